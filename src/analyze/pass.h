@@ -1,0 +1,48 @@
+/* pass.h: an analysis: one file, one row in passes.def.
+ *
+ * begin, feed every batch of the types asked for, finish. `merge` adds the state of another worker that was fed other
+ * batches (NULL: the pass runs in one thread). The same code serves a finished file and one that grows. A pass leaves a
+ * section out when the recording has nothing for it, unless it was asked for by name: then it says why there is nothing.
+ */
+#ifndef SONDE_ANALYZE_PASS_H
+#define SONDE_ANALYZE_PASS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/report.h"
+#include "session/session.h"
+
+enum sonde_sort { SONDE_SORT_SELF = 0, SONDE_SORT_TOTAL, SONDE_SORT_COUNT, SONDE_SORT_NAME, SONDE_SORT_LATENCY };
+
+struct sonde_pass_options {
+	enum sonde_sort sort;
+	size_t limit;         /* rows; 0 = the pass's own default */
+	const char *focus;    /* a function's name, for callers and lines; NULL = the hottest */
+	uint64_t from_ns, to_ns; /* 0 = whole run */
+	uint32_t thread;      /* 0 = all */
+	int asked;            /* named by --section */
+};
+
+struct sonde_pass {
+	const char *name;  /* section id: "functions" */
+	const char *title; /* one line for --help and docs */
+	uint32_t types;    /* chunk types to be fed: bits 1 << enum sonde_chunk_type */
+	int standard;      /* in a plain `sonde report` */
+	int (*begin)(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
+	int (*feed)(void *state, const struct sonde_batch *batch);
+	int (*merge)(void *state, void *other);
+	int (*finish)(void *state, struct sonde_report *report); /* adds its section */
+	void (*end)(void *state); /* frees the state, also after an error */
+};
+
+/* All passes, in report order (passes.def). */
+extern const struct sonde_pass *const sonde_passes[];
+extern const size_t sonde_pass_count;
+const struct sonde_pass *sonde_pass_find(const char *name);
+
+/* Runs the passes over the session in one reading of the file and adds their sections in the order given. */
+int sonde_pass_run(struct sonde_session *session, const struct sonde_pass *const *passes, size_t count,
+		   const struct sonde_pass_options *options, struct sonde_report *report);
+
+#endif

@@ -1,0 +1,58 @@
+/* command.h: a command of `sonde`: one file, one row in commands.def.
+ *
+ * Options are rows too: parsing, --help, completion and the man page are made from them. Everything before FILE or `--`
+ * may stand in any order.
+ */
+#ifndef SONDE_CLI_COMMAND_H
+#define SONDE_CLI_COMMAND_H
+
+#include <stddef.h>
+
+struct sonde_option {
+	const char *name;     /* long name without dashes: "rate" */
+	char letter;          /* 0 = none */
+	const char *argument; /* "HZ"; NULL = a flag; "[=X]" = optional argument */
+	const char *help;     /* with its measured cost, where it has one */
+};
+
+enum sonde_exit {
+	SONDE_EXIT_OK = 0,
+	SONDE_EXIT_NEGATIVE = 1,
+	SONDE_EXIT_USAGE = 2,
+	SONDE_EXIT_INCONCLUSIVE = 3,
+	SONDE_EXIT_UNREADABLE = 4,
+	SONDE_EXIT_OURS = 125,
+	SONDE_EXIT_NOT_EXECUTABLE = 126,
+	SONDE_EXIT_NOT_FOUND = 127,
+};
+
+struct sonde_command {
+	const char *name;
+	const char *title; /* one line */
+	const char *usage; /* "[options] -- COMMAND [ARGUMENT…]" */
+	const struct sonde_option *options; /* ends with a row without a name */
+	const char *examples; /* for --help and the man page; NULL = none */
+	/* argv[0] is the command's name; returns the exit code. */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct sonde_command *const sonde_commands[];
+extern const size_t sonde_command_count;
+const struct sonde_command *sonde_command_find(const char *name);
+
+/* Parsing by the option rows. `found` is called for each option in order, then for each other word with option = NULL;
+ * it returns 0 or an exit code (with a message already printed). Words after `--` are left: *rest is the index of the
+ * first of them, or argc. Unknown options print a sentence with the nearest known one and return SONDE_EXIT_USAGE.
+ * -h and --help print the command's help and set *done. */
+struct sonde_parse {
+	const struct sonde_command *command;
+	int (*found)(void *context, const struct sonde_option *option, const char *value);
+	void *context;
+	int rest;
+	int done;
+};
+
+int sonde_command_parse(struct sonde_parse *parse, int argc, char **argv);
+void sonde_command_help(const struct sonde_command *command);
+
+#endif

@@ -1,0 +1,91 @@
+/* event.h: variable-length events: what a ring carries beside zone begin and end, and what EVENTS chunks hold.
+ *
+ * An event is this head and `words` × 8 bytes in all, aligned to 8. In a ring `time` is in the ring's clock (cycles, or
+ * ns) and `site` is the process's own site id; in a file both are already the recording's. The first word of the head is
+ * stored last, with release: a reader that sees it non-zero sees the whole event.
+ */
+#ifndef SONDE_FORMAT_EVENT_H
+#define SONDE_FORMAT_EVENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sonde_event {
+	uint16_t type;  /* enum sonde_event_type, never 0 */
+	uint16_t words; /* size of the whole event in units of 8 bytes, ≥ 2 */
+	uint32_t site;  /* 0 = none */
+	uint64_t time;
+	/* payload by type */
+};
+_Static_assert(sizeof(struct sonde_event) == 16, "event head");
+
+enum sonde_event_type {
+	SONDE_EVENT_INSTANT = 1,    /* site; optional text */
+	SONDE_EVENT_MESSAGE = 2,    /* text; no site */
+	SONDE_EVENT_COUNTER = 3,    /* site; value = total so far (summed over threads by readers) */
+	SONDE_EVENT_GAUGE = 4,      /* site; value */
+	SONDE_EVENT_SPAN_BEGIN = 5, /* site; id */
+	SONDE_EVENT_SPAN_END = 6,   /* id; site 0: ends by id alone */
+	SONDE_EVENT_ARG = 7,        /* key and value of the innermost open zone, or of span `id` */
+	SONDE_EVENT_WORK = 8,       /* flop, bytes, items of the innermost open zone */
+	SONDE_EVENT_ZONE_NAME = 9,  /* text: dynamic name of the innermost open zone */
+	SONDE_EVENT_ITERATION = 10, /* site; value = items in the iteration that ends here */
+	SONDE_EVENT_THREAD_NAME = 11, /* text */
+	SONDE_EVENT_MISMATCH = 12,  /* site that was to be ended; text says what was open */
+	SONDE_EVENT_COUNT = 13,     /* site; value = calls so far of a count-only zone */
+	SONDE_EVENT_CPU_SAMPLE = 14, /* ring only: struct sonde_event_cpu_sample; becomes a SAMPLES row */
+};
+
+/* INSTANT, MESSAGE, ZONE_NAME, THREAD_NAME, MISMATCH: len_b bytes follow, padded with zeros. */
+struct sonde_event_text {
+	struct sonde_event head;
+	uint64_t len_b;
+};
+
+/* COUNTER, GAUGE, ITERATION, COUNT. */
+struct sonde_event_value {
+	struct sonde_event head;
+	double value;
+};
+
+/* SPAN_BEGIN, SPAN_END. */
+struct sonde_event_span {
+	struct sonde_event head;
+	uint64_t id;
+};
+
+enum sonde_arg_kind {
+	SONDE_ARG_INT = 1,   /* i64 in bits */
+	SONDE_ARG_UINT = 2,  /* u64 in bits */
+	SONDE_ARG_FLOAT = 3, /* double in bits */
+	SONDE_ARG_TEXT = 4,  /* value_b bytes after the key */
+};
+
+/* ARG: key_b bytes of key, then value_b bytes of text value, padded together with zeros. */
+struct sonde_event_arg {
+	struct sonde_event head;
+	uint64_t span; /* 0 = the innermost open zone */
+	uint64_t bits;
+	uint32_t kind;
+	uint16_t key_b;
+	uint16_t value_b;
+};
+_Static_assert(sizeof(struct sonde_event_arg) == 40, "arg event");
+
+/* WORK. */
+struct sonde_event_work {
+	struct sonde_event head;
+	double flop;
+	double bytes;
+	double items;
+};
+
+/* CPU_SAMPLE: taken by an in-process CPU timer; stack_b bytes of the stack from `sp` up follow. */
+struct sonde_event_cpu_sample {
+	struct sonde_event head;
+	uint64_t cpu_ns; /* CPU time of the thread since its last sample: the sample's weight */
+	uint64_t pc, sp, fp, lr;
+	uint64_t stack_b; /* multiple of 8 */
+};
+
+#endif

@@ -1,0 +1,141 @@
+/* report.h: the one result model between analyses and report formats.
+ *
+ * A report is a list of sections in reading order. A section is a table or a tree (more kinds come with their first
+ * user), with notes: sentences that belong to its figures (denominators, what was lost). Passes build it, formats render
+ * it; neither knows the other. Everything lives in the report's arena. Texts are raw: formats escape.
+ */
+#ifndef SONDE_REPORT_REPORT_H
+#define SONDE_REPORT_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/arena.h"
+
+/* What a figure is measured in. Stored units (ns, bytes, ratio); formats scale for people and never in JSON or CSV. */
+enum sonde_unit {
+	SONDE_UNIT_TEXT = 0,
+	SONDE_UNIT_COUNT,
+	SONDE_UNIT_NS,
+	SONDE_UNIT_BYTES,
+	SONDE_UNIT_RATIO, /* 0.278: shown as 27.8 % */
+	SONDE_UNIT_HZ,
+	SONDE_UNIT_FACTOR, /* 1.25: shown as 1.25× */
+	SONDE_UNIT_NUMBER, /* no unit, or one named in the column */
+	SONDE_UNIT_ADDRESS,
+};
+
+/* How a figure came about; said wherever it is shown. */
+enum sonde_basis { SONDE_BASIS_MEASURED = 0, SONDE_BASIS_ESTIMATED, SONDE_BASIS_MODELLED };
+
+struct sonde_column {
+	const char *key;   /* stable: JSON and CSV: "self_ns" */
+	const char *title; /* for people: "self" */
+	enum sonde_unit unit;
+	enum sonde_basis basis;
+	int wide; /* text column that takes the room that is left */
+};
+
+enum sonde_cell_kind { SONDE_CELL_ABSENT = 0, SONDE_CELL_TEXT, SONDE_CELL_INT, SONDE_CELL_REAL };
+
+struct sonde_cell {
+	enum sonde_cell_kind kind;
+	const char *text;   /* TEXT; ABSENT: why, may be NULL */
+	uint64_t integer;   /* INT */
+	double real;        /* REAL */
+	double plus_minus;  /* half width of the 95 % interval in the same unit; 0 = exact or not known */
+};
+
+struct sonde_table {
+	const struct sonde_column *columns;
+	size_t column_count;
+	struct sonde_cell *cells; /* row after row */
+	size_t row_count;
+	size_t row_cap;
+	size_t omitted; /* rows beyond the limit */
+};
+
+/* A weighted tree: call trees. Children hang in a list, sorted by total, largest first. */
+struct sonde_tree_node {
+	const char *name;
+	const char *module; /* "" = none */
+	const char *file;   /* "" = none */
+	uint32_t line;
+	uint64_t self;
+	uint64_t total;
+	uint64_t count; /* samples or calls */
+	struct sonde_tree_node *child, *next;
+};
+
+struct sonde_tree {
+	enum sonde_unit unit; /* of self and total */
+	const char *value;    /* what is weighed: "CPU time" */
+	struct sonde_tree_node *root; /* an unnamed root: total = the denominator */
+};
+
+enum sonde_section_kind { SONDE_SECTION_TABLE = 1, SONDE_SECTION_TREE };
+
+struct sonde_note {
+	const char *text;
+	int warning; /* lost or not measured */
+	struct sonde_note *next;
+};
+
+struct sonde_section {
+	const char *id;    /* "functions" */
+	const char *title; /* "Functions by self time" */
+	enum sonde_section_kind kind;
+	struct sonde_table table;
+	struct sonde_tree tree;
+	struct sonde_note *notes;
+	struct sonde_section *next;
+};
+
+struct sonde_report {
+	struct sonde_arena arena;
+	const char *title;   /* the command that was recorded */
+	const char *path;    /* of the recording */
+	struct sonde_note *notes; /* about the whole: what was recorded, lost, not measured, what it cost */
+	struct sonde_section *first, *last;
+};
+
+int sonde_report_new(struct sonde_report **out);
+void sonde_report_free(struct sonde_report *report);
+
+/* printf into the arena; NULL when out of memory. */
+#define sonde_report_text(report, ...) sonde_arena_printf(&(report)->arena, __VA_ARGS__)
+
+/* Appends; `id` and `title` are static or from the arena. NULL when out of memory. */
+struct sonde_section *sonde_report_table(struct sonde_report *report, const char *id, const char *title,
+					 const struct sonde_column *columns, size_t column_count);
+struct sonde_section *sonde_report_tree(struct sonde_report *report, const char *id, const char *title,
+					enum sonde_unit unit, const char *value);
+
+/* A zeroed (absent) row of the section's table to fill in; NULL when out of memory. */
+struct sonde_cell *sonde_report_row(struct sonde_report *report, struct sonde_section *section);
+
+/* Notes keep their order. `section` NULL: of the whole report. */
+int sonde_report_note(struct sonde_report *report, struct sonde_section *section, int warning, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static inline struct sonde_cell sonde_cell_text(const char *text)
+{
+	return (struct sonde_cell){.kind = SONDE_CELL_TEXT, .text = text};
+}
+
+static inline struct sonde_cell sonde_cell_int(uint64_t value)
+{
+	return (struct sonde_cell){.kind = SONDE_CELL_INT, .integer = value};
+}
+
+static inline struct sonde_cell sonde_cell_real(double value, double plus_minus)
+{
+	return (struct sonde_cell){.kind = SONDE_CELL_REAL, .real = value, .plus_minus = plus_minus};
+}
+
+static inline struct sonde_cell sonde_cell_absent(const char *why)
+{
+	return (struct sonde_cell){.kind = SONDE_CELL_ABSENT, .text = why};
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* launch.h: starts the command to be profiled, held back until the sources are ready.
+ *
+ * The child waits on a pipe between fork and exec, so that perf events opened on its pid begin at its exec. A failed exec
+ * is reported back with its errno. The child keeps our standard streams, signal dispositions and mask as we were given
+ * them; it inherits no descriptor of ours.
+ */
+#ifndef SONDE_RUN_LAUNCH_H
+#define SONDE_RUN_LAUNCH_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct sonde_launch {
+	char **argv;     /* the caller's */
+	char **env;      /* starts as a copy of environ; sonde_launch_setenv() edits it */
+	size_t env_count;
+	pid_t pid;       /* 0 before sonde_launch_hold() */
+	int release_fd;  /* written to let it go */
+	int error_fd;    /* exec's errno comes back here */
+};
+
+int sonde_launch_init(struct sonde_launch *launch, char **argv);
+void sonde_launch_fini(struct sonde_launch *launch);
+
+/* Edits the child's environment only. */
+int sonde_launch_setenv(struct sonde_launch *launch, const char *name, const char *value);
+/* Puts `value` in front of what the variable holds, separated by `separator`. */
+int sonde_launch_prepend(struct sonde_launch *launch, const char *name, const char *value, char separator);
+
+/* Forks; the child waits. */
+int sonde_launch_hold(struct sonde_launch *launch);
+
+/* Lets it exec; 0, or the negative errno of its exec (-ENOENT, -EACCES, …), after which it is reaped. */
+int sonde_launch_release(struct sonde_launch *launch);
+
+#endif

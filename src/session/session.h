@@ -1,0 +1,218 @@
+/* session.h: a recording opened for reading: its tables by id, and cursors over its events.
+ *
+ * Everything is read-only. Pointers live as long as the session. Tables are complete after open (and grow in
+ * sonde_session_refresh() while the recording is being written, which invalidates pointers to table rows). Cursors may
+ * run in several threads at once. Ids are those of the file (format/record.h): dense, from 1; a getter given an id that
+ * does not exist returns NULL (or, for names, "").
+ */
+#ifndef SONDE_SESSION_SESSION_H
+#define SONDE_SESSION_SESSION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/event.h"
+#include "format/record.h"
+
+struct sonde_session;
+
+struct sonde_session_options {
+	int no_symbols; /* do not look anything up beyond what the recording holds */
+	int debuginfod; /* ask debuginfod servers for missing debug files */
+};
+
+/* `options` may be NULL. */
+int sonde_session_open(struct sonde_session **out, const char *path, const struct sonde_session_options *options);
+void sonde_session_close(struct sonde_session *session);
+int sonde_session_refresh(struct sonde_session *session);
+
+const char *sonde_session_path(const struct sonde_session *session);
+const struct sonde_file_head *sonde_session_head(const struct sonde_session *session);
+
+/* --- the run --------------------------------------------------------------------------------------------------- */
+
+struct sonde_run {
+	uint64_t start_ns; /* of the recording */
+	uint64_t end_ns;   /* its close, or the last event of a file that was cut off */
+	uint64_t wall_ns;
+	uint64_t user_ns; /* CPU time of all processes; 0 with cpu_known = 0 when not measured */
+	uint64_t system_ns;
+	int cpu_known;
+	int closed;           /* closed in order */
+	int status;           /* of the command, as wait(2); -1 = not known */
+	uint64_t damaged_b;   /* bytes that could not be read */
+	uint64_t damaged_at;
+	uint64_t file_b;
+	uint32_t root_process; /* the command's, 0 = none */
+};
+
+const struct sonde_run *sonde_session_run(const struct sonde_session *session);
+
+/* The value of an INFO record ("host.cpu"), or NULL. */
+const char *sonde_session_info(const struct sonde_session *session, const char *key);
+size_t sonde_session_info_count(const struct sonde_session *session);
+void sonde_session_info_at(const struct sonde_session *session, size_t i, const char **key, const char **value);
+
+/* --- tables ---------------------------------------------------------------------------------------------------- */
+
+/* Never NULL; "" for id 0. May hold any bytes but NUL (escaped by whoever shows it). */
+const char *sonde_session_string(const struct sonde_session *session, uint32_t id);
+
+struct sonde_process {
+	uint32_t id, pid, parent;
+	const char *name;
+	const char *command; /* "" = not known */
+	uint64_t start_ns;
+	uint64_t end_ns; /* 0 = not seen to end */
+	int32_t status;  /* as wait(2); -1 = not known */
+	uint64_t user_ns, system_ns, peak_rss_b; /* 0 = not known */
+};
+
+struct sonde_thread {
+	uint32_t id, process, tid;
+	const char *name;
+	uint64_t start_ns;
+	uint64_t end_ns; /* 0 = not seen to end */
+	uint64_t cpu_ns; /* measured; 0 = not measured */
+};
+
+struct sonde_module {
+	uint32_t id, flags, process;
+	const char *path;
+	const char *name;     /* last part of the path */
+	const char *build_id; /* hex, "" = none */
+};
+
+struct sonde_site {
+	uint32_t id, kind, line, color;
+	const char *name, *function, *file, *unit; /* "" = none */
+};
+
+struct sonde_source_row {
+	const char *name, *method, *detail; /* "" = none */
+	uint32_t state;
+	double rate_hz, effective_hz;
+};
+
+struct sonde_lost {
+	const char *source, *cause;
+	uint32_t process, thread;
+	uint64_t count, from_ns, to_ns;
+};
+
+struct sonde_cost {
+	const char *what;
+	uint64_t value;
+};
+
+/* A merged histogram of a site; buckets by fold/hist.h, `hits` has SONDE_HIST_BUCKETS values. */
+struct sonde_histogram {
+	uint32_t site, process;
+	uint64_t count, sum, min, max;
+	const uint64_t *hits;
+};
+
+size_t sonde_session_process_count(const struct sonde_session *session);
+size_t sonde_session_thread_count(const struct sonde_session *session);
+size_t sonde_session_module_count(const struct sonde_session *session);
+size_t sonde_session_site_count(const struct sonde_session *session);
+size_t sonde_session_source_count(const struct sonde_session *session);
+size_t sonde_session_lost_count(const struct sonde_session *session);
+size_t sonde_session_cost_count(const struct sonde_session *session);
+size_t sonde_session_histogram_count(const struct sonde_session *session);
+size_t sonde_session_node_count(const struct sonde_session *session);
+
+/* By id: 1 … count. */
+const struct sonde_process *sonde_session_process(const struct sonde_session *session, uint32_t id);
+const struct sonde_thread *sonde_session_thread(const struct sonde_session *session, uint32_t id);
+const struct sonde_module *sonde_session_module(const struct sonde_session *session, uint32_t id);
+const struct sonde_site *sonde_session_site(const struct sonde_session *session, uint32_t id);
+/* By index: 0 … count − 1. */
+const struct sonde_source_row *sonde_session_source(const struct sonde_session *session, size_t i);
+const struct sonde_lost *sonde_session_lost(const struct sonde_session *session, size_t i);
+const struct sonde_cost *sonde_session_cost(const struct sonde_session *session, size_t i);
+const struct sonde_histogram *sonde_session_histogram(const struct sonde_session *session, size_t i);
+
+/* --- stacks, frames, functions ----------------------------------------------------------------------------------
+ * A stack is a node of the trie; `parent` leads towards the root. A node's frame is one machine address; it stands for
+ * one or more locations: the innermost inlined function first, the function that holds the code last. */
+struct sonde_node {
+	uint32_t parent; /* 0 = this is a root */
+	uint32_t frame;  /* index for sonde_session_frame() */
+};
+
+/* A function is one (name, module) pair, or an unnamed one (its call-frame range). */
+struct sonde_function {
+	uint32_t id;
+	uint32_t module;
+	const char *name; /* "sqlite3VdbeExec"; unnamed: "libsqlite3.so.0+0xf8880" */
+	const char *file; /* "" = not known */
+	uint32_t line;    /* where it starts; 0 = not known */
+	uint64_t start;   /* address in the module, 0 = only ever seen inlined */
+	int unnamed;
+};
+
+struct sonde_location {
+	uint32_t function; /* id */
+	const char *file;  /* of the line; "" = not known */
+	uint32_t line;     /* 0 = not known */
+};
+
+struct sonde_frame {
+	uint32_t module;
+	uint32_t location_count; /* ≥ 1 */
+	uint64_t address;
+	const struct sonde_location *locations;
+};
+
+const struct sonde_node *sonde_session_node(const struct sonde_session *session, uint32_t id);
+const struct sonde_frame *sonde_session_frame(const struct sonde_session *session, uint32_t index);
+size_t sonde_session_frame_count(const struct sonde_session *session);
+const struct sonde_function *sonde_session_function(const struct sonde_session *session, uint32_t id);
+size_t sonde_session_function_count(const struct sonde_session *session);
+
+/* --- events ----------------------------------------------------------------------------------------------------- */
+
+/* One chunk's worth of events, decoded into columns of `count` values. Valid until the cursor's next call. */
+struct sonde_batch {
+	uint32_t type; /* enum sonde_chunk_type */
+	uint32_t process, thread; /* ZONES, EVENTS */
+	size_t count;
+	/* SAMPLES, SWITCHES */
+	const uint64_t *time_ns;
+	const uint32_t *thread_of;
+	const uint32_t *stack;     /* SAMPLES: leaf node, 0 = none */
+	const uint64_t *weight_ns; /* SAMPLES */
+	const uint8_t *status;     /* SAMPLES: enum sonde_stack_status | SONDE_SAMPLE_KERNEL */
+	const uint8_t *kind;       /* SWITCHES: enum sonde_switch_kind */
+	/* ZONES: whole zones, in the order in which they ended; those still open at the end of the recording come last
+	 * with SONDE_ZONE_UNFINISHED and a duration up to the end of the recording. */
+	const uint64_t *start_ns;
+	const uint64_t *dur_ns;
+	const uint64_t *self_ns;
+	const uint32_t *site;
+	const uint16_t *depth; /* 0 = outermost */
+	const uint8_t *zone_flags; /* enum sonde_zone_flag */
+	/* EVENTS: count events (format/event.h), each at events[i]; times are CLOCK_MONOTONIC ns. */
+	const struct sonde_event *const *events;
+};
+
+enum sonde_zone_flag {
+	SONDE_ZONE_UNFINISHED = 1,
+	SONDE_ZONE_RECURSIVE = 2, /* inside a zone of the same site */
+};
+
+struct sonde_cursor;
+
+/* `types`: bits 1 << enum sonde_chunk_type. Each type comes in file order; ZONES and EVENTS in time order per thread. */
+int sonde_cursor_open(struct sonde_cursor **out, struct sonde_session *session, uint32_t types);
+void sonde_cursor_close(struct sonde_cursor *cursor);
+
+/* 1 and a batch, 0 at the end, or a negative errno (a chunk that cannot be decoded: skip it by calling again). */
+int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **out);
+
+/* Statistics of all zones by site, from the chunk summaries, without decoding the bodies: `stats` has
+ * sonde_session_site_count() + 1 rows, indexed by site id. */
+int sonde_session_zone_stats(struct sonde_session *session, struct sonde_zone_stat *stats);
+
+#endif

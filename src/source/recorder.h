@@ -1,0 +1,123 @@
+/* recorder.h: what sources write into: one recording, its ids and its event columns.
+ *
+ * Interns strings, processes, threads, modules, sites and stacks, buffers event columns into chunks and hands them to the
+ * trace writer. One thread. Running out of memory or disk is sticky and found by sonde_recorder_error(); functions that
+ * give ids return 0 then, which every caller may pass on.
+ */
+#ifndef SONDE_SOURCE_RECORDER_H
+#define SONDE_SOURCE_RECORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "format/event.h"
+#include "format/record.h"
+
+struct sonde_recorder;
+struct sonde_writer;
+
+enum sonde_on_full { SONDE_ON_FULL_DROP = 0, SONDE_ON_FULL_OVERWRITE, SONDE_ON_FULL_BLOCK };
+
+/* What `sonde record` was asked. Texts are borrowed. */
+struct sonde_record_options {
+	const char *output;
+	char **command;        /* NULL when attaching */
+	pid_t attach;          /* 0 = launch */
+	uint64_t rate_hz;      /* samples per CPU second, 1 … 10000 */
+	uint64_t duration_ns;  /* 0 = until the command ends */
+	uint64_t buffer_b;     /* cap of all rings of the session */
+	enum sonde_on_full on_full;
+	uint64_t keep_ns;      /* flight recorder, 0 = stream */
+	const char *when;      /* trigger, NULL = none */
+	int overwrite;
+	int quiet;
+	int no_perf;           /* do not use perf events (tests, or a wish) */
+	int no_inject;         /* put nothing into the target */
+	int no_symbols;        /* leave symbols to the reader */
+	int debuginfod;
+	uint32_t stack_b;      /* stack copy per sample, 0 = default */
+};
+
+int sonde_recorder_new(struct sonde_recorder **out, struct sonde_writer *writer,
+		       const struct sonde_record_options *options);
+void sonde_recorder_free(struct sonde_recorder *recorder);
+const struct sonde_record_options *sonde_recorder_options(const struct sonde_recorder *recorder);
+int sonde_recorder_error(const struct sonde_recorder *recorder);
+
+/* Writes out everything that is buffered. */
+int sonde_recorder_flush(struct sonde_recorder *recorder);
+
+uint32_t sonde_recorder_string(struct sonde_recorder *recorder, const char *text, size_t len_b);
+uint32_t sonde_recorder_text(struct sonde_recorder *recorder, const char *text); /* NUL-terminated; NULL → 0 */
+
+/* --- processes and threads: ids stay apart when the kernel uses a number again ----------------------------------- */
+
+/* The live process or thread of that number, made when it is new (name and command from /proc where they can be read). */
+uint32_t sonde_recorder_process(struct sonde_recorder *recorder, pid_t pid, uint64_t time_ns);
+uint32_t sonde_recorder_thread(struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t time_ns);
+
+void sonde_recorder_fork(struct sonde_recorder *recorder, pid_t parent, pid_t pid, pid_t tid, uint64_t time_ns);
+void sonde_recorder_comm(struct sonde_recorder *recorder, pid_t pid, pid_t tid, const char *name, int exec,
+			 uint64_t time_ns);
+/* cpu_ns: measured CPU time of the thread, 0 = not known. The last thread ends the process. */
+void sonde_recorder_exit(struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t cpu_ns, uint64_t time_ns);
+/* Status and use of a process that was waited for. */
+void sonde_recorder_status(struct sonde_recorder *recorder, pid_t pid, int status, uint64_t user_ns,
+			   uint64_t system_ns, uint64_t peak_rss_b, uint64_t time_ns);
+
+/* --- modules and stacks --------------------------------------------------------------------------------------------*/
+
+/* Interned by build-id, or by path (and process, for anonymous ones) where there is none. `root_pid`: a live process
+ * that sees the path, for symbols at the end of the recording. */
+uint32_t sonde_recorder_module(struct sonde_recorder *recorder, const char *path, const uint8_t *build_id,
+			       size_t build_id_b, uint32_t flags, uint32_t process, pid_t root_pid);
+
+struct sonde_recorder_frame {
+	uint32_t module;
+	uint64_t address; /* as STACKS says: return address − 1 for callers */
+};
+
+/* Interns a stack, leaf first; its node, 0 for an empty one. */
+uint32_t sonde_recorder_stack(struct sonde_recorder *recorder, const struct sonde_recorder_frame *frames, size_t count);
+
+/* --- events ---------------------------------------------------------------------------------------------------------*/
+
+void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t thread, uint32_t stack,
+			   uint64_t weight_ns, uint8_t status);
+void sonde_recorder_switch(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t thread,
+			   enum sonde_switch_kind kind);
+
+struct sonde_recorder_site {
+	uint32_t kind, line, color;
+	const char *name, *function, *file, *unit; /* NULL = none */
+};
+
+uint32_t sonde_recorder_site(struct sonde_recorder *recorder, const struct sonde_recorder_site *site);
+
+/* `count` zone events of a thread in time order: sites[i] is the recording's site id or 0, times CLOCK_MONOTONIC ns. */
+void sonde_recorder_zones(struct sonde_recorder *recorder, uint32_t process, uint32_t thread, const uint32_t *sites,
+			  const uint64_t *times_ns, size_t count);
+
+/* One event; site and time already the recording's. */
+void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uint32_t thread,
+			  const struct sonde_event *event);
+
+/* --- what is said about the recording -------------------------------------------------------------------------------*/
+
+void sonde_recorder_info(struct sonde_recorder *recorder, const char *key, const char *value);
+void sonde_recorder_source(struct sonde_recorder *recorder, const char *name, enum sonde_source_state state,
+			   const char *method, const char *detail, double rate_hz, double effective_hz);
+/* Added up by (source, cause, thread) and written when the recording closes. */
+void sonde_recorder_lost(struct sonde_recorder *recorder, const char *source, const char *cause, uint32_t process,
+			 uint32_t thread, uint64_t count, uint64_t time_ns);
+void sonde_recorder_cost(struct sonde_recorder *recorder, const char *what, uint64_t value);
+
+/* A merged histogram of a site; `hits`: SONDE_HIST_BUCKETS values (fold/hist.h). Written at once. */
+void sonde_recorder_histogram(struct sonde_recorder *recorder, uint32_t site, uint32_t process, const uint64_t *hits,
+			      uint64_t count, uint64_t sum, uint64_t min, uint64_t max);
+
+/* Looks up what was sampled and writes SYMBOL records, until deadline_ns; the rest is left to readers. */
+int sonde_recorder_symbols(struct sonde_recorder *recorder, uint64_t deadline_ns);
+
+#endif

@@ -1,0 +1,44 @@
+/* source.h: what is collected: one file and one row in sources.def for each source.
+ *
+ * The recorder (recorder.h) runs in one thread: it asks each source in turn to drain. Order: probe, prepare (before the
+ * fork), start (child exists and is held), drain … drain, stop. A source whose start fails becomes a SOURCE record with the
+ * reason; the recording goes on without it.
+ */
+#ifndef SONDE_SOURCE_SOURCE_H
+#define SONDE_SOURCE_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "run/launch.h"
+#include "source/recorder.h"
+
+struct sonde_source_run; /* each source's own */
+
+struct sonde_source {
+	const char *name;  /* "cpu" */
+	const char *title; /* one line for doctor and --help */
+	const char *cost;  /* measured cost, for --help */
+
+	/* 0 when it can run here, else a negative errno and a sentence that says what is missing and how to get it.
+	 * Has no lasting effect. */
+	int (*probe)(const struct sonde_record_options *options, char *why, size_t why_b);
+
+	int (*open)(struct sonde_source_run **out, struct sonde_recorder *recorder);
+	int (*prepare)(struct sonde_source_run *run, struct sonde_launch *launch); /* NULL = nothing to prepare */
+	int (*start)(struct sonde_source_run *run, pid_t pid); /* of the held child, or the process to attach to */
+
+	/* Moves everything that happened before horizon_ns into the recorder. `final`: nothing more will come. */
+	int (*drain)(struct sonde_source_run *run, uint64_t horizon_ns, int final);
+
+	/* Descriptors to wait on; how many were written to fds (at most max). NULL = drained by time alone. */
+	size_t (*poll_fds)(struct sonde_source_run *run, int *fds, size_t max);
+
+	void (*stop)(struct sonde_source_run *run); /* writes its SOURCE and LOST records, frees */
+};
+
+extern const struct sonde_source *const sonde_sources[];
+extern const size_t sonde_source_count;
+
+#endif

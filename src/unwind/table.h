@@ -1,0 +1,67 @@
+/* table.h: compact call-frame tables: how to find the caller at every address of a module.
+ *
+ * A table is a sorted array of 12-byte rows, compiled from .eh_frame and .debug_frame by symbol/cfi.c and mapped from the
+ * cache file. Each row holds from its address up to the next row's. Looking up needs no memory and no lock: it is usable
+ * inside a signal handler of a target. A mapped file is checked once when it is opened (sorted, kinds and sizes in range).
+ */
+#ifndef SONDE_UNWIND_TABLE_H
+#define SONDE_UNWIND_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum sonde_unwind_kind {
+	SONDE_UNWIND_NONE = 0, /* no rule: outside every function with call-frame information */
+	SONDE_UNWIND_SP = 1,   /* frame address = stack pointer + cfa_off */
+	SONDE_UNWIND_FP = 2,   /* frame address = frame pointer + cfa_off */
+	SONDE_UNWIND_PLT = 3,  /* the PLT's expression: sp + 8 + ((pc & 15) >= cfa_off ? 8 : 0) */
+	SONDE_UNWIND_END = 4,  /* the return address is undefined here: the thread's outermost function */
+	SONDE_UNWIND_SIGNAL = 5, /* signal trampoline: registers lie in the frame the kernel pushed */
+	SONDE_UNWIND_EXPRESSION = 6, /* some other expression or register: not evaluated */
+	SONDE_UNWIND_KIND_COUNT = 7,
+};
+
+#define SONDE_UNWIND_FP_SAME INT16_MAX   /* the caller's frame pointer is unchanged */
+#define SONDE_UNWIND_FP_LOST INT16_MIN   /* it cannot be recovered here */
+#define SONDE_UNWIND_RA_LINK UINT8_MAX   /* the return address is still in the link register (aarch64 leaf code) */
+
+struct sonde_unwind_row {
+	uint32_t address; /* ELF virtual address − the table's base */
+	int32_t cfa_off;
+	int16_t fp_off;   /* the saved frame pointer lies at frame address + fp_off, or a SONDE_UNWIND_FP_… */
+	uint8_t kind;     /* enum sonde_unwind_kind */
+	uint8_t ra_slot;  /* the return address lies at frame address − 8 × ra_slot (x86-64: 1), or …RA_LINK */
+};
+_Static_assert(sizeof(struct sonde_unwind_row) == 12, "unwind row");
+
+/* `rows` is borrowed from a mapping or a buffer. */
+struct sonde_unwind_table {
+	const struct sonde_unwind_row *rows;
+	size_t count;
+	uint64_t base; /* ELF virtual address of row address 0 */
+	const void *mapping;
+	size_t mapping_b;
+};
+
+/* The row that covers `address` (ELF virtual), or NULL. */
+const struct sonde_unwind_row *sonde_unwind_table_find(const struct sonde_unwind_table *table, uint64_t address);
+
+/* Maps a cache file read-only and checks it; 0, or a negative errno for a missing, foreign or damaged file.
+ * `build_id` must be the one stored in the file. */
+int sonde_unwind_table_map(struct sonde_unwind_table *out, int fd, const uint8_t *build_id, size_t build_id_b);
+void sonde_unwind_table_unmap(struct sonde_unwind_table *table);
+
+/* Head of a cache file: rows follow. */
+struct sonde_unwind_file {
+	char magic[8]; /* "SONDEUNW" */
+	uint32_t version;
+	uint32_t arch; /* ELF e_machine */
+	uint64_t base;
+	uint64_t count;
+	uint8_t build_id_b;
+	uint8_t build_id[23];
+	uint64_t check; /* sonde_hash_bytes() of the rows */
+};
+_Static_assert(sizeof(struct sonde_unwind_file) == 64, "unwind file");
+
+#endif

@@ -1,0 +1,37 @@
+/* buf.h: a byte buffer that grows up to a stated maximum.
+ *
+ * Errors stick: after a failed call every later one fails too, so that a writer checks once at the end
+ * (sonde_buf_error()). Not thread-safe.
+ */
+#ifndef SONDE_UTIL_BUF_H
+#define SONDE_UTIL_BUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sonde_buf {
+	uint8_t *data;
+	size_t len_b;
+	size_t cap_b;
+	size_t max_b;
+	int error; /* 0 or a negative errno */
+};
+
+/* `max_b`: the most it may ever hold. */
+void sonde_buf_init(struct sonde_buf *buf, size_t max_b);
+void sonde_buf_fini(struct sonde_buf *buf);
+void sonde_buf_clear(struct sonde_buf *buf);
+
+/* size_b writable bytes at the end, counted as used; NULL when that would pass the maximum or memory is short. */
+void *sonde_buf_extend(struct sonde_buf *buf, size_t size_b);
+int sonde_buf_append(struct sonde_buf *buf, const void *data, size_t size_b);
+int sonde_buf_text(struct sonde_buf *buf, const char *text);
+int sonde_buf_printf(struct sonde_buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int sonde_buf_varint(struct sonde_buf *buf, uint64_t value);
+
+static inline int sonde_buf_error(const struct sonde_buf *buf)
+{
+	return buf->error;
+}
+
+#endif
