@@ -1,0 +1,33 @@
+/* strings.h: interned strings of a recording. Each is written as a STRING record before its id is handed out. */
+#ifndef SONDE_SOURCE_STRINGS_H
+#define SONDE_SOURCE_STRINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/writer.h"
+#include "util/arena.h"
+#include "util/map.h"
+
+#define SONDE_STRING_MAX_B 65535 /* longer ones are cut */
+
+struct sonde_string_row {
+	const char *text;
+	uint32_t len_b;
+};
+
+struct sonde_strings {
+	struct sonde_writer *writer;
+	struct sonde_arena arena;
+	struct sonde_map map;
+	struct sonde_string_row *rows; /* id − 1 */
+	uint32_t count, cap;
+};
+
+void sonde_strings_init(struct sonde_strings *strings, struct sonde_writer *writer);
+void sonde_strings_fini(struct sonde_strings *strings);
+
+/* Its id, or 0 when memory or disk is short (the writer keeps the error) and for an empty text. */
+uint32_t sonde_strings_intern(struct sonde_strings *strings, const char *text, size_t len_b);
+
+#endif
