@@ -30,6 +30,8 @@ struct sonde_pass {
 	uint32_t types;    /* chunk types to be fed: bits 1 << enum sonde_chunk_type */
 	int standard;      /* in a plain `sonde report` */
 	int (*begin)(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
+	/* The types that this state wants, of `types`, given the options; NULL: all of them. */
+	uint32_t (*wants)(const void *state);
 	int (*feed)(void *state, const struct sonde_batch *batch);
 	int (*merge)(void *state, void *other);
 	int (*finish)(void *state, struct sonde_report *report); /* adds its section */

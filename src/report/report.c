@@ -1,0 +1,131 @@
+/* report.c: builds the result model. Rows grow by doubling inside the report's arena: the old copy stays there until
+ * the report is freed, which costs at most as much again and needs no free of its own. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/error.h"
+
+enum { FIRST_ROWS = 16 };
+
+int sonde_report_new(struct sonde_report **out)
+{
+	struct sonde_report *report = calloc(1, sizeof *report);
+	if (!report)
+		return sonde_error(ENOMEM, "out of memory for a report");
+	sonde_arena_init(&report->arena);
+	report->title = "";
+	report->path = "";
+	*out = report;
+	return 0;
+}
+
+void sonde_report_free(struct sonde_report *report)
+{
+	if (!report)
+		return;
+	sonde_arena_fini(&report->arena);
+	free(report);
+}
+
+static struct sonde_section *section_add(struct sonde_report *report, const char *id, const char *title)
+{
+	struct sonde_section *section = sonde_arena_alloc(&report->arena, sizeof *section);
+	if (!section)
+		return NULL;
+	section->id = id;
+	section->title = title;
+	if (report->last)
+		report->last->next = section;
+	else
+		report->first = section;
+	report->last = section;
+	return section;
+}
+
+struct sonde_section *sonde_report_table(struct sonde_report *report, const char *id, const char *title,
+					 const struct sonde_column *columns, size_t column_count)
+{
+	struct sonde_section *section = section_add(report, id, title);
+	if (!section)
+		return NULL;
+	section->kind = SONDE_SECTION_TABLE;
+	section->table.columns = columns;
+	section->table.column_count = column_count;
+	return section;
+}
+
+struct sonde_section *sonde_report_tree(struct sonde_report *report, const char *id, const char *title,
+					enum sonde_unit unit, const char *value)
+{
+	struct sonde_tree_node *root = sonde_arena_alloc(&report->arena, sizeof *root);
+	struct sonde_section *section = root ? section_add(report, id, title) : NULL;
+	if (!section)
+		return NULL;
+	root->name = root->module = root->file = "";
+	section->kind = SONDE_SECTION_TREE;
+	section->tree.unit = unit;
+	section->tree.value = value;
+	section->tree.root = root;
+	return section;
+}
+
+static int rows_grow(struct sonde_report *report, struct sonde_table *table)
+{
+	size_t cap = table->row_cap ? table->row_cap * 2 : FIRST_ROWS;
+	struct sonde_cell *cells;
+	if (cap > SIZE_MAX / sizeof *cells / table->column_count)
+		return -ENOMEM;
+	cells = sonde_arena_alloc(&report->arena, cap * table->column_count * sizeof *cells);
+	if (!cells)
+		return -ENOMEM;
+	if (table->row_count)
+		memcpy(cells, table->cells, table->row_count * table->column_count * sizeof *cells);
+	table->cells = cells;
+	table->row_cap = cap;
+	return 0;
+}
+
+struct sonde_cell *sonde_report_row(struct sonde_report *report, struct sonde_section *section)
+{
+	struct sonde_table *table = &section->table;
+	if (table->column_count == 0)
+		return NULL;
+	if (table->row_count == table->row_cap && rows_grow(report, table) < 0)
+		return NULL;
+	return table->cells + table->row_count++ * table->column_count;
+}
+
+static char *arena_vprintf(struct sonde_arena *arena, const char *format, va_list arguments)
+{
+	va_list again;
+	va_copy(again, arguments);
+	int len = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	char *text = len < 0 ? NULL : sonde_arena_alloc(arena, (size_t)len + 1);
+	if (text)
+		vsnprintf(text, (size_t)len + 1, format, arguments);
+	return text;
+}
+
+int sonde_report_note(struct sonde_report *report, struct sonde_section *section, int warning, const char *format, ...)
+{
+	struct sonde_note *note = sonde_arena_alloc(&report->arena, sizeof *note);
+	va_list arguments;
+	va_start(arguments, format);
+	char *text = note ? arena_vprintf(&report->arena, format, arguments) : NULL;
+	va_end(arguments);
+	if (!text)
+		return sonde_error(ENOMEM, "out of memory for a note of the report");
+	note->text = text;
+	note->warning = warning;
+	struct sonde_note **at = section ? &section->notes : &report->notes;
+	while (*at)
+		at = &(*at)->next;
+	*at = note;
+	return 0;
+}

@@ -1,0 +1,85 @@
+/* test_report.c: the result model keeps order, rows and texts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "report/report.h"
+
+static const struct sonde_column columns[] = {
+	{"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
+	{"self_ns", "self", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
+	{"share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0},
+};
+
+static void sections_keep_their_order(void **state)
+{
+	(void)state;
+	struct sonde_report *report;
+	assert_int_equal(sonde_report_new(&report), 0);
+	assert_null(report->first);
+	struct sonde_section *table = sonde_report_table(report, "functions", "Functions", columns, 3);
+	struct sonde_section *tree = sonde_report_tree(report, "calltree", "Call tree", SONDE_UNIT_NS, "CPU time");
+	assert_ptr_equal(report->first, table);
+	assert_ptr_equal(table->next, tree);
+	assert_null(tree->next);
+	assert_int_equal(table->kind, SONDE_SECTION_TABLE);
+	assert_int_equal(tree->kind, SONDE_SECTION_TREE);
+	assert_non_null(tree->tree.root);
+	assert_string_equal(tree->tree.root->name, "");
+	assert_string_equal(tree->tree.value, "CPU time");
+	sonde_report_free(report);
+}
+
+static void rows_survive_growth(void **state)
+{
+	(void)state;
+	struct sonde_report *report;
+	assert_int_equal(sonde_report_new(&report), 0);
+	struct sonde_section *table = sonde_report_table(report, "functions", "Functions", columns, 3);
+	for (uint64_t i = 0; i < 1000; i++) {
+		struct sonde_cell *row = sonde_report_row(report, table);
+		for (size_t c = 0; c < 3; c++)
+			assert_int_equal(row[c].kind, SONDE_CELL_ABSENT);
+		row[0] = sonde_cell_text(sonde_report_text(report, "f%d", (int)i));
+		row[1] = sonde_cell_int(i * 7);
+		row[2] = sonde_cell_real((double)i / 1000, 0.05);
+	}
+	assert_int_equal(table->table.row_count, 1000);
+	const struct sonde_cell *row = table->table.cells + 3 * 777;
+	assert_string_equal(row[0].text, "f777");
+	assert_int_equal(row[1].integer, 777 * 7);
+	assert_true(row[2].real > 0.7769 && row[2].real < 0.7771);
+	assert_true(row[2].plus_minus == 0.05);
+	sonde_report_free(report);
+}
+
+static void notes_keep_their_order(void **state)
+{
+	(void)state;
+	struct sonde_report *report;
+	assert_int_equal(sonde_report_new(&report), 0);
+	struct sonde_section *table = sonde_report_table(report, "functions", "Functions", columns, 3);
+	assert_int_equal(sonde_report_note(report, table, 0, "of %s", "all"), 0);
+	assert_int_equal(sonde_report_note(report, table, 1, "%d lost", 5), 0);
+	assert_int_equal(sonde_report_note(report, NULL, 0, "%0600d", 1), 0);
+	assert_string_equal(table->notes->text, "of all");
+	assert_int_equal(table->notes->warning, 0);
+	assert_string_equal(table->notes->next->text, "5 lost");
+	assert_int_equal(table->notes->next->warning, 1);
+	assert_null(table->notes->next->next);
+	assert_int_equal(strlen(report->notes->text), 600);
+	sonde_report_free(report);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sections_keep_their_order),
+		cmocka_unit_test(rows_survive_growth),
+		cmocka_unit_test(notes_keep_their_order),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
