@@ -7,6 +7,7 @@
 #define SONDE_CLI_COMMAND_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 struct sonde_option {
 	const char *name;     /* long name without dashes: "rate" */
@@ -28,10 +29,10 @@ enum sonde_exit {
 
 struct sonde_command {
 	const char *name;
-	const char *title; /* one line */
+	const char *title; /* one line, without a full stop; NULL = hidden: not in help, man page, completion */
 	const char *usage; /* "[options] -- COMMAND [ARGUMENT…]" */
 	const struct sonde_option *options; /* ends with a row without a name */
-	const char *examples; /* for --help and the man page; NULL = none */
+	const char *examples;               /* for --help and the man page; NULL = none */
 	/* argv[0] is the command's name; returns the exit code. */
 	int (*run)(int argc, char **argv);
 };
@@ -39,6 +40,10 @@ struct sonde_command {
 extern const struct sonde_command *const sonde_commands[];
 extern const size_t sonde_command_count;
 const struct sonde_command *sonde_command_find(const char *name);
+
+/* Sets *best to `candidate` when it is near enough to `word` to be meant and nearer than *best (NULL at first); whether
+ * it did. */
+int sonde_command_nearer(const char *word, const char *candidate, const char **best);
 
 /* Parsing by the option rows. `found` is called for each option in order, then for each other word with option = NULL;
  * it returns 0 or an exit code (with a message already printed). Words after `--` are left: *rest is the index of the
@@ -48,11 +53,18 @@ struct sonde_parse {
 	const struct sonde_command *command;
 	int (*found)(void *context, const struct sonde_option *option, const char *value);
 	void *context;
+	int stop_at_word; /* the first word that is no option begins the rest (record ./app -x) */
 	int rest;
 	int done;
 };
 
 int sonde_command_parse(struct sonde_parse *parse, int argc, char **argv);
 void sonde_command_help(const struct sonde_command *command);
+
+/* "-F, --rate HZ" */
+void sonde_command_option_label(const struct sonde_option *option, char *out, size_t out_b);
+
+/* A line for each command that is not hidden. */
+void sonde_command_list(FILE *out);
 
 #endif

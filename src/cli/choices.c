@@ -1,0 +1,47 @@
+/* choices.c: the values an option can take, read from the tables of their modules.
+ *
+ * An option whose argument is named here gets its values into help, man page and completion without knowing of it.
+ */
+#include "cli/choices.h"
+
+#include <string.h>
+
+static const char *sort_at(size_t i)
+{
+	static const char *const keys[] = {"self", "total", "count", "name", "latency"};
+	return i < sizeof keys / sizeof *keys ? keys[i] : NULL;
+}
+
+static const char *policy_at(size_t i)
+{
+	static const char *const policies[] = {"drop", "overwrite", "block"};
+	return i < sizeof policies / sizeof *policies ? policies[i] : NULL;
+}
+
+static const struct {
+	const char *argument;
+	const char *(*at)(size_t i); /* NULL after the last */
+} choices[] = {
+    {"KEY", sort_at},
+    {"POLICY", policy_at},
+};
+
+static const char *(*table_of(const char *argument))(size_t)
+{
+	for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+		if (strcmp(choices[i].argument, argument) == 0)
+			return choices[i].at;
+	return NULL;
+}
+
+int sonde_choices_known(const char *argument)
+{
+	return table_of(argument) != NULL;
+}
+
+void sonde_choices_print(FILE *out, const char *argument, const char *separator)
+{
+	const char *(*at)(size_t) = table_of(argument);
+	for (size_t i = 0; at && at(i); i++)
+		fprintf(out, "%s%s", i ? separator : "", at(i));
+}

@@ -1,0 +1,60 @@
+/* main.c: finds the command that was asked for and runs it.
+ *
+ * Everything else is in one file a command. What is said here: the version, the list of commands, and the sentence for
+ * a word that is no command.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+
+static int print_help(FILE *out)
+{
+	fprintf(out, "Usage: sonde COMMAND [options]\n\n"
+		     "Takes the profile of a program: records where its time went, and says so.\n\n"
+		     "Commands:\n");
+	sonde_command_list(out);
+	fprintf(out, "\n'sonde COMMAND --help' shows the options of a command.\n");
+	return out == stdout ? SONDE_EXIT_OK : SONDE_EXIT_USAGE;
+}
+
+static int complain_unknown(const char *word)
+{
+	const char *best = NULL;
+	for (size_t i = 0; i < sonde_command_count; i++)
+		if (sonde_commands[i]->title)
+			sonde_command_nearer(word, sonde_commands[i]->name, &best);
+	fprintf(stderr, "sonde: no command '%s'", word);
+	if (best)
+		fprintf(stderr, "; the nearest is '%s'", best);
+	else if (strchr(word, '/'))
+		fprintf(stderr, "; to profile a program: sonde record -- %s", word);
+	fprintf(stderr, " ('sonde --help' lists them)\n");
+	return SONDE_EXIT_USAGE;
+}
+
+static int help_of(const char *name)
+{
+	const struct sonde_command *command = sonde_command_find(name);
+	if (!command)
+		return complain_unknown(name);
+	sonde_command_help(command);
+	return SONDE_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return print_help(stderr);
+	const char *word = argv[1];
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+		return argc > 2 ? help_of(argv[2]) : print_help(stdout);
+	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+		printf("sonde %s\n", SONDE_VERSION);
+		return SONDE_EXIT_OK;
+	}
+	const struct sonde_command *command = sonde_command_find(word);
+	if (!command)
+		return complain_unknown(word);
+	return command->run(argc - 1, argv + 1);
+}

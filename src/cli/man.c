@@ -1,0 +1,93 @@
+/* man.c: `sonde man`: the manual page, made from the tables of commands and options when sonde is built. Hidden. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/choices.h"
+#include "cli/command.h"
+
+/* Text that roff must not read as requests or turn into other characters. */
+static void put_text(const char *text)
+{
+	int line_start = 1;
+	for (; *text; text++) {
+		if (line_start && (*text == '.' || *text == '\''))
+			printf("\\&");
+		if (*text == '\\')
+			printf("\\e");
+		else if (*text == '-')
+			printf("\\-");
+		else
+			putchar(*text);
+		line_start = *text == '\n';
+	}
+}
+
+static void put_option(const struct sonde_option *option)
+{
+	char label[128];
+	sonde_command_option_label(option, label, sizeof label);
+	printf(".TP\n\\fB");
+	put_text(label + strspn(label, " "));
+	printf("\\fR\n");
+	put_text(option->help);
+	if (option->argument && sonde_choices_known(option->argument)) {
+		printf(": ");
+		sonde_choices_print(stdout, option->argument, ", ");
+	}
+	putchar('\n');
+}
+
+static void put_command(const struct sonde_command *command)
+{
+	printf(".SS \"sonde %s\"\n", command->name);
+	put_text(command->title);
+	printf(".\n.PP\n\\fBsonde %s\\fR ", command->name);
+	put_text(command->usage);
+	putchar('\n');
+	for (const struct sonde_option *option = command->options; option && option->name; option++)
+		put_option(option);
+	if (!command->examples)
+		return;
+	printf(".PP\nExamples:\n.PP\n.nf\n");
+	put_text(command->examples);
+	printf(".fi\n");
+}
+
+static const struct {
+	const char *code, *meaning;
+} exits[] = {
+    {"0", "fine"},
+    {"1", "a negative result (a doctor that found a fault)"},
+    {"2", "wrong usage"},
+    {"3", "inconclusive"},
+    {"4", "a file that cannot be read or compared"},
+    {"125", "commands that run a program: sonde itself failed"},
+    {"126", "the program cannot be executed"},
+    {"127", "the program was not found"},
+};
+
+static int run(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	printf(".TH SONDE 1 \"\" \"sonde %s\" \"User Commands\"\n"
+	       ".SH NAME\nsonde \\- record where a program's time went, and report it\n"
+	       ".SH SYNOPSIS\n\\fBsonde\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n"
+	       ".SH DESCRIPTION\n"
+	       "sonde takes the profile of a program: it records where the time of a run went, on one clock, in one "
+	       "file,\n"
+	       "and reports it. Unmodified programs are profiled with one command.\n"
+	       ".SH COMMANDS\n",
+	       SONDE_VERSION);
+	for (size_t i = 0; i < sonde_command_count; i++)
+		if (sonde_commands[i]->title)
+			put_command(sonde_commands[i]);
+	printf(".SH EXIT STATUS\nCommands that run a program end as the program does.\n");
+	for (size_t i = 0; i < sizeof exits / sizeof *exits; i++)
+		printf(".TP\n%s\n%s\n", exits[i].code, exits[i].meaning);
+	printf(".SH ENVIRONMENT\n.TP\nNO_COLOR\nno colours in what is written to a terminal\n"
+	       ".TP\nDEBUGINFOD_URLS\nservers asked for debug files with \\-\\-debuginfod\n");
+	return SONDE_EXIT_OK;
+}
+
+const struct sonde_command sonde_command_man = {.name = "man", .usage = "", .run = run};
