@@ -9,9 +9,9 @@
 #include "report/report.h"
 
 static const struct sonde_column columns[] = {
-	{"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
-	{"self_ns", "self", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
-	{"share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0},
+    {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
+    {"self_ns", "self", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
+    {"share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0},
 };
 
 static void sections_keep_their_order(void **state)
@@ -77,9 +77,9 @@ static void notes_keep_their_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sections_keep_their_order),
-		cmocka_unit_test(rows_survive_growth),
-		cmocka_unit_test(notes_keep_their_order),
+	    cmocka_unit_test(sections_keep_their_order),
+	    cmocka_unit_test(rows_survive_growth),
+	    cmocka_unit_test(notes_keep_their_order),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

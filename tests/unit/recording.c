@@ -1,0 +1,601 @@
+/* recording.c: makes recordings with known contents.
+ *
+ * Chunk bodies are built here from format/record.h alone, so that the reading side is tested against the format and not
+ * against the code that records. Zone summaries are computed by plain replay of the chunk's marks.
+ */
+#include "recording.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/varint.h"
+#include "fold/hist.h"
+#include "util/buf.h"
+#include "util/error.h"
+
+enum { COLUMNS_MAX = 8, BODY_MAX_B = 64 << 20 };
+
+static void must(int rc, const char *what)
+{
+	if (rc >= 0)
+		return;
+	fprintf(stderr, "recording: %s: %s\n", what, sonde_error_text());
+	abort();
+}
+
+static void *grown(void *rows, size_t count, size_t *cap, size_t size_b)
+{
+	if (count < *cap)
+		return rows;
+	*cap = *cap ? *cap * 2 : 64;
+	rows = realloc(rows, *cap * size_b);
+	must(rows ? 0 : -1, "out of memory");
+	return rows;
+}
+
+/* --- columns ------------------------------------------------------------------------------------------------------ */
+
+struct columns {
+	struct sonde_buf column[COLUMNS_MAX];
+	uint32_t count;
+};
+
+static void columns_init(struct columns *columns, uint32_t count)
+{
+	columns->count = count;
+	for (uint32_t i = 0; i < count; i++)
+		sonde_buf_init(&columns->column[i], BODY_MAX_B);
+}
+
+static void put_delta(struct sonde_buf *column, uint64_t value, uint64_t *last)
+{
+	must(sonde_buf_varint(column, value - *last), "column");
+	*last = value;
+}
+
+static void put_zigzag(struct sonde_buf *column, uint64_t value, uint64_t *last)
+{
+	must(sonde_buf_varint(column, sonde_varint_zigzag((int64_t)(value - *last))), "column");
+	*last = value;
+}
+
+/* Writes the chunk with its column directory and frees the columns. */
+static void columns_write(struct recording *recording, struct sonde_chunk *chunk, struct columns *columns)
+{
+	struct sonde_buf body;
+	sonde_buf_init(&body, BODY_MAX_B);
+	for (uint32_t i = 0; i < columns->count; i++) {
+		uint32_t size_b = (uint32_t)columns->column[i].len_b;
+		must(sonde_buf_append(&body, &size_b, sizeof size_b), "directory");
+	}
+	for (uint32_t i = 0; i < columns->count; i++) {
+		must(sonde_buf_append(&body, columns->column[i].data, columns->column[i].len_b), "body");
+		sonde_buf_fini(&columns->column[i]);
+	}
+	chunk->version = 1;
+	chunk->body = body.data;
+	chunk->body_b = (uint32_t)body.len_b;
+	must(sonde_writer_chunk(recording->writer, chunk), "chunk");
+	sonde_buf_fini(&body);
+}
+
+/* --- writing what is buffered ------------------------------------------------------------------------------------- */
+
+static void nodes_write(struct recording *recording)
+{
+	if (recording->nodes_written == recording->nodes)
+		return;
+	struct columns columns;
+	columns_init(&columns, 3);
+	uint64_t address = 0;
+	for (size_t i = recording->nodes_written; i < recording->nodes; i++) {
+		const struct recording_node *node = &recording->node[i];
+		must(sonde_buf_varint(&columns.column[0], i + 1 - node->parent), "parent");
+		must(sonde_buf_varint(&columns.column[1], node->module), "module");
+		put_zigzag(&columns.column[2], node->address, &address);
+	}
+	struct sonde_stacks_summary summary = {.first_node = (uint32_t)recording->nodes_written + 1};
+	struct sonde_chunk chunk = {.type = SONDE_CHUNK_STACKS,
+				    .count = recording->nodes - (uint32_t)recording->nodes_written,
+				    .summary = &summary,
+				    .summary_b = sizeof summary};
+	columns_write(recording, &chunk, &columns);
+	recording->nodes_written = recording->nodes;
+}
+
+static void samples_write(struct recording *recording)
+{
+	nodes_write(recording);
+	if (!recording->sample_count)
+		return;
+	struct sonde_chunk chunk = {.type = SONDE_CHUNK_SAMPLES,
+				    .count = (uint32_t)recording->sample_count,
+				    .time_min_ns = recording->samples[0].time_ns,
+				    .time_max_ns = recording->samples[recording->sample_count - 1].time_ns};
+	struct columns columns;
+	columns_init(&columns, 5);
+	uint64_t time = chunk.time_min_ns, stack = 0, weight = 0;
+	for (size_t i = 0; i < recording->sample_count; i++) {
+		const struct recording_sample *sample = &recording->samples[i];
+		put_delta(&columns.column[0], sample->time_ns, &time);
+		must(sonde_buf_varint(&columns.column[1], sample->thread), "thread");
+		put_zigzag(&columns.column[2], sample->stack, &stack);
+		put_zigzag(&columns.column[3], sample->weight_ns, &weight);
+		must(sonde_buf_append(&columns.column[4], &sample->status, 1), "status");
+	}
+	columns_write(recording, &chunk, &columns);
+	recording->sample_count = 0;
+}
+
+static void switches_write(struct recording *recording)
+{
+	if (!recording->switch_count)
+		return;
+	struct sonde_chunk chunk = {.type = SONDE_CHUNK_SWITCHES,
+				    .count = (uint32_t)recording->switch_count,
+				    .time_min_ns = recording->switches[0].time_ns,
+				    .time_max_ns = recording->switches[recording->switch_count - 1].time_ns};
+	struct columns columns;
+	columns_init(&columns, 3);
+	uint64_t time = chunk.time_min_ns;
+	for (size_t i = 0; i < recording->switch_count; i++) {
+		put_delta(&columns.column[0], recording->switches[i].time_ns, &time);
+		must(sonde_buf_varint(&columns.column[1], recording->switches[i].thread), "thread");
+		must(sonde_buf_append(&columns.column[2], &recording->switches[i].kind, 1), "kind");
+	}
+	columns_write(recording, &chunk, &columns);
+	recording->switch_count = 0;
+}
+
+static struct sonde_zone_stat *stat_of(struct sonde_zone_stat *stats, uint32_t *count, uint32_t site)
+{
+	for (uint32_t i = 0; i < *count; i++)
+		if (stats[i].site == site)
+			return &stats[i];
+	stats[*count] = (struct sonde_zone_stat){.site = site, .min_ns = UINT64_MAX};
+	return &stats[(*count)++];
+}
+
+/* Ends the innermost zone: its duration goes to its site and to its parent's children. */
+static void zone_end(struct recording_thread *thread, uint64_t time_ns, struct sonde_zone_stat *stats, uint32_t *sites)
+{
+	struct sonde_zone_open *zone = &thread->open[--thread->depth];
+	uint64_t dur = time_ns - zone->start_ns;
+	struct sonde_zone_stat *stat = stat_of(stats, sites, zone->site);
+	int recursive = 0;
+	for (uint32_t i = 0; i < thread->depth; i++)
+		recursive |= thread->open[i].site == zone->site;
+	stat->count++;
+	stat->total_ns += recursive ? 0 : dur;
+	stat->self_ns += dur - zone->child_ns;
+	stat->min_ns = dur < stat->min_ns ? dur : stat->min_ns;
+	stat->max_ns = dur > stat->max_ns ? dur : stat->max_ns;
+	if (thread->depth)
+		thread->open[thread->depth - 1].child_ns += dur;
+}
+
+/* Writes open zones and statistics, and leaves in `open` what the next chunk starts with. */
+static void zones_summary(struct recording *recording, struct recording_thread *thread, struct sonde_buf *out)
+{
+	struct sonde_zones_summary head = {.open = thread->depth};
+	struct sonde_zone_stat *stats = calloc(recording->sites + 1u, sizeof *stats);
+	must(stats ? sonde_buf_append(out, &head, sizeof head) : -1, "summary");
+	must(sonde_buf_append(out, thread->open, thread->depth * sizeof *thread->open), "summary");
+	for (size_t i = 0; i < thread->mark_count; i++) {
+		const struct recording_mark *mark = &thread->marks[i];
+		if (mark->site)
+			thread->open[thread->depth++] = (struct sonde_zone_open){mark->site, 0, mark->time_ns, 0};
+		else if (thread->depth)
+			zone_end(thread, mark->time_ns, stats, &head.sites);
+		else
+			head.unmatched++;
+		must(thread->depth < RECORDING_MAX_DEPTH ? 0 : -1, "too many open zones");
+	}
+	must(sonde_buf_append(out, stats, head.sites * sizeof *stats), "summary");
+	memcpy(out->data, &head, sizeof head);
+	free(stats);
+}
+
+static void zones_write(struct recording *recording, uint32_t id)
+{
+	struct recording_thread *thread = recording->thread[id];
+	if (!thread->mark_count)
+		return;
+	struct sonde_chunk chunk = {.type = SONDE_CHUNK_ZONES,
+				    .process = recording->process_of[id],
+				    .thread = id,
+				    .count = (uint32_t)thread->mark_count,
+				    .time_min_ns = thread->marks[0].time_ns,
+				    .time_max_ns = thread->marks[thread->mark_count - 1].time_ns};
+	struct columns columns;
+	columns_init(&columns, 2);
+	uint64_t time = chunk.time_min_ns;
+	for (size_t i = 0; i < thread->mark_count; i++) {
+		must(sonde_buf_varint(&columns.column[0], thread->marks[i].site), "site");
+		put_delta(&columns.column[1], thread->marks[i].time_ns, &time);
+	}
+	struct sonde_buf summary;
+	sonde_buf_init(&summary, BODY_MAX_B);
+	zones_summary(recording, thread, &summary);
+	chunk.summary = summary.data;
+	chunk.summary_b = (uint32_t)summary.len_b;
+	columns_write(recording, &chunk, &columns);
+	sonde_buf_fini(&summary);
+	thread->mark_count = 0;
+}
+
+static void events_write(struct recording *recording, uint32_t id)
+{
+	struct recording_thread *thread = recording->thread[id];
+	if (!thread->event_count)
+		return;
+	struct sonde_chunk chunk = {.type = SONDE_CHUNK_EVENTS,
+				    .version = 1,
+				    .process = recording->process_of[id],
+				    .thread = id,
+				    .count = thread->event_count,
+				    .time_min_ns = thread->event_min_ns,
+				    .time_max_ns = thread->event_max_ns,
+				    .body = thread->events->data,
+				    .body_b = (uint32_t)thread->events->len_b};
+	must(sonde_writer_chunk(recording->writer, &chunk), "events");
+	sonde_buf_clear(thread->events);
+	thread->event_count = 0;
+}
+
+void recording_flush(struct recording *recording)
+{
+	samples_write(recording);
+	switches_write(recording);
+	for (uint32_t id = 1; id <= recording->threads; id++) {
+		zones_write(recording, id);
+		events_write(recording, id);
+	}
+	must(sonde_writer_flush(recording->writer), "flush");
+}
+
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
+
+void recording_open(struct recording *recording, const char *path)
+{
+	*recording = (struct recording){.chunk_rows = 1000};
+	must(sonde_writer_open(&recording->writer, path, &(struct sonde_writer_options){.overwrite = 1}), path);
+}
+
+static void recording_free(struct recording *recording)
+{
+	for (uint32_t id = 1; id <= recording->threads; id++) {
+		sonde_buf_fini(recording->thread[id]->events);
+		free(recording->thread[id]->events);
+		free(recording->thread[id]->marks);
+		free(recording->thread[id]);
+	}
+	for (size_t i = 0; i < recording->function_count; i++)
+		free(recording->functions[i]);
+	free(recording->functions);
+	free(recording->symbols);
+	free(recording->node);
+	free(recording->samples);
+	free(recording->switches);
+}
+
+static void meta(struct recording *recording, const void *record, size_t record_b, const void *more, size_t more_b)
+{
+	must(sonde_writer_meta(recording->writer, record, record_b, more, more_b), "meta");
+}
+
+void recording_close(struct recording *recording, uint64_t time_ns, int status)
+{
+	recording_flush(recording);
+	struct sonde_meta_close record = {.head.type = SONDE_META_CLOSE, .time_ns = time_ns, .status = status};
+	meta(recording, &record, sizeof record, NULL, 0);
+	must(sonde_writer_close(recording->writer), "close");
+	recording_free(recording);
+}
+
+void recording_abandon(struct recording *recording)
+{
+	recording_flush(recording);
+	must(sonde_writer_close(recording->writer), "close");
+	recording_free(recording);
+}
+
+/* --- facts -------------------------------------------------------------------------------------------------------- */
+
+uint32_t recording_string(struct recording *recording, const char *text)
+{
+	if (!text || !*text)
+		return 0;
+	struct sonde_meta_string record = {
+	    .head.type = SONDE_META_STRING, .id = ++recording->strings, .len_b = (uint32_t)strlen(text)};
+	meta(recording, &record, sizeof record, text, record.len_b);
+	return record.id;
+}
+
+void recording_info(struct recording *recording, const char *key, const char *value)
+{
+	struct sonde_meta_info record = {.head.type = SONDE_META_INFO,
+					 .key = recording_string(recording, key),
+					 .value = recording_string(recording, value)};
+	meta(recording, &record, sizeof record, NULL, 0);
+}
+
+uint32_t recording_process(struct recording *recording, uint32_t pid, uint32_t parent, const char *name,
+			   uint64_t start_ns)
+{
+	struct sonde_meta_process record = {.head.type = SONDE_META_PROCESS,
+					    .id = ++recording->processes,
+					    .pid = pid,
+					    .parent = parent,
+					    .name = recording_string(recording, name),
+					    .start_ns = start_ns};
+	record.command = record.name;
+	meta(recording, &record, sizeof record, NULL, 0);
+	return record.id;
+}
+
+void recording_process_end(struct recording *recording, uint32_t process, uint64_t time_ns, uint64_t user_ns,
+			   uint64_t system_ns)
+{
+	struct sonde_meta_process_end record = {.head.type = SONDE_META_PROCESS_END,
+						.id = process,
+						.time_ns = time_ns,
+						.user_ns = user_ns,
+						.system_ns = system_ns};
+	meta(recording, &record, sizeof record, NULL, 0);
+}
+
+uint32_t recording_thread(struct recording *recording, uint32_t process, uint32_t tid, const char *name,
+			  uint64_t start_ns)
+{
+	struct sonde_meta_thread record = {.head.type = SONDE_META_THREAD,
+					   .id = ++recording->threads,
+					   .process = process,
+					   .tid = tid,
+					   .name = recording_string(recording, name),
+					   .start_ns = start_ns};
+	must(record.id < RECORDING_MAX_THREADS ? 0 : -1, "too many threads");
+	meta(recording, &record, sizeof record, NULL, 0);
+	struct recording_thread *thread = calloc(1, sizeof *thread);
+	must(thread && (thread->events = calloc(1, sizeof *thread->events)) ? 0 : -1, "out of memory");
+	sonde_buf_init(thread->events, BODY_MAX_B);
+	recording->process_of[record.id] = process;
+	recording->thread[record.id] = thread;
+	return record.id;
+}
+
+void recording_thread_end(struct recording *recording, uint32_t thread, uint64_t time_ns, uint64_t cpu_ns)
+{
+	struct sonde_meta_thread_end record = {
+	    .head.type = SONDE_META_THREAD_END, .id = thread, .time_ns = time_ns, .cpu_ns = cpu_ns};
+	meta(recording, &record, sizeof record, NULL, 0);
+}
+
+uint32_t recording_module(struct recording *recording, const char *path, uint32_t flags)
+{
+	struct sonde_meta_module record = {.head.type = SONDE_META_MODULE,
+					   .id = ++recording->modules,
+					   .path = recording_string(recording, path),
+					   .flags = flags};
+	meta(recording, &record, sizeof record, NULL, 0);
+	return record.id;
+}
+
+uint32_t recording_site(struct recording *recording, uint32_t kind, const char *name, const char *unit)
+{
+	struct sonde_meta_site record = {.head.type = SONDE_META_SITE,
+					 .id = ++recording->sites,
+					 .kind = kind,
+					 .name = recording_string(recording, name),
+					 .function = recording_string(recording, "main"),
+					 .file = recording_string(recording, "main.c"),
+					 .line = recording->sites,
+					 .unit = recording_string(recording, unit)};
+	meta(recording, &record, sizeof record, NULL, 0);
+	return record.id;
+}
+
+void recording_source(struct recording *recording, const char *name, uint32_t state, const char *method,
+		      const char *detail, double rate_hz)
+{
+	struct sonde_meta_source record = {.head.type = SONDE_META_SOURCE,
+					   .name = recording_string(recording, name),
+					   .state = state,
+					   .method = recording_string(recording, method),
+					   .detail = recording_string(recording, detail),
+					   .rate_hz = rate_hz,
+					   .effective_hz = rate_hz};
+	meta(recording, &record, sizeof record, NULL, 0);
+}
+
+void recording_lost(struct recording *recording, const char *source, const char *cause, uint64_t count)
+{
+	struct sonde_meta_lost record = {.head.type = SONDE_META_LOST,
+					 .source = recording_string(recording, source),
+					 .cause = recording_string(recording, cause),
+					 .count = count};
+	meta(recording, &record, sizeof record, NULL, 0);
+}
+
+void recording_cost(struct recording *recording, const char *what, uint64_t value)
+{
+	struct sonde_meta_cost record = {
+	    .head.type = SONDE_META_COST, .what = recording_string(recording, what), .value = value};
+	meta(recording, &record, sizeof record, NULL, 0);
+}
+
+void recording_histogram(struct recording *recording, uint32_t site, uint32_t process, const uint64_t *values,
+			 size_t count)
+{
+	struct sonde_meta_histogram record = {
+	    .head.type = SONDE_META_HISTOGRAM, .site = site, .process = process, .count = count, .min = UINT64_MAX};
+	uint64_t *hits = calloc(SONDE_HIST_BUCKETS, sizeof *hits), last = 0;
+	must(hits ? 0 : -1, "out of memory");
+	for (size_t i = 0; i < count; i++) {
+		record.sum += values[i];
+		record.min = values[i] < record.min ? values[i] : record.min;
+		record.max = values[i] > record.max ? values[i] : record.max;
+		hits[sonde_hist_bucket(values[i])]++;
+	}
+	struct sonde_buf pairs;
+	sonde_buf_init(&pairs, BODY_MAX_B);
+	for (uint32_t bucket = 0; bucket < SONDE_HIST_BUCKETS; bucket++) {
+		if (!hits[bucket])
+			continue;
+		put_delta(&pairs, bucket, &last);
+		must(sonde_buf_varint(&pairs, hits[bucket]), "pairs");
+		record.pairs++;
+	}
+	meta(recording, &record, sizeof record, pairs.data, pairs.len_b);
+	sonde_buf_fini(&pairs);
+	free(hits);
+}
+
+/* --- stacks ------------------------------------------------------------------------------------------------------- */
+
+void recording_symbol(struct recording *recording, uint32_t module, uint64_t address,
+		      const struct recording_place *places, uint32_t count)
+{
+	struct sonde_meta_symbol record = {
+	    .head.type = SONDE_META_SYMBOL, .module = module, .count = count, .address = address};
+	struct sonde_meta_location locations[16];
+	must(count <= 16 ? 0 : -1, "too many locations");
+	for (uint32_t i = 0; i < count; i++)
+		locations[i] = (struct sonde_meta_location){.function = recording_string(recording, places[i].function),
+							    .file = recording_string(recording, places[i].file),
+							    .line = places[i].line,
+							    .start_line = 1,
+							    .start = places[i].start};
+	meta(recording, &record, sizeof record, locations, count * sizeof *locations);
+}
+
+uint32_t recording_node(struct recording *recording, uint32_t parent, uint32_t module, uint64_t address)
+{
+	for (uint32_t i = recording->nodes; i > 0 && i + 64 > recording->nodes; i--) {
+		const struct recording_node *node = &recording->node[i - 1];
+		if (node->parent == parent && node->module == module && node->address == address)
+			return i;
+	}
+	recording->node = grown(recording->node, recording->nodes, &recording->node_cap, sizeof *recording->node);
+	recording->node[recording->nodes] = (struct recording_node){parent, module, address};
+	return ++recording->nodes;
+}
+
+/* Functions of recording_call() lie 64 KiB apart; their line n is at n bytes from the start. */
+static uint64_t function_start(struct recording *recording, const char *name)
+{
+	size_t i = 0;
+	while (i < recording->function_count && strcmp(recording->functions[i], name) != 0)
+		i++;
+	if (i == recording->function_count) {
+		recording->functions = grown(recording->functions, recording->function_count, &recording->function_cap,
+					     sizeof *recording->functions);
+		recording->functions[recording->function_count++] = strdup(name);
+	}
+	return (i + 1) << 16;
+}
+
+uint32_t recording_call(struct recording *recording, uint32_t parent, uint32_t module, const char *function,
+			uint32_t line)
+{
+	uint64_t start = function_start(recording, function), address = start + line;
+	size_t i = 0;
+	while (i < recording->symbol_count &&
+	       (recording->symbols[i].module != module || recording->symbols[i].address != address))
+		i++;
+	if (i == recording->symbol_count) {
+		char file[256];
+		snprintf(file, sizeof file, "src/%s.c", function);
+		recording_symbol(recording, module, address, &(struct recording_place){function, file, line, start}, 1);
+		recording->symbols = grown(recording->symbols, recording->symbol_count, &recording->symbol_cap,
+					   sizeof *recording->symbols);
+		recording->symbols[recording->symbol_count++] = (struct recording_node){0, module, address};
+	}
+	return recording_node(recording, parent, module, address);
+}
+
+/* --- events ------------------------------------------------------------------------------------------------------- */
+
+void recording_sample(struct recording *recording, struct recording_sample sample)
+{
+	recording->samples =
+	    grown(recording->samples, recording->sample_count, &recording->sample_cap, sizeof *recording->samples);
+	recording->samples[recording->sample_count++] = sample;
+	if (recording->sample_count >= recording->chunk_rows)
+		samples_write(recording);
+}
+
+void recording_switch(struct recording *recording, uint64_t time_ns, uint32_t thread, enum sonde_switch_kind kind)
+{
+	recording->switches =
+	    grown(recording->switches, recording->switch_count, &recording->switch_cap, sizeof *recording->switches);
+	recording->switches[recording->switch_count++] = (struct recording_switch){time_ns, thread, (uint8_t)kind};
+	if (recording->switch_count >= recording->chunk_rows)
+		switches_write(recording);
+}
+
+void recording_begin(struct recording *recording, uint32_t thread, uint32_t site, uint64_t time_ns)
+{
+	struct recording_thread *of = recording->thread[thread];
+	of->marks = grown(of->marks, of->mark_count, &of->mark_cap, sizeof *of->marks);
+	of->marks[of->mark_count++] = (struct recording_mark){site, time_ns};
+	if (of->mark_count >= recording->chunk_rows)
+		zones_write(recording, thread);
+}
+
+void recording_end(struct recording *recording, uint32_t thread, uint64_t time_ns)
+{
+	recording_begin(recording, thread, 0, time_ns);
+}
+
+static void event(struct recording *recording, uint32_t thread, const void *event, size_t size_b)
+{
+	struct recording_thread *of = recording->thread[thread];
+	const struct sonde_event *head = event;
+	must(sonde_buf_append(of->events, event, size_b), "event");
+	of->event_min_ns = of->event_count ? of->event_min_ns : head->time;
+	of->event_max_ns = head->time;
+	if (++of->event_count >= recording->chunk_rows)
+		events_write(recording, thread);
+}
+
+static struct sonde_event head_of(enum sonde_event_type type, uint32_t site, uint64_t time_ns, size_t size_b)
+{
+	return (struct sonde_event){(uint16_t)type, (uint16_t)(size_b / 8), site, time_ns};
+}
+
+void recording_value(struct recording *recording, uint32_t thread, enum sonde_event_type type, uint32_t site,
+		     uint64_t time_ns, double value)
+{
+	struct sonde_event_value record = {head_of(type, site, time_ns, sizeof record), value};
+	event(recording, thread, &record, sizeof record);
+}
+
+void recording_text(struct recording *recording, uint32_t thread, enum sonde_event_type type, uint32_t site,
+		    uint64_t time_ns, const char *text)
+{
+	struct {
+		struct sonde_event_text text;
+		char bytes[256];
+	} record = {.text.len_b = strlen(text)};
+	must(record.text.len_b < sizeof record.bytes ? 0 : -1, "text too long");
+	memcpy(record.bytes, text, record.text.len_b);
+	size_t size_b = sizeof record.text + (record.text.len_b + 7) / 8 * 8;
+	record.text.head = head_of(type, site, time_ns, size_b);
+	event(recording, thread, &record, size_b);
+}
+
+void recording_span(struct recording *recording, uint32_t thread, enum sonde_event_type type, uint32_t site,
+		    uint64_t time_ns, uint64_t id)
+{
+	struct sonde_event_span record = {head_of(type, site, time_ns, sizeof record), id};
+	event(recording, thread, &record, sizeof record);
+}
+
+void recording_work(struct recording *recording, uint32_t thread, uint64_t time_ns, double flop, double bytes,
+		    double items)
+{
+	struct sonde_event_work record = {head_of(SONDE_EVENT_WORK, 0, time_ns, sizeof record), flop, bytes, items};
+	event(recording, thread, &record, sizeof record);
+}

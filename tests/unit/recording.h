@@ -1,0 +1,122 @@
+/* recording.h: makes small recordings with known contents for tests, straight through trace/writer.h.
+ *
+ * Every call succeeds or ends the program: a test that cannot make its input has nothing to say. Ids are given in the
+ * order of the calls, from 1. Nothing is written before a chunk is full, recording_flush() or recording_close().
+ */
+#ifndef SONDE_TESTS_RECORDING_H
+#define SONDE_TESTS_RECORDING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/event.h"
+#include "format/record.h"
+#include "trace/writer.h"
+
+enum { RECORDING_MAX_THREADS = 256, RECORDING_MAX_DEPTH = 256 };
+
+struct recording_sample {
+	uint64_t time_ns;
+	uint32_t thread, stack;
+	uint64_t weight_ns;
+	uint8_t status;
+};
+
+struct recording_switch {
+	uint64_t time_ns;
+	uint32_t thread;
+	uint8_t kind;
+};
+
+struct recording_node {
+	uint32_t parent, module;
+	uint64_t address;
+};
+
+struct recording_mark {
+	uint32_t site; /* 0 = end */
+	uint64_t time_ns;
+};
+
+/* What a thread has not written yet. */
+struct recording_thread {
+	struct recording_mark *marks;
+	size_t mark_count, mark_cap;
+	struct sonde_zone_open open[RECORDING_MAX_DEPTH]; /* at the start of the chunk */
+	uint32_t depth;
+	struct sonde_buf *events;
+	uint32_t event_count;
+	uint64_t event_min_ns, event_max_ns;
+};
+
+struct recording {
+	struct sonde_writer *writer;
+	size_t chunk_rows; /* a chunk is written when it has so many; may be changed after opening */
+	uint32_t strings, processes, threads, modules, sites, nodes;
+	uint32_t process_of[RECORDING_MAX_THREADS];
+	struct recording_thread *thread[RECORDING_MAX_THREADS];
+	struct recording_node *node; /* all nodes by id − 1 */
+	size_t node_cap, nodes_written;
+	struct recording_sample *samples;
+	size_t sample_count, sample_cap;
+	struct recording_switch *switches;
+	size_t switch_count, switch_cap;
+	char **functions; /* of recording_call() */
+	size_t function_count, function_cap;
+	struct recording_node *symbols; /* (0, module, address) that have a SYMBOL record */
+	size_t symbol_count, symbol_cap;
+};
+
+/* One location of recording_symbol(): NULL or "" and 0 = not known. */
+struct recording_place {
+	const char *function, *file;
+	uint32_t line;
+	uint64_t start;
+};
+
+void recording_open(struct recording *recording, const char *path);
+void recording_flush(struct recording *recording);
+void recording_close(struct recording *recording, uint64_t time_ns, int status);
+/* Ends without closing: what a killed recorder leaves. */
+void recording_abandon(struct recording *recording);
+
+uint32_t recording_string(struct recording *recording, const char *text);
+void recording_info(struct recording *recording, const char *key, const char *value);
+uint32_t recording_process(struct recording *recording, uint32_t pid, uint32_t parent, const char *name,
+			   uint64_t start_ns);
+void recording_process_end(struct recording *recording, uint32_t process, uint64_t time_ns, uint64_t user_ns,
+			   uint64_t system_ns);
+uint32_t recording_thread(struct recording *recording, uint32_t process, uint32_t tid, const char *name,
+			  uint64_t start_ns);
+void recording_thread_end(struct recording *recording, uint32_t thread, uint64_t time_ns, uint64_t cpu_ns);
+uint32_t recording_module(struct recording *recording, const char *path, uint32_t flags);
+uint32_t recording_site(struct recording *recording, uint32_t kind, const char *name, const char *unit);
+void recording_source(struct recording *recording, const char *name, uint32_t state, const char *method,
+		      const char *detail, double rate_hz);
+void recording_lost(struct recording *recording, const char *source, const char *cause, uint64_t count);
+void recording_cost(struct recording *recording, const char *what, uint64_t value);
+void recording_histogram(struct recording *recording, uint32_t site, uint32_t process, const uint64_t *values,
+			 size_t count);
+
+/* Stacks. recording_call() is recording_node() of `function` at `line` of "src/FUNCTION.c", its symbol included. */
+void recording_symbol(struct recording *recording, uint32_t module, uint64_t address,
+		      const struct recording_place *places, uint32_t count);
+uint32_t recording_node(struct recording *recording, uint32_t parent, uint32_t module, uint64_t address);
+uint32_t recording_call(struct recording *recording, uint32_t parent, uint32_t module, const char *function,
+			uint32_t line);
+
+/* Events; times of one thread must not decrease. */
+void recording_sample(struct recording *recording, struct recording_sample sample);
+void recording_switch(struct recording *recording, uint64_t time_ns, uint32_t thread, enum sonde_switch_kind kind);
+void recording_begin(struct recording *recording, uint32_t thread, uint32_t site, uint64_t time_ns);
+void recording_end(struct recording *recording, uint32_t thread, uint64_t time_ns);
+void recording_value(struct recording *recording, uint32_t thread, enum sonde_event_type type, uint32_t site,
+		     uint64_t time_ns, double value);
+void recording_text(struct recording *recording, uint32_t thread, enum sonde_event_type type, uint32_t site,
+		    uint64_t time_ns, const char *text);
+void recording_span(struct recording *recording, uint32_t thread, enum sonde_event_type type, uint32_t site,
+		    uint64_t time_ns, uint64_t id);
+void recording_work(struct recording *recording, uint32_t thread, uint64_t time_ns, double flop, double bytes,
+		    double items);
+
+#endif
