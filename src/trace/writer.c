@@ -1,0 +1,364 @@
+/* writer.c: chunks to a file, in order, each with one write.
+ *
+ * A chunk is compressed, given its number and checksum, and appended with a single pwritev at a known offset. When that
+ * fails or is cut short the file is truncated to the chunk before and the error sticks, so what is on disk is always
+ * whole chunks. META records gather in a buffer that goes out before whatever may refer to them; in flight recorder mode
+ * event chunks go to keep.c instead, and META only has to be out before a dump, which saves a tiny chunk per kept one.
+ */
+#include "trace/writer.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "trace/check.h"
+#include "trace/codec.h"
+#include "trace/keep.h"
+#include "util/buf.h"
+#include "util/error.h"
+
+#define META_FULL_B ((size_t)256 << 10)
+#define INDEX_MAX_B ((size_t)1 << 30) /* above it the file has no index and is scanned */
+#define INDEX_CHUNK_ENTRIES (SONDE_CHUNK_MAX_RAW_B / sizeof(struct sonde_index_entry))
+#define DEFAULT_KEEP_B ((size_t)64 << 20)
+
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#elif defined(__i386__)
+#define MACHINE EM_386
+#else
+#define MACHINE EM_NONE
+#endif
+
+struct sonde_writer {
+	int fd;
+	int error; /* the first, sticky */
+	char why[512];
+	char *path;
+	int no_compression;
+	uint64_t size_b; /* on disk, all of it whole chunks */
+	uint64_t seq;
+	struct sonde_buf meta;
+	uint32_t meta_count;
+	struct sonde_buf index; /* struct sonde_index_entry of every chunk so far */
+	struct sonde_buf packed;
+	struct sonde_packer *packer;
+	struct sonde_keep keep; /* max_ns 0: streaming */
+};
+
+static int fail(struct sonde_writer *writer, int code, const char *what)
+{
+	int error = sonde_error(code, "%s: %s at byte %llu: %s", writer->path, what, (unsigned long long)writer->size_b,
+				strerror(code));
+	if (!writer->error) {
+		writer->error = error;
+		snprintf(writer->why, sizeof writer->why, "%s", sonde_error_text());
+	}
+	return error;
+}
+
+/* Appends `count` pieces or, of them all, nothing. */
+static int append(struct sonde_writer *writer, struct iovec *pieces, int count)
+{
+	uint64_t at = writer->size_b;
+	while (count > 0) {
+		ssize_t done = pwritev(writer->fd, pieces, count, (off_t)at);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0) {
+			int code = done ? errno : ENOSPC;
+			if (at > writer->size_b && ftruncate(writer->fd, (off_t)writer->size_b) < 0)
+				return fail(writer, code, "cannot be written, and ends in half a chunk,");
+			return fail(writer, code, "cannot be written");
+		}
+		at += (uint64_t)done;
+		while (count > 0 && (size_t)done >= pieces->iov_len) {
+			done -= (ssize_t)pieces->iov_len;
+			pieces++;
+			count--;
+		}
+		if (count > 0) {
+			pieces->iov_base = (char *)pieces->iov_base + done;
+			pieces->iov_len -= (size_t)done;
+		}
+	}
+	writer->size_b = at;
+	return 0;
+}
+
+/* Numbers, checks and appends a chunk, and remembers it for the index. */
+static int put(struct sonde_writer *writer, const struct sonde_chunk_head *unnumbered, const void *summary,
+	       const void *stored)
+{
+	struct sonde_index_entry entry = {.offset = writer->size_b, .head = *unnumbered};
+	entry.head.seq = writer->seq;
+	entry.head.check = sonde_check_chunk(&entry.head, summary, stored);
+	struct iovec pieces[] = {
+		{&entry.head, sizeof entry.head},
+		{(void *)summary, entry.head.summary_b},
+		{(void *)stored, entry.head.stored_b},
+	};
+	int error = append(writer, pieces, 3);
+	if (error)
+		return error;
+	writer->seq++;
+	sonde_buf_append(&writer->index, &entry, sizeof entry);
+	return 0;
+}
+
+/* The head of a caller's chunk and its body as it is to be stored, which is valid until the next call. */
+static struct sonde_chunk_head pack(struct sonde_writer *writer, const struct sonde_chunk *chunk, const void **stored)
+{
+	struct sonde_chunk_head head = {
+		.magic = SONDE_CHUNK_MAGIC,
+		.type = chunk->type,
+		.version = chunk->version,
+		.codec = SONDE_CODEC_RAW,
+		.process = chunk->process,
+		.thread = chunk->thread,
+		.time_min_ns = chunk->time_min_ns,
+		.time_max_ns = chunk->time_max_ns,
+		.count = chunk->count,
+		.summary_b = chunk->summary_b,
+		.raw_b = chunk->body_b,
+		.stored_b = chunk->body_b,
+	};
+	*stored = chunk->body;
+	if (!writer->no_compression && sonde_packer_pack(writer->packer, &writer->packed, chunk->body, chunk->body_b)) {
+		head.codec = SONDE_CODEC_ZSTD;
+		head.stored_b = (uint32_t)writer->packed.len_b;
+		*stored = writer->packed.data;
+	}
+	return head;
+}
+
+static int write_out(struct sonde_writer *writer, const struct sonde_chunk *chunk)
+{
+	const void *stored;
+	struct sonde_chunk_head head = pack(writer, chunk, &stored);
+	return put(writer, &head, chunk->summary, stored);
+}
+
+static int flush_meta(struct sonde_writer *writer)
+{
+	if (!writer->meta_count)
+		return 0;
+	struct sonde_chunk chunk = {
+		.type = SONDE_CHUNK_META,
+		.count = writer->meta_count,
+		.body = writer->meta.data,
+		.body_b = (uint32_t)writer->meta.len_b,
+	};
+	int error = write_out(writer, &chunk);
+	sonde_buf_clear(&writer->meta);
+	writer->meta_count = 0;
+	return error;
+}
+
+static int write_head(struct sonde_writer *writer)
+{
+	struct sonde_file_head head = {
+		.magic = SONDE_FILE_MAGIC,
+		.major = SONDE_FILE_MAJOR,
+		.minor = SONDE_FILE_MINOR,
+		.head_b = sizeof head,
+		.start_mono_ns = sonde_clock_now_ns(),
+		.start_real_ns = sonde_clock_read_ns(CLOCK_REALTIME),
+		.arch = MACHINE,
+	};
+	if (getrandom(head.id, sizeof head.id, GRND_NONBLOCK) != sizeof head.id) {
+		head.id[0] = head.start_real_ns; /* early boot: still unlike any other recording of this machine */
+		head.id[1] = head.start_mono_ns ^ ((uint64_t)getpid() << 40);
+	}
+	head.check = sonde_check_head(&head, sizeof head);
+	struct iovec piece = {&head, sizeof head};
+	return append(writer, &piece, 1);
+}
+
+static int create(const char *path, int overwrite)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL), 0600);
+	if (fd < 0 && errno == EEXIST)
+		return sonde_error(EEXIST, "%s: exists already and is not overwritten unasked", path);
+	if (fd < 0)
+		return sonde_error(errno, "%s: cannot be created: %s", path, strerror(errno));
+	struct stat stat;
+	if (overwrite && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode))
+		(void)!fchmod(fd, 0600); /* another's file keeps its mode: it was theirs to open */
+	return fd;
+}
+
+static void release(struct sonde_writer *writer)
+{
+	sonde_keep_clear(&writer->keep);
+	sonde_packer_free(writer->packer);
+	sonde_buf_fini(&writer->packed);
+	sonde_buf_fini(&writer->index);
+	sonde_buf_fini(&writer->meta);
+	if (writer->fd >= 0)
+		close(writer->fd);
+	free(writer->path);
+	free(writer);
+}
+
+int sonde_writer_open(struct sonde_writer **out, const char *path, const struct sonde_writer_options *options)
+{
+	static const struct sonde_writer_options defaults;
+	if (!options)
+		options = &defaults;
+	struct sonde_writer *writer = calloc(1, sizeof *writer);
+	if (!writer)
+		return sonde_error(ENOMEM, "%s: out of memory", path);
+	writer->fd = -1;
+	writer->no_compression = options->no_compression;
+	writer->keep.max_ns = options->keep_ns;
+	writer->keep.max_b = options->max_keep_b ? options->max_keep_b : DEFAULT_KEEP_B;
+	sonde_buf_init(&writer->meta, SONDE_CHUNK_MAX_RAW_B);
+	sonde_buf_init(&writer->index, INDEX_MAX_B);
+	sonde_buf_init(&writer->packed, SONDE_CHUNK_MAX_RAW_B);
+	writer->path = strdup(path);
+	writer->packer = sonde_packer_new();
+	int error = writer->path && writer->packer ? 0 : sonde_error(ENOMEM, "%s: out of memory", path);
+	if (!error) {
+		writer->fd = create(path, options->overwrite);
+		error = writer->fd < 0 ? writer->fd : write_head(writer);
+	}
+	if (error) {
+		release(writer);
+		return error;
+	}
+	*out = writer;
+	return 0;
+}
+
+static int is_event_type(uint16_t type)
+{
+	return type == SONDE_CHUNK_SAMPLES || type == SONDE_CHUNK_SWITCHES || type == SONDE_CHUNK_ZONES ||
+	       type == SONDE_CHUNK_EVENTS;
+}
+
+int sonde_writer_chunk(struct sonde_writer *writer, const struct sonde_chunk *chunk)
+{
+	if (writer->error)
+		return sonde_writer_error(writer);
+	if (!chunk->type || chunk->type == SONDE_CHUNK_INDEX)
+		return sonde_error(EINVAL, "%s: a chunk of type %u is not a caller's to write", writer->path, chunk->type);
+	if (chunk->body_b > SONDE_CHUNK_MAX_RAW_B || chunk->summary_b > SONDE_CHUNK_MAX_SUMMARY_B)
+		return sonde_error(E2BIG, "%s: a chunk of %u + %u bytes is too large", writer->path, chunk->summary_b,
+				   chunk->body_b);
+	if (writer->keep.max_ns && is_event_type(chunk->type)) {
+		const void *stored;
+		struct sonde_chunk_head head = pack(writer, chunk, &stored);
+		int error = sonde_keep_push(&writer->keep, &head, chunk->summary, stored);
+		return error ? fail(writer, -error, "a chunk cannot be kept") : 0;
+	}
+	int error = flush_meta(writer);
+	return error ? error : write_out(writer, chunk);
+}
+
+int sonde_writer_meta(struct sonde_writer *writer, const void *record, size_t record_b, const void *more, size_t more_b)
+{
+	if (writer->error)
+		return sonde_writer_error(writer);
+	if (record_b < sizeof(struct sonde_meta_head))
+		return sonde_error(EINVAL, "%s: a record of %zu bytes has no head", writer->path, record_b);
+	if (record_b > SONDE_CHUNK_MAX_RAW_B - 8 || more_b > SONDE_CHUNK_MAX_RAW_B - 8 - record_b)
+		return sonde_error(E2BIG, "%s: a record of %zu bytes is too large", writer->path, more_b);
+	size_t size_b = record_b + more_b;
+	size_t padded_b = (size_b + 7) & ~(size_t)7;
+	if (writer->meta.len_b && writer->meta.len_b + padded_b > META_FULL_B) {
+		int error = flush_meta(writer);
+		if (error)
+			return error;
+	}
+	uint8_t *at = sonde_buf_extend(&writer->meta, padded_b);
+	if (!at)
+		return fail(writer, -sonde_buf_error(&writer->meta), "a record cannot be buffered");
+	struct sonde_meta_head head;
+	memcpy(&head, record, sizeof head);
+	head.size_b = (uint32_t)size_b;
+	memcpy(at, record, record_b);
+	memcpy(at, &head, sizeof head);
+	if (more_b)
+		memcpy(at + record_b, more, more_b);
+	memset(at + size_b, 0, padded_b - size_b);
+	writer->meta_count++;
+	return 0;
+}
+
+int sonde_writer_flush(struct sonde_writer *writer)
+{
+	return writer->error ? sonde_writer_error(writer) : flush_meta(writer);
+}
+
+int sonde_writer_keep_dump(struct sonde_writer *writer)
+{
+	int error = sonde_writer_flush(writer);
+	struct sonde_keep_chunk *chunk;
+	while (!error && (chunk = sonde_keep_take(&writer->keep))) {
+		error = put(writer, &chunk->head, chunk->bytes, chunk->bytes + chunk->head.summary_b);
+		free(chunk);
+	}
+	return error;
+}
+
+uint64_t sonde_writer_size_b(const struct sonde_writer *writer)
+{
+	return writer->size_b;
+}
+
+int sonde_writer_error(const struct sonde_writer *writer)
+{
+	return writer->error ? sonde_error(-writer->error, "%s", writer->why) : 0;
+}
+
+/* The index is as many chunks as it needs, then the tail, which names the first of them. */
+static int write_index(struct sonde_writer *writer)
+{
+	if (sonde_buf_error(&writer->index))
+		return 0;
+	size_t left = writer->index.len_b / sizeof(struct sonde_index_entry);
+	const struct sonde_index_entry *entry = (const struct sonde_index_entry *)(const void *)writer->index.data;
+	struct sonde_file_tail tail = {.index_offset = writer->size_b, .magic = SONDE_TAIL_MAGIC};
+	writer->index.error = ECANCELED; /* put() adds no entries for the index itself: `entry` must not move */
+	do {
+		size_t count = left < INDEX_CHUNK_ENTRIES ? left : INDEX_CHUNK_ENTRIES;
+		struct sonde_chunk chunk = {
+			.type = SONDE_CHUNK_INDEX,
+			.count = (uint32_t)count,
+			.body = entry,
+			.body_b = (uint32_t)(count * sizeof *entry),
+		};
+		int error = write_out(writer, &chunk);
+		if (error)
+			return error;
+		left -= count;
+		entry += count;
+	} while (left);
+	struct iovec piece = {&tail, sizeof tail};
+	return append(writer, &piece, 1);
+}
+
+int sonde_writer_close(struct sonde_writer *writer)
+{
+	int error = sonde_writer_flush(writer);
+	if (!error)
+		error = write_index(writer);
+	if (close(writer->fd) < 0 && !error)
+		error = fail(writer, errno, "cannot be closed");
+	writer->fd = -1;
+	if (writer->error)
+		error = sonde_writer_error(writer);
+	release(writer);
+	return error;
+}
