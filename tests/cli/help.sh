@@ -1,0 +1,26 @@
+# help.sh: help lists every command and every option of each; the version is one line.
+# tier: quick
+. "$(dirname "$0")/lib.sh"
+
+run 0 "$SONDE" --help
+has "$out" "Usage: sonde COMMAND"
+commands=$(sed -n 's/^  \([a-z]*\) .*/\1/p' .out)
+[ -n "$commands" ] || fail "no command is listed"
+has " ${commands//$'\n'/ } " " completion "
+lacks " ${commands//$'\n'/ } " " man "
+for command in $commands; do
+	run 0 "$SONDE" "$command" --help
+	matches "$out" "^Usage: sonde $command"
+	matches "$out" '^  -h, --help'
+	equal "$err" ""
+	before=$out
+	run 0 "$SONDE" help "$command"
+	equal "$out" "$before"
+done
+awk 'length($0) > 120' .out | grep . && fail "a line of the help is over 120 columns"
+
+run 0 "$SONDE" --version
+matches "$out" '^sonde [0-9]+\.[0-9]+\.[0-9]+$'
+run 2 "$SONDE"
+equal "$out" ""
+has "$err" "Usage: sonde COMMAND"

@@ -1,0 +1,76 @@
+# lib.sh: what the command-line tests share. A test is one file: it begins with a line that says what it proves, may say
+# `# tier: quick` (or long) and `# timeout: SECONDS`, sources this file, and runs in an empty directory of its own with
+# SONDE, the program under test. Exit 77 skips it: `skip REASON`.
+set -euo pipefail
+export LC_ALL=C.UTF-8
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+: "${SONDE_BUILD:=$repo/build-test}" "${SONDE:=$SONDE_BUILD/src/cli/sonde}"
+export SONDE SONDE_BUILD
+work=$(mktemp -d "${TMPDIR:-/tmp}/sonde-test-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME=$work/.cache HOME=$work
+cd "$work"
+
+skip() {
+	echo "$*"
+	exit 77
+}
+
+fail() {
+	echo "${BASH_SOURCE[-1]##*/}:${BASH_LINENO[-2]}: $*" >&2
+	for stream in out err; do
+		[ -s "$work/.$stream" ] && sed "s/^/$stream: /" "$work/.$stream" | head -n 40 >&2
+	done
+	exit 1
+}
+
+need() {
+	local tool
+	for tool; do
+		command -v "$tool" >/dev/null || skip "$tool is not installed"
+	done
+}
+
+# run CODE COMMAND…: runs it with its output in $out and $err (and the files .out and .err); it must exit with CODE.
+run() {
+	local expected=$1 code=0
+	shift
+	"$@" >"$work/.out" 2>"$work/.err" </dev/null || code=$?
+	out=$(tr -d '\0' <"$work/.out")
+	err=$(tr -d '\0' <"$work/.err")
+	[ "$code" -eq "$expected" ] || fail "exit code $code instead of $expected: $*"
+}
+
+# has TEXT WORDS, lacks TEXT WORDS: the text holds the words, or not.
+has() {
+	[[ $1 == *"$2"* ]] || fail "not there: '$2'"
+}
+
+lacks() {
+	[[ $1 != *"$2"* ]] || fail "should not be there: '$2'"
+}
+
+# matches TEXT PATTERN: some line matches the extended regular expression.
+matches() {
+	grep -qE -- "$2" <<<"$1" || fail "no line matches '$2'"
+}
+
+equal() {
+	[ "$1" = "$2" ] || fail "'$1' instead of '$2'"
+}
+
+# Takes out what differs from run to run: times, pids, addresses, shares, the scratch directory.
+normalise() {
+	sed -E -e "s,$work,DIR,g" -e 's/0x[0-9a-f]+/ADDR/g' -e 's/[0-9]+(\.[0-9]+)? ?(ns|µs|us|ms|s|B|KB|MB|GB|%|Hz)\b/N \2/g' \
+		-e 's/\b(pid|tid) [0-9]+/\1 PID/g'
+}
+
+# As another user where we are root (uid 65534 with a home of its own), else as ourselves.
+as_user() {
+	if [ "$(id -u)" -eq 0 ]; then
+		chmod 777 "$work"
+		setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$work" "$@"
+	else
+		"$@"
+	fi
+}
