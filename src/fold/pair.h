@@ -1,0 +1,107 @@
+/* pair.h: pairs the begins and ends of zones of one thread, with self time, and adds them up by site.
+ *
+ * Used live in a target, by the recorder for chunk summaries and by passes, so it allocates nothing: the caller holds
+ * the frames and the rows. A time that runs backwards counts as no time. Zones deeper than the frames are counted in
+ * `over` while they are open and do not appear; their time belongs to the deepest zone that has a frame.
+ */
+#ifndef SONDE_FOLD_PAIR_H
+#define SONDE_FOLD_PAIR_H
+
+#include <stdint.h>
+
+#include "format/record.h"
+
+/* An open zone. Its layout is struct sonde_zone_open's; `nested`: one of the same site is open outside it. */
+struct sonde_pair_frame {
+	uint32_t site;
+	uint32_t nested;
+	uint64_t start_ns;
+	uint64_t child_ns;
+};
+_Static_assert(sizeof(struct sonde_pair_frame) == sizeof(struct sonde_zone_open), "frames are written as zone_open");
+
+struct sonde_pair {
+	struct sonde_pair_frame *frames;
+	uint32_t capacity;
+	uint32_t depth;
+	uint64_t over;      /* open zones that found no frame */
+	uint64_t unmatched; /* ends without a begin */
+};
+
+/* A zone that ended. */
+struct sonde_pair_zone {
+	uint32_t site;
+	uint32_t nested;
+	uint32_t depth; /* 0 = outermost */
+	uint64_t start_ns;
+	uint64_t dur_ns;
+	uint64_t self_ns;
+};
+
+static inline void sonde_pair_init(struct sonde_pair *pair, struct sonde_pair_frame *frames, uint32_t capacity)
+{
+	*pair = (struct sonde_pair){.frames = frames, .capacity = capacity};
+}
+
+static inline void sonde_pair_begin(struct sonde_pair *pair, uint32_t site, uint64_t time_ns)
+{
+	if (pair->depth == pair->capacity) {
+		pair->over++;
+		return;
+	}
+	uint32_t nested = 0;
+	for (uint32_t i = pair->depth; i > 0 && !nested; i--)
+		nested = pair->frames[i - 1].site == site;
+	pair->frames[pair->depth++] = (struct sonde_pair_frame){site, nested, time_ns, 0};
+}
+
+/* 1 and `out` when a zone ended; 0 when the end had no begin, or its begin no frame. */
+static inline int sonde_pair_end(struct sonde_pair *pair, uint64_t time_ns, struct sonde_pair_zone *out)
+{
+	if (pair->over) {
+		pair->over--;
+		return 0;
+	}
+	if (!pair->depth) {
+		pair->unmatched++;
+		return 0;
+	}
+	const struct sonde_pair_frame *frame = &pair->frames[--pair->depth];
+	uint64_t dur_ns = time_ns > frame->start_ns ? time_ns - frame->start_ns : 0;
+	if (pair->depth)
+		pair->frames[pair->depth - 1].child_ns += dur_ns;
+	out->site = frame->site;
+	out->nested = frame->nested;
+	out->depth = pair->depth;
+	out->start_ns = frame->start_ns;
+	out->dur_ns = dur_ns;
+	out->self_ns = dur_ns > frame->child_ns ? dur_ns - frame->child_ns : 0;
+	return 1;
+}
+
+/* Adds a zone to its site's row; a fresh row is all zeros but for `site`. */
+static inline void sonde_pair_add(struct sonde_zone_stat *stat, const struct sonde_pair_zone *zone)
+{
+	if (!stat->count || zone->dur_ns < stat->min_ns)
+		stat->min_ns = zone->dur_ns;
+	if (zone->dur_ns > stat->max_ns)
+		stat->max_ns = zone->dur_ns;
+	stat->count++;
+	stat->total_ns += zone->nested ? 0 : zone->dur_ns;
+	stat->self_ns += zone->self_ns;
+}
+
+/* Adds one row to another of the same site. */
+void sonde_pair_merge(struct sonde_zone_stat *into, const struct sonde_zone_stat *from);
+
+/* Rows by site for callers whose site ids are sparse: open addressing in the caller's memory. */
+struct sonde_pair_table {
+	struct sonde_zone_stat *rows; /* zeroed; site 0 = empty */
+	uint32_t capacity;            /* a power of two */
+	uint32_t used;
+};
+
+/* The row of a site (≠ 0), made when it is new; NULL when three quarters of the rows are taken. */
+struct sonde_zone_stat *sonde_pair_row(struct sonde_pair_table *table, uint32_t site);
+
+#endif
