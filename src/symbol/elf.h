@@ -22,17 +22,39 @@ struct sonde_elf {
 	int class64;
 	char *path; /* as opened; may go through /proc/PID/root */
 	uint8_t build_id[SONDE_BUILD_ID_MAX_B];
-	size_t build_id_b; /* 0 = none */
+	size_t build_id_b;                     /* 0 = none */
 	struct sonde_elf_segment segments[16]; /* PT_LOAD; executable ones first */
 	size_t segment_count;
+	size_t executable_count;
+	struct sonde_elf_segment frame_header; /* PT_GNU_EH_FRAME; size_b 0 = none */
+};
+
+struct sonde_elf_section {
+	uint32_t type; /* SHT_… */
+	uint32_t link;
+	uint64_t flags, address, offset, size_b, entry_b;
 };
 
 /* -EBADMSG with a sentence for what is not ELF. */
 int sonde_elf_open(struct sonde_elf *out, const char *path);
+
+/* The same from an image in memory ([vdso]), which is copied; `name` becomes the path. */
+int sonde_elf_open_bytes(struct sonde_elf *out, const char *name, const void *bytes, size_t size_b);
 void sonde_elf_close(struct sonde_elf *file);
 
 /* Virtual address of a file offset; 0 and -ENOENT outside every segment. */
 int sonde_elf_address(const struct sonde_elf *file, uint64_t offset, uint64_t *out);
+
+/* Address of an executable byte? */
+int sonde_elf_is_code(const struct sonde_elf *file, uint64_t address);
+
+/* The section of that name; -ENOENT where there is none. */
+int sonde_elf_section(const struct sonde_elf *file, const char *name, struct sonde_elf_section *out);
+int sonde_elf_section_at(const struct sonde_elf *file, uint32_t index, struct sonde_elf_section *out);
+
+/* Its bytes, decompressed, to be freed by the caller; -EBADMSG for more than max_b or what the file does not hold. */
+int sonde_elf_section_read(const struct sonde_elf *file, const struct sonde_elf_section *section, size_t max_b,
+			   uint8_t **out, size_t *out_b);
 
 /* Build-id from the raw bytes of a note section or segment (vdso, memory of a process); its size, or 0. */
 size_t sonde_elf_note_build_id(const void *notes, size_t notes_b, uint8_t out[SONDE_BUILD_ID_MAX_B]);

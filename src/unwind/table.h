@@ -1,8 +1,9 @@
 /* table.h: compact call-frame tables: how to find the caller at every address of a module.
  *
- * A table is a sorted array of 12-byte rows, compiled from .eh_frame and .debug_frame by symbol/cfi.c and mapped from the
- * cache file. Each row holds from its address up to the next row's. Looking up needs no memory and no lock: it is usable
- * inside a signal handler of a target. A mapped file is checked once when it is opened (sorted, kinds and sizes in range).
+ * A table is a sorted array of 12-byte rows, compiled from .eh_frame and .debug_frame by symbol/cfi.c and mapped from
+ * the cache file. Each row holds from its address up to the next row's. Looking up needs no memory and no lock: it is
+ * usable inside a signal handler of a target. A mapped file is checked once when it is opened (sorted, kinds and sizes
+ * in range).
  */
 #ifndef SONDE_UNWIND_TABLE_H
 #define SONDE_UNWIND_TABLE_H
@@ -11,26 +12,27 @@
 #include <stdint.h>
 
 enum sonde_unwind_kind {
-	SONDE_UNWIND_NONE = 0, /* no rule: outside every function with call-frame information */
-	SONDE_UNWIND_SP = 1,   /* frame address = stack pointer + cfa_off */
-	SONDE_UNWIND_FP = 2,   /* frame address = frame pointer + cfa_off */
-	SONDE_UNWIND_PLT = 3,  /* the PLT's expression: sp + 8 + ((pc & 15) >= cfa_off ? 8 : 0) */
-	SONDE_UNWIND_END = 4,  /* the return address is undefined here: the thread's outermost function */
-	SONDE_UNWIND_SIGNAL = 5, /* signal trampoline: registers lie in the frame the kernel pushed */
+	SONDE_UNWIND_NONE = 0,       /* no rule: outside every function with call-frame information */
+	SONDE_UNWIND_SP = 1,         /* frame address = stack pointer + cfa_off */
+	SONDE_UNWIND_FP = 2,         /* frame address = frame pointer + cfa_off */
+	SONDE_UNWIND_PLT = 3,        /* the PLT's expression: sp + 8 + ((pc & 15) >= cfa_off ? 8 : 0) */
+	SONDE_UNWIND_END = 4,        /* the return address is undefined here: the thread's outermost function */
+	SONDE_UNWIND_SIGNAL = 5,     /* signal trampoline: registers lie in the frame the kernel pushed */
 	SONDE_UNWIND_EXPRESSION = 6, /* some other expression or register: not evaluated */
-	SONDE_UNWIND_KIND_COUNT = 7,
+	SONDE_UNWIND_FP_LOAD = 7,    /* realigned stack: frame address = *(fp + cfa_off), saved fp at fp + fp_off */
+	SONDE_UNWIND_KIND_COUNT = 8,
 };
 
-#define SONDE_UNWIND_FP_SAME INT16_MAX   /* the caller's frame pointer is unchanged */
-#define SONDE_UNWIND_FP_LOST INT16_MIN   /* it cannot be recovered here */
-#define SONDE_UNWIND_RA_LINK UINT8_MAX   /* the return address is still in the link register (aarch64 leaf code) */
+#define SONDE_UNWIND_FP_SAME INT16_MAX /* the caller's frame pointer is unchanged */
+#define SONDE_UNWIND_FP_LOST INT16_MIN /* it cannot be recovered here */
+#define SONDE_UNWIND_RA_LINK UINT8_MAX /* the return address is still in the link register (aarch64 leaf code) */
 
 struct sonde_unwind_row {
 	uint32_t address; /* ELF virtual address − the table's base */
 	int32_t cfa_off;
-	int16_t fp_off;   /* the saved frame pointer lies at frame address + fp_off, or a SONDE_UNWIND_FP_… */
-	uint8_t kind;     /* enum sonde_unwind_kind */
-	uint8_t ra_slot;  /* the return address lies at frame address − 8 × ra_slot (x86-64: 1), or …RA_LINK */
+	int16_t fp_off;  /* the saved frame pointer lies at frame address + fp_off, or FP_SAME, FP_LOST */
+	uint8_t kind;    /* enum sonde_unwind_kind */
+	uint8_t ra_slot; /* the return address lies at frame address − 8 × ra_slot (x86-64: 1), or …RA_LINK */
 };
 _Static_assert(sizeof(struct sonde_unwind_row) == 12, "unwind row");
 
@@ -51,6 +53,12 @@ const struct sonde_unwind_row *sonde_unwind_table_find(const struct sonde_unwind
 int sonde_unwind_table_map(struct sonde_unwind_table *out, int fd, const uint8_t *build_id, size_t build_id_b);
 void sonde_unwind_table_unmap(struct sonde_unwind_table *table);
 
+#define SONDE_UNWIND_FILE_MAGIC "SONDEUNW"
+#define SONDE_UNWIND_FILE_VERSION 1
+
+/* Two multiplications a row: the checksum in a cache file. */
+uint64_t sonde_unwind_table_check(const struct sonde_unwind_row *rows, size_t count);
+
 /* Head of a cache file: rows follow. */
 struct sonde_unwind_file {
 	char magic[8]; /* "SONDEUNW" */
@@ -60,7 +68,7 @@ struct sonde_unwind_file {
 	uint64_t count;
 	uint8_t build_id_b;
 	uint8_t build_id[23];
-	uint64_t check; /* sonde_hash_bytes() of the rows */
+	uint64_t check; /* sonde_unwind_table_check() of the rows */
 };
 _Static_assert(sizeof(struct sonde_unwind_file) == 64, "unwind file");
 

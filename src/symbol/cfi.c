@@ -1,0 +1,94 @@
+/* cfi.c: hands out a module's call-frame table: mapped from the cache, else compiled, stored and mapped.
+ *
+ * A table without a cache file lives in an anonymous mapping of the same shape, so that the caller closes both alike.
+ */
+#include "symbol/cfi.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbol/cache.h"
+#include "symbol/cfi_entries.h"
+#include "symbol/cfi_program.h"
+#include "util/error.h"
+
+_Static_assert(sizeof((struct sonde_unwind_file *)NULL)->build_id >= SONDE_BUILD_ID_MAX_B,
+	       "build-id in an unwind file");
+
+static struct sonde_cache_key cache_key(const struct sonde_elf *file)
+{
+	return (struct sonde_cache_key){file->build_id, file->build_id_b, "unwind"};
+}
+
+static int open_cached(struct sonde_unwind_table *out, const struct sonde_elf *file)
+{
+	struct sonde_cache_key key = cache_key(file);
+	int fd = sonde_cache_read(&key);
+	if (fd < 0)
+		return fd;
+	int error = sonde_unwind_table_map(out, fd, file->build_id, file->build_id_b);
+	close(fd);
+	return error;
+}
+
+static void store(const struct sonde_elf *file, const struct sonde_cfi_rows *rows, uint64_t base)
+{
+	struct sonde_cache_key key = cache_key(file);
+	struct sonde_unwind_file head = {.version = SONDE_UNWIND_FILE_VERSION,
+					 .arch = file->machine,
+					 .base = base,
+					 .count = rows->count,
+					 .build_id_b = (uint8_t)file->build_id_b,
+					 .check = sonde_unwind_table_check(rows->rows, rows->count)};
+	memcpy(head.magic, SONDE_UNWIND_FILE_MAGIC, sizeof head.magic);
+	memcpy(head.build_id, file->build_id, file->build_id_b);
+	sonde_cache_write(&key, &head, sizeof head, rows->rows, rows->count * sizeof *rows->rows);
+}
+
+static int keep_in_memory(struct sonde_unwind_table *out, const struct sonde_cfi_rows *rows, uint64_t base)
+{
+	size_t size_b = rows->count * sizeof *rows->rows;
+	void *memory = mmap(NULL, size_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return sonde_error(errno, "no memory for %zu call-frame rows", rows->count);
+	memcpy(memory, rows->rows, size_b);
+	*out = (struct sonde_unwind_table){
+	    .rows = memory, .count = rows->count, .base = base, .mapping = memory, .mapping_b = size_b};
+	return 0;
+}
+
+static int compile(struct sonde_unwind_table *out, const struct sonde_elf *file,
+		   const struct sonde_cfi_machine *machine)
+{
+	struct sonde_cfi_entries entries;
+	struct sonde_cfi_rows rows = {0};
+	int error = sonde_cfi_entries_read(&entries, file);
+	if (error)
+		return error;
+	error = sonde_cfi_compile(&rows, &entries, machine);
+	uint64_t base = entries.base;
+	sonde_cfi_entries_free(&entries);
+	if (error)
+		return error;
+	*out = (struct sonde_unwind_table){.base = base};
+	/* Nothing is not stored: a debug file carries the build-id of the module but not its .eh_frame. */
+	if (rows.count) {
+		store(file, &rows, base);
+		if (open_cached(out, file))
+			error = keep_in_memory(out, &rows, base);
+	}
+	free(rows.rows);
+	return error;
+}
+
+int sonde_cfi_open(struct sonde_unwind_table *out, const struct sonde_elf *file)
+{
+	const struct sonde_cfi_machine *machine = sonde_cfi_machine_find(file->machine);
+	if (!machine || !file->class64)
+		return sonde_error(ENOTSUP, "%s: call-frame tables of machine type %u are not supported", file->path,
+				   file->machine);
+	return open_cached(out, file) ? compile(out, file, machine) : 0;
+}

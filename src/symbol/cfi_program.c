@@ -1,0 +1,402 @@
+/* cfi_program.c: interprets call-frame instructions (DWARF 5 section 6.4.2) as far as rows can say it.
+ *
+ * A row follows three things: the frame address, the return address and the frame pointer. Instructions about other
+ * registers are read and forgotten. Expressions are not evaluated; the three forms that compilers and linkers write are
+ * recognised (PLT, realigned stack, register plus offset), the rest becomes a row of kind EXPRESSION. Work is linear in
+ * the size of the programs: there are no jumps and no recursion.
+ */
+#include "symbol/cfi_program.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/error.h"
+
+#define STATES_MAX 16
+#define ROWS_MAX ((size_t)32 << 20)
+
+enum rule { RULE_SAME, RULE_OFFSET, RULE_UNDEFINED, RULE_FP_RELATIVE, RULE_OTHER };
+
+/* `kind` of the frame address: enum sonde_unwind_kind; SP until it is set. */
+struct state {
+	uint8_t kind, fp_rule, ra_rule;
+	int64_t cfa_off, fp_off, ra_off;
+};
+
+struct run {
+	const struct sonde_cfi_machine *machine;
+	const struct sonde_cfi_common *common;
+	struct sonde_cfi_rows *rows; /* NULL while a common program runs */
+	struct state state, initial;
+	struct state saved[STATES_MAX];
+	unsigned saved_count;
+	uint32_t floor; /* rows below it belong to the function before */
+	uint64_t address, end;
+	int bad;
+};
+
+static const struct sonde_cfi_machine machines[] = {
+    {.machine = EM_X86_64, .sp = 7, .fp = 6, .ra = 16},
+    {.machine = EM_AARCH64, .sp = 31, .fp = 29, .ra = 30, .ra_in_register = 1},
+};
+
+const struct sonde_cfi_machine *sonde_cfi_machine_find(uint16_t machine)
+{
+	for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+		if (machines[i].machine == machine)
+			return &machines[i];
+	}
+	return NULL;
+}
+
+static int says_same(const struct sonde_unwind_row *a, const struct sonde_unwind_row *b)
+{
+	return a->cfa_off == b->cfa_off && a->fp_off == b->fp_off && a->kind == b->kind && a->ra_slot == b->ra_slot;
+}
+
+static int grow(struct sonde_cfi_rows *out)
+{
+	size_t capacity = out->capacity ? out->capacity * 2 : 4096;
+	struct sonde_unwind_row *rows = capacity > ROWS_MAX ? NULL : realloc(out->rows, capacity * sizeof *rows);
+	if (!rows)
+		return out->error = sonde_error(ENOMEM, "no memory for %zu call-frame rows", capacity);
+	out->rows = rows;
+	out->capacity = capacity;
+	return 0;
+}
+
+/* A row at the address of the last one replaces it. */
+static void append(struct sonde_cfi_rows *out, const struct sonde_unwind_row *row)
+{
+	if (out->count && out->rows[out->count - 1].address == row->address)
+		out->count--;
+	if (out->error || (out->count && says_same(&out->rows[out->count - 1], row)))
+		return;
+	if (out->count == out->capacity && grow(out))
+		return;
+	out->rows[out->count++] = *row;
+}
+
+static int64_t fp_offset(const struct state *state)
+{
+	switch (state->fp_rule) {
+	case RULE_SAME:
+		return SONDE_UNWIND_FP_SAME;
+	case RULE_OFFSET:
+		return state->kind == SONDE_UNWIND_FP_LOAD ? SONDE_UNWIND_FP_LOST : state->fp_off;
+	case RULE_FP_RELATIVE:
+		if (state->kind == SONDE_UNWIND_FP_LOAD)
+			return state->fp_off;
+		return state->kind == SONDE_UNWIND_FP ? state->fp_off - state->cfa_off : SONDE_UNWIND_FP_LOST;
+	default:
+		return SONDE_UNWIND_FP_LOST;
+	}
+}
+
+static struct sonde_unwind_row to_row(const struct run *run)
+{
+	const struct state *state = &run->state;
+	struct sonde_unwind_row row = {.kind = SONDE_UNWIND_EXPRESSION};
+	if (run->common->is_signal)
+		row.kind = SONDE_UNWIND_SIGNAL;
+	else if (state->ra_rule == RULE_UNDEFINED)
+		row.kind = SONDE_UNWIND_END;
+	if (row.kind != SONDE_UNWIND_EXPRESSION || state->kind == SONDE_UNWIND_EXPRESSION ||
+	    state->cfa_off != (int32_t)state->cfa_off)
+		return row;
+	if (state->ra_rule == RULE_SAME && run->machine->ra_in_register)
+		row.ra_slot = SONDE_UNWIND_RA_LINK;
+	else if (state->ra_rule == RULE_OFFSET && state->ra_off < 0 && state->ra_off % 8 == 0 &&
+		 state->ra_off > -8 * SONDE_UNWIND_RA_LINK)
+		row.ra_slot = (uint8_t)(-state->ra_off / 8);
+	else
+		return row;
+	int64_t fp_off = fp_offset(state);
+	row.fp_off = fp_off == (int16_t)fp_off ? (int16_t)fp_off : SONDE_UNWIND_FP_LOST;
+	row.cfa_off = (int32_t)state->cfa_off;
+	row.kind = state->kind;
+	return row;
+}
+
+static void emit(struct run *run)
+{
+	if (!run->rows || run->address >= run->end)
+		return;
+	struct sonde_unwind_row row = to_row(run);
+	row.address = run->address > run->floor ? (uint32_t)run->address : run->floor;
+	append(run->rows, &row);
+}
+
+static void advance(struct run *run, uint64_t units)
+{
+	uint64_t step;
+	emit(run);
+	if (__builtin_mul_overflow(units, run->common->code_align, &step) || step > UINT32_MAX)
+		run->bad = 1;
+	else
+		run->address += step;
+}
+
+static int64_t scaled(const struct run *run, int64_t value)
+{
+	int64_t product;
+	return __builtin_mul_overflow(value, run->common->data_align, &product) ? INT64_MAX : product;
+}
+
+static void set_rule(struct run *run, uint64_t number, enum rule rule, int64_t offset)
+{
+	if (number == run->machine->fp) {
+		run->state.fp_rule = (uint8_t)rule;
+		run->state.fp_off = offset;
+	} else if (number == run->common->ra_register) {
+		run->state.ra_rule = (uint8_t)rule;
+		run->state.ra_off = offset;
+	}
+}
+
+static void restore_rule(struct run *run, uint64_t number)
+{
+	if (number == run->machine->fp)
+		set_rule(run, number, run->initial.fp_rule, run->initial.fp_off);
+	else
+		set_rule(run, number, run->initial.ra_rule, run->initial.ra_off);
+}
+
+static void set_frame_register(struct run *run, uint64_t number)
+{
+	run->state.kind = number == run->machine->sp   ? SONDE_UNWIND_SP
+			  : number == run->machine->fp ? SONDE_UNWIND_FP
+						       : SONDE_UNWIND_EXPRESSION;
+}
+
+/* DW_OP_breg of sp or fp and its offset; the rest stays in the cursor. 0 when it is something else. */
+static int read_base(const struct run *run, struct sonde_cfi_cursor *code, enum sonde_unwind_kind *kind,
+		     int64_t *offset)
+{
+	uint8_t op = sonde_cfi_byte(code);
+	if (op != 0x70 + run->machine->sp && op != 0x70 + run->machine->fp)
+		return 0;
+	*kind = op == 0x70 + run->machine->sp ? SONDE_UNWIND_SP : SONDE_UNWIND_FP;
+	*offset = sonde_cfi_sleb(code);
+	return !code->bad;
+}
+
+static void set_frame_expression(struct run *run, struct sonde_cfi_cursor code)
+{
+	/* breg7 8, breg16 0, lit15, and, litN, ge, lit3, shl, plus: what ld writes for the PLT of x86-64 */
+	static const uint8_t plt_head[] = {0x77, 8, 0x80, 0, 0x3f, 0x1a}, plt_tail[] = {0x2a, 0x33, 0x24, 0x22};
+	const uint8_t *bytes = code.at;
+	enum sonde_unwind_kind kind;
+	int64_t offset;
+	run->state.kind = SONDE_UNWIND_EXPRESSION;
+	if (sonde_cfi_left(&code) == 11 && run->machine->machine == EM_X86_64 &&
+	    !memcmp(bytes, plt_head, sizeof plt_head) && !memcmp(bytes + 7, plt_tail, sizeof plt_tail) &&
+	    bytes[6] >= 0x30 && bytes[6] <= 0x3f) {
+		run->state.kind = SONDE_UNWIND_PLT;
+		run->state.cfa_off = bytes[6] - 0x30;
+		return;
+	}
+	if (!read_base(run, &code, &kind, &offset))
+		return;
+	run->state.cfa_off = offset;
+	if (!sonde_cfi_left(&code))
+		run->state.kind = (uint8_t)kind;
+	else if (kind == SONDE_UNWIND_FP && sonde_cfi_left(&code) == 1 && sonde_cfi_byte(&code) == 0x06) /* deref */
+		run->state.kind = SONDE_UNWIND_FP_LOAD;
+}
+
+static void set_expression(struct run *run, uint64_t number, struct sonde_cfi_cursor code)
+{
+	enum sonde_unwind_kind kind;
+	int64_t offset;
+	int is_fp = read_base(run, &code, &kind, &offset) && kind == SONDE_UNWIND_FP && !sonde_cfi_left(&code);
+	if (number == run->machine->fp && is_fp)
+		set_rule(run, number, RULE_FP_RELATIVE, offset);
+	else
+		set_rule(run, number, RULE_OTHER, 0);
+}
+
+static void save_state(struct run *run)
+{
+	if (run->saved_count == STATES_MAX)
+		run->bad = 1;
+	else
+		run->saved[run->saved_count++] = run->state;
+}
+
+static void restore_state(struct run *run)
+{
+	if (!run->saved_count)
+		run->bad = 1;
+	else
+		run->state = run->saved[--run->saved_count];
+}
+
+/* The operands of an instruction that begins with 00. Evaluation order of operands matters: one statement each. */
+static void run_extended(struct run *run, struct sonde_cfi_cursor *code, uint8_t op)
+{
+	uint64_t number, size_b;
+	switch (op) {
+	case 0x00: /* nop */
+	case 0x2d: /* aarch64: negate_ra_state; sparc: window_save */
+		return;
+	case 0x02: /* advance_loc1, 2, 4 */
+	case 0x03:
+	case 0x04:
+		advance(run, sonde_cfi_fixed(code, 1u << (op - 2)));
+		return;
+	case 0x05: /* offset_extended */
+		number = sonde_cfi_uleb(code);
+		set_rule(run, number, RULE_OFFSET, scaled(run, (int64_t)sonde_cfi_uleb(code)));
+		return;
+	case 0x06: /* restore_extended */
+		restore_rule(run, sonde_cfi_uleb(code));
+		return;
+	case 0x07: /* undefined */
+		set_rule(run, sonde_cfi_uleb(code), RULE_UNDEFINED, 0);
+		return;
+	case 0x08: /* same_value */
+		set_rule(run, sonde_cfi_uleb(code), RULE_SAME, 0);
+		return;
+	case 0x09: /* register */
+		number = sonde_cfi_uleb(code);
+		sonde_cfi_uleb(code);
+		set_rule(run, number, RULE_OTHER, 0);
+		return;
+	case 0x0a:
+		save_state(run);
+		return;
+	case 0x0b:
+		restore_state(run);
+		return;
+	case 0x0c: /* def_cfa */
+		set_frame_register(run, sonde_cfi_uleb(code));
+		run->state.cfa_off = (int64_t)sonde_cfi_uleb(code);
+		return;
+	case 0x0d: /* def_cfa_register */
+		set_frame_register(run, sonde_cfi_uleb(code));
+		return;
+	case 0x0e: /* def_cfa_offset */
+		run->state.cfa_off = (int64_t)sonde_cfi_uleb(code);
+		return;
+	case 0x0f: /* def_cfa_expression */
+		size_b = sonde_cfi_uleb(code);
+		set_frame_expression(run, sonde_cfi_sub(code, size_b));
+		return;
+	case 0x10: /* expression */
+		number = sonde_cfi_uleb(code);
+		size_b = sonde_cfi_uleb(code);
+		set_expression(run, number, sonde_cfi_sub(code, size_b));
+		return;
+	case 0x11: /* offset_extended_sf */
+		number = sonde_cfi_uleb(code);
+		set_rule(run, number, RULE_OFFSET, scaled(run, sonde_cfi_sleb(code)));
+		return;
+	case 0x12: /* def_cfa_sf */
+		set_frame_register(run, sonde_cfi_uleb(code));
+		run->state.cfa_off = scaled(run, sonde_cfi_sleb(code));
+		return;
+	case 0x13: /* def_cfa_offset_sf */
+		run->state.cfa_off = scaled(run, sonde_cfi_sleb(code));
+		return;
+	case 0x14: /* val_offset */
+	case 0x15: /* val_offset_sf: signed or not, as long */
+		number = sonde_cfi_uleb(code);
+		sonde_cfi_uleb(code);
+		set_rule(run, number, RULE_OTHER, 0);
+		return;
+	case 0x16: /* val_expression */
+		number = sonde_cfi_uleb(code);
+		size_b = sonde_cfi_uleb(code);
+		sonde_cfi_sub(code, size_b);
+		set_rule(run, number, RULE_OTHER, 0);
+		return;
+	case 0x2e: /* GNU_args_size */
+		sonde_cfi_uleb(code);
+		return;
+	case 0x2f: /* GNU_negative_offset_extended */
+		number = sonde_cfi_uleb(code);
+		set_rule(run, number, RULE_OFFSET, scaled(run, -(int64_t)sonde_cfi_uleb(code)));
+		return;
+	default: /* set_loc (0x01) included: no compiler of these machines writes it */
+		run->bad = 1;
+	}
+}
+
+static void run_program(struct run *run, struct sonde_cfi_cursor code)
+{
+	while (code.at < code.end && !run->bad) {
+		uint8_t op = *code.at++, low = op & 0x3f;
+		switch (op & 0xc0) {
+		case 0x40:
+			advance(run, low);
+			break;
+		case 0x80:
+			set_rule(run, low, RULE_OFFSET, scaled(run, (int64_t)sonde_cfi_uleb(&code)));
+			break;
+		case 0xc0:
+			restore_rule(run, low);
+			break;
+		default:
+			run_extended(run, &code, low);
+		}
+		run->bad |= code.bad;
+	}
+}
+
+/* The state that a common program leaves; `initial` of the runs of its entries. */
+static void run_common(struct run *run, const struct sonde_cfi_machine *machine, const struct sonde_cfi_common *common)
+{
+	*run = (struct run){.machine = machine, .common = common};
+	run_program(run, common->program);
+	run->initial = run->state;
+}
+
+/* What cannot be understood gets no rule from there to the function's end. */
+static void run_entry(const struct run *common, struct sonde_cfi_rows *out, const struct sonde_cfi_entry *entry,
+		      uint32_t floor)
+{
+	struct run run = *common;
+	run.rows = out;
+	run.floor = floor;
+	run.address = entry->start;
+	run.end = (uint64_t)entry->start + entry->size_b;
+	run.saved_count = 0;
+	struct sonde_cfi_cursor code = {entry->program, entry->program + entry->program_b, 0};
+	run_program(&run, code);
+	if (!run.bad) {
+		emit(&run);
+	} else if (run.address < run.end) {
+		uint64_t at = run.address > floor ? run.address : floor;
+		append(out, &(struct sonde_unwind_row){.address = (uint32_t)at, .kind = SONDE_UNWIND_NONE});
+	}
+}
+
+int sonde_cfi_compile(struct sonde_cfi_rows *out, const struct sonde_cfi_entries *entries,
+		      const struct sonde_cfi_machine *machine)
+{
+	*out = (struct sonde_cfi_rows){0};
+	uint32_t end = 0, common_of = UINT32_MAX;
+	struct run common = {0};
+	for (size_t i = 0; i < entries->count && !out->error; i++) {
+		const struct sonde_cfi_entry *entry = &entries->entries[i];
+		if (entry->start + entry->size_b <= end)
+			continue;
+		if (i && entry->start > end)
+			append(out, &(struct sonde_unwind_row){.address = end, .kind = SONDE_UNWIND_NONE});
+		if (entry->common != common_of)
+			run_common(&common, machine, &entries->commons[entry->common]);
+		common_of = entry->common;
+		run_entry(&common, out, entry, end > entry->start ? end : entry->start);
+		end = entry->start + entry->size_b;
+	}
+	if (out->count)
+		append(out, &(struct sonde_unwind_row){.address = end, .kind = SONDE_UNWIND_NONE});
+	if (!out->error)
+		return 0;
+	free(out->rows);
+	out->rows = NULL;
+	return out->error;
+}

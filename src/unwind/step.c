@@ -1,0 +1,117 @@
+/* step.c: applies one row of a call-frame table to the registers.
+ *
+ * The caller's stack pointer is the frame address; only the frame pointer and, on aarch64, the link register are
+ * followed besides, since rows refer to nothing else. A frame pointer that a row gives up on becomes FP_UNKNOWN, an
+ * address that no machine has, so that a later row that needs it says so instead of following garbage.
+ */
+#include "unwind/step.h"
+
+#include "unwind/machine.h"
+
+#define FP_UNKNOWN 1u
+
+static enum sonde_unwind_result step_signal(struct sonde_unwind_regs *regs, sonde_unwind_read read, void *context)
+{
+	struct sonde_unwind_regs next = {0};
+	if (read(context, regs->sp + SONDE_UNWIND_SIGNAL_PC, &next.pc) ||
+	    read(context, regs->sp + SONDE_UNWIND_SIGNAL_SP, &next.sp) ||
+	    read(context, regs->sp + SONDE_UNWIND_SIGNAL_FP, &next.fp) ||
+	    read(context, regs->sp + SONDE_UNWIND_SIGNAL_LR, &next.lr))
+		return SONDE_UNWIND_UNREADABLE;
+	if (next.sp & 7 || !next.sp)
+		return SONDE_UNWIND_BAD;
+	*regs = next;
+	return SONDE_UNWIND_STEPPED;
+}
+
+/* The frame address, before any check. */
+static enum sonde_unwind_result find_frame(const struct sonde_unwind_row *row, const struct sonde_unwind_regs *regs,
+					   sonde_unwind_read read, void *context, uint64_t *out)
+{
+	uint64_t offset = (uint64_t)(int64_t)row->cfa_off;
+	switch (row->kind) {
+	case SONDE_UNWIND_SP:
+		*out = regs->sp + offset;
+		return SONDE_UNWIND_STEPPED;
+	case SONDE_UNWIND_PLT:
+		*out = regs->sp + 8 + ((regs->pc & 15) >= offset ? 8 : 0);
+		return SONDE_UNWIND_STEPPED;
+	case SONDE_UNWIND_FP:
+		*out = regs->fp + offset;
+		return regs->fp == FP_UNKNOWN ? SONDE_UNWIND_UNKNOWN : SONDE_UNWIND_STEPPED;
+	case SONDE_UNWIND_FP_LOAD:
+		if (regs->fp == FP_UNKNOWN)
+			return SONDE_UNWIND_UNKNOWN;
+		return read(context, regs->fp + offset, out) ? SONDE_UNWIND_UNREADABLE : SONDE_UNWIND_STEPPED;
+	case SONDE_UNWIND_END:
+		return SONDE_UNWIND_ROOT;
+	case SONDE_UNWIND_EXPRESSION:
+		return SONDE_UNWIND_UNKNOWN;
+	default:
+		return SONDE_UNWIND_NO_RULE;
+	}
+}
+
+/* Reads the caller's pc and fp; `frame` is checked. */
+static enum sonde_unwind_result read_caller(const struct sonde_unwind_row *row, uint64_t frame,
+					    struct sonde_unwind_regs *regs, sonde_unwind_read read, void *context)
+{
+	struct sonde_unwind_regs next = {.sp = frame, .fp = regs->fp};
+	if (row->ra_slot == SONDE_UNWIND_RA_LINK)
+		next.pc = regs->lr;
+	else if (read(context, frame - 8u * row->ra_slot, &next.pc))
+		return SONDE_UNWIND_UNREADABLE;
+	next.pc = sonde_unwind_strip(next.pc);
+	if (!next.pc)
+		return SONDE_UNWIND_ROOT;
+	uint64_t fp_base = row->kind == SONDE_UNWIND_FP_LOAD ? regs->fp : frame;
+	if (row->fp_off == SONDE_UNWIND_FP_LOST)
+		next.fp = FP_UNKNOWN;
+	else if (row->fp_off != SONDE_UNWIND_FP_SAME &&
+		 read(context, fp_base + (uint64_t)(int64_t)row->fp_off, &next.fp))
+		return SONDE_UNWIND_UNREADABLE;
+	*regs = next;
+	return SONDE_UNWIND_STEPPED;
+}
+
+enum sonde_unwind_result sonde_unwind_step(const struct sonde_unwind_row *row, struct sonde_unwind_regs *regs,
+					   sonde_unwind_read read, void *context, int *signal)
+{
+	*signal = 0;
+	if (!row)
+		return SONDE_UNWIND_NO_RULE;
+	if (row->kind == SONDE_UNWIND_SIGNAL) {
+		*signal = 1;
+		return step_signal(regs, read, context);
+	}
+	uint64_t frame = 0;
+	enum sonde_unwind_result result = find_frame(row, regs, read, context, &frame);
+	if (result != SONDE_UNWIND_STEPPED)
+		return result;
+	/* Leaf code whose return address is still in a register may have pushed nothing: its caller has the same stack
+	 * pointer, but no link register any more, so that this cannot repeat. */
+	int in_link = row->ra_slot == SONDE_UNWIND_RA_LINK;
+	if (frame & 7 || frame < regs->sp || (frame == regs->sp && !in_link))
+		return SONDE_UNWIND_BAD;
+	if (in_link && !regs->lr)
+		return SONDE_UNWIND_UNKNOWN;
+	return read_caller(row, frame, regs, read, context);
+}
+
+enum sonde_unwind_result sonde_unwind_step_fp(struct sonde_unwind_regs *regs, sonde_unwind_read read, void *context)
+{
+	struct sonde_unwind_regs next = {.sp = regs->fp + 16};
+	if (!regs->fp)
+		return SONDE_UNWIND_ROOT;
+	if (regs->fp == FP_UNKNOWN)
+		return SONDE_UNWIND_UNKNOWN;
+	if (regs->fp & 7 || regs->fp < regs->sp || next.sp < regs->fp)
+		return SONDE_UNWIND_BAD;
+	if (read(context, regs->fp, &next.fp) || read(context, regs->fp + 8, &next.pc))
+		return SONDE_UNWIND_UNREADABLE;
+	next.pc = sonde_unwind_strip(next.pc);
+	if (!next.pc)
+		return SONDE_UNWIND_ROOT;
+	*regs = next;
+	return SONDE_UNWIND_STEPPED;
+}

@@ -1,0 +1,86 @@
+/* table.c: looks rows up, and maps cache files.
+ *
+ * A look-up is a branch-free binary search: 20 steps for the largest modules, and samplers keep what they found by pc.
+ * A mapped file is read once from end to end when it is opened (checksum, order, kinds), after which look-ups trust it:
+ * cache files are written once and renamed into place, and belong to the user who maps them.
+ */
+#include "unwind/table.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+const struct sonde_unwind_row *sonde_unwind_table_find(const struct sonde_unwind_table *table, uint64_t address)
+{
+	const struct sonde_unwind_row *row = table->rows;
+	uint64_t offset = address - table->base;
+	if (!table->count || offset > UINT32_MAX || offset < row->address)
+		return NULL;
+	for (size_t left = table->count; left > 1;) {
+		size_t half = left / 2;
+		row = row[half].address <= offset ? row + half : row;
+		left -= half;
+	}
+	return row;
+}
+
+uint64_t sonde_unwind_table_check(const struct sonde_unwind_row *rows, size_t count)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t head;
+		uint32_t tail;
+		memcpy(&head, &rows[i], sizeof head);
+		memcpy(&tail, (const char *)&rows[i] + sizeof head, sizeof tail);
+		hash = (hash ^ head) * 0x9e3779b97f4a7c15u;
+		hash = (hash ^ (hash >> 32) ^ tail) * 0xbf58476d1ce4e5b9u;
+	}
+	return hash ^ (hash >> 32);
+}
+
+static int is_head_ok(const struct sonde_unwind_file *head, size_t size_b, const uint8_t *build_id, size_t build_id_b)
+{
+	return !memcmp(head->magic, SONDE_UNWIND_FILE_MAGIC, sizeof head->magic) &&
+	       head->version == SONDE_UNWIND_FILE_VERSION && build_id_b <= sizeof head->build_id &&
+	       head->build_id_b == build_id_b && !memcmp(head->build_id, build_id, build_id_b) &&
+	       head->count == (size_b - sizeof *head) / sizeof(struct sonde_unwind_row) &&
+	       (size_b - sizeof *head) % sizeof(struct sonde_unwind_row) == 0;
+}
+
+static int are_rows_ok(const struct sonde_unwind_row *rows, size_t count, uint64_t check)
+{
+	int bad = 0;
+	for (size_t i = 0; i < count; i++)
+		bad |= rows[i].kind >= SONDE_UNWIND_KIND_COUNT || (i && rows[i].address <= rows[i - 1].address);
+	return !bad && sonde_unwind_table_check(rows, count) == check;
+}
+
+int sonde_unwind_table_map(struct sonde_unwind_table *out, int fd, const uint8_t *build_id, size_t build_id_b)
+{
+	struct stat facts;
+	if (fstat(fd, &facts))
+		return -errno;
+	if (!S_ISREG(facts.st_mode) || facts.st_size < (off_t)sizeof(struct sonde_unwind_file))
+		return -EBADMSG;
+	size_t size_b = (size_t)facts.st_size;
+	void *mapping = mmap(NULL, size_b, PROT_READ, MAP_SHARED, fd, 0);
+	if (mapping == MAP_FAILED)
+		return -errno;
+	const struct sonde_unwind_file *head = mapping;
+	const struct sonde_unwind_row *rows = (const void *)(head + 1);
+	if (!is_head_ok(head, size_b, build_id, build_id_b) || !are_rows_ok(rows, head->count, head->check)) {
+		munmap(mapping, size_b);
+		return -EBADMSG;
+	}
+	*out = (struct sonde_unwind_table){
+	    .rows = rows, .count = head->count, .base = head->base, .mapping = mapping, .mapping_b = size_b};
+	return 0;
+}
+
+void sonde_unwind_table_unmap(struct sonde_unwind_table *table)
+{
+	if (table->mapping)
+		munmap((void *)(uintptr_t)table->mapping, table->mapping_b);
+	*table = (struct sonde_unwind_table){0};
+}
