@@ -39,6 +39,7 @@ struct sonde_record_options {
 	uint32_t stack_b;      /* stack copy per sample, 0 = default */
 };
 
+/* -EINVAL when options->when cannot be understood. */
 int sonde_recorder_new(struct sonde_recorder **out, struct sonde_writer *writer,
 		       const struct sonde_record_options *options);
 void sonde_recorder_free(struct sonde_recorder *recorder);
@@ -47,6 +48,16 @@ int sonde_recorder_error(const struct sonde_recorder *recorder);
 
 /* Writes out everything that is buffered. */
 int sonde_recorder_flush(struct sonde_recorder *recorder);
+
+/* Flight recorder: saves what is kept in memory; how often that was done. */
+int sonde_recorder_save(struct sonde_recorder *recorder);
+unsigned sonde_recorder_saves(const struct sonde_recorder *recorder);
+
+/* Whether the event of options->when has happened since the last call. */
+int sonde_recorder_triggered(struct sonde_recorder *recorder);
+
+/* CPU samples so far. */
+uint64_t sonde_recorder_sample_count(const struct sonde_recorder *recorder);
 
 uint32_t sonde_recorder_string(struct sonde_recorder *recorder, const char *text, size_t len_b);
 uint32_t sonde_recorder_text(struct sonde_recorder *recorder, const char *text); /* NUL-terminated; NULL → 0 */
@@ -62,16 +73,28 @@ void sonde_recorder_comm(struct sonde_recorder *recorder, pid_t pid, pid_t tid, 
 			 uint64_t time_ns);
 /* cpu_ns: measured CPU time of the thread, 0 = not known. The last thread ends the process. */
 void sonde_recorder_exit(struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t cpu_ns, uint64_t time_ns);
+
 /* Status and use of a process that was waited for. */
-void sonde_recorder_status(struct sonde_recorder *recorder, pid_t pid, int status, uint64_t user_ns,
-			   uint64_t system_ns, uint64_t peak_rss_b, uint64_t time_ns);
+struct sonde_recorder_end {
+	int status; /* as wait(2) */
+	uint64_t user_ns, system_ns, peak_rss_b, time_ns;
+};
+
+void sonde_recorder_status(struct sonde_recorder *recorder, pid_t pid, const struct sonde_recorder_end *end);
 
 /* --- modules and stacks --------------------------------------------------------------------------------------------*/
 
-/* Interned by build-id, or by path (and process, for anonymous ones) where there is none. `root_pid`: a live process
- * that sees the path, for symbols at the end of the recording. */
-uint32_t sonde_recorder_module(struct sonde_recorder *recorder, const char *path, const uint8_t *build_id,
-			       size_t build_id_b, uint32_t flags, uint32_t process, pid_t root_pid);
+/* Interned by build-id, or by path and process where there is none. */
+struct sonde_stack_module_key {
+	const char *path; /* as the process sees it */
+	const uint8_t *build_id;
+	size_t build_id_b; /* 0 = none */
+	uint32_t flags;    /* enum sonde_module_flag */
+	uint32_t process;  /* whose, for anonymous modules; else 0 */
+	pid_t root_pid;    /* a live process that sees the path: the file is kept open for symbols */
+};
+
+uint32_t sonde_recorder_module(struct sonde_recorder *recorder, const struct sonde_stack_module_key *key);
 
 struct sonde_recorder_frame {
 	uint32_t module;
@@ -106,18 +129,44 @@ void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uin
 /* --- what is said about the recording -------------------------------------------------------------------------------*/
 
 void sonde_recorder_info(struct sonde_recorder *recorder, const char *key, const char *value);
-void sonde_recorder_source(struct sonde_recorder *recorder, const char *name, enum sonde_source_state state,
-			   const char *method, const char *detail, double rate_hz, double effective_hz);
+
+struct sonde_recorder_state {
+	enum sonde_source_state state;
+	const char *method; /* how it was measured; NULL = none */
+	const char *detail; /* what is missing and how to get it; NULL = nothing */
+	double rate_hz;     /* asked for; 0 = not a sampler */
+	double effective_hz;
+};
+
+/* The last record of a name holds. */
+void sonde_recorder_source(struct sonde_recorder *recorder, const char *name, const struct sonde_recorder_state *state);
+
 /* Added up by (source, cause, thread) and written when the recording closes. */
-void sonde_recorder_lost(struct sonde_recorder *recorder, const char *source, const char *cause, uint32_t process,
-			 uint32_t thread, uint64_t count, uint64_t time_ns);
+struct sonde_recorder_loss {
+	const char *source, *cause;
+	uint32_t process, thread; /* 0 = not known */
+	uint64_t count, time_ns;
+};
+
+void sonde_recorder_lost(struct sonde_recorder *recorder, const struct sonde_recorder_loss *loss);
 void sonde_recorder_cost(struct sonde_recorder *recorder, const char *what, uint64_t value);
 
 /* A merged histogram of a site; `hits`: SONDE_HIST_BUCKETS values (fold/hist.h). Written at once. */
-void sonde_recorder_histogram(struct sonde_recorder *recorder, uint32_t site, uint32_t process, const uint64_t *hits,
-			      uint64_t count, uint64_t sum, uint64_t min, uint64_t max);
+struct sonde_recorder_histogram {
+	uint32_t site, process;
+	const uint64_t *hits;
+	uint64_t count, sum, min, max;
+};
+
+void sonde_recorder_histogram(struct sonde_recorder *recorder, const struct sonde_recorder_histogram *histogram);
+
+/* The clocks read together; head.type is set here. */
+void sonde_recorder_clock(struct sonde_recorder *recorder, const struct sonde_meta_clock *clock);
 
 /* Looks up what was sampled and writes SYMBOL records, until deadline_ns; the rest is left to readers. */
 int sonde_recorder_symbols(struct sonde_recorder *recorder, uint64_t deadline_ns);
+
+/* Flushes and writes what was lost and the CLOSE record. The writer is closed by who opened it. */
+int sonde_recorder_close(struct sonde_recorder *recorder, int status, uint64_t time_ns);
 
 #endif

@@ -1,0 +1,242 @@
+/* record.c: sonde record: runs a command, or attaches to a process, and writes a recording.
+ *
+ * Nothing is ever written to the command's standard output. The exit code is the command's own; a signal that ended it is
+ * raised again; 125 is ours, 126 and 127 as in a shell.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "source/supervise.h"
+#include "util/error.h"
+#include "util/quantity.h"
+
+#define DEFAULT_RATE_HZ 1000
+#define DEFAULT_BUFFER_B ((uint64_t)64 << 20)
+
+static const struct sonde_option options[] = {
+	{"output", 'o', "FILE", "the recording to write (default: COMMAND.PID.sonde)"},
+	{"rate", 'F', "HZ", "CPU samples per second of CPU time, 1 to 10000 (default 1000)"},
+	{"pid", 'p', "PID", "attach to a running process instead of starting a command"},
+	{"duration", 'd', "TIME", "stop recording after this long: 10s, 500ms, 2m"},
+	{"buffer", 0, "SIZE", "memory for the rings of all processes together (default 64M)"},
+	{"on-full", 0, "WHAT", "when a ring is full: drop (default), overwrite or block"},
+	{"keep", 0, "TIME", "flight recorder: keep only the last TIME, saved by --when, SIGUSR2 or the command's death"},
+	{"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME' happens"},
+	{"stack", 0, "SIZE", "stack copy for each sample, at most 63K (default 16K)"},
+	{"no-perf", 0, NULL, "do not use perf events: sample by CPU timers inside the processes"},
+	{"no-inject", 0, NULL, "put nothing into the processes: perf events only"},
+	{"no-symbols", 0, NULL, "look up no symbols when the recording ends"},
+	{"debuginfod", 0, NULL, "ask the servers in $DEBUGINFOD_URLS for missing debug files"},
+	{"force", 'f', NULL, "overwrite FILE when it exists"},
+	{"quiet", 'q', NULL, "print nothing but errors"},
+	{0},
+};
+
+struct request {
+	struct sonde_record_options options;
+	char output[4200];
+};
+
+static int set_on_full(struct sonde_record_options *record, const char *value)
+{
+	static const char *const names[] = {"drop", "overwrite", "block"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (!strcmp(names[i], value)) {
+			record->on_full = (enum sonde_on_full)i;
+			return 0;
+		}
+	}
+	return sonde_error(EINVAL, "'%s' is not drop, overwrite or block", value);
+}
+
+static int set_number(const char *value, uint64_t *number, uint64_t min, uint64_t max)
+{
+	return sonde_quantity_integer(number, value, min, max);
+}
+
+static int set_value(struct request *request, const char *name, const char *value)
+{
+	struct sonde_record_options *record = &request->options;
+	uint64_t number = 0;
+	int rc = 0;
+	if (!strcmp(name, "output"))
+		record->output = value;
+	else if (!strcmp(name, "rate"))
+		rc = set_number(value, &record->rate_hz, 1, 10000);
+	else if (!strcmp(name, "pid")) {
+		rc = set_number(value, &number, 1, 4194304);
+		record->attach = (pid_t)number;
+	} else if (!strcmp(name, "duration"))
+		rc = sonde_quantity_duration(&record->duration_ns, value);
+	else if (!strcmp(name, "buffer"))
+		rc = sonde_quantity_bytes(&record->buffer_b, value);
+	else if (!strcmp(name, "on-full"))
+		rc = set_on_full(record, value);
+	else if (!strcmp(name, "keep"))
+		rc = sonde_quantity_duration(&record->keep_ns, value);
+	else if (!strcmp(name, "when"))
+		record->when = value;
+	else if (!strcmp(name, "stack")) {
+		rc = sonde_quantity_bytes(&number, value);
+		if (!rc && (number < 512 || number > 64512))
+			rc = sonde_error(EINVAL, "'%s' is not between 512 and 63K", value);
+		record->stack_b = (uint32_t)(number & ~(uint64_t)7);
+	}
+	return rc;
+}
+
+static int *flag(struct sonde_record_options *record, const char *name)
+{
+	const struct {
+		const char *name;
+		int *flag;
+	} flags[] = {
+		{"no-perf", &record->no_perf},       {"no-inject", &record->no_inject},
+		{"no-symbols", &record->no_symbols}, {"debuginfod", &record->debuginfod},
+		{"force", &record->overwrite},       {"quiet", &record->quiet},
+	};
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+		if (!strcmp(flags[i].name, name))
+			return flags[i].flag;
+	return NULL;
+}
+
+static int found(void *context, const struct sonde_option *option, const char *value)
+{
+	struct request *request = context;
+	if (!option) {
+		fprintf(stderr, "sonde record: '%s' stands before '--': sonde record -- %s\n", value, value);
+		return SONDE_EXIT_OURS;
+	}
+	int *set = flag(&request->options, option->name);
+	if (set) {
+		*set = 1;
+		return 0;
+	}
+	if (!set_value(request, option->name, value))
+		return 0;
+	fprintf(stderr, "sonde record: --%s: %s\n", option->name, sonde_error_text());
+	return SONDE_EXIT_OURS;
+}
+
+static int check(struct request *request)
+{
+	const struct sonde_record_options *record = &request->options;
+	const char *wrong = NULL;
+	if (!record->command && !record->attach)
+		wrong = "nothing to record: give a command (sonde record -- ./app) or a process (sonde record -p PID)";
+	else if (record->command && record->attach)
+		wrong = "-p and a command exclude each other: leave one of them out";
+	else if (record->when && !record->keep_ns)
+		wrong = "--when saves what --keep holds: add --keep 10s";
+	else if (record->buffer_b < (uint64_t)1 << 20)
+		wrong = "--buffer must be at least 1M";
+	if (wrong)
+		fprintf(stderr, "sonde record: %s\n", wrong);
+	return wrong ? SONDE_EXIT_OURS : 0;
+}
+
+static void choose_output(struct request *request)
+{
+	struct sonde_record_options *record = &request->options;
+	if (record->output)
+		return;
+	const char *name = record->command ? record->command[0] : "attached";
+	const char *slash = strrchr(name, '/');
+	pid_t pid = record->command ? getpid() : record->attach;
+	snprintf(request->output, sizeof request->output, "%s.%d.sonde", slash && slash[1] ? slash + 1 : name, pid);
+	record->output = request->output;
+}
+
+static int not_started(const struct sonde_record_options *record, int rc)
+{
+	fprintf(stderr, "sonde record: %s", sonde_error_text());
+	if (rc == -EEXIST)
+		fprintf(stderr, "; --force overwrites it, -o names another");
+	fprintf(stderr, "\n");
+	if (rc == -ENOENT && record->command)
+		return SONDE_EXIT_NOT_FOUND;
+	return rc == -EACCES && record->command ? SONDE_EXIT_NOT_EXECUTABLE : SONDE_EXIT_OURS;
+}
+
+static void say_result(const struct sonde_record_options *record, const struct sonde_supervise_result *result)
+{
+	if (result->error)
+		fprintf(stderr, "sonde record: %s\n", sonde_error_text());
+	if (record->quiet)
+		return;
+	if (result->kept_nothing) {
+		fprintf(stderr, "sonde: '%s' did not happen: %s holds no events\n", record->when, record->output);
+		return;
+	}
+	struct stat file = {0};
+	if (stat(record->output, &file))
+		return;
+	fprintf(stderr, "sonde: %.2f s, %" PRIu64 " samples, %.1f KB in %s  (sonde report %s)\n",
+		(double)result->wall_ns / 1e9, result->samples, (double)file.st_size / 1e3, record->output,
+		record->output);
+}
+
+/* Ends as the command ended. */
+static int pass_on(int status)
+{
+	if (status == -1)
+		return SONDE_EXIT_OK;
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	int number = WTERMSIG(status);
+	struct rlimit no_core = {0, 0};
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(number, SIG_DFL);
+	raise(number);
+	return 128 + number;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = {.options = {.rate_hz = DEFAULT_RATE_HZ, .buffer_b = DEFAULT_BUFFER_B}};
+	struct sonde_parse parse = {
+		.command = sonde_command_find("record"),
+		.found = found,
+		.context = &request,
+		.stop_at_word = 1,
+	};
+	int code = sonde_command_parse(&parse, argc, argv);
+	if (code || parse.done)
+		return code ? SONDE_EXIT_OURS : SONDE_EXIT_OK;
+	if (parse.rest < argc)
+		request.options.command = argv + parse.rest;
+	code = check(&request);
+	if (code)
+		return code;
+	choose_output(&request);
+	struct sonde_supervise_result result;
+	int rc = sonde_supervise(&request.options, &result);
+	if (rc)
+		return not_started(&request.options, rc);
+	say_result(&request.options, &result);
+	if (result.error && result.status == -1)
+		return SONDE_EXIT_OURS;
+	return pass_on(result.status);
+}
+
+const struct sonde_command sonde_command_record = {
+	.name = "record",
+	.title = "run a command, or attach to a process, and record it",
+	.usage = "[options] [--] COMMAND [ARGUMENT…]",
+	.options = options,
+	.examples = "sonde record -- sqlite3 app.db 'SELECT …'\n"
+		    "sonde record -F 4000 -o run.sonde -- ./app\n"
+		    "sonde record -p 4711 -d 10s\n"
+		    "sonde record --keep 10s --when 'span=request>50ms' -- ./server",
+	.run = run,
+};

@@ -1,0 +1,33 @@
+/* columns.h: the columns of one chunk while they are being filled (format/record.h, Columnar bodies). */
+#ifndef SONDE_SOURCE_COLUMNS_H
+#define SONDE_SOURCE_COLUMNS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/writer.h"
+#include "util/buf.h"
+
+#define SONDE_COLUMNS_MAX 8
+
+struct sonde_columns {
+	struct sonde_buf column[SONDE_COLUMNS_MAX];
+	size_t count;
+	uint32_t rows; /* counted by whoever fills them */
+	uint64_t time_min_ns, time_max_ns;
+};
+
+void sonde_columns_init(struct sonde_columns *columns, size_t count);
+void sonde_columns_fini(struct sonde_columns *columns);
+
+/* A varint, or one byte, more. Errors stick in the buffer and come out of sonde_columns_write(). */
+void sonde_columns_put(struct sonde_columns *columns, size_t column, uint64_t value);
+void sonde_columns_put_byte(struct sonde_columns *columns, size_t column, uint8_t value);
+
+/* Bytes so far. */
+size_t sonde_columns_size_b(const struct sonde_columns *columns);
+
+/* Writes directory and columns as the body of `chunk` and empties them. */
+int sonde_columns_write(struct sonde_columns *columns, struct sonde_writer *writer, struct sonde_chunk *chunk);
+
+#endif

@@ -1,0 +1,138 @@
+/* lookup.c: the stack nodes sorted by module and address, resolved a module at a time.
+ *
+ * A module's file is found by its path; when that leads elsewhere by now (a container that is gone, a deleted or replaced
+ * file), through the descriptor kept since the module was first sampled.
+ */
+#include "source/lookup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "symbol/symbol.h"
+#include "util/buf.h"
+#include "util/error.h"
+
+#define ADDRESSES_A_BATCH 16384u
+
+struct place {
+	uint64_t address;
+	uint32_t module;
+};
+
+static int by_place(const void *left, const void *right)
+{
+	const struct place *a = left;
+	const struct place *b = right;
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+/* All sampled places, sorted, each once; their number, 0 also when out of memory (*out NULL). */
+static size_t places(const struct sonde_stacks *stacks, struct place **out)
+{
+	*out = NULL;
+	struct place *all = stacks->node_count ? malloc(stacks->node_count * sizeof *all) : NULL;
+	if (!all)
+		return 0;
+	for (uint32_t i = 0; i < stacks->node_count; i++)
+		all[i] = (struct place){stacks->nodes[i].address, stacks->nodes[i].module};
+	qsort(all, stacks->node_count, sizeof *all, by_place);
+	size_t count = 0;
+	for (uint32_t i = 0; i < stacks->node_count; i++)
+		if (!count || by_place(&all[count - 1], &all[i]))
+			all[count++] = all[i];
+	*out = all;
+	return count;
+}
+
+static int open_symbols(const struct sonde_stacks *stacks, const struct sonde_stack_module *module,
+			const struct sonde_symbol_options *options, struct sonde_symbols **out)
+{
+	if (module->flags & SONDE_MODULE_KERNEL)
+		return sonde_symbols_kernel(out);
+	if (module->flags & SONDE_MODULE_ANONYMOUS)
+		return sonde_symbols_perf_map(out, (uint32_t)module->root_pid, NULL);
+	if ((module->flags & SONDE_MODULE_SPECIAL) || !module->path)
+		return -ENOENT;
+	const char *path = stacks->strings->rows[module->path - 1].text;
+	int rc = sonde_symbols_open(out, path, module->build_id, module->build_id_b, options);
+	if (!rc || module->fd < 0)
+		return rc;
+	char kept[64];
+	snprintf(kept, sizeof kept, "/proc/self/fd/%d", module->fd);
+	return sonde_symbols_open(out, kept, module->build_id, module->build_id_b, options);
+}
+
+static uint32_t intern(struct sonde_stacks *stacks, const char *text)
+{
+	return text ? sonde_strings_intern(stacks->strings, text, strlen(text)) : 0;
+}
+
+static int write_symbol(struct sonde_stacks *stacks, const struct place *place,
+			const struct sonde_symbol_result *result)
+{
+	struct sonde_meta_location rows[64];
+	size_t count = result->count < 64 ? result->count : 64;
+	for (size_t i = 0; i < count; i++) {
+		const struct sonde_symbol_location *from = &result->locations[i];
+		rows[i] = (struct sonde_meta_location){
+			.function = intern(stacks, from->function),
+			.file = intern(stacks, from->file),
+			.line = from->line,
+			.start_line = from->start_line,
+			.start = from->start,
+		};
+	}
+	struct sonde_meta_symbol record = {
+		.head.type = SONDE_META_SYMBOL,
+		.module = place->module,
+		.count = (uint32_t)count,
+		.address = place->address,
+	};
+	return sonde_writer_meta(stacks->writer, &record, sizeof record, rows, count * sizeof *rows);
+}
+
+static int resolve_batch(struct sonde_stacks *stacks, struct sonde_symbols *symbols, const struct place *places,
+			 size_t count)
+{
+	uint64_t *addresses = malloc(count * sizeof *addresses);
+	struct sonde_symbol_result *results = calloc(count, sizeof *results);
+	int rc = addresses && results ? 0 : sonde_error(ENOMEM, "out of memory for %zu symbols", count);
+	for (size_t i = 0; !rc && i < count; i++)
+		addresses[i] = places[i].address;
+	if (!rc)
+		rc = sonde_symbols_resolve(symbols, addresses, count, results);
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = write_symbol(stacks, &places[i], &results[i]);
+	free(addresses);
+	free(results);
+	return rc;
+}
+
+int sonde_lookup_symbols(struct sonde_stacks *stacks, uint64_t deadline_ns, int debuginfod)
+{
+	struct sonde_symbol_options options = {.deadline_ns = deadline_ns, .debuginfod = debuginfod};
+	struct place *all;
+	size_t count = places(stacks, &all);
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i; next < count && all[next].module == all[i].module; next++)
+			;
+		struct sonde_symbols *symbols;
+		uint32_t module = all[i].module;
+		if (!module || module > stacks->module_count ||
+		    open_symbols(stacks, &stacks->modules[module - 1], &options, &symbols))
+			continue;
+		for (size_t at = i; at < next; at += ADDRESSES_A_BATCH) {
+			size_t batch = next - at < ADDRESSES_A_BATCH ? next - at : ADDRESSES_A_BATCH;
+			if (resolve_batch(stacks, symbols, &all[at], batch))
+				break;
+		}
+		sonde_symbols_close(symbols);
+	}
+	free(all);
+	return sonde_writer_error(stacks->writer);
+}

@@ -1,0 +1,210 @@
+/* stacks.c: rows in arrays, hash indexes over them, columnar STACKS chunks. */
+#include "source/stacks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/varint.h"
+#include "source/columns.h"
+#include "util/error.h"
+
+#define NODES_A_CHUNK 65536u
+#define OPEN_FILES_MAX 256u /* modules kept open for symbols */
+
+void sonde_stacks_init(struct sonde_stacks *stacks, struct sonde_writer *writer, struct sonde_strings *strings)
+{
+	*stacks = (struct sonde_stacks){.writer = writer, .strings = strings};
+}
+
+void sonde_stacks_fini(struct sonde_stacks *stacks)
+{
+	for (uint32_t i = 0; i < stacks->module_count; i++)
+		if (stacks->modules[i].fd >= 0)
+			close(stacks->modules[i].fd);
+	free(stacks->modules);
+	free(stacks->nodes);
+	sonde_map_fini(&stacks->module_map);
+	sonde_map_fini(&stacks->node_map);
+}
+
+/* --- modules -------------------------------------------------------------------------------------------------------- */
+
+struct module_probe {
+	const struct sonde_stacks *stacks;
+	const struct sonde_stack_module_key *key;
+	uint32_t path;
+};
+
+static int same_module(const void *context, uint32_t id)
+{
+	const struct module_probe *probe = context;
+	const struct sonde_stack_module *row = &probe->stacks->modules[id - 1];
+	const struct sonde_stack_module_key *key = probe->key;
+	if (row->flags != key->flags || row->build_id_b != key->build_id_b)
+		return 0;
+	if (key->build_id_b)
+		return !memcmp(row->build_id, key->build_id, key->build_id_b);
+	return row->path == probe->path && row->process == key->process;
+}
+
+static int keep_open(const struct sonde_stacks *stacks, const struct sonde_stack_module_key *key)
+{
+	if (key->path[0] != '/' || key->flags || stacks->module_count >= OPEN_FILES_MAX)
+		return -1;
+	char path[4200];
+	snprintf(path, sizeof path, "/proc/%d/root%s", key->root_pid, key->path);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+static uint32_t add_module(struct sonde_stacks *stacks, const struct sonde_stack_module_key *key, uint32_t path)
+{
+	if (stacks->module_count == stacks->module_cap) {
+		uint32_t cap = stacks->module_cap ? stacks->module_cap * 2 : 64;
+		struct sonde_stack_module *rows = realloc(stacks->modules, cap * sizeof *rows);
+		if (!rows) {
+			stacks->error = sonde_error(ENOMEM, "out of memory for %u modules", cap);
+			return 0;
+		}
+		stacks->modules = rows;
+		stacks->module_cap = cap;
+	}
+	struct sonde_stack_module row = {
+		.path = path,
+		.flags = key->flags,
+		.process = key->process,
+		.build_id_b = (uint8_t)key->build_id_b,
+		.root_pid = key->root_pid,
+		.fd = keep_open(stacks, key),
+	};
+	memcpy(row.build_id, key->build_id, key->build_id_b);
+	uint32_t id = ++stacks->module_count;
+	stacks->modules[id - 1] = row;
+	struct sonde_meta_module record = {
+		.head.type = SONDE_META_MODULE,
+		.id = id,
+		.path = path,
+		.flags = row.flags,
+		.process = row.process,
+		.build_id_b = row.build_id_b,
+	};
+	memcpy(record.build_id, row.build_id, sizeof record.build_id);
+	sonde_writer_meta(stacks->writer, &record, sizeof record, NULL, 0);
+	return id;
+}
+
+uint32_t sonde_stacks_module(struct sonde_stacks *stacks, const struct sonde_stack_module_key *key)
+{
+	struct sonde_stack_module_key bounded = *key;
+	if (bounded.build_id_b > sizeof((struct sonde_stack_module *)0)->build_id)
+		bounded.build_id_b = 0;
+	if (!bounded.build_id_b)
+		bounded.build_id = (const uint8_t *)"";
+	uint32_t path = sonde_strings_intern(stacks->strings, key->path, strlen(key->path));
+	struct module_probe probe = {stacks, &bounded, path};
+	uint64_t hash = bounded.build_id_b ? sonde_hash_bytes(bounded.build_id, bounded.build_id_b)
+					   : sonde_hash_pair(path, key->process);
+	uint32_t id = sonde_map_find(&stacks->module_map, hash, same_module, &probe);
+	if (id)
+		return id;
+	id = add_module(stacks, &bounded, path);
+	if (id)
+		stacks->error |= sonde_map_add(&stacks->module_map, hash, id);
+	return id;
+}
+
+/* --- nodes ---------------------------------------------------------------------------------------------------------- */
+
+struct node_probe {
+	const struct sonde_stack_node *nodes;
+	struct sonde_stack_node node;
+};
+
+static int same_node(const void *context, uint32_t id)
+{
+	const struct node_probe *probe = context;
+	const struct sonde_stack_node *row = &probe->nodes[id - 1];
+	return row->parent == probe->node.parent && row->module == probe->node.module &&
+	       row->address == probe->node.address;
+}
+
+static uint32_t intern_node(struct sonde_stacks *stacks, struct sonde_stack_node node)
+{
+	uint64_t hash = sonde_hash_pair(node.address, (uint64_t)node.parent << 32 | node.module);
+	struct node_probe probe = {stacks->nodes, node};
+	uint32_t id = sonde_map_find(&stacks->node_map, hash, same_node, &probe);
+	if (id)
+		return id;
+	if (stacks->node_count == stacks->node_cap) {
+		uint32_t cap = stacks->node_cap ? stacks->node_cap * 2 : 4096;
+		struct sonde_stack_node *rows = realloc(stacks->nodes, cap * sizeof *rows);
+		if (!rows) {
+			stacks->error = sonde_error(ENOMEM, "out of memory for %u stack nodes", cap);
+			return 0;
+		}
+		stacks->nodes = rows;
+		stacks->node_cap = cap;
+	}
+	id = stacks->node_count + 1;
+	if (sonde_map_add(&stacks->node_map, hash, id)) {
+		stacks->error = -ENOMEM;
+		return 0;
+	}
+	stacks->nodes[stacks->node_count++] = node;
+	return id;
+}
+
+uint32_t sonde_stacks_intern(struct sonde_stacks *stacks, const struct sonde_recorder_frame *frames, size_t count)
+{
+	uint32_t node = 0;
+	while (count--) {
+		struct sonde_stack_node next = {node, frames[count].module, frames[count].address};
+		node = intern_node(stacks, next);
+		if (!node)
+			return 0;
+	}
+	return node;
+}
+
+static int write_nodes(struct sonde_stacks *stacks, uint32_t first, uint32_t count)
+{
+	enum { PARENT, MODULE, ADDRESS, COLUMNS };
+	struct sonde_columns columns;
+	sonde_columns_init(&columns, COLUMNS);
+	uint64_t before = 0;
+	for (uint32_t id = first; id < first + count; id++) {
+		const struct sonde_stack_node *node = &stacks->nodes[id - 1];
+		sonde_columns_put(&columns, PARENT, id - node->parent);
+		sonde_columns_put(&columns, MODULE, node->module);
+		sonde_columns_put(&columns, ADDRESS, sonde_varint_zigzag((int64_t)(node->address - before)));
+		before = node->address;
+	}
+	struct sonde_stacks_summary summary = {.first_node = first};
+	struct sonde_chunk chunk = {
+		.type = SONDE_CHUNK_STACKS,
+		.count = count,
+		.summary = &summary,
+		.summary_b = sizeof summary,
+	};
+	int rc = sonde_columns_write(&columns, stacks->writer, &chunk);
+	sonde_columns_fini(&columns);
+	return rc;
+}
+
+int sonde_stacks_flush(struct sonde_stacks *stacks)
+{
+	while (stacks->written < stacks->node_count) {
+		uint32_t count = stacks->node_count - stacks->written;
+		if (count > NODES_A_CHUNK)
+			count = NODES_A_CHUNK;
+		int rc = write_nodes(stacks, stacks->written + 1, count);
+		if (rc)
+			return rc;
+		stacks->written += count;
+	}
+	return stacks->error;
+}

@@ -1,0 +1,51 @@
+/* stacks.h: modules and the stack trie of a recording.
+ *
+ * A stack is interned from its root: each node is (parent, module, address). Stacks of one program share nearly all of
+ * their nodes, so a sample costs one number. Nodes are written in STACKS chunks before anything that refers to them.
+ */
+#ifndef SONDE_SOURCE_STACKS_H
+#define SONDE_SOURCE_STACKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "source/recorder.h"
+#include "source/strings.h"
+
+struct sonde_stack_node {
+	uint32_t parent, module;
+	uint64_t address;
+};
+
+struct sonde_stack_module {
+	uint32_t path, flags, process;
+	uint8_t build_id_b;
+	uint8_t build_id[23];
+	pid_t root_pid;
+	int fd; /* keeps the file for symbols when its path will no longer lead to it; −1 = none */
+};
+
+struct sonde_stacks {
+	struct sonde_writer *writer;
+	struct sonde_strings *strings;
+	struct sonde_stack_node *nodes; /* id − 1 */
+	uint32_t node_count, node_cap;
+	uint32_t written; /* nodes that are in the file */
+	struct sonde_map node_map;
+	struct sonde_stack_module *modules; /* id − 1 */
+	uint32_t module_count, module_cap;
+	struct sonde_map module_map;
+	int error;
+};
+
+void sonde_stacks_init(struct sonde_stacks *stacks, struct sonde_writer *writer, struct sonde_strings *strings);
+void sonde_stacks_fini(struct sonde_stacks *stacks);
+
+uint32_t sonde_stacks_module(struct sonde_stacks *stacks, const struct sonde_stack_module_key *key);
+uint32_t sonde_stacks_intern(struct sonde_stacks *stacks, const struct sonde_recorder_frame *frames, size_t count);
+
+/* Writes the nodes that are not yet in the file. */
+int sonde_stacks_flush(struct sonde_stacks *stacks);
+
+#endif

@@ -1,0 +1,262 @@
+/* streams.c: columns, open zones and per-site sums of each thread; one chunk a thread and flush. */
+#include "source/streams.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/columns.h"
+#include "util/error.h"
+
+#define ZONES_A_CHUNK 131072u
+#define EVENTS_A_CHUNK_B ((size_t)1 << 20)
+#define FRAMES_MAX 65536u
+#define THREADS_MAX ((uint32_t)1 << 24)
+
+enum { ZONE_SITE, ZONE_TIME, ZONE_COLUMNS };
+
+struct sonde_stream {
+	uint32_t process, thread;
+	struct sonde_columns zones;
+	struct sonde_pair pair;
+	struct sonde_pair_frame *open; /* as they stood when the chunk began */
+	uint32_t open_count;
+	uint64_t unmatched_before;
+	struct sonde_pair_table sums;
+	struct sonde_buf events;
+	uint32_t event_count;
+	uint64_t event_min_ns, event_max_ns;
+};
+
+void sonde_streams_init(struct sonde_streams *streams, struct sonde_writer *writer)
+{
+	*streams = (struct sonde_streams){.writer = writer};
+}
+
+static void free_stream(struct sonde_stream *stream)
+{
+	if (!stream)
+		return;
+	sonde_columns_fini(&stream->zones);
+	sonde_buf_fini(&stream->events);
+	free(stream->pair.frames);
+	free(stream->open);
+	free(stream->sums.rows);
+	free(stream);
+}
+
+void sonde_streams_fini(struct sonde_streams *streams)
+{
+	for (uint32_t i = 0; i < streams->thread_cap; i++)
+		free_stream(streams->threads[i]);
+	free(streams->threads);
+}
+
+static int out_of_memory(void)
+{
+	return sonde_error(ENOMEM, "out of memory for a thread's events");
+}
+
+static struct sonde_stream *find(struct sonde_streams *streams, uint32_t process, uint32_t thread)
+{
+	if (thread >= THREADS_MAX)
+		return NULL;
+	if (thread >= streams->thread_cap) {
+		uint32_t cap = streams->thread_cap ? streams->thread_cap : 64;
+		while (cap <= thread)
+			cap *= 2;
+		struct sonde_stream **threads = realloc(streams->threads, cap * sizeof(struct sonde_stream *));
+		if (!threads)
+			return NULL;
+		memset(threads + streams->thread_cap, 0, (cap - streams->thread_cap) * sizeof *threads);
+		streams->threads = threads;
+		streams->thread_cap = cap;
+	}
+	if (streams->threads[thread])
+		return streams->threads[thread];
+	struct sonde_stream *stream = calloc(1, sizeof *stream);
+	if (!stream)
+		return NULL;
+	stream->process = process;
+	stream->thread = thread;
+	sonde_columns_init(&stream->zones, ZONE_COLUMNS);
+	sonde_buf_init(&stream->events, 2 * EVENTS_A_CHUNK_B);
+	streams->threads[thread] = stream;
+	return stream;
+}
+
+/* --- zones -----------------------------------------------------------------------------------------------------------*/
+
+static int write_zones(struct sonde_streams *streams, struct sonde_stream *stream)
+{
+	if (!stream->zones.rows)
+		return 0;
+	struct sonde_buf summary;
+	sonde_buf_init(&summary, SONDE_CHUNK_MAX_SUMMARY_B);
+	struct sonde_zones_summary head = {
+		.open = stream->open_count,
+		.sites = stream->sums.used,
+		.unmatched = stream->pair.unmatched - stream->unmatched_before,
+	};
+	sonde_buf_append(&summary, &head, sizeof head);
+	sonde_buf_append(&summary, stream->open, stream->open_count * sizeof *stream->open);
+	for (uint32_t i = 0; i < stream->sums.capacity; i++)
+		if (stream->sums.rows[i].site)
+			sonde_buf_append(&summary, &stream->sums.rows[i], sizeof *stream->sums.rows);
+	int rc = sonde_buf_error(&summary);
+	struct sonde_chunk chunk = {
+		.type = SONDE_CHUNK_ZONES,
+		.process = stream->process,
+		.thread = stream->thread,
+		.time_min_ns = stream->zones.time_min_ns,
+		.time_max_ns = stream->zones.time_max_ns,
+		.count = stream->zones.rows,
+		.summary = summary.data,
+		.summary_b = (uint32_t)summary.len_b,
+	};
+	rc = rc ? rc : sonde_columns_write(&stream->zones, streams->writer, &chunk);
+	sonde_buf_fini(&summary);
+	if (stream->sums.used)
+		memset(stream->sums.rows, 0, stream->sums.capacity * sizeof *stream->sums.rows);
+	stream->sums.used = 0;
+	return rc;
+}
+
+/* Room for one zone more in all that pairing needs. */
+static int reserve(struct sonde_stream *stream)
+{
+	struct sonde_pair *pair = &stream->pair;
+	if (pair->depth == pair->capacity && pair->capacity < FRAMES_MAX) {
+		uint32_t cap = pair->capacity ? pair->capacity * 2 : 32;
+		struct sonde_pair_frame *frames = realloc(pair->frames, cap * sizeof *frames);
+		if (!frames)
+			return out_of_memory();
+		pair->frames = frames;
+		pair->capacity = cap;
+	}
+	struct sonde_pair_table *sums = &stream->sums;
+	if (sums->used < sums->capacity / 2)
+		return 0;
+	struct sonde_pair_table grown = {.capacity = sums->capacity ? sums->capacity * 2 : 32};
+	grown.rows = calloc(grown.capacity, sizeof *grown.rows);
+	if (!grown.rows)
+		return out_of_memory();
+	for (uint32_t i = 0; i < sums->capacity; i++)
+		if (sums->rows[i].site)
+			*sonde_pair_row(&grown, sums->rows[i].site) = sums->rows[i];
+	free(sums->rows);
+	*sums = grown;
+	return 0;
+}
+
+static int start_chunk(struct sonde_stream *stream, uint64_t time_ns)
+{
+	stream->zones.time_min_ns = time_ns;
+	stream->zones.time_max_ns = time_ns;
+	stream->unmatched_before = stream->pair.unmatched;
+	stream->open_count = 0;
+	if (!stream->pair.depth)
+		return 0;
+	struct sonde_pair_frame *open = realloc(stream->open, stream->pair.depth * sizeof *open);
+	if (!open)
+		return out_of_memory();
+	stream->open = open;
+	stream->open_count = stream->pair.depth;
+	memcpy(open, stream->pair.frames, stream->open_count * sizeof *open);
+	return 0;
+}
+
+static int add_zone_event(struct sonde_streams *streams, struct sonde_stream *stream, uint32_t site, uint64_t time_ns)
+{
+	int rc = reserve(stream);
+	if (!rc && !stream->zones.rows)
+		rc = start_chunk(stream, time_ns);
+	if (rc)
+		return rc;
+	if (time_ns < stream->zones.time_max_ns)
+		time_ns = stream->zones.time_max_ns;
+	sonde_columns_put(&stream->zones, ZONE_SITE, site);
+	sonde_columns_put(&stream->zones, ZONE_TIME, time_ns - stream->zones.time_max_ns);
+	stream->zones.time_max_ns = time_ns;
+	stream->zones.rows++;
+	struct sonde_pair_zone zone;
+	if (site) {
+		sonde_pair_begin(&stream->pair, site, time_ns);
+	} else if (sonde_pair_end(&stream->pair, time_ns, &zone)) {
+		sonde_pair_add(sonde_pair_row(&stream->sums, zone.site), &zone);
+		if (streams->zone_ended)
+			streams->zone_ended(streams->context, &zone);
+	}
+	return stream->zones.rows < ZONES_A_CHUNK ? 0 : write_zones(streams, stream);
+}
+
+int sonde_streams_zones(struct sonde_streams *streams, uint32_t process, uint32_t thread, const uint32_t *sites,
+			const uint64_t *times_ns, size_t count)
+{
+	struct sonde_stream *stream = find(streams, process, thread);
+	if (!stream)
+		return out_of_memory();
+	for (size_t i = 0; i < count; i++) {
+		int rc = add_zone_event(streams, stream, sites[i], times_ns[i]);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* --- events ----------------------------------------------------------------------------------------------------------*/
+
+static int write_events(struct sonde_streams *streams, struct sonde_stream *stream)
+{
+	if (!stream->event_count)
+		return 0;
+	struct sonde_chunk chunk = {
+		.type = SONDE_CHUNK_EVENTS,
+		.process = stream->process,
+		.thread = stream->thread,
+		.time_min_ns = stream->event_min_ns,
+		.time_max_ns = stream->event_max_ns,
+		.count = stream->event_count,
+		.body = stream->events.data,
+		.body_b = (uint32_t)stream->events.len_b,
+	};
+	int rc = sonde_writer_chunk(streams->writer, &chunk);
+	sonde_buf_clear(&stream->events);
+	stream->event_count = 0;
+	return rc;
+}
+
+int sonde_streams_event(struct sonde_streams *streams, uint32_t process, uint32_t thread,
+			const struct sonde_event *event)
+{
+	struct sonde_stream *stream = find(streams, process, thread);
+	if (!stream)
+		return out_of_memory();
+	if (!stream->event_count) {
+		stream->event_min_ns = event->time;
+		stream->event_max_ns = event->time;
+	}
+	if (event->time > stream->event_max_ns)
+		stream->event_max_ns = event->time;
+	if (event->time < stream->event_min_ns)
+		stream->event_min_ns = event->time;
+	stream->event_count++;
+	int rc = sonde_buf_append(&stream->events, event, (size_t)event->words * 8);
+	if (!rc && stream->events.len_b >= EVENTS_A_CHUNK_B)
+		rc = write_events(streams, stream);
+	return rc;
+}
+
+int sonde_streams_flush(struct sonde_streams *streams)
+{
+	int rc = 0;
+	for (uint32_t i = 0; i < streams->thread_cap; i++) {
+		struct sonde_stream *stream = streams->threads[i];
+		if (!stream)
+			continue;
+		int zones_rc = write_zones(streams, stream);
+		int events_rc = write_events(streams, stream);
+		rc = rc ? rc : zones_rc ? zones_rc : events_rc;
+	}
+	return rc;
+}

@@ -1,0 +1,335 @@
+/* supervise.c: one thread, one loop: wait for the command, drain the sources, flush now and then.
+ *
+ * Order: writer and recorder, sources opened and prepared (they edit the child's environment), the child forked and held,
+ * sources started on it, the child let go. Sources that cannot start have said so in the recording. When the child is
+ * gone everything published is drained before the sources stop. Signal handlers only count; the loop acts.
+ */
+#include "source/supervise.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "run/launch.h"
+#include "source/host.h"
+#include "source/source.h"
+#include "trace/writer.h"
+#include "util/error.h"
+
+#define POLL_MS 50
+#define FLUSH_NS 1000000000u
+#define HORIZON_SLACK_NS 1000000u /* a record may be published that long after its time was taken */
+#define SYMBOLS_NS 3000000000u    /* how long closing may look up symbols */
+#define FDS_MAX 1024
+
+struct active {
+	const struct sonde_source *source;
+	struct sonde_source_run *run;
+};
+
+struct supervisor {
+	const struct sonde_record_options *options;
+	struct sonde_writer *writer;
+	struct sonde_recorder *recorder;
+	struct sonde_launch launch;
+	struct active *active;
+	size_t active_count;
+	pid_t pid;
+	int pid_fd;
+	int interrupts_seen;
+	uint64_t start_ns, flushed_ns;
+	struct rusage usage;
+	int status;
+};
+
+static volatile sig_atomic_t interrupts; /* SIGINT, by hand or from the terminal */
+static volatile sig_atomic_t forward;    /* a signal that only we were sent */
+static volatile sig_atomic_t dumps;
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (number == SIGUSR2)
+		dumps = dumps + 1;
+	else if (number == SIGINT)
+		interrupts = interrupts + 1;
+	if (number == SIGTERM || (number == SIGINT && info->si_code != SI_KERNEL))
+		forward = number;
+}
+
+/* A signal that was ignored when we were started stays ignored (nohup). */
+static void catch_signals(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGUSR2};
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		struct sigaction old;
+		struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &action, NULL);
+	}
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* --- sources ---------------------------------------------------------------------------------------------------------*/
+
+static void say_unavailable(struct supervisor *supervisor, const struct sonde_source *source, const char *why)
+{
+	struct sonde_recorder_state state = {.state = SONDE_SOURCE_UNAVAILABLE, .detail = why};
+	sonde_recorder_source(supervisor->recorder, source->name, &state);
+}
+
+static int open_sources(struct supervisor *supervisor)
+{
+	supervisor->active = calloc(sonde_source_count + 1, sizeof *supervisor->active);
+	if (!supervisor->active)
+		return sonde_error(ENOMEM, "out of memory for the sources");
+	for (size_t i = 0; i < sonde_source_count; i++) {
+		const struct sonde_source *source = sonde_sources[i];
+		struct sonde_source_run *run;
+		char why[512] = "";
+		if (source->probe(supervisor->options, why, sizeof why)) {
+			if (*why)
+				say_unavailable(supervisor, source, why);
+			continue;
+		}
+		if (source->open(&run, supervisor->recorder)) {
+			say_unavailable(supervisor, source, sonde_error_text());
+			continue;
+		}
+		supervisor->active[supervisor->active_count++] = (struct active){source, run};
+	}
+	return 0;
+}
+
+static int prepare_sources(struct supervisor *supervisor)
+{
+	for (size_t i = 0; i < supervisor->active_count; i++) {
+		const struct active *active = &supervisor->active[i];
+		if (!active->source->prepare)
+			continue;
+		int rc = active->source->prepare(active->run, &supervisor->launch);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static void drop_source(struct supervisor *supervisor, size_t i)
+{
+	supervisor->active[i].source->stop(supervisor->active[i].run);
+	supervisor->active_count--;
+	memmove(&supervisor->active[i], &supervisor->active[i + 1],
+		(supervisor->active_count - i) * sizeof *supervisor->active);
+}
+
+static void start_sources(struct supervisor *supervisor)
+{
+	for (size_t i = 0; i < supervisor->active_count;) {
+		const struct sonde_source *source = supervisor->active[i].source;
+		if (!source->start || !source->start(supervisor->active[i].run, supervisor->pid)) {
+			i++;
+			continue;
+		}
+		char why[1024];
+		strncpy(why, sonde_error_text(), sizeof why - 1);
+		why[sizeof why - 1] = '\0';
+		drop_source(supervisor, i);
+		say_unavailable(supervisor, source, why);
+	}
+}
+
+static void drain_sources(struct supervisor *supervisor, int final)
+{
+	uint64_t now = sonde_clock_now_ns();
+	uint64_t horizon = final ? UINT64_MAX : now - HORIZON_SLACK_NS;
+	for (size_t i = 0; i < supervisor->active_count; i++)
+		supervisor->active[i].source->drain(supervisor->active[i].run, horizon, final);
+	if (sonde_recorder_triggered(supervisor->recorder))
+		sonde_recorder_save(supervisor->recorder);
+	if (now - supervisor->flushed_ns < FLUSH_NS)
+		return;
+	supervisor->flushed_ns = now;
+	sonde_recorder_flush(supervisor->recorder);
+}
+
+/* --- the loop --------------------------------------------------------------------------------------------------------*/
+
+static void wait_for_something(struct supervisor *supervisor)
+{
+	static struct pollfd polls[FDS_MAX];
+	static int fds[FDS_MAX];
+	size_t count = 0;
+	if (supervisor->pid_fd >= 0)
+		fds[count++] = supervisor->pid_fd;
+	for (size_t i = 0; i < supervisor->active_count; i++) {
+		const struct active *active = &supervisor->active[i];
+		if (active->source->poll_fds)
+			count += active->source->poll_fds(active->run, fds + count, FDS_MAX - count);
+	}
+	for (size_t i = 0; i < count; i++)
+		polls[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+	poll(polls, (nfds_t)count, POLL_MS);
+}
+
+static void act_on_signals(struct supervisor *supervisor)
+{
+	if (forward) {
+		int number = forward;
+		forward = 0;
+		if (supervisor->options->command)
+			kill(supervisor->pid, number);
+		else
+			interrupts = interrupts + 1;
+	}
+	if (interrupts > 1 && supervisor->interrupts_seen <= 1 && supervisor->options->command)
+		kill(supervisor->pid, SIGKILL);
+	supervisor->interrupts_seen = interrupts;
+	if (dumps) {
+		dumps = 0;
+		sonde_recorder_save(supervisor->recorder);
+	}
+}
+
+/* Whether the recording has come to its end. */
+static int is_over(struct supervisor *supervisor)
+{
+	const struct sonde_record_options *options = supervisor->options;
+	if (options->command) {
+		if (wait4(supervisor->pid, &supervisor->status, WNOHANG, &supervisor->usage) == supervisor->pid)
+			return 1;
+	} else if (interrupts || kill(supervisor->pid, 0)) {
+		return 1;
+	}
+	return options->duration_ns && sonde_clock_now_ns() - supervisor->start_ns >= options->duration_ns;
+}
+
+static void run_loop(struct supervisor *supervisor)
+{
+	while (!is_over(supervisor)) {
+		wait_for_something(supervisor);
+		act_on_signals(supervisor);
+		drain_sources(supervisor, 0);
+	}
+}
+
+/* A duration that ended first: the command goes on alone until it ends, so that its exit code is still ours. */
+static void outlive(struct supervisor *supervisor)
+{
+	if (!supervisor->options->command || supervisor->status != -1)
+		return;
+	while (wait4(supervisor->pid, &supervisor->status, 0, &supervisor->usage) < 0 && errno == EINTR)
+		act_on_signals(supervisor);
+}
+
+/* --- beginning and end -----------------------------------------------------------------------------------------------*/
+
+static int begin(struct supervisor *supervisor)
+{
+	const struct sonde_record_options *options = supervisor->options;
+	sonde_host_describe(supervisor->recorder, "");
+	sonde_host_describe_run(supervisor->recorder);
+	int rc = open_sources(supervisor);
+	if (rc)
+		return rc;
+	supervisor->pid = options->attach;
+	if (options->command) {
+		rc = sonde_launch_init(&supervisor->launch, options->command);
+		rc = rc ? rc : prepare_sources(supervisor);
+		rc = rc ? rc : sonde_launch_hold(&supervisor->launch);
+		if (rc)
+			return rc;
+		supervisor->pid = supervisor->launch.pid;
+	} else if (kill(options->attach, 0)) {
+		return sonde_error(errno, "cannot attach to process %d: %s", options->attach, strerror(errno));
+	}
+	catch_signals();
+	supervisor->pid_fd = (int)syscall(SYS_pidfd_open, supervisor->pid, 0);
+	start_sources(supervisor);
+	supervisor->start_ns = sonde_clock_now_ns();
+	return options->command ? sonde_launch_release(&supervisor->launch) : 0;
+}
+
+static uint64_t timeval_ns(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
+}
+
+static void say_ends(struct supervisor *supervisor, uint64_t end_ns)
+{
+	if (supervisor->status != -1) {
+		struct sonde_recorder_end end = {
+			.status = supervisor->status,
+			.user_ns = timeval_ns(supervisor->usage.ru_utime),
+			.system_ns = timeval_ns(supervisor->usage.ru_stime),
+			.peak_rss_b = (uint64_t)supervisor->usage.ru_maxrss * 1024,
+			.time_ns = end_ns,
+		};
+		sonde_recorder_status(supervisor->recorder, supervisor->pid, &end);
+	}
+	struct rusage own;
+	getrusage(RUSAGE_SELF, &own);
+	sonde_recorder_cost(supervisor->recorder, "recorder.user_ns", timeval_ns(own.ru_utime));
+	sonde_recorder_cost(supervisor->recorder, "recorder.system_ns", timeval_ns(own.ru_stime));
+	sonde_recorder_cost(supervisor->recorder, "recorder.peak_rss_b", (uint64_t)own.ru_maxrss * 1024);
+}
+
+static void finish(struct supervisor *supervisor, struct sonde_supervise_result *result)
+{
+	uint64_t end_ns = sonde_clock_now_ns();
+	drain_sources(supervisor, 1);
+	while (supervisor->active_count)
+		drop_source(supervisor, supervisor->active_count - 1);
+	say_ends(supervisor, end_ns);
+	outlive(supervisor);
+	if (!supervisor->options->no_symbols)
+		sonde_recorder_symbols(supervisor->recorder, sonde_clock_now_ns() + SYMBOLS_NS);
+	int died = supervisor->status != -1 && WIFSIGNALED(supervisor->status);
+	if (supervisor->options->keep_ns && (died || !supervisor->options->when))
+		sonde_recorder_save(supervisor->recorder);
+	result->error = sonde_recorder_close(supervisor->recorder, supervisor->status, end_ns);
+	result->started = 1;
+	result->status = supervisor->status;
+	result->wall_ns = end_ns - supervisor->start_ns;
+	result->samples = sonde_recorder_sample_count(supervisor->recorder);
+	result->kept_nothing = supervisor->options->keep_ns && !sonde_recorder_saves(supervisor->recorder);
+}
+
+static void release(struct supervisor *supervisor, struct sonde_supervise_result *result, int failed)
+{
+	while (supervisor->active_count)
+		drop_source(supervisor, supervisor->active_count - 1);
+	free(supervisor->active);
+	sonde_launch_fini(&supervisor->launch);
+	if (supervisor->pid_fd >= 0)
+		close(supervisor->pid_fd);
+	sonde_recorder_free(supervisor->recorder);
+	int rc = supervisor->writer ? sonde_writer_close(supervisor->writer) : 0;
+	if (rc && !result->error)
+		result->error = rc;
+	if (failed && supervisor->writer)
+		unlink(supervisor->options->output);
+}
+
+int sonde_supervise(const struct sonde_record_options *options, struct sonde_supervise_result *result)
+{
+	struct supervisor supervisor = {.options = options, .pid_fd = -1, .status = -1};
+	supervisor.launch.release_fd = supervisor.launch.error_fd = -1;
+	*result = (struct sonde_supervise_result){.status = -1};
+	struct sonde_writer_options writing = {.overwrite = options->overwrite, .keep_ns = options->keep_ns};
+	int rc = sonde_writer_open(&supervisor.writer, options->output, &writing);
+	rc = rc ? rc : sonde_recorder_new(&supervisor.recorder, supervisor.writer, options);
+	rc = rc ? rc : begin(&supervisor);
+	if (!rc) {
+		run_loop(&supervisor);
+		finish(&supervisor, result);
+	}
+	release(&supervisor, result, rc != 0);
+	return rc;
+}

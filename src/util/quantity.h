@@ -1,0 +1,16 @@
+/* quantity.h: figures as people type them: "10s", "250ms", "64M". */
+#ifndef SONDE_UTIL_QUANTITY_H
+#define SONDE_UTIL_QUANTITY_H
+
+#include <stdint.h>
+
+/* ns from "1.5s", "250ms", "10us", "3m", "2h"; a bare number is in seconds. -EINVAL with a sentence. */
+int sonde_quantity_duration(uint64_t *out_ns, const char *text);
+
+/* Bytes from "4096", "64K", "16M", "1G" (powers of 1024, an optional B or iB behind). -EINVAL with a sentence. */
+int sonde_quantity_bytes(uint64_t *out_b, const char *text);
+
+/* A whole number from `min` to `max`. -EINVAL with a sentence that names the range. */
+int sonde_quantity_integer(uint64_t *out, const char *text, uint64_t min, uint64_t max);
+
+#endif
