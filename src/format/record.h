@@ -50,6 +50,8 @@ enum sonde_chunk_type {
 	SONDE_CHUNK_INDEX = 7,    /* the heads of all chunks before it */
 };
 
+#define SONDE_CHUNK_VERSION 1 /* of every type's body as described here */
+
 enum sonde_codec { SONDE_CODEC_RAW = 0, SONDE_CODEC_ZSTD = 1 };
 
 struct sonde_chunk_head {

@@ -58,9 +58,11 @@ int sonde_check_file_chunk(uint64_t *out, int fd, uint64_t offset, const struct 
 		if (got_b < 0 && errno == EINTR)
 			continue;
 		if (got_b < 0)
-			return sonde_error(errno, "byte %llu cannot be read: %s", (unsigned long long)at, strerror(errno));
+			return sonde_error(errno, "byte %llu cannot be read: %s", (unsigned long long)at,
+					   strerror(errno));
 		if (got_b == 0)
-			return sonde_error(EBADMSG, "the file ends at byte %llu, within a chunk", (unsigned long long)at);
+			return sonde_error(EBADMSG, "the file ends at byte %llu, within a chunk",
+					   (unsigned long long)at);
 		XXH3_64bits_update(&state, scratch, (size_t)got_b);
 		at += (uint64_t)got_b;
 	}

@@ -1,7 +1,7 @@
 /* codec.c: zstd, level 1.
  *
- * Columns of deltas are already small; level 1 takes what is left at 400 MB/s and more, and higher levels gain little on
- * them. Bodies below 128 bytes are not worth a frame head. A decompression context is 160 KB, so a reader keeps one
+ * Columns of deltas are already small; level 1 takes what is left at 400 MB/s and more, and higher levels gain little
+ * on them. Bodies below 128 bytes are not worth a frame head. A decompression context is 160 KB, so a reader keeps one
  * spare; whoever finds it taken makes another.
  */
 #include "trace/codec.h"
@@ -73,8 +73,7 @@ void sonde_unpacker_free(struct sonde_unpacker *unpacker)
 	free(unpacker);
 }
 
-int sonde_unpacker_unpack(struct sonde_unpacker *unpacker, void *raw, size_t raw_b, const void *stored,
-			  size_t stored_b)
+int sonde_unpacker_unpack(struct sonde_unpacker *unpacker, void *raw, size_t raw_b, const void *stored, size_t stored_b)
 {
 	ZSTD_DCtx *context = atomic_exchange_explicit(&unpacker->spare, NULL, memory_order_acquire);
 	if (!context)

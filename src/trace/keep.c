@@ -1,7 +1,7 @@
 /* keep.c: a list of compressed chunks under a limit of bytes and one of time.
  *
- * Chunks arrive nearly in order of time (each thread's are; threads lag by one drain), so age is judged by the newest end
- * seen and only the oldest arrival is looked at: a late chunk may outlive its time by the lag, none is lost early.
+ * Chunks arrive nearly in order of time (each thread's are; threads lag by one drain), so age is judged by the newest
+ * end seen and only the oldest arrival is looked at: a late chunk may outlive its time by the lag, none is lost early.
  */
 #include "trace/keep.h"
 

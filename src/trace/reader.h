@@ -2,7 +2,8 @@
  *
  * Opening finds the chunks by the index, or by scanning when there is none. Nothing is decoded until asked for, every
  * size is checked before it is used, and a bad file is refused with the byte offset. Reading chunks is thread-safe
- * (each caller has its own struct sonde_chunk_data); refresh is not.
+ * (each caller has its own struct sonde_chunk_data); refresh is not. The file is read with pread and never mapped: one
+ * that is cut short meanwhile is an error, not a SIGBUS.
  */
 #ifndef SONDE_TRACE_READER_H
 #define SONDE_TRACE_READER_H
@@ -24,17 +25,24 @@ int sonde_reader_refresh(struct sonde_reader *reader);
 const struct sonde_file_head *sonde_reader_head(const struct sonde_reader *reader);
 const char *sonde_reader_path(const struct sonde_reader *reader);
 
+/* Size of the file when it was last looked at. */
+uint64_t sonde_reader_size_b(const struct sonde_reader *reader);
+
 /* Closed in order (index and tail are there). */
 int sonde_reader_is_closed(const struct sonde_reader *reader);
 
-/* Bytes at the end or in between that could not be understood; 0 for a whole file. `offset` (may be NULL): the first. */
+/* Bytes at the end or in between that could not be understood; 0 for a whole file. `offset` (may be NULL): the first.
+ * Chunks listed in an index are only verified when they are read: one that turns out bad then is added. */
 uint64_t sonde_reader_damaged_b(const struct sonde_reader *reader, uint64_t *offset);
 
 size_t sonde_reader_count(const struct sonde_reader *reader);
 const struct sonde_index_entry *sonde_reader_entry(const struct sonde_reader *reader, size_t i);
 
-/* A chunk's bytes. `body` is decompressed into `buf`, which the caller inits (any maximum ≥ SONDE_CHUNK_MAX_RAW_B) and
- * reuses; raw bodies and summaries point into the mapped file. Checksum verified. */
+/* A chunk's bytes, all of them in `buf`, which the caller inits (sonde_buf_init(&data.buf, SONDE_READER_BUF_MAX_B)),
+ * reuses for as many chunks as it likes, and ends with sonde_buf_fini(). Checksum verified; `body` is decompressed and
+ * aligned to 16. Valid until the next read into the same struct. */
+#define SONDE_READER_BUF_MAX_B (2 * (size_t)SONDE_CHUNK_MAX_RAW_B + SONDE_CHUNK_MAX_SUMMARY_B + 4096)
+
 struct sonde_chunk_data {
 	const struct sonde_chunk_head *head;
 	const uint8_t *summary;
@@ -44,7 +52,7 @@ struct sonde_chunk_data {
 
 int sonde_reader_read(struct sonde_reader *reader, size_t i, struct sonde_chunk_data *data);
 
-/* The summary alone: no decompression; checked as sonde_reader_read() does. */
+/* The summary alone, `body` is NULL: no decompression; checked as sonde_reader_read() does. */
 int sonde_reader_summary(struct sonde_reader *reader, size_t i, struct sonde_chunk_data *data);
 
 #endif

@@ -2,8 +2,9 @@
  *
  * A chunk is compressed, given its number and checksum, and appended with a single pwritev at a known offset. When that
  * fails or is cut short the file is truncated to the chunk before and the error sticks, so what is on disk is always
- * whole chunks. META records gather in a buffer that goes out before whatever may refer to them; in flight recorder mode
- * event chunks go to keep.c instead, and META only has to be out before a dump, which saves a tiny chunk per kept one.
+ * whole chunks. META records gather in a buffer that goes out before whatever may refer to them; in flight recorder
+ * mode event chunks go to keep.c instead, and META only has to be out before a dump, which saves a tiny chunk per kept
+ * one.
  */
 #include "trace/writer.h"
 
@@ -104,9 +105,9 @@ static int put(struct sonde_writer *writer, const struct sonde_chunk_head *unnum
 	entry.head.seq = writer->seq;
 	entry.head.check = sonde_check_chunk(&entry.head, summary, stored);
 	struct iovec pieces[] = {
-		{&entry.head, sizeof entry.head},
-		{(void *)summary, entry.head.summary_b},
-		{(void *)stored, entry.head.stored_b},
+	    {&entry.head, sizeof entry.head},
+	    {(void *)summary, entry.head.summary_b},
+	    {(void *)stored, entry.head.stored_b},
 	};
 	int error = append(writer, pieces, 3);
 	if (error)
@@ -120,18 +121,18 @@ static int put(struct sonde_writer *writer, const struct sonde_chunk_head *unnum
 static struct sonde_chunk_head pack(struct sonde_writer *writer, const struct sonde_chunk *chunk, const void **stored)
 {
 	struct sonde_chunk_head head = {
-		.magic = SONDE_CHUNK_MAGIC,
-		.type = chunk->type,
-		.version = chunk->version,
-		.codec = SONDE_CODEC_RAW,
-		.process = chunk->process,
-		.thread = chunk->thread,
-		.time_min_ns = chunk->time_min_ns,
-		.time_max_ns = chunk->time_max_ns,
-		.count = chunk->count,
-		.summary_b = chunk->summary_b,
-		.raw_b = chunk->body_b,
-		.stored_b = chunk->body_b,
+	    .magic = SONDE_CHUNK_MAGIC,
+	    .type = chunk->type,
+	    .version = chunk->version ? chunk->version : SONDE_CHUNK_VERSION,
+	    .codec = SONDE_CODEC_RAW,
+	    .process = chunk->process,
+	    .thread = chunk->thread,
+	    .time_min_ns = chunk->time_min_ns,
+	    .time_max_ns = chunk->time_max_ns,
+	    .count = chunk->count,
+	    .summary_b = chunk->summary_b,
+	    .raw_b = chunk->body_b,
+	    .stored_b = chunk->body_b,
 	};
 	*stored = chunk->body;
 	if (!writer->no_compression && sonde_packer_pack(writer->packer, &writer->packed, chunk->body, chunk->body_b)) {
@@ -154,10 +155,10 @@ static int flush_meta(struct sonde_writer *writer)
 	if (!writer->meta_count)
 		return 0;
 	struct sonde_chunk chunk = {
-		.type = SONDE_CHUNK_META,
-		.count = writer->meta_count,
-		.body = writer->meta.data,
-		.body_b = (uint32_t)writer->meta.len_b,
+	    .type = SONDE_CHUNK_META,
+	    .count = writer->meta_count,
+	    .body = writer->meta.data,
+	    .body_b = (uint32_t)writer->meta.len_b,
 	};
 	int error = write_out(writer, &chunk);
 	sonde_buf_clear(&writer->meta);
@@ -168,13 +169,13 @@ static int flush_meta(struct sonde_writer *writer)
 static int write_head(struct sonde_writer *writer)
 {
 	struct sonde_file_head head = {
-		.magic = SONDE_FILE_MAGIC,
-		.major = SONDE_FILE_MAJOR,
-		.minor = SONDE_FILE_MINOR,
-		.head_b = sizeof head,
-		.start_mono_ns = sonde_clock_now_ns(),
-		.start_real_ns = sonde_clock_read_ns(CLOCK_REALTIME),
-		.arch = MACHINE,
+	    .magic = SONDE_FILE_MAGIC,
+	    .major = SONDE_FILE_MAJOR,
+	    .minor = SONDE_FILE_MINOR,
+	    .head_b = sizeof head,
+	    .start_mono_ns = sonde_clock_now_ns(),
+	    .start_real_ns = sonde_clock_read_ns(CLOCK_REALTIME),
+	    .arch = MACHINE,
 	};
 	if (getrandom(head.id, sizeof head.id, GRND_NONBLOCK) != sizeof head.id) {
 		head.id[0] = head.start_real_ns; /* early boot: still unlike any other recording of this machine */
@@ -252,7 +253,8 @@ int sonde_writer_chunk(struct sonde_writer *writer, const struct sonde_chunk *ch
 	if (writer->error)
 		return sonde_writer_error(writer);
 	if (!chunk->type || chunk->type == SONDE_CHUNK_INDEX)
-		return sonde_error(EINVAL, "%s: a chunk of type %u is not a caller's to write", writer->path, chunk->type);
+		return sonde_error(EINVAL, "%s: a chunk of type %u is not a caller's to write", writer->path,
+				   chunk->type);
 	if (chunk->body_b > SONDE_CHUNK_MAX_RAW_B || chunk->summary_b > SONDE_CHUNK_MAX_SUMMARY_B)
 		return sonde_error(E2BIG, "%s: a chunk of %u + %u bytes is too large", writer->path, chunk->summary_b,
 				   chunk->body_b);
@@ -334,10 +336,10 @@ static int write_index(struct sonde_writer *writer)
 	do {
 		size_t count = left < INDEX_CHUNK_ENTRIES ? left : INDEX_CHUNK_ENTRIES;
 		struct sonde_chunk chunk = {
-			.type = SONDE_CHUNK_INDEX,
-			.count = (uint32_t)count,
-			.body = entry,
-			.body_b = (uint32_t)(count * sizeof *entry),
+		    .type = SONDE_CHUNK_INDEX,
+		    .count = (uint32_t)count,
+		    .body = entry,
+		    .body_b = (uint32_t)(count * sizeof *entry),
 		};
 		int error = write_out(writer, &chunk);
 		if (error)

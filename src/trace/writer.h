@@ -15,10 +15,10 @@
 struct sonde_writer;
 
 struct sonde_writer_options {
-	int overwrite;        /* 0: an existing file is -EEXIST */
+	int overwrite; /* 0: an existing file is -EEXIST */
 	int no_compression;
-	size_t max_keep_b;    /* flight recorder: memory for kept chunks; 0 = 64 MiB */
-	uint64_t keep_ns;     /* flight recorder: keep event chunks of the last so many ns in memory; 0 = stream */
+	size_t max_keep_b; /* flight recorder: memory for kept chunks; 0 = 64 MiB */
+	uint64_t keep_ns;  /* flight recorder: keep event chunks of the last so many ns in memory; 0 = stream */
 };
 
 /* Creates the file (mode 0600) and writes its head. */
@@ -27,7 +27,7 @@ int sonde_writer_open(struct sonde_writer **out, const char *path, const struct 
 /* What a caller fills in of a chunk; magic, seq, codec, sizes and check are the writer's. */
 struct sonde_chunk {
 	uint16_t type;
-	uint8_t version;
+	uint8_t version; /* 0 = SONDE_CHUNK_VERSION */
 	uint32_t process;
 	uint32_t thread;
 	uint64_t time_min_ns;
@@ -43,7 +43,8 @@ int sonde_writer_chunk(struct sonde_writer *writer, const struct sonde_chunk *ch
 
 /* Adds a META record: head.type is set by the caller, head.size_b here. `more` follows `record` (string bytes,
  * locations) and may be NULL. Buffered; written before the next chunk that is not META, and on flush. */
-int sonde_writer_meta(struct sonde_writer *writer, const void *record, size_t record_b, const void *more, size_t more_b);
+int sonde_writer_meta(struct sonde_writer *writer, const void *record, size_t record_b, const void *more,
+		      size_t more_b);
 
 int sonde_writer_flush(struct sonde_writer *writer);
 

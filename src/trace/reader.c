@@ -1,0 +1,402 @@
+/* reader.c: a recording as a list of chunks.
+ *
+ * The list comes from the index when the file has one that is whole: then every entry must follow the one before
+ * without a gap, which is what a writer makes and what keeps a forged index from costing more than the file could hold.
+ * In every other case scan.c finds the chunks. Each read verifies head and checksum again, since an index is only a
+ * claim and the file may change.
+ */
+#include "trace/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "trace/check.h"
+#include "trace/codec.h"
+#include "trace/scan.h"
+#include "util/error.h"
+
+#define HEAD_MAX_B 4096
+
+struct sonde_reader {
+	int fd;
+	char *path;
+	struct sonde_file_head head;
+	struct sonde_index_entry *entries;
+	size_t count;
+	size_t cap;
+	struct sonde_scan scan;
+	int closed;
+	struct sonde_unpacker *unpacker;
+	/* Chunks that proved bad when read, by any reading thread; statistics, so relaxed. */
+	_Atomic uint64_t bad_b;
+	_Atomic uint64_t bad_at; /* the first in the file; UINT64_MAX = none */
+	_Atomic uint8_t *bad;    /* by entry: counted already */
+};
+
+static int read_at(struct sonde_reader *reader, struct iovec *pieces, int count, uint64_t at)
+{
+	while (count > 0) {
+		ssize_t got = preadv(reader->fd, pieces, count, (off_t)at);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return sonde_error(errno, "%s: byte %llu cannot be read: %s", reader->path,
+					   (unsigned long long)at, strerror(errno));
+		if (got == 0)
+			return sonde_error(EBADMSG, "%s: cut off at byte %llu", reader->path, (unsigned long long)at);
+		at += (uint64_t)got;
+		while (count > 0 && (size_t)got >= pieces->iov_len) {
+			got -= (ssize_t)pieces->iov_len;
+			pieces++;
+			count--;
+		}
+		if (count > 0) {
+			pieces->iov_base = (char *)pieces->iov_base + got;
+			pieces->iov_len -= (size_t)got;
+		}
+	}
+	return 0;
+}
+
+static int add_entry(struct sonde_reader *reader, const struct sonde_index_entry *entry)
+{
+	if (reader->count == reader->cap) {
+		size_t cap = reader->cap ? 2 * reader->cap : 64;
+		struct sonde_index_entry *entries = realloc(reader->entries, cap * sizeof *entries);
+		if (entries)
+			reader->entries = entries;
+		_Atomic uint8_t *bad = realloc((void *)reader->bad, cap);
+		if (bad)
+			reader->bad = bad;
+		if (!entries || !bad)
+			return sonde_error(ENOMEM, "%s: out of memory for %zu chunks", reader->path, cap);
+		reader->cap = cap;
+	}
+	atomic_init(&reader->bad[reader->count], 0);
+	reader->entries[reader->count++] = *entry;
+	return 0;
+}
+
+/* --- opening -------------------------------------------------------------------------------------------------------
+ */
+
+static int open_file(struct sonde_reader *reader, const char *path, uint64_t *file_b)
+{
+	/* Not blocking: `path` may be a FIFO that nobody writes. */
+	reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat stat;
+	if (reader->fd < 0 || fstat(reader->fd, &stat) < 0)
+		return sonde_error(errno, "%s: %s", path, strerror(errno));
+	if (S_ISDIR(stat.st_mode))
+		return sonde_error(EISDIR, "%s: a folder, not a recording", path);
+	if (!S_ISREG(stat.st_mode))
+		return sonde_error(EINVAL, "%s: not a regular file; a recording is read from one", path);
+	*file_b = (uint64_t)stat.st_size;
+	return 0;
+}
+
+static int read_head(struct sonde_reader *reader, uint64_t file_b)
+{
+	uint8_t bytes[HEAD_MAX_B];
+	struct sonde_file_head *head = &reader->head;
+	const char *path = reader->path;
+	size_t have_b = file_b < sizeof bytes ? (size_t)file_b : sizeof bytes;
+	struct iovec piece = {bytes, have_b};
+	if (!file_b)
+		return sonde_error(EBADMSG, "%s: not a sonde recording (the file is empty)", path);
+	int error = read_at(reader, &piece, 1, 0);
+	if (error)
+		return error;
+	size_t magic_b = have_b < sizeof head->magic ? have_b : sizeof head->magic;
+	if (memcmp(bytes, SONDE_FILE_MAGIC, magic_b) != 0)
+		return sonde_error(EBADMSG, "%s: not a sonde recording (magic at byte 0)", path);
+	if (have_b < sizeof *head)
+		return sonde_error(EBADMSG, "%s: cut off at byte %zu, within the file head of %zu bytes", path, have_b,
+				   sizeof *head);
+	memcpy(head, bytes, sizeof *head);
+	if (head->major != SONDE_FILE_MAJOR)
+		return sonde_error(EPROTONOSUPPORT,
+				   "%s: format version %u.%u (at byte 8); this sonde reads version %u: use a newer one",
+				   path, head->major, head->minor, SONDE_FILE_MAJOR);
+	if (head->head_b < sizeof *head || head->head_b > have_b)
+		return sonde_error(EBADMSG, "%s: damaged: a file head of %u bytes (at byte 12)", path, head->head_b);
+	if (sonde_check_head(bytes, head->head_b) != head->check)
+		return sonde_error(EBADMSG, "%s: damaged: the file head's checksum does not match (at byte 56)", path);
+	return 0;
+}
+
+/* Appends one INDEX chunk's entries. They must go on where the last one ended, and end where the index begins. */
+static int add_index(struct sonde_reader *reader, const struct sonde_chunk_data *data, uint64_t *at, uint64_t end)
+{
+	for (size_t i = 0; i < data->head->count; i++) {
+		struct sonde_index_entry entry;
+		memcpy(&entry, data->body + i * sizeof entry, sizeof entry);
+		if (entry.offset != *at || !sonde_check_plausible(&entry.head, *at, end))
+			return -EBADMSG;
+		int error = add_entry(reader, &entry);
+		if (error)
+			return error;
+		*at += sonde_check_chunk_b(&entry.head);
+	}
+	return 0;
+}
+
+static int read_chunk(struct sonde_reader *reader, const struct sonde_index_entry *entry, struct sonde_chunk_data *data,
+		      int with_body);
+
+/* Reads the head of an INDEX chunk and refuses one that lists more chunks than the file could hold. */
+static int read_index_head(struct sonde_reader *reader, struct sonde_index_entry *entry, uint64_t end, uint64_t file_b)
+{
+	struct sonde_chunk_head *head = &entry->head;
+	struct iovec piece = {head, sizeof *head};
+	if (end - entry->offset < sizeof *head)
+		return -EBADMSG;
+	int error = read_at(reader, &piece, 1, entry->offset);
+	if (error)
+		return error;
+	if (!sonde_check_plausible(head, entry->offset, end) || head->type != SONDE_CHUNK_INDEX ||
+	    head->version > SONDE_CHUNK_VERSION || reader->count + head->count > file_b / sizeof *head ||
+	    (uint64_t)head->count * sizeof *entry != head->raw_b)
+		return -EBADMSG;
+	return 0;
+}
+
+/* 1 when the index was there and whole, 0 when the file must be scanned, or a negative errno. */
+static int read_index(struct sonde_reader *reader, uint64_t file_b)
+{
+	struct sonde_file_tail tail;
+	uint64_t at = reader->head.head_b;
+	if (file_b < at + sizeof(struct sonde_chunk_head) + sizeof tail)
+		return 0;
+	uint64_t end = file_b - sizeof tail;
+	struct iovec piece = {&tail, sizeof tail};
+	int error = read_at(reader, &piece, 1, end);
+	if (error)
+		return error;
+	if (memcmp(tail.magic, SONDE_TAIL_MAGIC, sizeof tail.magic) != 0 || tail.index_offset < at ||
+	    tail.index_offset >= end)
+		return 0;
+	struct sonde_chunk_data data = {0};
+	sonde_buf_init(&data.buf, SONDE_READER_BUF_MAX_B);
+	uint64_t index_at = tail.index_offset;
+	while (!error && index_at < end) {
+		struct sonde_index_entry entry = {.offset = index_at};
+		error = read_index_head(reader, &entry, end, file_b);
+		if (!error)
+			error = read_chunk(reader, &entry, &data, 1);
+		if (!error)
+			error = add_index(reader, &data, &at, tail.index_offset);
+		index_at += sonde_check_chunk_b(&entry.head);
+	}
+	sonde_buf_fini(&data.buf);
+	if (!error && at == tail.index_offset)
+		return 1;
+	reader->count = 0;
+	return error == -ENOMEM || error == -EIO ? error : 0;
+}
+
+static int scan_on(struct sonde_reader *reader, uint64_t file_b)
+{
+	struct sonde_index_entry entry;
+	size_t before = reader->count;
+	sonde_scan_begin(&reader->scan, file_b);
+	int found;
+	while ((found = sonde_scan_next(&reader->scan, &entry)) > 0) {
+		int error = add_entry(reader, &entry);
+		if (error)
+			return error;
+	}
+	if (found < 0)
+		return found;
+	reader->closed = reader->scan.closed;
+	return (int)(reader->count - before);
+}
+
+int sonde_reader_open(struct sonde_reader **out, const char *path)
+{
+	struct sonde_reader *reader = calloc(1, sizeof *reader);
+	if (!reader)
+		return sonde_error(ENOMEM, "%s: out of memory", path);
+	reader->fd = -1;
+	atomic_init(&reader->bad_at, UINT64_MAX);
+	reader->path = strdup(path);
+	reader->unpacker = sonde_unpacker_new();
+	uint64_t file_b = 0;
+	int error = reader->path && reader->unpacker ? 0 : sonde_error(ENOMEM, "%s: out of memory", path);
+	if (!error)
+		error = open_file(reader, path, &file_b);
+	if (!error)
+		error = read_head(reader, file_b);
+	if (!error) {
+		sonde_scan_init(&reader->scan, reader->fd, reader->head.head_b);
+		int indexed = read_index(reader, file_b);
+		if (indexed > 0) {
+			reader->closed = reader->scan.closed = 1;
+			reader->scan.at = reader->scan.file_b = file_b;
+		}
+		error = indexed < 0 ? indexed : indexed ? 0 : scan_on(reader, file_b);
+	}
+	if (error < 0) {
+		sonde_reader_close(reader);
+		return error;
+	}
+	*out = reader;
+	return 0;
+}
+
+void sonde_reader_close(struct sonde_reader *reader)
+{
+	if (!reader)
+		return;
+	sonde_scan_fini(&reader->scan);
+	sonde_unpacker_free(reader->unpacker);
+	if (reader->fd >= 0)
+		close(reader->fd);
+	free(reader->entries);
+	free((void *)reader->bad);
+	free(reader->path);
+	free(reader);
+}
+
+int sonde_reader_refresh(struct sonde_reader *reader)
+{
+	struct stat stat;
+	if (fstat(reader->fd, &stat) < 0)
+		return sonde_error(errno, "%s: %s", reader->path, strerror(errno));
+	uint64_t file_b = (uint64_t)stat.st_size;
+	if (file_b < reader->scan.at)
+		return sonde_error(ESTALE, "%s: was cut to %llu bytes while it was open", reader->path,
+				   (unsigned long long)file_b);
+	return file_b == reader->scan.file_b ? 0 : scan_on(reader, file_b);
+}
+
+/* --- what was found ------------------------------------------------------------------------------------------------
+ */
+
+const struct sonde_file_head *sonde_reader_head(const struct sonde_reader *reader)
+{
+	return &reader->head;
+}
+
+const char *sonde_reader_path(const struct sonde_reader *reader)
+{
+	return reader->path;
+}
+
+int sonde_reader_is_closed(const struct sonde_reader *reader)
+{
+	return reader->closed;
+}
+
+uint64_t sonde_reader_size_b(const struct sonde_reader *reader)
+{
+	return reader->scan.file_b;
+}
+
+uint64_t sonde_reader_damaged_b(const struct sonde_reader *reader, uint64_t *offset)
+{
+	const struct sonde_scan *scan = &reader->scan;
+	uint64_t bad_at = atomic_load_explicit(&reader->bad_at, memory_order_relaxed);
+	uint64_t tail_b = scan->file_b - scan->at;
+	uint64_t first = scan->damaged_b ? scan->damaged_at : scan->at;
+	if (offset)
+		*offset = bad_at < first ? bad_at : first;
+	return scan->damaged_b + tail_b + atomic_load_explicit(&reader->bad_b, memory_order_relaxed);
+}
+
+size_t sonde_reader_count(const struct sonde_reader *reader)
+{
+	return reader->count;
+}
+
+const struct sonde_index_entry *sonde_reader_entry(const struct sonde_reader *reader, size_t i)
+{
+	return i < reader->count ? &reader->entries[i] : NULL;
+}
+
+/* --- reading -------------------------------------------------------------------------------------------------------
+ */
+
+static size_t aligned(size_t size_b)
+{
+	return (size_b + 15) & ~(size_t)15;
+}
+
+static int damaged(const struct sonde_reader *reader, const struct sonde_index_entry *entry, const char *what)
+{
+	return sonde_error(EBADMSG, "%s: the chunk at byte %llu is damaged: %s", reader->path,
+			   (unsigned long long)entry->offset, what);
+}
+
+/* The buffer holds head and summary, the stored body, and the decompressed one, each aligned to 16. */
+static int read_chunk(struct sonde_reader *reader, const struct sonde_index_entry *entry, struct sonde_chunk_data *data,
+		      int with_body)
+{
+	const struct sonde_chunk_head *head = &entry->head;
+	size_t front_b = sizeof *head + head->summary_b;
+	size_t stored_at = aligned(front_b);
+	size_t raw_at = aligned(stored_at + head->stored_b);
+	int packed = head->codec != SONDE_CODEC_RAW;
+	sonde_buf_clear(&data->buf);
+	uint8_t *bytes = sonde_buf_extend(&data->buf, raw_at + (packed && with_body ? head->raw_b : 0) + 1);
+	if (!bytes)
+		return sonde_buf_error(&data->buf);
+	struct iovec pieces[] = {{bytes, front_b}, {bytes + stored_at, head->stored_b}};
+	int error = read_at(reader, pieces, 2, entry->offset);
+	if (error)
+		return error;
+	if (memcmp(bytes, head, sizeof *head) != 0)
+		return damaged(reader, entry, "its head is not the one in the index");
+	if (sonde_check_chunk(head, bytes + sizeof *head, bytes + stored_at) != head->check)
+		return damaged(reader, entry, "its checksum does not match");
+	if (with_body && head->codec > SONDE_CODEC_ZSTD)
+		return sonde_error(EPROTONOSUPPORT, "%s: the chunk at byte %llu has codec %u, which is not known here",
+				   reader->path, (unsigned long long)entry->offset, head->codec);
+	if (with_body && packed &&
+	    sonde_unpacker_unpack(reader->unpacker, bytes + raw_at, head->raw_b, bytes + stored_at, head->stored_b))
+		return damaged(reader, entry, "its body does not decompress");
+	data->head = (const struct sonde_chunk_head *)(const void *)bytes;
+	data->summary = bytes + sizeof *head;
+	data->body = with_body ? bytes + (packed ? raw_at : stored_at) : NULL;
+	return 0;
+}
+
+static void count_bad(struct sonde_reader *reader, size_t i)
+{
+	const struct sonde_index_entry *entry = &reader->entries[i];
+	if (atomic_exchange_explicit(&reader->bad[i], 1, memory_order_relaxed))
+		return;
+	atomic_fetch_add_explicit(&reader->bad_b, sonde_check_chunk_b(&entry->head), memory_order_relaxed);
+	uint64_t first = atomic_load_explicit(&reader->bad_at, memory_order_relaxed);
+	while (entry->offset < first &&
+	       !atomic_compare_exchange_weak_explicit(&reader->bad_at, &first, entry->offset, memory_order_relaxed,
+						      memory_order_relaxed))
+		continue;
+}
+
+static int read_entry(struct sonde_reader *reader, size_t i, struct sonde_chunk_data *data, int with_body)
+{
+	if (i >= reader->count)
+		return sonde_error(ERANGE, "%s: has %zu chunks, chunk %zu was asked for", reader->path, reader->count,
+				   i);
+	int error = read_chunk(reader, &reader->entries[i], data, with_body);
+	if (error == -EBADMSG)
+		count_bad(reader, i);
+	return error;
+}
+
+int sonde_reader_read(struct sonde_reader *reader, size_t i, struct sonde_chunk_data *data)
+{
+	return read_entry(reader, i, data, 1);
+}
+
+int sonde_reader_summary(struct sonde_reader *reader, size_t i, struct sonde_chunk_data *data)
+{
+	return read_entry(reader, i, data, 0);
+}
