@@ -13,9 +13,9 @@
 #include "session/session.h"
 
 struct sonde_format_options {
-	int width;  /* columns of the terminal; 0 = not a terminal: 80 */
-	int color;  /* ANSI colours allowed */
-	int ascii;  /* no characters beyond ASCII */
+	int width; /* columns of the terminal; 0 = not a terminal: 80 */
+	int color; /* ANSI colours allowed */
+	int ascii; /* no characters beyond ASCII */
 };
 
 struct sonde_format {

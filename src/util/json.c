@@ -78,8 +78,15 @@ void sonde_json_end(struct sonde_json *json)
 		putc('\n', json->out);
 }
 
-/* Beyond what JSON demands, U+2028 and U+2029 (line ends in scripts), '<' (a closing tag inside a page) and DEL are
- * escaped, so that the text may stand in a script. */
+/* Beyond what JSON demands these are escaped: '<', a closing tag inside a page; C1 controls, which terminals obey; and
+ * characters that end lines in scripts, hide, or reorder what stands around them. */
+static int wants_escape(uint32_t code)
+{
+	return code < 0x20 || code == '<' || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
+	       (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+	       (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
+}
+
 static void put_code(FILE *out, const char *bytes, size_t len, uint32_t code)
 {
 	static const char short_escapes[] = "btn\0fr";
@@ -87,7 +94,7 @@ static void put_code(FILE *out, const char *bytes, size_t len, uint32_t code)
 		fprintf(out, "\\%c", (int)code);
 	else if (code >= 8 && code <= 13 && code != 11)
 		fprintf(out, "\\%c", short_escapes[code - 8]);
-	else if (code < 0x20 || code == '<' || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029)
+	else if (wants_escape(code))
 		fprintf(out, "\\u%04" PRIx32, code);
 	else if (code == SONDE_UTF8_INVALID)
 		fputs("\xef\xbf\xbd", out);

@@ -1,0 +1,193 @@
+/* text_table.c: a table as aligned columns.
+ *
+ * All cells are formatted first; the width that a line has too much is then taken from text columns, from the widest
+ * first, and from the column marked wide before the others. Figures are never cut. Where even that is not enough, each
+ * cell gets a line of its own.
+ */
+#include "export/text.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "export/clean.h"
+#include "export/figure.h"
+#include "util/error.h"
+
+enum { GAP = 2, TEXT_LEAST = 8, WIDE_LEAST = 16, CELL_MAX_B = 1 << 20 };
+
+struct grid {
+	const struct sonde_table *table;
+	const struct sonde_format_options *options;
+	struct sonde_arena arena;
+	const char **cells; /* formatted, row after row */
+	size_t *widths;     /* of columns */
+	struct sonde_buf scratch;
+};
+
+static int is_text(const struct sonde_column *column)
+{
+	return column->unit == SONDE_UNIT_TEXT;
+}
+
+static const char *format_cell(struct grid *grid, const struct sonde_column *column, const struct sonde_cell *cell)
+{
+	struct sonde_buf *scratch = &grid->scratch;
+	sonde_buf_clear(scratch);
+	if (cell->kind == SONDE_CELL_TEXT)
+		sonde_clean(scratch, cell->text, grid->options->ascii);
+	else
+		sonde_figure(scratch, column->unit, cell, grid->options->ascii);
+	if (sonde_buf_error(scratch))
+		return NULL;
+	return sonde_arena_strndup(&grid->arena, (const char *)scratch->data, scratch->len_b);
+}
+
+static int fill(struct grid *grid)
+{
+	const struct sonde_table *table = grid->table;
+	size_t columns = table->column_count, count = (table->row_count + 1) * columns;
+	grid->cells = sonde_arena_alloc(&grid->arena, count * sizeof *grid->cells);
+	grid->widths = sonde_arena_alloc(&grid->arena, columns * sizeof *grid->widths);
+	if (!grid->cells || !grid->widths)
+		return sonde_error(ENOMEM, "out of memory for a table of %zu rows", table->row_count);
+	for (size_t i = 0; i < count; i++) {
+		const struct sonde_column *column = &table->columns[i % columns];
+		struct sonde_cell title = sonde_cell_text(column->title);
+		const char *text = format_cell(grid, column, i < columns ? &title : &table->cells[i - columns]);
+		if (!text)
+			return sonde_error(ENOMEM, "out of memory for a table of %zu rows", table->row_count);
+		grid->cells[i] = text;
+		size_t width = sonde_clean_columns(text);
+		if (width > grid->widths[i % columns])
+			grid->widths[i % columns] = width;
+	}
+	return 0;
+}
+
+/* Takes *excess columns of width from text columns: wide ones, or the others. */
+static void shrink(struct grid *grid, int wide, size_t least, size_t *excess)
+{
+	const struct sonde_table *table = grid->table;
+	while (*excess) {
+		size_t widest = table->column_count;
+		for (size_t i = 0; i < table->column_count; i++)
+			if (is_text(&table->columns[i]) && !table->columns[i].wide == !wide &&
+			    grid->widths[i] > least &&
+			    (widest == table->column_count || grid->widths[i] > grid->widths[widest]))
+				widest = i;
+		if (widest == table->column_count)
+			return;
+		grid->widths[widest]--;
+		(*excess)--;
+	}
+}
+
+/* 0 when the columns cannot be made to fit. */
+static int fit(struct grid *grid)
+{
+	size_t total = GAP;
+	for (size_t i = 0; i < grid->table->column_count; i++)
+		total += grid->widths[i] + (i ? GAP : 0);
+	size_t width = (size_t)grid->options->width, excess = total > width ? total - width : 0;
+	/* A cell of hostile length: the loop below goes in steps of one. */
+	for (size_t i = 0; i < grid->table->column_count && excess; i++) {
+		if (!is_text(&grid->table->columns[i]) || grid->widths[i] <= width)
+			continue;
+		size_t less = grid->widths[i] - width < excess ? grid->widths[i] - width : excess;
+		grid->widths[i] -= less;
+		excess -= less;
+	}
+	shrink(grid, 1, WIDE_LEAST, &excess);
+	shrink(grid, 0, TEXT_LEAST, &excess);
+	shrink(grid, 1, TEXT_LEAST, &excess);
+	return excess == 0;
+}
+
+static int put_cell(struct grid *grid, size_t column, const char *text, FILE *out)
+{
+	struct sonde_buf *scratch = &grid->scratch;
+	size_t width = grid->widths[column];
+	sonde_buf_clear(scratch);
+	int used = (int)sonde_clean_cut(scratch, text, width, grid->options->ascii);
+	int pad = (int)width - used;
+	if (!is_text(&grid->table->columns[column]))
+		fprintf(out, "%*s", pad, "");
+	fwrite(scratch->data, 1, scratch->len_b, out);
+	if (is_text(&grid->table->columns[column]) && column + 1 < grid->table->column_count)
+		fprintf(out, "%*s", pad, "");
+	return sonde_buf_error(scratch);
+}
+
+static int put_rows(struct grid *grid, FILE *out)
+{
+	size_t columns = grid->table->column_count;
+	for (size_t row = 0; row <= grid->table->row_count; row++) {
+		int dim = row == 0 && grid->options->color;
+		fputs(dim ? "\033[2m" : "", out);
+		for (size_t i = 0; i < columns; i++) {
+			fprintf(out, "%*s", GAP, "");
+			int error = put_cell(grid, i, grid->cells[row * columns + i], out);
+			if (error)
+				return error;
+		}
+		fputs(dim ? "\033[0m\n" : "\n", out);
+	}
+	return 0;
+}
+
+/* "title: value" lines, for a terminal too narrow for the table. */
+static int put_list(struct grid *grid, FILE *out)
+{
+	size_t columns = grid->table->column_count, width = (size_t)grid->options->width;
+	for (size_t row = 1; row <= grid->table->row_count; row++) {
+		for (size_t i = 0; i < columns; i++) {
+			sonde_buf_clear(&grid->scratch);
+			sonde_buf_printf(&grid->scratch, "%s: %s", grid->cells[i], grid->cells[row * columns + i]);
+			if (sonde_buf_append(&grid->scratch, "", 1))
+				return sonde_buf_error(&grid->scratch);
+			const char *line =
+			    sonde_arena_strndup(&grid->arena, (const char *)grid->scratch.data, grid->scratch.len_b);
+			if (!line)
+				return sonde_error(ENOMEM, "out of memory for a table");
+			sonde_buf_clear(&grid->scratch);
+			sonde_clean_cut(&grid->scratch, line, width - 2 * GAP, grid->options->ascii);
+			fprintf(out, "%*s%.*s\n", i ? 2 * GAP : GAP, "", (int)grid->scratch.len_b,
+				(const char *)grid->scratch.data);
+		}
+	}
+	return 0;
+}
+
+/* Which figures are not measured. */
+static void put_basis(struct grid *grid, enum sonde_basis basis, const char *word, FILE *out)
+{
+	const struct sonde_table *table = grid->table;
+	size_t count = 0;
+	for (size_t i = 0; i < table->column_count; i++)
+		if (table->columns[i].basis == basis && !is_text(&table->columns[i]))
+			fprintf(out, "%s%s", count++ ? ", " : "  ", grid->cells[i]);
+	if (count)
+		fprintf(out, ": %s\n", word);
+}
+
+int sonde_text_table(const struct sonde_table *table, const struct sonde_format_options *options, FILE *out)
+{
+	if (!table->row_count || !table->column_count) {
+		fputs("  (no rows)\n", out);
+		return 0;
+	}
+	struct grid grid = {.table = table, .options = options};
+	sonde_buf_init(&grid.scratch, CELL_MAX_B);
+	int error = fill(&grid);
+	if (!error)
+		error = fit(&grid) ? put_rows(&grid, out) : put_list(&grid, out);
+	if (!error) {
+		if (table->omitted)
+			fprintf(out, "  (%zu more rows)\n", table->omitted);
+		put_basis(&grid, SONDE_BASIS_ESTIMATED, "estimated", out);
+		put_basis(&grid, SONDE_BASIS_MODELLED, "modelled", out);
+	}
+	sonde_buf_fini(&grid.scratch);
+	sonde_arena_fini(&grid.arena);
+	return error;
+}
