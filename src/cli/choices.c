@@ -6,16 +6,17 @@
 
 #include <string.h>
 
+#include "export/format.h"
+
 static const char *sort_at(size_t i)
 {
 	static const char *const keys[] = {"self", "total", "count", "name", "latency"};
 	return i < sizeof keys / sizeof *keys ? keys[i] : NULL;
 }
 
-static const char *policy_at(size_t i)
+static const char *format_at(size_t i)
 {
-	static const char *const policies[] = {"drop", "overwrite", "block"};
-	return i < sizeof policies / sizeof *policies ? policies[i] : NULL;
+	return i < sonde_format_count ? sonde_formats[i]->name : NULL;
 }
 
 static const struct {
@@ -23,7 +24,7 @@ static const struct {
 	const char *(*at)(size_t i); /* NULL after the last */
 } choices[] = {
     {"KEY", sort_at},
-    {"POLICY", policy_at},
+    {"FORMAT", format_at},
 };
 
 static const char *(*table_of(const char *argument))(size_t)

@@ -1,0 +1,219 @@
+/* doctor.c: `sonde doctor`: what can be recorded here, what cannot, and the least change that would help.
+ *
+ * First every source's own probe, then the checks of checks.c. All formats but text are the report's; the text is
+ * written here, because a table would cut the sentences that matter. Red means that nothing can be recorded.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/checks.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "export/format.h"
+#include "report/report.h"
+#include "source/source.h"
+#include "util/error.h"
+
+struct row {
+	const char *name;
+	struct sonde_finding finding;
+};
+
+struct doctor {
+	const char *format, *output;
+	int force, quiet;
+	struct row *rows;
+	size_t count;
+	enum sonde_verdict worst;
+};
+
+static const struct {
+	const char *word, *color;
+} verdicts[] = {
+    [SONDE_VERDICT_GREEN] = {"green", "\033[32m"},
+    [SONDE_VERDICT_YELLOW] = {"yellow", "\033[33m"},
+    [SONDE_VERDICT_RED] = {"red", "\033[31m"},
+};
+
+/* --- looking ---------------------------------------------------------------------------------------------------- */
+
+static void probe_source(const struct sonde_source *source, struct sonde_finding *out)
+{
+	const struct sonde_record_options options = {.rate_hz = 1000};
+	char why[sizeof out->what] = "";
+	int code = source->probe ? source->probe(&options, why, sizeof why) : 0;
+	out->verdict = code ? SONDE_VERDICT_YELLOW : SONDE_VERDICT_GREEN;
+	snprintf(out->what, sizeof out->what, "%s", *why ? why : source->title);
+}
+
+static int look(struct doctor *doctor)
+{
+	doctor->rows = calloc(sonde_source_count + sonde_check_count + 1, sizeof *doctor->rows);
+	if (!doctor->rows)
+		return 0;
+	size_t unusable = 0;
+	for (size_t i = 0; i < sonde_source_count; i++) {
+		struct row *row = &doctor->rows[doctor->count++];
+		row->name = sonde_sources[i]->name;
+		probe_source(sonde_sources[i], &row->finding);
+		unusable += row->finding.verdict != SONDE_VERDICT_GREEN;
+	}
+	for (size_t i = 0; i < sonde_source_count && unusable == sonde_source_count; i++)
+		doctor->rows[i].finding.verdict = SONDE_VERDICT_RED;
+	for (size_t i = 0; i < sonde_check_count; i++) {
+		struct row *row = &doctor->rows[doctor->count++];
+		row->name = sonde_checks[i].name;
+		sonde_checks[i].look(&row->finding);
+	}
+	for (size_t i = 0; i < doctor->count; i++)
+		if (doctor->rows[i].finding.verdict > doctor->worst)
+			doctor->worst = doctor->rows[i].finding.verdict;
+	return 1;
+}
+
+/* --- saying ------------------------------------------------------------------------------------------------------ */
+
+static const char *summary(const struct doctor *doctor)
+{
+	static const char *const sentences[] = {
+	    [SONDE_VERDICT_GREEN] = "Everything works.",
+	    [SONDE_VERDICT_YELLOW] = "Recording works; what is yellow has a limit.",
+	    [SONDE_VERDICT_RED] = "Nothing can be recorded until what is red is mended.",
+	};
+	return sentences[doctor->worst];
+}
+
+static void write_text(const struct doctor *doctor, FILE *out)
+{
+	struct sonde_format_options style;
+	sonde_output_style(&style, out);
+	for (size_t i = 0; i < doctor->count; i++) {
+		const struct row *row = &doctor->rows[i];
+		if (doctor->quiet && row->finding.verdict != SONDE_VERDICT_RED)
+			continue;
+		fprintf(out, "%s%-7s%s %-18s %s\n", style.color ? verdicts[row->finding.verdict].color : "",
+			verdicts[row->finding.verdict].word, style.color ? "\033[0m" : "", row->name,
+			row->finding.what);
+		if (*row->finding.fix && row->finding.verdict != SONDE_VERDICT_GREEN)
+			fprintf(out, "%26s fix: %s\n", "", row->finding.fix);
+	}
+	if (!doctor->quiet)
+		fprintf(out, "%s\n", summary(doctor));
+}
+
+static int fill_report(const struct doctor *doctor, struct sonde_report *report)
+{
+	static const struct sonde_column columns[] = {
+	    {.key = "check", .title = "check"},
+	    {.key = "verdict", .title = "verdict"},
+	    {.key = "found", .title = "found", .wide = 1},
+	    {.key = "fix", .title = "fix", .wide = 1},
+	};
+	report->title = "sonde doctor";
+	struct sonde_section *section = sonde_report_table(report, "doctor", "What can be recorded here", columns,
+							   sizeof columns / sizeof *columns);
+	if (!section)
+		return -1;
+	for (size_t i = 0; i < doctor->count; i++) {
+		struct sonde_cell *cells = sonde_report_row(report, section);
+		if (!cells)
+			return -1;
+		const struct sonde_finding *finding = &doctor->rows[i].finding;
+		cells[0] = sonde_cell_text(doctor->rows[i].name);
+		cells[1] = sonde_cell_text(verdicts[finding->verdict].word);
+		cells[2] = sonde_cell_text(finding->what);
+		cells[3] = *finding->fix ? sonde_cell_text(finding->fix) : sonde_cell_absent(NULL);
+	}
+	return sonde_report_note(report, section, doctor->worst != SONDE_VERDICT_GREEN, "%s", summary(doctor));
+}
+
+static int write_report(const struct doctor *doctor, const struct sonde_format *format, FILE *out)
+{
+	struct sonde_report *report;
+	int code = sonde_report_new(&report);
+	if (code)
+		return code;
+	struct sonde_format_options style;
+	sonde_output_style(&style, out);
+	code = fill_report(doctor, report);
+	if (!code)
+		code = format->render(report, &style, out);
+	sonde_report_free(report);
+	return code;
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+static const struct sonde_option options[] = {
+    {"format", 'f', "FORMAT", "the output's format"}, {"output", 'o', "FILE", "write there; - is the standard output"},
+    {"json", 0, NULL, "the same as -f json"},         {"force", 0, NULL, "overwrite FILE"},
+    {"quiet", 'q', NULL, "only what is red"},         {0},
+};
+
+static int found(void *context, const struct sonde_option *option, const char *value)
+{
+	struct doctor *doctor = context;
+	if (!option) {
+		fprintf(stderr, "sonde doctor: takes no file; leave '%s' out\n", value);
+		return SONDE_EXIT_USAGE;
+	}
+	if (strcmp(option->name, "format") == 0)
+		doctor->format = value;
+	else if (strcmp(option->name, "output") == 0)
+		doctor->output = value;
+	else if (strcmp(option->name, "json") == 0)
+		doctor->format = "json";
+	else if (strcmp(option->name, "force") == 0)
+		doctor->force = 1;
+	else
+		doctor->quiet = 1;
+	return 0;
+}
+
+static const struct sonde_format *find_format(const char *name)
+{
+	const struct sonde_format *format = sonde_format_find(name);
+	if (!format)
+		fprintf(stderr, "sonde doctor: no format '%s' ('sonde doctor --help' lists them)\n", name);
+	else if (!format->render || format->section)
+		fprintf(stderr, "sonde doctor: %s shows recordings, not this; take text, json, csv or md\n", name);
+	else
+		return format;
+	return NULL;
+}
+
+static int run(int argc, char **argv)
+{
+	struct doctor doctor = {.format = "text"};
+	struct sonde_parse parse = {.command = sonde_command_find("doctor"), .found = found, .context = &doctor};
+	int code = sonde_command_parse(&parse, argc, argv);
+	if (code || parse.done)
+		return code;
+	const struct sonde_format *format = find_format(doctor.format);
+	if (!format)
+		return SONDE_EXIT_USAGE;
+	struct sonde_output output;
+	if (sonde_output_open(&output, doctor.output, doctor.force) < 0 || !look(&doctor)) {
+		fprintf(stderr, "sonde doctor: %s\n", sonde_error_text());
+		return SONDE_EXIT_UNREADABLE;
+	}
+	if (strcmp(format->name, "text") == 0)
+		write_text(&doctor, output.file);
+	else
+		code = write_report(&doctor, format, output.file);
+	code = sonde_output_close(&output, code);
+	free(doctor.rows);
+	if (code)
+		fprintf(stderr, "sonde doctor: %s\n", sonde_error_text());
+	return code || doctor.worst == SONDE_VERDICT_RED ? SONDE_EXIT_NEGATIVE : SONDE_EXIT_OK;
+}
+
+const struct sonde_command sonde_command_doctor = {
+    .name = "doctor",
+    .title = "Say what can be recorded here, what cannot, and what would help",
+    .usage = "[options]",
+    .options = options,
+    .examples = "  sonde doctor\n  sonde doctor --json | jq .\n",
+    .run = run,
+};

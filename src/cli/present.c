@@ -1,0 +1,325 @@
+/* present.c: opens a recording, runs the passes that a format needs, and writes it.
+ *
+ * `report` and `export` differ in where the output goes when nothing is said; everything else is here once. Sentences
+ * are kept by the layers below and printed here, with the command's name before them.
+ */
+#include "cli/present.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/output.h"
+#include "report/report.h"
+#include "util/error.h"
+#include "util/quantity.h"
+
+static int complain(const struct sonde_present *present, int exit_code)
+{
+	fprintf(stderr, "sonde %s: %s\n", present->command, sonde_error_text());
+	return exit_code;
+}
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
+
+static int take_number(const struct sonde_present *present, const char *name, const char *value, size_t *out)
+{
+	char *end;
+	errno = 0;
+	unsigned long long number = strtoull(value, &end, 10);
+	if (!*value || *end || *value == '-' || errno || number > UINT_MAX) {
+		fprintf(stderr, "sonde %s: --%s %s is no number; for instance --%s 20\n", present->command, name, value,
+			name);
+		return SONDE_EXIT_USAGE;
+	}
+	*out = (size_t)number;
+	return 0;
+}
+
+static int take_sort(struct sonde_present *present, const char *value)
+{
+	static const char *const keys[] = {
+	    [SONDE_SORT_SELF] = "self", [SONDE_SORT_TOTAL] = "total",     [SONDE_SORT_COUNT] = "count",
+	    [SONDE_SORT_NAME] = "name", [SONDE_SORT_LATENCY] = "latency",
+	};
+	const char *best = NULL;
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		if (strcmp(keys[i], value) == 0) {
+			present->pass.sort = (enum sonde_sort)i;
+			return 0;
+		}
+		sonde_command_nearer(value, keys[i], &best);
+	}
+	fprintf(stderr, "sonde %s: no order '%s'; %s%s\n", present->command, value,
+		best ? "the nearest is " : "known are ", best ? best : "self, total, count, name, latency");
+	return SONDE_EXIT_USAGE;
+}
+
+static int take_flag(struct sonde_present *present, const char *name)
+{
+	const struct {
+		const char *name;
+		int *flag;
+	} flags[] = {
+	    {"force", &present->force},
+	    {"quiet", &present->quiet},
+	    {"no-symbols", &present->session.no_symbols},
+	    {"debuginfod", &present->session.debuginfod},
+	};
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+		if (strcmp(flags[i].name, name) == 0)
+			*flags[i].flag = 1;
+	if (strcmp(name, "json") == 0)
+		present->format = "json";
+	return 0;
+}
+
+static int take_file(struct sonde_present *present, const char *value)
+{
+	if (present->file) {
+		fprintf(stderr, "sonde %s: one recording at a time; leave '%s' out\n", present->command, value);
+		return SONDE_EXIT_USAGE;
+	}
+	present->file = value;
+	return 0;
+}
+
+int sonde_present_take(void *context, const struct sonde_option *option, const char *value)
+{
+	struct sonde_present *present = context;
+	if (!option)
+		return take_file(present, value);
+	if (!option->argument)
+		return take_flag(present, option->name);
+	const struct {
+		const char *name;
+		const char **text;
+	} texts[] = {
+	    {"format", &present->format},    {"output", &present->output}, {"section", &present->sections},
+	    {"focus", &present->pass.focus}, {"from", &present->from},     {"to", &present->to},
+	};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		if (strcmp(texts[i].name, option->name) == 0) {
+			*texts[i].text = value;
+			return 0;
+		}
+	if (strcmp(option->name, "sort") == 0)
+		return take_sort(present, value);
+	if (strcmp(option->name, "limit") == 0)
+		return take_number(present, option->name, value, &present->pass.limit);
+	size_t tid = 0;
+	int code = take_number(present, option->name, value, &tid);
+	present->tid = (uint32_t)tid;
+	return code;
+}
+
+/* --- what is asked for ----------------------------------------------------------------------------------------------
+ */
+
+static const struct sonde_format *format_named(const struct sonde_present *present)
+{
+	const struct sonde_format *format = sonde_format_find(present->format);
+	if (format)
+		return format;
+	const char *best = NULL;
+	for (size_t i = 0; i < sonde_format_count; i++)
+		sonde_command_nearer(present->format, sonde_formats[i]->name, &best);
+	fprintf(stderr, "sonde %s: no format '%s'", present->command, present->format);
+	if (best)
+		fprintf(stderr, "; the nearest is %s", best);
+	fprintf(stderr, " ('sonde %s --help' lists them)\n", present->command);
+	return NULL;
+}
+
+/* The format whose extension the output's name ends with; the longest where several do (.speedscope.json, .json). */
+static const struct sonde_format *format_of_output(const struct sonde_present *present)
+{
+	const struct sonde_format *best = NULL;
+	size_t name_b = present->output ? strlen(present->output) : 0;
+	for (size_t i = 0; i < sonde_format_count; i++) {
+		const char *extension = sonde_formats[i]->extension;
+		size_t extension_b = strlen(extension);
+		if (extension_b >= name_b || strcmp(present->output + name_b - extension_b, extension) != 0)
+			continue;
+		if (!best || extension_b > strlen(best->extension))
+			best = sonde_formats[i];
+	}
+	return best;
+}
+
+static const struct sonde_format *choose_format(const struct sonde_present *present)
+{
+	if (present->format)
+		return format_named(present);
+	const struct sonde_format *format = format_of_output(present);
+	if (format)
+		return format;
+	if (!present->beside)
+		return sonde_format_find("text");
+	if (present->output)
+		fprintf(stderr, "sonde %s: '%s' ends like no format; name one with -f\n", present->command,
+			present->output);
+	else
+		fprintf(stderr, "sonde %s: which format? Name one with -f, or a file with -o\n", present->command);
+	return NULL;
+}
+
+static int add_section(struct sonde_present *present, const char *name)
+{
+	const struct sonde_pass *pass = sonde_pass_find(name);
+	if (pass && present->pass_count < SONDE_PRESENT_PASSES_MAX) {
+		present->passes[present->pass_count++] = pass;
+		return 0;
+	}
+	const char *best = NULL;
+	for (size_t i = 0; i < sonde_pass_count; i++)
+		sonde_command_nearer(name, sonde_passes[i]->name, &best);
+	fprintf(stderr, "sonde %s: no section '%s'", present->command, name);
+	if (best)
+		fprintf(stderr, "; the nearest is %s", best);
+	fprintf(stderr, " ('sonde %s --help' lists them)\n", present->command);
+	return SONDE_EXIT_USAGE;
+}
+
+static int add_sections(struct sonde_present *present)
+{
+	const char *list = present->sections;
+	while (*list) {
+		size_t name_b = strcspn(list, ",");
+		char name[64];
+		snprintf(name, sizeof name, "%.*s", (int)name_b, list);
+		int code = *name ? add_section(present, name) : 0;
+		if (code)
+			return code;
+		list += name_b + (list[name_b] == ',');
+	}
+	return 0;
+}
+
+/* What --section names, else what the format needs, else the passes of a plain report. */
+static int choose_passes(struct sonde_present *present, const struct sonde_format *format)
+{
+	int all = present->sections && strcmp(present->sections, "all") == 0;
+	present->pass.asked = present->sections && !all;
+	if (present->pass.asked)
+		return add_sections(present);
+	if (format->section) {
+		present->pass.asked = 1;
+		return add_section(present, format->section);
+	}
+	for (size_t i = 0; i < sonde_pass_count && present->pass_count < SONDE_PRESENT_PASSES_MAX; i++)
+		if (sonde_passes[i]->standard || all)
+			present->passes[present->pass_count++] = sonde_passes[i];
+	return 0;
+}
+
+/* A time after the start of the recording. */
+static int parse_time(const struct sonde_present *present, const char *text, uint64_t start_ns, uint64_t *out)
+{
+	uint64_t after_ns;
+	if (!text)
+		return 0;
+	int code = sonde_quantity_duration(&after_ns, text);
+	if (code)
+		return complain(present, SONDE_EXIT_USAGE);
+	*out = start_ns + after_ns;
+	return 0;
+}
+
+static int choose_thread(struct sonde_present *present, const struct sonde_session *session)
+{
+	if (!present->tid)
+		return 0;
+	for (uint32_t id = 1; id <= sonde_session_thread_count(session); id++)
+		if (sonde_session_thread(session, id)->tid == present->tid) {
+			present->pass.thread = id;
+			return 0;
+		}
+	fprintf(stderr, "sonde %s: no thread %u in the recording; sonde report --section threads lists them\n",
+		present->command, present->tid);
+	return SONDE_EXIT_USAGE;
+}
+
+/* --- writing
+ * ----------------------------------------------------------------------------------------------------------- */
+
+static int render(struct sonde_present *present, struct sonde_session *session, const struct sonde_format *format,
+		  FILE *file)
+{
+	struct sonde_format_options style;
+	sonde_output_style(&style, file);
+	if (format->export)
+		return format->export(session, &style, file);
+	struct sonde_report *report;
+	int code = sonde_report_new(&report);
+	if (code)
+		return code;
+	code = sonde_pass_run(session, present->passes, present->pass_count, &present->pass, report);
+	if (!code)
+		code = format->render(report, &style, file);
+	sonde_report_free(report);
+	return code;
+}
+
+/* Positive codes are exit codes with their sentence printed, negative ones errnos with their sentence kept. */
+static int write_out(struct sonde_present *present, struct sonde_session *session, const struct sonde_format *format)
+{
+	const struct sonde_run *run = sonde_session_run(session);
+	int code = format->export ? 0 : choose_passes(present, format);
+	if (!code)
+		code = choose_thread(present, session);
+	if (!code)
+		code = parse_time(present, present->from, run->start_ns, &present->pass.from_ns);
+	if (!code)
+		code = parse_time(present, present->to, run->start_ns, &present->pass.to_ns);
+	if (code)
+		return code;
+	struct sonde_output output;
+	code = sonde_output_open(&output, present->output, present->force);
+	if (code)
+		return code;
+	code = sonde_output_close(&output, render(present, session, format, output.file));
+	if (!code && output.path && !present->quiet)
+		fprintf(stderr, "sonde %s: wrote %s\n", present->command, output.path);
+	return code;
+}
+
+/* The recording's name without its directory and .sonde, with the format's extension. */
+static void name_beside(char *out, size_t out_b, const char *recording, const struct sonde_format *format)
+{
+	const char *slash = strrchr(recording, '/');
+	const char *name = slash ? slash + 1 : recording;
+	size_t name_b = strlen(name);
+	if (name_b > 6 && strcmp(name + name_b - 6, ".sonde") == 0)
+		name_b -= 6;
+	snprintf(out, out_b, "%.*s%s", (int)name_b, name, format->extension);
+}
+
+int sonde_present_run(struct sonde_present *present)
+{
+	char newest[PATH_MAX], beside[PATH_MAX];
+	const struct sonde_format *format = choose_format(present);
+	if (!format)
+		return SONDE_EXIT_USAGE;
+	if (!present->file && sonde_output_newest(newest, sizeof newest) < 0)
+		return complain(present, SONDE_EXIT_USAGE);
+	if (!present->file)
+		present->file = newest;
+	if (!present->output && present->beside) {
+		name_beside(beside, sizeof beside, present->file, format);
+		present->output = beside;
+	}
+	if (!present->output && format->binary && isatty(STDOUT_FILENO)) {
+		fprintf(stderr, "sonde %s: %s is nothing for a terminal; name a file with -o\n", present->command,
+			format->name);
+		return SONDE_EXIT_USAGE;
+	}
+	struct sonde_session *session;
+	if (sonde_session_open(&session, present->file, &present->session) < 0)
+		return complain(present, SONDE_EXIT_UNREADABLE);
+	int code = write_out(present, session, format);
+	sonde_session_close(session);
+	return code < 0 ? complain(present, code == -EEXIST ? SONDE_EXIT_USAGE : SONDE_EXIT_UNREADABLE) : code;
+}

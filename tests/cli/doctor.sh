@@ -1,0 +1,49 @@
+# doctor.sh: doctor names every check with a verdict, tells the fix of what is limited, and agrees with the kernel.
+# tier: quick
+. "$(dirname "$0")/lib.sh"
+
+run 0 "$SONDE" doctor --json
+jq -e '.schema == "sonde-report" and (.sections[0].rows | length > 8)' .out >/dev/null || fail "not the report's JSON"
+rows=$(jq -r '.sections[0].rows[] | [.check, .verdict, .found] | @tsv' .out)
+[ -z "$(cut -f 2 <<<"$rows" | grep -v -x -e green -e yellow)" ] || fail "a verdict is neither green nor yellow"
+for check in "perf events" "kernel frames" "perf buffers" attaching "hardware counters" clock cache debuginfod; do
+	matches "$rows" "^$check"
+done
+if [ -r /proc/sys/kernel/perf_event_paranoid ]; then
+	has "$rows" "perf_event_paranoid is $(cat /proc/sys/kernel/perf_event_paranoid)"
+fi
+
+run 0 "$SONDE" doctor
+cp .out plain
+matches "$out" '^(green|yellow) +perf events'
+grep -q $'\033' plain && fail "colours in a file"
+run 0 "$SONDE" doctor -q
+equal "$out" ""
+
+# What is set and what is not is seen, with the fix beside it.
+run 0 env DEBUGINFOD_URLS=http://localhost:1 "$SONDE" doctor
+matches "$out" '^green +debuginfod .*http://localhost:1'
+run 0 env -u DEBUGINFOD_URLS "$SONDE" doctor
+matches "$out" '^yellow +debuginfod'
+has "$out" "fix: export DEBUGINFOD_URLS="
+foreign=/
+[ "$(id -u)" -eq 0 ] && foreign=$work/foreign && mkdir foreign && chown 65534 foreign
+run 0 env XDG_CACHE_HOME="$foreign" "$SONDE" doctor
+matches "$out" '^yellow +cache '
+if [ "$(id -u)" -eq 0 ]; then
+	mkdir closed
+	chmod 755 "$work" closed
+	run 0 as_user env -C "$work/closed" "$SONDE" doctor
+	matches "$out" '^yellow +directory .*Permission denied'
+fi
+
+# The habits of every command: a file is written where it is told, and never over another.
+run 0 "$SONDE" doctor -o out.json -f json
+jq -e . out.json >/dev/null || fail "no JSON in out.json"
+run 4 "$SONDE" doctor -o out.json -f json
+has "$err" "out.json exists"
+run 0 "$SONDE" doctor --force -o out.json -f csv
+matches "$(cat out.json)" '^check,verdict,found,fix'
+run 2 "$SONDE" doctor -f jsn
+run 2 "$SONDE" doctor file.sonde
+has "$err" "file.sonde"
