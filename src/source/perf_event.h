@@ -1,0 +1,57 @@
+/* perf_event.h: the perf events that the cpu source opens: which, in what shape, and why not.
+ *
+ * Two sampling events on each CPU for each task followed, with periods φT and φ²T (T = 1 / rate, φ the golden ratio): they
+ * add up to one sample per T of CPU time, each standing for T, and no cycle that is a rational multiple of T is in
+ * lockstep with either. Jitter would have to be set anew by ioctl, which does not reach inherited events. The first of
+ * the two also carries what the kernel reports beside samples (mappings, names, forks, exits, switches).
+ *
+ * Shape of samples: TID, TIME, [CALLCHAIN: kernel frames], REGS_USER, STACK_USER. All other records end with TID, TIME.
+ */
+#ifndef SONDE_SOURCE_PERF_EVENT_H
+#define SONDE_SOURCE_PERF_EVENT_H
+
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "source/perf_ring.h"
+#include "source/unwinder.h"
+
+/* What is asked for; the first opening takes away what this kernel or this user may not have. */
+struct sonde_perf_shape {
+	uint64_t rate_hz;
+	uint32_t stack_b;
+	int kernel;   /* samples in the kernel, with kernel frames */
+	int switches; /* context-switch records */
+	int build_id; /* build-ids with mappings */
+};
+
+/* Opened events, to be closed when the recording ends. */
+struct sonde_perf_events {
+	struct sonde_perf_shape shape;
+	int settled; /* the shape is what the kernel accepts */
+	int *fds;
+	size_t count, cap;
+};
+
+/* 0, or why this user cannot sample here, as a sentence with its cure in sonde_error_text(). */
+int sonde_perf_events_probe(void);
+
+/* Follows task `tid` and what it creates, on every CPU of `rings`; from its next exec on, or at once. -ESRCH when it has
+ * ended. */
+int sonde_perf_events_follow(struct sonde_perf_events *events, struct sonde_perf_rings *rings, pid_t tid, int from_exec);
+void sonde_perf_events_close(struct sonde_perf_events *events);
+
+/* Reads a SAMPLE record; kernel and stack point into it. `kernel` must hold `kernel_max` addresses. */
+struct sonde_perf_sample {
+	pid_t pid, tid;
+	int in_kernel;
+	struct sonde_unwind_sample unwind;
+};
+
+/* -EBADMSG for a record that is not of the shape. `chain`: room for kernel frames, chain_max of them. */
+int sonde_perf_events_decode(const struct sonde_perf_shape *shape, const struct sonde_perf_record *record,
+			     struct sonde_perf_sample *out);
+
+#endif

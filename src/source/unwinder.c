@@ -1,0 +1,324 @@
+/* unwinder.c: from registers and a copy of the stack to an interned stack.
+ *
+ * Each frame is one look-up (address space generation, pc) in a direct-mapped cache and one step by its row; only a miss
+ * searches mappings and tables, and only the first hit of an image opens it. The leaf's pc is looked up as it is, a
+ * caller's return address minus one, so that the call and not what follows it is found; right above a signal frame the
+ * pc is again the interrupted instruction.
+ *
+ * Above the copy the stack of the live process is read, provided that the last bytes of the copy are still the same
+ * there: what returns or calls in between would have changed them. Code without a table is followed by frame pointers
+ * as long as they lead into executable mappings; a few known stubs without tables are recognised by their bytes.
+ */
+#include "source/unwinder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "source/live_memory.h"
+#include "symbol/elf.h"
+#include "util/error.h"
+
+#define CODES 8192u     /* slots of the cache, a power of two */
+#define BOUNDARY_B 512u /* of the copy, compared with the live stack */
+#define ENTRY_B 64u     /* a program's entry code is at most that long */
+#define STUB_MAX_B 9u
+#define FRAMES_MAX (SONDE_UNWINDER_DEPTH_MAX + 256) /* user and kernel */
+
+enum code_kind { CODE_NONE = 0, CODE_UNMAPPED, CODE_PLAIN, CODE_GENERATED, CODE_ENTRY };
+
+struct code {
+	uint64_t generation, pc;
+	uint64_t address; /* in its module */
+	const struct sonde_unwind_row *row; /* NULL = no table says anything */
+	uint32_t module;
+	enum code_kind kind;
+};
+
+struct sonde_unwinder {
+	struct sonde_recorder *recorder;
+	struct sonde_images *images;
+	struct sonde_spaces *spaces;
+	struct sonde_live_memory *live;
+	uint32_t kernel; /* module id, 0 = not yet needed */
+	struct code codes[CODES];
+	struct sonde_recorder_frame frames[FRAMES_MAX];
+};
+
+/* One stack on its way. */
+struct walk {
+	struct sonde_unwinder *unwinder;
+	struct sonde_unwind_sample *sample;
+	struct sonde_space *space;
+	struct sonde_unwind_regs regs;
+	size_t count; /* frames so far */
+	enum { LIVE_UNKNOWN = 0, LIVE_SAME, LIVE_CHANGED } live;
+	int guessed; /* frame pointers were followed */
+};
+
+int sonde_unwinder_new(struct sonde_unwinder **out, struct sonde_recorder *recorder, struct sonde_images *images,
+		       struct sonde_spaces *spaces)
+{
+	struct sonde_unwinder *unwinder = calloc(1, sizeof *unwinder);
+	if (!unwinder)
+		return sonde_error(ENOMEM, "out of memory for the unwinder");
+	int result = sonde_live_memory_new(&unwinder->live);
+	if (result < 0) {
+		free(unwinder);
+		return result;
+	}
+	unwinder->recorder = recorder;
+	unwinder->images = images;
+	unwinder->spaces = spaces;
+	*out = unwinder;
+	return 0;
+}
+
+void sonde_unwinder_free(struct sonde_unwinder *unwinder)
+{
+	if (!unwinder)
+		return;
+	sonde_live_memory_free(unwinder->live);
+	free(unwinder);
+}
+
+void sonde_unwinder_begin(struct sonde_unwinder *unwinder)
+{
+	sonde_live_memory_forget(unwinder->live);
+}
+
+/* --- memory of the target --------------------------------------------------------------------------------------------*/
+
+/* Whether the stack above the copy can be taken from the process as it is now. */
+static int live_is_same(struct walk *walk)
+{
+	if (walk->live == LIVE_UNKNOWN) {
+		const struct sonde_unwind_sample *sample = walk->sample;
+		uint8_t now[BOUNDARY_B];
+		size_t size_b = sample->stack_b < BOUNDARY_B ? sample->stack_b : BOUNDARY_B;
+		size_t begin = sample->stack_b - size_b;
+		walk->live = LIVE_CHANGED;
+		if (size_b && !sonde_live_memory_read(walk->unwinder->live, sample->pid, sample->regs.sp + begin, now, size_b) &&
+		    !memcmp(now, sample->stack + begin, size_b))
+			walk->live = LIVE_SAME;
+	}
+	return walk->live == LIVE_SAME;
+}
+
+/* As sonde_unwind_read: from the copy, else from the live process. */
+static int read_stack(void *context, uint64_t address, uint64_t *out)
+{
+	struct walk *walk = context;
+	const struct sonde_unwind_sample *sample = walk->sample;
+	uint64_t offset = address - sample->regs.sp;
+	if (offset < sample->stack_b && sample->stack_b - offset >= sizeof *out) {
+		memcpy(out, sample->stack + offset, sizeof *out);
+		return 0;
+	}
+	if (!live_is_same(walk))
+		return -EFAULT;
+	return sonde_live_memory_read(walk->unwinder->live, sample->pid, address, out, sizeof *out);
+}
+
+/* --- code ------------------------------------------------------------------------------------------------------------*/
+
+static uint32_t anonymous_module(struct sonde_unwinder *unwinder, struct sonde_space *space, uint64_t time_ns)
+{
+	if (!space->anonymous) {
+		struct sonde_stack_module_key key = {
+			.path = "[anon]",
+			.flags = SONDE_MODULE_ANONYMOUS,
+			.process = sonde_recorder_process(unwinder->recorder, space->pid, time_ns),
+			.root_pid = space->pid,
+		};
+		space->anonymous = sonde_recorder_module(unwinder->recorder, &key);
+	}
+	return space->anonymous;
+}
+
+static void resolve(const struct walk *walk, const struct sonde_mapping *mapping, uint64_t pc, struct code *out)
+{
+	struct sonde_unwinder *unwinder = walk->unwinder;
+	struct sonde_image *image = mapping->image;
+	sonde_images_open(unwinder->images, image, walk->space->pid, mapping);
+	out->address = sonde_image_address(image, mapping, pc);
+	if (image->kind == SONDE_IMAGE_ANONYMOUS) {
+		out->kind = CODE_GENERATED; /* its module is the process's: not cached, since forks share generations */
+		return;
+	}
+	out->module = image->module;
+	out->row = image->known ? sonde_unwind_table_find(&image->table, out->address) : NULL;
+	out->kind = image->entry && out->address - image->entry < ENTRY_B ? CODE_ENTRY : CODE_PLAIN;
+}
+
+/* What stands at `pc`; valid until the next call. */
+static const struct code *look_up(const struct walk *walk, uint64_t pc)
+{
+	struct sonde_unwinder *unwinder = walk->unwinder;
+	struct sonde_space *space = walk->space;
+	uint64_t generation = sonde_maps_generation(space->maps);
+	struct code *slot = &unwinder->codes[sonde_hash_pair(pc, generation) % CODES];
+	if (slot->pc == pc && slot->generation == generation && slot->kind != CODE_NONE)
+		return slot;
+	const struct sonde_mapping *mapping = sonde_maps_find(space->maps, pc);
+	if (!mapping && sonde_spaces_refresh(unwinder->spaces, space, walk->sample->time_ns)) {
+		generation = sonde_maps_generation(space->maps);
+		slot = &unwinder->codes[sonde_hash_pair(pc, generation) % CODES];
+		mapping = sonde_maps_find(space->maps, pc);
+	}
+	*slot = (struct code){.generation = generation, .pc = pc, .kind = CODE_UNMAPPED};
+	if (mapping)
+		resolve(walk, mapping, pc, slot);
+	return slot;
+}
+
+/* Code without call-frame information that is known by its bytes at the return address (or, for a signal trampoline,
+ * at its start). */
+struct stub {
+	uint8_t bytes[STUB_MAX_B];
+	uint8_t bytes_b;
+	struct sonde_unwind_row row;
+};
+
+static const struct stub stubs[] = {
+#if defined(__x86_64__)
+	/* CPython 3.12's perf trampoline: add $8,%rsp; ret */
+	{{0x48, 0x83, 0xc4, 0x08, 0xc3}, 5, {.kind = SONDE_UNWIND_SP, .cfa_off = 16, .fp_off = SONDE_UNWIND_FP_SAME, .ra_slot = 1}},
+	/* musl's __restore_rt: mov $15,%rax; syscall */
+	{{0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05}, 9, {.kind = SONDE_UNWIND_SIGNAL}},
+#else
+	{.bytes_b = 0},
+#endif
+};
+
+static const struct sonde_unwind_row *find_stub(const struct walk *walk)
+{
+	uint8_t code[STUB_MAX_B];
+	if (sonde_live_memory_read(walk->unwinder->live, walk->sample->pid, walk->regs.pc, code, sizeof code))
+		return NULL;
+	for (size_t i = 0; i < sizeof stubs / sizeof *stubs; i++)
+		if (stubs[i].bytes_b && !memcmp(code, stubs[i].bytes, stubs[i].bytes_b))
+			return &stubs[i].row;
+	return NULL;
+}
+
+/* --- the walk --------------------------------------------------------------------------------------------------------*/
+
+static enum sonde_stack_status status_of(enum sonde_unwind_result result)
+{
+	switch (result) {
+	case SONDE_UNWIND_UNREADABLE:
+		return SONDE_STACK_TRUNCATED;
+	case SONDE_UNWIND_BAD:
+		return SONDE_STACK_BAD_FRAME;
+	case SONDE_UNWIND_UNKNOWN:
+		return SONDE_STACK_EXPRESSION;
+	default:
+		return SONDE_STACK_NO_TABLE;
+	}
+}
+
+static void push(struct walk *walk, uint32_t module, uint64_t address)
+{
+	walk->unwinder->frames[walk->count++] = (struct sonde_recorder_frame){module, address};
+}
+
+/* By frame pointer, if that leads into code. */
+static enum sonde_unwind_result step_blind(struct walk *walk)
+{
+	struct sonde_unwind_regs next = walk->regs;
+	enum sonde_unwind_result result = sonde_unwind_step_fp(&next, read_stack, walk);
+	if (result == SONDE_UNWIND_ROOT) {
+		walk->guessed = 1;
+		return result;
+	}
+	if (result != SONDE_UNWIND_STEPPED || look_up(walk, next.pc - 1)->kind == CODE_UNMAPPED)
+		return SONDE_UNWIND_NO_RULE;
+	walk->guessed = 1;
+	walk->regs = next;
+	return SONDE_UNWIND_STEPPED;
+}
+
+/* From the frame of `code` to its caller. */
+static enum sonde_unwind_result step(struct walk *walk, const struct code *code, int *signal)
+{
+	const struct sonde_unwind_row *row = code->row;
+	enum code_kind kind = code->kind;
+	*signal = 0;
+	if (!row || row->kind == SONDE_UNWIND_NONE) {
+		if (kind == CODE_ENTRY)
+			return SONDE_UNWIND_ROOT;
+		row = find_stub(walk);
+		if (!row)
+			return step_blind(walk);
+	}
+	return sonde_unwind_step(row, &walk->regs, read_stack, walk, signal);
+}
+
+static enum sonde_stack_status walk_user(struct walk *walk)
+{
+	size_t limit = walk->count + SONDE_UNWINDER_DEPTH_MAX;
+	uint64_t back = 0; /* 1 where pc is a return address */
+	for (;;) {
+		const struct code *code = look_up(walk, walk->regs.pc - back);
+		if (code->kind == CODE_UNMAPPED)
+			return SONDE_STACK_UNMAPPED;
+		push(walk, code->kind == CODE_GENERATED ? anonymous_module(walk->unwinder, walk->space, walk->sample->time_ns)
+							: code->module, code->address);
+		if (walk->sample->leaf_only)
+			return SONDE_STACK_NO_TABLE;
+		int signal;
+		enum sonde_unwind_result result = step(walk, code, &signal);
+		if (result == SONDE_UNWIND_ROOT || (result == SONDE_UNWIND_STEPPED && !walk->regs.pc))
+			return walk->guessed ? SONDE_STACK_FRAME_POINTER : SONDE_STACK_COMPLETE;
+		if (result != SONDE_UNWIND_STEPPED)
+			return status_of(result);
+		if (walk->count >= limit)
+			return SONDE_STACK_DEEP;
+		back = !signal;
+	}
+}
+
+/* The kernel's build-id, where its notes may be read. */
+static uint32_t kernel_module(struct sonde_unwinder *unwinder)
+{
+	if (unwinder->kernel)
+		return unwinder->kernel;
+	uint8_t notes[4096], build_id[SONDE_BUILD_ID_MAX_B];
+	struct sonde_stack_module_key key = {.path = "[kernel]", .build_id = build_id, .flags = SONDE_MODULE_KERNEL};
+	int fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		ssize_t notes_b = read(fd, notes, sizeof notes);
+		if (notes_b > 0)
+			key.build_id_b = sonde_elf_note_build_id(notes, (size_t)notes_b, build_id);
+		close(fd);
+	}
+	return unwinder->kernel = sonde_recorder_module(unwinder->recorder, &key);
+}
+
+static void push_kernel(struct walk *walk)
+{
+	const struct sonde_unwind_sample *sample = walk->sample;
+	size_t count = sample->kernel_count < FRAMES_MAX - SONDE_UNWINDER_DEPTH_MAX ? sample->kernel_count
+										    : FRAMES_MAX - SONDE_UNWINDER_DEPTH_MAX;
+	uint32_t module = count ? kernel_module(walk->unwinder) : 0;
+	for (size_t i = 0; i < count; i++)
+		push(walk, module, sample->kernel[i] - (i ? 1 : 0));
+}
+
+enum sonde_stack_status sonde_unwinder_run(struct sonde_unwinder *unwinder, struct sonde_unwind_sample *sample,
+					   uint32_t *stack)
+{
+	struct walk walk = {.unwinder = unwinder, .sample = sample, .regs = sample->regs};
+	enum sonde_stack_status status = SONDE_STACK_NO_USER;
+	push_kernel(&walk);
+	if (sample->has_user) {
+		walk.space = sonde_spaces_get(unwinder->spaces, sample->pid, sample->time_ns);
+		status = walk.space ? walk_user(&walk) : SONDE_STACK_UNMAPPED;
+	}
+	*stack = sonde_recorder_stack(unwinder->recorder, unwinder->frames, walk.count);
+	return status;
+}
