@@ -89,7 +89,8 @@ static int64_t fp_offset(const struct state *state)
 	case RULE_FP_RELATIVE:
 		if (state->kind == SONDE_UNWIND_FP_LOAD)
 			return state->fp_off;
-		return state->kind == SONDE_UNWIND_FP ? state->fp_off - state->cfa_off : SONDE_UNWIND_FP_LOST;
+		/* GCC leaves the rule of a realigned frame standing after `leave`, which has restored the register. */
+		return state->kind == SONDE_UNWIND_FP ? state->fp_off - state->cfa_off : SONDE_UNWIND_FP_SAME;
 	default:
 		return SONDE_UNWIND_FP_LOST;
 	}
