@@ -24,6 +24,8 @@ struct sonde_session_options {
 /* `options` may be NULL. */
 int sonde_session_open(struct sonde_session **out, const char *path, const struct sonde_session_options *options);
 void sonde_session_close(struct sonde_session *session);
+
+/* How many chunks are new, or a negative errno. */
 int sonde_session_refresh(struct sonde_session *session);
 
 const char *sonde_session_path(const struct sonde_session *session);
@@ -42,6 +44,8 @@ struct sonde_run {
 	int status;           /* of the command, as wait(2); -1 = not known */
 	uint64_t damaged_b;   /* bytes that could not be read */
 	uint64_t damaged_at;
+	uint64_t skipped_chunks;  /* of a newer format, or whose content made no sense */
+	uint64_t skipped_records;
 	uint64_t file_b;
 	uint32_t root_process; /* the command's, 0 = none */
 };
@@ -186,7 +190,7 @@ struct sonde_batch {
 	const uint8_t *status;     /* SAMPLES: enum sonde_stack_status | SONDE_SAMPLE_KERNEL */
 	const uint8_t *kind;       /* SWITCHES: enum sonde_switch_kind */
 	/* ZONES: whole zones, in the order in which they ended; those still open at the end of the recording come last
-	 * with SONDE_ZONE_UNFINISHED and a duration up to the end of the recording. */
+	 * with SONDE_ZONE_UNFINISHED and a duration up to the end of their thread, else of the recording. */
 	const uint64_t *start_ns;
 	const uint64_t *dur_ns;
 	const uint64_t *self_ns;
@@ -217,7 +221,8 @@ void sonde_cursor_close(struct sonde_cursor *cursor);
 int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **out);
 
 /* Statistics of all zones by site, from the chunk summaries, without decoding the bodies: `stats` has
- * sonde_session_site_count() + 1 rows, indexed by site id. */
+ * sonde_session_site_count() + 1 rows, indexed by site id; row 0 sums zones of sites that are not known. Chunks that
+ * cannot be read are left out; then the sums of all others and a negative errno. */
 int sonde_session_zone_stats(struct sonde_session *session, struct sonde_zone_stat *stats);
 
 #endif

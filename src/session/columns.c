@@ -1,0 +1,117 @@
+/* columns.c: the decoding loops (columns.h). */
+#include "session/columns.h"
+
+#include "trace/reader.h"
+
+#define COLUMNS_MAX 64
+
+/* The directory says nothing about how many columns there are; but the sum of directory and columns grows with each
+ * that is counted in, so only one number of columns makes it the body's size. */
+int sonde_columns_split(struct sonde_column *columns, size_t count, const struct sonde_chunk_data *data)
+{
+	uint64_t raw_b = data->head->raw_b;
+	uint64_t sum_b = 0;
+	size_t all;
+	for (all = 0; all < COLUMNS_MAX && 4 * (all + 1) <= raw_b; all++) {
+		uint32_t column_b;
+		memcpy(&column_b, data->body + 4 * all, sizeof column_b);
+		sum_b += column_b;
+		if (all + 1 >= count && 4 * (all + 1) + sum_b >= raw_b)
+			break;
+	}
+	if (4 * (all + 1) + sum_b != raw_b)
+		return -EBADMSG;
+	const uint8_t *at = data->body + 4 * (all + 1);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t column_b;
+		memcpy(&column_b, data->body + 4 * i, sizeof column_b);
+		columns[i] = (struct sonde_column){at, at + column_b};
+		at += column_b;
+	}
+	return 0;
+}
+
+/* The seven-bit groups of eight bytes side by side. */
+static inline uint64_t squeeze(uint64_t word)
+{
+	word &= 0x7f7f7f7f7f7f7f7fu;
+	word = (word & 0x007f007f007f007fu) | (word & 0x7f007f007f007f00u) >> 1;
+	word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;
+	return (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
+}
+
+/* As sonde_varint_get(), faster when lengths vary. */
+static inline const uint8_t *get_mixed(const uint8_t *at, const uint8_t *end, uint64_t *out)
+{
+	if (end - at >= 8) {
+		uint64_t word;
+		memcpy(&word, at, sizeof word);
+		uint64_t stops = ~word & 0x8080808080808080u;
+		if (stops) {
+			*out = squeeze(word & (stops ^ (stops - 1)));
+			return at + (__builtin_ctzll(stops) + 1) / 8;
+		}
+	}
+	return sonde_varint_get(at, end, out);
+}
+
+static int finish(struct sonde_column *column, const uint8_t *at)
+{
+	if (at != column->end)
+		return -EBADMSG;
+	column->at = at;
+	return 0;
+}
+
+int sonde_column_times(struct sonde_column *column, size_t count, uint64_t base, uint64_t *out)
+{
+	const uint8_t *at = column->at;
+	uint64_t time = base, delta;
+	for (size_t i = 0; i < count; i++) {
+		at = get_mixed(at, column->end, &delta);
+		if (!at)
+			return -EBADMSG;
+		out[i] = time += delta;
+	}
+	return finish(column, at);
+}
+
+int sonde_column_ids(struct sonde_column *column, size_t count, uint32_t max, uint32_t *out)
+{
+	const uint8_t *at = column->at;
+	uint64_t value;
+	for (size_t i = 0; i < count; i++) {
+		at = sonde_varint_get(at, column->end, &value);
+		if (!at)
+			return -EBADMSG;
+		out[i] = value <= max ? (uint32_t)value : 0;
+	}
+	return finish(column, at);
+}
+
+int sonde_column_id_deltas(struct sonde_column *column, size_t count, uint32_t max, uint32_t *out)
+{
+	const uint8_t *at = column->at;
+	uint64_t value = 0, delta;
+	for (size_t i = 0; i < count; i++) {
+		at = get_mixed(at, column->end, &delta);
+		if (!at)
+			return -EBADMSG;
+		value += (uint64_t)sonde_varint_unzigzag(delta);
+		out[i] = value <= max ? (uint32_t)value : 0;
+	}
+	return finish(column, at);
+}
+
+int sonde_column_deltas(struct sonde_column *column, size_t count, uint64_t *out)
+{
+	const uint8_t *at = column->at;
+	uint64_t value = 0, delta;
+	for (size_t i = 0; i < count; i++) {
+		at = get_mixed(at, column->end, &delta);
+		if (!at)
+			return -EBADMSG;
+		out[i] = value += (uint64_t)sonde_varint_unzigzag(delta);
+	}
+	return finish(column, at);
+}

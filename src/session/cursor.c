@@ -1,0 +1,303 @@
+/* cursor.c: walks the chunks of the wanted types and decodes one at a time.
+ *
+ * A cursor owns all memory that a batch points to, so that several may run at once over one session. Ids that do not
+ * exist become 0 here, once, and no pass has to look again. Each type is a row: how its chunk becomes a batch.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/columns.h"
+#include "session/state.h"
+#include "session/zones.h"
+
+#define SCRATCH_MAX_B ((size_t)SONDE_CHUNK_MAX_RAW_B * 32)
+
+struct sonde_cursor {
+	struct sonde_session *session;
+	uint32_t types;
+	uint32_t threads, nodes, sites; /* how many there were when it was opened */
+	size_t next;                    /* chunk */
+	uint32_t unfinished;            /* thread whose open zones come next */
+	struct sonde_chunk_data data;
+	struct sonde_buf scratch; /* columns of SAMPLES and SWITCHES, pointers of EVENTS */
+	struct sonde_zones zones;
+	struct sonde_batch batch;
+};
+
+static void *scratch(struct sonde_cursor *cursor, size_t size_b)
+{
+	sonde_buf_clear(&cursor->scratch);
+	return sonde_buf_extend(&cursor->scratch, size_b + 1);
+}
+
+/* A column of bytes is used where it is. */
+static int take_bytes(const struct sonde_column *column, size_t count, const uint8_t **out)
+{
+	*out = column->at;
+	return sonde_column_b(column) == count ? 0 : -EBADMSG;
+}
+
+static int decode_samples(struct sonde_cursor *cursor)
+{
+	const struct sonde_chunk_head *head = cursor->data.head;
+	struct sonde_batch *batch = &cursor->batch;
+	struct sonde_column columns[5];
+	size_t count = head->count;
+	if (sonde_columns_split(columns, 5, &cursor->data) || count > sonde_column_b(&columns[0]))
+		return -EBADMSG;
+	uint64_t *times = scratch(cursor, count * (2 * sizeof(uint64_t) + 2 * sizeof(uint32_t)));
+	if (!times)
+		return sonde_buf_error(&cursor->scratch);
+	uint64_t *weights = times + count;
+	uint32_t *threads = (uint32_t *)(weights + count);
+	uint32_t *stacks = threads + count;
+	if (sonde_column_times(&columns[0], count, head->time_min_ns, times) ||
+	    sonde_column_ids(&columns[1], count, cursor->threads, threads) ||
+	    sonde_column_id_deltas(&columns[2], count, cursor->nodes, stacks) ||
+	    sonde_column_deltas(&columns[3], count, weights) || take_bytes(&columns[4], count, &batch->status))
+		return -EBADMSG;
+	batch->count = count;
+	batch->time_ns = times;
+	batch->thread_of = threads;
+	batch->stack = stacks;
+	batch->weight_ns = weights;
+	return 0;
+}
+
+static int decode_switches(struct sonde_cursor *cursor)
+{
+	const struct sonde_chunk_head *head = cursor->data.head;
+	struct sonde_batch *batch = &cursor->batch;
+	struct sonde_column columns[3];
+	size_t count = head->count;
+	if (sonde_columns_split(columns, 3, &cursor->data) || count > sonde_column_b(&columns[0]))
+		return -EBADMSG;
+	uint64_t *times = scratch(cursor, count * (sizeof(uint64_t) + sizeof(uint32_t)));
+	if (!times)
+		return sonde_buf_error(&cursor->scratch);
+	uint32_t *threads = (uint32_t *)(times + count);
+	if (sonde_column_times(&columns[0], count, head->time_min_ns, times) ||
+	    sonde_column_ids(&columns[1], count, cursor->threads, threads) ||
+	    take_bytes(&columns[2], count, &batch->kind))
+		return -EBADMSG;
+	batch->count = count;
+	batch->time_ns = times;
+	batch->thread_of = threads;
+	return 0;
+}
+
+static int decode_zones(struct sonde_cursor *cursor)
+{
+	return sonde_zones_decode(&cursor->zones, &cursor->data, &cursor->batch);
+}
+
+/* --- events --------------------------------------------------------------------------------------------------------
+ */
+
+/* Bytes that an event's own lengths claim behind its struct; UINT64_MAX: it is no event of a file. */
+static uint64_t claimed_b(const struct sonde_event *event)
+{
+	switch (event->type) {
+	case SONDE_EVENT_INSTANT:
+	case SONDE_EVENT_MESSAGE:
+	case SONDE_EVENT_ZONE_NAME:
+	case SONDE_EVENT_THREAD_NAME:
+	case SONDE_EVENT_MISMATCH:
+		return ((const struct sonde_event_text *)event)->len_b;
+	case SONDE_EVENT_ARG:
+		return (uint64_t)((const struct sonde_event_arg *)event)->key_b +
+		       ((const struct sonde_event_arg *)event)->value_b;
+	case SONDE_EVENT_CPU_SAMPLE:
+		return UINT64_MAX;
+	default:
+		return 0;
+	}
+}
+
+/* Size of the struct of a type; a type that is not known here is passed on and has only a head. */
+static size_t struct_b(uint16_t type)
+{
+	static const uint8_t sizes[] = {
+	    [SONDE_EVENT_INSTANT] = sizeof(struct sonde_event_text),
+	    [SONDE_EVENT_MESSAGE] = sizeof(struct sonde_event_text),
+	    [SONDE_EVENT_COUNTER] = sizeof(struct sonde_event_value),
+	    [SONDE_EVENT_GAUGE] = sizeof(struct sonde_event_value),
+	    [SONDE_EVENT_SPAN_BEGIN] = sizeof(struct sonde_event_span),
+	    [SONDE_EVENT_SPAN_END] = sizeof(struct sonde_event_span),
+	    [SONDE_EVENT_ARG] = sizeof(struct sonde_event_arg),
+	    [SONDE_EVENT_WORK] = sizeof(struct sonde_event_work),
+	    [SONDE_EVENT_ZONE_NAME] = sizeof(struct sonde_event_text),
+	    [SONDE_EVENT_ITERATION] = sizeof(struct sonde_event_value),
+	    [SONDE_EVENT_THREAD_NAME] = sizeof(struct sonde_event_text),
+	    [SONDE_EVENT_MISMATCH] = sizeof(struct sonde_event_text),
+	    [SONDE_EVENT_COUNT] = sizeof(struct sonde_event_value),
+	};
+	return type < sizeof sizes && sizes[type] ? sizes[type] : sizeof(struct sonde_event);
+}
+
+static int is_whole(const struct sonde_event *event)
+{
+	size_t size_b = (size_t)event->words * 8;
+	size_t known_b = struct_b(event->type);
+	return event->type && size_b >= known_b && claimed_b(event) <= size_b - known_b;
+}
+
+/* The body is this cursor's own copy: ids are mended in place. Events that make no sense are left out. */
+static int decode_events(struct sonde_cursor *cursor)
+{
+	size_t raw_b = cursor->data.head->raw_b;
+	const struct sonde_event **events = scratch(cursor, raw_b / sizeof(struct sonde_event) * sizeof *events);
+	if (!events)
+		return sonde_buf_error(&cursor->scratch);
+	size_t count = 0;
+	for (size_t at = 0; at < raw_b;) {
+		struct sonde_event *event = (struct sonde_event *)(void *)(uintptr_t)(cursor->data.body + at);
+		if (raw_b - at < sizeof *event || event->words < 2 || (size_t)event->words * 8 > raw_b - at)
+			return -EBADMSG;
+		at += (size_t)event->words * 8;
+		if (!is_whole(event))
+			continue;
+		if (event->site > cursor->sites)
+			event->site = 0;
+		events[count++] = event;
+	}
+	cursor->batch.count = count;
+	cursor->batch.events = events;
+	return 0;
+}
+
+/* --- the cursor ----------------------------------------------------------------------------------------------------
+ */
+
+static int (*const decoders[])(struct sonde_cursor *cursor) = {
+    [SONDE_CHUNK_SAMPLES] = decode_samples,
+    [SONDE_CHUNK_SWITCHES] = decode_switches,
+    [SONDE_CHUNK_ZONES] = decode_zones,
+    [SONDE_CHUNK_EVENTS] = decode_events,
+};
+
+int sonde_cursor_open(struct sonde_cursor **out, struct sonde_session *session, uint32_t types)
+{
+	struct sonde_cursor *cursor = calloc(1, sizeof *cursor);
+	if (!cursor)
+		return sonde_error(ENOMEM, "out of memory");
+	cursor->session = session;
+	cursor->types = types;
+	cursor->threads = (uint32_t)session->threads.count;
+	cursor->nodes = (uint32_t)session->stacks.nodes.count;
+	cursor->sites = (uint32_t)session->sites.count;
+	sonde_buf_init(&cursor->data.buf, SONDE_READER_BUF_MAX_B);
+	sonde_buf_init(&cursor->scratch, SCRATCH_MAX_B);
+	if (types & 1u << SONDE_CHUNK_ZONES) {
+		int error = sonde_zones_init(&cursor->zones, cursor->sites, cursor->threads);
+		if (error) {
+			sonde_cursor_close(cursor);
+			return error;
+		}
+	}
+	*out = cursor;
+	return 0;
+}
+
+void sonde_cursor_close(struct sonde_cursor *cursor)
+{
+	if (!cursor)
+		return;
+	sonde_zones_fini(&cursor->zones);
+	sonde_buf_fini(&cursor->scratch);
+	sonde_buf_fini(&cursor->data.buf);
+	free(cursor);
+}
+
+/* Whether a chunk is of a wanted type, and of a version that is known. */
+static int is_wanted(const struct sonde_cursor *cursor, const struct sonde_chunk_head *head)
+{
+	return head->type < sizeof decoders / sizeof *decoders && decoders[head->type] &&
+	       cursor->types & 1u << head->type && head->version <= SONDE_CHUNK_VERSION;
+}
+
+static int next_unfinished(struct sonde_cursor *cursor)
+{
+	cursor->batch = (struct sonde_batch){.type = SONDE_CHUNK_ZONES};
+	while (cursor->zones.tails && cursor->unfinished <= cursor->threads) {
+		uint32_t thread = cursor->unfinished++;
+		const struct sonde_thread *row = sonde_session_thread(cursor->session, thread);
+		uint64_t end_ns = row && row->end_ns ? row->end_ns : cursor->session->run.end_ns;
+		int found = sonde_zones_unfinished(&cursor->zones, thread, end_ns, &cursor->batch);
+		if (found)
+			return found;
+	}
+	return 0;
+}
+
+int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **out)
+{
+	struct sonde_reader *reader = cursor->session->reader;
+	const struct sonde_index_entry *entry;
+	*out = &cursor->batch;
+	while ((entry = sonde_reader_entry(reader, cursor->next))) {
+		size_t i = cursor->next++;
+		const struct sonde_chunk_head *head = &entry->head;
+		if (!is_wanted(cursor, head))
+			continue;
+		int error = sonde_reader_read(reader, i, &cursor->data);
+		if (error)
+			return error;
+		cursor->batch = (struct sonde_batch){
+		    .type = head->type,
+		    .process = head->process <= cursor->session->processes.count ? head->process : 0,
+		    .thread = head->thread <= cursor->threads ? head->thread : 0,
+		};
+		error = decoders[head->type](cursor);
+		if (error == -EBADMSG)
+			return sonde_error(EBADMSG, "%s: the chunk at byte %llu cannot be decoded",
+					   sonde_reader_path(reader), (unsigned long long)entry->offset);
+		return error ? error : 1;
+	}
+	return next_unfinished(cursor);
+}
+
+/* --- statistics from summaries -------------------------------------------------------------------------------------
+ */
+
+static int add_stats(struct sonde_zone_stat *stats, size_t sites, const struct sonde_chunk_data *data)
+{
+	struct sonde_zones_summary summary;
+	size_t summary_b = data->head->summary_b;
+	if (summary_b < sizeof summary)
+		return -EBADMSG;
+	memcpy(&summary, data->summary, sizeof summary);
+	uint64_t need_b = sizeof summary + (uint64_t)summary.open * sizeof(struct sonde_zone_open) +
+			  (uint64_t)summary.sites * sizeof(struct sonde_zone_stat);
+	if (need_b > summary_b)
+		return -EBADMSG;
+	const uint8_t *at = data->summary + sizeof summary + summary.open * sizeof(struct sonde_zone_open);
+	for (uint32_t i = 0; i < summary.sites; i++, at += sizeof(struct sonde_zone_stat)) {
+		struct sonde_zone_stat from;
+		memcpy(&from, at, sizeof from);
+		sonde_pair_merge(&stats[from.site <= sites ? from.site : 0], &from);
+	}
+	return 0;
+}
+
+int sonde_session_zone_stats(struct sonde_session *session, struct sonde_zone_stat *stats)
+{
+	size_t sites = session->sites.count;
+	struct sonde_chunk_data data = {0};
+	int error = 0;
+	sonde_buf_init(&data.buf, SONDE_READER_BUF_MAX_B);
+	for (size_t i = 0; i <= sites; i++)
+		stats[i] = (struct sonde_zone_stat){.site = (uint32_t)i};
+	for (size_t i = 0; error != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
+		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
+		if (head->type != SONDE_CHUNK_ZONES || head->version > SONDE_CHUNK_VERSION)
+			continue;
+		int bad = sonde_reader_summary(session->reader, i, &data);
+		if (!bad && add_stats(stats, sites, &data))
+			bad = sonde_error(EBADMSG, "%s: the zone summary of chunk %zu is damaged",
+					  sonde_session_path(session), i);
+		error = bad ? bad : error;
+	}
+	sonde_buf_fini(&data.buf);
+	return error;
+}

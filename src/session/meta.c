@@ -1,0 +1,399 @@
+/* meta.c: one row for each record type of META chunks, and what it does to the tables.
+ *
+ * A record is copied into a zeroed struct of the size known here, so that missing trailing fields read as 0 and unknown
+ * ones are ignored. Ids are dense in a recording that is whole, but a damaged chunk leaves a hole, so tables grow to
+ * the largest id (bounded by the size of the file) and the rows between are blank: callers may walk 1 … count
+ * unchecked.
+ */
+#include "session/meta.h"
+
+#include <string.h>
+
+#include "base/varint.h"
+#include "fold/hist.h"
+#include "session/state.h"
+
+#define SOURCES_MAX 1024
+
+/* Any record that is not followed by more. */
+union record {
+	struct sonde_meta_head head;
+	struct sonde_meta_string string;
+	struct sonde_meta_info info;
+	struct sonde_meta_process process;
+	struct sonde_meta_process_end process_end;
+	struct sonde_meta_thread thread;
+	struct sonde_meta_thread_end thread_end;
+	struct sonde_meta_module module;
+	struct sonde_meta_site site;
+	struct sonde_meta_symbol symbol;
+	struct sonde_meta_source source;
+	struct sonde_meta_lost lost;
+	struct sonde_meta_cost cost;
+	struct sonde_meta_close close;
+	struct sonde_meta_histogram histogram;
+};
+
+/* What a record type does: 0, -EBADMSG for one that makes no sense, -ENOMEM. */
+struct kind {
+	uint16_t type;
+	uint16_t size_b;  /* of the struct */
+	uint16_t least_b; /* shorter ones are refused: more follows, or nothing is left to say */
+	int (*add)(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b);
+};
+
+static const char *text(const struct sonde_session *session, uint32_t id)
+{
+	return sonde_session_string(session, id);
+}
+
+/* The row of `id`, made (with all before it) when it is new; NULL: -EBADMSG for an id that cannot be, or -ENOMEM. */
+static int row_by_id(void **out, struct sonde_session *session, struct sonde_rows *rows, uint32_t id, const void *blank)
+{
+	if (!id || id > session->id_max)
+		return -EBADMSG;
+	size_t before = rows->count;
+	int error = sonde_rows_grow(rows, id, blank);
+	for (size_t i = before; i < rows->count; i++)
+		*(uint32_t *)sonde_rows_at(rows, i) = (uint32_t)(i + 1);
+	*out = sonde_rows_at(rows, id - 1);
+	return error;
+}
+
+static int add_string(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	static const char *const none = "";
+	uint32_t id = record->string.id;
+	if (!id || id > session->id_max || record->string.len_b > more_b)
+		return -EBADMSG;
+	int error = sonde_rows_grow(&session->strings, id, &none);
+	char *copy = sonde_arena_strndup(&session->arena, (const char *)more, record->string.len_b);
+	if (error || !copy)
+		return -ENOMEM;
+	*(const char **)sonde_rows_at(&session->strings, id - 1) = copy;
+	return 0;
+}
+
+static int add_info(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	struct sonde_session_info row = {text(session, record->info.key), text(session, record->info.value)};
+	return sonde_rows_add(&session->infos, &row) ? 0 : -ENOMEM;
+}
+
+static int process_row(struct sonde_process **out, struct sonde_session *session, uint32_t id)
+{
+	static const struct sonde_process blank = {.name = "", .command = "", .status = -1};
+	void *row = NULL;
+	int error = row_by_id(&row, session, &session->processes, id, &blank);
+	*out = row;
+	return error;
+}
+
+static int add_process(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	const struct sonde_meta_process *from = &record->process;
+	struct sonde_process *row;
+	int error = process_row(&row, session, from->id);
+	if (error)
+		return error;
+	row->pid = from->pid;
+	row->parent = from->parent < from->id ? from->parent : 0; /* parents come first: no circles */
+	row->name = text(session, from->name);
+	row->command = text(session, from->command);
+	row->start_ns = from->start_ns;
+	return 0;
+}
+
+static int add_process_end(struct sonde_session *session, const union record *record, const uint8_t *more,
+			   size_t more_b)
+{
+	(void)more, (void)more_b;
+	const struct sonde_meta_process_end *from = &record->process_end;
+	struct sonde_process *row;
+	int error = process_row(&row, session, from->id);
+	if (error)
+		return error;
+	row->end_ns = from->time_ns;
+	row->status = from->status;
+	row->user_ns = from->user_ns;
+	row->system_ns = from->system_ns;
+	row->peak_rss_b = from->peak_rss_b;
+	return 0;
+}
+
+static int thread_row(struct sonde_thread **out, struct sonde_session *session, uint32_t id)
+{
+	static const struct sonde_thread blank = {.name = ""};
+	void *row = NULL;
+	int error = row_by_id(&row, session, &session->threads, id, &blank);
+	*out = row;
+	return error;
+}
+
+static int add_thread(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	const struct sonde_meta_thread *from = &record->thread;
+	struct sonde_thread *row;
+	int error = thread_row(&row, session, from->id);
+	if (error)
+		return error;
+	row->process = from->process <= session->id_max ? from->process : 0;
+	row->tid = from->tid;
+	row->name = text(session, from->name);
+	row->start_ns = from->start_ns;
+	return 0;
+}
+
+static int add_thread_end(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	struct sonde_thread *row;
+	int error = thread_row(&row, session, record->thread_end.id);
+	if (error)
+		return error;
+	row->end_ns = record->thread_end.time_ns;
+	row->cpu_ns = record->thread_end.cpu_ns;
+	return 0;
+}
+
+static const char *hex(struct sonde_session *session, const uint8_t *bytes, size_t count)
+{
+	char *out = sonde_arena_alloc(&session->arena, 2 * count + 1);
+	for (size_t i = 0; out && i < count; i++) {
+		out[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+		out[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+	}
+	return out;
+}
+
+static const char *module_name(const char *path, uint32_t flags)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash && slash[1] ? slash + 1 : path;
+	if (*name)
+		return name;
+	return flags & SONDE_MODULE_KERNEL ? "[kernel]" : flags & SONDE_MODULE_ANONYMOUS ? "[anonymous]" : "[unknown]";
+}
+
+static int add_module(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	static const struct sonde_session_module blank = {
+	    .row = {.path = "", .name = "[unknown]", .build_id = ""},
+	};
+	const struct sonde_meta_module *from = &record->module;
+	void *at = NULL;
+	int error = row_by_id(&at, session, &session->modules, from->id, &blank);
+	if (error)
+		return error;
+	struct sonde_session_module *module = at;
+	size_t build_id_b = from->build_id_b <= sizeof from->build_id ? from->build_id_b : 0;
+	module->build_id_b = (uint8_t)build_id_b;
+	memcpy(module->build_id, from->build_id, build_id_b);
+	module->row.flags = from->flags;
+	module->row.process = from->process;
+	module->row.path = text(session, from->path);
+	module->row.name = module_name(module->row.path, from->flags);
+	const char *build_id = hex(session, from->build_id, build_id_b);
+	if (!build_id)
+		return -ENOMEM;
+	module->row.build_id = build_id;
+	return 0;
+}
+
+static int add_site(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	static const struct sonde_site blank = {.name = "", .function = "", .file = "", .unit = ""};
+	const struct sonde_meta_site *from = &record->site;
+	void *at = NULL;
+	int error = row_by_id(&at, session, &session->sites, from->id, &blank);
+	if (error)
+		return error;
+	*(struct sonde_site *)at = (struct sonde_site){
+	    .id = from->id,
+	    .kind = from->kind,
+	    .line = from->line,
+	    .color = from->color,
+	    .name = text(session, from->name),
+	    .function = text(session, from->function),
+	    .file = text(session, from->file),
+	    .unit = text(session, from->unit),
+	};
+	return 0;
+}
+
+static int add_symbol(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	const struct sonde_meta_symbol *from = &record->symbol;
+	if (from->count > more_b / sizeof(struct sonde_meta_location) || from->module > session->id_max)
+		return -EBADMSG;
+	return sonde_stacks_symbol(session, from, more);
+}
+
+static int add_source(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	const struct sonde_meta_source *from = &record->source;
+	struct sonde_source_row row = {
+	    .name = text(session, from->name),
+	    .method = text(session, from->method),
+	    .detail = text(session, from->detail),
+	    .state = from->state,
+	    .rate_hz = from->rate_hz,
+	    .effective_hz = from->effective_hz,
+	};
+	for (size_t i = 0; i < session->sources.count; i++) {
+		struct sonde_source_row *old = sonde_rows_at(&session->sources, i);
+		if (strcmp(old->name, row.name) == 0) {
+			*old = row;
+			return 0;
+		}
+	}
+	if (session->sources.count == SOURCES_MAX)
+		return -EBADMSG;
+	return sonde_rows_add(&session->sources, &row) ? 0 : -ENOMEM;
+}
+
+static int add_lost(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	const struct sonde_meta_lost *from = &record->lost;
+	struct sonde_lost row = {
+	    .source = text(session, from->source),
+	    .cause = text(session, from->cause),
+	    .process = from->process,
+	    .thread = from->thread,
+	    .count = from->count,
+	    .from_ns = from->from_ns,
+	    .to_ns = from->to_ns,
+	};
+	return sonde_rows_add(&session->lost, &row) ? 0 : -ENOMEM;
+}
+
+static int add_cost(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	struct sonde_cost row = {text(session, record->cost.what), record->cost.value};
+	return sonde_rows_add(&session->costs, &row) ? 0 : -ENOMEM;
+}
+
+static int add_close(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	session->close = record->close;
+	return 0;
+}
+
+static int fill_hits(uint64_t *hits, uint32_t pairs, const uint8_t *at, const uint8_t *end)
+{
+	uint64_t bucket = 0, delta, count;
+	for (uint32_t i = 0; i < pairs; i++) {
+		at = sonde_varint_get(at, end, &delta);
+		at = at ? sonde_varint_get(at, end, &count) : NULL;
+		if (!at || delta >= SONDE_HIST_BUCKETS - bucket)
+			return -EBADMSG;
+		bucket += delta;
+		hits[bucket] += count;
+	}
+	return 0;
+}
+
+/* Each has 58 KB of buckets, so their number is bounded too. */
+static int add_histogram(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	const struct sonde_meta_histogram *from = &record->histogram;
+	if (from->pairs > more_b / 2 || from->pairs > SONDE_HIST_BUCKETS ||
+	    session->histograms.count >= session->histogram_max)
+		return -EBADMSG;
+	uint64_t *hits = sonde_arena_alloc(&session->arena, SONDE_HIST_BUCKETS * sizeof *hits);
+	if (!hits)
+		return -ENOMEM;
+	if (fill_hits(hits, from->pairs, more, more + more_b))
+		return -EBADMSG;
+	struct sonde_histogram row = {
+	    .site = from->site,
+	    .process = from->process,
+	    .count = from->count,
+	    .sum = from->sum,
+	    .min = from->min,
+	    .max = from->max,
+	    .hits = hits,
+	};
+	return sonde_rows_add(&session->histograms, &row) ? 0 : -ENOMEM;
+}
+
+/* Clock anchors are for whoever converts other clocks; nothing in a session needs them. */
+static int add_nothing(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)session, (void)record, (void)more, (void)more_b;
+	return 0;
+}
+
+#define KIND(type, record, least_b, add)                  \
+	{                                                 \
+		type, sizeof(struct record), least_b, add \
+	}
+
+static const struct kind kinds[] = {
+    KIND(SONDE_META_STRING, sonde_meta_string, sizeof(struct sonde_meta_string), add_string),
+    KIND(SONDE_META_INFO, sonde_meta_info, 16, add_info),
+    KIND(SONDE_META_PROCESS, sonde_meta_process, 16, add_process),
+    KIND(SONDE_META_PROCESS_END, sonde_meta_process_end, 16, add_process_end),
+    KIND(SONDE_META_THREAD, sonde_meta_thread, 16, add_thread),
+    KIND(SONDE_META_THREAD_END, sonde_meta_thread_end, 16, add_thread_end),
+    KIND(SONDE_META_MODULE, sonde_meta_module, 16, add_module),
+    KIND(SONDE_META_SITE, sonde_meta_site, 16, add_site),
+    KIND(SONDE_META_SYMBOL, sonde_meta_symbol, sizeof(struct sonde_meta_symbol), add_symbol),
+    KIND(SONDE_META_CLOCK, sonde_meta_head, 8, add_nothing),
+    KIND(SONDE_META_SOURCE, sonde_meta_source, 16, add_source),
+    KIND(SONDE_META_LOST, sonde_meta_lost, 16, add_lost),
+    KIND(SONDE_META_COST, sonde_meta_cost, 16, add_cost),
+    KIND(SONDE_META_CLOSE, sonde_meta_close, 16, add_close),
+    KIND(SONDE_META_HISTOGRAM, sonde_meta_histogram, sizeof(struct sonde_meta_histogram), add_histogram),
+};
+
+static int add_record(struct sonde_session *session, const uint8_t *at, const struct sonde_meta_head *head)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const struct kind *kind = &kinds[i];
+		if (kind->type != head->type)
+			continue;
+		if (head->size_b < kind->least_b)
+			return -EBADMSG;
+		union record record = {.head = {0}};
+		memset(&record, 0, sizeof record);
+		size_t known_b = head->size_b < kind->size_b ? head->size_b : kind->size_b;
+		memcpy(&record, at, known_b);
+		return kind->add(session, &record, at + known_b, head->size_b - known_b);
+	}
+	return -EBADMSG;
+}
+
+int sonde_meta_load(struct sonde_session *session, const uint8_t *body, size_t body_b)
+{
+	size_t at = 0;
+	while (at < body_b) {
+		struct sonde_meta_head head;
+		if (body_b - at < sizeof head) {
+			session->run.skipped_records++;
+			break;
+		}
+		memcpy(&head, body + at, sizeof head);
+		if (head.size_b < sizeof head || head.size_b > body_b - at) {
+			session->run.skipped_records++;
+			break;
+		}
+		int error = add_record(session, body + at, &head);
+		if (error == -ENOMEM)
+			return error;
+		if (error)
+			session->run.skipped_records++;
+		size_t padded_b = ((size_t)head.size_b + 7) & ~(size_t)7;
+		at += padded_b < body_b - at ? padded_b : body_b - at;
+	}
+	return 0;
+}

@@ -1,0 +1,55 @@
+/* rows.h: an array of rows of one size that grows; new rows are copies of a blank one. */
+#ifndef SONDE_SESSION_ROWS_H
+#define SONDE_SESSION_ROWS_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/error.h"
+
+struct sonde_rows {
+	void *data;
+	size_t row_b;
+	size_t count;
+	size_t cap;
+};
+
+static inline void sonde_rows_fini(struct sonde_rows *rows)
+{
+	free(rows->data);
+	*rows = (struct sonde_rows){.row_b = rows->row_b};
+}
+
+/* At least `count` rows; `blank` (row_b bytes) fills the new ones. */
+static inline int sonde_rows_grow(struct sonde_rows *rows, size_t count, const void *blank)
+{
+	if (count > rows->cap) {
+		size_t cap = rows->cap ? 2 * rows->cap : 64;
+		if (cap < count)
+			cap = count;
+		void *data = realloc(rows->data, cap * rows->row_b);
+		if (!data)
+			return sonde_error(ENOMEM, "out of memory for %zu rows", cap);
+		rows->data = data;
+		rows->cap = cap;
+	}
+	for (; rows->count < count; rows->count++)
+		memcpy((char *)rows->data + rows->count * rows->row_b, blank, rows->row_b);
+	return 0;
+}
+
+/* Row `i`, or NULL. */
+static inline void *sonde_rows_at(const struct sonde_rows *rows, size_t i)
+{
+	return i < rows->count ? (char *)rows->data + i * rows->row_b : NULL;
+}
+
+/* A new row, a copy of `row`; NULL when out of memory. */
+static inline void *sonde_rows_add(struct sonde_rows *rows, const void *row)
+{
+	return sonde_rows_grow(rows, rows->count + 1, row) ? NULL : sonde_rows_at(rows, rows->count - 1);
+}
+
+#endif

@@ -1,0 +1,299 @@
+/* session.c: opening a recording, keeping up with one that grows, and the getters.
+ *
+ * META and STACKS chunks are read once, in file order, into tables by id. What follows from them as a whole (ids that
+ * exist, frames without symbols, when it ended) is settled after each load. Memory is bounded by the size of the file:
+ * ids by a byte of file each, and what small chunks may decompress to by a factor that real tables never reach.
+ */
+#include "session/session.h"
+
+#include <string.h>
+
+#include "session/lookup.h"
+#include "session/meta.h"
+#include "session/state.h"
+
+#define ID_SPARE 65536u
+#define TABLES_SPARE_B ((uint64_t)64 << 20)
+#define TABLES_FACTOR 64
+#define HISTOGRAMS_SPARE 256
+#define HISTOGRAM_FILE_B 256 /* a histogram worth the name takes more of the file */
+
+static void set_limits(struct sonde_session *session)
+{
+	uint64_t file_b = sonde_reader_size_b(session->reader);
+	session->id_max = file_b < UINT32_MAX / 2 ? ID_SPARE + (uint32_t)file_b : UINT32_MAX / 2;
+	session->histogram_max = HISTOGRAMS_SPARE + (size_t)(file_b / HISTOGRAM_FILE_B);
+}
+
+/* --- loading -------------------------------------------------------------------------------------------------------
+ */
+
+/* Chunks that are damaged or cannot be understood are counted and passed over. */
+static int load_chunk(struct sonde_session *session, size_t i, struct sonde_chunk_data *data)
+{
+	const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
+	if (head->type > SONDE_CHUNK_INDEX || head->version > SONDE_CHUNK_VERSION) {
+		session->run.skipped_chunks++;
+		return 0;
+	}
+	if (head->type != SONDE_CHUNK_META && head->type != SONDE_CHUNK_STACKS)
+		return 0;
+	uint64_t most_b = TABLES_SPARE_B + TABLES_FACTOR * sonde_reader_size_b(session->reader);
+	if (session->meta_b + head->raw_b > most_b) {
+		session->run.skipped_chunks++;
+		return 0;
+	}
+	int error = sonde_reader_read(session->reader, i, data);
+	if (!error) {
+		session->meta_b += head->raw_b;
+		if (head->type == SONDE_CHUNK_META)
+			error = sonde_meta_load(session, data->body, data->head->raw_b);
+		else
+			error = sonde_stacks_load(session, data);
+		if (error == -EBADMSG)
+			session->run.skipped_chunks++;
+	} else if (error != -EBADMSG) {
+		session->run.skipped_chunks++;
+	}
+	return error == -ENOMEM ? error : 0;
+}
+
+static int load(struct sonde_session *session)
+{
+	struct sonde_chunk_data data = {0};
+	int error = 0;
+	sonde_buf_init(&data.buf, SONDE_READER_BUF_MAX_B);
+	for (; !error && session->chunks_done < sonde_reader_count(session->reader); session->chunks_done++)
+		error = load_chunk(session, session->chunks_done, &data);
+	sonde_buf_fini(&data.buf);
+	return error;
+}
+
+static void clamp(uint32_t *id, size_t count)
+{
+	if (*id > count)
+		*id = 0;
+}
+
+/* References to rows that never came. */
+static void clamp_ids(struct sonde_session *session)
+{
+	size_t processes = session->processes.count;
+	for (size_t i = 0; i < processes; i++)
+		clamp(&((struct sonde_process *)sonde_rows_at(&session->processes, i))->parent, processes);
+	for (size_t i = 0; i < session->threads.count; i++)
+		clamp(&((struct sonde_thread *)sonde_rows_at(&session->threads, i))->process, processes);
+	for (size_t i = 0; i < session->modules.count; i++)
+		clamp(&((struct sonde_session_module *)sonde_rows_at(&session->modules, i))->row.process, processes);
+	for (size_t i = 0; i < session->lost.count; i++) {
+		struct sonde_lost *row = sonde_rows_at(&session->lost, i);
+		clamp(&row->process, processes);
+		clamp(&row->thread, session->threads.count);
+	}
+	for (size_t i = 0; i < session->histograms.count; i++) {
+		struct sonde_histogram *row = sonde_rows_at(&session->histograms, i);
+		clamp(&row->process, processes);
+		clamp(&row->site, session->sites.count);
+	}
+}
+
+static uint64_t last_event_ns(const struct sonde_session *session)
+{
+	uint64_t last_ns = sonde_session_head(session)->start_mono_ns;
+	for (size_t i = 0; i < sonde_reader_count(session->reader); i++) {
+		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
+		int events = head->type >= SONDE_CHUNK_SAMPLES && head->type <= SONDE_CHUNK_EVENTS;
+		if (events && head->time_max_ns > last_ns)
+			last_ns = head->time_max_ns;
+	}
+	return last_ns;
+}
+
+static void settle_run(struct sonde_session *session)
+{
+	struct sonde_run *run = &session->run;
+	int has_close = session->close.head.type != 0;
+	run->start_ns = sonde_session_head(session)->start_mono_ns;
+	run->end_ns = has_close ? session->close.time_ns : last_event_ns(session);
+	run->wall_ns = run->end_ns > run->start_ns ? run->end_ns - run->start_ns : 0;
+	run->closed = has_close || sonde_reader_is_closed(session->reader);
+	run->status = has_close ? session->close.status : -1;
+	run->damaged_b = sonde_reader_damaged_b(session->reader, &run->damaged_at);
+	run->file_b = sonde_reader_size_b(session->reader);
+	run->user_ns = run->system_ns = 0;
+	run->root_process = 0;
+	for (size_t i = session->processes.count; i > 0; i--) {
+		const struct sonde_process *process = sonde_rows_at(&session->processes, i - 1);
+		run->user_ns += process->user_ns;
+		run->system_ns += process->system_ns;
+		if (!process->parent)
+			run->root_process = process->id;
+	}
+	run->cpu_known = run->user_ns || run->system_ns;
+}
+
+static int settle(struct sonde_session *session)
+{
+	clamp_ids(session);
+	int error = session->options.no_symbols ? 0 : sonde_lookup_frames(session);
+	if (!error)
+		error = sonde_stacks_settle(session);
+	settle_run(session);
+	return error;
+}
+
+static void init_rows(struct sonde_session *session)
+{
+	session->strings.row_b = sizeof(const char *);
+	session->processes.row_b = sizeof(struct sonde_process);
+	session->threads.row_b = sizeof(struct sonde_thread);
+	session->modules.row_b = sizeof(struct sonde_session_module);
+	session->sites.row_b = sizeof(struct sonde_site);
+	session->infos.row_b = sizeof(struct sonde_session_info);
+	session->sources.row_b = sizeof(struct sonde_source_row);
+	session->lost.row_b = sizeof(struct sonde_lost);
+	session->costs.row_b = sizeof(struct sonde_cost);
+	session->histograms.row_b = sizeof(struct sonde_histogram);
+	sonde_stacks_init(&session->stacks);
+}
+
+int sonde_session_open(struct sonde_session **out, const char *path, const struct sonde_session_options *options)
+{
+	struct sonde_session *session = calloc(1, sizeof *session);
+	if (!session)
+		return sonde_error(ENOMEM, "%s: out of memory", path);
+	init_rows(session);
+	if (options)
+		session->options = *options;
+	int error = sonde_reader_open(&session->reader, path);
+	if (!error) {
+		set_limits(session);
+		error = load(session);
+	}
+	if (!error)
+		error = settle(session);
+	if (error) {
+		sonde_session_close(session);
+		return error;
+	}
+	*out = session;
+	return 0;
+}
+
+void sonde_session_close(struct sonde_session *session)
+{
+	if (!session)
+		return;
+	struct sonde_rows *all[] = {
+	    &session->strings, &session->processes, &session->threads, &session->modules, &session->sites,
+	    &session->infos,   &session->sources,   &session->lost,    &session->costs,   &session->histograms,
+	};
+	sonde_lookup_fini(session);
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		sonde_rows_fini(all[i]);
+	sonde_stacks_fini(&session->stacks);
+	sonde_arena_fini(&session->arena);
+	sonde_reader_close(session->reader);
+	free(session);
+}
+
+int sonde_session_refresh(struct sonde_session *session)
+{
+	int found = sonde_reader_refresh(session->reader);
+	if (found < 0)
+		return found;
+	set_limits(session);
+	int error = load(session);
+	if (!error)
+		error = settle(session);
+	return error ? error : found;
+}
+
+/* --- getters -------------------------------------------------------------------------------------------------------
+ */
+
+const char *sonde_session_path(const struct sonde_session *session)
+{
+	return sonde_reader_path(session->reader);
+}
+
+const struct sonde_file_head *sonde_session_head(const struct sonde_session *session)
+{
+	return sonde_reader_head(session->reader);
+}
+
+const struct sonde_run *sonde_session_run(const struct sonde_session *session)
+{
+	return &session->run;
+}
+
+const char *sonde_session_info(const struct sonde_session *session, const char *key)
+{
+	for (size_t i = session->infos.count; i > 0; i--) {
+		const struct sonde_session_info *info = sonde_rows_at(&session->infos, i - 1);
+		if (strcmp(info->key, key) == 0)
+			return info->value;
+	}
+	return NULL;
+}
+
+void sonde_session_info_at(const struct sonde_session *session, size_t i, const char **key, const char **value)
+{
+	const struct sonde_session_info *info = sonde_rows_at(&session->infos, i);
+	*key = info ? info->key : "";
+	*value = info ? info->value : "";
+}
+
+const char *sonde_session_string(const struct sonde_session *session, uint32_t id)
+{
+	const char *const *row = id ? sonde_rows_at(&session->strings, id - 1) : NULL;
+	return row ? *row : "";
+}
+
+#define COUNT(name, rows)                                                        \
+	size_t sonde_session_##name##_count(const struct sonde_session *session) \
+	{                                                                        \
+		return session->rows.count;                                      \
+	}
+
+#define GET_BY_ID(name, rows)                                                                             \
+	const struct sonde_##name *sonde_session_##name(const struct sonde_session *session, uint32_t id) \
+	{                                                                                                 \
+		return id ? sonde_rows_at(&session->rows, id - 1) : NULL;                                 \
+	}
+
+#define GET_AT(name, type, rows)                                                               \
+	const struct type *sonde_session_##name(const struct sonde_session *session, size_t i) \
+	{                                                                                      \
+		return sonde_rows_at(&session->rows, i);                                       \
+	}
+
+COUNT(info, infos)
+COUNT(process, processes)
+COUNT(thread, threads)
+COUNT(module, modules)
+COUNT(site, sites)
+COUNT(source, sources)
+COUNT(lost, lost)
+COUNT(cost, costs)
+COUNT(histogram, histograms)
+COUNT(node, stacks.nodes)
+COUNT(frame, stacks.frames)
+COUNT(function, stacks.functions)
+
+GET_BY_ID(process, processes)
+GET_BY_ID(thread, threads)
+GET_BY_ID(module, modules)
+GET_BY_ID(site, sites)
+GET_BY_ID(node, stacks.nodes)
+GET_BY_ID(function, stacks.functions)
+
+GET_AT(source, sonde_source_row, sources)
+GET_AT(lost, sonde_lost, lost)
+GET_AT(cost, sonde_cost, costs)
+GET_AT(histogram, sonde_histogram, histograms)
+
+const struct sonde_frame *sonde_session_frame(const struct sonde_session *session, uint32_t index)
+{
+	return sonde_rows_at(&session->stacks.frames, index);
+}

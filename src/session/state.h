@@ -1,0 +1,53 @@
+/* state.h: what a session holds, for the files of this folder. Rows by id have id i at index i − 1. */
+#ifndef SONDE_SESSION_STATE_H
+#define SONDE_SESSION_STATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session/rows.h"
+#include "session/session.h"
+#include "session/stacks.h"
+#include "trace/reader.h"
+#include "util/arena.h"
+
+struct sonde_symbols;
+
+struct sonde_session_module {
+	struct sonde_module row; /* first: rows by id start with it */
+	uint8_t build_id_b;
+	uint8_t build_id[23];
+	struct sonde_symbols *symbols; /* opened when first needed; NULL before, or when there are none */
+	int tried;
+};
+
+struct sonde_session_info {
+	const char *key, *value;
+};
+
+struct sonde_session {
+	struct sonde_reader *reader;
+	struct sonde_session_options options;
+	struct sonde_arena arena; /* texts, locations, histograms */
+	uint32_t id_max;          /* no id can be larger in a file of this size */
+	size_t chunks_done;       /* META and STACKS chunks before this one are in the tables */
+	uint64_t meta_b;          /* META and STACKS bytes decoded so far */
+	size_t histogram_max;
+
+	struct sonde_rows strings;    /* const char *, by id */
+	struct sonde_rows processes;  /* struct sonde_process, by id */
+	struct sonde_rows threads;    /* struct sonde_thread, by id */
+	struct sonde_rows modules;    /* struct sonde_session_module, by id */
+	struct sonde_rows sites;      /* struct sonde_site, by id */
+	struct sonde_rows infos;      /* struct sonde_session_info */
+	struct sonde_rows sources;    /* struct sonde_source_row */
+	struct sonde_rows lost;       /* struct sonde_lost */
+	struct sonde_rows costs;      /* struct sonde_cost */
+	struct sonde_rows histograms; /* struct sonde_histogram */
+	struct sonde_stacks stacks;
+
+	struct sonde_meta_close close; /* head.type 0: not seen */
+	struct sonde_run run;
+};
+
+#endif

@@ -1,0 +1,222 @@
+/* zones.c: pairs the begins and ends of a chunk.
+ *
+ * Every chunk says in its summary which zones were open when it began, so chunks decode alone, in any order, and a lost
+ * one costs only the zones that ended in it. Pairing is fold/pair.h's but for 'nested', which a counter for each site
+ * answers in constant time at any depth. What is open at the end of a thread's newest chunk is kept until the cursor
+ * has seen all chunks, and comes out then as unfinished.
+ */
+#include "session/zones.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/columns.h"
+#include "trace/reader.h"
+#include "util/error.h"
+
+#define DEPTH_MAX UINT16_MAX
+#define ZONE_B (3 * sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint16_t) + sizeof(uint8_t))
+#define BUF_MAX_B ((size_t)SONDE_CHUNK_MAX_RAW_B * (ZONE_B + 8))
+#define TAIL_FRAMES_MAX ((size_t)1 << 22) /* 96 MiB: real recordings have a few for each thread */
+
+/* The columns of a batch while it is filled. */
+struct rows {
+	uint64_t *start_ns, *dur_ns, *self_ns;
+	uint32_t *site;
+	uint16_t *depth;
+	uint8_t *flags;
+	size_t count;
+};
+
+int sonde_zones_init(struct sonde_zones *zones, uint32_t site_max, uint32_t thread_max)
+{
+	*zones = (struct sonde_zones){.site_max = site_max, .thread_max = thread_max};
+	sonde_buf_init(&zones->events, BUF_MAX_B);
+	sonde_buf_init(&zones->rows, BUF_MAX_B);
+	struct sonde_pair_frame *frames = malloc(DEPTH_MAX * sizeof *frames);
+	zones->open = calloc((size_t)site_max + 1, sizeof *zones->open);
+	zones->tails = calloc((size_t)thread_max + 1, sizeof *zones->tails);
+	sonde_pair_init(&zones->pair, frames, DEPTH_MAX);
+	return frames && zones->open && zones->tails ? 0 : sonde_error(ENOMEM, "out of memory for zones");
+}
+
+void sonde_zones_fini(struct sonde_zones *zones)
+{
+	for (size_t i = 0; zones->tails && i <= zones->thread_max; i++)
+		free(zones->tails[i].frames);
+	free(zones->tails);
+	free(zones->open);
+	free(zones->pair.frames);
+	sonde_buf_fini(&zones->rows);
+	sonde_buf_fini(&zones->events);
+}
+
+/* Room for `count` zones, in the order that keeps every column aligned. */
+static int make_rows(struct sonde_zones *zones, size_t count, struct rows *rows)
+{
+	sonde_buf_clear(&zones->rows);
+	uint8_t *at = sonde_buf_extend(&zones->rows, count * ZONE_B + 1);
+	if (!at)
+		return sonde_buf_error(&zones->rows);
+	*rows = (struct rows){.start_ns = (uint64_t *)(void *)at};
+	rows->dur_ns = rows->start_ns + count;
+	rows->self_ns = rows->dur_ns + count;
+	rows->site = (uint32_t *)(rows->self_ns + count);
+	rows->depth = (uint16_t *)(rows->site + count);
+	rows->flags = (uint8_t *)(rows->depth + count);
+	return 0;
+}
+
+static void fill_batch(struct sonde_batch *batch, const struct rows *rows)
+{
+	batch->count = rows->count;
+	batch->start_ns = rows->start_ns;
+	batch->dur_ns = rows->dur_ns;
+	batch->self_ns = rows->self_ns;
+	batch->site = rows->site;
+	batch->depth = rows->depth;
+	batch->zone_flags = rows->flags;
+}
+
+static inline void begin(struct sonde_zones *zones, uint32_t site, uint64_t start_ns, uint64_t child_ns)
+{
+	struct sonde_pair *pair = &zones->pair;
+	if (site > zones->site_max)
+		site = 0;
+	if (pair->depth == pair->capacity) {
+		pair->over++;
+		return;
+	}
+	uint32_t nested = zones->open[site]++ != 0;
+	pair->frames[pair->depth++] = (struct sonde_pair_frame){site, nested, start_ns, child_ns};
+}
+
+static inline void end(struct sonde_zones *zones, uint64_t time_ns, uint8_t flags, struct rows *rows)
+{
+	struct sonde_pair_zone zone;
+	if (!sonde_pair_end(&zones->pair, time_ns, &zone))
+		return;
+	zones->open[zone.site]--;
+	size_t i = rows->count++;
+	rows->start_ns[i] = zone.start_ns;
+	rows->dur_ns[i] = zone.dur_ns;
+	rows->self_ns[i] = zone.self_ns;
+	rows->site[i] = zone.site;
+	rows->depth[i] = (uint16_t)zone.depth;
+	rows->flags[i] = (uint8_t)(flags | (zone.nested ? SONDE_ZONE_RECURSIVE : 0));
+}
+
+/* Empties the stack. */
+static void reset(struct sonde_zones *zones)
+{
+	struct sonde_pair *pair = &zones->pair;
+	while (pair->depth)
+		zones->open[pair->frames[--pair->depth].site]--;
+	pair->over = 0;
+}
+
+/* The zones that were open when the chunk began. */
+static int load_open(struct sonde_zones *zones, const struct sonde_chunk_data *data)
+{
+	struct sonde_zones_summary summary;
+	size_t left_b = data->head->summary_b;
+	if (left_b < sizeof summary)
+		return -EBADMSG;
+	memcpy(&summary, data->summary, sizeof summary);
+	left_b -= sizeof summary;
+	if (summary.open > left_b / sizeof(struct sonde_zone_open))
+		return -EBADMSG;
+	for (size_t i = 0; i < summary.open; i++) {
+		struct sonde_zone_open open;
+		memcpy(&open, data->summary + sizeof summary + i * sizeof open, sizeof open);
+		begin(zones, open.site, open.start_ns, open.child_ns);
+	}
+	return 0;
+}
+
+/* Remembers the stack of the batch's thread. */
+static int save_tail(struct sonde_zones *zones, const struct sonde_batch *batch)
+{
+	struct sonde_zones_tail *tail = &zones->tails[batch->thread];
+	uint32_t depth = zones->pair.depth;
+	zones->tail_frames -= tail->depth;
+	free(tail->frames);
+	*tail = (struct sonde_zones_tail){.process = batch->process};
+	if (!depth)
+		return 0;
+	if (depth > TAIL_FRAMES_MAX - zones->tail_frames)
+		return sonde_error(E2BIG, "more than %zu zones were left open", TAIL_FRAMES_MAX);
+	tail->frames = malloc(depth * sizeof *tail->frames);
+	if (!tail->frames)
+		return sonde_error(ENOMEM, "out of memory for open zones");
+	memcpy(tail->frames, zones->pair.frames, depth * sizeof *tail->frames);
+	tail->depth = depth;
+	zones->tail_frames += depth;
+	return 0;
+}
+
+static int decode_columns(struct sonde_zones *zones, const struct sonde_chunk_data *data, uint32_t **sites,
+			  uint64_t **times)
+{
+	struct sonde_column columns[2];
+	size_t count = data->head->count;
+	if (sonde_columns_split(columns, 2, data) || count > sonde_column_b(&columns[0]))
+		return -EBADMSG;
+	sonde_buf_clear(&zones->events);
+	*times = sonde_buf_extend(&zones->events, count * (sizeof **times + sizeof **sites) + 1);
+	if (!*times)
+		return sonde_buf_error(&zones->events);
+	*sites = (uint32_t *)(*times + count);
+	int error = sonde_column_ids(&columns[0], count, UINT32_MAX, *sites);
+	return error ? error : sonde_column_times(&columns[1], count, data->head->time_min_ns, *times);
+}
+
+int sonde_zones_decode(struct sonde_zones *zones, const struct sonde_chunk_data *data, struct sonde_batch *batch)
+{
+	uint32_t *sites = NULL;
+	uint64_t *times = NULL;
+	struct rows rows;
+	size_t count = data->head->count, ends = 0;
+	int error = decode_columns(zones, data, &sites, &times);
+	for (size_t i = 0; !error && i < count; i++)
+		ends += !sites[i];
+	if (!error)
+		error = make_rows(zones, ends, &rows);
+	if (!error)
+		error = load_open(zones, data);
+	if (error) {
+		reset(zones);
+		return error;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (sites[i])
+			begin(zones, sites[i], times[i], 0);
+		else
+			end(zones, times[i], 0, &rows);
+	}
+	error = save_tail(zones, batch);
+	reset(zones);
+	fill_batch(batch, &rows);
+	return error;
+}
+
+int sonde_zones_unfinished(struct sonde_zones *zones, uint32_t thread, uint64_t end_ns, struct sonde_batch *batch)
+{
+	const struct sonde_zones_tail *tail = &zones->tails[thread];
+	struct rows rows;
+	if (!tail->depth)
+		return 0;
+	int error = make_rows(zones, tail->depth, &rows);
+	if (error)
+		return error;
+	for (size_t i = 0; i < tail->depth; i++)
+		begin(zones, tail->frames[i].site, tail->frames[i].start_ns, tail->frames[i].child_ns);
+	for (size_t i = 0; i < tail->depth; i++)
+		end(zones, end_ns, SONDE_ZONE_UNFINISHED, &rows);
+	reset(zones);
+	fill_batch(batch, &rows);
+	batch->process = tail->process;
+	batch->thread = thread;
+	return 1;
+}
