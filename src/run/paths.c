@@ -40,7 +40,9 @@ static int first_match(char *out, size_t out_b, const char *pattern)
 		char real[PATH_MAX];
 		if (access(matches.gl_pathv[i], R_OK) != 0 || !realpath(matches.gl_pathv[i], real))
 			continue;
-		found = snprintf(out, out_b, "%s", real) < (int)out_b;
+		found = strlen(real) < out_b;
+		if (found)
+			memcpy(out, real, strlen(real) + 1);
 	}
 	globfree(&matches);
 	return found;
