@@ -2,7 +2,8 @@
  *
  * begin, feed every batch of the types asked for, finish. `merge` adds the state of another worker that was fed other
  * batches (NULL: the pass runs in one thread). The same code serves a finished file and one that grows. A pass leaves a
- * section out when the recording has nothing for it, unless it was asked for by name: then it says why there is nothing.
+ * section out when the recording has nothing for it, unless it was asked for by name: then it says why there is
+ * nothing.
  */
 #ifndef SONDE_ANALYZE_PASS_H
 #define SONDE_ANALYZE_PASS_H
@@ -17,11 +18,11 @@ enum sonde_sort { SONDE_SORT_SELF = 0, SONDE_SORT_TOTAL, SONDE_SORT_COUNT, SONDE
 
 struct sonde_pass_options {
 	enum sonde_sort sort;
-	size_t limit;         /* rows; 0 = the pass's own default */
-	const char *focus;    /* a function's name, for callers and lines; NULL = the hottest */
+	size_t limit;            /* rows; 0 = the pass's own default */
+	const char *focus;       /* a function's name, for callers and lines; NULL = the hottest */
 	uint64_t from_ns, to_ns; /* 0 = whole run */
-	uint32_t thread;      /* 0 = all */
-	int asked;            /* named by --section */
+	uint32_t thread;         /* 0 = all */
+	int asked;               /* named by --section */
 };
 
 struct sonde_pass {
@@ -35,7 +36,7 @@ struct sonde_pass {
 	int (*feed)(void *state, const struct sonde_batch *batch);
 	int (*merge)(void *state, void *other);
 	int (*finish)(void *state, struct sonde_report *report); /* adds its section */
-	void (*end)(void *state); /* frees the state, also after an error */
+	void (*end)(void *state);                                /* frees the state, also after an error */
 };
 
 /* All passes, in report order (passes.def). */

@@ -73,7 +73,6 @@ static void columns_write(struct recording *recording, struct sonde_chunk *chunk
 		must(sonde_buf_append(&body, columns->column[i].data, columns->column[i].len_b), "body");
 		sonde_buf_fini(&columns->column[i]);
 	}
-	chunk->version = 1;
 	chunk->body = body.data;
 	chunk->body_b = (uint32_t)body.len_b;
 	must(sonde_writer_chunk(recording->writer, chunk), "chunk");
@@ -231,7 +230,6 @@ static void events_write(struct recording *recording, uint32_t id)
 	if (!thread->event_count)
 		return;
 	struct sonde_chunk chunk = {.type = SONDE_CHUNK_EVENTS,
-				    .version = 1,
 				    .process = recording->process_of[id],
 				    .thread = id,
 				    .count = thread->event_count,

@@ -1,0 +1,205 @@
+/* functions.c: self and total CPU time of every function, as shares with their intervals.
+ *
+ * Where the kernel could not be sampled, a [kernel] row from the processes' system time stands beside the sampled ones:
+ * it says how much more there is, and is no part of their 100 %.
+ */
+#include "analyze/by_function.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/stats.h"
+#include "util/error.h"
+
+enum { DEFAULT_ROWS = 20 };
+enum { SELF, TOTAL, SELF_NS, TOTAL_NS, SAMPLES, FUNCTION, MODULE, FILE_NAME, LINE, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [SELF] = {"self_share", "self", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
+    [TOTAL] = {"total_share", "total", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
+    [SELF_NS] = {"self_ns", "self time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
+    [TOTAL_NS] = {"total_ns", "total time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
+    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0},
+    [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
+    [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
+    [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
+    [LINE] = {"line", "line", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0},
+};
+
+struct order {
+	const struct sonde_session *session;
+	const struct sonde_function_weight *rows;
+	enum sonde_sort sort;
+};
+
+static int descending(uint64_t a, uint64_t b)
+{
+	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+static int compare(const void *left, const void *right, void *state)
+{
+	const struct order *order = state;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	const struct sonde_function_weight *x = &order->rows[a], *y = &order->rows[b];
+	int by = 0;
+	if (order->sort == SONDE_SORT_TOTAL)
+		by = descending(x->total.ns, y->total.ns);
+	else if (order->sort == SONDE_SORT_COUNT)
+		by = descending(x->self.count, y->self.count);
+	else if (order->sort == SONDE_SORT_NAME)
+		by = strcmp(sonde_function_name(order->session, a), sonde_function_name(order->session, b));
+	if (by == 0)
+		by = descending(x->self.ns, y->self.ns);
+	if (by == 0)
+		by = descending(x->total.ns, y->total.ns);
+	return by ? by : (a > b) - (a < b);
+}
+
+/* Ids of the functions that were seen, sorted. */
+static uint32_t *ids_sorted(const struct sonde_samples *samples, const struct sonde_function_weight *rows,
+			    size_t row_count, size_t *out_count)
+{
+	uint32_t *ids = malloc(row_count * sizeof *ids);
+	size_t count = 0;
+	struct order order = {samples->session, rows, samples->options.sort};
+	for (uint32_t id = 0; ids && id < row_count; id++)
+		if (rows[id].total.count || rows[id].self.count)
+			ids[count++] = id;
+	if (ids)
+		qsort_r(ids, count, sizeof *ids, compare, &order);
+	*out_count = count;
+	return ids;
+}
+
+static int row_add(const struct sonde_samples *samples, const struct sonde_function_weight *weight, uint32_t id,
+		   struct sonde_report *report, struct sonde_section *section)
+{
+	struct sonde_cell *row = sonde_report_row(report, section);
+	const struct sonde_function *function = sonde_session_function(samples->session, id);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[SELF] = sonde_samples_share(samples, weight->self.ns);
+	row[TOTAL] = sonde_samples_share(samples, weight->total.ns);
+	row[SELF_NS] = sonde_cell_int(weight->self.ns);
+	row[TOTAL_NS] = sonde_cell_int(weight->total.ns);
+	row[SAMPLES] = sonde_cell_int(weight->self.count);
+	row[FUNCTION] = sonde_cell_text(sonde_function_name(samples->session, id));
+	row[MODULE] = sonde_cell_text(sonde_function_module(samples->session, id));
+	if (function && *function->file)
+		row[FILE_NAME] = sonde_cell_text(function->file);
+	if (function && function->line)
+		row[LINE] = sonde_cell_int(function->line);
+	return 0;
+}
+
+static int note_unnamed(const struct sonde_samples *samples, const struct sonde_function_weight *rows, size_t count,
+			struct sonde_report *report, struct sonde_section *section)
+{
+	uint64_t functions = 0, self_ns = 0;
+	for (uint32_t id = 1; id < count; id++) {
+		const struct sonde_function *function = sonde_session_function(samples->session, id);
+		if (!function || !function->unnamed || !rows[id].total.count)
+			continue;
+		functions++;
+		self_ns += rows[id].self.ns;
+	}
+	if (!functions)
+		return 0;
+	return sonde_report_note(
+	    report, section, 0,
+	    "%llu functions with %.1f %% of the time are unnamed (module+0x…): add --debuginfod, or "
+	    "install the debug packages of their modules",
+	    (unsigned long long)functions, 100 * sonde_stats_share((double)self_ns, (double)samples->all.ns));
+}
+
+/* System time, where no sample was taken in the kernel. */
+static int kernel_estimate(const struct sonde_samples *samples, struct sonde_report *report,
+			   struct sonde_section *section)
+{
+	const struct sonde_run *run = sonde_session_run(samples->session);
+	const struct sonde_pass_options *options = &samples->options;
+	if (samples->kernel || !run->cpu_known || !run->system_ns || options->thread || options->from_ns ||
+	    options->to_ns)
+		return 0;
+	double share = sonde_stats_share((double)run->system_ns, (double)(run->user_ns + run->system_ns));
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[SELF] = row[TOTAL] = sonde_cell_real(share, 0);
+	row[SELF_NS] = row[TOTAL_NS] = sonde_cell_int(run->system_ns);
+	row[SAMPLES] = sonde_cell_absent("not sampled");
+	row[FUNCTION] = sonde_cell_text(SONDE_KERNEL_NAME " (estimated)");
+	row[MODULE] = sonde_cell_text("");
+	return sonde_report_note(
+	    report, section, 0,
+	    "[kernel] was not sampled: its row is the processes' measured system time as a share of "
+	    "their CPU time (%.3f s), and is no part of the sampled 100 %%",
+	    (double)(run->user_ns + run->system_ns) / 1e9);
+}
+
+static int notes_add(const struct sonde_samples *samples, const struct sonde_function_weight *rows, size_t count,
+		     struct sonde_report *report, struct sonde_section *section)
+{
+	uint64_t none = samples->self[0].ns;
+	int rc = sonde_samples_note_shares(samples, report, section);
+	if (rc == 0)
+		rc = note_unnamed(samples, rows, count, report, section);
+	if (rc == 0 && none)
+		rc = sonde_report_note(report, section, 1, "%.1f %% of the time was sampled without any stack",
+				       100 * sonde_stats_share((double)none, (double)samples->all.ns));
+	return rc;
+}
+
+static int table_fill(const struct sonde_samples *samples, const struct sonde_function_weight *rows, size_t count,
+		      struct sonde_report *report)
+{
+	static const char *const titles[] = {
+	    [SONDE_SORT_SELF] = "Functions by self time",    [SONDE_SORT_TOTAL] = "Functions by total time",
+	    [SONDE_SORT_COUNT] = "Functions by samples",     [SONDE_SORT_NAME] = "Functions by name",
+	    [SONDE_SORT_LATENCY] = "Functions by self time",
+	};
+	size_t id_count, limit = samples->options.limit ? samples->options.limit : DEFAULT_ROWS;
+	uint32_t *ids = ids_sorted(samples, rows, count, &id_count);
+	struct sonde_section *section =
+	    sonde_report_table(report, "functions", titles[samples->options.sort], columns, COLUMNS);
+	int rc = ids && section ? 0 : sonde_error(ENOMEM, "out of memory for functions");
+	for (size_t i = 0; rc == 0 && i < id_count && i < limit; i++)
+		rc = row_add(samples, &rows[ids[i]], ids[i], report, section);
+	if (rc == 0 && id_count > limit)
+		section->table.omitted = id_count - limit;
+	free(ids);
+	if (rc == 0)
+		rc = kernel_estimate(samples, report, section);
+	return rc < 0 ? rc : notes_add(samples, rows, count, report, section);
+}
+
+static int functions_finish(void *state, struct sonde_report *report)
+{
+	struct sonde_samples *samples = state;
+	struct sonde_function_weight *rows;
+	size_t count;
+	if (!samples->all.count)
+		return sonde_samples_none(samples, report, "functions", "Functions");
+	int rc = sonde_samples_fold(samples);
+	if (rc == 0)
+		rc = sonde_by_function(samples, &rows, &count);
+	if (rc < 0)
+		return rc;
+	rc = table_fill(samples, rows, count, report);
+	free(rows);
+	return rc;
+}
+
+const struct sonde_pass sonde_pass_functions = {
+    .name = "functions",
+    .title = "self and total CPU time of every function",
+    .types = 1u << SONDE_CHUNK_SAMPLES,
+    .standard = 1,
+    .begin = sonde_samples_begin,
+    .feed = sonde_samples_feed,
+    .merge = sonde_samples_merge,
+    .finish = functions_finish,
+    .end = sonde_samples_end,
+};

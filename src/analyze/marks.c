@@ -1,0 +1,126 @@
+/* marks.c: events kept as they come, to be sorted when all have come. */
+#include "analyze/marks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/samples.h"
+#include "util/error.h"
+
+int sonde_marks_new(void **state, struct sonde_session *session, const struct sonde_pass_options *options,
+		    uint32_t types)
+{
+	struct sonde_marks *marks = calloc(1, sizeof *marks);
+	if (!marks)
+		return sonde_error(ENOMEM, "out of memory for events");
+	marks->session = session;
+	marks->options = *options;
+	marks->types = types;
+	*state = marks;
+	return 0;
+}
+
+void sonde_marks_end(void *state)
+{
+	struct sonde_marks *marks = state;
+	if (marks)
+		free(marks->marks);
+	free(marks);
+}
+
+static int room(struct sonde_marks *marks, size_t more)
+{
+	if (marks->count + more <= marks->cap)
+		return 0;
+	size_t cap = (marks->count + more) * 2;
+	struct sonde_mark *grown = realloc(marks->marks, cap * sizeof *grown);
+	if (!grown)
+		return sonde_error(ENOMEM, "out of memory for %zu events", cap);
+	marks->marks = grown;
+	marks->cap = cap;
+	return 0;
+}
+
+int sonde_mark_read(struct sonde_mark *out, const struct sonde_event *event, const struct sonde_batch *batch)
+{
+	size_t size_b = (size_t)event->words * 8;
+	*out = (struct sonde_mark){.time_ns = event->time,
+				   .site = event->site,
+				   .process = batch->process,
+				   .thread = batch->thread,
+				   .type = event->type};
+	switch (event->type) {
+	case SONDE_EVENT_COUNTER:
+	case SONDE_EVENT_GAUGE:
+	case SONDE_EVENT_ITERATION:
+	case SONDE_EVENT_COUNT:
+		if (size_b < sizeof(struct sonde_event_value))
+			return 0;
+		out->value = ((const struct sonde_event_value *)event)->value;
+		return 1;
+	case SONDE_EVENT_SPAN_BEGIN:
+	case SONDE_EVENT_SPAN_END:
+		if (size_b < sizeof(struct sonde_event_span))
+			return 0;
+		out->id = ((const struct sonde_event_span *)event)->id;
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+int sonde_marks_feed(void *state, const struct sonde_batch *batch)
+{
+	struct sonde_marks *marks = state;
+	for (size_t i = 0; batch->type == SONDE_CHUNK_EVENTS && i < batch->count; i++) {
+		const struct sonde_event *event = batch->events[i];
+		struct sonde_mark mark;
+		if (event->type >= 32 || !(marks->types & 1u << event->type) || !sonde_mark_read(&mark, event, batch))
+			continue;
+		if (!sonde_pass_takes(&marks->options, mark.time_ns, mark.thread))
+			continue;
+		int rc = room(marks, 1);
+		if (rc < 0)
+			return rc;
+		marks->marks[marks->count++] = mark;
+	}
+	return 0;
+}
+
+int sonde_marks_merge(void *state, void *other_state)
+{
+	struct sonde_marks *marks = state, *other = other_state;
+	int rc = room(marks, other->count);
+	if (rc < 0)
+		return rc;
+	if (other->count)
+		memcpy(marks->marks + marks->count, other->marks, other->count * sizeof *other->marks);
+	marks->count += other->count;
+	return 0;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct sonde_mark *a = left, *b = right;
+	if (a->site != b->site)
+		return a->site < b->site ? -1 : 1;
+	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+void sonde_marks_sort_by_site(struct sonde_marks *marks)
+{
+	if (marks->count)
+		qsort(marks->marks, marks->count, sizeof *marks->marks, compare);
+}
+
+int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_report *report, const char *id,
+		       const char *title, const char *why)
+{
+	if (!options->asked)
+		return 0;
+	struct sonde_section *section = sonde_report_table(report, id, title, NULL, 0);
+	if (!section)
+		return sonde_error(ENOMEM, "out of memory for the section %s", id);
+	return sonde_report_note(report, section, 1, "%s", why);
+}

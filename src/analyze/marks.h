@@ -1,0 +1,45 @@
+/* marks.h: events kept as they come, to be sorted when all have come: the state of passes whose events belong together
+ * across chunks, threads and file order (spans, iterations, gauges). */
+#ifndef SONDE_ANALYZE_MARKS_H
+#define SONDE_ANALYZE_MARKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/pass.h"
+
+struct sonde_mark {
+	uint64_t time_ns;
+	union {
+		double value; /* COUNTER, GAUGE, ITERATION, COUNT */
+		uint64_t id;  /* SPAN_BEGIN, SPAN_END */
+	};
+	uint32_t site, process, thread;
+	uint16_t type; /* enum sonde_event_type */
+};
+
+struct sonde_marks {
+	struct sonde_session *session;
+	struct sonde_pass_options options;
+	uint32_t types; /* bits 1 << enum sonde_event_type */
+	struct sonde_mark *marks;
+	size_t count, cap;
+};
+
+int sonde_marks_new(void **state, struct sonde_session *session, const struct sonde_pass_options *options,
+		    uint32_t types);
+int sonde_marks_feed(void *state, const struct sonde_batch *batch);
+int sonde_marks_merge(void *state, void *other);
+void sonde_marks_end(void *state);
+
+/* An event as a mark; 0 when it is too short for its type, or of a type that is none of the above. */
+int sonde_mark_read(struct sonde_mark *out, const struct sonde_event *event, const struct sonde_batch *batch);
+
+/* By site, then time. */
+void sonde_marks_sort_by_site(struct sonde_marks *marks);
+
+/* A section that only says why there is nothing, when it was asked for. */
+int sonde_pass_nothing(const struct sonde_pass_options *options, struct sonde_report *report, const char *id,
+		       const char *title, const char *why);
+
+#endif

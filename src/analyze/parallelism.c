@@ -1,0 +1,241 @@
+/* parallelism.c: how many threads of the recording could run, at any time.
+ *
+ * Each thread is a state machine: a switch in makes it active, blocking or its end makes it inactive, preemption
+ * changes nothing. What it was before its first switch follows from that switch: one that is first switched out was
+ * active since it started. All changes, sorted by time, make a step function.
+ */
+#include "analyze/parallelism.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/stats.h"
+#include "util/error.h"
+
+struct change {
+	uint64_t time_ns;
+	uint32_t thread;
+	uint8_t kind; /* enum sonde_switch_kind */
+};
+
+struct step {
+	uint64_t time_ns;
+	int32_t change; /* while they are sorted */
+	uint32_t level; /* from time_ns on; after settle */
+};
+
+struct sonde_parallelism {
+	struct sonde_session *session;
+	struct change *changes;
+	size_t count, cap;
+	uint8_t *sampled; /* by thread id */
+	size_t threads;
+	struct step *steps;
+	size_t step_count;
+	uint64_t *times_ns; /* by level */
+	uint32_t levels;
+	uint64_t whole_ns;
+};
+
+int sonde_parallelism_new(struct sonde_parallelism **out, struct sonde_session *session)
+{
+	struct sonde_parallelism *parallelism = calloc(1, sizeof *parallelism);
+	size_t threads = sonde_session_thread_count(session) + 1;
+	if (!parallelism || !(parallelism->sampled = calloc(threads, 1))) {
+		free(parallelism);
+		return sonde_error(ENOMEM, "out of memory for %zu threads", threads);
+	}
+	parallelism->session = session;
+	parallelism->threads = threads;
+	*out = parallelism;
+	return 0;
+}
+
+void sonde_parallelism_free(struct sonde_parallelism *parallelism)
+{
+	if (!parallelism)
+		return;
+	free(parallelism->changes);
+	free(parallelism->sampled);
+	free(parallelism->steps);
+	free(parallelism->times_ns);
+	free(parallelism);
+}
+
+static int room(struct sonde_parallelism *parallelism, size_t more)
+{
+	if (parallelism->count + more <= parallelism->cap)
+		return 0;
+	size_t cap = (parallelism->count + more) * 2;
+	struct change *changes = realloc(parallelism->changes, cap * sizeof *changes);
+	if (!changes)
+		return sonde_error(ENOMEM, "out of memory for %zu context switches", cap);
+	parallelism->changes = changes;
+	parallelism->cap = cap;
+	return 0;
+}
+
+int sonde_parallelism_feed(struct sonde_parallelism *parallelism, const struct sonde_batch *batch)
+{
+	int rc = room(parallelism, batch->count);
+	for (size_t i = 0; rc == 0 && i < batch->count; i++)
+		if (batch->thread_of[i] && batch->thread_of[i] < parallelism->threads)
+			parallelism->changes[parallelism->count++] =
+			    (struct change){batch->time_ns[i], batch->thread_of[i], batch->kind[i]};
+	return rc;
+}
+
+void sonde_parallelism_seen(struct sonde_parallelism *parallelism, uint32_t thread)
+{
+	if (thread < parallelism->threads)
+		parallelism->sampled[thread] = 1;
+}
+
+int sonde_parallelism_merge(struct sonde_parallelism *parallelism, const struct sonde_parallelism *other)
+{
+	int rc = room(parallelism, other->count);
+	if (rc < 0)
+		return rc;
+	if (other->count)
+		memcpy(parallelism->changes + parallelism->count, other->changes,
+		       other->count * sizeof *other->changes);
+	parallelism->count += other->count;
+	for (size_t i = 0; i < parallelism->threads && i < other->threads; i++)
+		parallelism->sampled[i] |= other->sampled[i];
+	return 0;
+}
+
+int sonde_parallelism_known(const struct sonde_parallelism *parallelism)
+{
+	return parallelism->count > 0;
+}
+
+static int compare_changes(const void *left, const void *right)
+{
+	const struct change *a = left, *b = right;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+static int compare_steps(const void *left, const void *right)
+{
+	const struct step *a = left, *b = right;
+	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+static void step_add(struct sonde_parallelism *parallelism, uint64_t time_ns, int change)
+{
+	parallelism->steps[parallelism->step_count++] = (struct step){.time_ns = time_ns, .change = change};
+}
+
+/* The steps of one thread, whose changes are changes[0 … count), sorted by time. */
+static void thread_steps(struct sonde_parallelism *parallelism, uint32_t id, const struct change *changes, size_t count)
+{
+	const struct sonde_run *run = sonde_session_run(parallelism->session);
+	const struct sonde_thread *thread = sonde_session_thread(parallelism->session, id);
+	uint64_t start_ns = thread && thread->start_ns > run->start_ns ? thread->start_ns : run->start_ns;
+	int active = count ? changes[0].kind != SONDE_SWITCH_IN : parallelism->sampled[id];
+	if (active)
+		step_add(parallelism, start_ns, 1);
+	for (size_t i = 0; i < count; i++) {
+		int now = changes[i].kind == SONDE_SWITCH_OUT_PREEMPTED ? active : changes[i].kind == SONDE_SWITCH_IN;
+		if (now != active)
+			step_add(parallelism, changes[i].time_ns, now - active);
+		active = now;
+	}
+	if (active && thread && thread->end_ns)
+		step_add(parallelism, thread->end_ns, -1);
+}
+
+static void steps_level(struct sonde_parallelism *parallelism)
+{
+	int64_t level = 0;
+	qsort(parallelism->steps, parallelism->step_count, sizeof *parallelism->steps, compare_steps);
+	for (size_t i = 0; i < parallelism->step_count; i++) {
+		level += parallelism->steps[i].change;
+		parallelism->steps[i].level = level > 0 ? (uint32_t)level : 0;
+		if (parallelism->steps[i].level >= parallelism->levels)
+			parallelism->levels = parallelism->steps[i].level + 1;
+	}
+}
+
+/* Adds the time between two steps to its level. */
+static void level_time(struct sonde_parallelism *parallelism, uint32_t level, uint64_t from_ns, uint64_t to_ns)
+{
+	if (to_ns > from_ns)
+		parallelism->times_ns[level] += to_ns - from_ns;
+}
+
+static void levels_time(struct sonde_parallelism *parallelism, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t at_ns = from_ns;
+	uint32_t level = 0;
+	for (size_t i = 0; i < parallelism->step_count; i++) {
+		uint64_t next_ns = parallelism->steps[i].time_ns < to_ns ? parallelism->steps[i].time_ns : to_ns;
+		level_time(parallelism, level, at_ns, next_ns);
+		at_ns = next_ns > at_ns ? next_ns : at_ns;
+		level = parallelism->steps[i].level;
+	}
+	level_time(parallelism, level, at_ns, to_ns);
+	parallelism->whole_ns = to_ns > from_ns ? to_ns - from_ns : 0;
+}
+
+int sonde_parallelism_settle(struct sonde_parallelism *parallelism, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct sonde_run *run = sonde_session_run(parallelism->session);
+	parallelism->steps = malloc((parallelism->count + 2 * parallelism->threads) * sizeof *parallelism->steps);
+	if (!parallelism->steps)
+		return sonde_error(ENOMEM, "out of memory for %zu context switches", parallelism->count);
+	if (parallelism->count)
+		qsort(parallelism->changes, parallelism->count, sizeof *parallelism->changes, compare_changes);
+	size_t at = 0;
+	for (uint32_t id = 1; id < parallelism->threads; id++) {
+		size_t end = at;
+		while (end < parallelism->count && parallelism->changes[end].thread == id)
+			end++;
+		thread_steps(parallelism, id, parallelism->changes + at, end - at);
+		at = end;
+	}
+	parallelism->levels = 2; /* 0 and 1 can always be asked for */
+	steps_level(parallelism);
+	parallelism->times_ns = calloc(parallelism->levels, sizeof *parallelism->times_ns);
+	if (!parallelism->times_ns)
+		return sonde_error(ENOMEM, "out of memory for parallelism");
+	levels_time(parallelism, from_ns ? from_ns : run->start_ns, to_ns ? to_ns : run->end_ns);
+	return 0;
+}
+
+uint32_t sonde_parallelism_at(const struct sonde_parallelism *parallelism, uint64_t time_ns)
+{
+	size_t low = 0, high = parallelism->step_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (parallelism->steps[middle].time_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? parallelism->steps[low - 1].level : 0;
+}
+
+uint32_t sonde_parallelism_levels(const struct sonde_parallelism *parallelism)
+{
+	return parallelism->levels;
+}
+
+uint64_t sonde_parallelism_time_ns(const struct sonde_parallelism *parallelism, uint32_t level)
+{
+	return level < parallelism->levels ? parallelism->times_ns[level] : 0;
+}
+
+double sonde_parallelism_share(const struct sonde_parallelism *parallelism, uint32_t level)
+{
+	return sonde_stats_share((double)sonde_parallelism_time_ns(parallelism, level), (double)parallelism->whole_ns);
+}
+
+double sonde_parallelism_busy_share(const struct sonde_parallelism *parallelism)
+{
+	return 1 - sonde_parallelism_share(parallelism, 0);
+}

@@ -1,0 +1,269 @@
+/* passes.c: the registry, and the one reading of the file that feeds all passes.
+ *
+ * Passes that can merge share the decoding: each worker has states of its own and every n-th chunk, and the states are
+ * merged at the end. Passes that cannot (their events must come in order) are fed by the calling thread. Small
+ * recordings are read by the calling thread alone. A chunk that cannot be decoded is skipped and said in the report.
+ */
+#include "analyze/pass.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "util/error.h"
+
+enum { MAX_WORKERS = 4, WORKER_MIN_B = 2 << 20 };
+
+#define SONDE_PASS(name) extern const struct sonde_pass sonde_pass_##name;
+#include "analyze/passes.def"
+#undef SONDE_PASS
+
+#define SONDE_PASS(name) &sonde_pass_##name,
+const struct sonde_pass *const sonde_passes[] = {
+#include "analyze/passes.def"
+};
+#undef SONDE_PASS
+
+const size_t sonde_pass_count = sizeof sonde_passes / sizeof *sonde_passes;
+
+struct worker {
+	struct run *run;
+	void **states; /* one a pass */
+	unsigned part;
+	int merging; /* feeds the passes that can merge; else the others */
+	int rc;
+	uint64_t skipped; /* chunks */
+	char error[256];  /* of rc or the first skipped chunk: the sentence is thread-local */
+};
+
+struct run {
+	struct sonde_session *session;
+	const struct sonde_pass **passes;
+	size_t count;
+	const struct sonde_pass_options *options;
+	unsigned parts;
+	struct worker workers[MAX_WORKERS + 1]; /* the last one: passes that cannot merge */
+};
+
+const struct sonde_pass *sonde_pass_find(const char *name)
+{
+	for (size_t i = 0; i < sonde_pass_count; i++)
+		if (strcmp(sonde_passes[i]->name, name) == 0)
+			return sonde_passes[i];
+	return NULL;
+}
+
+static int is_fed(const struct worker *worker, size_t i)
+{
+	const struct sonde_pass *pass = worker->run->passes[i];
+	return pass->feed && (pass->merge != NULL) == worker->merging;
+}
+
+static uint32_t wants(const struct worker *worker, size_t i)
+{
+	const struct sonde_pass *pass = worker->run->passes[i];
+	return pass->wants ? pass->types & pass->wants(worker->states[i]) : pass->types;
+}
+
+static uint32_t types_of(const struct worker *worker)
+{
+	uint32_t types = 0;
+	for (size_t i = 0; i < worker->run->count; i++)
+		if (is_fed(worker, i))
+			types |= wants(worker, i);
+	return types;
+}
+
+static void keep_error(struct worker *worker)
+{
+	if (!*worker->error)
+		snprintf(worker->error, sizeof worker->error, "%s", sonde_error_text());
+}
+
+static int feed(struct worker *worker, const struct sonde_batch *batch)
+{
+	for (size_t i = 0; i < worker->run->count; i++) {
+		if (!is_fed(worker, i) || !(wants(worker, i) & 1u << batch->type))
+			continue;
+		int rc = worker->run->passes[i]->feed(worker->states[i], batch);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int read_part(struct worker *worker, uint32_t types)
+{
+	struct run *run = worker->run;
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	int rc = worker->merging ? sonde_cursor_open_part(&cursor, run->session, types, worker->part, run->parts)
+				 : sonde_cursor_open(&cursor, run->session, types);
+	if (rc < 0)
+		return rc;
+	while ((rc = sonde_cursor_next(cursor, &batch)) != 0) {
+		if (rc == -ENOMEM)
+			break;
+		if (rc < 0) {
+			keep_error(worker);
+			worker->skipped++;
+			continue;
+		}
+		rc = feed(worker, batch);
+		if (rc < 0)
+			break;
+	}
+	sonde_cursor_close(cursor);
+	return rc;
+}
+
+static void *work(void *argument)
+{
+	struct worker *worker = argument;
+	uint32_t types = types_of(worker);
+	if (types)
+		worker->rc = read_part(worker, types);
+	if (worker->rc < 0) {
+		*worker->error = 0;
+		keep_error(worker);
+	}
+	return NULL;
+}
+
+static int states_begin(struct run *run, struct worker *worker)
+{
+	worker->run = run;
+	worker->states = calloc(run->count + 1, sizeof *worker->states);
+	if (!worker->states)
+		return sonde_error(ENOMEM, "out of memory for passes");
+	for (size_t i = 0; i < run->count; i++) {
+		const struct sonde_pass *pass = run->passes[i];
+		if (!worker->merging == !pass->merge) {
+			int rc = pass->begin(&worker->states[i], run->session, run->options);
+			if (rc < 0)
+				return rc;
+		}
+	}
+	return 0;
+}
+
+static void states_end(struct run *run, struct worker *worker)
+{
+	for (size_t i = 0; worker->states && i < run->count; i++)
+		if (worker->states[i])
+			run->passes[i]->end(worker->states[i]);
+	free(worker->states);
+}
+
+/* Workers 1 … parts − 1 in threads of their own, worker 0 and the ordered passes here. */
+static int read_all(struct run *run)
+{
+	pthread_t threads[MAX_WORKERS];
+	unsigned started = 1;
+	int rc = 0;
+	for (; started < run->parts; started++)
+		if (pthread_create(&threads[started], NULL, work, &run->workers[started]) != 0)
+			break;
+	work(&run->workers[0]);
+	work(&run->workers[MAX_WORKERS]);
+	for (unsigned i = started; i < run->parts; i++)
+		work(&run->workers[i]);
+	for (unsigned i = 1; i < started; i++)
+		pthread_join(threads[i], NULL);
+	for (unsigned i = 0; i <= MAX_WORKERS && rc == 0; i++)
+		if (run->workers[i].rc < 0)
+			rc = sonde_error(-run->workers[i].rc, "%s", run->workers[i].error);
+	return rc;
+}
+
+static int merge_all(struct run *run)
+{
+	for (unsigned part = 1; part < run->parts; part++) {
+		for (size_t i = 0; i < run->count; i++) {
+			int rc = run->passes[i]->merge
+				     ? run->passes[i]->merge(run->workers[0].states[i], run->workers[part].states[i])
+				     : 0;
+			if (rc < 0)
+				return rc;
+		}
+	}
+	return 0;
+}
+
+static int finish_all(struct run *run, struct sonde_report *report)
+{
+	uint64_t skipped = 0;
+	const char *why = "";
+	for (size_t i = 0; i < run->count; i++) {
+		const struct worker *worker = &run->workers[run->passes[i]->merge ? 0 : MAX_WORKERS];
+		int rc = run->passes[i]->finish(worker->states[i], report);
+		if (rc < 0)
+			return rc;
+	}
+	for (unsigned i = 0; i <= MAX_WORKERS; i++) {
+		skipped += run->workers[i].skipped;
+		why = run->workers[i].skipped ? run->workers[i].error : why;
+	}
+	if (!skipped)
+		return 0;
+	return sonde_report_note(report, NULL, 1, "%llu chunks could not be read and are left out: %s",
+				 (unsigned long long)skipped, why);
+}
+
+static unsigned parts_of(const struct sonde_session *session)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t most = sonde_session_run(session)->file_b / WORKER_MIN_B + 1;
+	unsigned parts = cpus < 1 ? 1 : cpus > MAX_WORKERS ? MAX_WORKERS : (unsigned)cpus;
+	return most < parts ? (unsigned)most : parts;
+}
+
+static int contains(const struct sonde_pass *const *passes, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(passes[i]->name, name) == 0)
+			return 1;
+	return 0;
+}
+
+/* Sorting by latency is a table of its own: it takes the place of `functions`. */
+static void passes_choose(struct run *run, const struct sonde_pass *const *passes, size_t count)
+{
+	const struct sonde_pass *latency = sonde_pass_find("latency");
+	int swap = run->options->sort == SONDE_SORT_LATENCY && !contains(passes, count, "latency");
+	for (size_t i = 0; i < count; i++)
+		run->passes[i] = swap && strcmp(passes[i]->name, "functions") == 0 ? latency : passes[i];
+}
+
+int sonde_pass_run(struct sonde_session *session, const struct sonde_pass *const *passes, size_t count,
+		   const struct sonde_pass_options *options, struct sonde_report *report)
+{
+	static const struct sonde_pass_options none = {0};
+	struct run run = {.session = session, .count = count, .options = options ? options : &none};
+	int rc = 0;
+	run.passes = calloc(count + 1, sizeof *run.passes);
+	if (!run.passes)
+		return sonde_error(ENOMEM, "out of memory for passes");
+	passes_choose(&run, passes, count);
+	run.parts = parts_of(session);
+	for (unsigned i = 0; i < run.parts && rc == 0; i++) {
+		run.workers[i].part = i;
+		run.workers[i].merging = 1;
+		rc = states_begin(&run, &run.workers[i]);
+	}
+	if (rc == 0)
+		rc = states_begin(&run, &run.workers[MAX_WORKERS]);
+	if (rc == 0)
+		rc = read_all(&run);
+	if (rc == 0)
+		rc = merge_all(&run);
+	if (rc == 0)
+		rc = finish_all(&run, report);
+	for (unsigned i = 0; i <= MAX_WORKERS; i++)
+		states_end(&run, &run.workers[i]);
+	free(run.passes);
+	return rc;
+}

@@ -1,0 +1,137 @@
+/* processes.c: the CPU time of every process: sampled, and measured by the kernel at its end. */
+#include "analyze/tallies.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "util/error.h"
+
+enum { DEFAULT_ROWS = 20 };
+enum { SHARE, SAMPLED_NS, USER_NS, SYSTEM_NS, WALL_NS, SAMPLES, PROCESS, PID, STATUS, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [SHARE] = {"share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
+    [SAMPLED_NS] = {"sampled_ns", "sampled CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
+    [USER_NS] = {"user_ns", "user", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
+    [SYSTEM_NS] = {"system_ns", "system", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
+    [WALL_NS] = {"wall_ns", "wall", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
+    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0},
+    [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
+    [PID] = {"pid", "pid", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0},
+    [STATUS] = {"status", "ended", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
+};
+
+struct sums {
+	const struct sonde_tallies *tallies;
+	struct sonde_weight *by_process;
+};
+
+static int compare(const void *left, const void *right, void *state)
+{
+	const struct sums *sums = state;
+	const struct sonde_session *session = sums->tallies->session;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	const struct sonde_process *x = sonde_session_process(session, a), *y = sonde_session_process(session, b);
+	uint64_t x_ns = sums->by_process[a].ns, y_ns = sums->by_process[b].ns;
+	if (sums->tallies->options.sort == SONDE_SORT_NAME && strcmp(x->name, y->name) != 0)
+		return strcmp(x->name, y->name);
+	if (x_ns == y_ns) {
+		x_ns = x->user_ns + x->system_ns;
+		y_ns = y->user_ns + y->system_ns;
+	}
+	return x_ns != y_ns ? (x_ns < y_ns ? 1 : -1) : (a > b) - (a < b);
+}
+
+static const char *status_text(const struct sonde_process *process, struct sonde_report *report)
+{
+	if (!process->end_ns)
+		return "still running";
+	if (process->status == -1)
+		return "ended";
+	if (WIFSIGNALED(process->status))
+		return sonde_report_text(report, "signal %d", WTERMSIG(process->status));
+	return sonde_report_text(report, "exit %d", WEXITSTATUS(process->status));
+}
+
+static int row_add(const struct sums *sums, uint32_t id, struct sonde_report *report, struct sonde_section *section)
+{
+	struct sonde_cell *row = sonde_report_row(report, section);
+	const struct sonde_process *process = sonde_session_process(sums->tallies->session, id);
+	const struct sonde_run *run = sonde_session_run(sums->tallies->session);
+	const struct sonde_weight *weight = &sums->by_process[id];
+	uint64_t end_ns = process->end_ns ? process->end_ns : run->end_ns;
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[SHARE] = sonde_tallies_share(sums->tallies, weight->ns);
+	row[SAMPLED_NS] = sonde_cell_int(weight->ns);
+	int known = process->user_ns || process->system_ns;
+	row[USER_NS] = known ? sonde_cell_int(process->user_ns) : sonde_cell_absent("not measured");
+	row[SYSTEM_NS] = known ? sonde_cell_int(process->system_ns) : sonde_cell_absent("not measured");
+	row[WALL_NS] = sonde_cell_int(end_ns > process->start_ns ? end_ns - process->start_ns : 0);
+	row[SAMPLES] = sonde_cell_int(weight->count);
+	row[PROCESS] = sonde_cell_text(*process->command ? process->command : process->name);
+	row[PID] = sonde_cell_int(process->pid);
+	row[STATUS] = sonde_cell_text(status_text(process, report));
+	return 0;
+}
+
+static void sum_up(struct sums *sums, size_t process_count)
+{
+	for (uint32_t id = 1; id < sums->tallies->count; id++) {
+		const struct sonde_thread *thread = sonde_session_thread(sums->tallies->session, id);
+		if (!thread || thread->process > process_count)
+			continue;
+		sums->by_process[thread->process].ns += sums->tallies->by_thread[id].ns;
+		sums->by_process[thread->process].count += sums->tallies->by_thread[id].count;
+	}
+}
+
+static int table_fill(struct sums *sums, uint32_t *ids, size_t process_count, struct sonde_report *report)
+{
+	const struct sonde_tallies *tallies = sums->tallies;
+	size_t limit = tallies->options.limit ? tallies->options.limit : DEFAULT_ROWS, count = 0;
+	struct sonde_section *section =
+	    sonde_report_table(report, "processes", "Processes by CPU time", columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for processes");
+	sum_up(sums, process_count);
+	for (uint32_t id = 1; id <= process_count; id++)
+		if (sonde_session_process(tallies->session, id))
+			ids[count++] = id;
+	qsort_r(ids, count, sizeof *ids, compare, sums);
+	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
+		rc = row_add(sums, ids[i], report, section);
+	if (rc < 0)
+		return rc;
+	section->table.omitted = count > limit ? count - limit : 0;
+	return sonde_report_note(report, section, 0, "100 %% = %.3f s of sampled CPU time (%llu samples)",
+				 (double)tallies->all.ns / 1e9, (unsigned long long)tallies->all.count);
+}
+
+static int processes_finish(void *state, struct sonde_report *report)
+{
+	struct sonde_tallies *tallies = state;
+	size_t count = sonde_session_process_count(tallies->session);
+	if (!tallies->options.asked && count < 2)
+		return 0;
+	struct sums sums = {tallies, calloc(count + 1, sizeof *sums.by_process)};
+	uint32_t *ids = malloc((count + 1) * sizeof *ids);
+	int rc = sums.by_process && ids ? table_fill(&sums, ids, count, report)
+					: sonde_error(ENOMEM, "out of memory for %zu processes", count);
+	free(sums.by_process);
+	free(ids);
+	return rc;
+}
+
+const struct sonde_pass sonde_pass_processes = {
+    .name = "processes",
+    .title = "CPU time of every process",
+    .types = 1u << SONDE_CHUNK_SAMPLES,
+    .standard = 1,
+    .begin = sonde_tallies_begin,
+    .feed = sonde_tallies_feed,
+    .merge = sonde_tallies_merge,
+    .finish = processes_finish,
+    .end = sonde_tallies_end,
+};

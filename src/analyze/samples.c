@@ -1,0 +1,277 @@
+/* samples.c: CPU samples folded onto the stack trie.
+ *
+ * A node's parent always has a lower id than the node, so one pass downwards in ids sums the subtrees and one upwards
+ * links the children; the walk then needs no recursion, however deep a stack is. A recording that breaks the rule gets
+ * the node treated as a root.
+ */
+#include "analyze/samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/stats.h"
+#include "util/error.h"
+
+static const char *const status_texts[SONDE_STACK_STATUS_COUNT] = {
+    [SONDE_STACK_COMPLETE] = "complete",
+    [SONDE_STACK_NO_TABLE] = "code without call-frame information",
+    [SONDE_STACK_TRUNCATED] = "stack copy too short",
+    [SONDE_STACK_BAD_FRAME] = "impossible frame address",
+    [SONDE_STACK_UNMAPPED] = "return address outside every mapping",
+    [SONDE_STACK_EXPRESSION] = "unwind rule that is not supported",
+    [SONDE_STACK_DEEP] = "deeper than the limit",
+    [SONDE_STACK_NO_USER] = "no user registers",
+    [SONDE_STACK_FRAME_POINTER] = "complete, by frame pointers",
+};
+
+const char *sonde_samples_status_text(unsigned status)
+{
+	return status < SONDE_STACK_STATUS_COUNT ? status_texts[status] : "unknown reason";
+}
+
+int sonde_pass_takes(const struct sonde_pass_options *options, uint64_t time_ns, uint32_t thread)
+{
+	return time_ns >= options->from_ns && (options->to_ns == 0 || time_ns < options->to_ns) &&
+	       (options->thread == 0 || options->thread == thread);
+}
+
+int sonde_samples_init(struct sonde_samples *samples, struct sonde_session *session,
+		       const struct sonde_pass_options *options)
+{
+	*samples = (struct sonde_samples){.session = session, .node_count = sonde_session_node_count(session)};
+	if (options)
+		samples->options = *options;
+	samples->self = calloc(samples->node_count + 1, sizeof *samples->self);
+	return samples->self ? 0 : sonde_error(ENOMEM, "out of memory for %zu stacks", samples->node_count);
+}
+
+void sonde_samples_fini(struct sonde_samples *samples)
+{
+	free(samples->self);
+	free(samples->kernel);
+	free(samples->total);
+	free(samples->child);
+	free(samples->next);
+	*samples = (struct sonde_samples){0};
+}
+
+int sonde_samples_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	struct sonde_samples *samples = malloc(sizeof *samples);
+	if (!samples)
+		return sonde_error(ENOMEM, "out of memory for samples");
+	int rc = sonde_samples_init(samples, session, options);
+	if (rc < 0) {
+		free(samples);
+		return rc;
+	}
+	*state = samples;
+	return 0;
+}
+
+void sonde_samples_end(void *state)
+{
+	if (!state)
+		return;
+	sonde_samples_fini(state);
+	free(state);
+}
+
+static int kernel_need(struct sonde_samples *samples)
+{
+	if (!samples->kernel)
+		samples->kernel = calloc(samples->node_count + 1, sizeof *samples->kernel);
+	return samples->kernel ? 0 : sonde_error(ENOMEM, "out of memory for kernel samples");
+}
+
+static void weight_add(struct sonde_weight *weight, const struct sonde_weight *other)
+{
+	weight->ns += other->ns;
+	weight->count += other->count;
+}
+
+int sonde_samples_add(struct sonde_samples *samples, uint32_t stack, uint64_t weight_ns, uint8_t status)
+{
+	const struct sonde_weight weight = {weight_ns, 1};
+	unsigned reason = status & (unsigned)~SONDE_SAMPLE_KERNEL;
+	if (stack > samples->node_count)
+		stack = 0;
+	if (status & SONDE_SAMPLE_KERNEL) {
+		int rc = kernel_need(samples);
+		if (rc < 0)
+			return rc;
+		weight_add(&samples->kernel[stack], &weight);
+	} else {
+		weight_add(&samples->self[stack], &weight);
+	}
+	weight_add(&samples->all, &weight);
+	samples->square += (double)weight_ns * (double)weight_ns;
+	samples->by_status[reason < SONDE_STACK_STATUS_COUNT ? reason : SONDE_STACK_NO_TABLE]++;
+	return 0;
+}
+
+int sonde_samples_feed(void *state, const struct sonde_batch *batch)
+{
+	struct sonde_samples *samples = state;
+	if (batch->type != SONDE_CHUNK_SAMPLES)
+		return 0;
+	for (size_t i = 0; i < batch->count; i++) {
+		if (!sonde_pass_takes(&samples->options, batch->time_ns[i], batch->thread_of[i]))
+			continue;
+		int rc = sonde_samples_add(samples, batch->stack[i], batch->weight_ns[i], batch->status[i]);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int sonde_samples_merge(void *state, void *other_state)
+{
+	struct sonde_samples *samples = state, *other = other_state;
+	size_t count = samples->node_count < other->node_count ? samples->node_count : other->node_count;
+	int rc = other->kernel ? kernel_need(samples) : 0;
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i <= count; i++) {
+		weight_add(&samples->self[i], &other->self[i]);
+		if (other->kernel)
+			weight_add(&samples->kernel[i], &other->kernel[i]);
+	}
+	weight_add(&samples->all, &other->all);
+	samples->square += other->square;
+	for (unsigned i = 0; i < SONDE_STACK_STATUS_COUNT; i++)
+		samples->by_status[i] += other->by_status[i];
+	return 0;
+}
+
+/* Kernel samples whose stack ends in kernel code need no [kernel] of their own. */
+static void kernel_settle(struct sonde_samples *samples, uint32_t id, const struct sonde_frame *frame)
+{
+	const struct sonde_module *module = frame ? sonde_session_module(samples->session, frame->module) : NULL;
+	if (!samples->kernel || !samples->kernel[id].count || !module || !(module->flags & SONDE_MODULE_KERNEL))
+		return;
+	weight_add(&samples->self[id], &samples->kernel[id]);
+	samples->kernel[id] = (struct sonde_weight){0};
+}
+
+static uint32_t parent_of(const struct sonde_node *node, uint32_t id)
+{
+	return node && node->parent < id ? node->parent : 0;
+}
+
+int sonde_samples_fold(struct sonde_samples *samples)
+{
+	size_t rows = samples->node_count + 1;
+	samples->total = calloc(rows, sizeof *samples->total);
+	samples->child = calloc(rows, sizeof *samples->child);
+	samples->next = calloc(rows, sizeof *samples->next);
+	if (!samples->total || !samples->child || !samples->next)
+		return sonde_error(ENOMEM, "out of memory for %zu stacks", samples->node_count);
+	for (uint32_t id = (uint32_t)samples->node_count; id > 0; id--) {
+		weight_add(&samples->total[id], &samples->self[id]);
+		if (samples->kernel)
+			weight_add(&samples->total[id], &samples->kernel[id]);
+		if (!samples->total[id].count)
+			continue;
+		const struct sonde_node *node = sonde_session_node(samples->session, id);
+		uint32_t parent = parent_of(node, id);
+		weight_add(&samples->total[parent], &samples->total[id]);
+		samples->next[id] = samples->child[parent];
+		samples->child[parent] = id;
+		kernel_settle(samples, id, node ? sonde_session_frame(samples->session, node->frame) : NULL);
+	}
+	return 0;
+}
+
+static struct sonde_visit visit_of(const struct sonde_samples *samples, uint32_t id)
+{
+	const struct sonde_node *node = sonde_session_node(samples->session, id);
+	struct sonde_visit visit = {.node = id, .self = samples->self[id], .total = samples->total[id]};
+	if (samples->kernel)
+		visit.kernel = samples->kernel[id];
+	visit.frame = node ? sonde_session_frame(samples->session, node->frame) : NULL;
+	return visit;
+}
+
+int sonde_samples_walk(const struct sonde_samples *samples, void (*visit)(void *state, const struct sonde_visit *visit),
+		       void *state)
+{
+	uint32_t *path = malloc((samples->node_count + 1) * sizeof *path);
+	size_t depth = 0;
+	if (!path)
+		return sonde_error(ENOMEM, "out of memory for a walk over %zu stacks", samples->node_count);
+	uint32_t id = samples->child[0];
+	while (id || depth) {
+		if (id) {
+			struct sonde_visit down = visit_of(samples, id);
+			visit(state, &down);
+			path[depth++] = id;
+			id = samples->child[id];
+			continue;
+		}
+		struct sonde_visit up = visit_of(samples, path[--depth]);
+		up.leaving = 1;
+		visit(state, &up);
+		id = samples->next[up.node];
+	}
+	free(path);
+	return 0;
+}
+
+static double effective_n(const struct sonde_samples *samples)
+{
+	return sonde_stats_effective_n((double)samples->all.ns, samples->square);
+}
+
+struct sonde_cell sonde_samples_share(const struct sonde_samples *samples, uint64_t part_ns)
+{
+	double share = sonde_stats_share((double)part_ns, (double)samples->all.ns);
+	return sonde_cell_real(share, sonde_stats_share_half(share, effective_n(samples)));
+}
+
+uint64_t sonde_samples_broken(const struct sonde_samples *samples)
+{
+	return samples->all.count - samples->by_status[SONDE_STACK_COMPLETE] -
+	       samples->by_status[SONDE_STACK_FRAME_POINTER];
+}
+
+int sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_report *report,
+			      struct sonde_section *section)
+{
+	return sonde_report_note(report, section, 0,
+				 "100 %% = %.3f s of sampled CPU time (%llu samples); ± is the 95 %% interval (Wilson) "
+				 "for the %.0f equally weighted samples that these amount to",
+				 (double)samples->all.ns / 1e9, (unsigned long long)samples->all.count,
+				 effective_n(samples));
+}
+
+/* Why the cpu source has nothing, from the recording itself. */
+static const char *why_none(const struct sonde_session *session)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *row = sonde_session_source(session, i);
+		if (row->name[0] == 'c' && row->name[1] == 'p' && row->name[2] == 'u' && row->name[3] == 0 &&
+		    row->state == SONDE_SOURCE_UNAVAILABLE)
+			return *row->detail ? row->detail : "the cpu source could not start";
+	}
+	return NULL;
+}
+
+int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report *report, const char *id,
+		       const char *title)
+{
+	if (!samples->options.asked)
+		return 0;
+	const char *why = why_none(samples->session);
+	struct sonde_section *section = sonde_report_table(report, id, title, NULL, 0);
+	if (!section)
+		return sonde_error(ENOMEM, "out of memory for the section %s", id);
+	if (why)
+		return sonde_report_note(report, section, 1, "no CPU samples: %s", why);
+	return sonde_report_note(report, section, 1,
+				 "no CPU samples in %s: the program used hardly any CPU time there, or sampling was "
+				 "off; record with sonde record -- COMMAND, for short runs with -F 10000",
+				 samples->options.from_ns || samples->options.to_ns || samples->options.thread
+				     ? "this selection"
+				     : "this recording");
+}

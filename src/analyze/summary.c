@@ -1,0 +1,331 @@
+/* summary.c: what was recorded, what was lost, what could not be measured and why, and what recording cost.
+ *
+ * The notes of the whole report begin here: one line that says it all when all is well, then a sentence for each thing
+ * that is not. The section holds the same figures under stable keys, in the units that the keys name.
+ */
+#include "analyze/samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/stats.h"
+#include "util/buf.h"
+#include "util/error.h"
+
+enum { METRIC, VALUE, UNIT, COLUMNS };
+enum { LINE_MAX_B = 1 << 16 };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [METRIC] = {"metric", "metric", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
+    [VALUE] = {"value", "value", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0},
+    [UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
+};
+
+struct facts {
+	struct sonde_session *session;
+	const struct sonde_run *run;
+	const struct sonde_samples *samples;
+	uint64_t cpu_ns, cost_ns, lost, zones;
+	int cost_known;
+};
+
+static uint64_t zones_count(struct sonde_session *session)
+{
+	size_t sites = sonde_session_site_count(session);
+	struct sonde_zone_stat *stats = sites ? calloc(sites + 1, sizeof *stats) : NULL;
+	uint64_t count = 0;
+	if (stats && sonde_session_zone_stats(session, stats) == 0)
+		for (size_t i = 0; i <= sites; i++)
+			count += stats[i].count;
+	free(stats);
+	return count;
+}
+
+static struct facts facts_of(const struct sonde_samples *samples)
+{
+	struct sonde_session *session = samples->session;
+	struct facts facts = {.session = session, .run = sonde_session_run(session), .samples = samples};
+	facts.cpu_ns = facts.run->user_ns + facts.run->system_ns;
+	facts.zones = zones_count(session);
+	for (size_t i = 0; i < sonde_session_lost_count(session); i++)
+		facts.lost += sonde_session_lost(session, i)->count;
+	for (size_t i = 0; i < sonde_session_cost_count(session); i++) {
+		const struct sonde_cost *cost = sonde_session_cost(session, i);
+		if (strcmp(cost->what, "recorder.user_ns") && strcmp(cost->what, "recorder.system_ns"))
+			continue;
+		facts.cost_ns += cost->value;
+		facts.cost_known = 1;
+	}
+	return facts;
+}
+
+/* The recorder's CPU time as a share of the run's (of its wall time where the CPU time is not known). */
+static double cost_share(const struct facts *facts)
+{
+	uint64_t whole = facts->run->cpu_known && facts->cpu_ns ? facts->cpu_ns : facts->run->wall_ns;
+	return sonde_stats_share((double)facts->cost_ns, (double)whole);
+}
+
+static const struct sonde_source_row *source_named(const struct sonde_session *session, const char *name)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++)
+		if (strcmp(sonde_session_source(session, i)->name, name) == 0)
+			return sonde_session_source(session, i);
+	return NULL;
+}
+
+/* --- the line --------------------------------------------------------------------------------------------------- */
+
+static void line_time(struct sonde_buf *line, const struct facts *facts)
+{
+	const struct sonde_run *run = facts->run;
+	sonde_buf_printf(line, "%.2f s wall", (double)run->wall_ns / 1e9);
+	if (run->cpu_known)
+		sonde_buf_printf(line, " · %.2f s CPU (%.2f user + %.2f system)", (double)facts->cpu_ns / 1e9,
+				 (double)run->user_ns / 1e9, (double)run->system_ns / 1e9);
+	size_t processes = sonde_session_process_count(facts->session);
+	size_t threads = sonde_session_thread_count(facts->session);
+	if (processes > 1)
+		sonde_buf_printf(line, " · %zu processes", processes);
+	if (threads > 1)
+		sonde_buf_printf(line, " · %zu threads", threads);
+}
+
+static void line_method(struct sonde_buf *line, const struct sonde_source_row *cpu)
+{
+	if (!cpu || (cpu->state != SONDE_SOURCE_ON && cpu->state != SONDE_SOURCE_LIMITED))
+		return;
+	sonde_buf_printf(line, " · %s", *cpu->method ? cpu->method : cpu->name);
+	if (cpu->effective_hz > 0)
+		sonde_buf_printf(line, ", %.0f/s", cpu->effective_hz);
+	else if (cpu->rate_hz > 0)
+		sonde_buf_printf(line, ", %.0f/s asked for", cpu->rate_hz);
+	if (cpu->state == SONDE_SOURCE_LIMITED && *cpu->detail)
+		sonde_buf_printf(line, " (%s)", cpu->detail);
+}
+
+static void line_samples(struct sonde_buf *line, const struct facts *facts)
+{
+	const struct sonde_samples *samples = facts->samples;
+	if (samples->all.count) {
+		uint64_t whole = samples->all.count - sonde_samples_broken(samples);
+		sonde_buf_printf(line, " · %llu samples, %.1f %% to the root", (unsigned long long)samples->all.count,
+				 100 * sonde_stats_share((double)whole, (double)samples->all.count));
+	} else {
+		sonde_buf_text(line, " · no samples");
+	}
+	if (facts->zones)
+		sonde_buf_printf(line, " · %llu zones", (unsigned long long)facts->zones);
+	sonde_buf_printf(line, ", %llu lost", (unsigned long long)facts->lost);
+	if (facts->cost_known)
+		sonde_buf_printf(line, " · cost %.1f %%", 100 * cost_share(facts));
+}
+
+static int note_line(const struct facts *facts, struct sonde_report *report)
+{
+	struct sonde_buf line;
+	sonde_buf_init(&line, LINE_MAX_B);
+	line_time(&line, facts);
+	line_method(&line, source_named(facts->session, "cpu"));
+	line_samples(&line, facts);
+	int rc = sonde_buf_error(&line);
+	if (rc == 0)
+		rc = sonde_report_note(report, NULL, 0, "%.*s", (int)line.len_b, (const char *)line.data);
+	sonde_buf_fini(&line);
+	return rc;
+}
+
+/* --- what is not well ------------------------------------------------------------------------------------------- */
+
+static int note_file(const struct facts *facts, struct sonde_report *report)
+{
+	const struct sonde_run *run = facts->run;
+	int rc = 0;
+	if (!run->closed)
+		rc = sonde_report_note(report, NULL, 1,
+				       "the recording was not closed in order: it holds what was written until %.3f s",
+				       (double)(run->end_ns - run->start_ns) / 1e9);
+	if (rc == 0 && run->damaged_b)
+		rc = sonde_report_note(report, NULL, 1, "%llu of %llu bytes could not be read, first at byte %llu",
+				       (unsigned long long)run->damaged_b, (unsigned long long)run->file_b,
+				       (unsigned long long)run->damaged_at);
+	return rc;
+}
+
+/* "12 samples: ring full" for each source and cause, over all processes and threads. */
+static int note_lost(const struct facts *facts, struct sonde_report *report)
+{
+	const struct sonde_session *session = facts->session;
+	size_t count = sonde_session_lost_count(session);
+	for (size_t i = 0; i < count; i++) {
+		const struct sonde_lost *lost = sonde_session_lost(session, i);
+		uint64_t sum = 0;
+		int again = 0;
+		for (size_t k = 0; k < count; k++) {
+			const struct sonde_lost *other = sonde_session_lost(session, k);
+			if (strcmp(lost->source, other->source) || strcmp(lost->cause, other->cause))
+				continue;
+			again |= k < i;
+			sum += other->count;
+		}
+		int rc = again || !sum ? 0
+				       : sonde_report_note(report, NULL, 1, "%s: %llu lost: %s", lost->source,
+							   (unsigned long long)sum, lost->cause);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int note_broken(const struct facts *facts, struct sonde_report *report)
+{
+	const struct sonde_samples *samples = facts->samples;
+	for (unsigned i = 0; i < SONDE_STACK_STATUS_COUNT; i++) {
+		if (i == SONDE_STACK_COMPLETE || i == SONDE_STACK_FRAME_POINTER || !samples->by_status[i])
+			continue;
+		int rc = sonde_report_note(
+		    report, NULL, 1, "%llu stacks (%.1f %%) stop before the root: %s",
+		    (unsigned long long)samples->by_status[i],
+		    100 * sonde_stats_share((double)samples->by_status[i], (double)samples->all.count),
+		    sonde_samples_status_text(i));
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int note_sources(const struct facts *facts, struct sonde_report *report)
+{
+	for (size_t i = 0; i < sonde_session_source_count(facts->session); i++) {
+		const struct sonde_source_row *row = sonde_session_source(facts->session, i);
+		int rc = 0;
+		if (row->state == SONDE_SOURCE_UNAVAILABLE)
+			rc = sonde_report_note(report, NULL, 1, "%s: not recorded: %s", row->name, row->detail);
+		else if (row->state == SONDE_SOURCE_LIMITED && *row->detail && strcmp(row->name, "cpu"))
+			rc = sonde_report_note(report, NULL, 1, "%s: limited: %s", row->name, row->detail);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int note_rate(const struct facts *facts, struct sonde_report *report)
+{
+	const struct sonde_source_row *cpu = source_named(facts->session, "cpu");
+	if (!cpu || cpu->effective_hz <= 0 || cpu->rate_hz <= 0 || cpu->effective_hz > 0.8 * cpu->rate_hz)
+		return 0;
+	return sonde_report_note(
+	    report, NULL, 0,
+	    "%.0f samples/s were asked for, %.0f/s of CPU time came: each sample is weighted by the "
+	    "CPU time since the one before",
+	    cpu->rate_hz, cpu->effective_hz);
+}
+
+/* --- the figures ------------------------------------------------------------------------------------------------ */
+
+static int row_add(struct sonde_report *report, struct sonde_section *section, const char *metric,
+		   struct sonde_cell value, const char *unit)
+{
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[METRIC] = sonde_cell_text(metric);
+	row[VALUE] = value;
+	row[UNIT] = sonde_cell_text(unit);
+	return 0;
+}
+
+static struct sonde_cell seconds(int known, uint64_t ns)
+{
+	return known ? sonde_cell_real((double)ns / 1e9, 0) : sonde_cell_absent("not measured");
+}
+
+static uint64_t peak_rss_b(const struct sonde_session *session)
+{
+	uint64_t peak = 0;
+	for (uint32_t id = 1; id <= sonde_session_process_count(session); id++) {
+		const struct sonde_process *process = sonde_session_process(session, id);
+		if (process && process->peak_rss_b > peak)
+			peak = process->peak_rss_b;
+	}
+	return peak;
+}
+
+static struct sonde_cell percent(int known, double share)
+{
+	return known ? sonde_cell_real(100 * share, 0) : sonde_cell_absent("not measured");
+}
+
+static int section_fill(const struct facts *facts, struct sonde_report *report, struct sonde_section *section)
+{
+	const struct sonde_run *run = facts->run;
+	const struct sonde_samples *samples = facts->samples;
+	uint64_t peak_b = peak_rss_b(facts->session), count = samples->all.count;
+	double whole = sonde_stats_share((double)(count - sonde_samples_broken(samples)), (double)count);
+	const struct {
+		const char *metric;
+		struct sonde_cell value;
+		const char *unit;
+	} rows[] = {
+	    {"timing.wall_time_s", seconds(1, run->wall_ns), "s"},
+	    {"timing.cpu_time_s", seconds(run->cpu_known, facts->cpu_ns), "s"},
+	    {"timing.user_time_s", seconds(run->cpu_known, run->user_ns), "s"},
+	    {"timing.system_time_s", seconds(run->cpu_known, run->system_ns), "s"},
+	    {"compute.cpu_utilization_percent",
+	     percent(run->cpu_known && run->wall_ns, sonde_stats_share((double)facts->cpu_ns, (double)run->wall_ns)),
+	     "% of one CPU"},
+	    {"memory.peak_process_rss_b", peak_b ? sonde_cell_int(peak_b) : sonde_cell_absent("not measured"), "B"},
+	    {"run.processes", sonde_cell_int(sonde_session_process_count(facts->session)), ""},
+	    {"run.threads", sonde_cell_int(sonde_session_thread_count(facts->session)), ""},
+	    {"samples.count", sonde_cell_int(count), ""},
+	    {"samples.cpu_time_s", seconds(1, samples->all.ns), "s"},
+	    {"samples.complete_percent", percent(count > 0, whole), "%"},
+	    {"zones.count", sonde_cell_int(facts->zones), ""},
+	    {"lost.count", sonde_cell_int(facts->lost), ""},
+	    {"cost.recorder_cpu_time_s", seconds(facts->cost_known, facts->cost_ns), "s"},
+	    {"cost.recorder_percent", percent(facts->cost_known, cost_share(facts)),
+	     run->cpu_known ? "% of the run's CPU time" : "% of wall time"},
+	    {"file.size_b", sonde_cell_int(run->file_b), "B"},
+	};
+	int rc = 0;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows && rc == 0; i++)
+		rc = row_add(report, section, rows[i].metric, rows[i].value, rows[i].unit);
+	return rc;
+}
+
+static void titles_set(const struct facts *facts, struct sonde_report *report)
+{
+	const char *command = sonde_session_info(facts->session, "run.command");
+	const struct sonde_process *process = sonde_session_process(facts->session, facts->run->root_process);
+	if (!command && process)
+		command = *process->command ? process->command : process->name;
+	report->title = command ? command : "";
+	report->path = sonde_session_path(facts->session);
+}
+
+static int summary_finish(void *state, struct sonde_report *report)
+{
+	static int (*const notes[])(const struct facts *, struct sonde_report *) = {
+	    note_line, note_rate, note_file, note_lost, note_broken, note_sources,
+	};
+	const struct facts facts = facts_of(state);
+	struct sonde_section *section = sonde_report_table(report, "summary", "Summary", columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for the summary");
+	titles_set(&facts, report);
+	for (size_t i = 0; i < sizeof notes / sizeof *notes && rc == 0; i++)
+		rc = notes[i](&facts, report);
+	return rc < 0 ? rc : section_fill(&facts, report, section);
+}
+
+const struct sonde_pass sonde_pass_summary = {
+    .name = "summary",
+    .title = "what was recorded, lost, not measured, and what it cost",
+    .types = 1u << SONDE_CHUNK_SAMPLES,
+    .standard = 1,
+    .begin = sonde_samples_begin,
+    .feed = sonde_samples_feed,
+    .merge = sonde_samples_merge,
+    .finish = summary_finish,
+    .end = sonde_samples_end,
+};

@@ -1,0 +1,68 @@
+/* tallies.c: samples summed by thread. */
+#include "analyze/tallies.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/stats.h"
+#include "util/error.h"
+
+int sonde_tallies_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	struct sonde_tallies *tallies = calloc(1, sizeof *tallies);
+	size_t count = sonde_session_thread_count(session) + 1;
+	if (!tallies || !(tallies->by_thread = calloc(count, sizeof *tallies->by_thread))) {
+		free(tallies);
+		return sonde_error(ENOMEM, "out of memory for %zu threads", count);
+	}
+	tallies->session = session;
+	tallies->options = *options;
+	tallies->count = count;
+	*state = tallies;
+	return 0;
+}
+
+int sonde_tallies_feed(void *state, const struct sonde_batch *batch)
+{
+	struct sonde_tallies *tallies = state;
+	for (size_t i = 0; batch->type == SONDE_CHUNK_SAMPLES && i < batch->count; i++) {
+		uint32_t thread = batch->thread_of[i] < tallies->count ? batch->thread_of[i] : 0;
+		uint64_t weight_ns = batch->weight_ns[i];
+		if (!sonde_pass_takes(&tallies->options, batch->time_ns[i], batch->thread_of[i]))
+			continue;
+		tallies->by_thread[thread].ns += weight_ns;
+		tallies->by_thread[thread].count++;
+		tallies->all.ns += weight_ns;
+		tallies->all.count++;
+		tallies->square += (double)weight_ns * (double)weight_ns;
+	}
+	return 0;
+}
+
+int sonde_tallies_merge(void *state, void *other_state)
+{
+	struct sonde_tallies *tallies = state, *other = other_state;
+	for (size_t i = 0; i < tallies->count && i < other->count; i++) {
+		tallies->by_thread[i].ns += other->by_thread[i].ns;
+		tallies->by_thread[i].count += other->by_thread[i].count;
+	}
+	tallies->all.ns += other->all.ns;
+	tallies->all.count += other->all.count;
+	tallies->square += other->square;
+	return 0;
+}
+
+void sonde_tallies_end(void *state)
+{
+	struct sonde_tallies *tallies = state;
+	if (tallies)
+		free(tallies->by_thread);
+	free(tallies);
+}
+
+struct sonde_cell sonde_tallies_share(const struct sonde_tallies *tallies, uint64_t part_ns)
+{
+	double share = sonde_stats_share((double)part_ns, (double)tallies->all.ns);
+	double n = sonde_stats_effective_n((double)tallies->all.ns, tallies->square);
+	return sonde_cell_real(share, sonde_stats_share_half(share, n));
+}
