@@ -5,6 +5,7 @@
  */
 #include "cli/command.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,17 +139,27 @@ static void print_option(FILE *out, const struct sonde_option *option)
 	free(text);
 }
 
+static void print_indented(const char *lines)
+{
+	while (*lines) {
+		size_t line_b = strcspn(lines, "\n");
+		printf("  %.*s\n", (int)line_b, lines);
+		lines += line_b + (lines[line_b] == '\n');
+	}
+}
+
 void sonde_command_help(const struct sonde_command *command)
 {
 	printf("Usage: sonde %s%s%s\n\n", command->name, *command->usage ? " " : "", command->usage);
 	if (command->title)
-		printf("%s.\n\n", command->title);
+		printf("%c%s.\n\n", toupper((unsigned char)*command->title), command->title + 1);
 	printf("Options:\n");
 	for (const struct sonde_option *option = command->options; option && option->name; option++)
 		print_option(stdout, option);
 	print_option(stdout, &(struct sonde_option){"help", 'h', NULL, "this text"});
 	if (command->examples)
-		printf("\nExamples:\n%s", command->examples);
+		printf("\nExamples:\n");
+	print_indented(command->examples ? command->examples : "");
 }
 
 void sonde_command_list(FILE *out)

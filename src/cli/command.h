@@ -29,10 +29,10 @@ enum sonde_exit {
 
 struct sonde_command {
 	const char *name;
-	const char *title; /* one line, without a full stop; NULL = hidden: not in help, man page, completion */
+	const char *title; /* "run a command": no full stop; NULL = hidden: not in help, man page, completion */
 	const char *usage; /* "[options] -- COMMAND [ARGUMENT…]" */
 	const struct sonde_option *options; /* ends with a row without a name */
-	const char *examples;               /* for --help and the man page; NULL = none */
+	const char *examples;               /* lines for --help and the man page; NULL = none */
 	/* argv[0] is the command's name; returns the exit code. */
 	int (*run)(int argc, char **argv);
 };

@@ -212,10 +212,10 @@ static const struct sonde_option options[] = {{0}};
 
 const struct sonde_command sonde_command_completion = {
     .name = "completion",
-    .title = "Write a completion script for bash, zsh or fish",
+    .title = "write a completion script for bash, zsh or fish",
     .usage = "bash|zsh|fish",
     .options = options,
     .examples = "  source <(sonde completion bash)\n"
-		"  sonde completion fish > ~/.config/fish/completions/sonde.fish\n",
+		"sonde completion fish > ~/.config/fish/completions/sonde.fish\n",
     .run = run,
 };

@@ -105,10 +105,10 @@ static void write_text(const struct doctor *doctor, FILE *out)
 static int fill_report(const struct doctor *doctor, struct sonde_report *report)
 {
 	static const struct sonde_column columns[] = {
-	    {.key = "check", .title = "check"},
-	    {.key = "verdict", .title = "verdict"},
-	    {.key = "found", .title = "found", .wide = 1},
-	    {.key = "fix", .title = "fix", .wide = 1},
+	    {.key = "check", .title = "say what can be recorded here, what cannot, and what would help"},
+	    {.key = "verdict", .title = "say what can be recorded here, what cannot, and what would help"},
+	    {.key = "found", .title = "say what can be recorded here, what cannot, and what would help", .wide = 1},
+	    {.key = "fix", .title = "say what can be recorded here, what cannot, and what would help", .wide = 1},
 	};
 	report->title = "sonde doctor";
 	struct sonde_section *section = sonde_report_table(report, "doctor", "What can be recorded here", columns,
@@ -211,9 +211,9 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_doctor = {
     .name = "doctor",
-    .title = "Say what can be recorded here, what cannot, and what would help",
+    .title = "say what can be recorded here, what cannot, and what would help",
     .usage = "[options]",
     .options = options,
-    .examples = "  sonde doctor\n  sonde doctor --json | jq .\n",
+    .examples = "sonde doctor\nsonde doctor --json | jq .\n",
     .run = run,
 };

@@ -14,11 +14,11 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_export = {
     .name = "export",
-    .title = "Write a recording in the format of another tool",
+    .title = "write a recording in the format of another tool",
     .usage = "-f FORMAT [options] [FILE]",
     .options = options,
-    .examples = "  sonde export -f chrome app.sonde      writes app and the format's extension here\n"
-		"  sonde export -o app.pb.gz app.sonde\n"
-		"  sonde export -f folded -o - app.sonde | head\n",
+    .examples = "sonde export -f chrome app.sonde      writes app and the format's extension here\n"
+		"sonde export -o app.pb.gz app.sonde\n"
+		"sonde export -f folded -o - app.sonde | head\n",
     .run = run,
 };

@@ -1,4 +1,5 @@
 /* man.c: `sonde man`: the manual page, made from the tables of commands and options when sonde is built. Hidden. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,7 +41,8 @@ static void put_option(const struct sonde_option *option)
 static void put_command(const struct sonde_command *command)
 {
 	printf(".SS \"sonde %s\"\n", command->name);
-	put_text(command->title);
+	putchar(toupper((unsigned char)*command->title));
+	put_text(command->title + 1);
 	printf(".\n.PP\n\\fBsonde %s\\fR ", command->name);
 	put_text(command->usage);
 	putchar('\n');
@@ -50,7 +52,7 @@ static void put_command(const struct sonde_command *command)
 		return;
 	printf(".PP\nExamples:\n.PP\n.nf\n");
 	put_text(command->examples);
-	printf(".fi\n");
+	printf("\n.fi\n");
 }
 
 static const struct {

@@ -14,11 +14,11 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_report = {
     .name = "report",
-    .title = "Show what a recording says",
+    .title = "show what a recording says",
     .usage = "[options] [FILE]",
     .options = options,
-    .examples = "  sonde report                          the newest recording here\n"
-		"  sonde report --section functions -n 50 app.sonde\n"
-		"  sonde report -f svg -o flame.svg app.sonde\n",
+    .examples = "sonde report                          the newest recording here\n"
+		"sonde report --section functions -n 50 app.sonde\n"
+		"sonde report -f svg -o flame.svg app.sonde\n",
     .run = run,
 };
