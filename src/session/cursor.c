@@ -17,6 +17,7 @@ struct sonde_cursor {
 	uint32_t types;
 	uint32_t threads, nodes, sites; /* how many there were when it was opened */
 	size_t next;                    /* chunk */
+	unsigned part, parts;           /* decodes the chunks whose number ÷ parts leaves this rest */
 	uint32_t unfinished;            /* thread whose open zones come next */
 	struct sonde_chunk_data data;
 	struct sonde_buf scratch; /* columns of SAMPLES and SWITCHES, pointers of EVENTS */
@@ -178,11 +179,19 @@ static int (*const decoders[])(struct sonde_cursor *cursor) = {
 
 int sonde_cursor_open(struct sonde_cursor **out, struct sonde_session *session, uint32_t types)
 {
+	return sonde_cursor_open_part(out, session, types, 0, 1);
+}
+
+int sonde_cursor_open_part(struct sonde_cursor **out, struct sonde_session *session, uint32_t types, unsigned part,
+			   unsigned parts)
+{
 	struct sonde_cursor *cursor = calloc(1, sizeof *cursor);
 	if (!cursor)
 		return sonde_error(ENOMEM, "out of memory");
 	cursor->session = session;
 	cursor->types = types;
+	cursor->part = part;
+	cursor->parts = parts ? parts : 1;
 	cursor->threads = (uint32_t)session->threads.count;
 	cursor->nodes = (uint32_t)session->stacks.nodes.count;
 	cursor->sites = (uint32_t)session->sites.count;
@@ -240,6 +249,11 @@ int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **ou
 		const struct sonde_chunk_head *head = &entry->head;
 		if (!is_wanted(cursor, head))
 			continue;
+		if (i % cursor->parts != cursor->part) {
+			if (head->type == SONDE_CHUNK_ZONES)
+				sonde_zones_superseded(&cursor->zones, head->thread);
+			continue;
+		}
 		int error = sonde_reader_read(reader, i, &cursor->data);
 		if (error)
 			return error;

@@ -201,6 +201,14 @@ int sonde_zones_decode(struct sonde_zones *zones, const struct sonde_chunk_data 
 	return error;
 }
 
+void sonde_zones_superseded(struct sonde_zones *zones, uint32_t thread)
+{
+	struct sonde_zones_tail *tail = &zones->tails[thread <= zones->thread_max ? thread : 0];
+	zones->tail_frames -= tail->depth;
+	free(tail->frames);
+	*tail = (struct sonde_zones_tail){0};
+}
+
 int sonde_zones_unfinished(struct sonde_zones *zones, uint32_t thread, uint64_t end_ns, struct sonde_batch *batch)
 {
 	const struct sonde_zones_tail *tail = &zones->tails[thread];
