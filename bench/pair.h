@@ -1,0 +1,22 @@
+/* pair.h: loops whose cost a pair of calls is measured, one file each (pair_NAME.c), and compared in one process. */
+#ifndef SONDE_BENCH_PAIR_H
+#define SONDE_BENCH_PAIR_H
+
+#include <stdint.h>
+
+struct pair_loop {
+	const char *name;
+	void (*run)(uint64_t count);
+	const struct pair_loop *base; /* the loop without what is measured */
+};
+
+extern const struct pair_loop pair_empty, pair_floor, pair_zone, pair_compiled_out, pair_values, pair_histogram,
+    pair_lttng, pair_call, pair_uftrace;
+
+/* The compiler may neither drop nor move what makes `value`. */
+static inline void pair_use(uint64_t value)
+{
+	__asm__ volatile("" : : "r"(value));
+}
+
+#endif
