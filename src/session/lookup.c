@@ -87,7 +87,7 @@ static int resolve(struct sonde_session *session, const struct wanted *wanted, s
 	if (!error && sonde_symbols_resolve(module->symbols, addresses, count, results) == 0)
 		for (size_t i = 0; !error && i < count; i++)
 			if (results[i].count)
-				error = sonde_stacks_locate(session, wanted[i].frame, results[i].locations,
+				error = sonde_session_stacks_locate(session, wanted[i].frame, results[i].locations,
 							    results[i].count);
 	free(addresses);
 	free(results);

@@ -231,7 +231,7 @@ static int add_symbol(struct sonde_session *session, const union record *record,
 	const struct sonde_meta_symbol *from = &record->symbol;
 	if (from->count > more_b / sizeof(struct sonde_meta_location) || from->module > session->id_max)
 		return -EBADMSG;
-	return sonde_stacks_symbol(session, from, more);
+	return sonde_session_stacks_symbol(session, from, more);
 }
 
 static int add_source(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)

@@ -49,7 +49,7 @@ static int load_chunk(struct sonde_session *session, size_t i, struct sonde_chun
 		if (head->type == SONDE_CHUNK_META)
 			error = sonde_meta_load(session, data->body, data->head->raw_b);
 		else
-			error = sonde_stacks_load(session, data);
+			error = sonde_session_stacks_load(session, data);
 		if (error == -EBADMSG)
 			session->run.skipped_chunks++;
 	} else if (error != -EBADMSG) {
@@ -137,7 +137,7 @@ static int settle(struct sonde_session *session)
 	clamp_ids(session);
 	int error = session->options.no_symbols ? 0 : sonde_lookup_frames(session);
 	if (!error)
-		error = sonde_stacks_settle(session);
+		error = sonde_session_stacks_settle(session);
 	settle_run(session);
 	return error;
 }
@@ -154,7 +154,7 @@ static void init_rows(struct sonde_session *session)
 	session->lost.row_b = sizeof(struct sonde_lost);
 	session->costs.row_b = sizeof(struct sonde_cost);
 	session->histograms.row_b = sizeof(struct sonde_histogram);
-	sonde_stacks_init(&session->stacks);
+	sonde_session_stacks_init(&session->stacks);
 }
 
 int sonde_session_open(struct sonde_session **out, const char *path, const struct sonde_session_options *options)
@@ -191,7 +191,7 @@ void sonde_session_close(struct sonde_session *session)
 	sonde_lookup_fini(session);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		sonde_rows_fini(all[i]);
-	sonde_stacks_fini(&session->stacks);
+	sonde_session_stacks_fini(&session->stacks);
 	sonde_arena_fini(&session->arena);
 	sonde_reader_close(session->reader);
 	free(session);

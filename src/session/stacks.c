@@ -16,7 +16,7 @@
 
 #define PLACES_MAX 1024 /* inlined functions at one address; deeper chains lose their outer end */
 
-void sonde_stacks_init(struct sonde_stacks *stacks)
+void sonde_session_stacks_init(struct sonde_stacks *stacks)
 {
 	*stacks = (struct sonde_stacks){
 	    .nodes = {.row_b = sizeof(struct sonde_node)},
@@ -25,7 +25,7 @@ void sonde_stacks_init(struct sonde_stacks *stacks)
 	};
 }
 
-void sonde_stacks_fini(struct sonde_stacks *stacks)
+void sonde_session_stacks_fini(struct sonde_stacks *stacks)
 {
 	sonde_rows_fini(&stacks->nodes);
 	sonde_rows_fini(&stacks->frames);
@@ -106,7 +106,7 @@ static int add_nodes(struct sonde_session *session, uint32_t first, size_t count
 	return 0;
 }
 
-int sonde_stacks_load(struct sonde_session *session, const struct sonde_chunk_data *data)
+int sonde_session_stacks_load(struct sonde_session *session, const struct sonde_chunk_data *data)
 {
 	struct sonde_stacks *stacks = &session->stacks;
 	struct sonde_stacks_summary summary;
@@ -191,7 +191,7 @@ static uint32_t intern_function(struct sonde_session *session, uint32_t module,
 	return id;
 }
 
-int sonde_stacks_locate(struct sonde_session *session, size_t frame, const struct sonde_symbol_location *places,
+int sonde_session_stacks_locate(struct sonde_session *session, size_t frame, const struct sonde_symbol_location *places,
 			size_t count)
 {
 	static const struct sonde_symbol_location nothing;
@@ -217,7 +217,7 @@ int sonde_stacks_locate(struct sonde_session *session, size_t frame, const struc
 	return 0;
 }
 
-int sonde_stacks_symbol(struct sonde_session *session, const struct sonde_meta_symbol *symbol, const uint8_t *locations)
+int sonde_session_stacks_symbol(struct sonde_session *session, const struct sonde_meta_symbol *symbol, const uint8_t *locations)
 {
 	struct sonde_symbol_location places[PLACES_MAX];
 	size_t count = symbol->count < PLACES_MAX ? symbol->count : PLACES_MAX;
@@ -235,15 +235,15 @@ int sonde_stacks_symbol(struct sonde_session *session, const struct sonde_meta_s
 	size_t frame;
 	uint32_t module = symbol->module <= session->modules.count ? symbol->module : 0;
 	int error = intern_frame(&frame, &session->stacks, module, symbol->address);
-	return error ? error : sonde_stacks_locate(session, frame, places, count);
+	return error ? error : sonde_session_stacks_locate(session, frame, places, count);
 }
 
-int sonde_stacks_settle(struct sonde_session *session)
+int sonde_session_stacks_settle(struct sonde_session *session)
 {
 	struct sonde_stacks *stacks = &session->stacks;
 	for (; stacks->settled < stacks->frames.count; stacks->settled++) {
 		const struct sonde_frame *frame = sonde_rows_at(&stacks->frames, stacks->settled);
-		int error = frame->location_count ? 0 : sonde_stacks_locate(session, stacks->settled, NULL, 0);
+		int error = frame->location_count ? 0 : sonde_session_stacks_locate(session, stacks->settled, NULL, 0);
 		if (error)
 			return error;
 	}

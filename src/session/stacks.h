@@ -22,21 +22,21 @@ struct sonde_stacks {
 	size_t settled; /* frames before this one have locations */
 };
 
-void sonde_stacks_init(struct sonde_stacks *stacks);
-void sonde_stacks_fini(struct sonde_stacks *stacks);
+void sonde_session_stacks_init(struct sonde_stacks *stacks);
+void sonde_session_stacks_fini(struct sonde_stacks *stacks);
 
 /* Adds the nodes of a STACKS chunk: all of them, or none and -EBADMSG. */
-int sonde_stacks_load(struct sonde_session *session, const struct sonde_chunk_data *data);
+int sonde_session_stacks_load(struct sonde_session *session, const struct sonde_chunk_data *data);
 
 /* A SYMBOL record; `locations`: as many struct sonde_meta_location as it says, not aligned. */
-int sonde_stacks_symbol(struct sonde_session *session, const struct sonde_meta_symbol *symbol,
-			const uint8_t *locations);
+int sonde_session_stacks_symbol(struct sonde_session *session, const struct sonde_meta_symbol *symbol,
+				const uint8_t *locations);
 
 /* What stands at a frame: as a symbol look-up gives it (symbol/symbol.h); count 0: nothing is known. */
-int sonde_stacks_locate(struct sonde_session *session, size_t frame, const struct sonde_symbol_location *places,
-			size_t count);
+int sonde_session_stacks_locate(struct sonde_session *session, size_t frame, const struct sonde_symbol_location *places,
+				size_t count);
 
 /* Gives every frame that has none the location that says so. */
-int sonde_stacks_settle(struct sonde_session *session);
+int sonde_session_stacks_settle(struct sonde_session *session);
 
 #endif
