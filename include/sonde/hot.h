@@ -1,0 +1,242 @@
+/* hot.h: what the macros of sonde.h expand to. Include sonde.h.
+ *
+ * A thread has a cursor and a limit on a page of its own. An event reserves the next word by adding to the cursor with
+ * one instruction, so that a signal handler in between gets a word of its own, and then stores time and site in it.
+ * Everything else (not started, off, paused, chunk full, forked, cycle counter forbidden) is a limit of 0 or a cursor
+ * that has reached the limit, and goes to sonde_hot_slow().
+ */
+#ifndef SONDE_HOT_H
+#define SONDE_HOT_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sonde_hot {
+	uint64_t cursor; /* address of the next word */
+	uint64_t limit;  /* address after the chunk; 0 = ask sonde_hot_slow() */
+	uint64_t off;    /* nothing is recorded and nothing need be asked; changed by any thread */
+	uint64_t *counters; /* this thread's totals by site id; NULL = ask */
+};
+
+extern __thread struct sonde_hot *sonde_hot_self __attribute__((tls_model("initial-exec")));
+
+/* `site` NULL: an end. `slot`: what was reserved past the limit, 0 = nothing. */
+void sonde_hot_slow(struct sonde_place *site, uint64_t slot) __attribute__((cold));
+void sonde_hot_slow_next(struct sonde_place *site, uint64_t slot) __attribute__((cold));
+void sonde_hot_slow_count(struct sonde_place *site, uint64_t amount) __attribute__((cold));
+void sonde_place_gauge(struct sonde_place *site, double value);
+void sonde_place_histogram(struct sonde_place *site, uint64_t value);
+void sonde_place_instant(struct sonde_place *site);
+void sonde_place_iteration(struct sonde_place *site, double items);
+void sonde_place_span(struct sonde_place *site, uint64_t id);
+
+#ifdef __cplusplus
+}
+#endif
+
+#define SONDE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* Adds to a word of this thread and returns what it was: one instruction, so that signal handlers see all or nothing;
+ * without the lock prefix, since other threads only read. */
+#if defined(__x86_64__)
+static inline uint64_t sonde_hot_add(uint64_t *word, uint64_t amount)
+{
+	__asm__ volatile("xaddq %0, %1" : "+r"(amount), "+m"(*word) : : "cc");
+	return amount;
+}
+
+/* `limit` is named as changed, since a handler may have gone on to the next chunk: the compiler must read it anew. */
+static inline uint64_t sonde_hot_reserve(struct sonde_hot *hot, uint64_t size_b)
+{
+	__asm__ volatile("xaddq %0, %1" : "+r"(size_b), "+m"(hot->cursor), "+m"(hot->limit) : : "cc");
+	return size_b;
+}
+
+static inline uint64_t sonde_hot_time(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+#else
+static inline uint64_t sonde_hot_add(uint64_t *word, uint64_t amount)
+{
+	return __atomic_fetch_add(word, amount, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t sonde_hot_reserve(struct sonde_hot *hot, uint64_t size_b)
+{
+	return __atomic_fetch_add(&hot->cursor, size_b, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t sonde_hot_time(void)
+{
+	uint64_t value;
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+	return value;
+}
+#endif
+
+static inline void sonde_hot_store(uint64_t slot, uint64_t word)
+{
+	__atomic_store_n((uint64_t *)(uintptr_t)slot, word, __ATOMIC_RELEASE);
+}
+
+/* Aligned words are read whole on every machine we know. As plain reads they fold into the comparison, which saves two
+ * instructions an event; thread sanitizers need to be told that the race is meant. */
+#if defined(__SANITIZE_THREAD__) || defined(__aarch64__)
+#define SONDE_HOT_LOAD(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
+#else
+#define SONDE_HOT_LOAD(word) (word)
+#endif
+
+static inline __attribute__((always_inline)) void sonde_hot_begin(struct sonde_place *site)
+{
+	struct sonde_hot *hot = sonde_hot_self;
+	if (SONDE_UNLIKELY(!SONDE_HOT_LOAD(hot->limit))) {
+		if (!SONDE_HOT_LOAD(hot->off))
+			sonde_hot_slow(site, 0);
+		return;
+	}
+	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+	if (SONDE_UNLIKELY(!id)) {
+		sonde_hot_slow(site, 0);
+		return;
+	}
+	uint64_t slot = sonde_hot_reserve(hot, 8);
+	if (SONDE_UNLIKELY(slot >= SONDE_HOT_LOAD(hot->limit))) {
+		sonde_hot_slow(site, slot);
+		return;
+	}
+	sonde_hot_store(slot, sonde_hot_time() << 20 | id);
+}
+
+static inline __attribute__((always_inline)) void sonde_hot_end(void)
+{
+	struct sonde_hot *hot = sonde_hot_self;
+	if (SONDE_UNLIKELY(!SONDE_HOT_LOAD(hot->limit))) {
+		if (!SONDE_HOT_LOAD(hot->off))
+			sonde_hot_slow(NULL, 0);
+		return;
+	}
+	uint64_t slot = sonde_hot_reserve(hot, 8);
+	if (SONDE_UNLIKELY(slot >= SONDE_HOT_LOAD(hot->limit))) {
+		sonde_hot_slow(NULL, slot);
+		return;
+	}
+	sonde_hot_store(slot, sonde_hot_time() << 20);
+}
+
+/* An end and a begin with one reading of the clock. */
+static inline __attribute__((always_inline)) void sonde_hot_next(struct sonde_place *site)
+{
+	struct sonde_hot *hot = sonde_hot_self;
+	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+	if (SONDE_UNLIKELY(!SONDE_HOT_LOAD(hot->limit) || !id)) {
+		if (!SONDE_HOT_LOAD(hot->off))
+			sonde_hot_slow_next(site, 0);
+		return;
+	}
+	uint64_t slot = sonde_hot_reserve(hot, 16);
+	if (SONDE_UNLIKELY(slot + 8 >= SONDE_HOT_LOAD(hot->limit))) {
+		sonde_hot_slow_next(site, slot);
+		return;
+	}
+	uint64_t time = sonde_hot_time() << 20;
+	sonde_hot_store(slot, time);
+	sonde_hot_store(slot + 8, time | id);
+}
+
+static inline __attribute__((always_inline)) void sonde_hot_count(struct sonde_place *site, uint64_t amount)
+{
+	struct sonde_hot *hot = sonde_hot_self;
+	uint64_t *counters = __atomic_load_n(&hot->counters, __ATOMIC_RELAXED);
+	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+	if (SONDE_UNLIKELY(!counters || !id)) {
+		if (!SONDE_HOT_LOAD(hot->off))
+			sonde_hot_slow_count(site, amount);
+		return;
+	}
+	sonde_hot_add(&counters[id], amount);
+}
+
+#define SONDE_PASTE_(a, b) a##b
+#define SONDE_PASTE(a, b) SONDE_PASTE_(a, b)
+#define SONDE_UNIQUE(stem) SONDE_PASTE(stem, __LINE__)
+
+#define SONDE_SITE(variable, kind, name, unit, rgb)                                                                    \
+	static struct sonde_place variable = {0, kind, name, __func__, __FILE__, unit, __LINE__, rgb}
+
+#define SONDE_KIND_ZONE 1
+#define SONDE_KIND_COUNTER 2
+#define SONDE_KIND_GAUGE 3
+#define SONDE_KIND_HISTOGRAM 4
+#define SONDE_KIND_SPAN 5
+#define SONDE_KIND_INSTANT 6
+#define SONDE_KIND_ITERATION 7
+#define SONDE_KIND_COUNT 8
+
+#ifdef __cplusplus
+struct sonde_scope {
+	explicit sonde_scope(struct sonde_place *site)
+	{
+		sonde_hot_begin(site);
+	}
+	~sonde_scope()
+	{
+		sonde_hot_end();
+	}
+	sonde_scope(const sonde_scope &) = delete;
+	sonde_scope &operator=(const sonde_scope &) = delete;
+};
+#define SONDE_SCOPE_(site) struct sonde_scope SONDE_UNIQUE(sonde_scope_)(&site)
+#else
+static inline __attribute__((always_inline)) char sonde_scope_begin(struct sonde_place *site)
+{
+	sonde_hot_begin(site);
+	return 0;
+}
+
+static inline __attribute__((always_inline)) void sonde_scope_end(char *scope)
+{
+	(void)scope;
+	sonde_hot_end();
+}
+#define SONDE_SCOPE_(site)                                                                                             \
+	char SONDE_UNIQUE(sonde_scope_) __attribute__((cleanup(sonde_scope_end), unused)) = sonde_scope_begin(&site)
+#endif
+
+/* A zone from here to the end of the block. `name`: a literal; `rgb`: 0xRRGGBB, 0 = chosen by the viewer. */
+#define SONDE_ZONE_COLOR(name, rgb)                                                                                    \
+	SONDE_SITE(SONDE_UNIQUE(sonde_site_), SONDE_KIND_ZONE, name, NULL, rgb);                                       \
+	SONDE_SCOPE_(SONDE_UNIQUE(sonde_site_))
+#define SONDE_ZONE(name) SONDE_ZONE_COLOR(name, 0)
+
+#define SONDE_WITH_SITE_(kind, name, call)                                                                             \
+	do {                                                                                                           \
+		SONDE_SITE(sonde_site_here, kind, name, NULL, 0);                                                      \
+		call;                                                                                                  \
+	} while (0)
+
+/* A zone without a scope: each begin needs its end in the same thread. */
+#define SONDE_BEGIN(name) SONDE_WITH_SITE_(SONDE_KIND_ZONE, name, sonde_hot_begin(&sonde_site_here))
+#define SONDE_END() sonde_hot_end()
+/* Ends the innermost zone and begins another, at one reading of the clock. */
+#define SONDE_ZONE_NEXT(name) SONDE_WITH_SITE_(SONDE_KIND_ZONE, name, sonde_hot_next(&sonde_site_here))
+#define SONDE_ZONE_WORK(flop, bytes, items) ((void)sonde_zone_work((double)(flop), (double)(bytes), (double)(items)))
+#define SONDE_ZONE_ARG(key, value) ((void)sonde_arg_double(key, (double)(value)))
+/* Counts calls, without times. */
+#define SONDE_COUNT(name) SONDE_WITH_SITE_(SONDE_KIND_COUNT, name, sonde_hot_count(&sonde_site_here, 1))
+#define SONDE_COUNTER_ADD(name, amount)                                                                                \
+	SONDE_WITH_SITE_(SONDE_KIND_COUNTER, name, sonde_hot_count(&sonde_site_here, (uint64_t)(amount)))
+#define SONDE_GAUGE_SET(name, value)                                                                                   \
+	SONDE_WITH_SITE_(SONDE_KIND_GAUGE, name, sonde_place_gauge(&sonde_site_here, (double)(value)))
+#define SONDE_HISTOGRAM(name, value)                                                                                   \
+	SONDE_WITH_SITE_(SONDE_KIND_HISTOGRAM, name, sonde_place_histogram(&sonde_site_here, (uint64_t)(value)))
+#define SONDE_INSTANT(name) SONDE_WITH_SITE_(SONDE_KIND_INSTANT, name, sonde_place_instant(&sonde_site_here))
+#define SONDE_ITERATION(name, items)                                                                                   \
+	SONDE_WITH_SITE_(SONDE_KIND_ITERATION, name, sonde_place_iteration(&sonde_site_here, (double)(items)))
+#define SONDE_SPAN_BEGIN(name, id)                                                                                     \
+	SONDE_WITH_SITE_(SONDE_KIND_SPAN, name, sonde_place_span(&sonde_site_here, (uint64_t)(id)))
+#define SONDE_SPAN_END(id) ((void)sonde_span_end((uint64_t)(id)))
+
+#endif

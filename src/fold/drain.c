@@ -1,0 +1,600 @@
+/* drain.c: reads a pool's sites and chunks, in the order of each thread's chain (drain.h).
+ *
+ * A round lists the chunks in use, sorts them by thread, kind and seq, and reads each as far as it is published. Words
+ * are first copied out, then claimed by moving the chunk's mark, then decoded: a thread that overwrites its own chunk
+ * meanwhile wins the mark, and the copy is thrown away. A chunk whose end has not been reached holds back the ones after
+ * it in its chain. Values of counters are handed on when they changed.
+ */
+#include <linux/futex.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "fold/drain.h"
+
+#define INDEX_SIZE (2 * SONDE_DRAIN_THREADS)
+#define COUNTERS_SEEN 16384u
+#define FUTURE_TICKS (UINT64_C(1) << 30) /* counters of two cores may differ by this much, no more */
+#define SORT_MOVES 65536u                /* handlers need a few; more is a hostile order, which is clamped instead */
+#define ALIVE_EVERY 16u                  /* rounds between checks of threads that hold chunks */
+
+struct entry {
+	uint64_t serial;
+	uint32_t seq;
+	uint16_t kind;
+	uint16_t chunk;
+};
+
+struct counter_seen {
+	uint64_t key;
+	uint64_t total;
+};
+
+struct sonde_drain {
+	struct sonde_ring_pool *pool;
+	uint32_t chunk_count;
+	uint32_t clock;
+	uint32_t sites_at;
+	uint32_t site_highest;
+	uint32_t rounds;
+	uint32_t rows; /* highest used + 1 */
+	uint32_t used;
+	uint32_t freed;
+	uint64_t lost_seen[SONDE_RING_LOST_CAUSES];
+	uint64_t known[(SONDE_RING_MAX_SITES + 63) / 64];
+	struct sonde_drain_thread threads[SONDE_DRAIN_THREADS];
+	uint16_t index[INDEX_SIZE]; /* row + 1 by serial; made anew each round */
+	struct entry entries[SONDE_RING_MAX_CHUNKS];
+	struct counter_seen counters[COUNTERS_SEEN];
+	uint64_t words[SONDE_RING_WORDS];
+	uint64_t event[SONDE_RING_WORDS];
+	uint64_t times[SONDE_RING_WORDS];
+	uint32_t sites[SONDE_RING_WORDS];
+	char texts[4 * 65536];
+};
+_Static_assert(sizeof(struct sonde_drain) <= SONDE_DRAIN_B, "drain memory");
+
+/* What one round hands from function to function. */
+struct round {
+	struct sonde_drain *drain;
+	const struct sonde_clockfit *fit;
+	const struct sonde_drain_sink *sink;
+	int final;
+};
+
+void sonde_drain_commit(struct sonde_ring_pool *pool, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		atomic_fetch_or_explicit(&pool->free_map[i / 64], UINT64_C(1) << i % 64, memory_order_release);
+	atomic_store_explicit(&pool->committed, to, memory_order_release);
+	atomic_fetch_add(&pool->freed, 1);
+	if (atomic_load(&pool->waiters))
+		syscall(SYS_futex, &pool->freed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+void sonde_drain_format(struct sonde_ring_pool *pool, uint32_t chunks, uint32_t committed, uint32_t clock,
+			uint32_t on_full)
+{
+	pool->version = SONDE_RING_VERSION;
+	pool->clock = clock;
+	pool->on_full = on_full;
+	pool->chunk_count = chunks;
+	atomic_store(&pool->may_grow, committed < chunks);
+	sonde_drain_commit(pool, 0, committed);
+	pool->magic = SONDE_RING_MAGIC;
+}
+
+struct sonde_drain *sonde_drain_init(void *memory, struct sonde_ring_pool *pool, uint32_t chunks, uint32_t clock)
+{
+	struct sonde_drain *drain = memory;
+	drain->pool = pool;
+	drain->chunk_count = chunks < SONDE_RING_MAX_CHUNKS ? chunks : SONDE_RING_MAX_CHUNKS;
+	drain->clock = clock;
+	return drain;
+}
+
+void sonde_drain_rewind_sites(struct sonde_drain *drain)
+{
+	drain->sites_at = 0;
+	memset(drain->known, 0, sizeof(drain->known));
+}
+
+uint32_t sonde_drain_used(const struct sonde_drain *drain)
+{
+	return drain->used;
+}
+
+/* --- sites ----------------------------------------------------------------------------------------------------------*/
+
+static int site_known(const struct sonde_drain *drain, uint32_t id)
+{
+	return id < SONDE_RING_MAX_SITES && drain->known[id / 64] >> id % 64 & 1;
+}
+
+static void site_announce(const struct round *round, const struct sonde_ring_site *head, const char *texts)
+{
+	struct sonde_drain *drain = round->drain;
+	uint32_t lengths[4] = {head->name_b, head->function_b, head->file_b, head->unit_b};
+	const char *parts[4];
+	char *to = drain->texts;
+	for (int i = 0; i < 4; i++) {
+		parts[i] = to;
+		memcpy(to, texts, lengths[i]);
+		to[lengths[i]] = 0;
+		to += lengths[i] + 1;
+		texts += lengths[i] + 1;
+	}
+	uint32_t id = atomic_load_explicit(&head->id, memory_order_relaxed);
+	struct sonde_drain_site site = {id,       head->kind, head->line, head->color & 0xffffff,
+					parts[0], parts[1],   parts[2],   parts[3]};
+	drain->known[id / 64] |= UINT64_C(1) << id % 64;
+	if (id > drain->site_highest)
+		drain->site_highest = id;
+	round->sink->site(round->sink->context, &site);
+}
+
+/* Reads the entries that are complete and new. */
+static void sites_read(const struct round *round)
+{
+	struct sonde_drain *drain = round->drain;
+	const char *heap = (const char *)drain->pool + SONDE_RING_SITES_OFFSET;
+	uint32_t used = atomic_load_explicit(&drain->pool->sites_b, memory_order_acquire);
+	if (used > SONDE_RING_SITES_B)
+		used = SONDE_RING_SITES_B;
+	while (drain->sites_at + sizeof(struct sonde_ring_site) <= used) {
+		const struct sonde_ring_site *entry = (const void *)(heap + drain->sites_at);
+		uint32_t size_b = atomic_load_explicit(&entry->size_b, memory_order_acquire);
+		uint32_t id = atomic_load_explicit(&entry->id, memory_order_acquire);
+		if (!id && !round->final)
+			return;
+		if (size_b < sizeof(*entry) || size_b % 8 || size_b > used - drain->sites_at) {
+			drain->sites_at = SONDE_RING_SITES_B; /* not what we write: believe nothing after it */
+			return;
+		}
+		struct sonde_ring_site head;
+		memcpy((void *)&head, (const void *)entry, sizeof(head));
+		atomic_store_explicit(&head.id, id, memory_order_relaxed);
+		size_t texts_b = (size_t)head.name_b + head.function_b + head.file_b + head.unit_b + 4;
+		if (id > SONDE_RING_SITE_OTHER && id < SONDE_RING_MAX_SITES && !site_known(drain, id) &&
+		    texts_b <= size_b - sizeof(head) && head.kind >= 1 && head.kind <= 8)
+			site_announce(round, &head, (const char *)(entry + 1));
+		drain->sites_at += size_b;
+	}
+}
+
+static uint32_t site_check(const struct round *round, uint32_t id)
+{
+	if (!id || id == SONDE_RING_SITE_OTHER || site_known(round->drain, id))
+		return id;
+	sites_read(round);
+	return site_known(round->drain, id) ? id : SONDE_RING_SITE_OTHER;
+}
+
+/* --- threads --------------------------------------------------------------------------------------------------------*/
+
+static void index_make(struct sonde_drain *drain)
+{
+	memset(drain->index, 0, sizeof(drain->index));
+	for (uint32_t row = 0; row < drain->rows; row++) {
+		struct sonde_drain_thread *thread = &drain->threads[row];
+		thread->chunks = 0;
+		uint32_t at = (uint32_t)sonde_hash_mix(thread->serial) % INDEX_SIZE;
+		while (thread->serial && drain->index[at])
+			at = (at + 1) % INDEX_SIZE;
+		if (thread->serial)
+			drain->index[at] = (uint16_t)(row + 1);
+	}
+}
+
+/* The row of a thread, made when it is new; NULL when there are too many. */
+static struct sonde_drain_thread *thread_row(const struct round *round, uint64_t serial, uint32_t tid)
+{
+	struct sonde_drain *drain = round->drain;
+	uint32_t at = (uint32_t)sonde_hash_mix(serial) % INDEX_SIZE;
+	for (; drain->index[at]; at = (at + 1) % INDEX_SIZE)
+		if (drain->threads[drain->index[at] - 1].serial == serial)
+			return &drain->threads[drain->index[at] - 1];
+	uint32_t row = 0;
+	while (row < drain->rows && drain->threads[row].serial)
+		row++;
+	if (row == SONDE_DRAIN_THREADS)
+		return NULL;
+	if (row == drain->rows)
+		drain->rows++;
+	drain->index[at] = (uint16_t)(row + 1);
+	drain->threads[row] = (struct sonde_drain_thread){.serial = serial, .tid = tid, .index = row};
+	return &drain->threads[row];
+}
+
+/* Before anything of a thread is read: what it published before it went is then complete. */
+static void thread_check(const struct round *round, struct sonde_drain_thread *thread)
+{
+	uint32_t turn = round->drain->rounds + thread->index;
+	if (round->final || (turn % ALIVE_EVERY == 0 && !round->sink->alive(round->sink->context, thread->tid)))
+		thread->ended = 1;
+}
+
+static void threads_finish(const struct round *round)
+{
+	struct sonde_drain *drain = round->drain;
+	for (uint32_t row = 0; row < drain->rows; row++) {
+		struct sonde_drain_thread *thread = &drain->threads[row];
+		if (!thread->serial || (thread->chunks && !round->final))
+			continue;
+		if (!thread->ended && !round->final && round->sink->alive(round->sink->context, thread->tid))
+			continue;
+		round->sink->thread_end(round->sink->context, thread);
+		memset(thread, 0, sizeof(*thread));
+	}
+	while (drain->rows && !drain->threads[drain->rows - 1].serial)
+		drain->rows--;
+}
+
+/* --- chunks ---------------------------------------------------------------------------------------------------------*/
+
+static int chunk_claim(struct sonde_ring_chunk *chunk, uint64_t from, uint64_t to)
+{
+	return atomic_compare_exchange_strong_explicit(&chunk->mark, &from, to, memory_order_acq_rel,
+						       memory_order_relaxed);
+}
+
+static void chunk_free(struct sonde_drain *drain, uint32_t index, uint64_t mark)
+{
+	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, index);
+	if (!chunk_claim(chunk, mark, sonde_ring_mark(SONDE_RING_TAKEN_BACK, 0)))
+		return;
+	atomic_store_explicit(&chunk->kind, 0, memory_order_relaxed);
+	memset((void *)chunk, 0, SONDE_RING_CHUNK_B);
+	/* release: whoever takes the chunk sees it zeroed */
+	atomic_fetch_or_explicit(&drain->pool->free_map[index / 64], UINT64_C(1) << index % 64, memory_order_release);
+	drain->freed++;
+}
+
+static int chunk_released(const struct round *round, const struct sonde_drain_thread *thread, uint32_t state)
+{
+	return round->final || thread->ended || state == SONDE_RING_RELEASED;
+}
+
+static uint64_t ticks_now(const struct sonde_drain *drain)
+{
+	return drain->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns();
+}
+
+/* The 44 bits of an event's time made whole: it is the past, or nearly. */
+static uint64_t ticks_unwrap(uint64_t latest, uint64_t ticks)
+{
+	return latest - ((latest - ticks) & SONDE_RING_TIME_MASK);
+}
+
+static uint64_t ticks_ns(const struct round *round, uint64_t ticks)
+{
+	if (round->drain->clock != SONDE_RING_CLOCK_CYCLES)
+		return ticks;
+	if ((int64_t)(ticks - round->fit->first.cycles) < 0)
+		ticks = round->fit->first.cycles; /* nothing can be older than the recording */
+	return sonde_clockfit_ns(round->fit, ticks);
+}
+
+/* Words into `sites` and `times`, in order of time: they are but for signal handlers. */
+static void zones_decode(const struct round *round, struct sonde_drain_thread *thread, uint32_t count)
+{
+	struct sonde_drain *drain = round->drain;
+	uint64_t latest = ticks_now(drain) + FUTURE_TICKS, before = 0;
+	uint32_t moves = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t word = drain->words[i];
+		uint64_t ticks = ticks_unwrap(latest, word >> SONDE_RING_SITE_BITS);
+		uint32_t at = i;
+		for (; ticks < before && at > 0 && drain->times[at - 1] > ticks && moves < SORT_MOVES; at--, moves++) {
+			drain->times[at] = drain->times[at - 1];
+			drain->sites[at] = drain->sites[at - 1];
+		}
+		drain->times[at] = ticks;
+		drain->sites[at] = (uint32_t)word & SONDE_RING_SITE_MASK;
+		before = drain->times[i];
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t time_ns = ticks_ns(round, drain->times[i]);
+		thread->last_ns = time_ns > thread->last_ns ? time_ns : thread->last_ns;
+		drain->times[i] = thread->last_ns;
+		if (!site_known(drain, drain->sites[i]))
+			drain->sites[i] = site_check(round, drain->sites[i]);
+	}
+}
+
+/* 1 = the chunk is finished and given back. */
+static int zones_read(const struct round *round, struct sonde_drain_thread *thread, uint32_t index)
+{
+	struct sonde_drain *drain = round->drain;
+	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, index);
+	uint32_t state = atomic_load_explicit(&chunk->state, memory_order_acquire);
+	uint64_t mark = atomic_load_explicit(&chunk->mark, memory_order_acquire);
+	uint32_t seq = (uint32_t)(mark >> 32), prev = chunk->prev;
+	int released = chunk_released(round, thread, state);
+	_Atomic uint64_t *words = sonde_ring_words(chunk);
+	uint32_t at = (uint32_t)mark, count = 0;
+	for (; at < SONDE_RING_WORDS; at++) {
+		uint64_t word = atomic_load_explicit(&words[at], memory_order_acquire);
+		if (!word && !released)
+			break;
+		drain->words[count] = word;
+		count += word != 0;
+	}
+	if (!chunk_claim(chunk, mark, sonde_ring_mark(seq, at)))
+		return 1; /* overwritten: the thread has counted it */
+	int gap = seq != thread->zones_seq && thread->zones_seq && (prev != thread->zones_seq || !thread->zones_done);
+	gap |= seq != thread->zones_seq && !thread->zones_seq && prev;
+	int done = released || (at >= SONDE_RING_WORDS && state == SONDE_RING_SEALED);
+	thread->zones_seq = seq;
+	thread->zones_done = (uint32_t)done;
+	if (count) {
+		zones_decode(round, thread, count);
+		round->sink->zones(round->sink->context, thread, drain->sites, drain->times, count, gap);
+	}
+	if (done)
+		chunk_free(drain, index, sonde_ring_mark(seq, at));
+	return done;
+}
+
+/* Bytes of payload that a type needs at least, and where a text's length stands. */
+static int event_valid(const struct sonde_event *event)
+{
+	size_t size_b = (size_t)event->words * 8;
+	switch (event->type) {
+	case SONDE_EVENT_INSTANT:
+	case SONDE_EVENT_MESSAGE:
+	case SONDE_EVENT_ZONE_NAME:
+	case SONDE_EVENT_THREAD_NAME:
+	case SONDE_EVENT_MISMATCH: {
+		const struct sonde_event_text *text = (const void *)event;
+		return size_b >= sizeof(*text) && text->len_b <= size_b - sizeof(*text);
+	}
+	case SONDE_EVENT_COUNTER:
+	case SONDE_EVENT_GAUGE:
+	case SONDE_EVENT_ITERATION:
+	case SONDE_EVENT_COUNT:
+		return size_b >= sizeof(struct sonde_event_value);
+	case SONDE_EVENT_SPAN_BEGIN:
+	case SONDE_EVENT_SPAN_END:
+		return size_b >= sizeof(struct sonde_event_span);
+	case SONDE_EVENT_ARG: {
+		const struct sonde_event_arg *arg = (const void *)event;
+		return size_b >= sizeof(*arg) && (size_t)arg->key_b + arg->value_b <= size_b - sizeof(*arg);
+	}
+	case SONDE_EVENT_WORK:
+		return size_b >= sizeof(struct sonde_event_work);
+	case SONDE_EVENT_CPU_SAMPLE: {
+		const struct sonde_event_cpu_sample *sample = (const void *)event;
+		return size_b >= sizeof(*sample) && sample->stack_b <= size_b - sizeof(*sample) &&
+		       sample->stack_b % 8 == 0;
+	}
+	default:
+		return 0;
+	}
+}
+
+/* `words` words at `from` in drain->words: checks, converts and hands on. */
+static void event_decode(const struct round *round, struct sonde_drain_thread *thread, uint32_t from, uint32_t words,
+			 uint64_t latest)
+{
+	struct sonde_drain *drain = round->drain;
+	memcpy(drain->event, drain->words + from, words * 8u);
+	struct sonde_event *event = (struct sonde_event *)(void *)drain->event;
+	if (!event->type || !event_valid(event))
+		return;
+	event->time = ticks_ns(round, ticks_unwrap(latest, event->time));
+	event->site = site_check(round, event->site);
+	round->sink->event(round->sink->context, thread, event);
+}
+
+/* How far a chunk of events is published, from `at` on; everything is copied to drain->words. */
+static uint32_t events_copy(struct sonde_drain *drain, struct sonde_ring_chunk *chunk, uint32_t at, int released)
+{
+	_Atomic uint64_t *words = sonde_ring_words(chunk);
+	while (at < SONDE_RING_WORDS) {
+		uint64_t head = atomic_load_explicit(&words[at], memory_order_acquire);
+		uint32_t size = (uint32_t)(head >> 16) & 0xffff;
+		drain->words[at] = head;
+		if (head == SONDE_RING_EVENTS_END || (!head && released))
+			return SONDE_RING_WORDS;
+		if (!head || (!(head & 0xffff) && !released))
+			return at;
+		if (size < 2 || size > SONDE_RING_WORDS - at) {
+			drain->words[at] = SONDE_RING_EVENTS_END; /* not what we write */
+			return SONDE_RING_WORDS;
+		}
+		for (uint32_t i = 1; i < size; i++)
+			drain->words[at + i] = atomic_load_explicit(&words[at + i], memory_order_relaxed);
+		at += size;
+	}
+	return at;
+}
+
+static int events_read(const struct round *round, struct sonde_drain_thread *thread, uint32_t index)
+{
+	struct sonde_drain *drain = round->drain;
+	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, index);
+	uint32_t state = atomic_load_explicit(&chunk->state, memory_order_acquire);
+	uint64_t mark = atomic_load_explicit(&chunk->mark, memory_order_acquire);
+	int released = chunk_released(round, thread, state);
+	uint32_t from = (uint32_t)mark;
+	uint32_t to = from < SONDE_RING_WORDS ? events_copy(drain, chunk, from, released) : SONDE_RING_WORDS;
+	uint64_t moved = sonde_ring_mark((uint32_t)(mark >> 32), to);
+	if (!chunk_claim(chunk, mark, moved))
+		return 1;
+	uint64_t latest = ticks_now(drain) + FUTURE_TICKS;
+	while (from < to) {
+		uint64_t head = drain->words[from];
+		uint32_t size = (uint32_t)(head >> 16) & 0xffff;
+		if (!head || head == SONDE_RING_EVENTS_END)
+			break;
+		event_decode(round, thread, from, size, latest);
+		from += size;
+	}
+	int done = released || (to >= SONDE_RING_WORDS && state == SONDE_RING_SEALED);
+	if (done)
+		chunk_free(drain, index, moved);
+	return done;
+}
+
+static int counter_changed(struct sonde_drain *drain, uint64_t serial, uint32_t site, uint64_t total)
+{
+	uint64_t key = serial << SONDE_RING_SITE_BITS | site;
+	uint32_t at = (uint32_t)sonde_hash_mix(key) % COUNTERS_SEEN;
+	for (uint32_t probe = 0; probe < 32; probe++, at = (at + 1) % COUNTERS_SEEN) {
+		struct counter_seen *seen = &drain->counters[at];
+		if (seen->key && seen->key != key)
+			continue;
+		int changed = seen->total != total;
+		*seen = (struct counter_seen){key, total};
+		return changed;
+	}
+	return 1;
+}
+
+static int counters_read(const struct round *round, struct sonde_drain_thread *thread, uint32_t index)
+{
+	struct sonde_drain *drain = round->drain;
+	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, index);
+	uint32_t state = atomic_load_explicit(&chunk->state, memory_order_acquire);
+	_Atomic uint64_t *totals = sonde_ring_words(chunk);
+	for (uint32_t site = SONDE_RING_SITE_OTHER; site <= drain->site_highest; site++) {
+		uint64_t total = atomic_load_explicit(&totals[site], memory_order_relaxed);
+		if (total && counter_changed(drain, thread->serial, site, total))
+			round->sink->counter(round->sink->context, thread, site, total);
+	}
+	if (!chunk_released(round, thread, state))
+		return 0;
+	chunk_free(drain, index, atomic_load(&chunk->mark));
+	return 1;
+}
+
+static int histogram_read(const struct round *round, struct sonde_drain_thread *thread, uint32_t index)
+{
+	struct sonde_drain *drain = round->drain;
+	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, index);
+	if (!chunk_released(round, thread, atomic_load_explicit(&chunk->state, memory_order_acquire)))
+		return 0;
+	_Atomic uint64_t *hits = sonde_ring_words(chunk);
+	for (uint32_t i = 0; i < SONDE_HIST_BUCKETS; i++)
+		drain->words[i] = atomic_load_explicit(&hits[i], memory_order_relaxed);
+	round->sink->histogram(round->sink->context, thread, site_check(round, chunk->site), drain->words,
+			       atomic_load(&chunk->sum), ~atomic_load(&chunk->not_min), atomic_load(&chunk->max));
+	chunk_free(drain, index, atomic_load(&chunk->mark));
+	return 1;
+}
+
+/* --- a round --------------------------------------------------------------------------------------------------------*/
+
+static int entry_after(const struct entry *a, const struct entry *b)
+{
+	if (a->serial != b->serial)
+		return a->serial > b->serial;
+	return a->kind != b->kind ? a->kind > b->kind : a->seq > b->seq;
+}
+
+/* Shell sort with Ciura's gaps: at most 4096 entries, nothing allocated. */
+static void entries_sort(struct entry *entries, uint32_t count)
+{
+	static const uint32_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
+	for (size_t g = 0; g < sizeof(gaps) / sizeof(*gaps); g++)
+		for (uint32_t i = gaps[g]; i < count; i++) {
+			struct entry moving = entries[i];
+			uint32_t at = i;
+			for (; at >= gaps[g] && entry_after(&entries[at - gaps[g]], &moving); at -= gaps[g])
+				entries[at] = entries[at - gaps[g]];
+			entries[at] = moving;
+		}
+}
+
+static uint32_t entries_list(struct sonde_drain *drain)
+{
+	uint32_t count = 0;
+	uint32_t committed = atomic_load_explicit(&drain->pool->committed, memory_order_relaxed);
+	if (committed > drain->chunk_count)
+		committed = drain->chunk_count;
+	for (uint32_t i = 0; i < committed; i++) {
+		if (atomic_load_explicit(&drain->pool->free_map[i / 64], memory_order_relaxed) >> i % 64 & 1)
+			continue;
+		struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, i);
+		uint32_t kind = atomic_load_explicit(&chunk->kind, memory_order_acquire);
+		if (kind < SONDE_RING_ZONES || kind > SONDE_RING_COUNTERS || !chunk->thread)
+			continue;
+		uint32_t seq = (uint32_t)(atomic_load_explicit(&chunk->mark, memory_order_relaxed) >> 32);
+		drain->entries[count++] = (struct entry){chunk->thread, seq, (uint16_t)kind, (uint16_t)i};
+	}
+	entries_sort(drain->entries, count);
+	return count;
+}
+
+static int entry_read(const struct round *round, const struct entry *entry, struct sonde_drain_thread *thread)
+{
+	static int (*const readers[])(const struct round *, struct sonde_drain_thread *, uint32_t) = {
+		[SONDE_RING_ZONES] = zones_read,
+		[SONDE_RING_EVENTS] = events_read,
+		[SONDE_RING_HISTOGRAM] = histogram_read,
+		[SONDE_RING_COUNTERS] = counters_read,
+	};
+	int done = readers[entry->kind](round, thread, entry->chunk);
+	thread->chunks += (uint32_t)!done;
+	return done || entry->kind >= SONDE_RING_HISTOGRAM; /* only chains wait for their first chunk */
+}
+
+static void entries_read(const struct round *round, uint32_t count)
+{
+	struct sonde_drain *drain = round->drain;
+	const struct entry *blocked = NULL;
+	struct sonde_drain_thread *thread = NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct entry *entry = &drain->entries[i];
+		if (!thread || thread->serial != entry->serial) {
+			uint32_t tid = sonde_ring_chunk_at(drain->pool, entry->chunk)->tid;
+			thread = thread_row(round, entry->serial, tid);
+			if (thread)
+				thread_check(round, thread);
+		}
+		if (!thread)
+			continue;
+		if (blocked && blocked->serial == entry->serial && blocked->kind == entry->kind) {
+			thread->chunks++;
+			continue;
+		}
+		if (!entry_read(round, entry, thread))
+			blocked = entry;
+	}
+}
+
+static void lost_read(const struct round *round)
+{
+	struct sonde_drain *drain = round->drain;
+	for (uint32_t cause = 0; cause < SONDE_RING_LOST_CAUSES; cause++) {
+		uint64_t now = atomic_load_explicit(&drain->pool->lost[cause], memory_order_relaxed);
+		if (now > drain->lost_seen[cause])
+			round->sink->lost(round->sink->context, (enum sonde_ring_lost)cause,
+					  now - drain->lost_seen[cause]);
+		drain->lost_seen[cause] = now;
+	}
+}
+
+void sonde_drain_run(struct sonde_drain *drain, const struct sonde_clockfit *fit, const struct sonde_drain_sink *sink,
+		     int final)
+{
+	struct round round = {drain, fit, sink, final};
+	atomic_store(&drain->pool->doorbell, 0);
+	drain->freed = 0;
+	drain->rounds++;
+	sites_read(&round);
+	index_make(drain);
+	uint32_t count = entries_list(drain);
+	entries_read(&round, count);
+	drain->used = count - (drain->freed < count ? drain->freed : count);
+	lost_read(&round);
+	threads_finish(&round);
+	if (!drain->freed)
+		return;
+	atomic_fetch_add(&drain->pool->freed, 1);
+	if (atomic_load(&drain->pool->waiters))
+		syscall(SYS_futex, &drain->pool->freed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}

@@ -1,0 +1,77 @@
+/* drain.h: the read side of a pool (format/ring.h): chunks of hostile memory in, ordered and checked events out.
+ *
+ * Used by the recorder for each process, and by a process's own drain thread. It copies words out before it looks at
+ * them, believes no index, length, order or count, and gives a chunk back zeroed once everything in it has been handed
+ * to the sink. The caller maps SONDE_DRAIN_B bytes of zeroed memory for it (mostly never touched); nothing is allocated.
+ * One thread.
+ */
+#ifndef SONDE_FOLD_DRAIN_H
+#define SONDE_FOLD_DRAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fold/clockfit.h"
+#include "fold/hist.h"
+#include "format/event.h"
+#include "format/ring.h"
+
+#define SONDE_DRAIN_THREADS 8192u /* a power of two */
+
+struct sonde_drain_thread {
+	uint64_t serial; /* 0 = free row */
+	uint32_t tid;
+	uint32_t index;         /* of this row: for the sink's own tables */
+	uint32_t zones_seq;     /* chunk being read, or the last one finished */
+	uint32_t zones_done;    /* that one is finished */
+	uint64_t last_ns;       /* of the last zone event: times handed out never fall */
+	uint32_t chunks;        /* of this drain round */
+	uint32_t ended;         /* its thread is gone */
+	uint64_t user;          /* the sink's */
+};
+
+struct sonde_drain_site {
+	uint32_t id, kind, line, color;
+	const char *name, *function, *file, *unit; /* NUL-terminated; "" = none */
+};
+
+/* Times are CLOCK_MONOTONIC ns; site ids are the process's, and were announced by `site` before, or are
+ * SONDE_RING_SITE_OTHER. */
+struct sonde_drain_sink {
+	void *context;
+	void (*site)(void *context, const struct sonde_drain_site *site);
+	/* `gap`: zones before these were overwritten: what was open is no longer known. */
+	void (*zones)(void *context, struct sonde_drain_thread *thread, const uint32_t *sites, const uint64_t *times_ns,
+		      size_t count, int gap);
+	void (*event)(void *context, struct sonde_drain_thread *thread, const struct sonde_event *event);
+	void (*counter)(void *context, struct sonde_drain_thread *thread, uint32_t site, uint64_t total);
+	/* Called at the end of a thread and at the final drain: everything the thread recorded. */
+	void (*histogram)(void *context, struct sonde_drain_thread *thread, uint32_t site, const uint64_t *hits,
+			  uint64_t sum, uint64_t min, uint64_t max);
+	void (*lost)(void *context, enum sonde_ring_lost cause, uint64_t count);
+	void (*thread_end)(void *context, struct sonde_drain_thread *thread);
+	/* Whether a thread of the process still exists. */
+	int (*alive)(void *context, uint32_t tid);
+};
+
+struct sonde_drain;
+
+#define SONDE_DRAIN_B (8u << 20)
+
+/* Writes the head of a fresh, zeroed pool of `chunks`, of which `committed` have memory. */
+void sonde_drain_format(struct sonde_ring_pool *pool, uint32_t chunks, uint32_t committed, uint32_t clock,
+			uint32_t on_full);
+/* Adds memory-backed chunks. */
+void sonde_drain_commit(struct sonde_ring_pool *pool, uint32_t from, uint32_t to);
+
+/* `memory`: SONDE_DRAIN_B zeroed bytes, 64-byte aligned. `clock` and `chunks` as the pool was formatted. */
+struct sonde_drain *sonde_drain_init(void *memory, struct sonde_ring_pool *pool, uint32_t chunks, uint32_t clock);
+/* Hands on all that is published. `final`: the process is gone: unfinished words are skipped. */
+void sonde_drain_run(struct sonde_drain *drain, const struct sonde_clockfit *fit, const struct sonde_drain_sink *sink,
+		     int final);
+/* Announces all sites again at the next run: for a new sink. */
+void sonde_drain_rewind_sites(struct sonde_drain *drain);
+/* Chunks in use at the last run. */
+uint32_t sonde_drain_used(const struct sonde_drain *drain);
+
+#endif

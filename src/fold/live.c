@@ -1,0 +1,177 @@
+/* live.c: statistics by name while a process runs (live.h). */
+#include <string.h>
+
+#include "fold/live.h"
+
+#define SITES SONDE_RING_MAX_SITES
+
+struct row {
+	struct sonde_zone_stat stat;
+	double square_ns;
+	double flop, bytes, items;
+	uint32_t hist; /* + 1; 0 = none yet, or none left */
+	char name[SONDE_LINK_NAME_B];
+};
+
+struct thread {
+	struct sonde_pair pair;
+	struct sonde_pair_frame frames[SONDE_LIVE_DEPTH];
+};
+
+struct sonde_live {
+	uint32_t hists_used;
+	uint32_t sites; /* highest seen + 1 */
+	struct sonde_pair_zone last;
+	uint16_t row_of[SITES]; /* the first site of the same name */
+	struct row rows[SITES];
+	struct thread threads[SONDE_DRAIN_THREADS];
+	uint64_t hists[SONDE_LIVE_HISTS][SONDE_HIST_BUCKETS];
+};
+_Static_assert(sizeof(struct sonde_live) <= SONDE_LIVE_B, "live memory");
+
+struct sonde_live *sonde_live_init(void *memory)
+{
+	struct sonde_live *live = memory;
+	live->row_of[SONDE_RING_SITE_OTHER] = SONDE_RING_SITE_OTHER;
+	live->sites = SONDE_RING_SITE_OTHER + 1;
+	strcpy(live->rows[SONDE_RING_SITE_OTHER].name, "(other)");
+	return live;
+}
+
+void sonde_live_site(struct sonde_live *live, const struct sonde_drain_site *site)
+{
+	if (site->id >= SITES || site->kind != SONDE_SITE_ZONE)
+		return;
+	char name[SONDE_LINK_NAME_B] = "";
+	memcpy(name, site->name, strnlen(site->name, sizeof(name) - 1));
+	if (site->id >= live->sites)
+		live->sites = site->id + 1;
+	live->row_of[site->id] = (uint16_t)site->id;
+	memcpy(live->rows[site->id].name, name, sizeof(name));
+	for (uint32_t other = 1; other < live->sites; other++)
+		if (other != site->id && live->row_of[other] == other && !strcmp(live->rows[other].name, name)) {
+			live->row_of[site->id] = (uint16_t)other;
+			return;
+		}
+}
+
+static void zone_add(struct sonde_live *live, const struct sonde_pair_zone *zone)
+{
+	struct row *row = &live->rows[zone->site];
+	sonde_pair_add(&row->stat, zone);
+	row->square_ns += (double)zone->dur_ns * (double)zone->dur_ns;
+	if (!row->hist && live->hists_used < SONDE_LIVE_HISTS)
+		row->hist = ++live->hists_used;
+	if (row->hist)
+		live->hists[row->hist - 1][sonde_hist_bucket(zone->dur_ns)]++;
+}
+
+void sonde_live_zones(struct sonde_live *live, const struct sonde_drain_thread *thread, const uint32_t *sites,
+		      const uint64_t *times_ns, size_t count, int gap)
+{
+	struct thread *own = &live->threads[thread->index];
+	if (gap || !own->pair.frames)
+		sonde_pair_init(&own->pair, own->frames, SONDE_LIVE_DEPTH);
+	struct sonde_pair_zone zone;
+	int ended = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (sites[i]) {
+			sonde_pair_begin(&own->pair, live->row_of[sites[i]], times_ns[i]);
+		} else if (sonde_pair_end(&own->pair, times_ns[i], &zone)) {
+			zone_add(live, &zone);
+			ended = 1;
+		}
+	}
+	if (ended)
+		live->last = zone;
+}
+
+void sonde_live_event(struct sonde_live *live, const struct sonde_event *event)
+{
+	const struct sonde_event_work *work = (const void *)event;
+	if (event->type != SONDE_EVENT_WORK || !event->site || event->site >= SITES)
+		return;
+	struct row *row = &live->rows[live->row_of[event->site]];
+	row->flop += work->flop;
+	row->bytes += work->bytes;
+	row->items += work->items;
+}
+
+void sonde_live_thread_end(struct sonde_live *live, const struct sonde_drain_thread *thread)
+{
+	live->threads[thread->index].pair.frames = NULL;
+}
+
+/* --- answers --------------------------------------------------------------------------------------------------------*/
+
+static void row_copy(const struct sonde_live *live, const struct row *row, double quantile, struct sonde_link_row *out)
+{
+	const struct sonde_zone_stat *stat = &row->stat;
+	*out = (struct sonde_link_row){stat->count,   stat->total_ns, stat->self_ns, stat->min_ns, stat->max_ns, 0,
+				       row->square_ns, row->flop,      row->bytes,    row->items,   ""};
+	memcpy(out->name, row->name, sizeof(out->name));
+	if (row->hist)
+		out->quantile_ns = sonde_hist_quantile(live->hists[row->hist - 1], stat->count, stat->min_ns,
+						       stat->max_ns, quantile);
+}
+
+static uint32_t answer_name(const struct sonde_live *live, const struct sonde_link_query *query,
+			    struct sonde_link_answer *out)
+{
+	for (uint32_t site = 1; site < live->sites; site++) {
+		const struct row *row = &live->rows[site];
+		if (!row->stat.count || strncmp(row->name, query->name, sizeof(query->name) - 1) != 0)
+			continue;
+		row_copy(live, row, query->quantile, &out->row[0]);
+		return 1;
+	}
+	return 0;
+}
+
+/* Keeps the largest `limit` in order, by insertion. */
+static uint32_t answer_top(const struct sonde_live *live, const struct sonde_link_query *query,
+			   struct sonde_link_answer *out)
+{
+	const struct row *best[SONDE_LINK_ROWS];
+	uint32_t limit = query->limit < SONDE_LINK_ROWS ? query->limit : SONDE_LINK_ROWS, count = 0;
+	for (uint32_t site = 1; site < live->sites && limit; site++) {
+		const struct row *row = &live->rows[site];
+		if (!row->stat.count)
+			continue;
+		if (count == limit && best[count - 1]->stat.total_ns >= row->stat.total_ns)
+			continue;
+		uint32_t at = count < limit ? count++ : count - 1;
+		for (; at > 0 && best[at - 1]->stat.total_ns < row->stat.total_ns; at--)
+			best[at] = best[at - 1];
+		best[at] = row;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		row_copy(live, best[i], query->quantile, &out->row[i]);
+	return count;
+}
+
+static uint32_t answer_last(const struct sonde_live *live, const struct sonde_link_query *query,
+			    struct sonde_link_answer *out)
+{
+	if (!live->last.site)
+		return 0;
+	row_copy(live, &live->rows[live->last.site], query->quantile, &out->row[0]);
+	return 1;
+}
+
+size_t sonde_live_answer(const struct sonde_live *live, const struct sonde_link_query *query,
+			 struct sonde_link_answer *out)
+{
+	static uint32_t (*const answers[])(const struct sonde_live *, const struct sonde_link_query *,
+					   struct sonde_link_answer *) = {
+		[SONDE_LINK_BY_NAME] = answer_name,
+		[SONDE_LINK_TOP] = answer_top,
+		[SONDE_LINK_LAST] = answer_last,
+	};
+	out->head = (struct sonde_link_head){SONDE_LINK_ANSWER, SONDE_LINK_VERSION};
+	out->rows = 0;
+	out->reserved = 0;
+	if (query->what >= SONDE_LINK_BY_NAME && query->what <= SONDE_LINK_LAST)
+		out->rows = answers[query->what](live, query, out);
+	return offsetof(struct sonde_link_answer, row) + out->rows * sizeof(out->row[0]);
+}

@@ -1,0 +1,86 @@
+/* link.h: what a target and the recorder say to each other over a SOCK_SEQPACKET socket in the abstract namespace.
+ *
+ * SONDE_SOCKET holds the socket's name. The target sends HELLO and gets WELCOME with the pool's descriptor (SCM_RIGHTS).
+ * After that it sends DOORBELL when it needs chunks, and QUERY, which is answered by ANSWER. All integers are
+ * little-endian, every message is one struct, possibly shorter at its end where a text ends. The end of the connection,
+ * or of the process, means that the recorder drains what is left.
+ */
+#ifndef SONDE_FORMAT_LINK_H
+#define SONDE_FORMAT_LINK_H
+
+#include <stdint.h>
+
+#define SONDE_LINK_ENV "SONDE_SOCKET"
+#define SONDE_LINK_VERSION 1u
+#define SONDE_LINK_NAME_B 96u  /* bytes of a zone's name in a query */
+#define SONDE_LINK_ROWS 64u    /* rows of an answer at most */
+#define SONDE_LINK_TEXT_B 256u
+
+enum sonde_link_type {
+	SONDE_LINK_HELLO = 1,
+	SONDE_LINK_WELCOME = 2,
+	SONDE_LINK_DOORBELL = 3,
+	SONDE_LINK_QUERY = 4,
+	SONDE_LINK_ANSWER = 5,
+};
+
+struct sonde_link_head {
+	uint32_t type;
+	uint32_t version;
+};
+
+enum sonde_link_flag {
+	SONDE_LINK_NO_CYCLES = 1, /* the process may not read the cycle counter */
+	SONDE_LINK_FORKED = 2,    /* a child that runs on without exec */
+};
+
+enum sonde_link_client {
+	SONDE_LINK_ZONES = 1, /* libsonde */
+	SONDE_LINK_CPU = 2,   /* in-process CPU timers */
+};
+
+struct sonde_link_hello {
+	struct sonde_link_head head;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t flags;
+	uint32_t client;
+	char exe[SONDE_LINK_TEXT_B]; /* NUL-terminated, may be cut off */
+};
+
+struct sonde_link_welcome {
+	struct sonde_link_head head;
+	int32_t status; /* 0, or a negative errno: the target then records nothing */
+	uint32_t reserved;
+	uint64_t pool_b;
+};
+
+enum sonde_link_query_what {
+	SONDE_LINK_BY_NAME = 1,
+	SONDE_LINK_TOP = 2,  /* by total time */
+	SONDE_LINK_LAST = 3, /* the zone that ended last */
+};
+
+struct sonde_link_query {
+	struct sonde_link_head head;
+	uint32_t what;
+	uint32_t limit; /* rows wanted */
+	double quantile;
+	char name[SONDE_LINK_NAME_B];
+};
+
+struct sonde_link_row {
+	uint64_t count, total_ns, self_ns, min_ns, max_ns, quantile_ns;
+	double square_ns; /* sum of squared durations, for the deviation */
+	double flop, bytes, items;
+	char name[SONDE_LINK_NAME_B];
+};
+
+struct sonde_link_answer {
+	struct sonde_link_head head;
+	uint32_t rows;
+	uint32_t reserved;
+	struct sonde_link_row row[SONDE_LINK_ROWS];
+};
+
+#endif

@@ -1,0 +1,145 @@
+/* ring.h: the shared memory between a target and whoever drains it (the recorder, or the target's own drain thread).
+ *
+ * A process has one pool: a memfd of fixed size, sealed, made and allocated by the drainer. It holds this head, a heap of
+ * sites, and 64 KB chunks. A thread takes a free chunk by clearing its bit in free_map; only the drainer sets bits again,
+ * after it has read the chunk and zeroed it. Only the first `committed` chunks have memory behind them; the drainer
+ * raises that while the session's cap allows.
+ *
+ * Chunks of one thread and kind form a chain; `seq` counts all chunks of the process. A chunk is zero when taken and nothing in it changes from non-zero,
+ * so a non-zero word is its own publication: the one store that writes it (release order) is all that a thread does for
+ * a zone event. A signal handler that interrupts an event between reserving its word and storing it leaves words in
+ * reverse order; the drainer stops at the zero word until it is filled, then orders by time. Everything here is hostile
+ * input to the drainer.
+ *
+ *   zone event        time << 20 | site; site 0 ends the innermost zone
+ *   variable event    struct sonde_event (event.h); while it is written its first word is only `words` << 16
+ *   histogram chunk   after the head: hits[SONDE_HIST_BUCKETS]; sum, ~min and max in the head
+ *   counter chunk     after the head: one u64 a site id, total of this thread; 0 = never touched
+ */
+#ifndef SONDE_FORMAT_RING_H
+#define SONDE_FORMAT_RING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdatomic.h>
+
+#define SONDE_RING_MAGIC 0x314c4f4f50444e53u /* "SNDPOOL1" */
+#define SONDE_RING_VERSION 1u
+
+#define SONDE_RING_CHUNK_B 65536u
+#define SONDE_RING_HEAD_B 128u
+#define SONDE_RING_WORDS ((SONDE_RING_CHUNK_B - SONDE_RING_HEAD_B) / 8u)
+#define SONDE_RING_MAX_CHUNKS 4096u
+
+#define SONDE_RING_SITE_BITS 20
+#define SONDE_RING_SITE_MASK ((1u << SONDE_RING_SITE_BITS) - 1u)
+#define SONDE_RING_TIME_MASK ((UINT64_C(1) << 44) - 1u)
+
+#define SONDE_RING_SITES_OFFSET 4096u
+#define SONDE_RING_SITES_B (8u * SONDE_RING_CHUNK_B - SONDE_RING_SITES_OFFSET)
+#define SONDE_RING_CHUNKS_OFFSET (8u * SONDE_RING_CHUNK_B)
+#define SONDE_RING_MAX_SITES SONDE_RING_WORDS /* a counter chunk has a slot for each */
+#define SONDE_RING_SITE_OTHER 1u              /* where sites go that found no room */
+
+enum sonde_ring_clock { SONDE_RING_CLOCK_CYCLES = 1, SONDE_RING_CLOCK_NS = 2 };
+enum sonde_ring_on_full { SONDE_RING_DROP = 0, SONDE_RING_OVERWRITE = 1, SONDE_RING_BLOCK = 2 };
+
+/* Why events are missing. Counts only grow. */
+enum sonde_ring_lost {
+	SONDE_RING_LOST_FULL = 0,        /* no free chunk */
+	SONDE_RING_LOST_OVERWRITTEN = 1, /* the thread's oldest chunk was used again, as asked */
+	SONDE_RING_LOST_SIGNAL = 2,      /* a signal handler ran inside our slow path */
+	SONDE_RING_LOST_LONG = 3,        /* larger than a chunk */
+	SONDE_RING_LOST_DEEP = 4,        /* more zones opened while the ring was full than can be kept in mind */
+	SONDE_RING_LOST_SITES = 5,       /* sites that went to '(other)' */
+	SONDE_RING_LOST_CAUSES = 8,
+};
+
+struct sonde_ring_pool {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t clock;       /* enum sonde_ring_clock; drainer, before the target sees the pool */
+	uint32_t on_full;     /* enum sonde_ring_on_full; likewise */
+	uint32_t chunk_count; /* likewise */
+	_Atomic uint32_t committed; /* drainer; read by the target */
+	_Atomic uint32_t closed;    /* drainer: nobody drains any more */
+	_Atomic uint32_t freed;     /* drainer: a futex word, changed when chunks become free */
+	_Atomic uint32_t waiters;   /* target: threads on that futex */
+	_Atomic uint32_t doorbell;  /* target sets it when it asks to be drained; the drainer clears it */
+	_Atomic uint32_t sites_b;   /* target: reserved bytes of the site heap */
+	_Atomic uint32_t sites;     /* target: ids given */
+	_Atomic uint32_t may_grow;  /* drainer: `committed` can still rise: asking is worth a moment */
+	_Atomic uint64_t lost[SONDE_RING_LOST_CAUSES];      /* target */
+	_Atomic uint64_t free_map[SONDE_RING_MAX_CHUNKS / 64]; /* bit set = free; target clears, drainer sets */
+};
+_Static_assert(sizeof(struct sonde_ring_pool) <= SONDE_RING_SITES_OFFSET, "pool head");
+
+/* An entry of the site heap; entries stand one after the other. name_b … unit_b bytes of text follow, each with a NUL.
+ * `id` is stored last; an entry whose size is known but whose id is 0 is being written. */
+struct sonde_ring_site {
+	_Atomic uint32_t size_b; /* multiple of 8; reserved by adding to sites_b */
+	_Atomic uint32_t id;
+	uint64_t hash;
+	uint32_t kind;
+	uint32_t line;
+	uint32_t color;
+	uint16_t name_b, function_b, file_b, unit_b; /* lengths without NUL */
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct sonde_ring_site) == 40, "ring site");
+
+enum sonde_ring_kind {
+	SONDE_RING_ZONES = 1,
+	SONDE_RING_EVENTS = 2,
+	SONDE_RING_HISTOGRAM = 3,
+	SONDE_RING_COUNTERS = 4,
+};
+
+enum sonde_ring_state {
+	SONDE_RING_OPEN = 0,     /* its thread writes */
+	SONDE_RING_SEALED = 1,   /* its thread has gone on to the next */
+	SONDE_RING_RELEASED = 2, /* its thread has ended */
+};
+
+/* First word of the rest of an event chunk that was too short for the next event. */
+#define SONDE_RING_EVENTS_END UINT64_C(0xffff)
+
+#define SONDE_RING_TAKEN_BACK UINT32_MAX /* seq in `mark` of a chunk that the drainer is about to free */
+
+struct sonde_ring_chunk {
+	_Atomic uint32_t kind; /* enum sonde_ring_kind, stored last by the thread that took the chunk */
+	_Atomic uint32_t state;
+	uint32_t tid;
+	uint32_t site;   /* histogram */
+	uint64_t thread; /* counts threads of the process: tids are used again */
+	uint32_t prev;   /* seq of the chunk before it in the chain, 0 = first: tells the drainer of a gap */
+	uint32_t reserved;
+	/* seq << 32 | words drained. The drainer moves it by compare-and-swap after copying words out; a thread that
+	 * overwrites its own oldest chunk claims it the same way, so exactly one of them accounts for each word. */
+	_Atomic uint64_t mark;
+	_Atomic uint64_t sum, not_min, max; /* histogram; not_min: ~min, so that 0 is the start of both */
+};
+_Static_assert(sizeof(struct sonde_ring_chunk) <= SONDE_RING_HEAD_B, "chunk head");
+
+static inline uint64_t sonde_ring_mark(uint32_t seq, uint32_t drained)
+{
+	return (uint64_t)seq << 32 | drained;
+}
+
+static inline size_t sonde_ring_pool_b(uint32_t chunks)
+{
+	return SONDE_RING_CHUNKS_OFFSET + (size_t)chunks * SONDE_RING_CHUNK_B;
+}
+
+static inline struct sonde_ring_chunk *sonde_ring_chunk_at(struct sonde_ring_pool *pool, uint32_t index)
+{
+	return (struct sonde_ring_chunk *)(void *)((char *)pool + SONDE_RING_CHUNKS_OFFSET +
+						   (size_t)index * SONDE_RING_CHUNK_B);
+}
+
+static inline _Atomic uint64_t *sonde_ring_words(struct sonde_ring_chunk *chunk)
+{
+	return (_Atomic uint64_t *)(void *)((char *)chunk + SONDE_RING_HEAD_B);
+}
+
+#endif

@@ -1,0 +1,204 @@
+/* chunk.c: takes chunks from the pool, and what happens when there are none.
+ *
+ * A chunk is taken by clearing its bit with one atomic and: no list, so neither a dying thread nor a hostile one can
+ * break it. When none is free the drainer is asked once (the doorbell word keeps threads from asking again and again);
+ * while the pool may still grow that is worth 10 ms. After that the policy decides: give up, take the thread's own oldest
+ * chunk, or wait as long as the drainer lives.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/runtime.h"
+
+#define WAIT_STEP_NS 500000
+#define WAIT_STEPS_GROW 20
+#define WAIT_STEPS_CHECK 100 /* every so many steps: is the drainer still there? */
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static struct sonde_ring_chunk *take_free(struct sonde_ring_pool *pool, uint32_t hint)
+{
+	uint32_t committed = atomic_load_explicit(&pool->committed, memory_order_acquire);
+	if (committed > pool->chunk_count)
+		committed = pool->chunk_count;
+	uint32_t words = (committed + 63) / 64;
+	for (uint32_t i = 0; i < words; i++) {
+		uint32_t word = (i + hint) % words;
+		uint64_t bits = atomic_load_explicit(&pool->free_map[word], memory_order_relaxed);
+		while (bits) {
+			uint64_t bit = bits & -bits;
+			uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bit);
+			/* acquire: the drainer zeroed the chunk before it set the bit */
+			bits = atomic_fetch_and_explicit(&pool->free_map[word], ~bit, memory_order_acquire);
+			if (bits & bit && index < committed)
+				return sonde_ring_chunk_at(pool, index);
+			bits &= ~bit;
+		}
+	}
+	return NULL;
+}
+
+static uint32_t chunk_index(const struct sonde_ring_pool *pool, const struct sonde_ring_chunk *chunk)
+{
+	size_t at = (size_t)((const char *)chunk - (const char *)pool);
+	return (uint32_t)((at - SONDE_RING_CHUNKS_OFFSET) / SONDE_RING_CHUNK_B);
+}
+
+/* Maps all pages of a chunk now, once, so that no event faults later. */
+static void populate(struct sonde_process *process, struct sonde_ring_chunk *chunk, uint32_t index)
+{
+	uint64_t bit = UINT64_C(1) << index % 64;
+	if (atomic_fetch_or_explicit(&process->populated[index / 64], bit, memory_order_relaxed) & bit)
+		return;
+	if (!madvise(chunk, SONDE_RING_CHUNK_B, MADV_POPULATE_WRITE))
+		return;
+	_Atomic uint64_t *words = (_Atomic uint64_t *)(void *)chunk;
+	for (size_t i = 0; i < SONDE_RING_CHUNK_B / 8; i += 512)
+		atomic_fetch_or_explicit(&words[i], 0, memory_order_relaxed);
+}
+
+static void wait_freed(struct sonde_ring_pool *pool, uint32_t seen)
+{
+	struct timespec step = {0, WAIT_STEP_NS};
+	atomic_fetch_add_explicit(&pool->waiters, 1, memory_order_seq_cst);
+	syscall(SYS_futex, &pool->freed, FUTEX_WAIT, seen, &step, NULL, 0);
+	atomic_fetch_sub_explicit(&pool->waiters, 1, memory_order_relaxed);
+}
+
+static int may_wait(struct sonde_process *process, struct sonde_ring_pool *pool, uint32_t step)
+{
+	if (atomic_load(&pool->closed) || atomic_load(&process->state) == SONDE_PROCESS_OFF)
+		return 0;
+	if (atomic_load(&pool->may_grow) && step < WAIT_STEPS_GROW)
+		return 1;
+	if (pool->on_full != SONDE_RING_BLOCK)
+		return 0;
+	return step % WAIT_STEPS_CHECK || !sonde_link_check(process);
+}
+
+/* How many events a chunk of ours holds that nobody has drained. */
+static uint64_t undrained(struct sonde_ring_chunk *chunk, uint32_t drained)
+{
+	_Atomic uint64_t *words = sonde_ring_words(chunk);
+	uint64_t count = 0;
+	uint32_t kind = atomic_load_explicit(&chunk->kind, memory_order_relaxed);
+	for (uint32_t at = drained; at < SONDE_RING_WORDS;) {
+		uint64_t word = atomic_load_explicit(&words[at], memory_order_relaxed);
+		if (kind == SONDE_RING_ZONES) {
+			count += word != 0;
+			at++;
+		} else {
+			uint32_t size = (uint32_t)(word >> 16) & 0xffff;
+			if (!size)
+				break;
+			count++;
+			at += size;
+		}
+	}
+	return count;
+}
+
+/* Takes the thread's oldest chunk that the drainer has not finished. */
+static struct sonde_ring_chunk *take_own(struct sonde_thread *thread, struct sonde_ring_pool *pool)
+{
+	while (thread->owned_count) {
+		uint32_t index = thread->owned[thread->owned_first].index;
+		uint32_t seq = thread->owned[thread->owned_first].seq;
+		thread->owned_first = (thread->owned_first + 1) % SONDE_THREAD_OWNED;
+		thread->owned_count--;
+		struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(pool, index);
+		uint64_t mark = atomic_load_explicit(&chunk->mark, memory_order_relaxed);
+		while (mark >> 32 == seq && (uint32_t)mark <= SONDE_RING_WORDS) {
+			if (!atomic_compare_exchange_weak_explicit(&chunk->mark, &mark,
+								   sonde_ring_mark(SONDE_RING_TAKEN_BACK, 0),
+								   memory_order_acq_rel, memory_order_relaxed))
+				continue;
+			sonde_process_lost(pool, SONDE_RING_LOST_OVERWRITTEN, undrained(chunk, (uint32_t)mark));
+			if (thread->zones.chunk == chunk)
+				thread->zones = (struct sonde_chain){.last_seq = thread->zones.last_seq};
+			if (thread->events.chunk == chunk)
+				thread->events = (struct sonde_chain){.last_seq = thread->events.last_seq};
+			atomic_store_explicit(&chunk->kind, 0, memory_order_release);
+			memset((char *)chunk + SONDE_RING_HEAD_B, 0, SONDE_RING_CHUNK_B - SONDE_RING_HEAD_B);
+			return chunk;
+		}
+	}
+	return NULL;
+}
+
+static struct sonde_ring_chunk *take_or_wait(struct sonde_thread *thread, struct sonde_ring_pool *pool)
+{
+	struct sonde_process *process = sonde_process_get();
+	uint32_t seen = atomic_load_explicit(&pool->freed, memory_order_acquire);
+	struct sonde_ring_chunk *chunk = take_free(pool, (uint32_t)thread->serial);
+	for (uint32_t step = 0; !chunk; step++) {
+		sonde_process_doorbell(process, pool);
+		if (!may_wait(process, pool, step + 1))
+			break;
+		wait_freed(pool, seen);
+		seen = atomic_load_explicit(&pool->freed, memory_order_acquire);
+		chunk = take_free(pool, (uint32_t)thread->serial);
+	}
+	if (!chunk && pool->on_full == SONDE_RING_OVERWRITE)
+		chunk = take_own(thread, pool);
+	return chunk;
+}
+
+struct sonde_ring_chunk *sonde_chunk_take(struct sonde_thread *thread, struct sonde_ring_pool *pool)
+{
+	struct sonde_ring_chunk *chunk = take_or_wait(thread, pool);
+	if (!chunk)
+		return NULL;
+	struct sonde_process *process = sonde_process_get();
+	populate(process, chunk, chunk_index(pool, chunk));
+	uint32_t seq = atomic_fetch_add_explicit(&process->chunks, 1, memory_order_relaxed) + 1;
+	atomic_store_explicit(&chunk->state, SONDE_RING_OPEN, memory_order_relaxed);
+	chunk->tid = thread->tid;
+	chunk->thread = thread->serial;
+	chunk->site = 0;
+	chunk->prev = 0;
+	atomic_store_explicit(&chunk->mark, sonde_ring_mark(seq, 0), memory_order_relaxed);
+	return chunk;
+}
+
+static void remember(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_ring_chunk *chunk,
+		     uint32_t seq)
+{
+	if (thread->owned_count == SONDE_THREAD_OWNED) {
+		thread->owned_first = (thread->owned_first + 1) % SONDE_THREAD_OWNED;
+		thread->owned_count--;
+	}
+	uint32_t at = (thread->owned_first + thread->owned_count++) % SONDE_THREAD_OWNED;
+	thread->owned[at].index = chunk_index(pool, chunk);
+	thread->owned[at].seq = seq;
+}
+
+int sonde_chain_next(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_chain *chain,
+		     enum sonde_ring_kind kind)
+{
+	struct sonde_ring_chunk *old = chain->chunk;
+	if (old) {
+		atomic_store_explicit(&old->state, SONDE_RING_SEALED, memory_order_release);
+		chain->chunk = NULL;
+		chain->end = 0;
+	}
+	struct sonde_ring_chunk *chunk = sonde_chunk_take(thread, pool);
+	if (!chunk)
+		return -1;
+	uint32_t seq = (uint32_t)(atomic_load_explicit(&chunk->mark, memory_order_relaxed) >> 32);
+	chunk->prev = chain->last_seq;
+	atomic_store_explicit(&chunk->kind, kind, memory_order_release);
+	chain->chunk = chunk;
+	chain->end = (uint64_t)(uintptr_t)chunk + SONDE_RING_CHUNK_B;
+	chain->last_seq = seq;
+	if (pool->on_full == SONDE_RING_OVERWRITE)
+		remember(thread, pool, chunk, seq);
+	return 0;
+}

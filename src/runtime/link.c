@@ -1,0 +1,212 @@
+/* link.c: the target's end of the socket to the recorder (format/link.h).
+ *
+ * The descriptor is moved above 200, out of the way of programs that close or number their low ones. A program may
+ * close it all the same, and then have something else there: before each use it must still be the socket that we made.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/runtime.h"
+
+#define FD_LOWEST 200
+#define ANSWER_TIMEOUT_S 5
+
+static int fd_is(int fd, dev_t dev, ino_t ino)
+{
+	struct stat now;
+	return fd > 0 && !fstat(fd, &now) && now.st_dev == dev && now.st_ino == ino;
+}
+
+static int link_is_ours(const struct sonde_process *process)
+{
+	return fd_is(process->fd, process->fd_dev, process->fd_ino);
+}
+
+/* A forked child's copy of its parent's socket would keep the connection open after the parent's death. */
+static int made_fd;
+static dev_t made_dev;
+static ino_t made_ino;
+
+void sonde_link_forget(void)
+{
+	if (fd_is(made_fd, made_dev, made_ino))
+		close(made_fd);
+	made_fd = 0;
+}
+
+static int socket_open(const char *name)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t name_b = strlen(name);
+	if (name_b >= sizeof(address.sun_path) - 1)
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path + 1, name, name_b);
+	int low = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (low < 0)
+		return -errno;
+	int fd = fcntl(low, F_DUPFD_CLOEXEC, FD_LOWEST);
+	if (fd < 0)
+		fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+	close(low);
+	if (fd < 0)
+		return -errno;
+	struct timeval timeout = {ANSWER_TIMEOUT_S, 0};
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+	socklen_t address_b = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);
+	int failed;
+	do
+		failed = connect(fd, (struct sockaddr *)&address, address_b);
+	while (failed && errno == EINTR);
+	if (!failed)
+		return fd;
+	int code = -errno;
+	close(fd);
+	return code;
+}
+
+static ssize_t send_whole(int fd, const void *message, size_t size_b)
+{
+	ssize_t sent;
+	do
+		sent = send(fd, message, size_b, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	return sent < 0 ? -errno : 0;
+}
+
+/* One message with at most one descriptor; its size or a negative errno. */
+static ssize_t receive(int fd, void *message, size_t size_b, int *out_fd)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = {message, size_b};
+	struct msghdr header = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+	ssize_t got;
+	do
+		got = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	struct cmsghdr *head = CMSG_FIRSTHDR(&header);
+	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS && out_fd)
+		memcpy(out_fd, CMSG_DATA(head), sizeof(*out_fd));
+	return got;
+}
+
+/* 64 KB alignment lets an address in a chunk tell where in the chunk it is. */
+static struct sonde_ring_pool *map_aligned(int fd, size_t size_b)
+{
+	size_t span_b = size_b + SONDE_RING_CHUNK_B;
+	char *span = mmap(NULL, span_b, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (span == MAP_FAILED)
+		return NULL;
+	size_t skip_b = (SONDE_RING_CHUNK_B - (size_t)((uintptr_t)span % SONDE_RING_CHUNK_B)) % SONDE_RING_CHUNK_B;
+	void *pool = mmap(span + skip_b, size_b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	if (pool == MAP_FAILED) {
+		munmap(span, span_b);
+		return NULL;
+	}
+	if (skip_b)
+		munmap(span, skip_b);
+	munmap(span + skip_b + size_b, SONDE_RING_CHUNK_B - skip_b);
+	return pool;
+}
+
+static int welcome(struct sonde_process *process, int fd)
+{
+	struct sonde_link_welcome answer = {.status = -EPROTO};
+	int pool_fd = -1;
+	ssize_t got = receive(fd, &answer, sizeof(answer), &pool_fd);
+	int code = got < 0 ? (int)got : answer.status;
+	if (!code && (got != sizeof(answer) || answer.head.type != SONDE_LINK_WELCOME || pool_fd < 0 ||
+		      answer.pool_b < sonde_ring_pool_b(1)))
+		code = -EPROTO;
+	struct sonde_ring_pool *pool = NULL;
+	if (!code && !(pool = map_aligned(pool_fd, (size_t)answer.pool_b)))
+		code = -errno;
+	if (!code && (pool->magic != SONDE_RING_MAGIC || pool->version != SONDE_RING_VERSION ||
+		      sonde_ring_pool_b(pool->chunk_count) > answer.pool_b))
+		code = -EPROTO;
+	if (pool_fd >= 0)
+		close(pool_fd);
+	if (code && pool)
+		munmap(pool, (size_t)answer.pool_b);
+	if (code)
+		return code;
+	process->pool_b = answer.pool_b;
+	atomic_store(&process->pool, pool);
+	return 0;
+}
+
+int sonde_link_connect(struct sonde_process *process, const char *name, uint32_t flags)
+{
+	int fd = socket_open(name);
+	if (fd < 0)
+		return fd;
+	struct sonde_link_hello hello = {.head = {SONDE_LINK_HELLO, SONDE_LINK_VERSION}, .flags = flags};
+	hello.pid = (uint32_t)getpid();
+	hello.tid = (uint32_t)syscall(SYS_gettid);
+	hello.client = SONDE_LINK_ZONES;
+	ssize_t exe_b = readlink("/proc/self/exe", hello.exe, sizeof(hello.exe) - 1);
+	hello.exe[exe_b > 0 ? exe_b : 0] = 0;
+	int code = (int)send_whole(fd, &hello, sizeof(hello));
+	if (!code)
+		code = welcome(process, fd);
+	struct stat made;
+	if (!code && fstat(fd, &made))
+		code = -errno;
+	if (code) {
+		close(fd);
+		return code;
+	}
+	process->fd = fd;
+	process->fd_dev = made.st_dev;
+	process->fd_ino = made.st_ino;
+	made_fd = fd;
+	made_dev = made.st_dev;
+	made_ino = made.st_ino;
+	return 0;
+}
+
+int sonde_link_send(struct sonde_process *process, const void *message, size_t size_b)
+{
+	return link_is_ours(process) ? (int)send_whole(process->fd, message, size_b) : -EBADF;
+}
+
+int sonde_link_check(struct sonde_process *process)
+{
+	if (atomic_load(&process->mode) != SONDE_MODE_LINK)
+		return 0;
+	if (!link_is_ours(process))
+		return -EBADF;
+	char byte;
+	ssize_t got = recv(process->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR) ? -EPIPE : 0;
+}
+
+int sonde_link_ask(struct sonde_process *process, const struct sonde_link_query *query, struct sonde_link_answer *out)
+{
+	struct timespec step = {0, 100000};
+	while (atomic_exchange(&process->asking, 1))
+		nanosleep(&step, NULL);
+	ssize_t got = sonde_link_send(process, query, sizeof(*query));
+	if (!got)
+		got = receive(process->fd, out, sizeof(*out), NULL);
+	atomic_store(&process->asking, 0);
+	size_t head_b = offsetof(struct sonde_link_answer, row);
+	if (got < (ssize_t)head_b || out->head.type != SONDE_LINK_ANSWER || out->rows > SONDE_LINK_ROWS)
+		return got < 0 ? (int)got : -EPROTO;
+	return (size_t)got < head_b + out->rows * sizeof(out->row[0]) ? -EPROTO : 0;
+}

@@ -1,0 +1,144 @@
+/* metric.c: counters and histograms: memory of each thread that the drainer reads, so threads never contend.
+ *
+ * A thread's first use takes a chunk; a histogram takes one a site and thread. The drainer adds threads up and keeps what
+ * ended threads left.
+ */
+#include <errno.h>
+
+#include "fold/hist.h"
+#include "runtime/runtime.h"
+
+_Static_assert(SONDE_HIST_BUCKETS * 8 <= SONDE_RING_CHUNK_B - SONDE_RING_HEAD_B, "a histogram fits a chunk");
+
+static void counter_add(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint32_t site, uint64_t amount)
+{
+	if (!thread->counters) {
+		struct sonde_ring_chunk *chunk = sonde_chunk_take(thread, pool);
+		if (!chunk) {
+			sonde_process_lost(pool, SONDE_RING_LOST_FULL, 1);
+			return;
+		}
+		atomic_store_explicit(&chunk->kind, SONDE_RING_COUNTERS, memory_order_release);
+		thread->counters = chunk;
+	}
+	uint64_t *values = (uint64_t *)(void *)((char *)thread->counters + SONDE_RING_HEAD_B);
+	sonde_hot_add(&values[site], amount);
+	if (atomic_load(&sonde_process_get()->state) == SONDE_PROCESS_ON)
+		__atomic_store_n(&thread->hot.counters, values, __ATOMIC_RELAXED);
+}
+
+void sonde_hot_slow_count(struct sonde_place *place, uint64_t amount)
+{
+	struct sonde_ring_pool *pool;
+	struct sonde_thread *thread = sonde_thread_enter(&pool);
+	if (!thread)
+		return;
+	int saved = errno;
+	uint32_t site = sonde_place_id(pool, place);
+	if (atomic_load(&sonde_process_get()->state) == SONDE_PROCESS_ON)
+		counter_add(thread, pool, site, amount);
+	errno = saved;
+	sonde_thread_leave(thread);
+}
+
+int sonde_counter_add(const char *name, uint64_t amount)
+{
+	if (!name)
+		return SONDE_ERR_ARGUMENT;
+	if (SONDE_HOT_LOAD(sonde_hot_self->off))
+		return SONDE_ERR_OFF;
+	struct sonde_ring_pool *pool;
+	struct sonde_thread *thread = sonde_thread_enter(&pool);
+	if (!thread)
+		return SONDE_ERR_OFF;
+	int saved = errno;
+	uint32_t site = sonde_place_named(pool, SONDE_SITE_COUNTER, name);
+	if (atomic_load(&sonde_process_get()->state) == SONDE_PROCESS_ON)
+		counter_add(thread, pool, site, amount);
+	errno = saved;
+	sonde_thread_leave(thread);
+	return SONDE_OK;
+}
+
+/* Only this thread writes; plain additions of one instruction, so handlers may record into the same histogram. */
+static void hist_add(struct sonde_ring_chunk *chunk, uint64_t value)
+{
+	uint64_t *hits = (uint64_t *)(void *)((char *)chunk + SONDE_RING_HEAD_B);
+	if (~value > atomic_load_explicit(&chunk->not_min, memory_order_relaxed))
+		atomic_store_explicit(&chunk->not_min, ~value, memory_order_relaxed);
+	if (value > atomic_load_explicit(&chunk->max, memory_order_relaxed))
+		atomic_store_explicit(&chunk->max, value, memory_order_relaxed);
+	sonde_hot_add((uint64_t *)&chunk->sum, value);
+	sonde_hot_add(&hits[sonde_hist_bucket(value)], 1);
+}
+
+static struct sonde_ring_chunk *hist_find(const struct sonde_thread *thread, uint32_t site)
+{
+	for (uint32_t i = 0; i < SONDE_THREAD_HISTS; i++) {
+		struct sonde_ring_chunk *chunk = thread->hists[(site + i) % SONDE_THREAD_HISTS];
+		if (!chunk || chunk->site == site)
+			return chunk;
+	}
+	return NULL;
+}
+
+static struct sonde_ring_chunk *hist_new(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint32_t site)
+{
+	uint32_t at = site % SONDE_THREAD_HISTS, probes = 0;
+	while (thread->hists[at] && probes++ < SONDE_THREAD_HISTS)
+		at = (at + 1) % SONDE_THREAD_HISTS;
+	struct sonde_ring_chunk *chunk = thread->hists[at] ? NULL : sonde_chunk_take(thread, pool);
+	if (!chunk)
+		return NULL;
+	chunk->site = site;
+	atomic_store_explicit(&chunk->kind, SONDE_RING_HISTOGRAM, memory_order_release);
+	thread->hists[at] = chunk;
+	return chunk;
+}
+
+static int hist_slow(struct sonde_place *place, const char *name, uint64_t value)
+{
+	struct sonde_ring_pool *pool;
+	struct sonde_thread *thread = sonde_thread_enter(&pool);
+	if (!thread)
+		return SONDE_ERR_OFF;
+	int saved = errno, code = SONDE_ERR_OFF;
+	uint32_t site = place ? sonde_place_id(pool, place) : sonde_place_named(pool, SONDE_SITE_HISTOGRAM, name);
+	if (atomic_load(&sonde_process_get()->state) == SONDE_PROCESS_ON) {
+		struct sonde_ring_chunk *chunk = hist_find(thread, site);
+		if (!chunk)
+			chunk = hist_new(thread, pool, site);
+		code = chunk ? SONDE_OK : SONDE_ERR_FULL;
+		atomic_store_explicit(&thread->hists_on, 1, memory_order_relaxed);
+		if (chunk)
+			hist_add(chunk, value);
+		else
+			sonde_process_lost(pool, SONDE_RING_LOST_FULL, 1);
+	}
+	errno = saved;
+	sonde_thread_leave(thread);
+	return code;
+}
+
+void sonde_place_histogram(struct sonde_place *place, uint64_t value)
+{
+	struct sonde_thread *thread = (struct sonde_thread *)(void *)sonde_hot_self;
+	if (SONDE_HOT_LOAD(thread->hot.off))
+		return;
+	uint32_t site = __atomic_load_n(&place->id, __ATOMIC_RELAXED);
+	if (site && atomic_load_explicit(&thread->hists_on, memory_order_relaxed)) {
+		struct sonde_ring_chunk *chunk = thread->hists[site % SONDE_THREAD_HISTS];
+		if (chunk && chunk->site == site) {
+			hist_add(chunk, value);
+			return;
+		}
+	}
+	hist_slow(place, NULL, value);
+}
+
+int sonde_histogram_record(const char *name, uint64_t value)
+{
+	if (!name)
+		return SONDE_ERR_ARGUMENT;
+	return SONDE_HOT_LOAD(sonde_hot_self->off) ? SONDE_ERR_OFF : hist_slow(NULL, name, value);
+}

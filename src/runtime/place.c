@@ -1,0 +1,200 @@
+/* place.c: gives sites their ids in the pool's heap of sites.
+ *
+ * The strings are copied, because the library that holds them may be closed before anybody reads them. A site that was
+ * registered before with the same contents gets the same id: a plugin that is loaded a thousand times fills no table.
+ * Sites without file and function (made by name at run time) are found through an index of heap offsets.
+ */
+#include <string.h>
+
+#include "base/hash.h"
+#include "runtime/runtime.h"
+
+#define INDEX_SIZE 16384u
+#define TEXT_MAX_B 255u
+
+_Static_assert(SONDE_KIND_ZONE == SONDE_SITE_ZONE && SONDE_KIND_COUNTER == SONDE_SITE_COUNTER &&
+		       SONDE_KIND_GAUGE == SONDE_SITE_GAUGE && SONDE_KIND_HISTOGRAM == SONDE_SITE_HISTOGRAM &&
+		       SONDE_KIND_SPAN == SONDE_SITE_SPAN && SONDE_KIND_INSTANT == SONDE_SITE_INSTANT &&
+		       SONDE_KIND_ITERATION == SONDE_SITE_ITERATION && SONDE_KIND_COUNT == SONDE_SITE_COUNT,
+	       "the public header and the format agree");
+
+struct text {
+	const char *at;
+	uint16_t size_b;
+};
+
+static _Atomic uint32_t named[INDEX_SIZE]; /* heap offset + 1 of sites made by name; stays right across pools */
+
+static struct text text_of(const char *text)
+{
+	return (struct text){text ? text : "", (uint16_t)(text ? strnlen(text, TEXT_MAX_B) : 0)};
+}
+
+static struct sonde_ring_site *entry_at(const struct sonde_ring_pool *pool, uint32_t offset)
+{
+	return (struct sonde_ring_site *)(void *)((char *)(uintptr_t)pool + SONDE_RING_SITES_OFFSET + offset);
+}
+
+static uint64_t place_hash(const struct sonde_place *place, const struct text texts[4])
+{
+	uint64_t hash = sonde_hash_pair(place->kind, (uint64_t)place->line << 32 | place->color);
+	for (int i = 0; i < 4; i++)
+		hash = sonde_hash_pair(hash, sonde_hash_bytes(texts[i].at, texts[i].size_b));
+	return hash;
+}
+
+static uint32_t heap_used(const struct sonde_ring_pool *pool)
+{
+	uint32_t used = atomic_load_explicit(&pool->sites_b, memory_order_acquire);
+	return used < SONDE_RING_SITES_B ? used : SONDE_RING_SITES_B;
+}
+
+static struct sonde_ring_site *heap_find(const struct sonde_ring_pool *pool, uint64_t hash)
+{
+	uint32_t used = heap_used(pool);
+	for (uint32_t at = 0; at + sizeof(struct sonde_ring_site) <= used;) {
+		struct sonde_ring_site *entry = entry_at(pool, at);
+		if (atomic_load_explicit(&entry->id, memory_order_acquire) && entry->hash == hash)
+			return entry;
+		uint32_t size_b = atomic_load_explicit(&entry->size_b, memory_order_acquire);
+		if (!size_b)
+			break;
+		at += size_b;
+	}
+	return NULL;
+}
+
+/* Room in the heap; NULL when it is full, which leaves the heap closed to larger entries only. */
+static struct sonde_ring_site *heap_reserve(struct sonde_ring_pool *pool, uint32_t size_b)
+{
+	uint32_t at = atomic_load_explicit(&pool->sites_b, memory_order_relaxed);
+	do {
+		if (at + size_b > SONDE_RING_SITES_B)
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&pool->sites_b, &at, at + size_b));
+	struct sonde_ring_site *entry = entry_at(pool, at);
+	atomic_store_explicit(&entry->size_b, size_b, memory_order_release);
+	return entry;
+}
+
+static void entry_fill(struct sonde_ring_site *entry, const struct sonde_place *place, const struct text texts[4])
+{
+	entry->kind = place->kind;
+	entry->line = place->line;
+	entry->color = place->color;
+	entry->name_b = texts[0].size_b;
+	entry->function_b = texts[1].size_b;
+	entry->file_b = texts[2].size_b;
+	entry->unit_b = texts[3].size_b;
+	char *to = (char *)(entry + 1);
+	for (int i = 0; i < 4; i++) {
+		memcpy(to, texts[i].at, texts[i].size_b);
+		to[texts[i].size_b] = 0;
+		to += texts[i].size_b + 1;
+	}
+}
+
+/* The entry of a site, made when it is new; NULL when there is no room. */
+static struct sonde_ring_site *place_register(struct sonde_ring_pool *pool, const struct sonde_place *place)
+{
+	struct text texts[4] = {text_of(place->name), text_of(place->function), text_of(place->file),
+				text_of(place->unit)};
+	uint64_t hash = place_hash(place, texts);
+	struct sonde_ring_site *entry = heap_find(pool, hash);
+	if (entry)
+		return entry;
+	size_t texts_b = 4;
+	for (int i = 0; i < 4; i++)
+		texts_b += texts[i].size_b;
+	uint32_t size_b = (uint32_t)((sizeof(*entry) + texts_b + 7) & ~(size_t)7);
+	if (atomic_load(&pool->sites) + 1 >= SONDE_RING_MAX_SITES - 1)
+		return NULL;
+	entry = heap_reserve(pool, size_b);
+	if (!entry)
+		return NULL;
+	entry->hash = hash;
+	entry_fill(entry, place, texts);
+	/* Threads that came past the check together may pass the end by a few: those share '(other)'. */
+	uint32_t id = atomic_fetch_add(&pool->sites, 1) + 1 + SONDE_RING_SITE_OTHER;
+	if (id >= SONDE_RING_MAX_SITES)
+		id = SONDE_RING_SITE_OTHER;
+	atomic_store_explicit(&entry->id, id, memory_order_release);
+	return entry;
+}
+
+uint32_t sonde_place_id(struct sonde_ring_pool *pool, struct sonde_place *place)
+{
+	uint32_t id = __atomic_load_n(&place->id, __ATOMIC_RELAXED);
+	if (id)
+		return id;
+	struct sonde_ring_site *entry = place_register(pool, place);
+	if (!entry)
+		sonde_process_lost(pool, SONDE_RING_LOST_SITES, 1);
+	id = entry ? atomic_load(&entry->id) : SONDE_RING_SITE_OTHER;
+	__atomic_store_n(&place->id, id, __ATOMIC_RELEASE);
+	return id;
+}
+
+uint32_t sonde_place_named(struct sonde_ring_pool *pool, uint32_t kind, const char *name)
+{
+	size_t name_b = strnlen(name, TEXT_MAX_B);
+	uint32_t at = (uint32_t)sonde_hash_pair(kind, sonde_hash_bytes(name, name_b)) % INDEX_SIZE;
+	for (uint32_t probe = 0; probe < INDEX_SIZE; probe++, at = (at + 1) % INDEX_SIZE) {
+		uint32_t offset = atomic_load_explicit(&named[at], memory_order_acquire);
+		if (!offset) {
+			struct sonde_place place = {.kind = kind, .name = name};
+			struct sonde_ring_site *entry = place_register(pool, &place);
+			if (!entry) {
+				sonde_process_lost(pool, SONDE_RING_LOST_SITES, 1);
+				return SONDE_RING_SITE_OTHER;
+			}
+			uint32_t made = (uint32_t)((char *)entry - (char *)pool) - SONDE_RING_SITES_OFFSET + 1;
+			atomic_compare_exchange_strong(&named[at], &offset, made);
+			return atomic_load(&entry->id);
+		}
+		const struct sonde_ring_site *entry = entry_at(pool, offset - 1);
+		if (entry->kind == kind && entry->name_b == name_b && !memcmp(entry + 1, name, name_b))
+			return atomic_load_explicit(&entry->id, memory_order_relaxed);
+	}
+	return SONDE_RING_SITE_OTHER;
+}
+
+void sonde_place_inherit(struct sonde_ring_pool *into, const struct sonde_ring_pool *from)
+{
+	uint32_t used = heap_used(from);
+	memcpy(entry_at(into, 0), entry_at(from, 0), used);
+	uint32_t highest = SONDE_RING_SITE_OTHER, at = 0;
+	while (at + sizeof(struct sonde_ring_site) <= used) {
+		struct sonde_ring_site *entry = entry_at(into, at);
+		uint32_t size_b = atomic_load(&entry->size_b);
+		if (!size_b)
+			break;
+		uint32_t id = atomic_load(&entry->id);
+		if (!id) /* another thread was writing it when we forked */
+			memset(entry + 1, 0, size_b - sizeof(*entry));
+		if (!id)
+			atomic_store(&entry->id, SONDE_RING_SITE_OTHER);
+		highest = id > highest ? id : highest;
+		at += size_b;
+	}
+	atomic_store(&into->sites, highest - SONDE_RING_SITE_OTHER);
+	atomic_store(&into->sites_b, at);
+}
+
+size_t sonde_place_text(struct sonde_ring_pool *pool, uint32_t id, char *out, size_t out_b)
+{
+	uint32_t used = heap_used(pool);
+	for (uint32_t at = 0; at + sizeof(struct sonde_ring_site) <= used;) {
+		const struct sonde_ring_site *entry = entry_at(pool, at);
+		uint32_t size_b = atomic_load_explicit(&entry->size_b, memory_order_acquire);
+		if (atomic_load_explicit(&entry->id, memory_order_acquire) == id) {
+			size_t text_b = entry->name_b < out_b ? entry->name_b : out_b;
+			memcpy(out, entry + 1, text_b);
+			return text_b;
+		}
+		if (!size_b)
+			break;
+		at += size_b;
+	}
+	return 0;
+}

@@ -1,0 +1,167 @@
+/* runtime.h: the inside of libsonde: one process record, one page a thread, one pool.
+ *
+ * Everything that must not survive fork lies on pages that the child reads as zeros (MADV_WIPEONFORK), so a child of
+ * fork, _Fork or raw clone finds limit 0 and state NEW and sets itself up again, whatever the parent was in the middle of.
+ * Nothing here takes a lock or calls malloc: it may run in signal handlers.
+ */
+#ifndef SONDE_RUNTIME_RUNTIME_H
+#define SONDE_RUNTIME_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "format/event.h"
+#include "format/link.h"
+#include "format/record.h"
+#include "format/ring.h"
+#include "sonde/sonde.h"
+
+#define SONDE_LOCAL __attribute__((visibility("hidden")))
+
+/* --- process.c ------------------------------------------------------------------------------------------------------*/
+
+enum sonde_process_state {
+	SONDE_PROCESS_NEW = 0, /* also what a forked child reads */
+	SONDE_PROCESS_SETUP,   /* one thread connects; the others wait */
+	SONDE_PROCESS_ON,
+	SONDE_PROCESS_PAUSED,
+	SONDE_PROCESS_OFF,
+};
+
+enum sonde_process_mode { SONDE_MODE_NONE = 0, SONDE_MODE_LINK, SONDE_MODE_SELF };
+
+struct sonde_process {
+	_Atomic uint32_t state; /* a futex word while SETUP */
+	_Atomic uint32_t mode;
+	_Atomic uint64_t threads;   /* serials given */
+	_Atomic uint32_t chunks;    /* seqs given */
+	_Atomic(struct sonde_ring_pool *) pool;
+	uint64_t pool_b;
+	_Atomic uint64_t populated[SONDE_RING_MAX_CHUNKS / 64]; /* chunks whose pages are mapped already */
+	uint32_t setup_tid;
+	_Atomic uint32_t asking;    /* one question at a time on the one socket */
+	int fd;                     /* of the link */
+	dev_t fd_dev;               /* what it was, so that a reused number is noticed */
+	ino_t fd_ino;
+};
+
+/* The record of this process, never NULL after the first success; NULL when memory is refused. */
+SONDE_LOCAL struct sonde_process *sonde_process_get(void);
+/* The pool events go to, set up when this is a new process; NULL = off. */
+SONDE_LOCAL struct sonde_ring_pool *sonde_process_pool(struct sonde_process *process);
+SONDE_LOCAL void sonde_process_off(struct sonde_process *process);
+SONDE_LOCAL void sonde_process_lost(struct sonde_ring_pool *pool, enum sonde_ring_lost cause, uint64_t count);
+/* Wakes the drainer. */
+SONDE_LOCAL void sonde_process_doorbell(struct sonde_process *process, struct sonde_ring_pool *pool);
+
+/* --- link.c ---------------------------------------------------------------------------------------------------------*/
+
+/* Connects to the recorder named in the environment, asks for a pool and maps it; 0 or a negative errno. */
+SONDE_LOCAL int sonde_link_connect(struct sonde_process *process, const char *name, uint32_t flags);
+SONDE_LOCAL int sonde_link_send(struct sonde_process *process, const void *message, size_t size_b);
+SONDE_LOCAL void sonde_link_forget(void);
+/* 0 while the recorder is there. */
+SONDE_LOCAL int sonde_link_check(struct sonde_process *process);
+SONDE_LOCAL int sonde_link_ask(struct sonde_process *process, const struct sonde_link_query *query,
+			       struct sonde_link_answer *out);
+
+/* --- thread.c -------------------------------------------------------------------------------------------------------*/
+
+#define SONDE_THREAD_PENDING 128u
+#define SONDE_THREAD_HISTS 64u
+#define SONDE_THREAD_OPEN 128u
+#define SONDE_THREAD_OWNED 512u
+
+/* One chain of chunks. Owner: its thread. */
+struct sonde_chain {
+	struct sonde_ring_chunk *chunk;
+	uint64_t end; /* address after it; 0 = none */
+	uint32_t last_seq;
+};
+
+/* Owner of all but `hot`, hists_on and in_use: the thread. */
+struct sonde_thread {
+	struct sonde_hot hot;
+	_Atomic uint32_t hists_on; /* `hists` may be used without asking */
+	_Atomic uint32_t in_use;
+	struct sonde_ring_pool *pool; /* what the chunks below belong to */
+	struct sonde_chain zones;
+	struct sonde_chain events;
+	uint64_t event_cursor;
+	uint32_t tid;
+	uint64_t serial;
+	uint32_t busy; /* in the slow path: what a signal handler adds is dropped and counted */
+	/* Events that found no room, reduced: first ends of recorded zones, then begins of zones still open. They are
+	 * written when there is room again, so that nesting in the recording stays right. */
+	uint32_t owed;   /* ends */
+	uint32_t opened; /* begins */
+	uint64_t depth_lost;
+	uint64_t pending[SONDE_THREAD_PENDING];
+	struct sonde_ring_chunk *counters;
+	struct sonde_ring_chunk *hists[SONDE_THREAD_HISTS];
+	uint32_t open[SONDE_THREAD_OPEN]; /* sites of sonde_begin() */
+	uint32_t open_depth;
+	/* Chunks of both chains, oldest first, for overwriting. */
+	uint32_t owned_first, owned_count;
+	struct {
+		uint32_t index, seq;
+	} owned[SONDE_THREAD_OWNED];
+};
+
+#define SONDE_THREAD_B 8192u
+_Static_assert(sizeof(struct sonde_thread) <= SONDE_THREAD_B, "thread page");
+
+/* The calling thread's page, registered when it is new, with errno untouched; NULL = off. A non-NULL answer has set
+ * `busy` and needs sonde_thread_leave(). `pool`: where its events go. */
+SONDE_LOCAL struct sonde_thread *sonde_thread_enter(struct sonde_ring_pool **pool);
+SONDE_LOCAL void sonde_thread_leave(struct sonde_thread *thread);
+/* The page if this thread has one for this process, without registering. */
+SONDE_LOCAL struct sonde_thread *sonde_thread_current(void);
+/* Makes every thread of the process ask again at its next event; `off`: or not even ask. */
+SONDE_LOCAL void sonde_thread_interrupt_all(int off);
+/* In a forked child, before anything else: the parent's pages are not this process's. */
+SONDE_LOCAL void sonde_thread_forget_all(void);
+/* Makes the key whose destructor sees threads end; once, and early. */
+SONDE_LOCAL void sonde_thread_key(void);
+/* This thread's next events need not even ask. */
+SONDE_LOCAL void sonde_thread_off(void);
+
+/* --- chunk.c --------------------------------------------------------------------------------------------------------*/
+
+/* A free chunk, its head filled in but for `kind`; NULL = none, after waiting as the pool's policy says. */
+SONDE_LOCAL struct sonde_ring_chunk *sonde_chunk_take(struct sonde_thread *thread, struct sonde_ring_pool *pool);
+/* The next chunk of a chain: seals the one before. 0, or −1 when there is none. */
+SONDE_LOCAL int sonde_chain_next(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_chain *chain,
+				 enum sonde_ring_kind kind);
+
+/* --- place.c --------------------------------------------------------------------------------------------------------*/
+
+SONDE_LOCAL uint32_t sonde_place_id(struct sonde_ring_pool *pool, struct sonde_place *place);
+SONDE_LOCAL uint32_t sonde_place_named(struct sonde_ring_pool *pool, uint32_t kind, const char *name);
+/* Takes the sites of another pool over, so that ids given before stay right. */
+SONDE_LOCAL void sonde_place_inherit(struct sonde_ring_pool *into, const struct sonde_ring_pool *from);
+SONDE_LOCAL size_t sonde_place_text(struct sonde_ring_pool *pool, uint32_t id, char *out, size_t out_b);
+
+/* --- event.c --------------------------------------------------------------------------------------------------------*/
+
+/* Room for an event of `words`, with head.words marked and nothing published; NULL = lost, and counted. */
+SONDE_LOCAL struct sonde_event *sonde_event_reserve(struct sonde_thread *thread, struct sonde_ring_pool *pool,
+						    uint32_t words);
+/* Stores the head, which makes the event visible. */
+SONDE_LOCAL void sonde_event_publish(struct sonde_event *event, const struct sonde_event *head);
+/* Now, in the pool's clock. */
+SONDE_LOCAL uint64_t sonde_event_time(const struct sonde_ring_pool *pool);
+
+/* --- self.c ---------------------------------------------------------------------------------------------------------*/
+
+/* Makes a pool in this process, opens the recording and starts the drain thread; 0 or an enum sonde_code. */
+SONDE_LOCAL int sonde_self_start(struct sonde_process *process, const char *path, const struct sonde_options *options);
+/* Drains what is left and closes the file. */
+SONDE_LOCAL int sonde_self_stop(void);
+SONDE_LOCAL void sonde_self_forget(void);
+SONDE_LOCAL int sonde_self_ask(const struct sonde_link_query *query, struct sonde_link_answer *out);
+SONDE_LOCAL int sonde_self_errno(void);
+
+#endif

@@ -1,0 +1,347 @@
+/* thread.c: a thread's page, and the slow path of zone events.
+ *
+ * A thread gets its page at its first event and gives it back when it ends (a pthread key made early enough that setting
+ * it never allocates; the drainer also notices threads that are gone). Pages are kept and used again, so another thread
+ * may always write `limit` and `off` of any page.
+ *
+ * While there is no room (or we are paused) events are not just dropped: a recorded zone's end must not get lost, and an
+ * end must not end the wrong zone. So they are reduced to "ends owed, then begins still open", which are written with
+ * their own times as soon as there is room. Only zones that both began and ended meanwhile are lost, and counted.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "runtime/runtime.h"
+
+#define THREADS_MAX 8192
+#define KEY_INLINE_MAX 32 /* glibc and musl keep the first keys in the thread itself: setting them never allocates */
+
+static struct sonde_thread nobody; /* limit 0: every thread's first event asks */
+__thread struct sonde_hot *sonde_hot_self __attribute__((tls_model("initial-exec"))) = &nobody.hot;
+
+static _Atomic(struct sonde_thread *) pages[THREADS_MAX];
+static _Atomic uint32_t pages_used;
+static pthread_key_t exit_key;
+static int exit_key_made;
+
+static void chunk_release(struct sonde_ring_chunk *chunk)
+{
+	if (chunk)
+		atomic_store_explicit(&chunk->state, SONDE_RING_RELEASED, memory_order_release);
+}
+
+/* Forgets everything but the page's place in the table and its `off`. */
+static void page_reset(struct sonde_thread *thread)
+{
+	__atomic_store_n(&thread->hot.limit, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&thread->hot.counters, NULL, __ATOMIC_RELAXED);
+	__atomic_store_n(&thread->hot.cursor, 0, __ATOMIC_RELAXED);
+	atomic_store_explicit(&thread->hists_on, 0, memory_order_relaxed);
+	size_t from = offsetof(struct sonde_thread, pool);
+	memset((char *)thread + from, 0, sizeof(*thread) - from);
+}
+
+/* Runs at thread exit; an event in a later destructor registers the thread again. */
+static void thread_exit(void *data)
+{
+	struct sonde_thread *thread = data;
+	sonde_hot_self = &nobody.hot;
+	struct sonde_process *process = sonde_process_get();
+	if (!process || !thread->tid)
+		return;
+	struct sonde_ring_pool *pool = thread->pool;
+	if (pool && thread->owed + thread->opened)
+		sonde_process_lost(pool, SONDE_RING_LOST_FULL, thread->owed + thread->opened);
+	chunk_release(thread->zones.chunk);
+	chunk_release(thread->events.chunk);
+	chunk_release(thread->counters);
+	for (uint32_t i = 0; i < SONDE_THREAD_HISTS; i++)
+		chunk_release(thread->hists[i]);
+	page_reset(thread);
+	atomic_store_explicit(&thread->in_use, 0, memory_order_release);
+	if (pool)
+		sonde_process_doorbell(process, pool);
+}
+
+void sonde_thread_key(void)
+{
+	if (exit_key_made || pthread_key_create(&exit_key, thread_exit))
+		return;
+	exit_key_made = exit_key < KEY_INLINE_MAX ? 1 : -1;
+	if (exit_key_made < 0)
+		pthread_key_delete(exit_key);
+}
+
+static struct sonde_thread *page_new(void)
+{
+	void *page = mmap(NULL, SONDE_THREAD_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (page == MAP_FAILED)
+		return NULL;
+	if (!madvise(page, SONDE_THREAD_B, MADV_WIPEONFORK))
+		return page;
+	munmap(page, SONDE_THREAD_B);
+	return NULL;
+}
+
+static struct sonde_thread *page_claim(void)
+{
+	for (uint32_t i = 0; i < THREADS_MAX; i++) {
+		struct sonde_thread *page = atomic_load_explicit(&pages[i], memory_order_acquire);
+		uint32_t free_page = 0;
+		if (page) {
+			if (atomic_compare_exchange_strong(&page->in_use, &free_page, 1))
+				return page;
+			continue;
+		}
+		struct sonde_thread *fresh = page_new();
+		if (!fresh)
+			return NULL;
+		atomic_store(&fresh->in_use, 1);
+		if (atomic_compare_exchange_strong(&pages[i], &page, fresh)) {
+			uint32_t used = atomic_load(&pages_used);
+			while (used < i + 1 && !atomic_compare_exchange_weak(&pages_used, &used, i + 1))
+				;
+			return fresh;
+		}
+		munmap(fresh, SONDE_THREAD_B);
+		i--;
+	}
+	return NULL;
+}
+
+void sonde_thread_forget_all(void)
+{
+	uint32_t used = atomic_load(&pages_used);
+	for (uint32_t i = 0; i < used; i++)
+		atomic_store(&pages[i], NULL);
+	atomic_store(&pages_used, 0);
+	__atomic_store_n(&nobody.hot.off, 0, __ATOMIC_RELAXED);
+}
+
+void sonde_thread_interrupt_all(int off)
+{
+	uint32_t used = atomic_load(&pages_used);
+	for (uint32_t i = 0; i < used; i++) {
+		struct sonde_thread *page = atomic_load_explicit(&pages[i], memory_order_acquire);
+		if (!page)
+			continue;
+		__atomic_store_n(&page->hot.off, (uint64_t)off, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&page->hot.limit, 0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&page->hot.counters, NULL, __ATOMIC_SEQ_CST);
+		atomic_store(&page->hists_on, 0);
+	}
+	__atomic_store_n(&nobody.hot.off, (uint64_t)off, __ATOMIC_SEQ_CST);
+}
+
+struct sonde_thread *sonde_thread_current(void)
+{
+	struct sonde_hot *hot = sonde_hot_self;
+	struct sonde_thread *thread = (struct sonde_thread *)(void *)hot;
+	return hot == &nobody.hot || !thread->tid ? NULL : thread;
+}
+
+/* A forked child's only thread goes on with its wiped page, which the table has forgotten. */
+static void page_adopt(struct sonde_thread *thread)
+{
+	atomic_store(&thread->in_use, 1);
+	for (uint32_t i = 0; i < THREADS_MAX; i++) {
+		struct sonde_thread *empty = NULL;
+		if (!atomic_compare_exchange_strong(&pages[i], &empty, thread) && empty != thread)
+			continue;
+		uint32_t used = atomic_load(&pages_used);
+		while (used < i + 1 && !atomic_compare_exchange_weak(&pages_used, &used, i + 1))
+			;
+		return;
+	}
+}
+
+void sonde_thread_off(void)
+{
+	__atomic_store_n(&sonde_hot_self->off, 1, __ATOMIC_RELAXED);
+}
+
+static struct sonde_thread *thread_register(struct sonde_process *process)
+{
+	struct sonde_thread *thread = (struct sonde_thread *)(void *)sonde_hot_self;
+	if (thread != &nobody)
+		page_adopt(thread);
+	else
+		thread = page_claim();
+	if (!thread)
+		return NULL;
+	thread->serial = atomic_fetch_add(&process->threads, 1) + 1;
+	thread->tid = (uint32_t)syscall(SYS_gettid);
+	sonde_hot_self = &thread->hot;
+	if (exit_key_made > 0)
+		pthread_setspecific(exit_key, thread);
+	return thread;
+}
+
+/* A new recording has a new pool: what belonged to the old one stays there. */
+static void pool_changed(struct sonde_thread *thread, struct sonde_ring_pool *pool)
+{
+	uint32_t tid = thread->tid;
+	uint64_t serial = thread->serial;
+	page_reset(thread);
+	thread->busy = 1;
+	thread->tid = tid;
+	thread->serial = serial;
+	thread->pool = pool;
+}
+
+struct sonde_thread *sonde_thread_enter(struct sonde_ring_pool **pool)
+{
+	int saved = errno;
+	struct sonde_process *process = sonde_process_get();
+	*pool = process ? sonde_process_pool(process) : NULL;
+	struct sonde_thread *thread = NULL;
+	if (*pool) {
+		thread = sonde_thread_current();
+		if (!thread)
+			thread = thread_register(process);
+	}
+	errno = saved;
+	if (!thread)
+		return NULL;
+	if (thread->busy) {
+		sonde_process_lost(*pool, SONDE_RING_LOST_SIGNAL, 1);
+		return NULL;
+	}
+	thread->busy = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (thread->pool != *pool)
+		pool_changed(thread, *pool);
+	return thread;
+}
+
+void sonde_thread_leave(struct sonde_thread *thread)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->busy = 0;
+}
+
+/* --- zone events that found no room ---------------------------------------------------------------------------------*/
+
+static void pend(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint64_t word, int paused)
+{
+	uint32_t held = thread->owed + thread->opened;
+	int is_end = !(word & SONDE_RING_SITE_MASK);
+	if (is_end && thread->depth_lost) {
+		thread->depth_lost--;
+		return; /* its begin was counted with it */
+	}
+	if (is_end && thread->opened) {
+		thread->opened--;
+		if (!paused)
+			sonde_process_lost(pool, SONDE_RING_LOST_FULL, 2);
+		return;
+	}
+	if (held < SONDE_THREAD_PENDING) {
+		thread->pending[held] = word;
+		thread->owed += (uint32_t)is_end;
+		thread->opened += (uint32_t)!is_end;
+		return;
+	}
+	thread->depth_lost += (uint64_t)!is_end;
+	sonde_process_lost(pool, SONDE_RING_LOST_DEEP, is_end ? 1 : 2);
+}
+
+/* Writes a word into the current chunk; −1 when that is full and there is no other. */
+static int zone_store(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint64_t word)
+{
+	for (;;) {
+		uint64_t slot = sonde_hot_add(&thread->hot.cursor, 8);
+		if (thread->zones.end && slot < thread->zones.end) {
+			sonde_hot_store(slot, word);
+			return 0;
+		}
+		if (sonde_chain_next(thread, pool, &thread->zones, SONDE_RING_ZONES)) {
+			thread->hot.cursor = 0;
+			return -1;
+		}
+		thread->hot.cursor = (uint64_t)(uintptr_t)sonde_ring_words(thread->zones.chunk);
+	}
+}
+
+static int zone_flush(struct sonde_thread *thread, struct sonde_ring_pool *pool)
+{
+	uint32_t held = thread->owed + thread->opened;
+	for (uint32_t i = 0; i < held; i++) {
+		if (!zone_store(thread, pool, thread->pending[i]))
+			continue;
+		memmove(thread->pending, thread->pending + i, (held - i) * sizeof(*thread->pending));
+		uint32_t ends = i < thread->owed ? i : thread->owed;
+		thread->owed -= ends;
+		thread->opened -= i - ends;
+		return -1;
+	}
+	thread->owed = 0;
+	thread->opened = 0;
+	return 0;
+}
+
+static void zone_word(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint64_t word)
+{
+	struct sonde_process *process = sonde_process_get();
+	__atomic_store_n(&thread->hot.limit, 0, __ATOMIC_RELAXED); /* handlers come here meanwhile */
+	int paused = atomic_load(&process->state) != SONDE_PROCESS_ON;
+	if (paused || thread->depth_lost || zone_flush(thread, pool) || zone_store(thread, pool, word)) {
+		pend(thread, pool, word, paused);
+		return;
+	}
+	if (pool->clock != SONDE_RING_CLOCK_CYCLES)
+		return;
+	__atomic_store_n(&thread->hot.limit, thread->zones.end, __ATOMIC_SEQ_CST);
+	if (atomic_load(&process->state) != SONDE_PROCESS_ON || atomic_load(&process->pool) != pool)
+		__atomic_store_n(&thread->hot.limit, 0, __ATOMIC_RELAXED);
+}
+
+/* A word that was reserved inside a chunk whose limit was taken away meanwhile. */
+static int slot_is_ours(uint64_t slot)
+{
+	return slot % SONDE_RING_CHUNK_B >= SONDE_RING_HEAD_B;
+}
+
+void sonde_hot_slow(struct sonde_place *place, uint64_t slot)
+{
+	struct sonde_ring_pool *pool;
+	struct sonde_thread *thread = sonde_thread_enter(&pool);
+	if (!thread)
+		return;
+	int saved = errno;
+	uint64_t word = place ? sonde_place_id(pool, place) : 0;
+	word |= sonde_event_time(pool) << SONDE_RING_SITE_BITS;
+	if (slot_is_ours(slot))
+		sonde_hot_store(slot, word);
+	else
+		zone_word(thread, pool, word);
+	errno = saved;
+	sonde_thread_leave(thread);
+}
+
+void sonde_hot_slow_next(struct sonde_place *place, uint64_t slot)
+{
+	struct sonde_ring_pool *pool;
+	struct sonde_thread *thread = sonde_thread_enter(&pool);
+	if (!thread)
+		return;
+	int saved = errno;
+	uint64_t time = sonde_event_time(pool) << SONDE_RING_SITE_BITS;
+	uint64_t word = time | sonde_place_id(pool, place);
+	if (slot_is_ours(slot))
+		sonde_hot_store(slot, time);
+	else
+		zone_word(thread, pool, time);
+	if (slot_is_ours(slot) && slot_is_ours(slot + 8))
+		sonde_hot_store(slot + 8, word);
+	else
+		zone_word(thread, pool, word);
+	errno = saved;
+	sonde_thread_leave(thread);
+}
