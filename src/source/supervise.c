@@ -324,6 +324,8 @@ int sonde_supervise(const struct sonde_record_options *options, struct sonde_sup
 	*result = (struct sonde_supervise_result){.status = -1};
 	struct sonde_writer_options writing = {.overwrite = options->overwrite, .keep_ns = options->keep_ns};
 	int rc = sonde_writer_open(&supervisor.writer, options->output, &writing);
+	if (rc == -ENOENT || rc == -EACCES)
+		rc = -EIO; /* not the command's */
 	rc = rc ? rc : sonde_recorder_new(&supervisor.recorder, supervisor.writer, options);
 	rc = rc ? rc : begin(&supervisor);
 	if (!rc) {
