@@ -120,6 +120,12 @@ static size_t head_within(const char *text, size_t *columns)
 	return at;
 }
 
+size_t sonde_clean_head(struct sonde_buf *out, const char *text, size_t columns)
+{
+	sonde_buf_append(out, text, head_within(text, &columns));
+	return columns;
+}
+
 size_t sonde_clean_cut(struct sonde_buf *out, const char *text, size_t columns, int ascii)
 {
 	size_t start = out->len_b;

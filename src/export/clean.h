@@ -20,6 +20,9 @@ size_t sonde_clean(struct sonde_buf *out, const char *text, int ascii);
 /* The same in at most `columns` columns: what is too long loses its middle. */
 size_t sonde_clean_cut(struct sonde_buf *out, const char *text, size_t columns, int ascii);
 
+/* The beginning of a text that is clean already, in at most `columns` columns. */
+size_t sonde_clean_head(struct sonde_buf *out, const char *text, size_t columns);
+
 /* Columns of a text that is clean already. */
 size_t sonde_clean_columns(const char *text);
 

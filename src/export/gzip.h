@@ -1,0 +1,15 @@
+/* gzip.h: a gzip stream into a FILE, in bounded memory. */
+#ifndef SONDE_EXPORT_GZIP_H
+#define SONDE_EXPORT_GZIP_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct sonde_gzip;
+
+int sonde_gzip_open(struct sonde_gzip **out, FILE *file);
+int sonde_gzip_write(struct sonde_gzip *gzip, const void *data, size_t size_b);
+/* Ends the stream and frees; the file stays open. */
+int sonde_gzip_close(struct sonde_gzip *gzip);
+
+#endif

@@ -1,0 +1,23 @@
+/* intern.h: distinct strings numbered in the order in which they were first asked for, from 1; "" is 0. */
+#ifndef SONDE_EXPORT_INTERN_H
+#define SONDE_EXPORT_INTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/arena.h"
+#include "util/map.h"
+
+/* A zeroed struct is empty. */
+struct sonde_intern {
+	struct sonde_arena arena;
+	struct sonde_map map;
+	const char **texts; /* by number − 1 */
+	size_t count, cap;
+};
+
+/* The number of `text`, which is copied when new; sets *error (and returns 0) when memory is short. */
+uint32_t sonde_intern(struct sonde_intern *intern, const char *text, int *error);
+void sonde_intern_fini(struct sonde_intern *intern);
+
+#endif

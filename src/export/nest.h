@@ -1,0 +1,24 @@
+/* nest.h: whether the zones of a thread nest, checked as they come by, in memory that grows with depth only. */
+#ifndef SONDE_EXPORT_NEST_H
+#define SONDE_EXPORT_NEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sonde_nest_level {
+	uint64_t end_ns;   /* of the last zone at this depth */
+	uint64_t start_ns; /* the earliest here since a zone one level up ended; UINT64_MAX = none */
+};
+
+/* A zeroed struct is a thread without zones. */
+struct sonde_nest {
+	struct sonde_nest_level *levels;
+	size_t count;
+};
+
+/* Zones come in the order in which they end. 1: this one lies beside or around those before it; 0: it overlaps one of
+ * them, and is forgotten; -ENOMEM. */
+int sonde_nest_add(struct sonde_nest *nest, uint64_t start_ns, uint64_t end_ns, uint32_t depth);
+void sonde_nest_fini(struct sonde_nest *nest);
+
+#endif

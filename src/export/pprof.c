@@ -1,0 +1,296 @@
+/* pprof.c: google/pprof's profile.proto, gzipped: samples/count and cpu/nanoseconds for every thread and stack.
+ *
+ * Messages are encoded one at a time and go straight into the compressor. Locations are frames (index + 1) and
+ * functions are functions, under the session's own ids; only those that samples use are written. Strings get their
+ * numbers as they are met, so the string table comes last. A mapping is a module: addresses are those of the module's
+ * file, not of a process, so every mapping starts at 0; all symbols are in the file, so that nobody needs to look any
+ * up. Texts are cleaned (clean.h), because they must be UTF-8. Field numbers: profile.proto of github.com/google/pprof.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "export/clean.h"
+#include "export/format.h"
+#include "export/gzip.h"
+#include "export/intern.h"
+#include "export/proto.h"
+#include "export/stacks.h"
+#include "util/error.h"
+
+enum { MESSAGE_MAX_B = 64 << 20 };
+
+enum profile_field {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING_TABLE = 6,
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_DURATION_NANOS = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
+};
+
+struct state {
+	struct sonde_session *session;
+	struct sonde_gzip *gzip;
+	struct sonde_intern strings;
+	struct sonde_buf message, inner, packed, scratch;
+	struct sonde_stack_lines stack;
+	unsigned char *frames;    /* by index: used; with [kernel] and unknown behind the last */
+	unsigned char *functions; /* by id: used */
+	int error;
+};
+
+/* A string's number; cleaned. */
+static uint64_t text(struct state *state, const char *raw)
+{
+	return sonde_intern(&state->strings, sonde_clean_text(&state->scratch, raw), &state->error);
+}
+
+/* Sends state->message as a field of the profile. */
+static void put(struct state *state, enum profile_field field)
+{
+	struct sonde_buf *head = &state->scratch;
+	sonde_buf_clear(head);
+	sonde_proto_message(head, field, &state->message);
+	if (!state->error)
+		state->error = sonde_buf_error(head);
+	if (!state->error)
+		state->error = sonde_gzip_write(state->gzip, head->data, head->len_b);
+}
+
+static void put_number(struct state *state, enum profile_field field, uint64_t value)
+{
+	struct sonde_buf *head = &state->scratch;
+	sonde_buf_clear(head);
+	sonde_proto_uint(head, field, value);
+	if (!state->error)
+		state->error = sonde_buf_error(head);
+	if (!state->error)
+		state->error = sonde_gzip_write(state->gzip, head->data, head->len_b);
+}
+
+static void put_type(struct state *state, enum profile_field field, const char *type, const char *unit)
+{
+	uint64_t type_number = text(state, type), unit_number = text(state, unit);
+	sonde_proto_uint(&state->message, 1, type_number);
+	sonde_proto_uint(&state->message, 2, unit_number);
+	put(state, field);
+}
+
+static void add_label(struct state *state, const char *key, const char *value, uint64_t number)
+{
+	uint64_t key_number = text(state, key), value_number = value ? text(state, value) : 0;
+	sonde_proto_uint(&state->inner, 1, key_number);
+	if (value)
+		sonde_proto_uint(&state->inner, 2, value_number);
+	else
+		sonde_proto_uint(&state->inner, 3, number);
+	sonde_proto_message(&state->message, 3, &state->inner);
+}
+
+static void add_thread(struct state *state, uint32_t id)
+{
+	const struct sonde_thread *thread = sonde_session_thread(state->session, id);
+	const struct sonde_process *process = thread ? sonde_session_process(state->session, thread->process) : NULL;
+	if (!thread)
+		return;
+	add_label(state, "thread", thread->name, 0);
+	add_label(state, "tid", NULL, thread->tid);
+	if (!process)
+		return;
+	add_label(state, "process", process->name, 0);
+	add_label(state, "pid", NULL, process->pid);
+}
+
+static void put_sample(struct state *state, const struct sonde_stack *sample)
+{
+	int error = sonde_stack_expand(&state->stack, state->session, sample->node, sample->kernel);
+	if (error) {
+		state->error = error;
+		return;
+	}
+	for (size_t i = 0; i < state->stack.count; i++) {
+		const struct sonde_stack_line *line = &state->stack.at[i];
+		state->functions[line->function] = 1;
+		state->frames[line->frame] = 1;
+		if (!line->inlined)
+			sonde_buf_varint(&state->packed, (uint64_t)line->frame + 1);
+	}
+	sonde_proto_message(&state->message, 1, &state->packed);
+	sonde_buf_varint(&state->packed, sample->count);
+	sonde_buf_varint(&state->packed, sample->weight_ns);
+	sonde_proto_message(&state->message, 2, &state->packed);
+	add_thread(state, sample->thread);
+	put(state, PROFILE_SAMPLE);
+}
+
+static void add_line(struct state *state, uint32_t function, uint32_t line)
+{
+	sonde_proto_uint(&state->inner, 1, function);
+	sonde_proto_uint(&state->inner, 2, line);
+	sonde_proto_message(&state->message, 4, &state->inner);
+}
+
+static void put_location(struct state *state, uint32_t index)
+{
+	const struct sonde_frame *frame = sonde_session_frame(state->session, index);
+	size_t frames = sonde_session_frame_count(state->session);
+	sonde_proto_uint(&state->message, 1, (uint64_t)index + 1);
+	if (!frame) {
+		add_line(state,
+			 index == frames ? sonde_stack_kernel_id(state->session)
+					 : sonde_stack_unknown_id(state->session),
+			 0);
+		put(state, PROFILE_LOCATION);
+		return;
+	}
+	if (sonde_session_module(state->session, frame->module))
+		sonde_proto_uint(&state->message, 2, frame->module);
+	sonde_proto_uint(&state->message, 3, frame->address);
+	for (uint32_t i = 0; i < frame->location_count; i++) {
+		const struct sonde_location *location = &frame->locations[i];
+		int known = sonde_session_function(state->session, location->function) != NULL;
+		add_line(state, known ? location->function : sonde_stack_unknown_id(state->session), location->line);
+	}
+	put(state, PROFILE_LOCATION);
+}
+
+static void put_function(struct state *state, uint32_t id)
+{
+	const struct sonde_function *function = sonde_session_function(state->session, id);
+	uint64_t name = text(state, sonde_stack_function_name(state->session, id));
+	uint64_t file = function ? text(state, function->file) : 0;
+	sonde_proto_uint(&state->message, 1, id);
+	sonde_proto_uint(&state->message, 2, name);
+	sonde_proto_uint(&state->message, 3, name);
+	sonde_proto_uint(&state->message, 4, file);
+	sonde_proto_uint(&state->message, 5, function ? function->line : 0);
+	put(state, PROFILE_FUNCTION);
+}
+
+static void put_mapping(struct state *state, uint32_t id)
+{
+	enum { ID = 1, LIMIT = 3, FILE_NAME = 5, BUILD_ID = 6, HAS_FUNCTIONS = 7, HAS_INLINE_FRAMES = 10 };
+	const struct sonde_module *module = sonde_session_module(state->session, id);
+	uint64_t path = text(state, module->path), build_id = text(state, module->build_id);
+	sonde_proto_uint(&state->message, ID, id);
+	sonde_proto_uint(&state->message, LIMIT, UINT64_MAX);
+	sonde_proto_uint(&state->message, FILE_NAME, path);
+	sonde_proto_uint(&state->message, BUILD_ID, build_id);
+	for (uint32_t field = HAS_FUNCTIONS; field <= HAS_INLINE_FRAMES; field++)
+		sonde_proto_uint(&state->message, field, 1);
+	put(state, PROFILE_MAPPING);
+}
+
+static void put_strings(struct state *state)
+{
+	put(state, PROFILE_STRING_TABLE); /* number 0: the empty text */
+	for (size_t i = 0; i < state->strings.count; i++) {
+		sonde_buf_clear(&state->scratch);
+		sonde_proto_text(&state->scratch, PROFILE_STRING_TABLE, state->strings.texts[i]);
+		if (!state->error)
+			state->error = sonde_buf_error(&state->scratch);
+		if (!state->error)
+			state->error = sonde_gzip_write(state->gzip, state->scratch.data, state->scratch.len_b);
+	}
+}
+
+/* The rate at which the CPU was sampled; 0 = not known. */
+static double sample_rate(const struct sonde_session *session)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *source = sonde_session_source(session, i);
+		if (source->rate_hz > 0)
+			return source->effective_hz > 0 ? source->effective_hz : source->rate_hz;
+	}
+	return 0;
+}
+
+static void put_head(struct state *state)
+{
+	const struct sonde_run *run = sonde_session_run(state->session);
+	const struct sonde_file_head *head = sonde_session_head(state->session);
+	double rate_hz = sample_rate(state->session);
+	put_type(state, PROFILE_SAMPLE_TYPE, "samples", "count");
+	put_type(state, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+	put_type(state, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
+	put_number(state, PROFILE_PERIOD, rate_hz > 0 ? (uint64_t)(1e9 / rate_hz) : 0);
+	put_number(state, PROFILE_TIME_NANOS, head->start_real_ns);
+	put_number(state, PROFILE_DURATION_NANOS, run->wall_ns);
+	const char *command = sonde_session_info(state->session, "run.command");
+	if (command)
+		put_number(state, PROFILE_COMMENT, text(state, command));
+}
+
+static void put_all(struct state *state, const struct sonde_stacks *stacks)
+{
+	put_head(state);
+	for (size_t i = 0; i < stacks->count && !state->error; i++)
+		put_sample(state, &stacks->rows[i]);
+	for (uint32_t i = 1; i <= sonde_session_module_count(state->session) && !state->error; i++)
+		put_mapping(state, i);
+	for (uint32_t i = 0; i < sonde_session_frame_count(state->session) + 2 && !state->error; i++)
+		if (state->frames[i])
+			put_location(state, i);
+	for (uint32_t i = 1; i <= sonde_stack_unknown_id(state->session) && !state->error; i++)
+		if (state->functions[i])
+			put_function(state, i);
+	put_strings(state);
+}
+
+static int state_init(struct state *state, struct sonde_session *session, FILE *out)
+{
+	*state = (struct state){.session = session};
+	sonde_buf_init(&state->message, MESSAGE_MAX_B);
+	sonde_buf_init(&state->inner, MESSAGE_MAX_B);
+	sonde_buf_init(&state->packed, MESSAGE_MAX_B);
+	sonde_buf_init(&state->scratch, MESSAGE_MAX_B);
+	state->frames = calloc(sonde_session_frame_count(session) + 2, 1);
+	state->functions = calloc((size_t)sonde_stack_unknown_id(session) + 1, 1);
+	if (!state->frames || !state->functions)
+		return sonde_error(ENOMEM, "out of memory for a profile");
+	return sonde_gzip_open(&state->gzip, out);
+}
+
+static void state_fini(struct state *state)
+{
+	sonde_intern_fini(&state->strings);
+	sonde_buf_fini(&state->message);
+	sonde_buf_fini(&state->inner);
+	sonde_buf_fini(&state->packed);
+	sonde_buf_fini(&state->scratch);
+	sonde_stack_lines_fini(&state->stack);
+	free(state->frames);
+	free(state->functions);
+}
+
+static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
+{
+	(void)options;
+	struct sonde_stacks stacks;
+	int error = sonde_stacks_fold(&stacks, session);
+	if (error)
+		return error;
+	struct state state;
+	error = state_init(&state, session, out);
+	if (!error) {
+		put_all(&state, &stacks);
+		error = state.error;
+	}
+	int close_error = sonde_gzip_close(state.gzip);
+	state_fini(&state);
+	sonde_stacks_fini(&stacks);
+	return error ? error : close_error;
+}
+
+const struct sonde_format sonde_format_pprof = {
+    .name = "pprof",
+    .extension = ".pb.gz",
+    .title = "profile.proto with CPU time and samples, for pprof",
+    .binary = 1,
+    .export = export,
+};

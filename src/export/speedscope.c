@@ -1,0 +1,242 @@
+/* speedscope.c: speedscope's JSON: one sampled profile a thread, weights in ns of CPU time.
+ *
+ * Samples keep their order in time, so that speedscope's time order shows what ran when; equal neighbours are merged.
+ * They are read once into 16 bytes each and then sorted by thread. Frames are functions; the table of frames comes
+ * behind the profiles, when it is known which were used.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "export/format.h"
+#include "export/stacks.h"
+#include "util/error.h"
+#include "util/json.h"
+
+struct sample {
+	uint32_t thread, node;
+	uint64_t weight_ns; /* the top bit: taken in the kernel */
+};
+#define IN_KERNEL (UINT64_C(1) << 63)
+
+struct state {
+	struct sonde_session *session;
+	struct sonde_json json;
+	struct sample *samples; /* sorted by thread */
+	size_t count, cap;
+	uint32_t *frame_of; /* function id → frame number + 1 */
+	uint32_t *used;     /* frame number → function id */
+	uint32_t used_count;
+	struct sonde_stack_lines stack;
+};
+
+static int add_batch(struct state *state, const struct sonde_batch *batch)
+{
+	if (state->cap - state->count < batch->count) {
+		size_t cap = state->cap * 2 + batch->count;
+		struct sample *samples = realloc(state->samples, cap * sizeof *samples);
+		if (!samples)
+			return sonde_error(ENOMEM, "out of memory for %zu samples", cap);
+		state->samples = samples;
+		state->cap = cap;
+	}
+	for (size_t i = 0; i < batch->count; i++) {
+		uint64_t kernel = sonde_stacks_in_kernel(state->session, batch, i) ? IN_KERNEL : 0;
+		state->samples[state->count++] =
+		    (struct sample){batch->thread_of[i], batch->stack[i], (batch->weight_ns[i] & ~IN_KERNEL) | kernel};
+	}
+	return 0;
+}
+
+static int read_samples(struct state *state)
+{
+	struct sonde_cursor *cursor;
+	int rc = sonde_cursor_open(&cursor, state->session, 1u << SONDE_CHUNK_SAMPLES);
+	if (rc)
+		return rc;
+	const struct sonde_batch *batch;
+	while ((rc = sonde_stacks_next(cursor, &batch)) > 0) {
+		int error = add_batch(state, batch);
+		if (error) {
+			rc = error;
+			break;
+		}
+	}
+	sonde_cursor_close(cursor);
+	return rc;
+}
+
+/* A stable sort by thread: one count of each thread's samples, one move. Samples of no known thread come first. */
+static int sort_by_thread(struct state *state)
+{
+	size_t threads = sonde_session_thread_count(state->session);
+	size_t *start = calloc(threads + 2, sizeof *start);
+	struct sample *sorted = malloc((state->count + 1) * sizeof *sorted);
+	if (!start || !sorted) {
+		free(start);
+		free(sorted);
+		return sonde_error(ENOMEM, "out of memory for %zu samples", state->count);
+	}
+	for (size_t i = 0; i < state->count; i++) {
+		if (state->samples[i].thread > threads)
+			state->samples[i].thread = 0;
+		start[state->samples[i].thread + 1]++;
+	}
+	for (size_t i = 1; i <= threads; i++)
+		start[i] += start[i - 1];
+	for (size_t i = 0; i < state->count; i++)
+		sorted[start[state->samples[i].thread]++] = state->samples[i];
+	free(start);
+	free(state->samples);
+	state->samples = sorted;
+	return 0;
+}
+
+static uint32_t frame_number(struct state *state, uint32_t function)
+{
+	if (!state->frame_of[function]) {
+		state->used[state->used_count] = function;
+		state->frame_of[function] = ++state->used_count;
+	}
+	return state->frame_of[function] - 1;
+}
+
+static int same_stack(const struct sample *a, const struct sample *b)
+{
+	return a->thread == b->thread && a->node == b->node && !((a->weight_ns ^ b->weight_ns) & IN_KERNEL);
+}
+
+static int put_stacks(struct state *state, size_t from, size_t to)
+{
+	struct sonde_json *json = &state->json;
+	sonde_json_key(json, "samples");
+	sonde_json_array(json);
+	for (size_t i = from; i < to; i++) {
+		const struct sample *sample = &state->samples[i];
+		if (i > from && same_stack(sample - 1, sample))
+			continue;
+		int error = sonde_stack_expand(&state->stack, state->session, sample->node,
+					       (sample->weight_ns & IN_KERNEL) != 0);
+		if (error)
+			return error;
+		sonde_json_array(json);
+		for (size_t line = state->stack.count; line > 0; line--)
+			sonde_json_uint(json, frame_number(state, state->stack.at[line - 1].function));
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+	return 0;
+}
+
+/* Returns their sum. */
+static uint64_t put_weights(struct state *state, size_t from, size_t to)
+{
+	uint64_t all = 0;
+	sonde_json_key(&state->json, "weights");
+	sonde_json_array(&state->json);
+	for (size_t i = from; i < to;) {
+		uint64_t weight_ns = 0;
+		const struct sample *first = &state->samples[i];
+		for (; i < to && same_stack(first, &state->samples[i]); i++)
+			weight_ns += state->samples[i].weight_ns & ~IN_KERNEL;
+		sonde_json_uint(&state->json, weight_ns);
+		all += weight_ns;
+	}
+	sonde_json_end(&state->json);
+	return all;
+}
+
+static int put_profile(struct state *state, size_t from, size_t to)
+{
+	const struct sonde_thread *thread = sonde_session_thread(state->session, state->samples[from].thread);
+	const struct sonde_process *process = thread ? sonde_session_process(state->session, thread->process) : NULL;
+	char name[256] = "unknown thread";
+	if (thread)
+		snprintf(name, sizeof name, "%s/%s (%u/%u)", process ? process->name : "", thread->name,
+			 process ? process->pid : 0, thread->tid);
+	struct sonde_json *json = &state->json;
+	sonde_json_object(json);
+	sonde_json_put_text(json, "type", "sampled");
+	sonde_json_put_text(json, "name", name);
+	sonde_json_put_text(json, "unit", "nanoseconds");
+	int error = put_stacks(state, from, to);
+	if (error)
+		return error;
+	uint64_t all = put_weights(state, from, to);
+	sonde_json_put_uint(json, "startValue", 0);
+	sonde_json_put_uint(json, "endValue", all);
+	sonde_json_end(json);
+	return 0;
+}
+
+static void put_frames(struct state *state)
+{
+	struct sonde_json *json = &state->json;
+	sonde_json_key(json, "shared");
+	sonde_json_object(json);
+	sonde_json_key(json, "frames");
+	sonde_json_array(json);
+	for (uint32_t i = 0; i < state->used_count; i++) {
+		const struct sonde_function *function = sonde_session_function(state->session, state->used[i]);
+		sonde_json_object(json);
+		sonde_json_put_text(json, "name", sonde_stack_function_name(state->session, state->used[i]));
+		if (function && *function->file)
+			sonde_json_put_text(json, "file", function->file);
+		if (function && function->line)
+			sonde_json_put_uint(json, "line", function->line);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+	sonde_json_end(json);
+}
+
+static int put_document(struct state *state)
+{
+	struct sonde_json *json = &state->json;
+	const char *command = sonde_session_info(state->session, "run.command");
+	sonde_json_object(json);
+	sonde_json_put_text(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	sonde_json_put_text(json, "exporter", "sonde");
+	sonde_json_put_text(json, "name", command ? command : sonde_session_path(state->session));
+	sonde_json_key(json, "profiles");
+	sonde_json_array(json);
+	for (size_t from = 0, to; from < state->count; from = to) {
+		for (to = from; to < state->count && state->samples[to].thread == state->samples[from].thread;)
+			to++;
+		int error = put_profile(state, from, to);
+		if (error)
+			return error;
+	}
+	sonde_json_end(json);
+	put_frames(state);
+	sonde_json_end(json);
+	return 0;
+}
+
+static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
+{
+	(void)options;
+	struct state state = {.session = session};
+	size_t rows = sonde_session_function_count(session) + 3;
+	sonde_json_init(&state.json, out, 0);
+	state.frame_of = calloc(rows, sizeof *state.frame_of);
+	state.used = calloc(rows, sizeof *state.used);
+	int error = state.frame_of && state.used ? 0 : sonde_error(ENOMEM, "out of memory for %zu functions", rows);
+	if (!error)
+		error = read_samples(&state);
+	if (!error)
+		error = sort_by_thread(&state);
+	if (!error)
+		error = put_document(&state);
+	sonde_stack_lines_fini(&state.stack);
+	free(state.samples);
+	free(state.frame_of);
+	free(state.used);
+	return error;
+}
+
+const struct sonde_format sonde_format_speedscope = {
+    .name = "speedscope",
+    .extension = ".speedscope.json",
+    .title = "samples by thread in time order, for speedscope",
+    .export = export,
+};

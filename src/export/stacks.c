@@ -1,0 +1,170 @@
+/* stacks.c: one row per distinct stack, found by hash; memory grows with stacks, not with samples. */
+#include "export/stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "util/error.h"
+
+/* A stack deeper than any that sonde records is a damaged file. */
+enum { DEPTH_MAX = 1 << 16 };
+
+static int same_stack(const void *context, uint32_t value)
+{
+	const struct sonde_stacks *stacks = context;
+	const struct sonde_stack *new = &stacks->rows[stacks->count], *old = &stacks->rows[value - 1];
+	return new->thread == old->thread &&new->node == old->node &&new->kernel == old->kernel;
+}
+
+static uint64_t hash_of(const struct sonde_stack *stack)
+{
+	return sonde_hash_pair((uint64_t)stack->thread << 1 | stack->kernel, stack->node);
+}
+
+/* The row behind the last is the one being looked for. */
+static int add(struct sonde_stacks *stacks, struct sonde_stack stack)
+{
+	if (stacks->count == stacks->cap) {
+		size_t cap = stacks->cap ? stacks->cap * 2 : 1024;
+		struct sonde_stack *rows = cap < UINT32_MAX ? realloc(stacks->rows, cap * sizeof *rows) : NULL;
+		if (!rows)
+			return sonde_error(ENOMEM, "out of memory for %zu distinct stacks", cap);
+		stacks->rows = rows;
+		stacks->cap = cap;
+	}
+	stacks->rows[stacks->count] = stack;
+	uint64_t hash = hash_of(&stack);
+	uint32_t at = sonde_map_find(&stacks->map, hash, same_stack, stacks);
+	if (!at) {
+		at = (uint32_t)++stacks->count;
+		if (sonde_map_add(&stacks->map, hash, at))
+			return sonde_error(ENOMEM, "out of memory for %zu distinct stacks", stacks->count);
+	} else {
+		stacks->rows[at - 1].count += stack.count;
+		stacks->rows[at - 1].weight_ns += stack.weight_ns;
+	}
+	stacks->samples += stack.count;
+	stacks->weight_ns += stack.weight_ns;
+	return 0;
+}
+
+int sonde_stacks_next(struct sonde_cursor *cursor, const struct sonde_batch **out)
+{
+	int rc;
+	do
+		rc = sonde_cursor_next(cursor, out);
+	while (rc < 0 && rc != -ENOMEM && rc != -EIO);
+	return rc;
+}
+
+int sonde_stacks_in_kernel(const struct sonde_session *session, const struct sonde_batch *batch, size_t i)
+{
+	if (!(batch->status[i] & SONDE_SAMPLE_KERNEL))
+		return 0;
+	const struct sonde_node *node = sonde_session_node(session, batch->stack[i]);
+	const struct sonde_frame *frame = node ? sonde_session_frame(session, node->frame) : NULL;
+	const struct sonde_module *module = frame ? sonde_session_module(session, frame->module) : NULL;
+	return !module || !(module->flags & SONDE_MODULE_KERNEL);
+}
+
+int sonde_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session)
+{
+	*stacks = (struct sonde_stacks){0};
+	struct sonde_cursor *cursor;
+	int rc = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_SAMPLES);
+	if (rc)
+		return rc;
+	const struct sonde_batch *batch;
+	while ((rc = sonde_stacks_next(cursor, &batch)) > 0) {
+		for (size_t i = 0; i < batch->count && rc > 0; i++) {
+			struct sonde_stack stack = {.thread = batch->thread_of[i],
+						    .node = batch->stack[i],
+						    .kernel = (uint32_t)sonde_stacks_in_kernel(session, batch, i),
+						    .count = 1,
+						    .weight_ns = batch->weight_ns[i]};
+			int error = add(stacks, stack);
+			rc = error ? error : rc;
+		}
+		if (rc < 0)
+			break;
+	}
+	sonde_cursor_close(cursor);
+	if (rc < 0)
+		sonde_stacks_fini(stacks);
+	return rc;
+}
+
+void sonde_stacks_fini(struct sonde_stacks *stacks)
+{
+	free(stacks->rows);
+	sonde_map_fini(&stacks->map);
+	*stacks = (struct sonde_stacks){0};
+}
+
+static int push(struct sonde_stack_lines *lines, struct sonde_stack_line line)
+{
+	if (lines->count == lines->cap) {
+		size_t cap = lines->cap ? lines->cap * 2 : 128;
+		struct sonde_stack_line *at = realloc(lines->at, cap * sizeof *at);
+		if (!at)
+			return sonde_error(ENOMEM, "out of memory for a stack of %zu lines", cap);
+		lines->at = at;
+		lines->cap = cap;
+	}
+	lines->at[lines->count++] = line;
+	return 0;
+}
+
+const char *sonde_stack_function_name(const struct sonde_session *session, uint32_t id)
+{
+	const struct sonde_function *function = sonde_session_function(session, id);
+	if (!function && id == sonde_stack_kernel_id(session))
+		return SONDE_STACKS_KERNEL;
+	return function && *function->name ? function->name : SONDE_STACKS_UNKNOWN;
+}
+
+static int push_frame(struct sonde_stack_lines *lines, const struct sonde_session *session, uint32_t index)
+{
+	const struct sonde_frame *frame = sonde_session_frame(session, index);
+	for (uint32_t i = 0; frame && i < frame->location_count; i++) {
+		const struct sonde_location *location = &frame->locations[i];
+		int known = sonde_session_function(session, location->function) != NULL;
+		struct sonde_stack_line line = {
+		    .function = known ? location->function : sonde_stack_unknown_id(session),
+		    .frame = index,
+		    .line = location->line,
+		    .file = location->file,
+		};
+		int error = push(lines, line);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+int sonde_stack_expand(struct sonde_stack_lines *lines, const struct sonde_session *session, uint32_t node_id,
+		       uint32_t kernel)
+{
+	lines->count = 0;
+	int error = 0;
+	uint32_t frames = (uint32_t)sonde_session_frame_count(session);
+	if (kernel)
+		error = push(lines, (struct sonde_stack_line){sonde_stack_kernel_id(session), frames, 0, 0, ""});
+	for (size_t depth = 0; node_id && depth < DEPTH_MAX && !error; depth++) {
+		const struct sonde_node *node = sonde_session_node(session, node_id);
+		if (!node)
+			break;
+		error = push_frame(lines, session, node->frame);
+		node_id = node->parent;
+	}
+	if (!error && !lines->count)
+		error = push(lines, (struct sonde_stack_line){sonde_stack_unknown_id(session), frames + 1, 0, 0, ""});
+	return error;
+}
+
+void sonde_stack_lines_fini(struct sonde_stack_lines *lines)
+{
+	free(lines->at);
+	*lines = (struct sonde_stack_lines){0};
+}

@@ -1,0 +1,77 @@
+/* stacks.h: CPU samples as exchange formats want them: distinct stacks with their weight, and stacks as lines of
+ * source.
+ *
+ * A stack here is (thread, trie node, kernel), kernel meaning that the sample was taken in the kernel and the stack
+ * ends where it entered: a [kernel] line then stands below it. Expanded, a stack has one line per function, inlined
+ * ones included, leaf first.
+ */
+#ifndef SONDE_EXPORT_STACKS_H
+#define SONDE_EXPORT_STACKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session/session.h"
+#include "util/map.h"
+
+#define SONDE_STACKS_KERNEL "[kernel]"
+#define SONDE_STACKS_UNKNOWN "[unknown]"
+
+struct sonde_stack {
+	uint32_t thread, node, kernel;
+	uint64_t count;     /* samples */
+	uint64_t weight_ns; /* CPU time they stand for */
+};
+
+/* All samples of a session by stack, in the order in which the stacks were first seen. */
+struct sonde_stacks {
+	struct sonde_stack *rows;
+	size_t count, cap;
+	struct sonde_map map;
+	uint64_t samples, weight_ns; /* of all */
+};
+
+int sonde_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session);
+void sonde_stacks_fini(struct sonde_stacks *stacks);
+
+/* The next batch of samples; 1, 0 at the end, or a negative errno. Chunks that cannot be decoded are passed over. */
+int sonde_stacks_next(struct sonde_cursor *cursor, const struct sonde_batch **out);
+
+/* Whether sample i needs a [kernel] line: it hit in the kernel and its leaf is not kernel code. */
+int sonde_stacks_in_kernel(const struct sonde_session *session, const struct sonde_batch *batch, size_t i);
+
+/* Lines name functions by id; [kernel] and what is not known have the two ids behind the last, so that a format can
+ * keep a table by id. */
+static inline uint32_t sonde_stack_kernel_id(const struct sonde_session *session)
+{
+	return (uint32_t)sonde_session_function_count(session) + 1;
+}
+
+static inline uint32_t sonde_stack_unknown_id(const struct sonde_session *session)
+{
+	return (uint32_t)sonde_session_function_count(session) + 2;
+}
+
+/* The name of such an id; never empty. */
+const char *sonde_stack_function_name(const struct sonde_session *session, uint32_t id);
+
+struct sonde_stack_line {
+	uint32_t function; /* id, as above */
+	uint32_t frame;    /* index; [kernel] and a missing stack have the two behind the last */
+	uint32_t inlined;  /* into the next line, whose frame is the same */
+	uint32_t line;     /* 0 = not known */
+	const char *file;  /* "" = not known */
+};
+
+/* Room for one expanded stack, kept from call to call. A zeroed struct is empty. */
+struct sonde_stack_lines {
+	struct sonde_stack_line *at;
+	size_t count, cap;
+};
+
+/* Expands a stack, leaf first; never empty: without a stack it is one unknown line. */
+int sonde_stack_expand(struct sonde_stack_lines *lines, const struct sonde_session *session, uint32_t node,
+		       uint32_t kernel);
+void sonde_stack_lines_fini(struct sonde_stack_lines *lines);
+
+#endif
