@@ -1,0 +1,42 @@
+# install.sh: an installed tree is whole, runs from any place it is moved to, and finds its own injected objects there.
+. "$(dirname "$0")/lib.sh"
+need meson
+
+DESTDIR=$work/root meson install -C "$SONDE_BUILD" --no-rebuild --quiet >log 2>&1 || fail "$(cat log)"
+prefix=$(meson introspect --buildoptions "$SONDE_BUILD" | jq -r '.[] | select(.name == "prefix").value')
+libdir=$(meson introspect --buildoptions "$SONDE_BUILD" | jq -r '.[] | select(.name == "libdir").value')
+mv "root$prefix" "moved tree"
+moved="$work/moved tree"
+for file in bin/sonde share/man/man1/sonde.1 share/bash-completion/completions/sonde.bash \
+	share/zsh/site-functions/_sonde share/fish/vendor_completions.d/sonde.fish share/doc/sonde/LICENSE; do
+	[ -s "$moved/$file" ] || fail "$file is not installed"
+done
+run 0 "$moved/bin/sonde" --version
+equal "$out" "$("$SONDE" --version)"
+run 0 "$moved/bin/sonde" doctor
+[ -z "$(find . -name 'test_*' -print -quit)" ] || fail "a test program is installed"
+
+# The same injected objects as in the build, and the installed program says the same of its sources as the built one.
+shopt -s nullglob
+for object in "$SONDE_BUILD"/src/inject/*.so; do
+	[ -s "$moved/$libdir/sonde/${object##*/}" ] || fail "${object##*/} is not installed"
+done
+"$moved/bin/sonde" doctor -f csv >installed.csv
+"$SONDE" doctor -f csv >built.csv
+cmp installed.csv built.csv || fail "$(diff installed.csv built.csv)"
+
+# Programs are built against it through pkg-config.
+if [ -f "$moved/$libdir/pkgconfig/sonde.pc" ]; then
+	need gcc pkg-config
+	cat >app.c <<-'C'
+		#include <sonde/sonde.h>
+		int main(void)
+		{
+			return 0;
+		}
+	C
+	export PKG_CONFIG_PATH="$moved/$libdir/pkgconfig"
+	flags=$(pkg-config --define-prefix --cflags --libs sonde)
+	eval "gcc -Wall -Werror -o app app.c $flags" || fail "app.c is not built with: $flags"
+	LD_LIBRARY_PATH="$moved/$libdir" run 0 ./app
+fi
