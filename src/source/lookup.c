@@ -32,7 +32,7 @@ static int by_place(const void *left, const void *right)
 }
 
 /* All sampled places, sorted, each once; their number, 0 also when out of memory (*out NULL). */
-static size_t places(const struct sonde_stacks *stacks, struct place **out)
+static size_t places(const struct sonde_trie *stacks, struct place **out)
 {
 	*out = NULL;
 	struct place *all = stacks->node_count ? malloc(stacks->node_count * sizeof *all) : NULL;
@@ -49,7 +49,7 @@ static size_t places(const struct sonde_stacks *stacks, struct place **out)
 	return count;
 }
 
-static int open_symbols(const struct sonde_stacks *stacks, const struct sonde_stack_module *module,
+static int open_symbols(const struct sonde_trie *stacks, const struct sonde_stack_module *module,
 			const struct sonde_symbol_options *options, struct sonde_symbols **out)
 {
 	if (module->flags & SONDE_MODULE_KERNEL)
@@ -67,12 +67,12 @@ static int open_symbols(const struct sonde_stacks *stacks, const struct sonde_st
 	return sonde_symbols_open(out, kept, module->build_id, module->build_id_b, options);
 }
 
-static uint32_t intern(struct sonde_stacks *stacks, const char *text)
+static uint32_t intern(struct sonde_trie *stacks, const char *text)
 {
 	return text ? sonde_strings_intern(stacks->strings, text, strlen(text)) : 0;
 }
 
-static int write_symbol(struct sonde_stacks *stacks, const struct place *place,
+static int write_symbol(struct sonde_trie *stacks, const struct place *place,
 			const struct sonde_symbol_result *result)
 {
 	struct sonde_meta_location rows[64];
@@ -96,7 +96,7 @@ static int write_symbol(struct sonde_stacks *stacks, const struct place *place,
 	return sonde_writer_meta(stacks->writer, &record, sizeof record, rows, count * sizeof *rows);
 }
 
-static int resolve_batch(struct sonde_stacks *stacks, struct sonde_symbols *symbols, const struct place *places,
+static int resolve_batch(struct sonde_trie *stacks, struct sonde_symbols *symbols, const struct place *places,
 			 size_t count)
 {
 	uint64_t *addresses = malloc(count * sizeof *addresses);
@@ -113,7 +113,7 @@ static int resolve_batch(struct sonde_stacks *stacks, struct sonde_symbols *symb
 	return rc;
 }
 
-int sonde_lookup_symbols(struct sonde_stacks *stacks, uint64_t deadline_ns, int debuginfod)
+int sonde_lookup_symbols(struct sonde_trie *stacks, uint64_t deadline_ns, int debuginfod)
 {
 	struct sonde_symbol_options options = {.deadline_ns = deadline_ns, .debuginfod = debuginfod};
 	struct place *all;

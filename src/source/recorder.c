@@ -14,7 +14,7 @@
 #include "fold/hist.h"
 #include "source/columns.h"
 #include "source/lookup.h"
-#include "source/stacks.h"
+#include "source/trie.h"
 #include "source/streams.h"
 #include "source/strings.h"
 #include "source/tasks.h"
@@ -31,7 +31,7 @@ struct sonde_recorder {
 	struct sonde_record_options options;
 	struct sonde_strings strings;
 	struct sonde_tasks tasks;
-	struct sonde_stacks stacks;
+	struct sonde_trie stacks;
 	struct sonde_streams streams;
 	struct sonde_columns samples, switches;
 	uint64_t last_weight;
@@ -75,7 +75,7 @@ int sonde_recorder_new(struct sonde_recorder **out, struct sonde_writer *writer,
 	recorder->options = *options;
 	sonde_strings_init(&recorder->strings, writer);
 	sonde_tasks_init(&recorder->tasks, writer, &recorder->strings);
-	sonde_stacks_init(&recorder->stacks, writer, &recorder->strings);
+	sonde_trie_init(&recorder->stacks, writer, &recorder->strings);
 	sonde_streams_init(&recorder->streams, writer);
 	sonde_columns_init(&recorder->samples, SAMPLE_COLUMNS);
 	sonde_columns_init(&recorder->switches, SWITCH_COLUMNS);
@@ -94,7 +94,7 @@ void sonde_recorder_free(struct sonde_recorder *recorder)
 	sonde_columns_fini(&recorder->samples);
 	sonde_columns_fini(&recorder->switches);
 	sonde_streams_fini(&recorder->streams);
-	sonde_stacks_fini(&recorder->stacks);
+	sonde_trie_fini(&recorder->stacks);
 	sonde_tasks_fini(&recorder->tasks);
 	sonde_strings_fini(&recorder->strings);
 	sonde_map_fini(&recorder->site_map);
@@ -126,7 +126,7 @@ static void flush_columns(struct sonde_recorder *recorder, struct sonde_columns 
 {
 	if (!columns->rows)
 		return;
-	keep_error(recorder, sonde_stacks_flush(&recorder->stacks));
+	keep_error(recorder, sonde_trie_flush(&recorder->stacks));
 	struct sonde_chunk chunk = {
 		.type = type,
 		.time_min_ns = columns->time_min_ns,
@@ -291,12 +291,12 @@ void sonde_recorder_status(struct sonde_recorder *recorder, pid_t pid, const str
 
 uint32_t sonde_recorder_module(struct sonde_recorder *recorder, const struct sonde_stack_module_key *key)
 {
-	return sonde_stacks_module(&recorder->stacks, key);
+	return sonde_trie_module(&recorder->stacks, key);
 }
 
 uint32_t sonde_recorder_stack(struct sonde_recorder *recorder, const struct sonde_recorder_frame *frames, size_t count)
 {
-	return sonde_stacks_intern(&recorder->stacks, frames, count);
+	return sonde_trie_intern(&recorder->stacks, frames, count);
 }
 
 struct site_probe {

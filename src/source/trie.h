@@ -1,10 +1,10 @@
-/* stacks.h: modules and the stack trie of a recording.
+/* trie.h: modules and the stack trie of a recording.
  *
  * A stack is interned from its root: each node is (parent, module, address). Stacks of one program share nearly all of
  * their nodes, so a sample costs one number. Nodes are written in STACKS chunks before anything that refers to them.
  */
-#ifndef SONDE_SOURCE_STACKS_H
-#define SONDE_SOURCE_STACKS_H
+#ifndef SONDE_SOURCE_TRIE_H
+#define SONDE_SOURCE_TRIE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ struct sonde_stack_module {
 	int fd; /* keeps the file for symbols when its path will no longer lead to it; −1 = none */
 };
 
-struct sonde_stacks {
+struct sonde_trie {
 	struct sonde_writer *writer;
 	struct sonde_strings *strings;
 	struct sonde_stack_node *nodes; /* id − 1 */
@@ -39,13 +39,13 @@ struct sonde_stacks {
 	int error;
 };
 
-void sonde_stacks_init(struct sonde_stacks *stacks, struct sonde_writer *writer, struct sonde_strings *strings);
-void sonde_stacks_fini(struct sonde_stacks *stacks);
+void sonde_trie_init(struct sonde_trie *stacks, struct sonde_writer *writer, struct sonde_strings *strings);
+void sonde_trie_fini(struct sonde_trie *stacks);
 
-uint32_t sonde_stacks_module(struct sonde_stacks *stacks, const struct sonde_stack_module_key *key);
-uint32_t sonde_stacks_intern(struct sonde_stacks *stacks, const struct sonde_recorder_frame *frames, size_t count);
+uint32_t sonde_trie_module(struct sonde_trie *stacks, const struct sonde_stack_module_key *key);
+uint32_t sonde_trie_intern(struct sonde_trie *stacks, const struct sonde_recorder_frame *frames, size_t count);
 
 /* Writes the nodes that are not yet in the file. */
-int sonde_stacks_flush(struct sonde_stacks *stacks);
+int sonde_trie_flush(struct sonde_trie *stacks);
 
 #endif

@@ -1,5 +1,5 @@
-/* stacks.c: rows in arrays, hash indexes over them, columnar STACKS chunks. */
-#include "source/stacks.h"
+/* trie.c: rows in arrays, hash indexes over them, columnar STACKS chunks. */
+#include "source/trie.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +16,12 @@
 #define NODES_A_CHUNK 65536u
 #define OPEN_FILES_MAX 256u /* modules kept open for symbols */
 
-void sonde_stacks_init(struct sonde_stacks *stacks, struct sonde_writer *writer, struct sonde_strings *strings)
+void sonde_trie_init(struct sonde_trie *stacks, struct sonde_writer *writer, struct sonde_strings *strings)
 {
-	*stacks = (struct sonde_stacks){.writer = writer, .strings = strings};
+	*stacks = (struct sonde_trie){.writer = writer, .strings = strings};
 }
 
-void sonde_stacks_fini(struct sonde_stacks *stacks)
+void sonde_trie_fini(struct sonde_trie *stacks)
 {
 	for (uint32_t i = 0; i < stacks->module_count; i++)
 		if (stacks->modules[i].fd >= 0)
@@ -35,7 +35,7 @@ void sonde_stacks_fini(struct sonde_stacks *stacks)
 /* --- modules -------------------------------------------------------------------------------------------------------- */
 
 struct module_probe {
-	const struct sonde_stacks *stacks;
+	const struct sonde_trie *stacks;
 	const struct sonde_stack_module_key *key;
 	uint32_t path;
 };
@@ -52,7 +52,7 @@ static int same_module(const void *context, uint32_t id)
 	return row->path == probe->path && row->process == key->process;
 }
 
-static int keep_open(const struct sonde_stacks *stacks, const struct sonde_stack_module_key *key)
+static int keep_open(const struct sonde_trie *stacks, const struct sonde_stack_module_key *key)
 {
 	if (key->path[0] != '/' || key->flags || stacks->module_count >= OPEN_FILES_MAX)
 		return -1;
@@ -61,7 +61,7 @@ static int keep_open(const struct sonde_stacks *stacks, const struct sonde_stack
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-static uint32_t add_module(struct sonde_stacks *stacks, const struct sonde_stack_module_key *key, uint32_t path)
+static uint32_t add_module(struct sonde_trie *stacks, const struct sonde_stack_module_key *key, uint32_t path)
 {
 	if (stacks->module_count == stacks->module_cap) {
 		uint32_t cap = stacks->module_cap ? stacks->module_cap * 2 : 64;
@@ -97,7 +97,7 @@ static uint32_t add_module(struct sonde_stacks *stacks, const struct sonde_stack
 	return id;
 }
 
-uint32_t sonde_stacks_module(struct sonde_stacks *stacks, const struct sonde_stack_module_key *key)
+uint32_t sonde_trie_module(struct sonde_trie *stacks, const struct sonde_stack_module_key *key)
 {
 	struct sonde_stack_module_key bounded = *key;
 	if (bounded.build_id_b > sizeof((struct sonde_stack_module *)0)->build_id)
@@ -132,7 +132,7 @@ static int same_node(const void *context, uint32_t id)
 	       row->address == probe->node.address;
 }
 
-static uint32_t intern_node(struct sonde_stacks *stacks, struct sonde_stack_node node)
+static uint32_t intern_node(struct sonde_trie *stacks, struct sonde_stack_node node)
 {
 	uint64_t hash = sonde_hash_pair(node.address, (uint64_t)node.parent << 32 | node.module);
 	struct node_probe probe = {stacks->nodes, node};
@@ -158,7 +158,7 @@ static uint32_t intern_node(struct sonde_stacks *stacks, struct sonde_stack_node
 	return id;
 }
 
-uint32_t sonde_stacks_intern(struct sonde_stacks *stacks, const struct sonde_recorder_frame *frames, size_t count)
+uint32_t sonde_trie_intern(struct sonde_trie *stacks, const struct sonde_recorder_frame *frames, size_t count)
 {
 	uint32_t node = 0;
 	while (count--) {
@@ -170,7 +170,7 @@ uint32_t sonde_stacks_intern(struct sonde_stacks *stacks, const struct sonde_rec
 	return node;
 }
 
-static int write_nodes(struct sonde_stacks *stacks, uint32_t first, uint32_t count)
+static int write_nodes(struct sonde_trie *stacks, uint32_t first, uint32_t count)
 {
 	enum { PARENT, MODULE, ADDRESS, COLUMNS };
 	struct sonde_columns columns;
@@ -195,7 +195,7 @@ static int write_nodes(struct sonde_stacks *stacks, uint32_t first, uint32_t cou
 	return rc;
 }
 
-int sonde_stacks_flush(struct sonde_stacks *stacks)
+int sonde_trie_flush(struct sonde_trie *stacks)
 {
 	while (stacks->written < stacks->node_count) {
 		uint32_t count = stacks->node_count - stacks->written;
