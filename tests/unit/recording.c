@@ -5,9 +5,12 @@
  */
 #include "recording.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
 
 #include "base/varint.h"
 #include "fold/hist.h"
@@ -258,7 +261,24 @@ void recording_flush(struct recording *recording)
 void recording_open(struct recording *recording, const char *path)
 {
 	*recording = (struct recording){.chunk_rows = 1000};
+	snprintf(recording->path, sizeof recording->path, "%s", path);
 	must(sonde_writer_open(&recording->writer, path, &(struct sonde_writer_options){.overwrite = 1}), path);
+}
+
+/* Gives the file a fixed start and id. */
+static void head_settle(const struct recording *recording)
+{
+	struct sonde_file_head head;
+	int fd = open(recording->path, O_RDWR | O_CLOEXEC);
+	must(fd >= 0 && pread(fd, &head, sizeof head, 0) == sizeof head ? 0 : -1, recording->path);
+	head.id[0] = 1;
+	head.id[1] = 2;
+	head.start_mono_ns = RECORDING_START_NS;
+	head.start_real_ns = 1700000000ull * 1000000000ull;
+	head.check = 0;
+	head.check = XXH3_64bits(&head, sizeof head);
+	must(pwrite(fd, &head, sizeof head, 0) == sizeof head ? 0 : -1, recording->path);
+	close(fd);
 }
 
 static void recording_free(struct recording *recording)
@@ -289,6 +309,7 @@ void recording_close(struct recording *recording, uint64_t time_ns, int status)
 	struct sonde_meta_close record = {.head.type = SONDE_META_CLOSE, .time_ns = time_ns, .status = status};
 	meta(recording, &record, sizeof record, NULL, 0);
 	must(sonde_writer_close(recording->writer), "close");
+	head_settle(recording);
 	recording_free(recording);
 }
 
@@ -296,6 +317,7 @@ void recording_abandon(struct recording *recording)
 {
 	recording_flush(recording);
 	must(sonde_writer_close(recording->writer), "close");
+	head_settle(recording);
 	recording_free(recording);
 }
 

@@ -1,7 +1,8 @@
 /* recording.h: makes small recordings with known contents for tests, straight through trace/writer.h.
  *
  * Every call succeeds or ends the program: a test that cannot make its input has nothing to say. Ids are given in the
- * order of the calls, from 1. Nothing is written before a chunk is full, recording_flush() or recording_close().
+ * order of the calls, from 1. Nothing is written before a chunk is full, recording_flush() or recording_close(). The
+ * same calls make the same bytes: recordings start at RECORDING_START_NS and have a fixed id.
  */
 #ifndef SONDE_TESTS_RECORDING_H
 #define SONDE_TESTS_RECORDING_H
@@ -12,6 +13,8 @@
 #include "format/event.h"
 #include "format/record.h"
 #include "trace/writer.h"
+
+#define RECORDING_START_NS 1000000000ull /* CLOCK_MONOTONIC */
 
 enum { RECORDING_MAX_THREADS = 256, RECORDING_MAX_DEPTH = 256 };
 
@@ -51,6 +54,7 @@ struct recording_thread {
 
 struct recording {
 	struct sonde_writer *writer;
+	char path[256];
 	size_t chunk_rows; /* a chunk is written when it has so many; may be changed after opening */
 	uint32_t strings, processes, threads, modules, sites, nodes;
 	uint32_t process_of[RECORDING_MAX_THREADS];

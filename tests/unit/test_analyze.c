@@ -1,0 +1,578 @@
+/* test_analyze.c: passes over samples and switches give the known answers of made recordings. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "analyze/stats.h"
+#include "recording.h"
+#include "sections.h"
+
+#define MS 1000000ull
+#define START RECORDING_START_NS
+
+static char path[64];
+
+static int path_make(void **state)
+{
+	(void)state;
+	snprintf(path, sizeof path, "/tmp/sonde-test-analyze-%d.sonde", (int)getpid());
+	return 0;
+}
+
+static int path_remove(void **state)
+{
+	(void)state;
+	unlink(path);
+	return 0;
+}
+
+static void assert_near(double value, double expected, double tolerance)
+{
+	if (fabs(value - expected) > tolerance)
+		fail_msg("%g is not within %g of %g", value, tolerance, expected);
+}
+
+/* One process "prog" with one thread and one module: ids 1. */
+static void simple_open(struct recording *recording)
+{
+	recording_open(recording, path);
+	recording_process(recording, 100, 0, "prog", START);
+	recording_thread(recording, 1, 100, "prog", START);
+	recording_module(recording, "/usr/bin/prog", 0);
+}
+
+static void samples_add(struct recording *recording, uint32_t stack, int count, uint8_t status)
+{
+	static uint64_t time_ns = START;
+	for (int i = 0; i < count; i++) {
+		time_ns += MS;
+		recording_sample(recording, (struct recording_sample){time_ns, 1, stack, MS, status});
+	}
+}
+
+static void split_is_exact(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	uint32_t main_node = recording_call(&r, 0, 1, "main", 10);
+	uint32_t a = recording_call(&r, main_node, 1, "hot", 5), b = recording_call(&r, main_node, 1, "warm", 6);
+	uint32_t c = recording_call(&r, b, 1, "cool", 7);
+	samples_add(&r, a, 600, 0);
+	samples_add(&r, b, 300, 0);
+	samples_add(&r, c, 100, 0);
+	recording_close(&r, START + 2000 * MS, 0);
+	struct sections s = sections_of(path, "functions modules", NULL);
+	const struct sonde_section *t = sections_get(&s, "functions");
+	assert_near(sections_real(t, "function", "hot", "self_share"), 0.6, 1e-12);
+	assert_near(sections_real(t, "function", "warm", "self_share"), 0.3, 1e-12);
+	assert_near(sections_real(t, "function", "cool", "self_share"), 0.1, 1e-12);
+	assert_near(sections_real(t, "function", "warm", "total_share"), 0.4, 1e-12);
+	assert_near(sections_real(t, "function", "main", "self_share"), 0, 0);
+	assert_near(sections_real(t, "function", "main", "total_share"), 1, 0);
+	assert_int_equal(sections_int(t, "function", "hot", "self_ns"), 600 * MS);
+	assert_int_equal(sections_int(t, "function", "hot", "samples"), 600);
+	assert_int_equal(t->table.row_count, 4);
+	assert_ptr_equal(sections_row(t, "function", "hot"), t->table.cells); /* sorted by self time */
+	assert_string_equal(sections_cell(t, t->table.cells, "module")->text, "prog");
+	assert_true(sections_noted(t->notes, "1.000 s of sampled CPU time (1000 samples)"));
+	t = sections_get(&s, "modules");
+	assert_near(sections_real(t, "module", "prog", "self_share"), 1, 0);
+	assert_near(sections_real(t, "module", "prog", "total_share"), 1, 0);
+	sections_free(&s);
+}
+
+static void order_and_limit(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	uint32_t main_node = recording_call(&r, 0, 1, "main", 10);
+	samples_add(&r, recording_call(&r, main_node, 1, "zeta", 1), 30, 0);
+	samples_add(&r, recording_call(&r, main_node, 1, "alpha", 1), 20, 0);
+	recording_close(&r, START + 100 * MS, 0);
+	static const struct {
+		enum sonde_sort sort;
+		const char *first;
+	} rows[] = {{SONDE_SORT_SELF, "zeta"}, {SONDE_SORT_TOTAL, "main"}, {SONDE_SORT_NAME, "alpha"}};
+	for (size_t i = 0; i < 3; i++) {
+		struct sonde_pass_options options = {.sort = rows[i].sort, .limit = 1};
+		struct sections s = sections_of(path, "functions", &options);
+		const struct sonde_section *t = sections_get(&s, "functions");
+		assert_int_equal(t->table.row_count, 1);
+		assert_int_equal(t->table.omitted, 2);
+		assert_string_equal(sections_cell(t, t->table.cells, "function")->text, rows[i].first);
+		sections_free(&s);
+	}
+}
+
+/* main → fib → fib → fib → leaf: fib's total is the whole, once. */
+static void recursion_counts_once(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	uint32_t node = recording_call(&r, 0, 1, "main", 10);
+	for (uint32_t i = 0; i < 3; i++)
+		node = recording_call(&r, node, 1, "fib", 20 + i);
+	samples_add(&r, node, 40, 0);
+	samples_add(&r, recording_call(&r, node, 1, "leaf", 3), 60, 0);
+	recording_close(&r, START + 200 * MS, 0);
+	struct sonde_pass_options options = {.focus = "fib"};
+	struct sections s = sections_of(path, "functions callers calltree", &options);
+	const struct sonde_section *t = sections_get(&s, "functions");
+	assert_int_equal(sections_int(t, "function", "fib", "total_ns"), 100 * MS);
+	assert_int_equal(sections_int(t, "function", "fib", "self_ns"), 40 * MS);
+	t = sections_get(&s, "callers");
+	assert_int_equal(t->table.row_count, 3);
+	assert_int_equal(sections_int(t, "relation", "caller", "total_ns"), 100 * MS);
+	assert_string_equal(sections_cell(t, sections_row(t, "relation", "caller"), "function")->text, "main");
+	assert_int_equal(sections_int(t, "relation", "self", "total_ns"), 40 * MS);
+	assert_int_equal(sections_int(t, "relation", "callee", "total_ns"), 60 * MS);
+	assert_string_equal(sections_cell(t, sections_row(t, "relation", "callee"), "function")->text, "leaf");
+	const struct sonde_tree_node *n = sections_get(&s, "calltree")->tree.root;
+	assert_int_equal(n->total, 100 * MS);
+	static const char *const names[] = {"main", "fib", "fib", "fib", "leaf"};
+	for (size_t i = 0; i < 5; i++) {
+		n = n->child;
+		assert_non_null(n);
+		assert_null(n->next);
+		assert_string_equal(n->name, names[i]);
+		assert_int_equal(n->total, i == 4 ? 60 * MS : 100 * MS);
+		assert_int_equal(n->self, i == 3 ? 40 * MS : i == 4 ? 60 * MS : 0);
+	}
+	sections_free(&s);
+}
+
+/* f(x) { g(); h(); } seen from h twice: f's caller and callee under indirect recursion f → g → f → h. */
+static void callers_add_up_under_recursion(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	uint32_t node = recording_call(&r, 0, 1, "main", 1);
+	uint32_t f = recording_call(&r, node, 1, "f", 1), g = recording_call(&r, f, 1, "g", 1);
+	uint32_t h = recording_call(&r, recording_call(&r, g, 1, "f", 2), 1, "h", 1);
+	samples_add(&r, g, 10, 0);
+	samples_add(&r, h, 30, 0);
+	samples_add(&r, f, 5, 0);
+	samples_add(&r, recording_call(&r, 0, 1, "f", 3), 5, 0);
+	recording_close(&r, START + 200 * MS, 0);
+	struct sonde_pass_options options = {.focus = "f", .asked = 1};
+	struct sections s = sections_of(path, "callers", &options);
+	const struct sonde_section *t = sections_get(&s, "callers");
+	uint64_t callers_ns = 0, rest_ns = 0;
+	for (size_t i = 0; i < t->table.row_count; i++) {
+		const struct sonde_cell *row = t->table.cells + i * t->table.column_count;
+		uint64_t ns = sections_cell(t, row, "total_ns")->integer;
+		int caller = strcmp(sections_cell(t, row, "relation")->text, "caller") == 0;
+		*(caller ? &callers_ns : &rest_ns) += ns;
+	}
+	assert_int_equal(callers_ns, 50 * MS);
+	assert_int_equal(rest_ns, 50 * MS);
+	assert_int_equal(sections_int(t, "function", "main", "total_ns"), 45 * MS);
+	assert_int_equal(sections_int(t, "function", "(root)", "total_ns"), 5 * MS);
+	assert_int_equal(sections_int(t, "function", "g", "total_ns"), 10 * MS);
+	assert_int_equal(sections_int(t, "function", "h", "total_ns"), 30 * MS);
+	assert_int_equal(sections_int(t, "relation", "self", "total_ns"), 10 * MS);
+	sections_free(&s);
+	options.focus = "nowhere";
+	s = sections_of(path, "callers lines", &options);
+	assert_true(sections_noted(sections_get(&s, "callers")->notes, "nowhere"));
+	assert_true(sections_noted(sections_get(&s, "lines")->notes, "nowhere"));
+	sections_free(&s);
+}
+
+/* One address of outer() holds code of inner(), inlined through middle(). */
+static void inlined_functions_are_functions(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	const struct recording_place places[] = {
+	    {"inner", "a.c", 3, 0}, {"middle", "a.c", 13, 0}, {"outer", "a.c", 23, 0x5000}};
+	recording_symbol(&r, 1, 0x5010, places, 3);
+	recording_symbol(&r, 1, 0x5020, places + 2, 1);
+	samples_add(&r, recording_node(&r, 0, 1, 0x5010), 70, 0);
+	samples_add(&r, recording_node(&r, 0, 1, 0x5020), 30, 0);
+	recording_close(&r, START + 200 * MS, 0);
+	struct sonde_pass_options options = {.focus = "outer"};
+	struct sections s = sections_of(path, "functions calltree lines", &options);
+	const struct sonde_section *t = sections_get(&s, "functions");
+	assert_int_equal(sections_int(t, "function", "inner", "self_ns"), 70 * MS);
+	assert_int_equal(sections_int(t, "function", "middle", "self_ns"), 0);
+	assert_int_equal(sections_int(t, "function", "middle", "total_ns"), 70 * MS);
+	assert_int_equal(sections_int(t, "function", "outer", "self_ns"), 30 * MS);
+	assert_int_equal(sections_int(t, "function", "outer", "total_ns"), 100 * MS);
+	const struct sonde_tree_node *n = sections_get(&s, "calltree")->tree.root->child;
+	assert_string_equal(n->name, "outer");
+	assert_string_equal(n->child->name, "middle");
+	assert_string_equal(n->child->child->name, "inner");
+	t = sections_get(&s, "lines");
+	assert_int_equal(t->table.row_count, 1); /* both addresses are line 23 */
+	assert_int_equal(sections_cell(t, t->table.cells, "line")->integer, 23);
+	assert_int_equal(sections_cell(t, t->table.cells, "self_ns")->integer, 30 * MS);
+	assert_int_equal(sections_cell(t, t->table.cells, "total_ns")->integer, 100 * MS);
+	sections_free(&s);
+}
+
+static void lines_show_the_source(void **state)
+{
+	(void)state;
+	char source[80];
+	snprintf(source, sizeof source, "%s.c", path);
+	FILE *file = fopen(source, "w");
+	assert_non_null(file);
+	for (int i = 1; i <= 20; i++)
+		fprintf(file, "text of line %d\n", i);
+	fclose(file);
+	struct recording r;
+	simple_open(&r);
+	for (uint32_t line = 5; line <= 11; line += 6) {
+		recording_symbol(&r, 1, 0x5000 + line, &(struct recording_place){"f", source, line, 0x5000}, 1);
+		samples_add(&r, recording_node(&r, 0, 1, 0x5000 + line), (int)line, 0);
+	}
+	recording_close(&r, START + 200 * MS, 0);
+	struct sections s = sections_of(path, "lines", NULL); /* the hottest function */
+	const struct sonde_section *t = sections_get(&s, "lines");
+	static const uint64_t lines[] = {3, 4, 5, 6, 7, 9, 10, 11, 12, 13};
+	assert_int_equal(t->table.row_count, 10);
+	for (size_t i = 0; i < 10; i++) {
+		const struct sonde_cell *row = t->table.cells + i * t->table.column_count;
+		char text[32];
+		snprintf(text, sizeof text, "text of line %d", (int)lines[i]);
+		assert_int_equal(sections_cell(t, row, "line")->integer, lines[i]);
+		assert_string_equal(sections_cell(t, row, "source")->text, text);
+	}
+	assert_int_equal(sections_int(t, "source", "text of line 11", "samples"), 11);
+	assert_int_equal(sections_cell(t, sections_row(t, "source", "text of line 10"), "samples")->kind,
+			 SONDE_CELL_ABSENT);
+	sections_free(&s);
+	unlink(source);
+}
+
+static void broken_stacks_are_counted(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	uint32_t f = recording_call(&r, 0, 1, "f", 1);
+	samples_add(&r, f, 90, SONDE_STACK_COMPLETE);
+	samples_add(&r, f, 5, SONDE_STACK_FRAME_POINTER);
+	samples_add(&r, f, 4, SONDE_STACK_TRUNCATED);
+	samples_add(&r, 0, 1, SONDE_STACK_NO_USER);
+	recording_close(&r, START + 200 * MS, 0);
+	struct sections s = sections_of(path, "summary functions calltree", NULL);
+	assert_true(sections_noted(s.report->notes, "100 samples, 95.0 % to the root"));
+	assert_true(sections_noted(s.report->notes, "4 stacks (4.0 %) stop before the root: stack copy too short"));
+	assert_true(sections_noted(s.report->notes, "1 stacks (1.0 %) stop before the root: no user registers"));
+	assert_true(sections_noted(sections_get(&s, "calltree")->notes, "5 of 100 stacks"));
+	assert_true(sections_noted(sections_get(&s, "functions")->notes, "1.0 % of the time was sampled without any"));
+	assert_near(sections_real(sections_get(&s, "functions"), "function", "f", "self_share"), 0.99, 1e-12);
+	assert_int_equal(sections_get(&s, "calltree")->tree.root->self, MS);
+	sections_free(&s);
+}
+
+static void kernel_is_shown(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	uint32_t kernel = recording_module(&r, "[kernel]", SONDE_MODULE_KERNEL);
+	uint32_t f = recording_call(&r, 0, 1, "f", 1);
+	samples_add(&r, f, 50, 0);
+	samples_add(&r, f, 20, SONDE_SAMPLE_KERNEL);                                     /* no kernel frames */
+	samples_add(&r, recording_node(&r, f, kernel, 0x9000), 10, SONDE_SAMPLE_KERNEL); /* unnamed ones */
+	samples_add(&r, recording_call(&r, f, kernel, "sys_read", 1), 20, SONDE_SAMPLE_KERNEL);
+	recording_close(&r, START + 200 * MS, 0);
+	struct sections s = sections_of(path, "functions calltree", NULL);
+	const struct sonde_section *t = sections_get(&s, "functions");
+	assert_int_equal(sections_int(t, "function", "f", "self_ns"), 50 * MS);
+	assert_int_equal(sections_int(t, "function", "f", "total_ns"), 100 * MS);
+	assert_int_equal(sections_int(t, "function", "[kernel]", "self_ns"), 30 * MS);
+	assert_int_equal(sections_int(t, "function", "[kernel]", "total_ns"), 30 * MS);
+	assert_int_equal(sections_int(t, "function", "sys_read", "self_ns"), 20 * MS);
+	const struct sonde_tree_node *n = sections_get(&s, "calltree")->tree.root->child;
+	assert_string_equal(n->child->name, "[kernel]");
+	assert_int_equal(n->child->total, 30 * MS);
+	assert_string_equal(n->child->next->name, "sys_read");
+	sections_free(&s);
+}
+
+static void kernel_is_estimated(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	samples_add(&r, recording_call(&r, 0, 1, "f", 1), 75, 0);
+	recording_process_end(&r, 1, START + 100 * MS, 75 * MS, 25 * MS);
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "functions", NULL);
+	const struct sonde_section *t = sections_get(&s, "functions");
+	assert_near(sections_real(t, "function", "f", "self_share"), 1, 0);
+	assert_near(sections_real(t, "function", "[kernel] (estimated)", "self_share"), 0.25, 1e-9);
+	assert_true(sections_noted(t->notes, "[kernel] was not sampled"));
+	sections_free(&s);
+}
+
+/* Wilson's interval for 10 of 100 is [0.0552, 0.1744] (Newcombe 1998 gives these digits for such cases by formula). */
+static void interval_of_a_known_binomial(void **state)
+{
+	(void)state;
+	assert_near(sonde_stats_share_half(0.1, 100), 0.17437 - 0.1, 1e-5);
+	assert_near(sonde_stats_share_half(0.5, 100), 0.5 - 0.40383, 1e-5);
+	assert_near(sonde_stats_share_half(0, 10), 0.27753, 1e-5);
+	assert_near(sonde_stats_share_half(1, 10), 0.27753, 1e-5);
+	assert_near(sonde_stats_share_half(0.3, 0), 0, 0);
+	assert_near(sonde_stats_effective_n(10, 10), 10, 1e-12); /* equal weights of 1 */
+	assert_near(sonde_stats_effective_n(1 + 1 + 2, 1 + 1 + 4), 16.0 / 6, 1e-12);
+	struct recording r;
+	simple_open(&r);
+	samples_add(&r, recording_call(&r, 0, 1, "rare", 1), 10, 0);
+	samples_add(&r, recording_call(&r, 0, 1, "often", 1), 90, 0);
+	recording_close(&r, START + 200 * MS, 0);
+	struct sections s = sections_of(path, "functions", NULL);
+	const struct sonde_section *t = sections_get(&s, "functions");
+	const struct sonde_cell *cell = sections_cell(t, sections_row(t, "function", "rare"), "self_share");
+	assert_near(cell->plus_minus, 0.07437, 1e-5);
+	sections_free(&s);
+}
+
+/* 4 threads: for 60 ms only thread 1 runs (serial), then for 40 ms all four do (parallel). CPU: serial 60 of 220,
+ * latency: serial 60 of 100; parallelism 1 for 60 % of the run. */
+static void latency_of_a_known_schedule(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_open(&r, path);
+	recording_process(&r, 100, 0, "prog", START);
+	for (uint32_t i = 0; i < 4; i++)
+		recording_thread(&r, 1, 100 + i, "worker", START);
+	recording_module(&r, "/usr/bin/prog", 0);
+	uint32_t serial = recording_call(&r, 0, 1, "serial", 1), parallel = recording_call(&r, 0, 1, "parallel", 1);
+	recording_switch(&r, START, 1, SONDE_SWITCH_IN);
+	recording_switch(&r, START + 20 * MS, 1, SONDE_SWITCH_OUT_PREEMPTED); /* could have run: still counts */
+	recording_switch(&r, START + 30 * MS, 1, SONDE_SWITCH_IN);
+	for (uint32_t i = 2; i <= 4; i++)
+		recording_switch(&r, START + 60 * MS, i, SONDE_SWITCH_IN);
+	for (uint32_t i = 1; i <= 4; i++)
+		recording_switch(&r, START + 100 * MS, i, SONDE_SWITCH_OUT_BLOCKED);
+	for (uint64_t ms = 0; ms < 100; ms++)
+		for (uint32_t i = 1; i <= (ms < 60 ? 1 : 4); i++)
+			recording_sample(&r, (struct recording_sample){START + ms * MS + MS / 2, i,
+								       ms < 60 ? serial : parallel, MS, 0});
+	recording_close(&r, START + 100 * MS, 0);
+	struct sonde_pass_options options = {.sort = SONDE_SORT_LATENCY};
+	struct sections s = sections_of(path, "functions", &options); /* sorting by latency is the latency pass */
+	assert_null(sections_find(&s, "functions"));
+	const struct sonde_section *t = sections_get(&s, "latency");
+	assert_near(sections_real(t, "function", "serial", "self_share"), 60.0 / 220, 1e-9);
+	assert_near(sections_real(t, "function", "serial", "latency_share"), 0.6, 1e-9);
+	assert_near(sections_real(t, "function", "parallel", "latency_share"), 0.4, 1e-9);
+	assert_ptr_equal(sections_row(t, "function", "serial"), t->table.cells);
+	assert_near(sections_real(t, "function", "serial", "speedup_if_twice_as_fast"), 1 / 0.7, 1e-9);
+	assert_true(sections_noted(t->notes, "parallelism 1 for 60 % of the run"));
+	t = sections_get(&s, "parallelism");
+	assert_int_equal(t->table.row_count, 2);
+	assert_int_equal(t->table.cells[0].integer, 1);
+	assert_near(t->table.cells[1].real, 0.6, 1e-9);
+	assert_int_equal(t->table.cells[3].integer, 4);
+	assert_near(t->table.cells[4].real, 0.4, 1e-9);
+	sections_free(&s);
+}
+
+static void latency_says_why_it_is_absent(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	recording_source(&r, "cpu", SONDE_SOURCE_LIMITED, "CPU timers", "perf events are forbidden", 1000);
+	samples_add(&r, recording_call(&r, 0, 1, "f", 1), 10, 0);
+	recording_close(&r, START + 200 * MS, 0);
+	struct sections s = sections_of(path, "latency", NULL);
+	assert_null(s.report->first); /* not asked for */
+	sections_free(&s);
+	s = sections_of(path, "latency", &(struct sonde_pass_options){.asked = 1});
+	assert_true(sections_noted(sections_get(&s, "latency")->notes, "perf events are forbidden"));
+	sections_free(&s);
+}
+
+static void threads_and_processes_add_up(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_open(&r, path);
+	recording_process(&r, 100, 0, "parent", START);
+	recording_process(&r, 101, 1, "child", START + 5 * MS);
+	recording_thread(&r, 1, 100, "main", START);
+	recording_thread(&r, 1, 102, "worker", START);
+	recording_thread(&r, 2, 101, "child", START + 5 * MS);
+	recording_module(&r, "/usr/bin/prog", 0);
+	uint32_t f = recording_call(&r, 0, 1, "f", 1);
+	for (uint64_t i = 0; i < 100; i++)
+		recording_sample(&r, (struct recording_sample){START + i * MS,
+							       i < 50   ? 2u
+							       : i < 80 ? 1u
+									: 3u,
+							       f, i < 50 ? 2 * MS : MS, 0});
+	recording_thread_end(&r, 2, START + 90 * MS, 101 * MS);
+	recording_process_end(&r, 2, START + 95 * MS, 15 * MS, 6 * MS);
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "threads processes", NULL);
+	const struct sonde_section *t = sections_get(&s, "threads");
+	assert_int_equal(t->table.row_count, 3);
+	assert_int_equal(sections_int(t, "thread", "worker", "sampled_ns"), 100 * MS);
+	assert_int_equal(sections_int(t, "thread", "worker", "cpu_ns"), 101 * MS);
+	assert_near(sections_real(t, "thread", "worker", "share"), 100.0 / 150, 1e-9);
+	assert_ptr_equal(sections_row(t, "thread", "worker"), t->table.cells);
+	assert_int_equal(sections_cell(t, sections_row(t, "thread", "main"), "cpu_ns")->kind, SONDE_CELL_ABSENT);
+	t = sections_get(&s, "processes");
+	assert_int_equal(sections_int(t, "process", "parent", "sampled_ns"), 130 * MS);
+	assert_int_equal(sections_int(t, "process", "child", "sampled_ns"), 20 * MS);
+	assert_int_equal(sections_int(t, "process", "child", "user_ns"), 15 * MS);
+	assert_int_equal(sections_int(t, "process", "child", "wall_ns"), 90 * MS);
+	assert_string_equal(sections_cell(t, sections_row(t, "process", "child"), "status")->text, "exit 0");
+	sections_free(&s);
+	s = sections_of(path, "functions", &(struct sonde_pass_options){.thread = 3});
+	assert_int_equal(sections_int(sections_get(&s, "functions"), "function", "f", "samples"), 20);
+	sections_free(&s);
+	s = sections_of(path, "functions",
+			&(struct sonde_pass_options){.from_ns = START + 10 * MS, .to_ns = START + 30 * MS});
+	assert_int_equal(sections_int(sections_get(&s, "functions"), "function", "f", "samples"), 20);
+	sections_free(&s);
+}
+
+static void summary_says_what_was_and_was_not(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	recording_info(&r, "run.command", "prog --fast");
+	recording_source(&r, "cpu", SONDE_SOURCE_LIMITED, "CPU timers", "perf events forbidden", 250);
+	recording_source(&r, "gpu", SONDE_SOURCE_UNAVAILABLE, "", "no device; plug one in", 0);
+	recording_lost(&r, "cpu", "ring full", 7);
+	recording_lost(&r, "cpu", "ring full", 5);
+	recording_cost(&r, "recorder.user_ns", 4 * MS);
+	recording_cost(&r, "recorder.system_ns", 2 * MS);
+	samples_add(&r, recording_call(&r, 0, 1, "f", 1), 10, 0);
+	recording_process_end(&r, 1, START + 1000 * MS, 500 * MS, 100 * MS);
+	recording_close(&r, START + 1000 * MS, 0);
+	struct sections s = sections_of(path, "summary", NULL);
+	assert_string_equal(s.report->title, "prog --fast");
+	assert_true(sections_noted(s.report->notes, "1.00 s wall · 0.60 s CPU (0.50 user + 0.10 system)"));
+	assert_true(sections_noted(s.report->notes, " · CPU timers, 250/s (perf events forbidden) · 10 samples, "
+						    "100.0 % to the root, 12 lost · cost 1.0 %"));
+	assert_true(sections_noted(s.report->notes, "cpu: 12 lost: ring full"));
+	assert_true(sections_noted(s.report->notes, "gpu: not recorded: no device; plug one in"));
+	assert_false(sections_noted(s.report->notes, "not closed in order"));
+	const struct sonde_section *t = sections_get(&s, "summary");
+	assert_near(sections_real(t, "metric", "timing.cpu_time_s", "value"), 0.6, 1e-9);
+	assert_near(sections_real(t, "metric", "timing.user_time_s", "value"), 0.5, 1e-9);
+	assert_near(sections_real(t, "metric", "timing.system_time_s", "value"), 0.1, 1e-9);
+	double wall_s = sections_real(t, "metric", "timing.wall_time_s", "value");
+	assert_near(sections_real(t, "metric", "compute.cpu_utilization_percent", "value"), 60 / wall_s, 1e-6);
+	assert_int_equal(sections_int(t, "metric", "lost.count", "value"), 12);
+	sections_free(&s);
+}
+
+static void empty_and_single(void **state)
+{
+	(void)state;
+	static const char all[] =
+	    "summary functions latency callers lines calltree threads processes modules zones spans "
+	    "counters histograms iterations messages";
+	struct recording r;
+	recording_open(&r, path);
+	recording_close(&r, START, 0);
+	struct sections s = sections_of(path, all, NULL);
+	assert_string_equal(s.report->first->id, "summary");
+	assert_null(s.report->first->next); /* nothing else has anything to say */
+	sections_free(&s);
+	s = sections_of(path, all, &(struct sonde_pass_options){.asked = 1});
+	size_t count = 0;
+	for (const struct sonde_section *t = s.report->first; t; t = t->next, count++)
+		assert_true(strcmp(t->id, "summary") == 0 || t->notes);
+	assert_int_equal(count, 15);
+	sections_free(&s);
+	simple_open(&r);
+	samples_add(&r, recording_call(&r, 0, 1, "f", 1), 1, 0);
+	recording_abandon(&r);
+	s = sections_of(path, all, NULL);
+	const struct sonde_section *t = sections_get(&s, "functions");
+	assert_near(sections_real(t, "function", "f", "self_share"), 1, 0);
+	assert_near(sections_cell(t, t->table.cells, "self_share")->plus_minus, 0.79346, 1e-5);
+	assert_true(sections_noted(s.report->notes, "not closed in order"));
+	sections_free(&s);
+}
+
+/* Enough data for several workers: their merged answer is the same. */
+static void parts_merge_to_the_whole(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	r.chunk_rows = 20000;
+	uint32_t nodes[50], site = recording_site(&r, SONDE_SITE_ZONE, "turn", NULL);
+	uint64_t expected[50] = {0}, all = 0, random = 1, zones = 0, longest = 0;
+	char name[16];
+	for (uint32_t i = 0; i < 50; i++) {
+		snprintf(name, sizeof name, "f%u", i);
+		nodes[i] = recording_call(&r, i ? nodes[i / 2] : 0, 1, name, 1);
+	}
+	for (uint64_t i = 0; i < 400000; i++) {
+		random = random * 6364136223846793005ull + 1442695040888963407ull;
+		uint32_t f = (uint32_t)(random >> 33) % 50;
+		uint64_t weight_ns = 1 + (random >> 50);
+		expected[f] += weight_ns;
+		all += weight_ns;
+		recording_sample(&r, (struct recording_sample){START + i * 1000, 1, nodes[f], weight_ns, 0});
+		recording_begin(&r, 1, site, START + i * 1000);
+		if (i == 399999)
+			break; /* never ended */
+		recording_end(&r, 1, START + i * 1000 + weight_ns % 1000);
+		longest = weight_ns % 1000 > longest ? weight_ns % 1000 : longest;
+		zones++;
+	}
+	recording_close(&r, START + 500000 * 1000, 0);
+	struct sections s = sections_of(path, "functions zones", &(struct sonde_pass_options){.limit = 100});
+	assert_true(sonde_session_run(s.session)->file_b > 2u << 20);
+	const struct sonde_section *t = sections_get(&s, "functions");
+	for (uint32_t i = 0; i < 50; i++) {
+		snprintf(name, sizeof name, "f%u", i);
+		assert_int_equal(sections_int(t, "function", name, "self_ns"), expected[i]);
+	}
+	assert_int_equal(sections_int(t, "function", "f0", "total_ns"), all);
+	t = sections_get(&s, "zones");
+	assert_int_equal(sections_int(t, "zone", "turn", "calls"), zones + 1);
+	assert_int_equal(sections_int(t, "zone", "turn", "max_ns"), longest);
+	assert_true(sections_noted(t->notes, "1 zones never ended"));
+	sections_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(split_is_exact),
+	    cmocka_unit_test(order_and_limit),
+	    cmocka_unit_test(recursion_counts_once),
+	    cmocka_unit_test(callers_add_up_under_recursion),
+	    cmocka_unit_test(inlined_functions_are_functions),
+	    cmocka_unit_test(lines_show_the_source),
+	    cmocka_unit_test(broken_stacks_are_counted),
+	    cmocka_unit_test(kernel_is_shown),
+	    cmocka_unit_test(kernel_is_estimated),
+	    cmocka_unit_test(interval_of_a_known_binomial),
+	    cmocka_unit_test(latency_of_a_known_schedule),
+	    cmocka_unit_test(latency_says_why_it_is_absent),
+	    cmocka_unit_test(threads_and_processes_add_up),
+	    cmocka_unit_test(summary_says_what_was_and_was_not),
+	    cmocka_unit_test(empty_and_single),
+	    cmocka_unit_test(parts_merge_to_the_whole),
+	};
+	return cmocka_run_group_tests(tests, path_make, path_remove);
+}
