@@ -1,0 +1,382 @@
+/* zones.c: gives processes their pools over a socket and drains them (zones.h).
+ *
+ * A connection ends in two steps. When its socket hangs up, the process may have died, executed another program, or just
+ * closed all its descriptors: in the last case it goes on writing, so the pool is drained until the process is gone or
+ * no longer maps it. Descriptors inherited by children keep sockets open, therefore death is also seen by a pidfd.
+ */
+#include "source/zones.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "source/pool.h"
+#include "util/error.h"
+
+#define BUFFER_DEFAULT_B (64u << 20)
+#define CONNECTIONS_MAX 8192u
+#define MESSAGES_A_ROUND 64
+#define MAPPED_EVERY 16u /* rounds between looks at the maps of a process that hung up */
+#define FIT_NS 5000000u
+#define METHOD "rings in shared memory, written by the program itself"
+
+static const struct sonde_zones_listener *listener;
+
+struct connection {
+	int fd;     /* −1 after it hung up */
+	int pid_fd; /* −1 where the kernel has none */
+	pid_t pid;
+	uint32_t client;
+	uint32_t rounds;
+	struct sonde_pool *pool; /* NULL before HELLO */
+};
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+	int listen_fd;
+	char name[48];
+	uint32_t clock;
+	struct sonde_clockfit fit;
+	struct sonde_pool_budget budget;
+	struct connection *connections;
+	size_t count;
+	uint64_t connected;
+	uint64_t refused;
+};
+
+void sonde_zones_listen(const struct sonde_zones_listener *wanted)
+{
+	listener = wanted;
+}
+
+const char *sonde_zones_name(const struct sonde_source_run *run)
+{
+	return run->name;
+}
+
+uint64_t sonde_zones_connected(const struct sonde_source_run *run)
+{
+	return run->connected;
+}
+
+/* --- opening --------------------------------------------------------------------------------------------------------*/
+
+static int zones_probe(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	(void)options;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0) {
+		int code = -errno;
+		snprintf(why, why_b, "no local sockets here: %s", strerror(-code));
+		return code;
+	}
+	close(fd);
+	return 0;
+}
+
+static int listen_open(struct sonde_source_run *run)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	uint64_t random[2];
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return sonde_error(EIO, "no random numbers for the name of the socket");
+	snprintf(run->name, sizeof(run->name), "sonde-%016llx%016llx", (unsigned long long)random[0],
+		 (unsigned long long)random[1]);
+	size_t name_b = strlen(run->name);
+	memcpy(address.sun_path + 1, run->name, name_b);
+	run->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	socklen_t address_b = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);
+	if (run->listen_fd < 0 || bind(run->listen_fd, (struct sockaddr *)&address, address_b) ||
+	    listen(run->listen_fd, 1024))
+		return sonde_error(errno, "cannot listen for programs to connect: %s", strerror(errno));
+	return 0;
+}
+
+static int zones_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+{
+	struct sonde_source_run *run = calloc(1, sizeof(*run));
+	if (!run)
+		return sonde_error(ENOMEM, "no memory for the zones source");
+	run->recorder = recorder;
+	run->listen_fd = -1;
+	uint64_t buffer_b = sonde_recorder_options(recorder)->buffer_b;
+	uint64_t chunks = (buffer_b ? buffer_b : BUFFER_DEFAULT_B) / SONDE_RING_CHUNK_B;
+	run->budget.cap = chunks > SONDE_RING_MAX_CHUNKS ? SONDE_RING_MAX_CHUNKS : (uint32_t)chunks;
+	run->clock = sonde_clockfit_usable() ? SONDE_RING_CLOCK_CYCLES : SONDE_RING_CLOCK_NS;
+	struct sonde_clockfit_anchor anchor = sonde_clockfit_read();
+	sonde_clockfit_init(&run->fit, &anchor);
+	int code = listen_open(run);
+	if (code) {
+		if (run->listen_fd >= 0)
+			close(run->listen_fd);
+		free(run);
+		return code;
+	}
+	*out = run;
+	return 0;
+}
+
+static int zones_prepare(struct sonde_source_run *run, struct sonde_launch *launch)
+{
+	return sonde_launch_setenv(launch, SONDE_LINK_ENV, run->name);
+}
+
+static int zones_start(struct sonde_source_run *run, pid_t pid)
+{
+	(void)run;
+	(void)pid;
+	return 0;
+}
+
+/* --- connections ----------------------------------------------------------------------------------------------------*/
+
+static void hang_up(struct connection *connection)
+{
+	if (connection->fd >= 0)
+		close(connection->fd);
+	connection->fd = -1;
+}
+
+static void connection_end(struct connection *connection)
+{
+	hang_up(connection);
+	if (connection->pid_fd >= 0)
+		close(connection->pid_fd);
+	if (!connection->pool)
+		return;
+	sonde_pool_free(connection->pool);
+	if (connection->client == SONDE_LINK_CPU && listener && listener->closed)
+		listener->closed(listener->context, connection->pid);
+}
+
+static int send_welcome(const struct connection *connection, int status)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct sonde_link_welcome welcome = {.head = {SONDE_LINK_WELCOME, SONDE_LINK_VERSION}, .status = status};
+	struct iovec part = {&welcome, sizeof(welcome)};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	if (!status) {
+		int fd = sonde_pool_fd(connection->pool);
+		welcome.pool_b = sonde_pool_size_b(connection->pool);
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+		head->cmsg_level = SOL_SOCKET;
+		head->cmsg_type = SCM_RIGHTS;
+		head->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+	}
+	return sendmsg(connection->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+static int greet(struct sonde_source_run *run, struct connection *connection, const struct sonde_link_hello *hello)
+{
+	if (connection->pool || hello->head.version != SONDE_LINK_VERSION)
+		return -EPROTO;
+	int cpu = hello->client == SONDE_LINK_CPU;
+	struct sonde_pool_options options = {
+		.recorder = run->recorder,
+		.budget = &run->budget,
+		.fit = &run->fit,
+		.pid = connection->pid,
+		.own_pid = (pid_t)hello->pid,
+		.clock = hello->flags & SONDE_LINK_NO_CYCLES ? SONDE_RING_CLOCK_NS : run->clock,
+		.on_full = (uint32_t)sonde_recorder_options(run->recorder)->on_full,
+		.context = listener ? listener->context : NULL,
+		.cpu_sample = listener ? listener->sample : NULL,
+	};
+	connection->client = hello->client;
+	int code = sonde_pool_new(&connection->pool, &options);
+	int sent = send_welcome(connection, code);
+	if (code)
+		return code;
+	run->connected++;
+	if (cpu && listener && listener->opened)
+		listener->opened(listener->context, connection->pid);
+	return sent;
+}
+
+static int answer(struct connection *connection, const struct sonde_link_query *query)
+{
+	static struct sonde_link_answer out;
+	if (!connection->pool)
+		return -EPROTO;
+	sonde_pool_drain(connection->pool, 0);
+	size_t size_b = sonde_pool_answer(connection->pool, query, &out);
+	return send(connection->fd, &out, size_b, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+/* One message; 0, or a negative errno after which the connection is not believed any more. */
+static int handle(struct sonde_source_run *run, struct connection *connection, const void *message, size_t size_b)
+{
+	const struct sonde_link_head *head = message;
+	if (size_b < sizeof(*head))
+		return -EPROTO;
+	if (head->type == SONDE_LINK_HELLO && size_b == sizeof(struct sonde_link_hello))
+		return greet(run, connection, message);
+	if (head->type == SONDE_LINK_QUERY && size_b == sizeof(struct sonde_link_query))
+		return answer(connection, message);
+	return head->type == SONDE_LINK_DOORBELL ? 0 : -EPROTO;
+}
+
+static void receive(struct sonde_source_run *run, struct connection *connection)
+{
+	union {
+		struct sonde_link_head head;
+		struct sonde_link_hello hello;
+		struct sonde_link_query query;
+	} message;
+	for (int i = 0; i < MESSAGES_A_ROUND && connection->fd >= 0; i++) {
+		ssize_t got = recv(connection->fd, &message, sizeof(message), MSG_DONTWAIT);
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (got <= 0 || handle(run, connection, &message, (size_t)got))
+			hang_up(connection);
+	}
+}
+
+/* Only our own user: an abstract name can be seen by all. */
+static int admit(struct sonde_source_run *run, int fd)
+{
+	struct ucred peer;
+	socklen_t peer_b = sizeof(peer);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_b) || peer.uid != geteuid() || peer.pid <= 0 ||
+	    run->count >= CONNECTIONS_MAX)
+		return -EPERM;
+	struct connection *grown = realloc(run->connections, (run->count + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	run->connections = grown;
+	int pid_fd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
+	grown[run->count++] = (struct connection){.fd = fd, .pid_fd = pid_fd, .pid = peer.pid};
+	return 0;
+}
+
+static void accept_all(struct sonde_source_run *run)
+{
+	for (;;) {
+		int fd = accept4(run->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			return;
+		if (admit(run, fd)) {
+			close(fd);
+			run->refused++;
+		}
+	}
+}
+
+static int is_dead(const struct connection *connection)
+{
+	struct pollfd poll_fd = {.fd = connection->pid_fd, .events = POLLIN};
+	if (connection->pid_fd >= 0)
+		return poll(&poll_fd, 1, 0) > 0;
+	return kill(connection->pid, 0) && errno == ESRCH;
+}
+
+/* 1 when nothing more can come. Death is looked for before draining, so that what came before it is not missed. */
+static int connection_drain(struct sonde_source_run *run, struct connection *connection)
+{
+	int dead = is_dead(connection);
+	receive(run, connection);
+	if (!connection->pool)
+		return dead || connection->fd < 0;
+	if (dead)
+		return 1;
+	if (connection->fd < 0 && connection->rounds++ % MAPPED_EVERY == 0 && !sonde_pool_is_mapped(connection->pool))
+		return 1;
+	sonde_pool_drain(connection->pool, 0);
+	return 0;
+}
+
+/* The first conversion needs two anchors some time apart. */
+static void fit_clock(struct sonde_source_run *run)
+{
+	struct sonde_clockfit_anchor anchor = sonde_clockfit_read();
+	uint64_t passed_ns = anchor.mono_ns - run->fit.first.mono_ns;
+	if (!run->fit.count && passed_ns < FIT_NS) {
+		struct timespec rest = {0, (long)(FIT_NS - passed_ns)};
+		while (nanosleep(&rest, &rest) && errno == EINTR)
+			;
+		anchor = sonde_clockfit_read();
+	}
+	sonde_clockfit_add(&run->fit, &anchor);
+}
+
+static int zones_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+{
+	(void)horizon_ns; /* each thread's events are in order by themselves: all of them are taken */
+	fit_clock(run);
+	accept_all(run);
+	size_t kept = 0;
+	for (size_t i = 0; i < run->count; i++) {
+		struct connection *connection = &run->connections[i];
+		if (connection_drain(run, connection))
+			connection_end(connection);
+		else
+			run->connections[kept++] = *connection;
+	}
+	run->count = kept;
+	for (size_t i = 0; final && i < run->count; i++)
+		connection_end(&run->connections[i]);
+	if (final)
+		run->count = 0;
+	return sonde_recorder_error(run->recorder);
+}
+
+static size_t zones_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
+{
+	size_t used = 0;
+	if (used < max)
+		fds[used++] = run->listen_fd;
+	for (size_t i = 0; i < run->count; i++) {
+		if (run->connections[i].fd >= 0 && used < max)
+			fds[used++] = run->connections[i].fd;
+		if (run->connections[i].pid_fd >= 0 && used < max)
+			fds[used++] = run->connections[i].pid_fd;
+	}
+	return used;
+}
+
+static void zones_stop(struct sonde_source_run *run)
+{
+	for (size_t i = 0; i < run->count; i++)
+		connection_end(&run->connections[i]);
+	struct sonde_recorder_state state = {
+		.state = run->connected ? SONDE_SOURCE_ON : SONDE_SOURCE_OFF,
+		.method = METHOD,
+		.detail = run->connected ? NULL : "no program used the sonde API",
+	};
+	if (run->connected && run->clock != SONDE_RING_CLOCK_CYCLES)
+		state.detail = "the cycle counter of this machine is not stable: each event reads CLOCK_MONOTONIC, which "
+			       "costs more";
+	sonde_recorder_source(run->recorder, "zones", &state);
+	close(run->listen_fd);
+	free(run->connections);
+	free(run);
+}
+
+const struct sonde_source sonde_source_zones = {
+	.name = "zones",
+	.title = "zones, counters and spans that programs record by themselves",
+	.cost = "one pair of clock readings a zone, plus 0.5 ns",
+	.probe = zones_probe,
+	.open = zones_open,
+	.prepare = zones_prepare,
+	.start = zones_start,
+	.drain = zones_drain,
+	.poll_fds = zones_poll_fds,
+	.stop = zones_stop,
+};
