@@ -184,7 +184,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 {
 	(void)options;
 	struct sonde_stacks stacks;
-	int error = sonde_stacks_fold(&stacks, session);
+	int error = sonde_export_stacks_fold(&stacks, session);
 	if (error)
 		return error;
 	struct state state = {.session = session, .out = out};
@@ -198,7 +198,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	sonde_intern_fini(&state.files);
 	sonde_intern_fini(&state.objects);
 	sonde_buf_fini(&state.scratch);
-	sonde_stacks_fini(&stacks);
+	sonde_export_stacks_fini(&stacks);
 	return error;
 }
 

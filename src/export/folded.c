@@ -86,7 +86,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 {
 	(void)options;
 	struct sonde_stacks stacks;
-	int error = sonde_stacks_fold(&stacks, session);
+	int error = sonde_export_stacks_fold(&stacks, session);
 	if (error)
 		return error;
 	struct fold fold = {.session = session};
@@ -104,7 +104,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	sonde_stack_lines_fini(&fold.stack);
 	sonde_buf_fini(&fold.text);
 	sonde_arena_fini(&fold.arena);
-	sonde_stacks_fini(&stacks);
+	sonde_export_stacks_fini(&stacks);
 	return error;
 }
 

@@ -272,7 +272,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 {
 	(void)options;
 	struct sonde_stacks stacks;
-	int error = sonde_stacks_fold(&stacks, session);
+	int error = sonde_export_stacks_fold(&stacks, session);
 	if (error)
 		return error;
 	struct state state;
@@ -283,7 +283,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	}
 	int close_error = sonde_gzip_close(state.gzip);
 	state_fini(&state);
-	sonde_stacks_fini(&stacks);
+	sonde_export_stacks_fini(&stacks);
 	return error ? error : close_error;
 }
 

@@ -40,7 +40,7 @@ static int add_batch(struct state *state, const struct sonde_batch *batch)
 		state->cap = cap;
 	}
 	for (size_t i = 0; i < batch->count; i++) {
-		uint64_t kernel = sonde_stacks_in_kernel(state->session, batch, i) ? IN_KERNEL : 0;
+		uint64_t kernel = sonde_export_stacks_in_kernel(state->session, batch, i) ? IN_KERNEL : 0;
 		state->samples[state->count++] =
 		    (struct sample){batch->thread_of[i], batch->stack[i], (batch->weight_ns[i] & ~IN_KERNEL) | kernel};
 	}
@@ -54,7 +54,7 @@ static int read_samples(struct state *state)
 	if (rc)
 		return rc;
 	const struct sonde_batch *batch;
-	while ((rc = sonde_stacks_next(cursor, &batch)) > 0) {
+	while ((rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
 		int error = add_batch(state, batch);
 		if (error) {
 			rc = error;

@@ -49,7 +49,7 @@ static int add(struct sonde_stacks *stacks, struct sonde_stack stack)
 	return 0;
 }
 
-int sonde_stacks_next(struct sonde_cursor *cursor, const struct sonde_batch **out)
+int sonde_export_stacks_next(struct sonde_cursor *cursor, const struct sonde_batch **out)
 {
 	int rc;
 	do
@@ -58,7 +58,7 @@ int sonde_stacks_next(struct sonde_cursor *cursor, const struct sonde_batch **ou
 	return rc;
 }
 
-int sonde_stacks_in_kernel(const struct sonde_session *session, const struct sonde_batch *batch, size_t i)
+int sonde_export_stacks_in_kernel(const struct sonde_session *session, const struct sonde_batch *batch, size_t i)
 {
 	if (!(batch->status[i] & SONDE_SAMPLE_KERNEL))
 		return 0;
@@ -68,7 +68,7 @@ int sonde_stacks_in_kernel(const struct sonde_session *session, const struct son
 	return !module || !(module->flags & SONDE_MODULE_KERNEL);
 }
 
-int sonde_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session)
+int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session)
 {
 	*stacks = (struct sonde_stacks){0};
 	struct sonde_cursor *cursor;
@@ -76,11 +76,11 @@ int sonde_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session
 	if (rc)
 		return rc;
 	const struct sonde_batch *batch;
-	while ((rc = sonde_stacks_next(cursor, &batch)) > 0) {
+	while ((rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
 		for (size_t i = 0; i < batch->count && rc > 0; i++) {
 			struct sonde_stack stack = {.thread = batch->thread_of[i],
 						    .node = batch->stack[i],
-						    .kernel = (uint32_t)sonde_stacks_in_kernel(session, batch, i),
+						    .kernel = (uint32_t)sonde_export_stacks_in_kernel(session, batch, i),
 						    .count = 1,
 						    .weight_ns = batch->weight_ns[i]};
 			int error = add(stacks, stack);
@@ -91,11 +91,11 @@ int sonde_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session
 	}
 	sonde_cursor_close(cursor);
 	if (rc < 0)
-		sonde_stacks_fini(stacks);
+		sonde_export_stacks_fini(stacks);
 	return rc;
 }
 
-void sonde_stacks_fini(struct sonde_stacks *stacks)
+void sonde_export_stacks_fini(struct sonde_stacks *stacks)
 {
 	free(stacks->rows);
 	sonde_map_fini(&stacks->map);

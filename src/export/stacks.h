@@ -31,14 +31,14 @@ struct sonde_stacks {
 	uint64_t samples, weight_ns; /* of all */
 };
 
-int sonde_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session);
-void sonde_stacks_fini(struct sonde_stacks *stacks);
+int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session);
+void sonde_export_stacks_fini(struct sonde_stacks *stacks);
 
 /* The next batch of samples; 1, 0 at the end, or a negative errno. Chunks that cannot be decoded are passed over. */
-int sonde_stacks_next(struct sonde_cursor *cursor, const struct sonde_batch **out);
+int sonde_export_stacks_next(struct sonde_cursor *cursor, const struct sonde_batch **out);
 
 /* Whether sample i needs a [kernel] line: it hit in the kernel and its leaf is not kernel code. */
-int sonde_stacks_in_kernel(const struct sonde_session *session, const struct sonde_batch *batch, size_t i);
+int sonde_export_stacks_in_kernel(const struct sonde_session *session, const struct sonde_batch *batch, size_t i);
 
 /* Lines name functions by id; [kernel] and what is not known have the two ids behind the last, so that a format can
  * keep a table by id. */
