@@ -2,8 +2,9 @@
  *
  *	split CYCLE_US SECONDS main|thread
  *
- * The cycle follows the clock, not the work, so that a sampler with the same period stays in lockstep with it; a
- * program that was held up joins the schedule again at a full cycle. Prints the true shares in per cent, as measured.
+ * The cycle follows the clock, not the work, so that a sampler with the same period stays in lockstep with it. Time in
+ * which the thread did not run (two readings of the counter far apart) is not counted, so that the shares of CPU time
+ * are exact on a busy machine too.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -13,21 +14,31 @@
 #include "base/clock.h"
 
 struct schedule {
-	uint64_t cycle; /* cycles of the counter */
-	uint64_t seconds;
-	uint64_t spent[3];
+	double seconds;
+	uint64_t cycle; /* in cycles of the counter, as all times below */
 };
 
 static uint64_t per_second;
 
-#define PHASE(name)                                                                          \
-	__attribute__((noinline)) static uint64_t name(uint64_t deadline)                    \
-	{                                                                                    \
-		uint64_t now;                                                                \
-		__asm__ volatile("# " #name); /* the compiler would merge equal functions */ \
-		while ((now = sonde_clock_cycles()) < deadline)                              \
-			;                                                                    \
-		return now;                                                                  \
+/* Spins from `now` to `deadline`; returns how late it is by the time that the thread did not run. */
+static inline __attribute__((always_inline)) uint64_t spin(uint64_t now, uint64_t deadline)
+{
+	uint64_t away = 0, gap = per_second / 50000;
+	while (now < deadline + away) {
+		uint64_t last = now;
+		now = sonde_clock_cycles();
+		if (now - last > gap)
+			away += now - last;
+	}
+	return away;
+}
+
+/* The empty assembly has a name in it, since the compiler merges functions that are equal. */
+#define PHASE(name)                                                                     \
+	__attribute__((noinline)) static uint64_t name(uint64_t now, uint64_t deadline) \
+	{                                                                               \
+		__asm__ volatile("# " #name);                                           \
+		return spin(now, deadline);                                             \
 	}
 PHASE(phase_60)
 PHASE(phase_30)
@@ -43,19 +54,13 @@ static uint64_t calibrate(void)
 
 static void *run(void *argument)
 {
-	struct schedule *schedule = argument;
-	uint64_t cycle = schedule->cycle, now = sonde_clock_cycles(), next = now;
-	uint64_t end = now + schedule->seconds * per_second;
-	while (now < end) {
-		if (now > next + cycle)
-			next = now;
-		uint64_t a = phase_60(next + cycle * 6 / 10);
-		uint64_t b = phase_30(next + cycle * 9 / 10);
-		uint64_t c = phase_10(next + cycle);
-		schedule->spent[0] += a - now;
-		schedule->spent[1] += b - a;
-		schedule->spent[2] += c - b;
-		now = c;
+	const struct schedule *schedule = argument;
+	uint64_t cycle = schedule->cycle, next = sonde_clock_cycles();
+	uint64_t cycles = (uint64_t)(schedule->seconds * (double)per_second) / cycle;
+	for (uint64_t i = 0; i < cycles; i++) {
+		next += phase_60(next, next + cycle * 6 / 10);
+		next += phase_30(next + cycle * 6 / 10, next + cycle * 9 / 10);
+		next += phase_10(next + cycle * 9 / 10, next + cycle);
 		next += cycle;
 	}
 	return NULL;
@@ -69,14 +74,11 @@ int main(int argc, char **argv)
 	}
 	per_second = calibrate();
 	struct schedule schedule = {.cycle = strtoull(argv[1], NULL, 10) * per_second / 1000000,
-				    .seconds = strtoull(argv[2], NULL, 10)};
+				    .seconds = strtod(argv[2], NULL)};
 	pthread_t thread;
 	if (!strcmp(argv[3], "main"))
 		run(&schedule);
 	else if (pthread_create(&thread, NULL, run, &schedule) || pthread_join(thread, NULL))
 		return 1;
-	double all = (double)(schedule.spent[0] + schedule.spent[1] + schedule.spent[2]) / 100;
-	printf("%.3f %.3f %.3f\n", (double)schedule.spent[0] / all, (double)schedule.spent[1] / all,
-	       (double)schedule.spent[2] / all);
 	return 0;
 }

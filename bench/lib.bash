@@ -1,0 +1,123 @@
+# lib.bash: what the benchmarks share. A benchmark is one file bench/NAME.sh: its first line says what it measures; it
+# sources this file, runs in an empty directory of its own, and prints rows for bench/table on standard output:
+#
+#   figure <tab> ours <tab> anchor <tab> bar <tab> met|missed|unavailable|info <tab> why
+#
+# A figure is the median of interleaved runs with min–max in brackets; an anchor is measured in the same run. Nothing
+# else may go to standard output; what goes to standard error stands in the log. SONDE and BENCH_PROGRAMS name what is
+# measured, BENCH_QUICK=1 asks for few short runs.
+set -euo pipefail
+export LC_ALL=C.UTF-8
+: "${SONDE:?scripts/bench sets it}" "${BENCH_PROGRAMS:?}" "${BENCH_LOG:?}" "${BENCH_QUICK:=0}"
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+programs=$BENCH_PROGRAMS
+work=$(mktemp -d "${BENCH_TMP:-/tmp}/sonde-bench-XXXXXX")
+trap 'cleanup' EXIT
+export XDG_CACHE_HOME=$work/cache
+exec 4>&2 2>>"$BENCH_LOG"
+cd "$work"
+
+cleanup() {
+	rm -rf "$work"
+}
+
+# n FULL QUICK: a number of rounds, or a size.
+n() {
+	[ "$BENCH_QUICK" = 1 ] && echo "$2" || echo "$1"
+}
+
+say() {
+	echo "$(basename "${BASH_SOURCE[-1]}" .sh): $*" | tee -a /dev/fd/4 >&2
+}
+
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+# keep KEY [VALUE…]: adds values to a series, from standard input when none is given.
+keep() {
+	local key=$1
+	shift
+	{ [ $# -gt 0 ] && printf '%s\n' "$@" || cat; } | sed '/^$/d' >>"$work/series.$key"
+}
+
+has() {
+	[ -s "$work/series.$1" ]
+}
+
+median() {
+	sort -g "$work/series.$1" | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+
+calc() {
+	awk "BEGIN { printf \"%.9g\", $* }"
+}
+
+# Three digits, as a person reads them.
+number() {
+	awk -v x="$1" 'BEGIN { a = x < 0 ? -x : x; printf((a >= 100 ? "%.0f" : a >= 10 ? "%.1f" : a >= 0.995 ? "%.2f" : "%.3f"), x) }'
+}
+
+# text KEY [UNIT]: "16.9 ns (16.7–17.4)".
+text() {
+	local series=$work/series.$1
+	[ -s "$series" ] || { echo "–"; return; }
+	local low high
+	low=$(number "$(sort -g "$series" | head -n 1)")
+	high=$(number "$(sort -g "$series" | tail -n 1)")
+	printf '%s%s' "$(number "$(median "$1")")" "${2:+ $2}"
+	[ "$low" = "$high" ] || printf ' (%s–%s)' "$low" "$high"
+}
+
+row() {
+	local IFS=$'\t'
+	printf '%s\n' "$*"
+}
+
+# judge FIGURE KEY UNIT ANCHOR BAR OPERATOR LIMIT [WHY]: a row; met when the median holds against the limit.
+judge() {
+	local verdict=missed
+	if ! has "$2"; then
+		row "$1" "–" "$4" "$5" unavailable "${8:-not measured}"
+		return
+	fi
+	awk -v a="$(median "$2")" -v b="$7" "BEGIN { exit !(a $6 b) }" && verdict=met
+	row "$1" "$(text "$2" "$3")" "$4" "$5" $verdict "${8:-}"
+}
+
+# info FIGURE KEY UNIT ANCHOR [WHY]: a figure without a bar.
+info() {
+	row "$1" "$(text "$2" "$3")" "$4" "–" info "${5:-}"
+}
+
+unavailable() {
+	row "$1" "–" "$2" "$3" unavailable "$4"
+}
+
+# --- what runs cost ---------------------------------------------------------------------------------------------------
+
+# cost KEY COMMAND…: runs it, and keeps its wall seconds, CPU seconds, peak bytes and page faults for cost_of.
+cost() {
+	local key=$1
+	shift
+	"$programs/cost" "$work/cost.$key" "$@" >&2 </dev/null
+}
+
+# cost_of KEY wall|cpu|rss|faults: one value a run.
+cost_of() {
+	local -A column=([wall]=1 [cpu]=2 [rss]=3 [faults]=4)
+	awk -v c="${column[$2]}" '{ print $c }' "$work/cost.$1"
+}
+
+# paired SERIES KEY KEY FIELD EXPRESSION: a value a round out of two commands' costs a and b in that round.
+paired() {
+	[ -s "$work/cost.$2" ] && [ -s "$work/cost.$3" ] || return 0
+	paste <(cost_of "$2" "$4") <(cost_of "$3" "$4") |
+		awk "NF == 2 { a = \$1; b = \$2; printf \"%.9g\\n\", $5 }" >>"$work/series.$1"
+}
+
+# --- what a recording says --------------------------------------------------------------------------------------------
+
+# metric FILE NAME: a figure of the summary; nothing when it was not measured.
+metric() {
+	"$SONDE" report --section summary --json "$1" |
+		jq -r --arg name "$2" '.sections[] | select(.id == "summary") | .rows[] | select(.metric == $name) | .value // empty'
+}

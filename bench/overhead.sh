@@ -1,0 +1,149 @@
+# overhead: CPU sampling at 1000 Hz of sqlite3, zstd, python3 with numpy and gcc beside perf: cost, whole stacks, size
+source "$(dirname "$0")/lib.bash"
+source "$repo/bench/anchors.bash"
+
+rounds=$(n 5 2)
+no_perf=$(perf_missing)
+[ -z "$no_perf" ] || say "$no_perf"
+
+# --- the programs, each some three seconds -------------------------------------------------------------------------
+
+counting="WITH RECURSIVE c(x) AS (VALUES(1) UNION ALL SELECT x + 1 FROM c WHERE x < $(n 3500000 400000))
+	SELECT sum(x * x % 7), count(DISTINCT x % 1000) FROM c;"
+
+# Words in an order that repeats and does not.
+make_text() {
+	awk -v bytes="$1" 'BEGIN {
+		split("the of and to in is that for it with as was on be by at this have from or had not are but", word, " ")
+		for (state = 1; written < bytes; ) {
+			state = (state * 1103515245 + 12345) % 2147483648
+			line = state % 7 ? word[state % 24 + 1] " " word[int(state / 24) % 24 + 1] : state
+			print line
+			written += length(line) + 1
+		}
+	}'
+}
+
+# A C file of many functions with loops, switches and calls.
+make_source() {
+	awk -v functions="$1" 'BEGIN {
+		print "struct item { int key, value; double weight; struct item *next; };"
+		for (i = 0; i < functions; i++) {
+			printf "double work_%d(struct item *list, const int *table, int n)\n{\n\tdouble sum = %d;\n", i, i
+			printf "\tfor (int k = 0; k < n; k++) {\n\t\tswitch (table[k] %% 7) {\n"
+			for (c = 0; c < 6; c++)
+				printf "\t\tcase %d:\n\t\t\tsum += table[k] * %d.5 + k / (table[k] + %d);\n\t\t\tbreak;\n", c, c + i % 5, c + 1
+			printf "\t\tdefault:\n\t\t\tsum -= list ? list->weight : %d;\n\t\t}\n\t}\n", i % 11
+			print "\tfor (struct item *at = list; at; at = at->next)"
+			printf "\t\tsum += at->key > at->value ? at->weight * %d : table[at->key %% n];\n", i % 13 + 1
+			if (i)
+				printf "\treturn sum + (n > 3 ? work_%d(list, table, n - 1) : 0);\n}\n", int(i / 2)
+			else
+				print "\treturn sum;\n}"
+		}
+	}'
+}
+
+sums='
+import numpy, sys
+numbers = numpy.arange(250000, dtype=float)
+for i in range(int(sys.argv[1])):
+    numpy.sort(numpy.sin(numbers * 1.7 + i))
+    sorted(str(x) for x in range(20000))'
+
+python_with_numpy() {
+	local candidate
+	for candidate in python3 /usr/bin/python3; do
+		"$candidate" -c 'import numpy' && { echo "$candidate"; return; }
+	done
+}
+
+make_text "$(n 20000000 2000000)" >text
+make_source "$(n 2500 250)" >source.c
+python=$(python_with_numpy)
+declare -A missing=()
+[ -n "$python" ] || missing[numpy]="no python3 here has numpy"
+for tool in sqlite3 zstd gcc; do
+	command -v $tool >/dev/null || missing[$tool]="$tool is not installed"
+done
+
+command_of() {
+	case $1 in
+	sqlite3) command=(sqlite3 :memory: "$counting") ;;
+	zstd) command=(zstd -19 -q -f text -o text.zst) ;;
+	numpy) command=("$python" -c "$sums" "$(n 70 7)") ;;
+	gcc) command=(gcc -O2 -c source.c -o source.o) ;;
+	esac
+}
+
+# --- one round ----------------------------------------------------------------------------------------------------------
+
+# under HOW NAME: runs the program under a recorder; the costs of both together, and of the program in it.
+under() {
+	local key=$2.$1 inner=("$programs/cost" "$work/cost.$2.$1.inner" "${command[@]}")
+	case $1 in
+	alone) cost "$key" "${command[@]}" ;;
+	sonde) cost "$key" "$SONDE" record -q -f -F 1000 -o "$key.sonde" -- "${inner[@]}" ;;
+	plain) cost "$key" perf record -q -F 1000 -o "$key.perf" -- "${inner[@]}" ;;
+	fp | dwarf) cost "$key" perf record -q -F 1000 --call-graph $1 -o "$key.perf" -- "${inner[@]}" ;;
+	esac
+}
+
+recorders=(alone sonde)
+[ -n "$no_perf" ] || recorders+=(plain fp dwarf)
+
+measure() {
+	local name=$1 round i how
+	for ((round = 0; round < rounds; round++)); do
+		say "$name, round $((round + 1)) of $rounds"
+		for ((i = 0; i < ${#recorders[@]}; i++)); do
+			under "${recorders[(i + round) % ${#recorders[@]}]}" "$name"
+		done
+		keep "$name.whole" "$(metric "$name.sonde.sonde" samples.complete_percent)"
+		keep "$name.bytes" "$(calc "$(stat -c %s "$name.sonde.sonde") / $(metric "$name.sonde.sonde" samples.count)")"
+	done
+	for how in "${recorders[@]:1}"; do
+		paired "$name.$how.total" "$name.$how" "$name.alone" cpu "100 * (a / b - 1)"
+		paired "$name.$how.target" "$name.$how.inner" "$name.alone" cpu "100 * (a / b - 1)"
+		paired "$name.$how.recorder" "$name.$how" "$name.$how.inner" cpu "100 * (a - b) / b"
+	done
+	for how in fp dwarf; do
+		[ -f "$name.$how.perf" ] || continue
+		keep "$name.$how.whole" "$(perf_roots "$name.$how.perf")"
+		keep "$name.$how.bytes" "$(calc "$(stat -c %s "$name.$how.perf") / $(perf_samples "$name.$how.perf")")"
+	done
+}
+
+# perf's figures beside ours: "perf fp 8.3 %, dwarf 8.7 %".
+beside() {
+	[ -z "$no_perf" ] && echo "perf fp $(text "$1.fp.$2" "$3"), dwarf $(text "$1.dwarf.$2" "$3")" || echo "$no_perf"
+}
+
+report() {
+	local name=$1 plain=0.013
+	if has "$name.fp.total"; then
+		judge "$name: total overhead" "$name.sonde.total" % "$(beside "$name" total %)" "below perf's" "<" \
+			"$(calc "$(median "$name.fp.total") < $(median "$name.dwarf.total") ? $(median "$name.fp.total") : $(median "$name.dwarf.total")")"
+	fi
+	[ "$name" = sqlite3 ] && judge "$name: total overhead, against the bar" "$name.sonde.total" % "–" "≤ 3 %" "<=" 3
+	if has "$name.plain.target"; then
+		plain=$(median "$name.plain.target")
+		judge "$name: slowdown of the program" "$name.sonde.target" % \
+			"interrupts without stacks (perf) $(text "$name.plain.target" %)" "≤ that + 0.4 points" "<=" "$(calc "$plain + 0.4")"
+	else
+		info "$name: slowdown of the program" "$name.sonde.target" % "$no_perf"
+	fi
+	judge "$name: recorder's CPU" "$name.sonde.recorder" % "$(beside "$name" recorder %)" "≤ 0.5 %" "<=" 0.5
+	judge "$name: stacks that reach the root" "$name.whole" % "$(beside "$name" whole %)" "≥ 97 %" ">=" 97
+	judge "$name: bytes a sample" "$name.bytes" B "$(beside "$name" bytes B)" "≤ 24 B" "<=" 24 "the whole file, symbols included"
+}
+
+for name in sqlite3 zstd numpy gcc; do
+	if [ -n "${missing[$name]:-}" ]; then
+		unavailable "$name: total overhead" "perf" "–" "${missing[$name]}"
+		continue
+	fi
+	command_of $name
+	measure $name
+	report $name
+done

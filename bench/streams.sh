@@ -1,0 +1,88 @@
+# streams: bytes a zone in memory and in the file on three streams; what two producers sustain; 10 M zones loaded
+source "$(dirname "$0")/lib.bash"
+source "$repo/bench/anchors.bash"
+
+rounds=$(n 5 2)
+zones=$(n 2000000 100000)
+load_zones=$(n 10000000 1000000)
+burst=100000 # of LTTng and uftrace, which lose what comes faster than they write
+
+# record FILE ARGUMENTS…: zones without loss; prints "zones threads seconds".
+record() {
+	local file=$1
+	shift
+	"$SONDE" record -q -f -F 1 --no-symbols --on-full block -o "$file" -- "$programs/streams" "$@"
+}
+
+lost() {
+	[ "$(metric "$1" lost.count)" = 0 ] || echo "$(metric "$1" lost.count) events lost"
+}
+
+# --- bytes ----------------------------------------------------------------------------------------------------------
+
+keep memory.bytes "$(awk '/define SONDE_RING_CHUNK_B/ { chunk = $3 + 0 } /define SONDE_RING_HEAD_B/ { head = $3 + 0 }
+	END { print 16 * chunk / (chunk - head) }' "$repo/src/format/ring.h")"
+judge "bytes a zone in memory" memory.bytes B "–" "≤ 16 B and the chunk's head" "<=" 16.05 "by layout: two words of 8 bytes"
+tracy="Tracy is not packaged here; ANCHORS says 1.33 B for a tight loop"
+for stream in tight nested machine; do
+	for ((i = 0; i < rounds; i++)); do
+		say "$stream, round $((i + 1)) of $rounds"
+		read -r made _ _ < <(record out.sonde $stream "$zones")
+		keep $stream.bytes "$(calc "$(stat -c %s out.sonde) / $made")"
+	done
+	why=$(lost out.sonde)
+	if [ $stream = tight ]; then
+		judge "bytes a zone in the file: tight" tight.bytes B "$tracy" "≤ 1.33 B" "<=" 1.33 "$why"
+	else
+		info "bytes a zone in the file: ${stream/machine/interpreter}" $stream.bytes B "$tracy" "$why"
+	fi
+done
+
+# --- sustained ------------------------------------------------------------------------------------------------------
+
+for ((i = 0; i < rounds; i++)); do
+	say "two producers, round $((i + 1)) of $rounds"
+	read -r made _ seconds < <(record out.sonde tight "$(n 50000000 2000000)" 2)
+	keep sustained "$(calc "$made / $seconds / 1e6")"
+done
+judge "zones sustained by two producers, blocking" sustained "M/s" "–" "≥ 50 M/s" ">=" 50 "$(lost out.sonde)"
+
+# --- loading --------------------------------------------------------------------------------------------------------
+
+record load.sonde tight "$load_zones" >&2
+size=$(calc "10000000 / $load_zones")
+for ((i = 0; i < rounds; i++)); do
+	cost load "$SONDE" report --section zones load.sonde
+	keep load "$(calc "$(cost_of load wall | tail -n 1) * $size")"
+done
+
+scaled=
+no_lttng=$(lttng_missing)
+if [ -z "$no_lttng" ]; then
+	say "LTTng-UST"
+	lttng_begin "$work/trace"
+	"$programs/pair-lttng" $((rounds - 1)) $burst >/dev/null
+	lttng_end
+	events=$(babeltrace2 "$work/trace" | wc -l)
+	keep lttng.bytes "$(calc "$(du -sb "$work/trace" | cut -f 1) / ($events / 2)")"
+	for ((i = 0; i < rounds; i++)); do
+		cost lttng babeltrace2 -o dummy "$work/trace"
+		keep lttng.load "$(calc "$(cost_of lttng wall | tail -n 1) * 10000000 / ($events / 2)")"
+	done
+fi
+no_uftrace=$(uftrace_missing)
+if [ -z "$no_uftrace" ]; then
+	say "uftrace"
+	uftrace record --no-event --no-libcall -d uftrace "$programs/pair-uftrace" $((rounds - 1)) $burst >&2
+	calls=$(uftrace report -d uftrace | awk '$NF == "instrumented" { print $(NF - 1) }')
+	keep uftrace.bytes "$(calc "$(du -sb uftrace | cut -f 1) / $calls")"
+	for ((i = 0; i < rounds; i++)); do
+		cost uftrace uftrace report -d uftrace
+		keep uftrace.load "$(calc "$(cost_of uftrace wall | tail -n 1) * 10000000 / $calls")"
+	done
+fi
+scaled="scaled to 10 M zones; ours measured on $(calc "$load_zones / 1e6") M"
+anchor="LTTng-UST (babeltrace2, read only) ${no_lttng:-$(text lttng.load s)}; uftrace report ${no_uftrace:-$(text uftrace.load s)}"
+judge "10 M zones loaded, with statistics" load s "$anchor" "≤ 0.15 s" "<=" 0.15 "$scaled"
+info "bytes a zone in the file: tight, beside others" tight.bytes B \
+	"LTTng-UST ${no_lttng:-$(text lttng.bytes B)}; uftrace ${no_uftrace:-$(text uftrace.bytes B)}"
