@@ -19,8 +19,8 @@ static void put_wrapped(FILE *out, const char *text, int width, int indent)
 	int at = indent;
 	while (*text) {
 		size_t len = strcspn(text, " ");
-		char word[512];
-		snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word - 1), text);
+		char word[512] = "";
+		memcpy(word, text, len < sizeof word ? len : sizeof word - 1);
 		int columns = (int)sonde_clean_columns(word);
 		if (at > indent && at + 1 + columns > width) {
 			fprintf(out, "\n%*s", indent, "");

@@ -1,0 +1,390 @@
+/* test_exchange.c: the exchange formats on one recording whose every sample is known (sample_recording.h), and the
+ * figures of all formats against each other.
+ *
+ * With a folder as argument the outputs are also left there, for other people's validators (tests/validate/run.sh). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <zlib.h>
+
+#include "analyze/pass.h"
+#include "base/varint.h"
+#include "export/format.h"
+#include "export/nest.h"
+#include "util/utf8.h"
+#include "sample_recording.h"
+
+static char folder[] = "/tmp/sonde-test-exchange-XXXXXX";
+static char path[64];
+static struct sonde_session *session;
+
+struct text {
+	char *data;
+	size_t size_b;
+};
+
+static struct text exported(const char *name)
+{
+	const struct sonde_format *format = sonde_format_find(name);
+	assert_non_null(format);
+	assert_non_null(format->export);
+	const struct sonde_format_options options = {0};
+	struct text text = {0};
+	FILE *out = open_memstream(&text.data, &text.size_b);
+	assert_int_equal(format->export(session, &options, out), 0);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static void assert_has(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("no \"%s\" in:\n%s", part, text);
+}
+
+/* Valid UTF-8 without a control character but the newlines. */
+static void assert_harmless(struct text text)
+{
+	assert_int_equal(strlen(text.data), text.size_b);
+	for (const char *at = text.data; *at;) {
+		uint32_t code;
+		at += sonde_utf8_next(at, &code);
+		if (code == SONDE_UTF8_INVALID || (code < 0x20 && code != '\n') || (code >= 0x7f && code < 0xa0) ||
+		    code == 0x202e)
+			fail_msg("U+%04x at byte %td", code, at - text.data);
+	}
+}
+
+static void folded_is_root_first(void **state)
+{
+	(void)state;
+	struct text text = exported("folded");
+	assert_harmless(text);
+	assert_has(text.data, "app;main;hot 30\n");
+	assert_has(text.data, "app;work:er\\x1b;main;hot 30\n");
+	assert_has(text.data, "app;main;outer;inner 10\n");
+	assert_has(text.data, "main;rec;rec;rec ");
+	assert_has(text.data, "main;hot;[kernel] ");
+	assert_has(text.data, "main;hot;=ev\\x1b[31mil<script>|`\"\\n:\\xff\\u{202e} 3\n");
+	assert_has(text.data, "app;work:er\\x1b;[unknown] 1\n");
+	free(text.data);
+}
+
+static uint64_t folded_samples(void)
+{
+	struct text text = exported("folded");
+	uint64_t sum = 0;
+	for (char *line = strtok(text.data, "\n"); line; line = strtok(NULL, "\n"))
+		sum += strtoull(strrchr(line, ' '), NULL, 10);
+	free(text.data);
+	return sum;
+}
+
+/* Sums the numbers of every "weights":[…]. */
+static uint64_t speedscope_ns(void)
+{
+	struct text text = exported("speedscope");
+	assert_harmless(text);
+	uint64_t sum = 0;
+	for (char *at = text.data; (at = strstr(at, "\"weights\":["));) {
+		at += strlen("\"weights\":[");
+		while (*at && *at != ']') {
+			sum += strtoull(at, &at, 10);
+			at += *at == ',';
+		}
+	}
+	free(text.data);
+	return sum;
+}
+
+static void speedscope_keeps_the_order_of_time(void **state)
+{
+	(void)state;
+	struct text text = exported("speedscope");
+	/* thread 1: 30 × hot, 10 × inner in outer, then rec at depths 3, 2, 1, 3, 2 (samples 80, 82, …), evil, kernel
+	 */
+	assert_has(text.data, "\"name\":\"app/app (100/100)\",\"unit\":\"nanoseconds\",\"samples\":[[0,1],[0,2,3],");
+	assert_has(text.data, "\"weights\":[30000000,10000000,1000000,");
+	assert_has(text.data, "{\"name\":\"hot\",\"file\":\"src/hot.c\"");
+	free(text.data);
+}
+
+static int is_number(const char *line)
+{
+	return *line >= '0' && *line <= '9';
+}
+
+/* Sums own costs: lines that begin with a number and do not follow a "calls=" line. */
+static void callgrind_sums(uint64_t *samples, uint64_t *ns)
+{
+	struct text text = exported("callgrind");
+	assert_harmless(text);
+	int call = 0;
+	*samples = *ns = 0;
+	for (char *line = strtok(text.data, "\n"); line; line = strtok(NULL, "\n")) {
+		if (is_number(line) && !call) {
+			char *at = line;
+			strtoull(at, &at, 10);
+			*samples += strtoull(at, &at, 10);
+			*ns += strtoull(at, &at, 10);
+		}
+		call = !strncmp(line, "calls=", 6);
+	}
+	free(text.data);
+}
+
+static void callgrind_has_calls(void **state)
+{
+	(void)state;
+	struct text text = exported("callgrind");
+	assert_has(text.data, "events: Samples CPU\nsummary: 100 100000000\n");
+	assert_has(text.data, "\nfn=(4)\n20 60 60000000\n"); /* hot */
+	assert_has(text.data, "\n10 69 69000000\n");         /* main, line 10, calls hot */
+	assert_has(text.data, "\n70 20 20000000\n");         /* outer calls inner */
+	assert_has(text.data, "\n7 20 20000000\n");
+	assert_has(text.data, "\ntotals: 100 100000000\n");
+	free(text.data);
+}
+
+/* --- reading profile.proto ---------------------------------------------------------------------------------------- */
+
+struct field {
+	uint32_t number, wire;
+	uint64_t value;
+	const uint8_t *data;
+	size_t data_b;
+};
+
+static const uint8_t *read_field(const uint8_t *at, const uint8_t *end, struct field *field)
+{
+	uint64_t tag;
+	at = sonde_varint_get(at, end, &tag);
+	assert_non_null(at);
+	*field = (struct field){.number = (uint32_t)(tag >> 3), .wire = tag & 7};
+	at = sonde_varint_get(at, end, &field->value);
+	assert_non_null(at);
+	if (field->wire == 0)
+		return at;
+	assert_int_equal(field->wire, 2);
+	assert_true(field->value <= (uint64_t)(end - at));
+	field->data = at;
+	field->data_b = (size_t)field->value;
+	return at + field->data_b;
+}
+
+/* The unzipped profile; the caller frees. */
+static uint8_t *profile(size_t *size_b)
+{
+	struct text text = exported("pprof");
+	size_t cap = 1 << 20;
+	uint8_t *data = malloc(cap);
+	z_stream stream = {.next_in = (uint8_t *)text.data,
+			   .avail_in = (unsigned)text.size_b,
+			   .next_out = data,
+			   .avail_out = (unsigned)cap};
+	assert_int_equal(inflateInit2(&stream, 15 + 16), Z_OK);
+	assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+	*size_b = stream.total_out;
+	inflateEnd(&stream);
+	free(text.data);
+	return data;
+}
+
+static void add_sample(struct field sample, uint64_t *samples, uint64_t *ns)
+{
+	struct field field;
+	for (const uint8_t *at = sample.data, *end = at + sample.data_b; at < end;) {
+		at = read_field(at, end, &field);
+		if (field.number != 2)
+			continue;
+		uint64_t value;
+		const uint8_t *number = sonde_varint_get(field.data, field.data + field.data_b, &value);
+		*samples += value;
+		assert_ptr_equal(sonde_varint_get(number, field.data + field.data_b, &value),
+				 field.data + field.data_b);
+		*ns += value;
+	}
+}
+
+static void pprof_sums(uint64_t *samples, uint64_t *ns)
+{
+	size_t size_b, strings = 0;
+	uint8_t *data = profile(&size_b);
+	struct field field;
+	*samples = *ns = 0;
+	for (const uint8_t *at = data; at < data + size_b;) {
+		at = read_field(at, data + size_b, &field);
+		if (field.number == 2)
+			add_sample(field, samples, ns);
+		if (field.number == 6 && strings++ == 0)
+			assert_int_equal(field.data_b, 0);
+		if (field.number == 6)
+			for (size_t i = 0; i < field.data_b; i++)
+				assert_true(field.data[i] >= 0x20 && field.data[i] != 0x7f);
+	}
+	assert_true(strings > 10);
+	free(data);
+}
+
+/* --- all formats say the same --------------------------------------------------------------------------------------
+ */
+
+static char *functions_as(const char *name)
+{
+	const struct sonde_pass *pass = sonde_pass_find("functions");
+	const struct sonde_pass_options options = {.limit = 1000, .asked = 1};
+	const struct sonde_format_options wide = {.width = 200};
+	struct sonde_report *report;
+	assert_non_null(pass);
+	assert_int_equal(sonde_report_new(&report), 0);
+	assert_int_equal(sonde_pass_run(session, &pass, 1, &options, report), 0);
+	char *text = NULL;
+	size_t size_b = 0;
+	FILE *out = open_memstream(&text, &size_b);
+	assert_int_equal(sonde_format_find(name)->render(report, &wide, out), 0);
+	fclose(out);
+	sonde_report_free(report);
+	return text;
+}
+
+static uint64_t json_self_ns(void)
+{
+	char *text = functions_as("json");
+	uint64_t sum = 0;
+	for (char *at = text; (at = strstr(at, "\"self_ns\": "));)
+		sum += strtoull(at += strlen("\"self_ns\": "), NULL, 10);
+	free(text);
+	return sum;
+}
+
+/* Which column (from 0) has this title in a comma-separated line. */
+static size_t csv_column(const char *header, const char *key)
+{
+	size_t column = 0;
+	for (const char *at = header; *at; at = strchr(at, ',') + 1, column++)
+		if (!strncmp(at, key, strlen(key)) && at[strlen(key)] == ',')
+			return column;
+	fail_msg("no column %s in %s", key, header);
+	return 0;
+}
+
+static uint64_t csv_self_ns(void)
+{
+	char *text = functions_as("csv");
+	size_t column = csv_column(text, "self_ns");
+	uint64_t sum = 0;
+	for (char *line = strchr(text, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
+		char *at = line;
+		for (size_t i = 0; i < column; i++)
+			at = strchr(at, ',') + 1;
+		sum += strtoull(at, NULL, 10);
+	}
+	free(text);
+	return sum;
+}
+
+/* The text format rounds to three digits, which these figures have: "60.0 ±9.8 %  69.0 ±9.6 %    60.0 ms …". */
+static uint64_t text_self_ns(void)
+{
+	char *text = functions_as("text");
+	double sum = 0;
+	for (char *line = strstr(text, "self time  "); (line = strchr(line, '\n')) && !strncmp(++line, "  ", 2);) {
+		char *at = strchr(strchr(line, '%') + 1, '%') + 1;
+		sum += strtod(at, &at);
+		assert_int_equal(strncmp(at, " ms", 3), 0);
+	}
+	free(text);
+	return (uint64_t)(sum * 1e6 + 0.5);
+}
+
+static void all_formats_agree(void **state)
+{
+	(void)state;
+	const uint64_t all_ns = (uint64_t)SAMPLE_COUNT * SAMPLE_WEIGHT_NS;
+	uint64_t samples, ns;
+	assert_int_equal(folded_samples(), SAMPLE_COUNT);
+	assert_int_equal(speedscope_ns(), all_ns);
+	callgrind_sums(&samples, &ns);
+	assert_int_equal(samples, SAMPLE_COUNT);
+	assert_int_equal(ns, all_ns);
+	pprof_sums(&samples, &ns);
+	assert_int_equal(samples, SAMPLE_COUNT);
+	assert_int_equal(ns, all_ns);
+	/* What has no stack belongs to no function. */
+	assert_int_equal(json_self_ns(), all_ns - SAMPLE_WEIGHT_NS);
+	assert_int_equal(csv_self_ns(), all_ns - SAMPLE_WEIGHT_NS);
+	assert_int_equal(text_self_ns(), all_ns - SAMPLE_WEIGHT_NS);
+}
+
+static void overlapping_zones_do_not_nest(void **state)
+{
+	(void)state;
+	struct sonde_nest nest = {0};
+	assert_int_equal(sonde_nest_add(&nest, 10, 20, 1), 1);
+	assert_int_equal(sonde_nest_add(&nest, 20, 30, 1), 1);
+	assert_int_equal(sonde_nest_add(&nest, 5, 40, 0), 1);
+	assert_int_equal(sonde_nest_add(&nest, 41, 50, 1), 1);
+	assert_int_equal(sonde_nest_add(&nest, 45, 60, 0), 0); /* begins inside its child */
+	assert_int_equal(sonde_nest_add(&nest, 41, 60, 0), 1);
+	assert_int_equal(sonde_nest_add(&nest, 59, 70, 0), 0); /* overlaps its sibling */
+	assert_int_equal(sonde_nest_add(&nest, 80, 70, 0), 0);
+	sonde_nest_fini(&nest);
+}
+
+static int enter(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof path, "%s/a.sonde", folder);
+	sample_recording(path);
+	return sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1});
+}
+
+static int leave(void **state)
+{
+	(void)state;
+	sonde_session_close(session);
+	unlink(path);
+	return rmdir(folder);
+}
+
+/* Leaves the recording in every exchange format in `to`, and its functions as JSON. */
+static int put_files(const char *to)
+{
+	const struct sonde_format_options options = {0};
+	char name[4096];
+	int error = enter(NULL);
+	for (size_t i = 0; i < sonde_format_count && !error; i++) {
+		const struct sonde_format *format = sonde_formats[i];
+		if (!format->export)
+			continue;
+		snprintf(name, sizeof name, "%s/sample%s", to, format->extension);
+		FILE *out = fopen(name, "w");
+		error = !out || format->export(session, &options, out) || fclose(out);
+	}
+	snprintf(name, sizeof name, "%s/functions.json", to);
+	FILE *out = fopen(name, "w");
+	char *json = functions_as("json");
+	error |= !out || fputs(json, out) < 0 || fclose(out);
+	free(json);
+	return error | leave(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(folded_is_root_first),          cmocka_unit_test(speedscope_keeps_the_order_of_time),
+	    cmocka_unit_test(callgrind_has_calls),           cmocka_unit_test(all_formats_agree),
+	    cmocka_unit_test(overlapping_zones_do_not_nest),
+	};
+	if (argc > 1)
+		return put_files(argv[1]);
+	return cmocka_run_group_tests(tests, enter, leave);
+}
