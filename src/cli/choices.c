@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "analyze/pass.h"
 #include "export/format.h"
 
 static const char *sort_at(size_t i)
@@ -19,12 +20,18 @@ static const char *format_at(size_t i)
 	return i < sonde_format_count ? sonde_formats[i]->name : NULL;
 }
 
+static const char *section_at(size_t i)
+{
+	return i < sonde_pass_count ? sonde_passes[i]->name : NULL;
+}
+
 static const struct {
 	const char *argument;
 	const char *(*at)(size_t i); /* NULL after the last */
 } choices[] = {
     {"KEY", sort_at},
     {"FORMAT", format_at},
+    {"SECTION", section_at},
 };
 
 static const char *(*table_of(const char *argument))(size_t)

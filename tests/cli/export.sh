@@ -1,0 +1,27 @@
+# export.sh: the habits of export: the format by its name or the file's, a file named like the recording, or the output.
+. "$(dirname "$0")/lib.sh"
+
+mkdir elsewhere
+run 0 "$SONDE" record -q -o elsewhere/app.sonde -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
+run 2 "$SONDE" export elsewhere/app.sonde
+has "$err" "which format?"
+run 2 "$SONDE" export -o app.nothing elsewhere/app.sonde
+has "$err" "'app.nothing' ends like no format"
+
+# Every format of the help can be written, to a file of its own extension.
+formats=$("$SONDE" export --help | tr -s ' \n' ' ' | sed -n "s/.*output's format: \([a-z, ]*\) -o.*/\1/p" | tr -d ,)
+[ "$(wc -w <<<"$formats")" -ge 4 ] || fail "the help lists no formats: '$formats'"
+for format in $formats; do
+	rm -f app.*
+	run 0 "$SONDE" export -f "$format" elsewhere/app.sonde
+	written=$(ls app.*)
+	equal "$err" "sonde export: wrote $written"
+	run 2 "$SONDE" export -f "$format" elsewhere/app.sonde
+	has "$err" "$written exists"
+	cp "$written" first
+	run 0 "$SONDE" export -q --force -f "$format" elsewhere/app.sonde
+	equal "$err" ""
+	cmp "$written" first || fail "$format differs from one time to the next"
+	run 0 "$SONDE" export -o - -f "$format" elsewhere/app.sonde
+	cmp .out first || fail "$format differs on the standard output"
+done
