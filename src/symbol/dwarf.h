@@ -1,0 +1,21 @@
+/* dwarf.h: the DWARF of a file: which compile units hold given addresses, and reading those into an index. */
+#ifndef SONDE_SYMBOL_DWARF_H
+#define SONDE_SYMBOL_DWARF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbol/index.h"
+
+struct sonde_dwarf;
+
+/* `fd` is borrowed and must stay open. -ENOENT: the file has no DWARF. */
+int sonde_dwarf_open(struct sonde_dwarf **out, int fd, const char *path);
+void sonde_dwarf_close(struct sonde_dwarf *dwarf);
+
+/* Adds to the index what it lacks for the addresses (ascending): the units that hold them, in several threads where
+ * that pays, and empty segments where no unit is. deadline_ns as in symbol.h; what it cuts off stays unknown. */
+int sonde_dwarf_read(struct sonde_dwarf *dwarf, struct sonde_index *index, const uint64_t *addresses, size_t count,
+		     uint64_t deadline_ns);
+
+#endif

@@ -1,0 +1,165 @@
+/* index.c: grows, merges, sorts and searches the arrays of an index. */
+#include "symbol/index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/error.h"
+
+#define COUNT_MAX ((size_t)64 << 20)
+
+void sonde_index_fini(struct sonde_index *index)
+{
+	free(index->segments);
+	free(index->spans);
+	free(index->nodes);
+	sonde_texts_fini(&index->texts);
+	*index = (struct sonde_index){0};
+}
+
+const struct sonde_index_segment *sonde_index_segment(const struct sonde_index *index, uint64_t address)
+{
+	size_t low = 0, high = index->segment_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (index->segments[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < index->segments[low - 1].end ? &index->segments[low - 1] : NULL;
+}
+
+const struct sonde_index_span *sonde_index_span(const struct sonde_index *index,
+						const struct sonde_index_segment *segment, uint64_t address)
+{
+	uint64_t offset = address - segment->start, low = segment->span, high = segment->span + segment->span_count;
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		if (index->spans[middle].offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > segment->span ? &index->spans[low - 1] : NULL;
+}
+
+static void *extend(void *array, size_t *count, size_t *capacity, size_t each_b)
+{
+	void **at = array;
+	if (*count == *capacity) {
+		size_t next = *capacity ? *capacity * 2 : 64;
+		void *grown = next > COUNT_MAX ? NULL : realloc(*at, next * each_b);
+		if (!grown) {
+			sonde_error(ENOMEM, "no memory for %zu entries of a symbol index", next);
+			return NULL;
+		}
+		*at = grown;
+		*capacity = next;
+	}
+	return (char *)*at + (*count)++ * each_b;
+}
+
+struct sonde_index_node *sonde_index_add_node(struct sonde_index *index)
+{
+	return extend(&index->nodes, &index->node_count, &index->node_capacity, sizeof *index->nodes);
+}
+
+struct sonde_index_span *sonde_index_add_span(struct sonde_index *index)
+{
+	return extend(&index->spans, &index->span_count, &index->span_capacity, sizeof *index->spans);
+}
+
+struct sonde_index_segment *sonde_index_add_segment(struct sonde_index *index)
+{
+	index->is_changed = 1;
+	return extend(&index->segments, &index->segment_count, &index->segment_capacity, sizeof *index->segments);
+}
+
+/* Ids of one text block to ids of another; neighbours mostly repeat. */
+struct translation {
+	struct sonde_texts *to;
+	const struct sonde_texts *from;
+	uint32_t last_from[64], last_to[64];
+	int error;
+};
+
+static uint32_t translate(struct translation *texts, uint32_t id)
+{
+	size_t slot = id * 0x9e3779b1u >> 26;
+	if (texts->last_from[slot] != id) {
+		int error = sonde_texts_intern(texts->to, sonde_texts_get(texts->from, id), &texts->last_to[slot]);
+		texts->last_from[slot] = id;
+		texts->error = texts->error ? texts->error : error;
+	}
+	return texts->last_to[slot];
+}
+
+static int merge_nodes(struct sonde_index *index, const struct sonde_index *unit, struct translation *texts)
+{
+	uint32_t base = (uint32_t)index->node_count;
+	for (size_t i = 0; i < unit->node_count; i++) {
+		struct sonde_index_node *node = sonde_index_add_node(index);
+		if (!node)
+			return -ENOMEM;
+		*node = unit->nodes[i];
+		node->name = translate(texts, node->name);
+		node->call_file = translate(texts, node->call_file);
+		if (node->parent != SONDE_INDEX_NONE)
+			node->parent += base;
+	}
+	return texts->error;
+}
+
+static int merge_spans(struct sonde_index *index, const struct sonde_index *unit, struct translation *texts,
+		       uint32_t node_base)
+{
+	for (size_t i = 0; i < unit->span_count; i++) {
+		struct sonde_index_span *span = sonde_index_add_span(index);
+		if (!span)
+			return -ENOMEM;
+		*span = unit->spans[i];
+		span->file = translate(texts, span->file);
+		if (span->node != SONDE_INDEX_NONE)
+			span->node += node_base;
+	}
+	return texts->error;
+}
+
+int sonde_index_merge(struct sonde_index *index, const struct sonde_index *unit)
+{
+	struct translation texts = {.to = &index->texts, .from = &unit->texts};
+	uint32_t node_base = (uint32_t)index->node_count;
+	uint64_t span_base = index->span_count;
+	int error = merge_nodes(index, unit, &texts);
+	if (!error)
+		error = merge_spans(index, unit, &texts, node_base);
+	for (size_t i = 0; !error && i < unit->segment_count; i++) {
+		struct sonde_index_segment *segment = sonde_index_add_segment(index);
+		if (!segment)
+			return -ENOMEM;
+		*segment = unit->segments[i];
+		segment->span += span_base;
+	}
+	return error;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	uint64_t x = ((const struct sonde_index_segment *)a)->start, y = ((const struct sonde_index_segment *)b)->start;
+	return (x > y) - (x < y);
+}
+
+void sonde_index_sort(struct sonde_index *index)
+{
+	size_t kept = 0;
+	if (index->segment_count)
+		qsort(index->segments, index->segment_count, sizeof *index->segments, by_start);
+	for (size_t i = 0; i < index->segment_count; i++) {
+		struct sonde_index_segment segment = index->segments[i];
+		if (segment.start < segment.end && (!kept || segment.start >= index->segments[kept - 1].end))
+			index->segments[kept++] = segment;
+	}
+	index->segment_count = kept;
+}

@@ -1,0 +1,126 @@
+/* maps.c: reads a text file as a whole and cuts it into names in place.
+ *
+ * perf maps grow while the program runs and repeat addresses that a JIT has used again: the last line wins, which the
+ * line's number as rank says. Lines that are not of the form are skipped.
+ */
+#include "symbol/maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/error.h"
+
+#define FILE_MAX_B ((size_t)1 << 30)
+
+static int read_text(int fd, const char *path, char **out)
+{
+	size_t capacity_b = 1u << 16, size_b = 0;
+	char *text = NULL;
+	for (ssize_t got = 1; got > 0;) {
+		char *grown = capacity_b > FILE_MAX_B ? NULL : realloc(text, capacity_b + 1);
+		if (!grown) {
+			free(text);
+			return sonde_error(E2BIG, "%s: larger than %zu bytes", path, FILE_MAX_B);
+		}
+		text = grown;
+		got = read(fd, text + size_b, capacity_b - size_b);
+		size_b += got > 0 ? (size_t)got : 0;
+		capacity_b *= size_b == capacity_b ? 2 : 1;
+	}
+	text[size_b] = 0;
+	*out = text;
+	return 0;
+}
+
+static int open_text(const char *path, char **out)
+{
+	struct stat facts;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return sonde_error(errno, "%s: %s", path, strerror(errno));
+	int error = fstat(fd, &facts) || !S_ISREG(facts.st_mode) ? sonde_error(EBADMSG, "%s: not a regular file", path)
+								 : read_text(fd, path, out);
+	close(fd);
+	return error;
+}
+
+/* Cuts the next line off; NULL at the end. */
+static char *next_line(char **rest)
+{
+	char *line = *rest;
+	if (!*line)
+		return NULL;
+	char *end = strchrnul(line, '\n');
+	*rest = *end ? end + 1 : end;
+	*end = 0;
+	return line;
+}
+
+/* "ffffffff81000000 T _text" and, for modules, "\t[name]" behind it, which stays part of the text. */
+static int add_kernel_line(struct sonde_names *out, char *line, uint64_t *highest)
+{
+	char *at;
+	uint64_t address = strtoull(line, &at, 16);
+	if (at == line || at[0] != ' ' || !at[1] || at[2] != ' ' || !strchr("tTwW", at[1]) || !at[3])
+		return 0;
+	*highest = address > *highest ? address : *highest;
+	struct sonde_name name = {.start = address, .text = at + 3, .rank = at[1] == 'T'};
+	char *tab = strchr(at + 3, '\t');
+	if (tab)
+		*tab = ' ';
+	return sonde_names_add(out, &name);
+}
+
+int sonde_maps_kernel(struct sonde_names *out, const char *path)
+{
+	char *text, *line;
+	uint64_t highest = 0;
+	int error = open_text(path, &text);
+	if (!error)
+		error = sonde_names_keep(out, text);
+	if (error)
+		return error;
+	while (!error && (line = next_line(&text)))
+		error = add_kernel_line(out, line, &highest);
+	if (!error && !highest)
+		error = sonde_error(EPERM,
+				    "%s: the kernel hides its addresses; 'sysctl kernel.kptr_restrict=0' as root "
+				    "shows them",
+				    path);
+	sonde_names_sort(out);
+	return error;
+}
+
+/* "START SIZE name", hexadecimal; some writers put 0x before. */
+static int add_perf_line(struct sonde_names *out, char *line, uint32_t rank)
+{
+	char *at = line, *end;
+	uint64_t start = strtoull(at, &end, 16);
+	if (end == at || *end != ' ')
+		return 0;
+	at = end;
+	uint64_t size_b = strtoull(at, &end, 16);
+	if (end == at || *end != ' ' || !end[1] || !size_b)
+		return 0;
+	struct sonde_name name = {.start = start, .size_b = size_b, .text = end + 1, .rank = rank};
+	return sonde_names_add(out, &name);
+}
+
+int sonde_maps_perf(struct sonde_names *out, const char *path)
+{
+	char *text, *line;
+	uint32_t rank = 0;
+	int error = open_text(path, &text);
+	if (!error)
+		error = sonde_names_keep(out, text);
+	if (error)
+		return error;
+	while (!error && (line = next_line(&text)))
+		error = add_perf_line(out, line, ++rank);
+	sonde_names_sort(out);
+	return error;
+}

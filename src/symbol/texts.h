@@ -1,0 +1,34 @@
+/* texts.h: interned strings in one block: an id is an offset into it, so that the block can be written to a file.
+ *
+ * Pointers into the block stay good while it grows: blocks that became too small are kept until the end.
+ */
+#ifndef SONDE_SYMBOL_TEXTS_H
+#define SONDE_SYMBOL_TEXTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* `data` holds NUL-terminated texts one behind the other. Id 0 is "no text". */
+struct sonde_texts {
+	char *data;
+	size_t size_b, capacity_b;
+	void *blocks;    /* all of them, linked through their first word */
+	uint32_t *slots; /* hash table of ids; made when something is interned */
+	size_t slot_count, text_count;
+};
+
+void sonde_texts_fini(struct sonde_texts *texts);
+
+/* Begins with a copy of a block that was read from a file; -EBADMSG unless it begins and ends with NUL. */
+int sonde_texts_load(struct sonde_texts *texts, const void *data, size_t size_b);
+
+/* The id of a text; NULL and "" are 0. -ENOMEM, -E2BIG past 2 GB. */
+int sonde_texts_intern(struct sonde_texts *texts, const char *text, uint32_t *out);
+
+/* NULL for id 0. */
+static inline const char *sonde_texts_get(const struct sonde_texts *texts, uint32_t id)
+{
+	return id ? texts->data + id : NULL;
+}
+
+#endif
