@@ -40,19 +40,35 @@ static inline uint64_t squeeze(uint64_t word)
 	return (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
 }
 
-/* As sonde_varint_get(), faster when lengths vary. */
-static inline const uint8_t *get_mixed(const uint8_t *at, const uint8_t *end, uint64_t *out)
+/* A position in a column, and the bytes there that are loaded but not used up. */
+struct feed {
+	const uint8_t *at; /* behind what is used up */
+	const uint8_t *end;
+	uint64_t word;
+	uint64_t stops; /* the high bits of the last bytes of the values in `word` */
+};
+
+/* As sonde_varint_get(), faster where lengths vary: one load serves all values that end within eight bytes. 0, or
+ * -EBADMSG at the end of the column. */
+static inline int take(struct feed *feed, uint64_t *out)
 {
-	if (end - at >= 8) {
-		uint64_t word;
-		memcpy(&word, at, sizeof word);
-		uint64_t stops = ~word & 0x8080808080808080u;
-		if (stops) {
-			*out = squeeze(word & (stops ^ (stops - 1)));
-			return at + (__builtin_ctzll(stops) + 1) / 8;
-		}
+	if (!feed->stops && feed->end - feed->at >= 8) {
+		memcpy(&feed->word, feed->at, sizeof feed->word);
+		feed->stops = ~feed->word & 0x8080808080808080u;
 	}
-	return sonde_varint_get(at, end, out);
+	if (feed->stops) {
+		unsigned last_bit = (unsigned)__builtin_ctzll(feed->stops); /* 7, 15, … 63 */
+		*out = squeeze(feed->word & (feed->stops ^ (feed->stops - 1)));
+		feed->word = feed->word >> last_bit >> 1;
+		feed->stops = feed->stops >> last_bit >> 1;
+		feed->at += (last_bit + 1) / 8;
+		return 0;
+	}
+	const uint8_t *at = sonde_varint_get(feed->at, feed->end, out);
+	if (!at)
+		return -EBADMSG;
+	feed->at = at;
+	return 0;
 }
 
 static int finish(struct sonde_column *column, const uint8_t *at)
@@ -65,15 +81,14 @@ static int finish(struct sonde_column *column, const uint8_t *at)
 
 int sonde_column_times(struct sonde_column *column, size_t count, uint64_t base, uint64_t *out)
 {
-	const uint8_t *at = column->at;
+	struct feed feed = {.at = column->at, .end = column->end};
 	uint64_t time = base, delta;
 	for (size_t i = 0; i < count; i++) {
-		at = get_mixed(at, column->end, &delta);
-		if (!at)
+		if (take(&feed, &delta))
 			return -EBADMSG;
 		out[i] = time += delta;
 	}
-	return finish(column, at);
+	return finish(column, feed.at);
 }
 
 int sonde_column_ids(struct sonde_column *column, size_t count, uint32_t max, uint32_t *out)
@@ -91,27 +106,25 @@ int sonde_column_ids(struct sonde_column *column, size_t count, uint32_t max, ui
 
 int sonde_column_id_deltas(struct sonde_column *column, size_t count, uint32_t max, uint32_t *out)
 {
-	const uint8_t *at = column->at;
+	struct feed feed = {.at = column->at, .end = column->end};
 	uint64_t value = 0, delta;
 	for (size_t i = 0; i < count; i++) {
-		at = get_mixed(at, column->end, &delta);
-		if (!at)
+		if (take(&feed, &delta))
 			return -EBADMSG;
 		value += (uint64_t)sonde_varint_unzigzag(delta);
 		out[i] = value <= max ? (uint32_t)value : 0;
 	}
-	return finish(column, at);
+	return finish(column, feed.at);
 }
 
 int sonde_column_deltas(struct sonde_column *column, size_t count, uint64_t *out)
 {
-	const uint8_t *at = column->at;
+	struct feed feed = {.at = column->at, .end = column->end};
 	uint64_t value = 0, delta;
 	for (size_t i = 0; i < count; i++) {
-		at = get_mixed(at, column->end, &delta);
-		if (!at)
+		if (take(&feed, &delta))
 			return -EBADMSG;
 		out[i] = value += (uint64_t)sonde_varint_unzigzag(delta);
 	}
-	return finish(column, at);
+	return finish(column, feed.at);
 }

@@ -92,8 +92,7 @@ static int decode_zones(struct sonde_cursor *cursor)
 	return sonde_zones_decode(&cursor->zones, &cursor->data, &cursor->batch);
 }
 
-/* --- events --------------------------------------------------------------------------------------------------------
- */
+/* --- events ------------------------------------------------------------------------------------------------------- */
 
 /* Bytes that an event's own lengths claim behind its struct; UINT64_MAX: it is no event of a file. */
 static uint64_t claimed_b(const struct sonde_event *event)
@@ -167,8 +166,7 @@ static int decode_events(struct sonde_cursor *cursor)
 	return 0;
 }
 
-/* --- the cursor ----------------------------------------------------------------------------------------------------
- */
+/* --- the cursor --------------------------------------------------------------------------------------------------- */
 
 static int (*const decoders[])(struct sonde_cursor *cursor) = {
     [SONDE_CHUNK_SAMPLES] = decode_samples,
@@ -255,6 +253,8 @@ int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **ou
 			continue;
 		}
 		int error = sonde_reader_read(reader, i, &cursor->data);
+		if (error && head->type == SONDE_CHUNK_ZONES)
+			sonde_zones_superseded(&cursor->zones, head->thread); /* what was open may have ended here */
 		if (error)
 			return error;
 		cursor->batch = (struct sonde_batch){
@@ -271,8 +271,7 @@ int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **ou
 	return next_unfinished(cursor);
 }
 
-/* --- statistics from summaries -------------------------------------------------------------------------------------
- */
+/* --- statistics from summaries ------------------------------------------------------------------------------------ */
 
 static int add_stats(struct sonde_zone_stat *stats, size_t sites, const struct sonde_chunk_data *data)
 {

@@ -88,7 +88,7 @@ static int resolve(struct sonde_session *session, const struct wanted *wanted, s
 		for (size_t i = 0; !error && i < count; i++)
 			if (results[i].count)
 				error = sonde_session_stacks_locate(session, wanted[i].frame, results[i].locations,
-							    results[i].count);
+								    results[i].count);
 	free(addresses);
 	free(results);
 	return error;

@@ -25,8 +25,7 @@ static void set_limits(struct sonde_session *session)
 	session->histogram_max = HISTOGRAMS_SPARE + (size_t)(file_b / HISTOGRAM_FILE_B);
 }
 
-/* --- loading -------------------------------------------------------------------------------------------------------
- */
+/* --- loading ------------------------------------------------------------------------------------------------------ */
 
 /* Chunks that are damaged or cannot be understood are counted and passed over. */
 static int load_chunk(struct sonde_session *session, size_t i, struct sonde_chunk_data *data)
@@ -116,7 +115,7 @@ static void settle_run(struct sonde_session *session)
 	run->start_ns = sonde_session_head(session)->start_mono_ns;
 	run->end_ns = has_close ? session->close.time_ns : last_event_ns(session);
 	run->wall_ns = run->end_ns > run->start_ns ? run->end_ns - run->start_ns : 0;
-	run->closed = has_close || sonde_reader_is_closed(session->reader);
+	run->closed = has_close;
 	run->status = has_close ? session->close.status : -1;
 	run->damaged_b = sonde_reader_damaged_b(session->reader, &run->damaged_at);
 	run->file_b = sonde_reader_size_b(session->reader);
@@ -209,8 +208,7 @@ int sonde_session_refresh(struct sonde_session *session)
 	return error ? error : found;
 }
 
-/* --- getters -------------------------------------------------------------------------------------------------------
- */
+/* --- getters ------------------------------------------------------------------------------------------------------ */
 
 const char *sonde_session_path(const struct sonde_session *session)
 {

@@ -34,8 +34,7 @@ void sonde_session_stacks_fini(struct sonde_stacks *stacks)
 	sonde_map_fini(&stacks->function_of);
 }
 
-/* --- frames --------------------------------------------------------------------------------------------------------
- */
+/* --- frames ------------------------------------------------------------------------------------------------------- */
 
 struct frame_key {
 	const struct sonde_rows *frames;
@@ -67,8 +66,7 @@ static int intern_frame(size_t *out, struct sonde_stacks *stacks, uint32_t modul
 	return 0;
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------------------------
- */
+/* --- nodes -------------------------------------------------------------------------------------------------------- */
 
 /* A damaged file may lack nodes: those between are roots of unknown code. */
 static int fill_gap(struct sonde_stacks *stacks, uint32_t first)
@@ -130,8 +128,7 @@ int sonde_session_stacks_load(struct sonde_session *session, const struct sonde_
 	return error;
 }
 
-/* --- functions -----------------------------------------------------------------------------------------------------
- */
+/* --- functions ---------------------------------------------------------------------------------------------------- */
 
 struct function_key {
 	const struct sonde_rows *functions;
@@ -192,7 +189,7 @@ static uint32_t intern_function(struct sonde_session *session, uint32_t module,
 }
 
 int sonde_session_stacks_locate(struct sonde_session *session, size_t frame, const struct sonde_symbol_location *places,
-			size_t count)
+				size_t count)
 {
 	static const struct sonde_symbol_location nothing;
 	if (!count) {
@@ -217,7 +214,8 @@ int sonde_session_stacks_locate(struct sonde_session *session, size_t frame, con
 	return 0;
 }
 
-int sonde_session_stacks_symbol(struct sonde_session *session, const struct sonde_meta_symbol *symbol, const uint8_t *locations)
+int sonde_session_stacks_symbol(struct sonde_session *session, const struct sonde_meta_symbol *symbol,
+				const uint8_t *locations)
 {
 	struct sonde_symbol_location places[PLACES_MAX];
 	size_t count = symbol->count < PLACES_MAX ? symbol->count : PLACES_MAX;

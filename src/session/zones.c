@@ -79,32 +79,46 @@ static void fill_batch(struct sonde_batch *batch, const struct rows *rows)
 	batch->zone_flags = rows->flags;
 }
 
-static inline void begin(struct sonde_zones *zones, uint32_t site, uint64_t start_ns, uint64_t child_ns)
+static inline void begin(struct sonde_pair *pair, uint32_t *open, struct sonde_pair_frame frame)
 {
-	struct sonde_pair *pair = &zones->pair;
-	if (site > zones->site_max)
-		site = 0;
 	if (pair->depth == pair->capacity) {
 		pair->over++;
 		return;
 	}
-	uint32_t nested = zones->open[site]++ != 0;
-	pair->frames[pair->depth++] = (struct sonde_pair_frame){site, nested, start_ns, child_ns};
+	frame.nested = open[frame.site]++ != 0;
+	pair->frames[pair->depth++] = frame;
 }
 
-static inline void end(struct sonde_zones *zones, uint64_t time_ns, uint8_t flags, struct rows *rows)
+static inline void end(struct sonde_pair *pair, uint32_t *open, uint64_t time_ns, struct rows *rows)
 {
 	struct sonde_pair_zone zone;
-	if (!sonde_pair_end(&zones->pair, time_ns, &zone))
+	if (!sonde_pair_end(pair, time_ns, &zone))
 		return;
-	zones->open[zone.site]--;
+	open[zone.site]--;
 	size_t i = rows->count++;
 	rows->start_ns[i] = zone.start_ns;
 	rows->dur_ns[i] = zone.dur_ns;
 	rows->self_ns[i] = zone.self_ns;
 	rows->site[i] = zone.site;
 	rows->depth[i] = (uint16_t)zone.depth;
-	rows->flags[i] = (uint8_t)(flags | (zone.nested ? SONDE_ZONE_RECURSIVE : 0));
+	rows->flags[i] = zone.nested ? SONDE_ZONE_RECURSIVE : 0;
+}
+
+/* The whole chunk. Works on copies, so that the stack's depth and the row count stay in registers. */
+static size_t pair_all(struct sonde_zones *zones, const uint32_t *sites, const uint64_t *times, size_t count,
+		       struct rows rows)
+{
+	struct sonde_pair pair = zones->pair;
+	uint32_t *open = zones->open, site_max = zones->site_max;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t site = sites[i];
+		if (site)
+			begin(&pair, open, (struct sonde_pair_frame){site <= site_max ? site : 0, 0, times[i], 0});
+		else
+			end(&pair, open, times[i], &rows);
+	}
+	zones->pair = pair;
+	return rows.count;
 }
 
 /* Empties the stack. */
@@ -130,7 +144,8 @@ static int load_open(struct sonde_zones *zones, const struct sonde_chunk_data *d
 	for (size_t i = 0; i < summary.open; i++) {
 		struct sonde_zone_open open;
 		memcpy(&open, data->summary + sizeof summary + i * sizeof open, sizeof open);
-		begin(zones, open.site, open.start_ns, open.child_ns);
+		uint32_t site = open.site <= zones->site_max ? open.site : 0;
+		begin(&zones->pair, zones->open, (struct sonde_pair_frame){site, 0, open.start_ns, open.child_ns});
 	}
 	return 0;
 }
@@ -189,12 +204,7 @@ int sonde_zones_decode(struct sonde_zones *zones, const struct sonde_chunk_data 
 		reset(zones);
 		return error;
 	}
-	for (size_t i = 0; i < count; i++) {
-		if (sites[i])
-			begin(zones, sites[i], times[i], 0);
-		else
-			end(zones, times[i], 0, &rows);
-	}
+	rows.count = pair_all(zones, sites, times, count, rows);
 	error = save_tail(zones, batch);
 	reset(zones);
 	fill_batch(batch, &rows);
@@ -219,9 +229,11 @@ int sonde_zones_unfinished(struct sonde_zones *zones, uint32_t thread, uint64_t 
 	if (error)
 		return error;
 	for (size_t i = 0; i < tail->depth; i++)
-		begin(zones, tail->frames[i].site, tail->frames[i].start_ns, tail->frames[i].child_ns);
+		begin(&zones->pair, zones->open, tail->frames[i]);
 	for (size_t i = 0; i < tail->depth; i++)
-		end(zones, end_ns, SONDE_ZONE_UNFINISHED, &rows);
+		end(&zones->pair, zones->open, end_ns, &rows);
+	for (size_t i = 0; i < rows.count; i++)
+		rows.flags[i] |= SONDE_ZONE_UNFINISHED;
 	reset(zones);
 	fill_batch(batch, &rows);
 	batch->process = tail->process;

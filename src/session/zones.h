@@ -36,7 +36,7 @@ void sonde_zones_fini(struct sonde_zones *zones);
 /* The zones that ended in a chunk; the batch's thread (≤ thread_max) and process are set already. */
 int sonde_zones_decode(struct sonde_zones *zones, const struct sonde_chunk_data *data, struct sonde_batch *batch);
 
-/* Another cursor decodes a newer chunk of this thread: what was open at the end of ours is its business. */
+/* There is a newer chunk of this thread, which another cursor decodes or nobody can: forgets what was open. */
 void sonde_zones_superseded(struct sonde_zones *zones, uint32_t thread);
 
 /* The zones that a thread left open, as if they had ended at end_ns; 0 when there are none. */

@@ -83,8 +83,7 @@ static int add_entry(struct sonde_reader *reader, const struct sonde_index_entry
 	return 0;
 }
 
-/* --- opening -------------------------------------------------------------------------------------------------------
- */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 static int open_file(struct sonde_reader *reader, const char *path, uint64_t *file_b)
 {
@@ -276,8 +275,7 @@ int sonde_reader_refresh(struct sonde_reader *reader)
 	return file_b == reader->scan.file_b ? 0 : scan_on(reader, file_b);
 }
 
-/* --- what was found ------------------------------------------------------------------------------------------------
- */
+/* --- what was found ----------------------------------------------------------------------------------------------- */
 
 const struct sonde_file_head *sonde_reader_head(const struct sonde_reader *reader)
 {
@@ -320,8 +318,7 @@ const struct sonde_index_entry *sonde_reader_entry(const struct sonde_reader *re
 	return i < reader->count ? &reader->entries[i] : NULL;
 }
 
-/* --- reading -------------------------------------------------------------------------------------------------------
- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static size_t aligned(size_t size_b)
 {

@@ -117,8 +117,7 @@ static void spit(const void *bytes, size_t size_b)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* --- writing and reading -------------------------------------------------------------------------------------------
- */
+/* --- writing and reading ------------------------------------------------------------------------------------------ */
 
 static void round_trips(void **state)
 {
@@ -241,8 +240,7 @@ static void full_disk_keeps_whole_chunks(void **state)
 	sonde_reader_close(reader);
 }
 
-/* --- flight recorder -----------------------------------------------------------------------------------------------
- */
+/* --- flight recorder ---------------------------------------------------------------------------------------------- */
 
 static void keeps_the_last_seconds(void **state)
 {
@@ -284,8 +282,7 @@ static void keeps_within_its_memory(void **state)
 	sonde_reader_close(reader);
 }
 
-/* --- cut off, damaged, growing -------------------------------------------------------------------------------------
- */
+/* --- cut off, damaged, growing ------------------------------------------------------------------------------------ */
 
 /* Offsets where the chunks of write_small() end. */
 static size_t chunk_ends(uint64_t *ends)
@@ -444,8 +441,7 @@ static void follows_a_growing_file(void **state)
 	sonde_reader_close(reader);
 }
 
-/* --- foreign and forged files --------------------------------------------------------------------------------------
- */
+/* --- foreign and forged files ------------------------------------------------------------------------------------- */
 
 static void expect_refused(const void *bytes, size_t size_b, const char *sentence)
 {

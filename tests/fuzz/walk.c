@@ -1,0 +1,215 @@
+/* walk.c: the promises of session.h, checked over a whole recording: ids that are in range or 0, texts that end, chains
+ * that reach a root, pointers to as many values as are counted. What is only read (a text's bytes, a column's values)
+ * is added to a sum, so that a sanitizer sees it read. */
+#include "walk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fold/hist.h"
+#include "session/session.h"
+
+#define CHECK(promise)                                                                                \
+	do {                                                                                          \
+		if (!(promise)) {                                                                     \
+			fprintf(stderr, "%s:%d: broken promise: %s\n", __FILE__, __LINE__, #promise); \
+			abort();                                                                      \
+		}                                                                                     \
+	} while (0)
+
+#define CHAINS_MAX 10000
+
+static volatile uint64_t sink;
+
+static void text(const char *bytes)
+{
+	CHECK(bytes);
+	sink += strlen(bytes);
+}
+
+static void walk_ids(const struct sonde_session *session)
+{
+	uint32_t processes = (uint32_t)sonde_session_process_count(session);
+	uint32_t threads = (uint32_t)sonde_session_thread_count(session);
+	for (uint32_t id = 1; id <= processes; id++) {
+		const struct sonde_process *row = sonde_session_process(session, id);
+		CHECK(row && row->id == id && row->parent < id);
+		text(row->name);
+		text(row->command);
+	}
+	for (uint32_t id = 1; id <= threads; id++) {
+		const struct sonde_thread *row = sonde_session_thread(session, id);
+		CHECK(row && row->id == id && row->process <= processes);
+		text(row->name);
+	}
+	for (uint32_t id = 1; id <= sonde_session_module_count(session); id++) {
+		const struct sonde_module *row = sonde_session_module(session, id);
+		CHECK(row && row->id == id && row->process <= processes && *row->name);
+		text(row->path);
+		text(row->build_id);
+	}
+	for (uint32_t id = 1; id <= sonde_session_site_count(session); id++) {
+		const struct sonde_site *row = sonde_session_site(session, id);
+		CHECK(row && row->id == id);
+		text(row->name);
+		text(row->function);
+		text(row->file);
+		text(row->unit);
+	}
+	CHECK(!sonde_session_process(session, 0) && !sonde_session_process(session, processes + 1));
+	CHECK(!sonde_session_thread(session, 0) && !sonde_session_thread(session, threads + 1));
+}
+
+static void walk_lists(const struct sonde_session *session)
+{
+	const struct sonde_run *run = sonde_session_run(session);
+	CHECK(run->root_process <= sonde_session_process_count(session));
+	CHECK(run->damaged_b <= run->file_b && run->damaged_at <= run->file_b);
+	for (size_t i = 0; i < sonde_session_info_count(session); i++) {
+		const char *key, *value;
+		sonde_session_info_at(session, i, &key, &value);
+		text(value);
+		CHECK(sonde_session_info(session, key));
+	}
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *row = sonde_session_source(session, i);
+		text(row->name);
+		text(row->method);
+		text(row->detail);
+	}
+	for (size_t i = 0; i < sonde_session_lost_count(session); i++) {
+		const struct sonde_lost *row = sonde_session_lost(session, i);
+		text(row->source);
+		text(row->cause);
+		CHECK(row->thread <= sonde_session_thread_count(session));
+	}
+	for (size_t i = 0; i < sonde_session_cost_count(session); i++)
+		text(sonde_session_cost(session, i)->what);
+	for (size_t i = 0; i < sonde_session_histogram_count(session); i++) {
+		const struct sonde_histogram *row = sonde_session_histogram(session, i);
+		CHECK(row->site <= sonde_session_site_count(session));
+		for (size_t bucket = 0; bucket < SONDE_HIST_BUCKETS; bucket++)
+			sink += row->hits[bucket];
+	}
+}
+
+static void walk_stacks(const struct sonde_session *session)
+{
+	size_t modules = sonde_session_module_count(session);
+	size_t functions = sonde_session_function_count(session);
+	for (uint32_t i = 0; i < sonde_session_frame_count(session); i++) {
+		const struct sonde_frame *frame = sonde_session_frame(session, i);
+		CHECK(frame->module <= modules && frame->location_count >= 1);
+		for (uint32_t k = 0; k < frame->location_count; k++) {
+			CHECK(frame->locations[k].function >= 1 && frame->locations[k].function <= functions);
+			text(frame->locations[k].file);
+		}
+	}
+	for (uint32_t id = 1; id <= functions; id++) {
+		const struct sonde_function *row = sonde_session_function(session, id);
+		CHECK(row->id == id && row->module <= modules && *row->name);
+		text(row->name);
+		text(row->file);
+	}
+	for (uint32_t id = 1; id <= sonde_session_node_count(session); id++) {
+		const struct sonde_node *node = sonde_session_node(session, id);
+		CHECK(node->parent < id && node->frame < sonde_session_frame_count(session));
+		for (uint32_t at = id < CHAINS_MAX ? id : 0; at; at = sonde_session_node(session, at)->parent)
+			sink++;
+	}
+}
+
+static void walk_rows(const struct sonde_session *session, const struct sonde_batch *batch, struct walk_counts *counts)
+{
+	int samples = batch->type == SONDE_CHUNK_SAMPLES;
+	*(samples ? &counts->samples : &counts->switches) += batch->count;
+	for (size_t i = 0; i < batch->count; i++) {
+		CHECK(batch->thread_of[i] <= sonde_session_thread_count(session));
+		sink += batch->time_ns[i] + (samples ? batch->status[i] + batch->weight_ns[i] : batch->kind[i]);
+		CHECK(!samples || batch->stack[i] <= sonde_session_node_count(session));
+	}
+}
+
+static void walk_zones(const struct sonde_session *session, const struct sonde_batch *batch, struct walk_counts *counts)
+{
+	counts->zones += batch->count;
+	for (size_t i = 0; i < batch->count; i++) {
+		CHECK(batch->site[i] <= sonde_session_site_count(session));
+		CHECK(batch->self_ns[i] <= batch->dur_ns[i]);
+		sink += batch->start_ns[i] + batch->depth[i];
+		counts->unfinished += batch->zone_flags[i] & SONDE_ZONE_UNFINISHED;
+	}
+}
+
+static void walk_events(const struct sonde_session *session, const struct sonde_batch *batch,
+			struct walk_counts *counts)
+{
+	counts->events += batch->count;
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct sonde_event *event = batch->events[i];
+		CHECK(event->site <= sonde_session_site_count(session) && event->words >= 2);
+		CHECK((uintptr_t)event % 8 == 0);
+		for (size_t at = 0; at < (size_t)event->words * 8; at++)
+			sink += ((const uint8_t *)event)[at];
+		if (event->type == SONDE_EVENT_MESSAGE)
+			CHECK(((const struct sonde_event_text *)event)->len_b <= (size_t)event->words * 8 - 24);
+	}
+}
+
+static void walk_batch(const struct sonde_session *session, const struct sonde_batch *batch, struct walk_counts *counts)
+{
+	CHECK(batch->process <= sonde_session_process_count(session));
+	CHECK(batch->thread <= sonde_session_thread_count(session));
+	if (batch->type == SONDE_CHUNK_ZONES)
+		walk_zones(session, batch, counts);
+	else if (batch->type == SONDE_CHUNK_EVENTS)
+		walk_events(session, batch, counts);
+	else
+		walk_rows(session, batch, counts);
+}
+
+int walk(const char *path, struct walk_counts *counts)
+{
+	struct walk_counts spare;
+	struct sonde_session *session;
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	counts = counts ? counts : &spare;
+	*counts = (struct walk_counts){0};
+	int error = sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1});
+	if (error)
+		return error;
+	walk_ids(session);
+	walk_lists(session);
+	walk_stacks(session);
+	error = sonde_cursor_open(&cursor, session, ~0u);
+	if (!error) {
+		for (int got; (got = sonde_cursor_next(cursor, &batch));) {
+			if (got > 0)
+				walk_batch(session, batch, counts);
+			else
+				counts->errors++;
+		}
+		sonde_cursor_close(cursor);
+	}
+	struct sonde_zone_stat *stats = calloc(sonde_session_site_count(session) + 1, sizeof *stats);
+	CHECK(stats);
+	sonde_session_zone_stats(session, stats);
+	free(stats);
+	sonde_session_close(session);
+	return error;
+}
+
+int walk_bytes(const uint8_t *bytes, size_t size_b, struct walk_counts *counts)
+{
+	char path[64];
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	CHECK(fd >= 0 && write(fd, bytes, size_b) == (ssize_t)size_b);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	int error = walk(path, counts);
+	close(fd);
+	return error;
+}

@@ -1,0 +1,167 @@
+/* make_golden.c: writes the golden recording and its dump: make_golden FOLDER.
+ *
+ * Run by hand when the format grows, and the new files are reviewed and committed; a test reads the committed ones.
+ * Everything is deterministic but for the compressor's version, which is why tests compare dumps and not bytes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dump.h"
+#include "recording.h"
+#include "session/session.h"
+#include "trace/check.h"
+#include "util/error.h"
+
+static void must(int rc)
+{
+	if (rc >= 0)
+		return;
+	fprintf(stderr, "make_golden: %s\n", sonde_error_text());
+	exit(1);
+}
+
+static void write_tables(struct recording *recording)
+{
+	recording_info(recording, "run.command", "./app --fast");
+	recording_info(recording, "host.cpu", "Golden CPU");
+	uint32_t shell = recording_process(recording, 100, 0, "app", 1000);
+	uint32_t child = recording_process(recording, 101, shell, "worker", 1500);
+	recording_thread(recording, shell, 100, "app", 1000);
+	recording_thread(recording, child, 101, "worker", 1500);
+	recording_module(recording, "/usr/bin/app", 0);
+	recording_module(recording, "[kernel]", SONDE_MODULE_KERNEL);
+	recording_module(recording, "/usr/lib/libstripped.so.1", 0);
+	recording_site(recording, SONDE_SITE_ZONE, "frame", "");
+	recording_site(recording, SONDE_SITE_ZONE, "draw", "");
+	recording_site(recording, SONDE_SITE_COUNTER, "bytes read", "B");
+	recording_site(recording, SONDE_SITE_HISTOGRAM, "latency", "ns");
+}
+
+static void write_samples(struct recording *recording)
+{
+	static const struct recording_place inlined[] = {
+	    {"square", "src/math.h", 7, 0},
+	    {"compute", "src/app.c", 42, 0x2000},
+	};
+	static const struct recording_place stripped = {NULL, NULL, 0, 0x500};
+	uint32_t root = recording_call(recording, 0, 1, "main", 12);
+	uint32_t node = recording_node(recording, root, 1, 0x2010);
+	recording_symbol(recording, 1, 0x2010, inlined, 2);
+	uint32_t library = recording_node(recording, node, 3, 0x510);
+	recording_symbol(recording, 3, 0x510, &stripped, 1);
+	uint32_t kernel = recording_node(recording, library, 2, 0xffffffff81000010); /* never looked up */
+	const struct recording_sample samples[] = {
+	    {2000, 1, node, 1000000, SONDE_STACK_COMPLETE},
+	    {3000, 2, library, 2000000, SONDE_STACK_FRAME_POINTER},
+	    {3000, 1, kernel, 1000000, SONDE_STACK_COMPLETE | SONDE_SAMPLE_KERNEL},
+	    {4100000000, 1, 0, 500, SONDE_STACK_NO_USER},
+	};
+	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+		recording_sample(recording, samples[i]);
+	recording_switch(recording, 2500, 1, SONDE_SWITCH_OUT_BLOCKED);
+	recording_switch(recording, 2700, 1, SONDE_SWITCH_IN);
+	recording_switch(recording, 2900, 2, SONDE_SWITCH_OUT_PREEMPTED);
+}
+
+/* Thread 1: frame(draw, frame) in two chunks, and a frame that never ends. Thread 2: an end too many. */
+static void write_zones(struct recording *recording)
+{
+	recording_begin(recording, 1, 1, 10000);
+	recording_begin(recording, 1, 2, 10100);
+	recording_end(recording, 1, 10400);
+	recording_begin(recording, 1, 1, 10500);
+	recording_flush(recording);
+	recording_end(recording, 1, 10600);
+	recording_end(recording, 1, 12000);
+	recording_begin(recording, 1, 1, 13000);
+	recording_end(recording, 2, 10000);
+	recording_begin(recording, 2, 2, 11000);
+	recording_end(recording, 2, 11000);
+}
+
+static void write_events(struct recording *recording)
+{
+	static const uint64_t latencies[] = {5, 5, 100, 1000000};
+	recording_text(recording, 1, SONDE_EVENT_MESSAGE, 0, 10200, "hello");
+	recording_value(recording, 1, SONDE_EVENT_COUNTER, 3, 10300, 4096);
+	recording_span(recording, 1, SONDE_EVENT_SPAN_BEGIN, 1, 10350, 77);
+	recording_span(recording, 1, SONDE_EVENT_SPAN_END, 0, 10900, 77);
+	recording_work(recording, 1, 10950, 1e9, 5e8, 3);
+	recording_histogram(recording, 4, 1, latencies, 4);
+}
+
+/* What a later minor version may add: all of it must be skipped and counted. */
+static void write_unknown(struct recording *recording)
+{
+	const struct sonde_meta_info record = {.head.type = 900, .key = 1};
+	must(sonde_writer_meta(recording->writer, &record, sizeof record, "what?", 5));
+	const struct sonde_chunk unknown = {.type = 90, .count = 3, .body = "abc", .body_b = 3};
+	must(sonde_writer_chunk(recording->writer, &unknown));
+	const struct sonde_chunk newer = {.type = SONDE_CHUNK_SAMPLES,
+					  .version = SONDE_CHUNK_VERSION + 1,
+					  .time_max_ns = 1,
+					  .count = 1,
+					  .body = "new",
+					  .body_b = 3};
+	must(sonde_writer_chunk(recording->writer, &newer));
+}
+
+/* What of a head is not the same each time. */
+static void settle_head(const char *path)
+{
+	struct sonde_file_head head;
+	FILE *file = fopen(path, "r+b");
+	must(file && fread(&head, sizeof head, 1, file) == 1 ? 0 : -1);
+	head.id[0] = 0x0123456789abcdef;
+	head.id[1] = 0xfedcba9876543210;
+	head.start_mono_ns = 1000;
+	head.start_real_ns = 1700000000000000000;
+	head.arch = 62;
+	head.check = sonde_check_head(&head, sizeof head);
+	rewind(file);
+	must(fwrite(&head, sizeof head, 1, file) == 1 && fclose(file) == 0 ? 0 : -1);
+}
+
+static void make(const char *path, const struct sonde_writer_options *options)
+{
+	struct recording recording = {.chunk_rows = 1000};
+	snprintf(recording.path, sizeof recording.path, "%s", path);
+	must(sonde_writer_open(&recording.writer, path, options));
+	write_tables(&recording);
+	write_samples(&recording);
+	write_zones(&recording);
+	write_events(&recording);
+	write_unknown(&recording);
+	recording_source(&recording, "cpu", SONDE_SOURCE_LIMITED, "perf events", "no kernel frames", 999);
+	recording_lost(&recording, "cpu", "ring full", 17);
+	recording_cost(&recording, "recorder.cpu_ns", 123456);
+	recording_flush(&recording);
+	recording_thread_end(&recording, 2, 15000, 3000000);
+	recording_process_end(&recording, 2, 15000, 2000000, 1000000);
+	recording_process_end(&recording, 1, 20000, 5000000, 500000);
+	recording_close(&recording, 21000, 256);
+	settle_head(path);
+}
+
+int main(int argc, char **argv)
+{
+	char path[4096];
+	struct sonde_session *session;
+	if (argc != 2) {
+		fprintf(stderr, "usage: make_golden FOLDER\n");
+		return 2;
+	}
+	snprintf(path, sizeof path, "%s/small.sonde", argv[1]);
+	make(path, &(struct sonde_writer_options){.overwrite = 1});
+	must(sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1}));
+	snprintf(path, sizeof path, "%s/small.txt", argv[1]);
+	FILE *out = fopen(path, "w");
+	must(out ? 0 : -1);
+	dump(out, session);
+	must(fclose(out) == 0 ? 0 : -1);
+	sonde_session_close(session);
+	snprintf(path, sizeof path, "%s/raw.sonde", argv[1]);
+	make(path, &(struct sonde_writer_options){.overwrite = 1, .no_compression = 1});
+	return 0;
+}
