@@ -12,6 +12,8 @@
 
 #include "util/error.h"
 
+#define PIPE_WIDTH 120 /* columns where there is no terminal */
+
 int sonde_output_open(struct sonde_output *out, const char *path, int force)
 {
 	*out = (struct sonde_output){.file = stdout};
@@ -65,11 +67,13 @@ static int takes_utf8(void)
 
 void sonde_output_style(struct sonde_format_options *out, FILE *file)
 {
-	*out = (struct sonde_format_options){.ascii = !takes_utf8()};
+	const char *columns = getenv("COLUMNS");
+	int width = columns ? atoi(columns) : 0;
+	*out = (struct sonde_format_options){.ascii = !takes_utf8(), .width = width > 0 ? width : PIPE_WIDTH};
 	if (!isatty(fileno(file)))
 		return;
 	struct winsize size;
-	if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0)
+	if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col)
 		out->width = size.ws_col;
 	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
 	out->color = (!no_color || !*no_color) && terminal && strcmp(terminal, "dumb") != 0;
