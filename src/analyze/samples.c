@@ -12,6 +12,8 @@
 #include "analyze/stats.h"
 #include "util/error.h"
 
+enum { AHEAD = 16 }; /* samples whose node is fetched early */
+
 static const char *const status_texts[SONDE_STACK_STATUS_COUNT] = {
     [SONDE_STACK_COMPLETE] = "complete",
     [SONDE_STACK_NO_TABLE] = "code without call-frame information",
@@ -27,12 +29,6 @@ static const char *const status_texts[SONDE_STACK_STATUS_COUNT] = {
 const char *sonde_samples_status_text(unsigned status)
 {
 	return status < SONDE_STACK_STATUS_COUNT ? status_texts[status] : "unknown reason";
-}
-
-int sonde_pass_takes(const struct sonde_pass_options *options, uint64_t time_ns, uint32_t thread)
-{
-	return time_ns >= options->from_ns && (options->to_ns == 0 || time_ns < options->to_ns) &&
-	       (options->thread == 0 || options->thread == thread);
 }
 
 int sonde_samples_init(struct sonde_samples *samples, struct sonde_session *session,
@@ -116,6 +112,9 @@ int sonde_samples_feed(void *state, const struct sonde_batch *batch)
 	if (batch->type != SONDE_CHUNK_SAMPLES)
 		return 0;
 	for (size_t i = 0; i < batch->count; i++) {
+		/* The nodes are all over memory: without this, waiting for them is most of a pass over many stacks. */
+		if (i + AHEAD < batch->count && batch->stack[i + AHEAD] <= samples->node_count)
+			__builtin_prefetch(&samples->self[batch->stack[i + AHEAD]], 1);
 		if (!sonde_pass_takes(&samples->options, batch->time_ns[i], batch->thread_of[i]))
 			continue;
 		int rc = sonde_samples_add(samples, batch->stack[i], batch->weight_ns[i], batch->status[i]);

@@ -76,6 +76,10 @@ int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report 
 		       const char *title);
 
 /* Whether the options' range and thread take in an event. */
-int sonde_pass_takes(const struct sonde_pass_options *options, uint64_t time_ns, uint32_t thread);
+static inline int sonde_pass_takes(const struct sonde_pass_options *options, uint64_t time_ns, uint32_t thread)
+{
+	return time_ns >= options->from_ns && (options->to_ns == 0 || time_ns < options->to_ns) &&
+	       (options->thread == 0 || options->thread == thread);
+}
 
 #endif
