@@ -40,42 +40,48 @@ static inline uint64_t squeeze(uint64_t word)
 	return (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
 }
 
-/* A position in a column, and the bytes there that are loaded but not used up. */
+/* A position in a column: up to eight bytes are loaded, of which `used_bits` are taken already. */
 struct feed {
-	const uint8_t *at; /* behind what is used up */
+	const uint8_t *at; /* where `word` was loaded */
 	const uint8_t *end;
 	uint64_t word;
-	uint64_t stops; /* the high bits of the last bytes of the values in `word` */
+	uint64_t stops; /* the high bits of the last bytes of the values that are still in `word` */
+	unsigned used_bits;
 };
 
-/* As sonde_varint_get(), faster where lengths vary: one load serves all values that end within eight bytes. 0, or
- * -EBADMSG at the end of the column. */
+static inline const uint8_t *feed_at(const struct feed *feed)
+{
+	return feed->at + feed->used_bits / 8;
+}
+
+static inline void load(struct feed *feed)
+{
+	feed->at = feed_at(feed);
+	feed->used_bits = 0;
+	if (feed->end - feed->at < 8)
+		return;
+	memcpy(&feed->word, feed->at, sizeof feed->word);
+	feed->stops = ~feed->word & 0x8080808080808080u;
+}
+
+/* As sonde_varint_get(), faster where lengths vary: one load serves all values that end within eight bytes, and from
+ * one to the next only the lowest stop is cleared; nothing waits for a length. 0, or -EBADMSG at the end of the column.
+ */
 static inline int take(struct feed *feed, uint64_t *out)
 {
-	if (!feed->stops && feed->end - feed->at >= 8) {
-		memcpy(&feed->word, feed->at, sizeof feed->word);
-		feed->stops = ~feed->word & 0x8080808080808080u;
-	}
+	if (!feed->stops)
+		load(feed);
 	if (feed->stops) {
-		unsigned last_bit = (unsigned)__builtin_ctzll(feed->stops); /* 7, 15, … 63 */
-		*out = squeeze(feed->word & (feed->stops ^ (feed->stops - 1)));
-		feed->word = feed->word >> last_bit >> 1;
-		feed->stops = feed->stops >> last_bit >> 1;
-		feed->at += (last_bit + 1) / 8;
+		uint64_t upto = feed->stops ^ (feed->stops - 1);
+		*out = squeeze((feed->word & upto) >> feed->used_bits);
+		feed->used_bits = (unsigned)__builtin_ctzll(feed->stops) + 1;
+		feed->stops &= feed->stops - 1;
 		return 0;
 	}
 	const uint8_t *at = sonde_varint_get(feed->at, feed->end, out);
 	if (!at)
 		return -EBADMSG;
 	feed->at = at;
-	return 0;
-}
-
-static int finish(struct sonde_column *column, const uint8_t *at)
-{
-	if (at != column->end)
-		return -EBADMSG;
-	column->at = at;
 	return 0;
 }
 
@@ -88,7 +94,8 @@ int sonde_column_times(struct sonde_column *column, size_t count, uint64_t base,
 			return -EBADMSG;
 		out[i] = time += delta;
 	}
-	return finish(column, feed.at);
+	column->at = feed_at(&feed);
+	return 0;
 }
 
 int sonde_column_ids(struct sonde_column *column, size_t count, uint32_t max, uint32_t *out)
@@ -101,7 +108,8 @@ int sonde_column_ids(struct sonde_column *column, size_t count, uint32_t max, ui
 			return -EBADMSG;
 		out[i] = value <= max ? (uint32_t)value : 0;
 	}
-	return finish(column, at);
+	column->at = at;
+	return 0;
 }
 
 int sonde_column_id_deltas(struct sonde_column *column, size_t count, uint32_t max, uint32_t *out)
@@ -114,7 +122,8 @@ int sonde_column_id_deltas(struct sonde_column *column, size_t count, uint32_t m
 		value += (uint64_t)sonde_varint_unzigzag(delta);
 		out[i] = value <= max ? (uint32_t)value : 0;
 	}
-	return finish(column, feed.at);
+	column->at = feed_at(&feed);
+	return 0;
 }
 
 int sonde_column_deltas(struct sonde_column *column, size_t count, uint64_t *out)
@@ -126,5 +135,6 @@ int sonde_column_deltas(struct sonde_column *column, size_t count, uint64_t *out
 			return -EBADMSG;
 		out[i] = value += (uint64_t)sonde_varint_unzigzag(delta);
 	}
-	return finish(column, feed.at);
+	column->at = feed_at(&feed);
+	return 0;
 }

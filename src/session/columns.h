@@ -28,6 +28,12 @@ static inline size_t sonde_column_b(const struct sonde_column *column)
 	return (size_t)(column->end - column->at);
 }
 
+/* 0 when nothing is left. */
+static inline int sonde_column_end(const struct sonde_column *column)
+{
+	return column->at == column->end ? 0 : -EBADMSG;
+}
+
 static inline int sonde_column_next(struct sonde_column *column, uint64_t *out)
 {
 	const uint8_t *at = sonde_varint_get(column->at, column->end, out);
@@ -37,9 +43,9 @@ static inline int sonde_column_next(struct sonde_column *column, uint64_t *out)
 	return 0;
 }
 
-/* Each decodes `count` values, all of the column, or fails with -EBADMSG. */
+/* Each takes the next `count` values, or fails with -EBADMSG. Sums begin anew with each call, at `base` or 0. */
 
-/* Deltas that add up, the first to `base`. */
+/* Deltas that add up to `base`. */
 int sonde_column_times(struct sonde_column *column, size_t count, uint64_t base, uint64_t *out);
 
 /* Plain values; those above `max` become 0. */

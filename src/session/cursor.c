@@ -57,6 +57,9 @@ static int decode_samples(struct sonde_cursor *cursor)
 	    sonde_column_id_deltas(&columns[2], count, cursor->nodes, stacks) ||
 	    sonde_column_deltas(&columns[3], count, weights) || take_bytes(&columns[4], count, &batch->status))
 		return -EBADMSG;
+	for (size_t i = 0; i < 4; i++)
+		if (sonde_column_end(&columns[i]))
+			return -EBADMSG;
 	batch->count = count;
 	batch->time_ns = times;
 	batch->thread_of = threads;
@@ -79,7 +82,8 @@ static int decode_switches(struct sonde_cursor *cursor)
 	uint32_t *threads = (uint32_t *)(times + count);
 	if (sonde_column_times(&columns[0], count, head->time_min_ns, times) ||
 	    sonde_column_ids(&columns[1], count, cursor->threads, threads) ||
-	    take_bytes(&columns[2], count, &batch->kind))
+	    take_bytes(&columns[2], count, &batch->kind) || sonde_column_end(&columns[0]) ||
+	    sonde_column_end(&columns[1]))
 		return -EBADMSG;
 	batch->count = count;
 	batch->time_ns = times;

@@ -17,7 +17,8 @@
 
 #define DEPTH_MAX UINT16_MAX
 #define ZONE_B (3 * sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint16_t) + sizeof(uint8_t))
-#define BUF_MAX_B ((size_t)SONDE_CHUNK_MAX_RAW_B * (ZONE_B + 8))
+#define ROWS_MAX_B ((size_t)SONDE_CHUNK_MAX_RAW_B * ZONE_B)
+#define BLOCK 512
 #define TAIL_FRAMES_MAX ((size_t)1 << 22) /* 96 MiB: real recordings have a few for each thread */
 
 /* The columns of a batch while it is filled. */
@@ -32,8 +33,7 @@ struct rows {
 int sonde_zones_init(struct sonde_zones *zones, uint32_t site_max, uint32_t thread_max)
 {
 	*zones = (struct sonde_zones){.site_max = site_max, .thread_max = thread_max};
-	sonde_buf_init(&zones->events, BUF_MAX_B);
-	sonde_buf_init(&zones->rows, BUF_MAX_B);
+	sonde_buf_init(&zones->rows, ROWS_MAX_B);
 	struct sonde_pair_frame *frames = malloc(DEPTH_MAX * sizeof *frames);
 	zones->open = calloc((size_t)site_max + 1, sizeof *zones->open);
 	zones->tails = calloc((size_t)thread_max + 1, sizeof *zones->tails);
@@ -49,7 +49,6 @@ void sonde_zones_fini(struct sonde_zones *zones)
 	free(zones->open);
 	free(zones->pair.frames);
 	sonde_buf_fini(&zones->rows);
-	sonde_buf_fini(&zones->events);
 }
 
 /* Room for `count` zones, in the order that keeps every column aligned. */
@@ -104,11 +103,12 @@ static inline void end(struct sonde_pair *pair, uint32_t *open, uint64_t time_ns
 	rows->flags[i] = zone.nested ? SONDE_ZONE_RECURSIVE : 0;
 }
 
-/* The whole chunk. Works on copies, so that the stack's depth and the row count stay in registers. */
-static size_t pair_all(struct sonde_zones *zones, const uint32_t *sites, const uint64_t *times, size_t count,
-		       struct rows rows)
+/* Works on copies, so that the stack's depth and the row count stay in registers. */
+static void pair_block(struct sonde_zones *zones, const uint32_t *sites, const uint64_t *times, size_t count,
+		       struct rows *into)
 {
 	struct sonde_pair pair = zones->pair;
+	struct rows rows = *into;
 	uint32_t *open = zones->open, site_max = zones->site_max;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t site = sites[i];
@@ -118,7 +118,7 @@ static size_t pair_all(struct sonde_zones *zones, const uint32_t *sites, const u
 			end(&pair, open, times[i], &rows);
 	}
 	zones->pair = pair;
-	return rows.count;
+	into->count = rows.count;
 }
 
 /* Empties the stack. */
@@ -171,41 +171,39 @@ static int save_tail(struct sonde_zones *zones, const struct sonde_batch *batch)
 	return 0;
 }
 
-static int decode_columns(struct sonde_zones *zones, const struct sonde_chunk_data *data, uint32_t **sites,
-			  uint64_t **times)
+/* Decodes and pairs block after block, so that decoded events never leave the nearest cache. */
+static int pair_chunk(struct sonde_zones *zones, const struct sonde_chunk_data *data, struct rows *rows)
 {
+	uint32_t sites[BLOCK];
+	uint64_t times[BLOCK];
+	uint64_t time_ns = data->head->time_min_ns;
 	struct sonde_column columns[2];
-	size_t count = data->head->count;
-	if (sonde_columns_split(columns, 2, data) || count > sonde_column_b(&columns[0]))
+	if (sonde_columns_split(columns, 2, data))
 		return -EBADMSG;
-	sonde_buf_clear(&zones->events);
-	*times = sonde_buf_extend(&zones->events, count * (sizeof **times + sizeof **sites) + 1);
-	if (!*times)
-		return sonde_buf_error(&zones->events);
-	*sites = (uint32_t *)(*times + count);
-	int error = sonde_column_ids(&columns[0], count, UINT32_MAX, *sites);
-	return error ? error : sonde_column_times(&columns[1], count, data->head->time_min_ns, *times);
+	for (size_t left = data->head->count; left;) {
+		size_t count = left < BLOCK ? left : BLOCK;
+		if (sonde_column_ids(&columns[0], count, UINT32_MAX, sites) ||
+		    sonde_column_times(&columns[1], count, time_ns, times))
+			return -EBADMSG;
+		pair_block(zones, sites, times, count, rows);
+		time_ns = times[count - 1];
+		left -= count;
+	}
+	return sonde_column_end(&columns[0]) || sonde_column_end(&columns[1]) ? -EBADMSG : 0;
 }
 
 int sonde_zones_decode(struct sonde_zones *zones, const struct sonde_chunk_data *data, struct sonde_batch *batch)
 {
-	uint32_t *sites = NULL;
-	uint64_t *times = NULL;
 	struct rows rows;
-	size_t count = data->head->count, ends = 0;
-	int error = decode_columns(zones, data, &sites, &times);
-	for (size_t i = 0; !error && i < count; i++)
-		ends += !sites[i];
-	if (!error)
-		error = make_rows(zones, ends, &rows);
-	if (!error)
-		error = load_open(zones, data);
-	if (error) {
-		reset(zones);
+	size_t count = data->head->count;
+	int error = count <= data->head->raw_b / 2 ? make_rows(zones, count, &rows) : -EBADMSG;
+	if (error)
 		return error;
-	}
-	rows.count = pair_all(zones, sites, times, count, rows);
-	error = save_tail(zones, batch);
+	error = load_open(zones, data);
+	if (!error)
+		error = pair_chunk(zones, data, &rows);
+	if (!error)
+		error = save_tail(zones, batch);
 	reset(zones);
 	fill_batch(batch, &rows);
 	return error;

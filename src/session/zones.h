@@ -22,8 +22,7 @@ struct sonde_zones_tail {
 struct sonde_zones {
 	uint32_t site_max;
 	uint32_t thread_max;
-	struct sonde_buf events; /* decoded sites and times */
-	struct sonde_buf rows;   /* the batch's columns */
+	struct sonde_buf rows; /* the batch's columns */
 	struct sonde_pair pair;
 	uint32_t *open;                 /* by site: how many are open */
 	struct sonde_zones_tail *tails; /* by thread */

@@ -352,7 +352,11 @@ static void columns_round_trip_at_every_length(void **state)
 		assert_int_equal(sonde_column_times(&column, count, 5, back), -EBADMSG);
 	}
 	column = (struct sonde_column){bytes, end};
-	assert_int_equal(sonde_column_times(&column, count - 1, 5, back), -EBADMSG); /* bytes left over */
+	assert_int_equal(sonde_column_times(&column, count - 1, 5, back), 0);
+	assert_int_equal(sonde_column_end(&column), -EBADMSG); /* one value is left */
+	assert_int_equal(sonde_column_times(&column, 1, 0, back), 0);
+	assert_int_equal(back[0], values[count - 1]);
+	assert_int_equal(sonde_column_end(&column), 0);
 }
 
 /* Two known columns, found also in a body that has a third. */
