@@ -8,6 +8,7 @@
 #ifndef SONDE_HOT_H
 #define SONDE_HOT_H
 
+#pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -34,6 +35,7 @@ void sonde_place_span(struct sonde_place *site, uint64_t id);
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 
 #define SONDE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 

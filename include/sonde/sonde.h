@@ -44,6 +44,7 @@
 #define SONDE_CALL_VOID(declaration) void declaration;
 #endif
 
+#pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -196,6 +197,7 @@ struct sonde_place {
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 
 #if defined(SONDE_DISABLE)
 #pragma GCC diagnostic pop

@@ -1,5 +1,7 @@
 /* clockfit.c: piecewise straight lines from cycles to ns (clockfit.h). */
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fold/clockfit.h"
 
@@ -7,6 +9,19 @@
 #define FIRST_NS 5000000u
 #define NEXT_NS 250000000u
 #define AHEAD_NS 1000000000u
+
+/* The kernel takes a counter that drifts or stops off this list (x86: tsc; AArch64: arch_sys_counter). */
+int sonde_clockfit_usable(void)
+{
+	char list[256];
+	int fd = open("/sys/devices/system/clocksource/clocksource0/available_clocksource", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t got = read(fd, list, sizeof(list) - 1);
+	close(fd);
+	list[got > 0 ? got : 0] = 0;
+	return strstr(list, "tsc") || strstr(list, "arch_sys_counter");
+}
 
 struct sonde_clockfit_anchor sonde_clockfit_read(void)
 {

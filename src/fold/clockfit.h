@@ -25,6 +25,9 @@ struct sonde_clockfit {
 	uint32_t count;                                         /* 0 until two anchors are far enough apart */
 };
 
+/* Whether the kernel trusts the cycle counter: the same rate at all times and on all cores. */
+int sonde_clockfit_usable(void);
+
 /* Reads both clocks: the closest of a few tries. */
 struct sonde_clockfit_anchor sonde_clockfit_read(void);
 

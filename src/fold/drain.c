@@ -81,7 +81,6 @@ void sonde_drain_format(struct sonde_ring_pool *pool, uint32_t chunks, uint32_t 
 	pool->clock = clock;
 	pool->on_full = on_full;
 	pool->chunk_count = chunks;
-	atomic_store(&pool->may_grow, committed < chunks);
 	sonde_drain_commit(pool, 0, committed);
 	pool->magic = SONDE_RING_MAGIC;
 }

@@ -7,6 +7,7 @@
 
 struct row {
 	struct sonde_zone_stat stat;
+	uint64_t sum_ns;
 	double square_ns;
 	double flop, bytes, items;
 	uint32_t hist; /* + 1; 0 = none yet, or none left */
@@ -22,6 +23,7 @@ struct sonde_live {
 	uint32_t hists_used;
 	uint32_t sites; /* highest seen + 1 */
 	struct sonde_pair_zone last;
+	uint8_t kinds[SITES];
 	uint16_t row_of[SITES]; /* the first site of the same name */
 	struct row rows[SITES];
 	struct thread threads[SONDE_DRAIN_THREADS];
@@ -40,7 +42,10 @@ struct sonde_live *sonde_live_init(void *memory)
 
 void sonde_live_site(struct sonde_live *live, const struct sonde_drain_site *site)
 {
-	if (site->id >= SITES || site->kind != SONDE_SITE_ZONE)
+	if (site->id >= SITES)
+		return;
+	live->kinds[site->id] = (uint8_t)site->kind;
+	if (site->kind != SONDE_SITE_ZONE)
 		return;
 	char name[SONDE_LINK_NAME_B] = "";
 	memcpy(name, site->name, strnlen(site->name, sizeof(name) - 1));
@@ -59,6 +64,7 @@ static void zone_add(struct sonde_live *live, const struct sonde_pair_zone *zone
 {
 	struct row *row = &live->rows[zone->site];
 	sonde_pair_add(&row->stat, zone);
+	row->sum_ns += zone->dur_ns;
 	row->square_ns += (double)zone->dur_ns * (double)zone->dur_ns;
 	if (!row->hist && live->hists_used < SONDE_LIVE_HISTS)
 		row->hist = ++live->hists_used;
@@ -102,12 +108,23 @@ void sonde_live_thread_end(struct sonde_live *live, const struct sonde_drain_thr
 	live->threads[thread->index].pair.frames = NULL;
 }
 
+uint64_t sonde_live_depth(const struct sonde_live *live, const struct sonde_drain_thread *thread)
+{
+	const struct sonde_pair *pair = &live->threads[thread->index].pair;
+	return pair->frames ? pair->depth + pair->over : 0;
+}
+
+uint32_t sonde_live_kind(const struct sonde_live *live, uint32_t site)
+{
+	return site < SITES ? live->kinds[site] : 0;
+}
+
 /* --- answers --------------------------------------------------------------------------------------------------------*/
 
 static void row_copy(const struct sonde_live *live, const struct row *row, double quantile, struct sonde_link_row *out)
 {
 	const struct sonde_zone_stat *stat = &row->stat;
-	*out = (struct sonde_link_row){stat->count,   stat->total_ns, stat->self_ns, stat->min_ns, stat->max_ns, 0,
+	*out = (struct sonde_link_row){stat->count,   stat->total_ns, stat->self_ns, stat->min_ns, stat->max_ns, 0, row->sum_ns,
 				       row->square_ns, row->flop,      row->bytes,    row->items,   ""};
 	memcpy(out->name, row->name, sizeof(out->name));
 	if (row->hist)

@@ -27,6 +27,11 @@ void sonde_live_zones(struct sonde_live *live, const struct sonde_drain_thread *
 void sonde_live_event(struct sonde_live *live, const struct sonde_event *event);
 void sonde_live_thread_end(struct sonde_live *live, const struct sonde_drain_thread *thread);
 
+/* Zones of a thread that are open. */
+uint64_t sonde_live_depth(const struct sonde_live *live, const struct sonde_drain_thread *thread);
+/* enum sonde_site_kind of a site, 0 = not known. */
+uint32_t sonde_live_kind(const struct sonde_live *live, uint32_t site);
+
 /* Answers any query, however malformed; returns the bytes of `out` to send. */
 size_t sonde_live_answer(const struct sonde_live *live, const struct sonde_link_query *query,
 			 struct sonde_link_answer *out);

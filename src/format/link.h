@@ -71,6 +71,7 @@ struct sonde_link_query {
 
 struct sonde_link_row {
 	uint64_t count, total_ns, self_ns, min_ns, max_ns, quantile_ns;
+	uint64_t sum_ns;  /* of all durations, also of zones inside others of the same name */
 	double square_ns; /* sum of squared durations, for the deviation */
 	double flop, bytes, items;
 	char name[SONDE_LINK_NAME_B];

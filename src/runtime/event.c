@@ -12,6 +12,7 @@
 
 #define KEY_MAX_B 255u
 #define TEXT_MAX_B 4095u
+#define KIND_INNERMOST UINT32_MAX /* the site of the innermost open zone */
 
 struct text {
 	const void *at;
@@ -63,6 +64,8 @@ static uint32_t origin_site(struct sonde_ring_pool *pool, const struct origin *o
 {
 	if (origin->place)
 		return sonde_place_id(pool, origin->place);
+	if (origin->kind == KIND_INNERMOST)
+		return sonde_thread_innermost(sonde_thread_current());
 	return origin->name ? sonde_place_named(pool, origin->kind, origin->name) : 0;
 }
 
@@ -187,7 +190,7 @@ int sonde_span_arg_double(uint64_t id, const char *key, double value)
 int sonde_zone_work(double flop, double bytes, double items)
 {
 	struct sonde_event_work event = {.head.type = SONDE_EVENT_WORK, .flop = flop, .bytes = bytes, .items = items};
-	return event_send(&event.head, sizeof(event), NULL, NULL);
+	return event_send(&event.head, sizeof(event), &(struct origin){.kind = KIND_INNERMOST}, NULL);
 }
 
 int sonde_instant(const char *name, const char *text)
@@ -304,8 +307,11 @@ int sonde_end(const char *name)
 	uint32_t depth = thread->open_depth;
 	if (!depth)
 		return mismatch(site, 0);
-	if (depth <= SONDE_THREAD_OPEN && thread->open[depth - 1] != site)
-		return mismatch(site, thread->open[depth - 1]);
+	uint32_t open = sonde_thread_innermost(thread); /* sees zones of the macros too */
+	if (!open && depth <= SONDE_THREAD_OPEN)
+		open = thread->open[depth - 1];
+	if (open && open != site)
+		return mismatch(site, open);
 	thread->open_depth--;
 	sonde_hot_end();
 	return SONDE_OK;

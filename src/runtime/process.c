@@ -109,7 +109,7 @@ static int setup_self(struct sonde_process *process)
 	if (!*self_name)
 		return SONDE_ERR_OFF;
 	self_path(path, sizeof(path));
-	int code = sonde_self_start(process, path, &self_options);
+	int code = sonde_self_start(process, path, (int)atomic_load(&self_name_is_prefix), &self_options);
 	if (!code)
 		atomic_store(&process->mode, SONDE_MODE_SELF);
 	return code;
@@ -164,8 +164,11 @@ struct sonde_ring_pool *sonde_process_pool(struct sonde_process *process)
 	if (state == SONDE_PROCESS_SETUP)
 		setup_wait(process);
 	state = atomic_load_explicit(&process->state, memory_order_acquire);
+	struct sonde_ring_pool *pool = atomic_load_explicit(&process->pool, memory_order_acquire);
+	if ((state == SONDE_PROCESS_ON || state == SONDE_PROCESS_PAUSED) && !atomic_load(&pool->closed))
+		return pool;
 	if (state == SONDE_PROCESS_ON || state == SONDE_PROCESS_PAUSED)
-		return atomic_load_explicit(&process->pool, memory_order_acquire);
+		sonde_process_off(process); /* the recorder has ended */
 	if (state == SONDE_PROCESS_OFF)
 		sonde_thread_off();
 	return NULL;

@@ -18,8 +18,6 @@
 #include "format/ring.h"
 #include "sonde/sonde.h"
 
-#define SONDE_LOCAL __attribute__((visibility("hidden")))
-
 /* --- process.c ------------------------------------------------------------------------------------------------------*/
 
 enum sonde_process_state {
@@ -48,23 +46,23 @@ struct sonde_process {
 };
 
 /* The record of this process, never NULL after the first success; NULL when memory is refused. */
-SONDE_LOCAL struct sonde_process *sonde_process_get(void);
+struct sonde_process *sonde_process_get(void);
 /* The pool events go to, set up when this is a new process; NULL = off. */
-SONDE_LOCAL struct sonde_ring_pool *sonde_process_pool(struct sonde_process *process);
-SONDE_LOCAL void sonde_process_off(struct sonde_process *process);
-SONDE_LOCAL void sonde_process_lost(struct sonde_ring_pool *pool, enum sonde_ring_lost cause, uint64_t count);
+struct sonde_ring_pool *sonde_process_pool(struct sonde_process *process);
+void sonde_process_off(struct sonde_process *process);
+void sonde_process_lost(struct sonde_ring_pool *pool, enum sonde_ring_lost cause, uint64_t count);
 /* Wakes the drainer. */
-SONDE_LOCAL void sonde_process_doorbell(struct sonde_process *process, struct sonde_ring_pool *pool);
+void sonde_process_doorbell(struct sonde_process *process, struct sonde_ring_pool *pool);
 
 /* --- link.c ---------------------------------------------------------------------------------------------------------*/
 
 /* Connects to the recorder named in the environment, asks for a pool and maps it; 0 or a negative errno. */
-SONDE_LOCAL int sonde_link_connect(struct sonde_process *process, const char *name, uint32_t flags);
-SONDE_LOCAL int sonde_link_send(struct sonde_process *process, const void *message, size_t size_b);
-SONDE_LOCAL void sonde_link_forget(void);
+int sonde_link_connect(struct sonde_process *process, const char *name, uint32_t flags);
+int sonde_link_send(struct sonde_process *process, const void *message, size_t size_b);
+void sonde_link_forget(void);
 /* 0 while the recorder is there. */
-SONDE_LOCAL int sonde_link_check(struct sonde_process *process);
-SONDE_LOCAL int sonde_link_ask(struct sonde_process *process, const struct sonde_link_query *query,
+int sonde_link_check(struct sonde_process *process);
+int sonde_link_ask(struct sonde_process *process, const struct sonde_link_query *query,
 			       struct sonde_link_answer *out);
 
 /* --- thread.c -------------------------------------------------------------------------------------------------------*/
@@ -115,53 +113,57 @@ _Static_assert(sizeof(struct sonde_thread) <= SONDE_THREAD_B, "thread page");
 
 /* The calling thread's page, registered when it is new, with errno untouched; NULL = off. A non-NULL answer has set
  * `busy` and needs sonde_thread_leave(). `pool`: where its events go. */
-SONDE_LOCAL struct sonde_thread *sonde_thread_enter(struct sonde_ring_pool **pool);
-SONDE_LOCAL void sonde_thread_leave(struct sonde_thread *thread);
+struct sonde_thread *sonde_thread_enter(struct sonde_ring_pool **pool);
+void sonde_thread_leave(struct sonde_thread *thread);
 /* The page if this thread has one for this process, without registering. */
-SONDE_LOCAL struct sonde_thread *sonde_thread_current(void);
+struct sonde_thread *sonde_thread_current(void);
+/* Site of the innermost open zone, found by reading the current chunk backwards; 0 = not in it. */
+uint32_t sonde_thread_innermost(const struct sonde_thread *thread);
 /* Makes every thread of the process ask again at its next event; `off`: or not even ask. */
-SONDE_LOCAL void sonde_thread_interrupt_all(int off);
+void sonde_thread_interrupt_all(int off);
 /* In a forked child, before anything else: the parent's pages are not this process's. */
-SONDE_LOCAL void sonde_thread_forget_all(void);
+void sonde_thread_forget_all(void);
 /* Makes the key whose destructor sees threads end; once, and early. */
-SONDE_LOCAL void sonde_thread_key(void);
+void sonde_thread_key(void);
 /* This thread's next events need not even ask. */
-SONDE_LOCAL void sonde_thread_off(void);
+void sonde_thread_off(void);
 
 /* --- chunk.c --------------------------------------------------------------------------------------------------------*/
 
 /* A free chunk, its head filled in but for `kind`; NULL = none, after waiting as the pool's policy says. */
-SONDE_LOCAL struct sonde_ring_chunk *sonde_chunk_take(struct sonde_thread *thread, struct sonde_ring_pool *pool);
+struct sonde_ring_chunk *sonde_chunk_take(struct sonde_thread *thread, struct sonde_ring_pool *pool);
 /* The next chunk of a chain: seals the one before. 0, or −1 when there is none. */
-SONDE_LOCAL int sonde_chain_next(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_chain *chain,
+int sonde_chain_next(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_chain *chain,
 				 enum sonde_ring_kind kind);
 
 /* --- place.c --------------------------------------------------------------------------------------------------------*/
 
-SONDE_LOCAL uint32_t sonde_place_id(struct sonde_ring_pool *pool, struct sonde_place *place);
-SONDE_LOCAL uint32_t sonde_place_named(struct sonde_ring_pool *pool, uint32_t kind, const char *name);
+uint32_t sonde_place_id(struct sonde_ring_pool *pool, struct sonde_place *place);
+uint32_t sonde_place_named(struct sonde_ring_pool *pool, uint32_t kind, const char *name);
 /* Takes the sites of another pool over, so that ids given before stay right. */
-SONDE_LOCAL void sonde_place_inherit(struct sonde_ring_pool *into, const struct sonde_ring_pool *from);
-SONDE_LOCAL size_t sonde_place_text(struct sonde_ring_pool *pool, uint32_t id, char *out, size_t out_b);
+void sonde_place_inherit(struct sonde_ring_pool *into, const struct sonde_ring_pool *from);
+size_t sonde_place_text(struct sonde_ring_pool *pool, uint32_t id, char *out, size_t out_b);
 
 /* --- event.c --------------------------------------------------------------------------------------------------------*/
 
 /* Room for an event of `words`, with head.words marked and nothing published; NULL = lost, and counted. */
-SONDE_LOCAL struct sonde_event *sonde_event_reserve(struct sonde_thread *thread, struct sonde_ring_pool *pool,
+struct sonde_event *sonde_event_reserve(struct sonde_thread *thread, struct sonde_ring_pool *pool,
 						    uint32_t words);
 /* Stores the head, which makes the event visible. */
-SONDE_LOCAL void sonde_event_publish(struct sonde_event *event, const struct sonde_event *head);
+void sonde_event_publish(struct sonde_event *event, const struct sonde_event *head);
 /* Now, in the pool's clock. */
-SONDE_LOCAL uint64_t sonde_event_time(const struct sonde_ring_pool *pool);
+uint64_t sonde_event_time(const struct sonde_ring_pool *pool);
 
 /* --- self.c ---------------------------------------------------------------------------------------------------------*/
 
-/* Makes a pool in this process, opens the recording and starts the drain thread; 0 or an enum sonde_code. */
-SONDE_LOCAL int sonde_self_start(struct sonde_process *process, const char *path, const struct sonde_options *options);
+/* Makes a pool in this process, opens the recording (may_number: under another name when the file exists) and starts the
+ * drain thread; 0 or an enum sonde_code. */
+int sonde_self_start(struct sonde_process *process, const char *path, int may_number,
+				 const struct sonde_options *options);
 /* Drains what is left and closes the file. */
-SONDE_LOCAL int sonde_self_stop(void);
-SONDE_LOCAL void sonde_self_forget(void);
-SONDE_LOCAL int sonde_self_ask(const struct sonde_link_query *query, struct sonde_link_answer *out);
-SONDE_LOCAL int sonde_self_errno(void);
+int sonde_self_stop(void);
+void sonde_self_forget(void);
+int sonde_self_ask(const struct sonde_link_query *query, struct sonde_link_answer *out);
+int sonde_self_errno(void);
 
 #endif

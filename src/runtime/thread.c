@@ -226,6 +226,25 @@ void sonde_thread_leave(struct sonde_thread *thread)
 	thread->busy = 0;
 }
 
+uint32_t sonde_thread_innermost(const struct sonde_thread *thread)
+{
+	uint64_t at = SONDE_HOT_LOAD(thread->hot.cursor);
+	if (!thread->zones.chunk || thread->owed + thread->opened)
+		return 0;
+	uint64_t base = (uint64_t)(uintptr_t)thread->zones.chunk + SONDE_RING_HEAD_B;
+	uint64_t ended = 0;
+	for (; at > base && at <= thread->zones.end; at -= 8) {
+		uint64_t word = __atomic_load_n((uint64_t *)(uintptr_t)(at - 8), __ATOMIC_RELAXED);
+		uint32_t site = (uint32_t)word & SONDE_RING_SITE_MASK;
+		if (!word)
+			return 0;
+		if (site && !ended)
+			return site;
+		ended += site ? UINT64_MAX : 1;
+	}
+	return 0;
+}
+
 /* --- zone events that found no room ---------------------------------------------------------------------------------*/
 
 static void pend(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint64_t word, int paused)

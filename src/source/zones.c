@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "format/ring.h"
 #include "source/pool.h"
 #include "util/error.h"
 
