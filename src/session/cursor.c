@@ -17,7 +17,8 @@ struct sonde_cursor {
 	uint32_t types;
 	uint32_t threads, nodes, sites; /* how many there were when it was opened */
 	size_t next;                    /* chunk */
-	unsigned part, parts;           /* decodes the chunks whose number ÷ parts leaves this rest */
+	unsigned part, parts;           /* decodes the chunks whose number among their type ÷ parts leaves this rest */
+	size_t seen[SONDE_CHUNK_INDEX]; /* by type: wanted chunks so far, of all parts */
 	uint32_t unfinished;            /* thread whose open zones come next */
 	struct sonde_chunk_data data;
 	struct sonde_buf scratch; /* columns of SAMPLES and SWITCHES, pointers of EVENTS */
@@ -251,7 +252,7 @@ int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **ou
 		const struct sonde_chunk_head *head = &entry->head;
 		if (!is_wanted(cursor, head))
 			continue;
-		if (i % cursor->parts != cursor->part) {
+		if (cursor->seen[head->type]++ % cursor->parts != cursor->part) {
 			if (head->type == SONDE_CHUNK_ZONES)
 				sonde_zones_superseded(&cursor->zones, head->thread);
 			continue;

@@ -211,8 +211,8 @@ struct sonde_cursor;
 /* `types`: bits 1 << enum sonde_chunk_type. Each type comes in file order; ZONES and EVENTS in time order per thread. */
 int sonde_cursor_open(struct sonde_cursor **out, struct sonde_session *session, uint32_t types);
 
-/* The same over every `parts`-th chunk only, beginning with chunk `part` (0 … parts − 1), so that threads share the
- * decoding: all parts together give every event once. */
+/* The same over every `parts`-th chunk of each type only, beginning with the one numbered `part` (0 … parts − 1), so that
+ * threads share the decoding: all parts together give every event once. */
 int sonde_cursor_open_part(struct sonde_cursor **out, struct sonde_session *session, uint32_t types, unsigned part,
 			   unsigned parts);
 void sonde_cursor_close(struct sonde_cursor *cursor);

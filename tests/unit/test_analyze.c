@@ -554,6 +554,43 @@ static void parts_merge_to_the_whole(void **state)
 	sections_free(&s);
 }
 
+/* Chunks of both types alternate: every part gets its share of each. */
+static void parts_give_every_event_once(void **state)
+{
+	(void)state;
+	enum { PARTS = 3, CHUNKS = 30, ROWS = 10 };
+	struct recording r;
+	simple_open(&r);
+	r.chunk_rows = ROWS;
+	uint32_t f = recording_call(&r, 0, 1, "f", 1), site = recording_site(&r, SONDE_SITE_ZONE, "open", NULL);
+	for (uint64_t i = 0; i < CHUNKS * ROWS; i++) {
+		recording_sample(&r, (struct recording_sample){START + i, 1, f, 1, 0});
+		recording_switch(&r, START + i, 1, SONDE_SWITCH_IN);
+		if (i < ROWS + 1)
+			recording_begin(&r, 1, site, START + i); /* two chunks, none of them ended */
+	}
+	recording_close(&r, START + MS, 0);
+	struct sonde_session *session;
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	size_t zones = 0;
+	for (unsigned part = 0; part < PARTS; part++) {
+		struct sonde_cursor *cursor;
+		const struct sonde_batch *batch;
+		size_t samples = 0, switches = 0;
+		assert_int_equal(sonde_cursor_open_part(&cursor, session, ~0u, part, PARTS), 0);
+		while (sonde_cursor_next(cursor, &batch) == 1) {
+			samples += batch->type == SONDE_CHUNK_SAMPLES ? batch->count : 0;
+			switches += batch->type == SONDE_CHUNK_SWITCHES ? batch->count : 0;
+			zones += batch->type == SONDE_CHUNK_ZONES ? batch->count : 0;
+		}
+		assert_int_equal(samples, CHUNKS * ROWS / PARTS);
+		assert_int_equal(switches, CHUNKS * ROWS / PARTS);
+		sonde_cursor_close(cursor);
+	}
+	assert_int_equal(zones, ROWS + 1);
+	sonde_session_close(session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -573,6 +610,7 @@ int main(void)
 	    cmocka_unit_test(summary_says_what_was_and_was_not),
 	    cmocka_unit_test(empty_and_single),
 	    cmocka_unit_test(parts_merge_to_the_whole),
+	    cmocka_unit_test(parts_give_every_event_once),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
