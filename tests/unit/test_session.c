@@ -1,5 +1,6 @@
 /* test_session.c: tables and cursors over recordings with known contents, cut, damaged and forged ones. */
 #include <errno.h>
+#include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -275,6 +276,69 @@ static void stacks_become_functions(void **state)
 	assert_ptr_equal(name_of(session, unknown, 0), name_of(session, unknown2, 0));
 	assert_string_equal(name_of(session, generated, 0), "[anonymous]");
 	assert_string_equal(name_of(session, nowhere, 0), "[unknown]");
+	sonde_session_close(session);
+}
+
+/* This program's own build-id and load address. */
+struct self {
+	uint8_t build_id[23];
+	uint8_t build_id_b;
+	uint64_t base;
+};
+
+static int find_self(struct dl_phdr_info *info, size_t size_b, void *out)
+{
+	(void)size_b;
+	struct self *self = out;
+	self->base = info->dlpi_addr;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type != PT_NOTE)
+			continue;
+		const char *at = (const char *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+		const char *end = at + info->dlpi_phdr[i].p_memsz;
+		while (end - at > (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+			const ElfW(Nhdr) *note = (const void *)at;
+			const char *name = at + sizeof *note;
+			if (note->n_type == NT_GNU_BUILD_ID && memcmp(name, "GNU", 4) == 0) {
+				self->build_id_b = (uint8_t)note->n_descsz;
+				memcpy(self->build_id, name + 4, note->n_descsz);
+			}
+			at = name + ((note->n_namesz + 3) & ~3u) + ((note->n_descsz + 3) & ~3u);
+		}
+	}
+	return 1; /* the program is the first */
+}
+
+/* What the recording has no symbol for is looked up when it is opened, in a file of the same build only. */
+static void missing_symbols_are_looked_up(void **state)
+{
+	(void)state;
+	struct self self = {{0}, 0, 0};
+	struct recording recording;
+	struct sonde_session *session;
+	char program[4096] = "";
+	dl_iterate_phdr(find_self, &self);
+	assert_true(self.build_id_b > 0);
+	assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+	recording_open(&recording, path);
+	uint32_t name = recording_string(&recording, program);
+	for (uint32_t id = 1; id <= 2; id++) {
+		struct sonde_meta_module module = {
+		    .head.type = SONDE_META_MODULE, .id = id, .path = name, .build_id_b = self.build_id_b};
+		memcpy(module.build_id, self.build_id, sizeof module.build_id);
+		module.build_id[0] ^= id == 2; /* of another build */
+		PUT(&recording, module);
+		uint64_t address = (uint64_t)(uintptr_t)find_self + 1 - self.base;
+		recording_node(&recording, 0, id, address);
+	}
+	recording_abandon(&recording);
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	assert_string_equal(name_of(session, 1, 0), "find_self");
+	assert_string_equal(name_of(session, 2, 0), "[test_session]");
+	assert_int_equal(sonde_session_module(session, 1)->build_id[2 * self.build_id_b], 0);
+	sonde_session_close(session);
+	session = opened();
+	assert_string_equal(name_of(session, 1, 0), "[test_session]"); /* no_symbols */
 	sonde_session_close(session);
 }
 
@@ -741,6 +805,7 @@ int main(void)
 	    cmocka_unit_test(records_may_be_shorter_or_longer),
 	    cmocka_unit_test(histograms_come_back_exactly),
 	    cmocka_unit_test(stacks_become_functions),
+	    cmocka_unit_test(missing_symbols_are_looked_up),
 	    cmocka_unit_test(hostile_stacks_end),
 	    cmocka_unit_test(columns_round_trip_at_every_length),
 	    cmocka_unit_test(later_columns_are_passed_over),
