@@ -163,7 +163,7 @@ struct field {
 
 static const uint8_t *read_field(const uint8_t *at, const uint8_t *end, struct field *field)
 {
-	uint64_t tag;
+	uint64_t tag = 0;
 	at = sonde_varint_get(at, end, &tag);
 	assert_non_null(at);
 	*field = (struct field){.number = (uint32_t)(tag >> 3), .wire = tag & 7};
@@ -203,7 +203,7 @@ static void add_sample(struct field sample, uint64_t *samples, uint64_t *ns)
 		at = read_field(at, end, &field);
 		if (field.number != 2)
 			continue;
-		uint64_t value;
+		uint64_t value = 0;
 		const uint8_t *number = sonde_varint_get(field.data, field.data + field.data_b, &value);
 		*samples += value;
 		assert_ptr_equal(sonde_varint_get(number, field.data + field.data_b, &value),
