@@ -5,8 +5,8 @@
  * pass in time order, so that a sample meets the mappings of its moment. Records beyond the horizon wait for the next
  * drain. Before something slow (a table to compile) what is pending is copied out of the kernel's buffers.
  */
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "source/perf_attach.h"
 #include "source/perf_event.h"
 #include "source/perf_ring.h"
 #include "source/source.h"
@@ -40,6 +41,7 @@ struct sonde_source_run {
 	struct sonde_unwinder *unwinder;
 	struct sonde_thread_clocks *clocks;
 	uint64_t weight_ns; /* of each sample */
+	pid_t pid;
 	int started;
 
 	struct sonde_perf_sample *current; /* being unwound */
@@ -47,6 +49,9 @@ struct sonde_source_run {
 
 	uint64_t samples, foreign; /* foreign: of 32-bit code */
 	uint64_t lost;
+	int64_t balance_ns;  /* CPU time of ended threads that no sample stands for; negative: too many samples */
+	double user_share;   /* of the CPU time of the process tree, as of the last look */
+	int ended_unsampled; /* threads ended since */
 };
 
 /* --- records of the kernel -------------------------------------------------------------------------------------------*/
@@ -86,9 +91,10 @@ static void on_sample(struct sonde_source_run *run, const struct sonde_perf_reco
 	run->current = NULL;
 	run->samples++;
 	run->foreign += (uint64_t)(sample.unwind.leaf_only != 0);
+	uint8_t flagged = (uint8_t)(status | (sample.in_kernel ? SONDE_SAMPLE_KERNEL : 0));
 	uint32_t thread = sonde_recorder_thread(run->recorder, sample.pid, sample.tid, record->time_ns);
-	sonde_recorder_sample(run->recorder, record->time_ns, thread, stack, run->weight_ns,
-			      (uint8_t)(status | (sample.in_kernel ? SONDE_SAMPLE_KERNEL : 0)));
+	sonde_thread_clocks_sample(run->clocks, sample.tid, stack, flagged);
+	sonde_recorder_sample(run->recorder, record->time_ns, thread, stack, run->weight_ns, flagged);
 }
 
 struct mmap2_record {
@@ -116,7 +122,7 @@ static void on_mmap(struct sonde_source_run *run, const struct sonde_perf_record
 	const char *path = text_at(record->header, offsetof(struct mmap2_record, path));
 	if (!path || !(mmap2->prot & PROT_EXEC) || mmap2->size_b > UINT64_MAX - mmap2->address)
 		return;
-	struct sonde_image_key key = {.path = path};
+	struct sonde_image_key key = {.path = path, .start = mmap2->address};
 	if (mmap2->head.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 		key.build_id = mmap2->build_id;
 		key.build_id_b = mmap2->build_id_b;
@@ -137,8 +143,10 @@ static void on_comm(struct sonde_source_run *run, const struct sonde_perf_record
 	int exec = (record->header->misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
 	if (!name)
 		return;
-	if (exec)
+	if (exec) {
 		sonde_spaces_exec(run->spaces, (pid_t)ids[0]);
+		sonde_thread_clocks_exec(run->clocks, (pid_t)ids[1], record->cpu, record->time_ns);
+	}
 	sonde_recorder_comm(run->recorder, (pid_t)ids[0], (pid_t)ids[1], name, exec, record->time_ns);
 }
 
@@ -157,14 +165,40 @@ static void on_fork(struct sonde_source_run *run, const struct sonde_perf_record
 	sonde_recorder_fork(run->recorder, (pid_t)ids[1], (pid_t)ids[0], (pid_t)ids[2], record->time_ns);
 }
 
+/* Weight of what the samples of a thread that ended left out. With kernel samples that is the difference to its clock;
+ * a thread that was sampled for more than it ran (the kernel swaps the events of a forked child with its parent's) is
+ * offset against the next ones. Without, the kernel's part of the clock must stay out: only what cannot have been
+ * sampled counts, and the user share of it. */
+static uint64_t left_out_ns(struct sonde_source_run *run, const struct sonde_thread_total *total)
+{
+	if (!run->events.shape.kernel) {
+		run->ended_unsampled = 1;
+		return (uint64_t)((double)total->missing_ns * run->user_share);
+	}
+	if (!total->cpu_ns)
+		return 0;
+	run->balance_ns += (int64_t)total->cpu_ns - (int64_t)(total->samples * run->weight_ns);
+	if (run->balance_ns <= 0)
+		return 0;
+	uint64_t weight_ns = (uint64_t)run->balance_ns;
+	run->balance_ns = 0;
+	return weight_ns;
+}
+
 static void on_exit_record(struct sonde_source_run *run, const struct sonde_perf_record *record)
 {
 	const uint32_t *ids = (const uint32_t *)(record->header + 1);
 	if (!has_task(record->header))
 		return;
-	uint64_t cpu_ns = sonde_thread_clocks_end(run->clocks, (pid_t)ids[2], record->time_ns);
-	sonde_spaces_exit(run->spaces, (pid_t)ids[0]);
-	sonde_recorder_exit(run->recorder, (pid_t)ids[0], (pid_t)ids[2], cpu_ns, record->time_ns);
+	pid_t pid = (pid_t)ids[0], tid = (pid_t)ids[2];
+	struct sonde_thread_total total = sonde_thread_clocks_end(run->clocks, tid, record->time_ns);
+	uint64_t weight_ns = left_out_ns(run, &total);
+	if (weight_ns) {
+		uint32_t thread = sonde_recorder_thread(run->recorder, pid, tid, record->time_ns);
+		sonde_recorder_sample(run->recorder, record->time_ns, thread, total.stack, weight_ns, total.status);
+	}
+	sonde_spaces_exit(run->spaces, pid);
+	sonde_recorder_exit(run->recorder, pid, tid, total.cpu_ns, record->time_ns);
 }
 
 /* The ids that end a record. */
@@ -184,10 +218,10 @@ static void on_switch(struct sonde_source_run *run, const struct sonde_perf_reco
 	if (pid <= 0 || tid <= 0)
 		return;
 	if (misc & PERF_RECORD_MISC_SWITCH_OUT) {
-		sonde_thread_clocks_out(run->clocks, tid, record->time_ns);
+		sonde_thread_clocks_out(run->clocks, tid, record->cpu, record->time_ns);
 		kind = misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? SONDE_SWITCH_OUT_PREEMPTED : SONDE_SWITCH_OUT_BLOCKED;
 	} else {
-		sonde_thread_clocks_in(run->clocks, tid, record->time_ns);
+		sonde_thread_clocks_in(run->clocks, tid, record->cpu, record->time_ns);
 	}
 	uint32_t thread = sonde_recorder_thread(run->recorder, pid, tid, record->time_ns);
 	sonde_recorder_switch(run->recorder, record->time_ns, thread, kind);
@@ -281,13 +315,17 @@ static int cpu_open(struct sonde_source_run **out, struct sonde_recorder *record
 		return sonde_error(ENOMEM, "out of memory for the cpu source");
 	uint64_t rate_hz = options->rate_hz ? options->rate_hz : 1000;
 	run->recorder = recorder;
+	run->user_share = 1;
 	run->weight_ns = (1000000000u + rate_hz / 2) / rate_hz;
 	run->events.shape = (struct sonde_perf_shape){
 		.rate_hz = rate_hz, .stack_b = stack_size(options), .kernel = 1, .switches = 1, .build_id = 1};
 	int result = sonde_images_new(&run->images, recorder, before_slow, run);
 	result = result ? result : sonde_spaces_new(&run->spaces, run->images);
 	result = result ? result : sonde_unwinder_new(&run->unwinder, recorder, run->images, run->spaces);
-	result = result ? result : sonde_thread_clocks_new(&run->clocks);
+	struct sonde_thread_sampling sampling = {.period_ns = {sonde_perf_shape_period_ns(&run->events.shape, 0),
+							       sonde_perf_shape_period_ns(&run->events.shape, 1)},
+						 .weight_ns = run->weight_ns};
+	result = result ? result : sonde_thread_clocks_new(&run->clocks, &sampling);
 	result = result ? result : open_rings(run, options);
 	if (result < 0) {
 		free_run(run);
@@ -297,103 +335,53 @@ static int cpu_open(struct sonde_source_run **out, struct sonde_recorder *record
 	return 0;
 }
 
-struct fork_search {
-	pid_t tid;
-};
-
-static int is_fork_of(void *context, const struct perf_event_header *head)
-{
-	const struct fork_search *search = context;
-	const uint32_t *ids = (const uint32_t *)(head + 1);
-	return head->type == PERF_RECORD_FORK && has_task(head) && (pid_t)ids[2] == search->tid;
-}
-
-/* Follows one thread that already runs, unless it inherited our events from one that we follow. */
-static int attach_thread(struct sonde_source_run *run, pid_t pid, pid_t tid)
-{
-	struct fork_search search = {tid};
-	if (run->events.count && sonde_perf_rings_peek(run->rings, is_fork_of, &search))
-		return 0;
-	int result = sonde_perf_events_follow(&run->events, run->rings, tid, 0);
-	if (result == -ESRCH)
-		return 0;
-	if (!result)
-		sonde_recorder_thread(run->recorder, pid, tid, sonde_clock_now_ns());
-	return result;
-}
-
-static int compare_tids(const void *a, const void *b)
-{
-	pid_t left = *(const pid_t *)a, right = *(const pid_t *)b;
-	return (left > right) - (left < right);
-}
-
-/* The threads of a process, sorted; their number, or a negative errno. The caller frees *out. */
-static ssize_t list_threads(pid_t pid, pid_t **out)
-{
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-	DIR *directory = opendir(path);
-	if (!directory)
-		return sonde_error(errno, "process %d: %s", (int)pid, errno == ENOENT ? "no such process" : strerror(errno));
-	size_t count = 0, cap = 0;
-	pid_t *tids = NULL;
-	for (struct dirent *entry; (entry = readdir(directory));) {
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
-			continue;
-		if (count == cap) {
-			cap = cap ? cap * 2 : 64;
-			pid_t *grown = realloc(tids, cap * sizeof *tids);
-			if (!grown)
-				break;
-			tids = grown;
-		}
-		tids[count++] = atoi(entry->d_name);
-	}
-	closedir(directory);
-	if (count)
-		qsort(tids, count, sizeof *tids, compare_tids);
-	*out = tids;
-	return (ssize_t)count;
-}
-
-/* Lists the threads again until there are none that were not seen before. */
 static int attach(struct sonde_source_run *run, pid_t pid)
 {
-	pid_t *known = NULL;
-	ssize_t known_count = 0;
-	int result = 0, fresh = 1;
-	while (!result && fresh) {
-		pid_t *tids = NULL;
-		ssize_t count = list_threads(pid, &tids);
-		fresh = 0;
-		result = count < 0 ? (int)count : 0;
-		for (ssize_t i = 0; i < count && !result; i++) {
-			if (known_count && bsearch(&tids[i], known, (size_t)known_count, sizeof *known, compare_tids))
-				continue;
-			fresh = 1;
-			result = attach_thread(run, pid, tids[i]);
-		}
-		free(known);
-		known = tids;
-		known_count = count;
-	}
-	struct sonde_space *space = result ? NULL : sonde_spaces_get(run->spaces, pid, sonde_clock_now_ns());
-	if (space && known_count > 0)
-		space->threads = (uint32_t)known_count;
-	free(known);
-	if (!result && !run->events.count)
-		return sonde_error(ESRCH, "process %d has ended", (int)pid);
-	return result;
+	pid_t *tids;
+	size_t count;
+	int result = sonde_perf_attach(&run->events, run->rings, pid, &tids, &count);
+	if (result < 0)
+		return result;
+	uint64_t now_ns = sonde_clock_now_ns();
+	for (size_t i = 0; i < count; i++)
+		sonde_recorder_thread(run->recorder, pid, tids[i], now_ns);
+	struct sonde_space *space = sonde_spaces_get(run->spaces, pid, now_ns);
+	if (space && count)
+		space->threads = (uint32_t)count;
+	free(tids);
+	return 0;
 }
 
 static int cpu_start(struct sonde_source_run *run, pid_t pid)
 {
+	run->pid = pid;
 	sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns());
 	int result = sonde_recorder_options(run->recorder)->attach ? attach(run, pid)
 								   : sonde_perf_events_follow(&run->events, run->rings, pid, 1);
 	run->started = result == 0;
 	return result;
+}
+
+/* User and system time of the process and of the children that it waited for, from /proc/PID/stat. */
+static void look_at_user_share(struct sonde_source_run *run)
+{
+	char path[64], text[1024];
+	unsigned long long user, system, child_user, child_system;
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)run->pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	ssize_t got_b = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[got_b > 0 ? got_b : 0] = '\0';
+	const char *fields = strrchr(text, ')'); /* behind the name, which may hold anything */
+	if (!fields || sscanf(fields, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu", &user, &system,
+			      &child_user, &child_system) != 4)
+		return;
+	unsigned long long all = user + system + child_user + child_system;
+	if (all)
+		run->user_share = (double)(user + child_user) / (double)all;
+	run->ended_unsampled = 0;
 }
 
 static int cpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
@@ -402,6 +390,8 @@ static int cpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fina
 	if (final)
 		for (size_t i = 0; i < run->events.count; i++)
 			ioctl(run->events.fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	if (run->ended_unsampled)
+		look_at_user_share(run);
 	sonde_unwinder_begin(run->unwinder);
 	sonde_perf_rings_update(run->rings);
 	while (sonde_perf_rings_next(run->rings, horizon_ns, &record)) {
@@ -423,9 +413,9 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 	int used = 0;
 	out[0] = '\0';
 	if (!run->events.shape.kernel)
-		used += snprintf(out, out_b, "time in the kernel is not sampled, its share comes from the CPU time of "
-					     "processes (sudo sysctl kernel.perf_event_paranoid=1 or CAP_PERFMON "
-					     "would show kernel functions)");
+		used += snprintf(out, out_b, "time in the kernel is not sampled: its share comes from the CPU time "
+					     "of processes; sudo sysctl kernel.perf_event_paranoid=1, or "
+					     "CAP_PERFMON, would show kernel functions");
 	if (!run->events.shape.switches)
 		used += snprintf(out + used, out_b - (size_t)used, "%scontext switches are not reported by this kernel",
 				 used ? "; " : "");

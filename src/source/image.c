@@ -57,10 +57,11 @@ void sonde_images_free(struct sonde_images *images)
 	free(images);
 }
 
-static enum sonde_image_kind kind_of(const char *path)
+static enum sonde_image_kind kind_of(const struct sonde_image_key *key)
 {
+	const char *path = key->path;
 	if (strcmp(path, "[vdso]") == 0)
-		return SONDE_IMAGE_VDSO;
+		return key->start > UINT32_MAX ? SONDE_IMAGE_VDSO : SONDE_IMAGE_ANONYMOUS;
 	if (path[0] != '/' || strncmp(path, "//anon", 6) == 0 || strncmp(path, "/dev/zero", 9) == 0 ||
 	    strncmp(path, "/SYSV", 5) == 0 || strncmp(path, "/memfd:", 7) == 0)
 		return SONDE_IMAGE_ANONYMOUS;
@@ -80,7 +81,7 @@ static int same(const struct sonde_image *image, const struct sonde_image_key *k
 struct sonde_image *sonde_images_get(struct sonde_images *images, const struct sonde_image_key *given)
 {
 	struct sonde_image_key key = *given;
-	enum sonde_image_kind kind = kind_of(key.path);
+	enum sonde_image_kind kind = kind_of(&key);
 	if (kind == SONDE_IMAGE_ANONYMOUS)
 		key = (struct sonde_image_key){.path = "[anon]"};
 	if (key.build_id_b > SONDE_BUILD_ID_MAX_B)

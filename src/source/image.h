@@ -45,6 +45,7 @@ struct sonde_image_key {
 	const uint8_t *build_id;
 	size_t build_id_b;
 	uint64_t device, inode, generation;
+	uint64_t start; /* of the mapping: tells the [vdso] of 32-bit processes apart */
 };
 
 struct sonde_images;

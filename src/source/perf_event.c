@@ -38,15 +38,19 @@ static long open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
+uint64_t sonde_perf_shape_period_ns(const struct sonde_perf_shape *shape, int second)
+{
+	return (uint64_t)(SECOND_NS / (double)shape->rate_hz * (second ? PHI * PHI : PHI));
+}
+
 /* The first (0) or second (1) event of a task. */
 static struct perf_event_attr attr_of(const struct sonde_perf_shape *shape, int second)
 {
-	double period_ns = SECOND_NS / (double)shape->rate_hz * (second ? PHI * PHI : PHI);
 	struct perf_event_attr attr = {
 		.size = sizeof attr,
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = (uint64_t)period_ns,
+		.sample_period = sonde_perf_shape_period_ns(shape, second),
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
 		.sample_regs_user = REGS_MASK,
 		.sample_stack_user = shape->stack_b,

@@ -27,6 +27,9 @@ struct sonde_perf_shape {
 	int build_id; /* build-ids with mappings */
 };
 
+/* How much CPU time passes between two samples of the first (0) or second (1) event. */
+uint64_t sonde_perf_shape_period_ns(const struct sonde_perf_shape *shape, int second);
+
 /* Opened events, to be closed when the recording ends. */
 struct sonde_perf_events {
 	struct sonde_perf_shape shape;
@@ -43,14 +46,14 @@ int sonde_perf_events_probe(void);
 int sonde_perf_events_follow(struct sonde_perf_events *events, struct sonde_perf_rings *rings, pid_t tid, int from_exec);
 void sonde_perf_events_close(struct sonde_perf_events *events);
 
-/* Reads a SAMPLE record; kernel and stack point into it. `kernel` must hold `kernel_max` addresses. */
+/* A decoded SAMPLE record; unwind.kernel and unwind.stack point into the record. */
 struct sonde_perf_sample {
 	pid_t pid, tid;
 	int in_kernel;
 	struct sonde_unwind_sample unwind;
 };
 
-/* -EBADMSG for a record that is not of the shape. `chain`: room for kernel frames, chain_max of them. */
+/* -EBADMSG for a record that is not of the shape. */
 int sonde_perf_events_decode(const struct sonde_perf_shape *shape, const struct sonde_perf_record *record,
 			     struct sonde_perf_sample *out);
 

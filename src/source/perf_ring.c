@@ -298,6 +298,7 @@ int sonde_perf_rings_next(struct sonde_perf_rings *rings, uint64_t horizon_ns, s
 	else
 		out->header = whole(rings, best, best->tail);
 	out->time_ns = best->next_ns;
+	out->cpu = best->cpu;
 	rings->current = best;
 	rings->current_b = out->header->size;
 	return 1;

@@ -30,6 +30,7 @@ void sonde_perf_rings_update(struct sonde_perf_rings *rings);
 struct sonde_perf_record {
 	const struct perf_event_header *header; /* contiguous; valid until the next call of next or close */
 	uint64_t time_ns;
+	int cpu;
 };
 
 /* The earliest record before horizon_ns: 1, or 0 when there is none. Frees the record before it. */

@@ -117,7 +117,7 @@ static struct sonde_space *add(struct sonde_spaces *spaces, pid_t pid, struct so
 static void add_line(struct sonde_spaces *spaces, struct sonde_maps **maps, const struct sonde_maps_line *line)
 {
 	struct sonde_image_key image = {
-		.path = line->path, .device = makedev(line->major, line->minor), .inode = line->inode};
+		.path = line->path, .device = makedev(line->major, line->minor), .inode = line->inode, .start = line->start};
 	const struct sonde_mapping *known = sonde_maps_find(*maps, line->start);
 	struct sonde_mapping mapping = {line->start, line->end, line->offset, NULL};
 	/* The kernel may have told the build-id when it was mapped: keep that image. */
