@@ -8,7 +8,7 @@
 
 #define SAMPLE_HOSTILE "=ev\033[31mil<script>|`\"\n;\xff\xe2\x80\xae"
 
-enum { SAMPLE_COUNT = 100, SAMPLE_WEIGHT_NS = 1000000, SAMPLE_START_NS = 1000000 };
+enum { SAMPLE_COUNT = 100, SAMPLE_WEIGHT_NS = 1000000, SAMPLE_START_NS = 1000000000 };
 
 static void sample_stacks(struct recording *recording)
 {

@@ -323,6 +323,34 @@ static void all_formats_agree(void **state)
 	assert_int_equal(text_self_ns(), all_ns - SAMPLE_WEIGHT_NS);
 }
 
+static void chrome_has_every_event(void **state)
+{
+	(void)state;
+	struct text text = exported("chrome");
+	assert_harmless(text);
+	assert_has(text.data, "{\"ph\":\"M\",\"name\":\"process_name\",\"cat\":\"__metadata\",\"pid\":100,\"tid\":100,"
+			      "\"ts\":0.000,\"args\":{\"name\":\"app\"}}");
+	assert_has(text.data, "{\"ph\":\"X\",\"name\":\"step 1\",\"cat\":\"zone\",\"pid\":100,\"tid\":100,\"ts\":2.000,"
+			      "\"dur\":1.001,\"args\":{\"self_ns\":1001,");
+	assert_has(text.data, "\"flop\":1000000000,\"bytes\":64,\"items\":3}}");
+	assert_has(text.data, "\"dur\":199990.000,\"args\":{\"self_ns\":199990000,");
+	assert_has(text.data, "\"unfinished\":true}}");
+	assert_has(text.data, "\"name\":\"bytes\",\"cat\":\"counter\",\"pid\":100,\"tid\":100,\"ts\":21.000,\"id\":100,"
+			      "\"args\":{\"value\":4096}}");
+	assert_has(text.data,
+		   "\"ph\":\"b\",\"name\":\"request\",\"cat\":\"span\",\"pid\":100,\"tid\":100,\"ts\":20.000,");
+	assert_has(text.data,
+		   "\"ph\":\"e\",\"name\":\"request\",\"cat\":\"span\",\"pid\":100,\"tid\":101,\"ts\":30.000,");
+	assert_has(text.data,
+		   "\"ph\":\"s\",\"name\":\"request\",\"cat\":\"flow\",\"pid\":100,\"tid\":100,\"ts\":20.000,");
+	assert_has(text.data,
+		   "\"ph\":\"f\",\"name\":\"request\",\"cat\":\"flow\",\"pid\":100,\"tid\":101,\"ts\":30.000,");
+	assert_has(text.data, "\"text\":\"hello\"");
+	assert_has(text.data, "\"span_ends_without_begin\":1,");
+	assert_has(text.data, "\"zones_apart\":0,");
+	free(text.data);
+}
+
 static void overlapping_zones_do_not_nest(void **state)
 {
 	(void)state;

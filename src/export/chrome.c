@@ -1,0 +1,172 @@
+/* chrome.c: trace-event JSON, for Perfetto, Chromium and the Firefox Profiler.
+ *
+ * One reading of the file, written as it goes: zones are complete events (X), counters C, marks i; then spans as
+ * asynchronous events (b, e) with an arrow (s, f) where one ends in another thread; then CPU samples. Zones of a thread
+ * that do not nest, which viewers would draw wrongly, become asynchronous events too. Every event has name, cat, pid,
+ * tid, ts and args, because some readers want them all. Timestamps are microseconds since the recording began, exact to
+ * the nanosecond; baseTimeNanoseconds is that beginning on the wall clock. Only arguments of zones, and spans, are held
+ * in memory (marks.h).
+ */
+#include "export/chrome.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/format.h"
+#include "export/stacks.h"
+#include "util/error.h"
+
+void sonde_chrome_micros_value(struct sonde_chrome *chrome, int64_t ns)
+{
+	uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+	char text[40];
+	snprintf(text, sizeof text, "%s%" PRIu64 ".%03u", ns < 0 ? "-" : "", size / 1000, (unsigned)(size % 1000));
+	sonde_json_raw(&chrome->json, text);
+}
+
+void sonde_chrome_micros(struct sonde_chrome *chrome, const char *key, uint64_t ns)
+{
+	sonde_json_key(&chrome->json, key);
+	sonde_chrome_micros_value(chrome, (int64_t)ns);
+}
+
+void sonde_chrome_begin(struct sonde_chrome *chrome, const struct sonde_chrome_event *event)
+{
+	struct sonde_json *json = &chrome->json;
+	const struct sonde_thread *thread = sonde_session_thread(chrome->session, event->thread);
+	const struct sonde_process *process =
+	    sonde_session_process(chrome->session, thread ? thread->process : event->process);
+	putc('\n', json->out);
+	sonde_json_object(json);
+	sonde_json_put_text(json, "ph", event->phase);
+	sonde_json_put_text(json, "name", event->name);
+	sonde_json_put_text(json, "cat", event->category);
+	sonde_json_put_uint(json, "pid", process ? process->pid : 0);
+	sonde_json_put_uint(json, "tid", thread ? thread->tid : process ? process->pid : 0);
+	sonde_json_key(json, "ts");
+	sonde_chrome_micros_value(chrome, (int64_t)(event->time_ns - chrome->base_ns));
+}
+
+void sonde_chrome_args(struct sonde_chrome *chrome)
+{
+	sonde_json_key(&chrome->json, "args");
+	sonde_json_object(&chrome->json);
+}
+
+void sonde_chrome_end(struct sonde_chrome *chrome)
+{
+	sonde_json_end(&chrome->json);
+	sonde_json_end(&chrome->json);
+}
+
+const char *sonde_chrome_site(const struct sonde_chrome *chrome, uint32_t id)
+{
+	const struct sonde_site *site = sonde_session_site(chrome->session, id);
+	return site && *site->name ? site->name : "(unnamed)";
+}
+
+static void put_metadata(struct sonde_chrome *chrome, const char *what, struct sonde_chrome_event event,
+			 const char *name)
+{
+	event.phase = "M";
+	event.name = what;
+	event.category = "__metadata";
+	event.time_ns = chrome->base_ns;
+	sonde_chrome_begin(chrome, &event);
+	sonde_chrome_args(chrome);
+	sonde_json_put_text(&chrome->json, "name", name);
+	sonde_chrome_end(chrome);
+}
+
+static void put_names(struct sonde_chrome *chrome)
+{
+	for (uint32_t i = 1; i <= sonde_session_process_count(chrome->session); i++)
+		put_metadata(chrome, "process_name", (struct sonde_chrome_event){.process = i},
+			     sonde_session_process(chrome->session, i)->name);
+	for (uint32_t i = 1; i <= sonde_session_thread_count(chrome->session); i++)
+		put_metadata(chrome, "thread_name", (struct sonde_chrome_event){.thread = i},
+			     sonde_session_thread(chrome->session, i)->name);
+}
+
+/* What is behind the list of events: what timestamps mean, and what could not be shown. */
+static void put_tail(struct sonde_chrome *chrome)
+{
+	struct sonde_json *json = &chrome->json;
+	const char *command = sonde_session_info(chrome->session, "run.command");
+	sonde_json_put_text(json, "displayTimeUnit", "ns");
+	sonde_json_put_uint(json, "baseTimeNanoseconds", sonde_session_head(chrome->session)->start_real_ns);
+	sonde_json_key(json, "otherData");
+	sonde_json_object(json);
+	sonde_json_put_text(json, "exporter", "sonde");
+	sonde_json_put_text(json, "command", command ? command : "");
+	sonde_json_put_uint(json, "zones_apart", chrome->apart);
+	sonde_json_put_uint(json, "span_ends_without_begin", chrome->unbegun);
+	sonde_json_put_uint(json, "marks_dropped", chrome->marks.dropped);
+	sonde_json_end(json);
+}
+
+static int put_batches(struct sonde_chrome *chrome)
+{
+	struct sonde_cursor *cursor;
+	int rc = sonde_cursor_open(&cursor, chrome->session, 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS);
+	if (rc)
+		return rc;
+	const struct sonde_batch *batch;
+	int error = 0;
+	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
+		if (batch->type == SONDE_CHUNK_ZONES)
+			error = sonde_chrome_zones(chrome, batch);
+		else
+			sonde_chrome_events(chrome, batch);
+	}
+	sonde_cursor_close(cursor);
+	return error ? error : rc;
+}
+
+static int put_document(struct sonde_chrome *chrome)
+{
+	struct sonde_json *json = &chrome->json;
+	sonde_json_object(json);
+	sonde_json_key(json, "traceEvents");
+	sonde_json_array(json);
+	put_names(chrome);
+	int error = put_batches(chrome);
+	if (error)
+		return error;
+	sonde_chrome_spans(chrome);
+	error = sonde_chrome_samples(chrome);
+	if (error)
+		return error;
+	sonde_json_end(json);
+	put_tail(chrome);
+	sonde_json_end(json);
+	return 0;
+}
+
+static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
+{
+	(void)options;
+	struct sonde_chrome chrome = {.session = session, .base_ns = sonde_session_head(session)->start_mono_ns};
+	sonde_json_init(&chrome.json, out, 0);
+	int error = sonde_marks_read(&chrome.marks, session);
+	if (error)
+		return error;
+	chrome.nest_count = sonde_session_thread_count(session) + 1;
+	chrome.nests = calloc(chrome.nest_count, sizeof *chrome.nests);
+	error = chrome.nests ? put_document(&chrome)
+			     : sonde_error(ENOMEM, "out of memory for %zu threads", chrome.nest_count);
+	for (size_t i = 0; chrome.nests && i < chrome.nest_count; i++)
+		sonde_nest_fini(&chrome.nests[i]);
+	free(chrome.nests);
+	sonde_marks_fini(&chrome.marks);
+	return error;
+}
+
+const struct sonde_format sonde_format_chrome = {
+    .name = "chrome",
+    .extension = ".trace.json",
+    .title = "trace events: zones, spans, counters, samples; for Perfetto and browsers",
+    .export = export,
+};

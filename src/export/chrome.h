@@ -1,0 +1,58 @@
+/* chrome.h: what the files of the chrome format share: the head of an event. */
+#ifndef SONDE_EXPORT_CHROME_H
+#define SONDE_EXPORT_CHROME_H
+
+#include <stdint.h>
+
+#include "export/marks.h"
+#include "export/nest.h"
+#include "session/session.h"
+#include "util/json.h"
+
+#define SONDE_CHROME_TEXT_B 1024 /* longer texts of events are cut */
+
+struct sonde_chrome {
+	struct sonde_session *session;
+	struct sonde_json json;
+	uint64_t base_ns; /* what timestamps count from */
+	struct sonde_marks marks;
+	struct sonde_nest *nests; /* by thread id */
+	size_t nest_count;
+	uint64_t apart;   /* zones that did not nest: asynchronous, numbered by this */
+	uint64_t unbegun; /* ends of spans without a begin */
+};
+
+struct sonde_chrome_event {
+	const char *phase, *name, *category;
+	uint32_t thread; /* id; 0 = of the process */
+	uint32_t process;
+	uint64_t time_ns;
+};
+
+/* Opens an event with its six fields but "args": fields of the phase may follow, then sonde_chrome_args(), arguments
+ * and sonde_chrome_end(). */
+void sonde_chrome_begin(struct sonde_chrome *chrome, const struct sonde_chrome_event *event);
+void sonde_chrome_args(struct sonde_chrome *chrome);
+void sonde_chrome_end(struct sonde_chrome *chrome);
+
+/* Nanoseconds as microseconds with three decimals, exactly. */
+void sonde_chrome_micros(struct sonde_chrome *chrome, const char *key, uint64_t ns);
+void sonde_chrome_micros_value(struct sonde_chrome *chrome, int64_t ns);
+
+/* A site's name; "(unnamed)" where it has none. */
+const char *sonde_chrome_site(const struct sonde_chrome *chrome, uint32_t site);
+
+/* The text of an INSTANT, MESSAGE or ZONE_NAME; "" where it has none or lies. */
+void sonde_chrome_event_text(const struct sonde_event *event, char out[SONDE_CHROME_TEXT_B]);
+
+/* What an ARG or WORK event says, as members of the arguments that are being written. */
+void sonde_chrome_event_args(struct sonde_chrome *chrome, const struct sonde_event *event);
+
+int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *batch);
+void sonde_chrome_events(struct sonde_chrome *chrome, const struct sonde_batch *batch);
+void sonde_chrome_spans(struct sonde_chrome *chrome);
+
+/* CPU samples as V8's "Profile" and "ProfileChunk" events, which Chromium's, Firefox's and Perfetto's viewers read. */
+int sonde_chrome_samples(struct sonde_chrome *chrome);
+
+#endif

@@ -1,0 +1,185 @@
+/* chrome_events.c: counters, marks, messages and spans. */
+#include "export/chrome.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void sonde_chrome_event_text(const struct sonde_event *event, char out[SONDE_CHROME_TEXT_B])
+{
+	const struct sonde_event_text *text = (const struct sonde_event_text *)event;
+	size_t size_b = (size_t)event->words * 8;
+	out[0] = 0;
+	if (size_b < sizeof *text || text->len_b > size_b - sizeof *text)
+		return;
+	size_t len_b = text->len_b < SONDE_CHROME_TEXT_B ? text->len_b : SONDE_CHROME_TEXT_B - 1;
+	memcpy(out, text + 1, len_b);
+	out[len_b] = 0;
+}
+
+static void put_arg(struct sonde_chrome *chrome, const struct sonde_event_arg *arg)
+{
+	struct sonde_json *json = &chrome->json;
+	size_t size_b = (size_t)arg->head.words * 8;
+	char key[SONDE_CHROME_TEXT_B], value[SONDE_CHROME_TEXT_B];
+	if (size_b < sizeof *arg || (size_t)arg->key_b + arg->value_b > size_b - sizeof *arg)
+		return;
+	const char *text = (const char *)(arg + 1);
+	snprintf(key, sizeof key, "%.*s", (int)arg->key_b, text);
+	snprintf(value, sizeof value, "%.*s", (int)arg->value_b, text + arg->key_b);
+	sonde_json_key(json, key);
+	double real;
+	memcpy(&real, &arg->bits, sizeof real);
+	if (arg->kind == SONDE_ARG_INT)
+		sonde_json_int(json, (int64_t)arg->bits);
+	else if (arg->kind == SONDE_ARG_UINT)
+		sonde_json_uint(json, arg->bits);
+	else if (arg->kind == SONDE_ARG_FLOAT)
+		sonde_json_real(json, real);
+	else
+		sonde_json_text(json, value);
+}
+
+void sonde_chrome_event_args(struct sonde_chrome *chrome, const struct sonde_event *event)
+{
+	if (event->type == SONDE_EVENT_ARG)
+		put_arg(chrome, (const struct sonde_event_arg *)event);
+	const struct sonde_event_work *work = (const struct sonde_event_work *)event;
+	if (event->type != SONDE_EVENT_WORK || (size_t)event->words * 8 < sizeof *work)
+		return;
+	sonde_json_put_real(&chrome->json, "flop", work->flop);
+	sonde_json_put_real(&chrome->json, "bytes", work->bytes);
+	sonde_json_put_real(&chrome->json, "items", work->items);
+}
+
+/* A counter's running total is one per thread, so each thread's is a counter of its own: `id` parts them. A gauge is
+ * whatever anyone set last. */
+static void put_value(struct sonde_chrome *chrome, struct sonde_chrome_event *head, const struct sonde_event *event)
+{
+	const struct sonde_event_value *value = (const struct sonde_event_value *)event;
+	const struct sonde_thread *thread = sonde_session_thread(chrome->session, head->thread);
+	int mark = event->type == SONDE_EVENT_ITERATION;
+	if ((size_t)event->words * 8 < sizeof *value)
+		return;
+	head->phase = mark ? "i" : "C";
+	head->category = mark ? "iteration" : "counter";
+	sonde_chrome_begin(chrome, head);
+	if (mark)
+		sonde_json_put_text(&chrome->json, "s", "t");
+	else if (event->type != SONDE_EVENT_GAUGE)
+		sonde_json_put_uint(&chrome->json, "id", thread ? thread->tid : 0);
+	sonde_chrome_args(chrome);
+	sonde_json_put_real(&chrome->json, mark ? "items" : "value", value->value);
+	sonde_chrome_end(chrome);
+}
+
+static void put_mark(struct sonde_chrome *chrome, struct sonde_chrome_event *head, const struct sonde_event *event)
+{
+	char text[SONDE_CHROME_TEXT_B];
+	sonde_chrome_event_text(event, text);
+	int message = event->type == SONDE_EVENT_MESSAGE;
+	head->phase = "i";
+	head->category = message ? "message" : event->type == SONDE_EVENT_MISMATCH ? "mismatch" : "instant";
+	if (message)
+		head->name = "message";
+	sonde_chrome_begin(chrome, head);
+	sonde_json_put_text(&chrome->json, "s", "t");
+	sonde_chrome_args(chrome);
+	if (*text)
+		sonde_json_put_text(&chrome->json, "text", text);
+	sonde_chrome_end(chrome);
+}
+
+void sonde_chrome_events(struct sonde_chrome *chrome, const struct sonde_batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct sonde_event *event = batch->events[i];
+		struct sonde_chrome_event head = {
+		    .name = sonde_chrome_site(chrome, event->site), .thread = batch->thread, .time_ns = event->time};
+		switch (event->type) {
+		case SONDE_EVENT_COUNTER:
+		case SONDE_EVENT_GAUGE:
+		case SONDE_EVENT_COUNT:
+		case SONDE_EVENT_ITERATION:
+			put_value(chrome, &head, event);
+			break;
+		case SONDE_EVENT_INSTANT:
+		case SONDE_EVENT_MESSAGE:
+		case SONDE_EVENT_MISMATCH:
+			put_mark(chrome, &head, event);
+			break;
+		default: /* arguments and spans come from marks.h; thread names are metadata */
+			break;
+		}
+	}
+}
+
+/* --- spans -------------------------------------------------------------------------------------------------------- */
+
+struct span {
+	const struct sonde_mark *begin, *end; /* end NULL: still open at the end of the recording */
+	size_t between;                       /* marks after `begin` that are its arguments */
+	char id[64];
+};
+
+static void put_edge(struct sonde_chrome *chrome, const struct span *span, const char *phase, int ends)
+{
+	const struct sonde_mark *at = ends && span->end ? span->end : span->begin;
+	struct sonde_chrome_event head = {
+	    .phase = phase,
+	    .name = sonde_chrome_site(chrome, span->begin->event->site),
+	    .category = *phase == 'b' || *phase == 'e' ? "span" : "flow",
+	    .thread = at->thread,
+	    .time_ns = ends && !span->end ? sonde_session_run(chrome->session)->end_ns : at->event->time,
+	};
+	sonde_chrome_begin(chrome, &head);
+	sonde_json_put_text(&chrome->json, "id", span->id);
+	if (*phase == 'f')
+		sonde_json_put_text(&chrome->json, "bp", "e");
+	sonde_chrome_args(chrome);
+	if (*phase == 'b')
+		for (size_t i = 1; i <= span->between; i++)
+			sonde_chrome_event_args(chrome, span->begin[i].event);
+	if (*phase == 'e' && !span->end) {
+		sonde_json_key(&chrome->json, "unfinished");
+		sonde_json_bool(&chrome->json, 1);
+	}
+	sonde_chrome_end(chrome);
+}
+
+static void put_span(struct sonde_chrome *chrome, const struct span *span)
+{
+	put_edge(chrome, span, "b", 0);
+	put_edge(chrome, span, "e", 1);
+	if (!span->end || span->end->thread == span->begin->thread)
+		return;
+	put_edge(chrome, span, "s", 0);
+	put_edge(chrome, span, "f", 1);
+}
+
+/* Marks of one id are in order of time: a begin, what is said about it, an end; and the same again when the id is used
+ * again. Ids in the file count the spans, because a process's ids say nothing in another. */
+void sonde_chrome_spans(struct sonde_chrome *chrome)
+{
+	const struct sonde_marks *marks = &chrome->marks;
+	for (size_t i = 0; i < marks->span_count;) {
+		const struct sonde_mark *mark = &marks->spans[i];
+		if (mark->event->type != SONDE_EVENT_SPAN_BEGIN) {
+			chrome->unbegun += mark->event->type == SONDE_EVENT_SPAN_END;
+			i++;
+			continue;
+		}
+		struct span span = {.begin = mark};
+		snprintf(span.id, sizeof span.id, "%" PRIu32 ":%" PRIu64 ":%zu", mark->process, mark->span, i);
+		for (i++; i < marks->span_count; i++) {
+			const struct sonde_mark *next = &marks->spans[i];
+			if (next->process != mark->process || next->span != mark->span ||
+			    next->event->type != SONDE_EVENT_ARG)
+				break;
+			span.between++;
+		}
+		if (i < marks->span_count && marks->spans[i].process == mark->process &&
+		    marks->spans[i].span == mark->span && marks->spans[i].event->type == SONDE_EVENT_SPAN_END)
+			span.end = &marks->spans[i++];
+		put_span(chrome, &span);
+	}
+}

@@ -1,0 +1,107 @@
+/* chrome_zones.c: zones as complete events, with all that was said about them as arguments. */
+#include "export/chrome.h"
+
+#include <inttypes.h>
+
+enum { ZONE_MARKS_MAX = 32 };
+
+struct zone {
+	uint32_t thread, site;
+	uint64_t start_ns, dur_ns, self_ns;
+	int unfinished;
+	char name[SONDE_CHROME_TEXT_B];                 /* given at run time; "" = the site's */
+	const struct sonde_mark *marks[ZONE_MARKS_MAX]; /* the newest first */
+	size_t mark_count;
+};
+
+static void take_marks(struct sonde_chrome *chrome, struct zone *zone)
+{
+	const struct sonde_mark *mark;
+	while ((mark = sonde_marks_take(&chrome->marks, zone->thread, zone->start_ns, zone->start_ns + zone->dur_ns))) {
+		if (mark->event->type == SONDE_EVENT_ZONE_NAME && !*zone->name)
+			sonde_chrome_event_text(mark->event, zone->name);
+		else if (zone->mark_count < ZONE_MARKS_MAX)
+			zone->marks[zone->mark_count++] = mark;
+	}
+}
+
+static void put_args(struct sonde_chrome *chrome, const struct zone *zone)
+{
+	struct sonde_json *json = &chrome->json;
+	const struct sonde_site *site = sonde_session_site(chrome->session, zone->site);
+	sonde_chrome_args(chrome);
+	sonde_json_put_uint(json, "self_ns", zone->self_ns);
+	if (site && *site->function)
+		sonde_json_put_text(json, "function", site->function);
+	if (site && *site->file)
+		sonde_json_put_text(json, "file", site->file);
+	if (site && site->line)
+		sonde_json_put_uint(json, "line", site->line);
+	if (*zone->name)
+		sonde_json_put_text(json, "site", sonde_chrome_site(chrome, zone->site));
+	if (zone->unfinished) {
+		sonde_json_key(json, "unfinished");
+		sonde_json_bool(json, 1);
+	}
+	for (size_t i = zone->mark_count; i > 0; i--)
+		sonde_chrome_event_args(chrome, zone->marks[i - 1]->event);
+	sonde_chrome_end(chrome);
+}
+
+static void put_apart(struct sonde_chrome *chrome, const struct zone *zone, struct sonde_chrome_event *event)
+{
+	char id[40];
+	snprintf(id, sizeof id, "zone:%" PRIu64, ++chrome->apart);
+	event->phase = "b";
+	sonde_chrome_begin(chrome, event);
+	sonde_json_put_text(&chrome->json, "id", id);
+	put_args(chrome, zone);
+	event->phase = "e";
+	event->time_ns += zone->dur_ns;
+	sonde_chrome_begin(chrome, event);
+	sonde_json_put_text(&chrome->json, "id", id);
+	sonde_chrome_args(chrome);
+	sonde_chrome_end(chrome);
+}
+
+static int put_zone(struct sonde_chrome *chrome, struct zone *zone, uint32_t depth)
+{
+	take_marks(chrome, zone);
+	struct sonde_chrome_event event = {
+	    .phase = "X",
+	    .name = *zone->name ? zone->name : sonde_chrome_site(chrome, zone->site),
+	    .category = "zone",
+	    .thread = zone->thread,
+	    .time_ns = zone->start_ns,
+	};
+	struct sonde_nest *nest = &chrome->nests[zone->thread < chrome->nest_count ? zone->thread : 0];
+	int nests = sonde_nest_add(nest, zone->start_ns, zone->start_ns + zone->dur_ns, depth);
+	if (nests < 0)
+		return nests;
+	if (!nests) {
+		put_apart(chrome, zone, &event);
+		return 0;
+	}
+	sonde_chrome_begin(chrome, &event);
+	sonde_chrome_micros(chrome, "dur", zone->dur_ns);
+	put_args(chrome, zone);
+	return 0;
+}
+
+int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *batch)
+{
+	int error = 0;
+	for (size_t i = 0; i < batch->count && !error; i++) {
+		struct zone zone;
+		zone.thread = batch->thread;
+		zone.site = batch->site[i];
+		zone.start_ns = batch->start_ns[i];
+		zone.dur_ns = batch->dur_ns[i];
+		zone.self_ns = batch->self_ns[i];
+		zone.unfinished = batch->zone_flags[i] & SONDE_ZONE_UNFINISHED;
+		zone.name[0] = 0;
+		zone.mark_count = 0;
+		error = put_zone(chrome, &zone, batch->depth[i]);
+	}
+	return error;
+}
