@@ -7,6 +7,7 @@
 #include "analyze/by_function.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [RELATION] = {"relation", "relation", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
     [SHARE] = {"share", "of the function", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
     [TOTAL_NS] = {"total_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
-    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0},
+    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, .detail = 2},
     [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
     [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
 };
@@ -108,7 +109,7 @@ static int row_add(const struct fold *fold, const char *relation, uint32_t key, 
 	struct sonde_cell *row = sonde_report_row(report, section);
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	double share = sonde_stats_share((double)weight->ns, (double)whole->ns);
+	double share = fmin(sonde_stats_share((double)weight->ns, (double)whole->ns), 1);
 	row[RELATION] = sonde_cell_text(relation);
 	row[SHARE] = sonde_cell_real(share, sonde_stats_share_half(share, (double)whole->count));
 	row[TOTAL_NS] = sonde_cell_int(weight->ns);

@@ -21,11 +21,11 @@ static const struct sonde_column columns[COLUMNS] = {
     [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
     [VALUE] = {"value", "total or last", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0},
     [RATE] = {"per_sec", "per s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0},
-    [MIN] = {"min", "min", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0},
-    [MAX] = {"max", "max", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0},
+    [MIN] = {"min", "min", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, .detail = 3},
+    [MAX] = {"max", "max", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, .detail = 3},
     [MEAN] = {"mean", "mean", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0},
-    [UPDATES] = {"updates", "updates", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0},
-    [UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
+    [UPDATES] = {"updates", "updates", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, .detail = 4},
+    [UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, .detail = 1},
 };
 
 struct last {

@@ -22,10 +22,10 @@ static const struct sonde_column columns[COLUMNS] = {
     [SELF] = {"self_share", "self", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
     [TOTAL] = {"total_share", "total", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
     [SELF_NS] = {"self_ns", "self time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
-    [TOTAL_NS] = {"total_ns", "total time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
-    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0},
-    [SOURCE] = {"source", "source", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
-    [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
+    [TOTAL_NS] = {"total_ns", "total time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, .detail = 4},
+    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, .detail = 2},
+    [SOURCE] = {"source", "source", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
+    [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, .detail = 6},
 };
 
 struct line {

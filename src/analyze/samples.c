@@ -7,6 +7,7 @@
 #include "analyze/samples.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyze/stats.h"
@@ -224,7 +225,7 @@ static double effective_n(const struct sonde_samples *samples)
 
 struct sonde_cell sonde_samples_share(const struct sonde_samples *samples, uint64_t part_ns)
 {
-	double share = sonde_stats_share((double)part_ns, (double)samples->all.ns);
+	double share = fmin(sonde_stats_share((double)part_ns, (double)samples->all.ns), 1);
 	return sonde_cell_real(share, sonde_stats_share_half(share, effective_n(samples)));
 }
 

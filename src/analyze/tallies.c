@@ -2,6 +2,7 @@
 #include "analyze/tallies.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyze/stats.h"
@@ -62,7 +63,7 @@ void sonde_tallies_end(void *state)
 
 struct sonde_cell sonde_tallies_share(const struct sonde_tallies *tallies, uint64_t part_ns)
 {
-	double share = sonde_stats_share((double)part_ns, (double)tallies->all.ns);
+	double share = fmin(sonde_stats_share((double)part_ns, (double)tallies->all.ns), 1);
 	double n = sonde_stats_effective_n((double)tallies->all.ns, tallies->square);
 	return sonde_cell_real(share, sonde_stats_share_half(share, n));
 }

@@ -320,6 +320,38 @@ static void messages_in_time_order(void **state)
 	sections_free(&s);
 }
 
+/* Values that no program has: nothing overflows, reads elsewhere or loops (sanitizers watch). */
+static void absurd_values_do_no_harm(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	r.chunk_rows = 4;
+	uint32_t zone = recording_site(&r, SONDE_SITE_ZONE, "z", NULL);
+	uint32_t gauge = recording_site(&r, SONDE_SITE_GAUGE, "g", NULL);
+	for (uint32_t i = 0; i < 8; i++) {
+		recording_sample(&r, (struct recording_sample){START, 7 * i, 5 * i, UINT64_MAX - i, (uint8_t)(31 * i)});
+		recording_switch(&r, START, 9 * i, (enum sonde_switch_kind)(i * 40));
+		recording_end(&r, 1, START + i);
+		recording_span(&r, 1, SONDE_EVENT_SPAN_END, 1000, START, UINT64_MAX);
+		recording_value(&r, 1, SONDE_EVENT_GAUGE, gauge, START, i % 2 ? NAN : INFINITY);
+		recording_value(&r, 1, SONDE_EVENT_COUNTER, 4000000000u, START, -1e308);
+		recording_value(&r, 2, SONDE_EVENT_ITERATION, 0, START, -1e308);
+		recording_work(&r, 2, START, INFINITY, NAN, -1);
+	}
+	recording_begin(&r, 2, zone, START);
+	recording_begin(&r, 2, zone + 1000, START + UINT64_MAX / 2);
+	recording_close(&r, 1, -1);
+	struct sonde_pass_options options = {.asked = 1, .sort = SONDE_SORT_LATENCY};
+	struct sections s = sections_of(path,
+					"summary functions callers lines calltree threads processes modules zones "
+					"spans counters histograms iterations messages",
+					&options);
+	assert_non_null(sections_find(&s, "summary"));
+	assert_true(sections_noted(sections_get(&s, "spans")->notes, "8 ends without a begin"));
+	sections_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +364,7 @@ int main(void)
 	    cmocka_unit_test(histograms_merge_over_processes),
 	    cmocka_unit_test(iterations_rates),
 	    cmocka_unit_test(messages_in_time_order),
+	    cmocka_unit_test(absurd_values_do_no_harm),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
