@@ -7,7 +7,8 @@ for code in 0 1 3 42 125 255; do
 done
 run 143 "$SONDE" record --force -o a.sonde -- sh -c 'kill -TERM $$'
 run 137 "$SONDE" record --force -o a.sonde -- sh -c 'kill -KILL $$'
-[ -s a.sonde ] || fail "no recording after SIGKILL"
+run 0 "$SONDE" report --section processes -f csv a.sonde
+matches "$out" 'signal 9|SIGKILL|[Kk]illed'
 
 run 127 "$SONDE" record -o b.sonde -- ./no-such-program
 has "$err" "no-such-program"

@@ -1,0 +1,48 @@
+# sqlite.sh: Debian's sqlite3, unmodified and without frame pointers: its output unchanged, whole stacks, the time where it
+# is known to be, and figures that agree with each other and with the kernel's own accounts.
+. "$(dirname "$0")/lib.sh"
+need sqlite3 jq
+
+sql=$repo/examples/orders.sql
+sqlite3 :memory: ".read $sql" >expected
+"$SONDE" record -q -o s.sonde -- sqlite3 :memory: ".read $sql" >got 2>said || fail "sqlite3 ended with $?: $(cat said)"
+cmp expected got || fail "sqlite3 writes something else when it is recorded"
+[ -s said ] && fail "-q says: $(cat said)"
+
+run 0 "$SONDE" report --json --section summary,functions,calltree,threads,processes -n 100000 s.sonde
+cp .out r.json
+metric() {
+	jq -r --arg m "$1" '.sections[] | select(.id == "summary").rows[] | select(.metric == $m).value' r.json
+}
+holds() { # EXPRESSION of awk
+	awk "BEGIN { exit !($1) }" || fail "does not hold: $1"
+}
+wall=$(metric timing.wall_time_s) cpu=$(metric timing.cpu_time_s) samples=$(metric samples.count)
+sampled=$(metric samples.cpu_time_s) complete=$(metric samples.complete_percent)
+holds "$cpu > 0.5 && $wall >= 0.95 * $cpu"
+holds "$complete >= 97"
+holds "$sampled > 0.95 * $cpu && $sampled < 1.05 * $cpu"
+holds "$samples > 0.8 * 1000 * $cpu && $samples < 1.2 * 1000 * $cpu"
+
+# Self times add up to all of it; nothing is more than the whole; the interpreter is below nearly everything.
+read -r self largest vdbe < <(jq -r '.sections[] | select(.id == "functions").rows |
+	"\(map(.self_share) | add) \(map(.total_share) | max) \(map(select(.function == "sqlite3VdbeExec"))[0].total_share)"' r.json)
+holds "$self > 0.999 && $self < 1.001"
+holds "$largest <= 1"
+holds "$vdbe > 0.9"
+equal "$(jq -r '[.sections[] | select(.id == "threads").rows[].samples] | add' r.json)" "$samples"
+equal "$(jq -r '.sections[] | select(.id == "processes").rows | length' r.json)" 1
+equal "$(jq -r '.sections[] | select(.id == "processes").rows[0].status' r.json)" "exit 0"
+
+# The folded stacks carry the same time, and begin at the thread's root.
+run 0 "$SONDE" export -f folded -o - s.sonde
+cp .out folded
+folded=$(awk '{ sum += $NF } END { print sum }' folded)
+[ "$folded" -gt 0 ] || fail "the folded stacks are empty"
+rooted=$(awk '/(^|;)__libc_start_main[^;]*;/ { sum += $NF } END { print sum + 0 }' folded)
+holds "$rooted >= 0.97 * $folded"
+
+# The flame graph is well-formed XML and names what is hot.
+run 0 "$SONDE" report -o flame.svg s.sonde
+python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' flame.svg || fail "flame.svg is no XML"
+grep -q sqlite3VdbeExec flame.svg || fail "the flame graph lacks the interpreter"
