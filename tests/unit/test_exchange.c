@@ -409,9 +409,9 @@ static int put_files(const char *to)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(folded_is_root_first),          cmocka_unit_test(speedscope_keeps_the_order_of_time),
-	    cmocka_unit_test(callgrind_has_calls),           cmocka_unit_test(all_formats_agree),
-	    cmocka_unit_test(overlapping_zones_do_not_nest),
+	    cmocka_unit_test(folded_is_root_first), cmocka_unit_test(speedscope_keeps_the_order_of_time),
+	    cmocka_unit_test(callgrind_has_calls),  cmocka_unit_test(chrome_has_every_event),
+	    cmocka_unit_test(all_formats_agree),    cmocka_unit_test(overlapping_zones_do_not_nest),
 	};
 	if (argc > 1)
 		return put_files(argv[1]);
