@@ -27,7 +27,10 @@ n() {
 }
 
 say() {
-	echo "$(basename "${BASH_SOURCE[-1]}" .sh): $*" | tee -a /dev/fd/4 >&2
+	local line
+	line="$(basename "${BASH_SOURCE[-1]}" .sh): $*"
+	echo "$line" >&4
+	echo "$line" >&2
 }
 
 # --- figures ----------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ static uint64_t per_second;
 /* Spins from `now` to `deadline`; returns how late it is by the time that the thread did not run. */
 static inline __attribute__((always_inline)) uint64_t spin(uint64_t now, uint64_t deadline)
 {
-	uint64_t away = 0, gap = per_second / 50000;
+	uint64_t away = 0, gap = per_second / 5000;
 	while (now < deadline + away) {
 		uint64_t last = now;
 		now = sonde_clock_cycles();

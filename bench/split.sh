@@ -29,7 +29,7 @@ ours() {
 
 perfs() {
 	perf record -q -F 1000 -o out.perf -- "$programs/split" "$@" >&2
-	perf script -F sym -i out.perf | awk 'NF { hits[$1]++ } END { for (name in hits) print name, hits[name] }' | worst
+	perf script -F ip,sym -i out.perf | awk 'NF { hits[$2]++ } END { for (name in hits) print name, hits[name] }' | worst
 }
 
 for where in main thread; do
