@@ -38,16 +38,10 @@ const char *sonde_function_module(const struct sonde_session *session, uint32_t 
 	return module ? module->name : "";
 }
 
-static void add(struct sonde_weight *to, struct sonde_weight from)
-{
-	to->ns += from.ns;
-	to->count += from.count;
-}
-
 static void enter(struct fold *fold, uint32_t id, struct sonde_weight total)
 {
 	if (id < fold->count && fold->active[id]++ == 0)
-		add(&fold->rows[id].total, total);
+		sonde_weight_add(&fold->rows[id].total, total);
 }
 
 static void leave(struct fold *fold, uint32_t id)
@@ -69,10 +63,10 @@ static void visit_function(void *state, const struct sonde_visit *visit)
 	for (uint32_t i = count; i > 0; i--)
 		enter(fold, sonde_function_of(fold->session, frame, i - 1), visit->total);
 	if (count && sonde_function_of(fold->session, frame, 0) < fold->count)
-		add(&fold->rows[sonde_function_of(fold->session, frame, 0)].self, visit->self);
+		sonde_weight_add(&fold->rows[sonde_function_of(fold->session, frame, 0)].self, visit->self);
 	if (!visit->kernel.count)
 		return;
-	add(&fold->rows[0].self, visit->kernel);
+	sonde_weight_add(&fold->rows[0].self, visit->kernel);
 	enter(fold, 0, visit->kernel);
 	leave(fold, 0);
 }
@@ -91,8 +85,8 @@ int sonde_by_function(const struct sonde_samples *samples, struct sonde_function
 		return rc;
 	}
 	if (samples->kernel) { /* kernel threads: no stack at all */
-		add(&fold.rows[0].self, samples->kernel[0]);
-		add(&fold.rows[0].total, samples->kernel[0]);
+		sonde_weight_add(&fold.rows[0].self, samples->kernel[0]);
+		sonde_weight_add(&fold.rows[0].total, samples->kernel[0]);
 	}
 	*out = fold.rows;
 	*count = fold.count;

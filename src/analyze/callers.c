@@ -18,12 +18,12 @@ enum { DEFAULT_ROWS = 20 };
 enum { RELATION, SHARE, TOTAL_NS, SAMPLES, FUNCTION, MODULE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [RELATION] = {"relation", "relation", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
-    [SHARE] = {"share", "of the function", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
-    [TOTAL_NS] = {"total_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
-    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, .detail = 2},
-    [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
-    [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
+    [RELATION] = {"relation", "relation", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [SHARE] = {"share", "of the function", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [TOTAL_NS] = {"total_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
+    [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
 };
 
 /* What the path of a node says: in ids of functions + 1, so that 0 can mean none. */
@@ -42,12 +42,6 @@ struct fold {
 	int error;
 };
 
-static void add(struct sonde_weight *to, struct sonde_weight from)
-{
-	to->ns += from.ns;
-	to->count += from.count;
-}
-
 static int path_push(struct fold *fold, uint32_t function, struct sonde_weight total)
 {
 	struct place at = fold->depth ? fold->path[fold->depth - 1] : (struct place){0};
@@ -61,7 +55,7 @@ static int path_push(struct fold *fold, uint32_t function, struct sonde_weight t
 	}
 	if (function == fold->focus) {
 		if (!at.callee)
-			add(&fold->callers[at.last], total);
+			sonde_weight_add(&fold->callers[at.last], total);
 		at.callee = function + 1;
 	} else if (at.callee && at.last == fold->focus + 1) {
 		at.callee = function + 1;
@@ -86,14 +80,14 @@ static void visit_call(void *state, const struct sonde_visit *visit)
 		fold->error = path_push(fold, function < fold->count ? function : 0, visit->total);
 	}
 	if (fold->error == 0 && fold->depth && fold->path[fold->depth - 1].callee)
-		add(&fold->callees[fold->path[fold->depth - 1].callee], visit->self);
+		sonde_weight_add(&fold->callees[fold->path[fold->depth - 1].callee], visit->self);
 	if (fold->error < 0 || !visit->kernel.count)
 		return;
 	fold->error = path_push(fold, 0, visit->kernel);
 	if (fold->error < 0)
 		return;
 	if (fold->path[--fold->depth].callee)
-		add(&fold->callees[fold->path[fold->depth].callee], visit->kernel);
+		sonde_weight_add(&fold->callees[fold->path[fold->depth].callee], visit->kernel);
 }
 
 static int compare(const void *left, const void *right, void *state)

@@ -73,12 +73,6 @@ static uint32_t child_of(struct build *build, uint32_t parent, uint32_t function
 	return (uint32_t)build->count++;
 }
 
-static void add(struct sonde_weight *to, struct sonde_weight from)
-{
-	to->ns += from.ns;
-	to->count += from.count;
-}
-
 static void visit_node(void *state, const struct sonde_visit *visit)
 {
 	struct build *build = state;
@@ -93,14 +87,14 @@ static void visit_node(void *state, const struct sonde_visit *visit)
 	for (uint32_t i = count; i > 0; i--) {
 		uint32_t function = sonde_function_of(build->samples->session, visit->frame, i - 1);
 		build->at = child_of(build, build->at, function);
-		add(&build->nodes[build->at].total, visit->total);
+		sonde_weight_add(&build->nodes[build->at].total, visit->total);
 	}
-	add(&build->nodes[build->at].self, visit->self);
+	sonde_weight_add(&build->nodes[build->at].self, visit->self);
 	if (!visit->kernel.count)
 		return;
 	uint32_t kernel = child_of(build, build->at, 0);
-	add(&build->nodes[kernel].total, visit->kernel);
-	add(&build->nodes[kernel].self, visit->kernel);
+	sonde_weight_add(&build->nodes[kernel].total, visit->kernel);
+	sonde_weight_add(&build->nodes[kernel].self, visit->kernel);
 }
 
 static int compare(const void *left, const void *right, void *state)
@@ -183,8 +177,8 @@ static int section_build(struct build *build, struct sonde_report *report)
 		uint32_t kernel = child_of(build, 0, 0);
 		if (build->error < 0)
 			return build->error;
-		add(&build->nodes[kernel].total, samples->kernel[0]);
-		add(&build->nodes[kernel].self, samples->kernel[0]);
+		sonde_weight_add(&build->nodes[kernel].total, samples->kernel[0]);
+		sonde_weight_add(&build->nodes[kernel].self, samples->kernel[0]);
 	}
 	section->tree.root->total = samples->all.ns;
 	section->tree.root->count = samples->all.count;

@@ -17,15 +17,15 @@
 enum { NAME, KIND, VALUE, RATE, MIN, MAX, MEAN, UPDATES, UNIT, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [NAME] = {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
-    [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
-    [VALUE] = {"value", "total or last", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0},
-    [RATE] = {"per_sec", "per s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0},
-    [MIN] = {"min", "min", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, .detail = 3},
-    [MAX] = {"max", "max", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, .detail = 3},
-    [MEAN] = {"mean", "mean", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0},
-    [UPDATES] = {"updates", "updates", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, .detail = 4},
-    [UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, .detail = 1},
+    [NAME] = {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [VALUE] = {"value", "total or last", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [RATE] = {"per_sec", "per s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [MIN] = {"min", "min", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 3},
+    [MAX] = {"max", "max", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 3},
+    [MEAN] = {"mean", "mean", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [UPDATES] = {"updates", "updates", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 4},
+    [UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
 };
 
 struct last {

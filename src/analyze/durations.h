@@ -54,14 +54,14 @@ enum { SONDE_DURATION_CELLS = 7 };
 void sonde_durations_cells(const struct sonde_durations *durations, struct sonde_cell *cells);
 
 /* The columns of these cells, for a table's initialiser. */
-#define SONDE_DURATION_COLUMNS(first)                                                           \
-	[first] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},                  \
-	[(first) + 1] = {"std_ns", "std", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, .detail = 3}, \
-	[(first) + 2] = {"min_ns", "min", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, .detail = 3}, \
-	[(first) + 3] = {"p50_ns", "p50", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, .detail = 2}, \
-	[(first) + 4] = {"p95_ns", "p95", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, .detail = 2}, \
-	[(first) + 5] = {"p99_ns", "p99", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},              \
-	[(first) + 6] = {"max_ns", "max", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0}
+#define SONDE_DURATION_COLUMNS(first)                                                 \
+	[first] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},     \
+	[(first) + 1] = {"std_ns", "std", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 3}, \
+	[(first) + 2] = {"min_ns", "min", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 3}, \
+	[(first) + 3] = {"p50_ns", "p50", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2}, \
+	[(first) + 4] = {"p95_ns", "p95", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2}, \
+	[(first) + 5] = {"p99_ns", "p99", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0}, \
+	[(first) + 6] = {"max_ns", "max", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0}
 
 /* Notes what the percentiles are, and when `fewest` values are too few for the 99th. */
 int sonde_durations_note(uint64_t fewest, struct sonde_report *report, struct sonde_section *section);

@@ -12,15 +12,15 @@
 enum { NAME, COUNT, MEAN, MIN, P50, P95, P99, MAX, UNIT, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [NAME] = {"histogram", "histogram", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
-    [COUNT] = {"count", "count", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0},
-    [MEAN] = {"mean", "mean", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0},
-    [MIN] = {"min", "min", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, .detail = 3},
-    [P50] = {"p50", "p50", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0},
-    [P95] = {"p95", "p95", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, .detail = 2},
-    [P99] = {"p99", "p99", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0},
-    [MAX] = {"max", "max", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, .detail = 3},
-    [UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, .detail = 1},
+    [NAME] = {"histogram", "histogram", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [COUNT] = {"count", "count", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [MEAN] = {"mean", "mean", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [MIN] = {"min", "min", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 3},
+    [P50] = {"p50", "p50", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [P95] = {"p95", "p95", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 2},
+    [P99] = {"p99", "p99", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [MAX] = {"max", "max", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 3},
+    [UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
 };
 
 struct histograms {

@@ -23,20 +23,20 @@ enum { LATENCY, SELF, LATENCY_NS, SELF_NS, GAIN, SAMPLES, FUNCTION, MODULE, COLU
 enum { LEVEL, TIME_SHARE, TIME_NS, LEVEL_COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [LATENCY] = {"latency_share", "latency", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
-    [SELF] = {"self_share", "CPU", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
-    [LATENCY_NS] = {"latency_ns", "latency time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, .detail = 3},
-    [SELF_NS] = {"self_ns", "CPU time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
-    [GAIN] = {"speedup_if_twice_as_fast", "if 2× as fast", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0},
-    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, .detail = 2},
-    [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
-    [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
+    [LATENCY] = {"latency_share", "latency", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [SELF] = {"self_share", "CPU", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [LATENCY_NS] = {"latency_ns", "latency time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 3},
+    [SELF_NS] = {"self_ns", "CPU time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [GAIN] = {"speedup_if_twice_as_fast", "if 2× as fast", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 0},
+    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
+    [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
 };
 
 static const struct sonde_column level_columns[LEVEL_COLUMNS] = {
-    [LEVEL] = {"threads", "threads running", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0},
-    [TIME_SHARE] = {"share", "of the run", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
-    [TIME_NS] = {"time_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
+    [LEVEL] = {"threads", "threads running", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [TIME_SHARE] = {"share", "of the run", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [TIME_NS] = {"time_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
 };
 
 struct taken {

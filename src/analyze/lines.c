@@ -18,14 +18,14 @@ enum { DEFAULT_ROWS = 200, AROUND = 2, SOURCE_MAX_B = 16 << 20, TEXT_MAX_B = 400
 enum { LINE, SELF, TOTAL, SELF_NS, TOTAL_NS, SAMPLES, SOURCE, FILE_NAME, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [LINE] = {"line", "line", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0},
-    [SELF] = {"self_share", "self", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
-    [TOTAL] = {"total_share", "total", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
-    [SELF_NS] = {"self_ns", "self time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
-    [TOTAL_NS] = {"total_ns", "total time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, .detail = 4},
-    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, .detail = 2},
-    [SOURCE] = {"source", "source", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
-    [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, .detail = 6},
+    [LINE] = {"line", "line", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [SELF] = {"self_share", "self", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [TOTAL] = {"total_share", "total", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [SELF_NS] = {"self_ns", "self time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [TOTAL_NS] = {"total_ns", "total time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 4},
+    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
+    [SOURCE] = {"source", "source", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 6},
 };
 
 struct line {
@@ -62,12 +62,6 @@ static struct line *line_of(struct fold *fold, const char *file, uint32_t line)
 	return &fold->lines[fold->count++];
 }
 
-static void add(struct sonde_weight *to, struct sonde_weight from)
-{
-	to->ns += from.ns;
-	to->count += from.count;
-}
-
 static void visit_line(void *state, const struct sonde_visit *visit)
 {
 	struct fold *fold = state;
@@ -84,10 +78,10 @@ static void visit_line(void *state, const struct sonde_visit *visit)
 			continue;
 		}
 		if (line->active++ == 0)
-			add(&line->total, visit->total);
+			sonde_weight_add(&line->total, visit->total);
 		if (i == 0) {
-			add(&line->self, visit->self);
-			add(&line->self, visit->kernel);
+			sonde_weight_add(&line->self, visit->self);
+			sonde_weight_add(&line->self, visit->kernel);
 		}
 	}
 }

@@ -13,11 +13,11 @@ enum { DEFAULT_ROWS = 50 };
 enum { TIME, KIND, NAME, TEXT, THREAD, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [TIME] = {"time_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
-    [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
-    [NAME] = {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
-    [TEXT] = {"text", "text", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
-    [THREAD] = {"thread", "thread", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
+    [TIME] = {"time_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [NAME] = {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [TEXT] = {"text", "text", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [THREAD] = {"thread", "thread", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
 };
 
 struct message {

@@ -12,14 +12,14 @@ enum { DEFAULT_ROWS = 20 };
 enum { SELF, TOTAL, SELF_NS, TOTAL_NS, SAMPLES, MODULE, PATH, BUILD_ID, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [SELF] = {"self_share", "self", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
-    [TOTAL] = {"total_share", "total", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
-    [SELF_NS] = {"self_ns", "self time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
-    [TOTAL_NS] = {"total_ns", "total time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, .detail = 4},
-    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, .detail = 2},
-    [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
-    [PATH] = {"path", "path", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, .detail = 3},
-    [BUILD_ID] = {"build_id", "build-id", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, .detail = 7},
+    [SELF] = {"self_share", "self", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [TOTAL] = {"total_share", "total", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [SELF_NS] = {"self_ns", "self time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [TOTAL_NS] = {"total_ns", "total time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 4},
+    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
+    [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [PATH] = {"path", "path", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 3},
+    [BUILD_ID] = {"build_id", "build-id", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 7},
 };
 
 struct fold {
@@ -28,12 +28,6 @@ struct fold {
 	uint32_t *active;
 	size_t count;
 };
-
-static void add(struct sonde_weight *to, struct sonde_weight from)
-{
-	to->ns += from.ns;
-	to->count += from.count;
-}
 
 static void visit_module(void *state, const struct sonde_visit *visit)
 {
@@ -46,10 +40,10 @@ static void visit_module(void *state, const struct sonde_visit *visit)
 		return;
 	}
 	if (fold->active[id]++ == 0)
-		add(&fold->rows[id].total, visit->total);
-	add(&fold->rows[id].self, visit->self);
-	add(&fold->rows[0].self, visit->kernel);
-	add(&fold->rows[0].total, visit->kernel);
+		sonde_weight_add(&fold->rows[id].total, visit->total);
+	sonde_weight_add(&fold->rows[id].self, visit->self);
+	sonde_weight_add(&fold->rows[0].self, visit->kernel);
+	sonde_weight_add(&fold->rows[0].total, visit->kernel);
 }
 
 static int compare(const void *left, const void *right, void *state)
@@ -90,8 +84,8 @@ static int table_fill(struct fold *fold, uint32_t *ids, struct sonde_report *rep
 	int rc = section ? sonde_samples_walk(fold->samples, visit_module, fold)
 			 : sonde_error(ENOMEM, "out of memory for modules");
 	if (rc == 0 && fold->samples->kernel) {
-		add(&fold->rows[0].self, fold->samples->kernel[0]);
-		add(&fold->rows[0].total, fold->samples->kernel[0]);
+		sonde_weight_add(&fold->rows[0].self, fold->samples->kernel[0]);
+		sonde_weight_add(&fold->rows[0].total, fold->samples->kernel[0]);
 	}
 	for (uint32_t id = 0; id < fold->count; id++)
 		if (fold->rows[id].total.count)

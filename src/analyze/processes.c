@@ -12,15 +12,15 @@ enum { DEFAULT_ROWS = 20 };
 enum { SHARE, SAMPLED_NS, USER_NS, SYSTEM_NS, WALL_NS, SAMPLES, PROCESS, PID, STATUS, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [SHARE] = {"share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
-    [SAMPLED_NS] = {"sampled_ns", "sampled CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
-    [USER_NS] = {"user_ns", "user", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
-    [SYSTEM_NS] = {"system_ns", "system", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
-    [WALL_NS] = {"wall_ns", "wall", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, .detail = 2},
-    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, .detail = 2},
-    [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
-    [PID] = {"pid", "pid", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, .detail = 1},
-    [STATUS] = {"status", "ended", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
+    [SHARE] = {"share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [SAMPLED_NS] = {"sampled_ns", "sampled CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [USER_NS] = {"user_ns", "user", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [SYSTEM_NS] = {"system_ns", "system", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [WALL_NS] = {"wall_ns", "wall", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
+    [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
+    [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [PID] = {"pid", "pid", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 1},
+    [STATUS] = {"status", "ended", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
 };
 
 struct sums {

@@ -81,12 +81,6 @@ static int kernel_need(struct sonde_samples *samples)
 	return samples->kernel ? 0 : sonde_error(ENOMEM, "out of memory for kernel samples");
 }
 
-static void weight_add(struct sonde_weight *weight, const struct sonde_weight *other)
-{
-	weight->ns += other->ns;
-	weight->count += other->count;
-}
-
 int sonde_samples_add(struct sonde_samples *samples, uint32_t stack, uint64_t weight_ns, uint8_t status)
 {
 	const struct sonde_weight weight = {weight_ns, 1};
@@ -97,11 +91,11 @@ int sonde_samples_add(struct sonde_samples *samples, uint32_t stack, uint64_t we
 		int rc = kernel_need(samples);
 		if (rc < 0)
 			return rc;
-		weight_add(&samples->kernel[stack], &weight);
+		sonde_weight_add(&samples->kernel[stack], weight);
 	} else {
-		weight_add(&samples->self[stack], &weight);
+		sonde_weight_add(&samples->self[stack], weight);
 	}
-	weight_add(&samples->all, &weight);
+	sonde_weight_add(&samples->all, weight);
 	samples->square += (double)weight_ns * (double)weight_ns;
 	samples->by_status[reason < SONDE_STACK_STATUS_COUNT ? reason : SONDE_STACK_NO_TABLE]++;
 	return 0;
@@ -133,11 +127,11 @@ int sonde_samples_merge(void *state, void *other_state)
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i <= count; i++) {
-		weight_add(&samples->self[i], &other->self[i]);
+		sonde_weight_add(&samples->self[i], other->self[i]);
 		if (other->kernel)
-			weight_add(&samples->kernel[i], &other->kernel[i]);
+			sonde_weight_add(&samples->kernel[i], other->kernel[i]);
 	}
-	weight_add(&samples->all, &other->all);
+	sonde_weight_add(&samples->all, other->all);
 	samples->square += other->square;
 	for (unsigned i = 0; i < SONDE_STACK_STATUS_COUNT; i++)
 		samples->by_status[i] += other->by_status[i];
@@ -150,7 +144,7 @@ static void kernel_settle(struct sonde_samples *samples, uint32_t id, const stru
 	const struct sonde_module *module = frame ? sonde_session_module(samples->session, frame->module) : NULL;
 	if (!samples->kernel || !samples->kernel[id].count || !module || !(module->flags & SONDE_MODULE_KERNEL))
 		return;
-	weight_add(&samples->self[id], &samples->kernel[id]);
+	sonde_weight_add(&samples->self[id], samples->kernel[id]);
 	samples->kernel[id] = (struct sonde_weight){0};
 }
 
@@ -168,14 +162,14 @@ int sonde_samples_fold(struct sonde_samples *samples)
 	if (!samples->total || !samples->child || !samples->next)
 		return sonde_error(ENOMEM, "out of memory for %zu stacks", samples->node_count);
 	for (uint32_t id = (uint32_t)samples->node_count; id > 0; id--) {
-		weight_add(&samples->total[id], &samples->self[id]);
+		sonde_weight_add(&samples->total[id], samples->self[id]);
 		if (samples->kernel)
-			weight_add(&samples->total[id], &samples->kernel[id]);
+			sonde_weight_add(&samples->total[id], samples->kernel[id]);
 		if (!samples->total[id].count)
 			continue;
 		const struct sonde_node *node = sonde_session_node(samples->session, id);
 		uint32_t parent = parent_of(node, id);
-		weight_add(&samples->total[parent], &samples->total[id]);
+		sonde_weight_add(&samples->total[parent], samples->total[id]);
 		samples->next[id] = samples->child[parent];
 		samples->child[parent] = id;
 		kernel_settle(samples, id, node ? sonde_session_frame(samples->session, node->frame) : NULL);

@@ -18,6 +18,12 @@ struct sonde_weight {
 	uint64_t count;
 };
 
+static inline void sonde_weight_add(struct sonde_weight *to, struct sonde_weight from)
+{
+	to->ns += from.ns;
+	to->count += from.count;
+}
+
 struct sonde_samples {
 	struct sonde_session *session;
 	struct sonde_pass_options options;

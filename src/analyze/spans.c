@@ -18,11 +18,11 @@ enum { DEFAULT_ROWS = 20 };
 enum { NAME, COUNT, MEAN, UNFINISHED = MEAN + SONDE_DURATION_CELLS, RATE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [NAME] = {"span", "span", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
-    [COUNT] = {"count", "count", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0},
+    [NAME] = {"span", "span", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [COUNT] = {"count", "count", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     SONDE_DURATION_COLUMNS(MEAN),
-    [UNFINISHED] = {"unfinished", "not ended", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, .detail = 3},
-    [RATE] = {"rate_hz", "rate", SONDE_UNIT_HZ, SONDE_BASIS_MEASURED, 0},
+    [UNFINISHED] = {"unfinished", "not ended", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
+    [RATE] = {"rate_hz", "rate", SONDE_UNIT_HZ, SONDE_BASIS_MEASURED, 0, 0},
 };
 
 struct span {

@@ -25,18 +25,18 @@ enum { NAME, CALLS, SELF_SHARE, SELF_NS, TOTAL_NS, MEAN, FILE_NAME = MEAN + SOND
 enum { FLOP = COLUMNS, FLOP_RATE, BYTES_RATE, ITEMS_RATE, WORK_COLUMNS };
 
 static const struct sonde_column columns[WORK_COLUMNS] = {
-    [NAME] = {"zone", "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
-    [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0},
-    [SELF_SHARE] = {"self_share", "of the run", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0},
-    [SELF_NS] = {"self_ns", "self", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
-    [TOTAL_NS] = {"total_ns", "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
+    [NAME] = {"zone", "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [SELF_SHARE] = {"self_share", "of the run", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [SELF_NS] = {"self_ns", "self", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [TOTAL_NS] = {"total_ns", "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     SONDE_DURATION_COLUMNS(MEAN),
-    [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, .detail = 6},
-    [LINE] = {"line", "line", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, .detail = 6},
-    [FLOP] = {"flop", "FLOP", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, .detail = 5},
-    [FLOP_RATE] = {"flop_per_sec", "FLOP/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, .detail = 5},
-    [BYTES_RATE] = {"bytes_per_sec", "B/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, .detail = 5},
-    [ITEMS_RATE] = {"items_per_sec", "items/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, .detail = 5},
+    [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 6},
+    [LINE] = {"line", "line", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 6},
+    [FLOP] = {"flop", "FLOP", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 5},
+    [FLOP_RATE] = {"flop_per_sec", "FLOP/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 5},
+    [BYTES_RATE] = {"bytes_per_sec", "B/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 5},
+    [ITEMS_RATE] = {"items_per_sec", "items/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 5},
 };
 
 struct zone {

@@ -126,11 +126,13 @@ size_t sonde_clean_head(struct sonde_buf *out, const char *text, size_t columns)
 	return columns;
 }
 
+enum { ROOM = 3 };
+
 size_t sonde_clean_cut(struct sonde_buf *out, const char *text, size_t columns, int ascii)
 {
 	size_t start = out->len_b;
 	size_t whole = sonde_clean(out, text, ascii);
-	if (whole <= columns || sonde_buf_append(out, "", 1))
+	if (whole <= columns || sonde_buf_append(out, "\0\0\0", ROOM)) /* an end, and room for a mark longer than what goes */
 		return whole;
 	const char *full = (const char *)out->data + start;
 	size_t mark = ascii ? 3 : 1;
@@ -148,12 +150,8 @@ size_t sonde_clean_cut(struct sonde_buf *out, const char *text, size_t columns, 
 		skip_b += sonde_utf8_next(full + skip_b, &code);
 		skipped += 2;
 	}
-	size_t tail_b = out->len_b - 1 - start - skip_b, mark_b = strlen(ellipsis(ascii));
+	size_t tail_b = out->len_b - ROOM - start - skip_b, mark_b = strlen(ellipsis(ascii));
 	char *to = (char *)out->data + start + head_b;
-	if (head_b + mark_b > skip_b) { /* cannot be: what was cut out is at least as long as the mark */
-		out->len_b = start + head_b;
-		return head;
-	}
 	memmove(to + mark_b, full + skip_b, tail_b);
 	memcpy(to, ellipsis(ascii), mark_b);
 	out->len_b = start + head_b + mark_b + tail_b;

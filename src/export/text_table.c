@@ -1,8 +1,8 @@
 /* text_table.c: a table as aligned columns.
  *
- * All cells are formatted first; the width that a line has too much is then taken from text columns, from the widest
- * first, and from the column marked wide before the others. Figures are never cut. Where even that is not enough, each
- * cell gets a line of its own.
+ * All cells are formatted first. Columns of detail are left out, and named below the table, while the line is too long
+ * even with its texts cut; the width that it then has too much is taken from text columns, the one marked wide last.
+ * Figures are never cut. Where even that is not enough, each cell gets a line of its own.
  */
 #include "export/text.h"
 
@@ -13,14 +13,15 @@
 #include "export/figure.h"
 #include "util/error.h"
 
-enum { GAP = 2, TEXT_LEAST = 8, WIDE_LEAST = 16, CELL_MAX_B = 1 << 20 };
+enum { GAP = 2, TEXT_LEAST = 8, TEXT_WANT = 13, WIDE_LEAST = 16, WIDE_WANT = 32, CELL_MAX_B = 1 << 20 };
 
 struct grid {
 	const struct sonde_table *table;
 	const struct sonde_format_options *options;
 	struct sonde_arena arena;
-	const char **cells; /* formatted, row after row */
-	size_t *widths;     /* of columns */
+	const char **cells;    /* formatted, row after row */
+	size_t *widths;        /* of columns */
+	unsigned char *hidden; /* by column: left out for want of room */
 	struct sonde_buf scratch;
 };
 
@@ -48,7 +49,8 @@ static int fill(struct grid *grid)
 	size_t columns = table->column_count, count = (table->row_count + 1) * columns;
 	grid->cells = sonde_arena_alloc(&grid->arena, count * sizeof *grid->cells);
 	grid->widths = sonde_arena_alloc(&grid->arena, columns * sizeof *grid->widths);
-	if (!grid->cells || !grid->widths)
+	grid->hidden = sonde_arena_alloc(&grid->arena, columns);
+	if (!grid->cells || !grid->widths || !grid->hidden)
 		return sonde_error(ENOMEM, "out of memory for a table of %zu rows", table->row_count);
 	for (size_t i = 0; i < count; i++) {
 		const struct sonde_column *column = &table->columns[i % columns];
@@ -72,7 +74,7 @@ static void shrink(struct grid *grid, int wide, size_t least, size_t *excess)
 		size_t widest = table->column_count;
 		for (size_t i = 0; i < table->column_count; i++)
 			if (is_text(&table->columns[i]) && !table->columns[i].wide == !wide &&
-			    grid->widths[i] > least &&
+			    grid->widths[i] > least && !grid->hidden[i] &&
 			    (widest == table->column_count || grid->widths[i] > grid->widths[widest]))
 				widest = i;
 		if (widest == table->column_count)
@@ -82,25 +84,62 @@ static void shrink(struct grid *grid, int wide, size_t least, size_t *excess)
 	}
 }
 
+/* Width of a line; `cut`: with its texts as short as they may become. */
+static size_t line_width(const struct grid *grid, int cut)
+{
+	size_t total = 0;
+	for (size_t i = 0; i < grid->table->column_count; i++) {
+		const struct sonde_column *column = &grid->table->columns[i];
+		size_t least = column->wide ? WIDE_WANT : TEXT_LEAST;
+		int shorter = cut && is_text(column) && grid->widths[i] > least;
+		total += grid->hidden[i] ? 0 : GAP + (shorter ? least : grid->widths[i]);
+	}
+	return total;
+}
+
+/* Leaves columns out, those of most detail and furthest right first, while the line cannot be made to fit. */
+static void hide(struct grid *grid)
+{
+	const struct sonde_table *table = grid->table;
+	while (line_width(grid, 1) > (size_t)grid->options->width) {
+		size_t most = table->column_count;
+		for (size_t i = 0; i < table->column_count; i++)
+			if (table->columns[i].detail && !grid->hidden[i] &&
+			    (most == table->column_count || table->columns[i].detail >= table->columns[most].detail))
+				most = i;
+		if (most == table->column_count)
+			return;
+		grid->hidden[most] = 1;
+	}
+}
+
 /* 0 when the columns cannot be made to fit. */
 static int fit(struct grid *grid)
 {
-	size_t total = GAP;
-	for (size_t i = 0; i < grid->table->column_count; i++)
-		total += grid->widths[i] + (i ? GAP : 0);
+	hide(grid);
+	size_t total = line_width(grid, 0);
 	size_t width = (size_t)grid->options->width, excess = total > width ? total - width : 0;
 	/* A cell of hostile length: the loop below goes in steps of one. */
 	for (size_t i = 0; i < grid->table->column_count && excess; i++) {
-		if (!is_text(&grid->table->columns[i]) || grid->widths[i] <= width)
+		if (!is_text(&grid->table->columns[i]) || grid->widths[i] <= width || grid->hidden[i])
 			continue;
 		size_t less = grid->widths[i] - width < excess ? grid->widths[i] - width : excess;
 		grid->widths[i] -= less;
 		excess -= less;
 	}
+	shrink(grid, 0, TEXT_WANT, &excess);
 	shrink(grid, 1, WIDE_LEAST, &excess);
 	shrink(grid, 0, TEXT_LEAST, &excess);
 	shrink(grid, 1, TEXT_LEAST, &excess);
 	return excess == 0;
+}
+
+static int is_last(const struct grid *grid, size_t column)
+{
+	do
+		column++;
+	while (column < grid->table->column_count && grid->hidden[column]);
+	return column == grid->table->column_count;
 }
 
 static int put_cell(struct grid *grid, size_t column, const char *text, FILE *out)
@@ -113,7 +152,7 @@ static int put_cell(struct grid *grid, size_t column, const char *text, FILE *ou
 	if (!is_text(&grid->table->columns[column]))
 		fprintf(out, "%*s", pad, "");
 	fwrite(scratch->data, 1, scratch->len_b, out);
-	if (is_text(&grid->table->columns[column]) && column + 1 < grid->table->column_count)
+	if (is_text(&grid->table->columns[column]) && !is_last(grid, column))
 		fprintf(out, "%*s", pad, "");
 	return sonde_buf_error(scratch);
 }
@@ -125,6 +164,8 @@ static int put_rows(struct grid *grid, FILE *out)
 		int dim = row == 0 && grid->options->color;
 		fputs(dim ? "\033[2m" : "", out);
 		for (size_t i = 0; i < columns; i++) {
+			if (grid->hidden[i])
+				continue;
 			fprintf(out, "%*s", GAP, "");
 			int error = put_cell(grid, i, grid->cells[row * columns + i], out);
 			if (error)
@@ -158,13 +199,22 @@ static int put_list(struct grid *grid, FILE *out)
 	return 0;
 }
 
+static void put_hidden(struct grid *grid, FILE *out)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < grid->table->column_count; i++)
+		if (grid->hidden[i])
+			fprintf(out, "%s%s", count++ ? ", " : "  (left out for want of width: ", grid->cells[i]);
+	fputs(count ? ")\n" : "", out);
+}
+
 /* Which figures are not measured. */
 static void put_basis(struct grid *grid, enum sonde_basis basis, const char *word, FILE *out)
 {
 	const struct sonde_table *table = grid->table;
 	size_t count = 0;
 	for (size_t i = 0; i < table->column_count; i++)
-		if (table->columns[i].basis == basis && !is_text(&table->columns[i]))
+		if (table->columns[i].basis == basis && !is_text(&table->columns[i]) && !grid->hidden[i])
 			fprintf(out, "%s%s", count++ ? ", " : "  ", grid->cells[i]);
 	if (count)
 		fprintf(out, ": %s\n", word);
@@ -184,6 +234,7 @@ int sonde_text_table(const struct sonde_table *table, const struct sonde_format_
 	if (!error) {
 		if (table->omitted)
 			fprintf(out, "  (%zu more rows)\n", table->omitted);
+		put_hidden(&grid, out);
 		put_basis(&grid, SONDE_BASIS_ESTIMATED, "estimated", out);
 		put_basis(&grid, SONDE_BASIS_MODELLED, "modelled", out);
 	}

@@ -33,7 +33,8 @@ struct sonde_column {
 	const char *title; /* for people: "self" */
 	enum sonde_unit unit;
 	enum sonde_basis basis;
-	int wide; /* text column that takes the room that is left */
+	int wide;   /* text column that takes the room that is left */
+	int detail; /* 0 = always shown; on a narrow terminal columns with the highest number are left out first */
 };
 
 enum sonde_cell_kind { SONDE_CELL_ABSENT = 0, SONDE_CELL_TEXT, SONDE_CELL_INT, SONDE_CELL_REAL };

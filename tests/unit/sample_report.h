@@ -39,12 +39,12 @@ static void sample_tree(struct sonde_report *report)
 static void sample_functions(struct sonde_report *report)
 {
 	static const struct sonde_column columns[] = {
-	    {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
-	    {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0},
-	    {"self_ns", "self", SONDE_UNIT_NS, SONDE_BASIS_ESTIMATED, 0},
-	    {"self_share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0},
-	    {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0},
-	    {"peak_b", "peak", SONDE_UNIT_BYTES, SONDE_BASIS_MODELLED, 0},
+	    {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+	    {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+	    {"self_ns", "self", SONDE_UNIT_NS, SONDE_BASIS_ESTIMATED, 0, 0},
+	    {"self_share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 0},
+	    {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+	    {"peak_b", "peak", SONDE_UNIT_BYTES, SONDE_BASIS_MODELLED, 0, 0},
 	};
 	static const struct {
 		const char *name, *module;

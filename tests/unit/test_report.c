@@ -9,9 +9,9 @@
 #include "report/report.h"
 
 static const struct sonde_column columns[] = {
-    {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1},
-    {"self_ns", "self", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0},
-    {"share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0},
+    {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    {"self_ns", "self", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    {"share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 0},
 };
 
 static void sections_keep_their_order(void **state)
