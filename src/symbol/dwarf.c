@@ -186,6 +186,7 @@ static int mark_units(struct sonde_dwarf *dwarf, struct sonde_index *index, cons
 struct job {
 	struct sonde_dwarf *dwarf;
 	struct sonde_index *index;
+	struct sonde_dwarf_wanted wanted;
 	uint64_t deadline_ns;
 	pthread_mutex_t lock;
 	atomic_size_t next_unit;
@@ -197,14 +198,13 @@ static int is_late(uint64_t deadline_ns)
 	return deadline_ns && sonde_clock_now_ns() >= deadline_ns;
 }
 
-/* A unit that cannot be read adds its empty ranges all the same, so that it is not tried again. */
 static int read_unit(struct job *job, Dwarf *handle, const struct unit *unit)
 {
 	struct sonde_index part = {0};
 	Dwarf_Die entry;
 	if (!dwarf_offdie(handle, unit->entry, &entry))
 		return 0;
-	int error = sonde_dwarf_unit_read(&part, &entry);
+	int error = sonde_dwarf_unit_read(&part, &entry, &job->wanted);
 	pthread_mutex_lock(&job->lock);
 	if (!error)
 		error = sonde_index_merge(job->index, &part);
@@ -256,8 +256,11 @@ int sonde_dwarf_read(struct sonde_dwarf *dwarf, struct sonde_index *index, const
 	int marked = mark_units(dwarf, index, addresses, count);
 	if (marked <= 0)
 		return marked;
-	struct job job = {
-	    .dwarf = dwarf, .index = index, .deadline_ns = deadline_ns, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct job job = {.dwarf = dwarf,
+			  .index = index,
+			  .wanted = {addresses, count},
+			  .deadline_ns = deadline_ns,
+			  .lock = PTHREAD_MUTEX_INITIALIZER};
 	pthread_t threads[WORKERS_MAX];
 	size_t started = 0, wanted = choose_workers(dwarf, (size_t)marked);
 	while (started < wanted && !pthread_create(&threads[started], NULL, run_worker, &job))

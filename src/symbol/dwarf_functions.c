@@ -1,4 +1,4 @@
-/* dwarf_functions.c: walks a unit's tree of entries for functions and what was inlined into them.
+/* dwarf_functions.c: walks a unit's tree of entries for wanted functions and what was inlined into them.
  *
  * The walk keeps a stack of its own, of bounded depth. It goes down only where code can be: functions, their blocks,
  * name spaces, and types in languages that define functions inside them. What many entries share (name, line: that of
@@ -30,8 +30,8 @@ struct frame {
 };
 
 struct walk {
-	struct sonde_index *out;
-	struct sonde_dwarf_intervals *intervals;
+	struct sonde_dwarf_functions *out;
+	const struct sonde_dwarf_wanted *wanted;
 	Dwarf_Files *files;
 	size_t file_count;
 	int has_code_in_types;
@@ -59,7 +59,7 @@ static int read_origin(struct walk *walk, Dwarf_Die *die, struct origin *out)
 	 * better. */
 	const char *plain = demangled ? demangled : dwarf_diename(die);
 	const char *name = plain ? plain : mangled;
-	int error = sonde_texts_intern(&walk->out->texts, name, &out->name);
+	int error = sonde_texts_intern(&walk->out->index->texts, name, &out->name);
 	out->line = dwarf_decl_line(die, &line) || line < 0 ? 0 : (uint32_t)line;
 	free(demangled);
 	return error;
@@ -92,7 +92,7 @@ static uint64_t number(Dwarf_Die *die, unsigned name)
 	return dwarf_attr(die, name, &attribute) && !dwarf_formudata(&attribute, &value) ? value : 0;
 }
 
-static int add_interval(struct sonde_dwarf_intervals *all, const struct sonde_dwarf_interval *interval)
+int sonde_dwarf_intervals_add(struct sonde_dwarf_intervals *all, const struct sonde_dwarf_interval *interval)
 {
 	if (all->count == all->capacity) {
 		size_t capacity = all->capacity ? all->capacity * 2 : 256;
@@ -106,50 +106,76 @@ static int add_interval(struct sonde_dwarf_intervals *all, const struct sonde_dw
 	return 0;
 }
 
-/* The ranges of `node`; how many, and where the first begins. */
-static unsigned add_ranges(struct walk *walk, Dwarf_Die *die, uint32_t node, uint64_t *start)
+/* How often a range of the entry is wanted, and where the first begins; 0 ranges: `*start` stays. */
+static int add_ranges(struct walk *walk, Dwarf_Die *die, uint32_t node, struct sonde_dwarf_intervals *to,
+		      uint64_t *start)
 {
 	Dwarf_Addr base, low, high;
 	unsigned count = 0;
+	int is_wanted = 0;
 	for (ptrdiff_t at = 0; count < RANGES_MAX && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;) {
 		struct sonde_dwarf_interval interval = {low, high, node, walk->depth};
 		if (low >= high)
 			continue;
-		walk->error |= add_interval(walk->intervals, &interval);
+		walk->error |= sonde_dwarf_intervals_add(to, &interval);
+		is_wanted |= sonde_dwarf_is_wanted(walk->wanted, low, high);
 		if (!count++)
 			*start = low;
 	}
-	return count;
+	return is_wanted;
 }
 
 static void read_call(struct walk *walk, Dwarf_Die *die, struct sonde_index_node *node)
 {
 	uint64_t file = number(die, DW_AT_call_file);
 	const char *path = file < walk->file_count ? dwarf_filesrc(walk->files, file, NULL, NULL) : NULL;
-	walk->error |= sonde_texts_intern(&walk->out->texts, path, &node->call_file);
+	walk->error |= sonde_texts_intern(&walk->out->index->texts, path, &node->call_file);
 	node->call_line = (uint32_t)number(die, DW_AT_call_line);
 }
 
-/* The node of a function that has code; NONE for the others. */
-static uint32_t add_function(struct walk *walk, Dwarf_Die *die, uint32_t parent)
+static uint32_t add_node(struct walk *walk, Dwarf_Die *die, uint32_t parent, uint64_t start)
 {
-	uint64_t start = 0;
-	uint32_t id = (uint32_t)walk->out->node_count;
-	if (!add_ranges(walk, die, id, &start))
-		return SONDE_INDEX_NONE;
+	struct sonde_index *index = walk->out->index;
 	struct origin origin = find_origin(walk, die);
-	struct sonde_index_node *node = sonde_index_add_node(walk->out);
+	struct sonde_index_node *node = sonde_index_add_node(index);
 	if (!node) {
 		walk->error = -ENOMEM;
 		return SONDE_INDEX_NONE;
 	}
-	*node = (struct sonde_index_node){.start = parent == SONDE_INDEX_NONE ? start : walk->out->nodes[parent].start,
-					  .parent = parent,
-					  .name = origin.name,
-					  .start_line = origin.line};
-	if (parent != SONDE_INDEX_NONE)
-		read_call(walk, die, node);
-	return id;
+	*node =
+	    (struct sonde_index_node){.start = start, .parent = parent, .name = origin.name, .start_line = origin.line};
+	return (uint32_t)(index->node_count - 1);
+}
+
+/* The node of a function that is wanted; NONE for the others, whose ranges are kept all the same. */
+static uint32_t add_function(struct walk *walk, Dwarf_Die *die)
+{
+	struct sonde_dwarf_intervals *functions = &walk->out->functions;
+	size_t first = functions->count;
+	uint64_t start = 0;
+	if (!add_ranges(walk, die, SONDE_INDEX_NONE, functions, &start))
+		return SONDE_INDEX_NONE;
+	uint32_t node = add_node(walk, die, SONDE_INDEX_NONE, start);
+	for (size_t i = first; i < functions->count; i++) {
+		functions->items[i].node = node;
+		walk->error |= sonde_dwarf_intervals_add(&walk->out->nodes, &functions->items[i]);
+	}
+	return node;
+}
+
+static uint32_t add_inlined(struct walk *walk, Dwarf_Die *die, uint32_t parent)
+{
+	struct sonde_index *index = walk->out->index;
+	uint64_t start = 0;
+	uint32_t next = (uint32_t)index->node_count;
+	size_t first = walk->out->nodes.count;
+	add_ranges(walk, die, next, &walk->out->nodes, &start);
+	if (walk->out->nodes.count == first)
+		return SONDE_INDEX_NONE;
+	uint32_t node = add_node(walk, die, parent, index->nodes[parent].start);
+	if (node != SONDE_INDEX_NONE)
+		read_call(walk, die, &index->nodes[node]);
+	return node;
 }
 
 /* Whether to go down, and as part of which function. */
@@ -157,11 +183,11 @@ static int visit(struct walk *walk, Dwarf_Die *die, uint32_t *node)
 {
 	switch (dwarf_tag(die)) {
 	case DW_TAG_subprogram:
-		*node = add_function(walk, die, SONDE_INDEX_NONE);
+		*node = add_function(walk, die);
 		return *node != SONDE_INDEX_NONE;
 	case DW_TAG_inlined_subroutine:
 		if (*node != SONDE_INDEX_NONE)
-			*node = add_function(walk, die, *node);
+			*node = add_inlined(walk, die, *node);
 		return *node != SONDE_INDEX_NONE;
 	case DW_TAG_lexical_block:
 	case DW_TAG_try_block:
@@ -232,14 +258,14 @@ static int is_c_family(Dwarf_Die *unit)
 	}
 }
 
-int sonde_dwarf_functions_read(struct sonde_index *out, struct sonde_dwarf_intervals *intervals, Dwarf_Die *unit,
-			       Dwarf_Die *tree)
+int sonde_dwarf_functions_read(struct sonde_dwarf_functions *out, Dwarf_Die *unit, Dwarf_Die *tree,
+			       const struct sonde_dwarf_wanted *wanted)
 {
 	struct walk *walk = calloc(1, sizeof *walk);
 	if (!walk)
 		return sonde_error(ENOMEM, "out of memory for a compile unit");
 	walk->out = out;
-	walk->intervals = intervals;
+	walk->wanted = wanted;
 	walk->has_code_in_types = !is_c_family(unit);
 	if (dwarf_getsrcfiles(unit, &walk->files, &walk->file_count))
 		walk->file_count = 0;

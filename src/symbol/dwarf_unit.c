@@ -146,6 +146,8 @@ static int add_segment(struct sonde_index *out, const struct changes *nodes, con
 		       uint64_t high)
 {
 	size_t node = changes_before(nodes, low), line = changes_before(lines, low), first = out->span_count;
+	if (low >= high || high - low > UINT32_MAX)
+		return 0;
 	for (uint64_t at = low; at < high;) {
 		int error = add_span(out, (uint32_t)(at - low), node ? &nodes->items[node - 1] : NULL,
 				     line ? &lines->items[line - 1] : NULL);
@@ -164,28 +166,78 @@ static int add_segment(struct sonde_index *out, const struct changes *nodes, con
 	return 0;
 }
 
-int sonde_dwarf_unit_read(struct sonde_index *out, Dwarf_Die *unit)
+/* The functions of [low, high) that are wanted, and the places between functions; `functions` by start. */
+static int add_range(struct sonde_index *out, const struct sonde_dwarf_intervals *functions,
+		     const struct changes *nodes, const struct changes *lines, const struct sonde_dwarf_wanted *wanted,
+		     const uint64_t range[2])
 {
-	struct sonde_dwarf_intervals intervals = {0};
-	struct changes nodes = {0}, lines = {0};
+	uint64_t at = range[0];
+	int error = 0;
+	for (size_t i = 0; !error && i < functions->count; i++) {
+		const struct sonde_dwarf_interval *function = &functions->items[i];
+		if (function->high <= at || function->low >= range[1])
+			continue;
+		uint64_t low = function->low > at ? function->low : at;
+		uint64_t high = function->high < range[1] ? function->high : range[1];
+		if (sonde_dwarf_is_wanted(wanted, at, low))
+			error = add_segment(out, nodes, lines, at, low);
+		if (!error && function->node != SONDE_INDEX_NONE)
+			error = add_segment(out, nodes, lines, low, high);
+		at = high;
+	}
+	if (!error && sonde_dwarf_is_wanted(wanted, at, range[1]))
+		error = add_segment(out, nodes, lines, at, range[1]);
+	return error;
+}
+
+int sonde_dwarf_is_wanted(const struct sonde_dwarf_wanted *wanted, uint64_t low, uint64_t high)
+{
+	size_t first = 0, last = wanted->count;
+	while (first < last) {
+		size_t middle = first + (last - first) / 2;
+		if (wanted->addresses[middle] < low)
+			first = middle + 1;
+		else
+			last = middle;
+	}
+	return first < wanted->count && wanted->addresses[first] < high;
+}
+
+static int add_segments(const struct sonde_dwarf_functions *functions, const struct changes *nodes, Dwarf_Die *unit,
+			const struct sonde_dwarf_wanted *wanted)
+{
+	struct sonde_index *out = functions->index;
+	struct changes lines = {0};
+	Dwarf_Addr base, range[2];
+	unsigned count = 0;
+	int error = read_lines(&lines, &out->texts, unit);
+	for (ptrdiff_t at = 0;
+	     !error && count < RANGES_MAX && (at = dwarf_ranges(unit, at, &base, &range[0], &range[1])) > 0; count++) {
+		if (sonde_dwarf_is_wanted(wanted, range[0], range[1]))
+			error = add_range(out, &functions->functions, nodes, &lines, wanted, range);
+	}
+	free(lines.items);
+	return error;
+}
+
+int sonde_dwarf_unit_read(struct sonde_index *out, Dwarf_Die *unit, const struct sonde_dwarf_wanted *wanted)
+{
+	struct sonde_dwarf_functions functions = {.index = out};
+	struct changes nodes = {0};
 	Dwarf_Die split = {0}, *tree = unit;
-	Dwarf_Addr base, low, high;
 	/* With -gsplit-dwarf the tree lies in a .dwo file; ranges and lines are here. */
 	if (!dwarf_cu_info(unit->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) && dwarf_tag(&split) > 0)
 		tree = &split;
-	int error = sonde_dwarf_functions_read(out, &intervals, unit, tree);
+	int error = sonde_dwarf_functions_read(&functions, unit, tree, wanted);
+	if (!error && functions.functions.count)
+		qsort(functions.functions.items, functions.functions.count, sizeof *functions.functions.items,
+		      by_nesting);
 	if (!error)
-		error = sweep(&nodes, &intervals);
+		error = sweep(&nodes, &functions.nodes);
 	if (!error)
-		error = read_lines(&lines, &out->texts, unit);
-	unsigned count = 0;
-	for (ptrdiff_t at = 0; !error && count < RANGES_MAX && (at = dwarf_ranges(unit, at, &base, &low, &high)) > 0;
-	     count++) {
-		if (low < high && high - low <= UINT32_MAX)
-			error = add_segment(out, &nodes, &lines, low, high);
-	}
-	free(intervals.items);
+		error = add_segments(&functions, &nodes, unit, wanted);
+	free(functions.nodes.items);
+	free(functions.functions.items);
 	free(nodes.items);
-	free(lines.items);
 	return error;
 }

@@ -6,9 +6,19 @@
 
 #include "symbol/index.h"
 
-/* Adds the unit's functions, inlined functions and lines, one segment for each of its address ranges. Damaged parts are
- * left out; an error is a want of memory. */
-int sonde_dwarf_unit_read(struct sonde_index *out, Dwarf_Die *unit);
+/* Addresses that are asked for, ascending. */
+struct sonde_dwarf_wanted {
+	const uint64_t *addresses;
+	size_t count;
+};
+
+/* Any in [low, high)? */
+int sonde_dwarf_is_wanted(const struct sonde_dwarf_wanted *wanted, uint64_t low, uint64_t high);
+
+/* Adds the unit's functions that hold wanted addresses, with what is inlined into them and their lines: one segment for
+ * each of their ranges, and for what lies between functions. Damaged parts are left out; an error is a want of memory.
+ */
+int sonde_dwarf_unit_read(struct sonde_index *out, Dwarf_Die *unit, const struct sonde_dwarf_wanted *wanted);
 
 /* --- between the parts of the reader ------------------------------------------------------------------------------ */
 
@@ -24,8 +34,18 @@ struct sonde_dwarf_intervals {
 	size_t count, capacity;
 };
 
-/* dwarf_functions.c: nodes into the index, their ranges into intervals. */
-int sonde_dwarf_functions_read(struct sonde_index *out, struct sonde_dwarf_intervals *intervals, Dwarf_Die *unit,
-			       Dwarf_Die *tree);
+/* What dwarf_functions.c gives: nodes in the index, the ranges of nodes, and those of all functions (node: NONE for
+ * functions that are not wanted). */
+struct sonde_dwarf_functions {
+	struct sonde_index *index;
+	struct sonde_dwarf_intervals nodes;
+	struct sonde_dwarf_intervals functions;
+};
+
+int sonde_dwarf_intervals_add(struct sonde_dwarf_intervals *all, const struct sonde_dwarf_interval *interval);
+
+/* `tree`: where the entries are; the unit itself, or the one in a .dwo file. */
+int sonde_dwarf_functions_read(struct sonde_dwarf_functions *out, Dwarf_Die *unit, Dwarf_Die *tree,
+			       const struct sonde_dwarf_wanted *wanted);
 
 #endif
