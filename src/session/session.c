@@ -225,6 +225,11 @@ const struct sonde_run *sonde_session_run(const struct sonde_session *session)
 	return &session->run;
 }
 
+uint64_t sonde_session_damaged_b(const struct sonde_session *session)
+{
+	return sonde_reader_damaged_b(session->reader, NULL);
+}
+
 const char *sonde_session_info(const struct sonde_session *session, const char *key)
 {
 	for (size_t i = session->infos.count; i > 0; i--) {

@@ -52,6 +52,9 @@ struct sonde_run {
 
 const struct sonde_run *sonde_session_run(const struct sonde_session *session);
 
+/* Bytes that could not be read, as run.damaged_b, but with the damaged chunks that cursors have met since opening. */
+uint64_t sonde_session_damaged_b(const struct sonde_session *session);
+
 /* The value of an INFO record ("host.cpu"), or NULL. */
 const char *sonde_session_info(const struct sonde_session *session, const char *key);
 size_t sonde_session_info_count(const struct sonde_session *session);
