@@ -1,0 +1,224 @@
+/* test_cpu.c: programs with a known answer are sampled through real perf events; skipped where these are forbidden.
+ *
+ * test_cpu CPU_SPLIT CPU_TREE: the two targets.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "fake_recorder.h"
+#include "run/launch.h"
+#include "source/source.h"
+
+#define SLACK_NS 1000000u
+
+extern const struct sonde_source sonde_source_cpu;
+static char *split_path, *tree_path;
+static struct sonde_recorder recorder;
+static struct rusage usage;
+
+static uint64_t timeval_ns(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
+}
+
+/* Runs a command under the source as sonde record does. */
+static void record(char **command)
+{
+	const struct sonde_source *source = &sonde_source_cpu;
+	struct sonde_launch launch;
+	struct sonde_source_run *run;
+	char why[512];
+	memset(&recorder, 0, sizeof recorder);
+	recorder.options.rate_hz = 1000;
+	if (source->probe(&recorder.options, why, sizeof why)) {
+		assert_true(strlen(why) > 20);
+		skip();
+	}
+	assert_int_equal(source->open(&run, &recorder), 0);
+	assert_int_equal(sonde_launch_init(&launch, command), 0);
+	assert_int_equal(sonde_launch_hold(&launch), 0);
+	assert_int_equal(source->start(run, launch.pid), 0);
+	assert_int_equal(sonde_launch_release(&launch), 0);
+	int status;
+	while (wait4(launch.pid, &status, WNOHANG, &usage) == 0) {
+		int fds[256];
+		struct pollfd polls[256];
+		size_t count = source->poll_fds(run, fds, 256);
+		for (size_t i = 0; i < count; i++)
+			polls[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+		poll(polls, (nfds_t)count, 20);
+		source->drain(run, sonde_clock_now_ns() - SLACK_NS, 0);
+	}
+	assert_int_equal(status, 0);
+	source->drain(run, UINT64_MAX, 1);
+	source->stop(run);
+	sonde_launch_fini(&launch);
+}
+
+/* --- symbols of a target: its ELF symbol table ----------------------------------------------------------------------*/
+
+struct range {
+	uint64_t start, end;
+};
+
+static struct range find_symbol(const uint8_t *image, const char *name)
+{
+	const Elf64_Ehdr *head = (const void *)image;
+	const Elf64_Shdr *sections = (const void *)(image + head->e_shoff);
+	for (int i = 0; i < head->e_shnum; i++) {
+		if (sections[i].sh_type != SHT_SYMTAB)
+			continue;
+		const Elf64_Sym *symbols = (const void *)(image + sections[i].sh_offset);
+		const char *names = (const char *)image + sections[sections[i].sh_link].sh_offset;
+		for (size_t k = 0; k < sections[i].sh_size / sizeof *symbols; k++)
+			if (!strcmp(names + symbols[k].st_name, name))
+				return (struct range){symbols[k].st_value, symbols[k].st_value + symbols[k].st_size};
+	}
+	fail_msg("no symbol %s", name);
+	return (struct range){0, 0};
+}
+
+/* Shares of time below each of three functions, of a thread (0 = all). */
+static void shares(const char *path, uint32_t thread, double out[3])
+{
+	static const char *const names[] = {"alpha", "beta", "gamma_"};
+	struct stat status;
+	int fd = open(path, O_RDONLY);
+	assert_int_equal(fstat(fd, &status), 0);
+	const uint8_t *image = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_true(image != MAP_FAILED);
+	double sum = 0;
+	for (int f = 0; f < 3; f++) {
+		struct range range = find_symbol(image, names[f]);
+		out[f] = 0;
+		for (size_t i = 0; i < recorder.sample_count; i++) {
+			const struct fake_sample *sample = &recorder.samples[i];
+			if (!sample->stack || (thread && sample->thread != thread))
+				continue;
+			const struct fake_stack *stack = &recorder.stacks[sample->stack - 1];
+			for (size_t k = 0; k < stack->count; k++) {
+				const struct sonde_recorder_frame *frame = &recorder.frames[stack->first + k];
+				const struct fake_module *module = &recorder.modules[frame->module - 1];
+				if (strstr(module->path, "cpu_split") && frame->address >= range.start &&
+				    frame->address < range.end)
+					out[f] += (double)sample->weight_ns;
+			}
+		}
+		sum += out[f];
+	}
+	for (int f = 0; f < 3; f++)
+		out[f] = 100 * out[f] / sum;
+	munmap((void *)(uintptr_t)image, (size_t)status.st_size);
+	close(fd);
+}
+
+/* --- tests -----------------------------------------------------------------------------------------------------------*/
+
+/* A cycle of exactly one sampling period, in two threads. 2 s a thread: 5 σ of random sampling are 5.5 points. */
+static void a_split_in_lockstep_with_the_rate_is_right(void **state)
+{
+	(void)state;
+	static const double truth[3] = {60, 30, 10};
+	char *command[] = {split_path, "1000", "2", "2", NULL};
+	record(command);
+	assert_in_range(recorder.sample_count, 2000, 8000);
+	assert_int_equal(recorder.task_count, 2);
+	for (uint32_t thread = 0; thread <= 2; thread++) {
+		double found[3];
+		shares(split_path, thread, found);
+		for (int f = 0; f < 3; f++)
+			assert_in_range((uint64_t)(found[f] * 10), (uint64_t)(truth[f] * 10 - 55),
+					(uint64_t)(truth[f] * 10 + 55));
+	}
+	fake_recorder_fini(&recorder);
+}
+
+static void weights_add_up_to_the_cpu_time(void **state)
+{
+	(void)state;
+	char *command[] = {split_path, "700", "1", "2", NULL};
+	record(command);
+	uint64_t sampled_ns = 0, clock_ns = 0;
+	for (size_t i = 0; i < recorder.sample_count; i++)
+		sampled_ns += recorder.samples[i].weight_ns;
+	for (size_t i = 0; i < recorder.task_count; i++) {
+		assert_true(recorder.tasks[i].ended);
+		clock_ns += recorder.tasks[i].cpu_ns;
+	}
+	uint64_t user_ns = timeval_ns(usage.ru_utime), all_ns = user_ns + timeval_ns(usage.ru_stime);
+	assert_in_range(clock_ns, all_ns * 90 / 100, all_ns * 110 / 100);
+	assert_in_range(sampled_ns, user_ns * 90 / 100, all_ns * 110 / 100);
+	fake_recorder_fini(&recorder);
+}
+
+static void stacks_reach_the_root_in_time_order(void **state)
+{
+	(void)state;
+	char *command[] = {split_path, "1000", "0.5", NULL};
+	record(command);
+	uint64_t whole = recorder.by_status[SONDE_STACK_COMPLETE] + recorder.by_status[SONDE_STACK_FRAME_POINTER];
+	assert_in_range(whole * 100, recorder.sample_count * 97, recorder.sample_count * 100);
+	assert_int_equal(recorder.out_of_order, 0);
+	assert_int_equal(recorder.lost, 0);
+	assert_true(recorder.state.state == SONDE_SOURCE_ON || strlen(recorder.detail) > 20);
+	fake_recorder_fini(&recorder);
+}
+
+static void every_process_and_thread_is_seen(void **state)
+{
+	(void)state;
+	char *command[] = {tree_path, "300", "8", NULL};
+	record(command);
+	int execs = 0, ended = 0;
+	for (size_t i = 0; i < recorder.task_count; i++) {
+		execs += recorder.tasks[i].execs;
+		ended += recorder.tasks[i].ended;
+	}
+	assert_int_equal(recorder.lost, 0);
+	assert_int_equal(recorder.forks, 308);
+	assert_int_equal(recorder.task_count, 309);
+	assert_int_equal(execs, 151);
+	assert_int_equal(ended, 309);
+	assert_int_equal(recorder.out_of_order, 0);
+	fake_recorder_fini(&recorder);
+}
+
+static void a_wish_not_to_use_them_is_heard(void **state)
+{
+	(void)state;
+	struct sonde_record_options options = {.no_perf = 1};
+	char why[512] = "";
+	assert_true(sonde_source_cpu.probe(&options, why, sizeof why) < 0);
+	assert_non_null(strstr(why, "--no-perf"));
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_split_in_lockstep_with_the_rate_is_right),
+		cmocka_unit_test(weights_add_up_to_the_cpu_time),
+		cmocka_unit_test(stacks_reach_the_root_in_time_order),
+		cmocka_unit_test(every_process_and_thread_is_seen),
+		cmocka_unit_test(a_wish_not_to_use_them_is_heard),
+	};
+	if (argc != 3)
+		return 2;
+	split_path = argv[1];
+	tree_path = argv[2];
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
