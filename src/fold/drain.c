@@ -207,12 +207,17 @@ static struct sonde_drain_thread *thread_row(const struct round *round, uint64_t
 	return &drain->threads[row];
 }
 
-/* Before anything of a thread is read: what it published before it went is then complete. */
-static void thread_check(const struct round *round, struct sonde_drain_thread *thread)
+/* Before chunks are listed: what a thread published, and took, before it went is then complete. Threads that hold chunks
+ * are asked for now and then, those without each round. */
+static void threads_check(const struct round *round)
 {
-	uint32_t turn = round->drain->rounds + thread->index;
-	if (round->final || (turn % ALIVE_EVERY == 0 && !round->sink->alive(round->sink->context, thread->tid)))
-		thread->ended = 1;
+	struct sonde_drain *drain = round->drain;
+	for (uint32_t row = 0; row < drain->rows; row++) {
+		struct sonde_drain_thread *thread = &drain->threads[row];
+		int turn = !thread->chunks || (drain->rounds + row) % ALIVE_EVERY == 0;
+		if (thread->serial && !thread->ended && turn)
+			thread->ended = !round->sink->alive(round->sink->context, thread->tid);
+	}
 }
 
 static void threads_finish(const struct round *round)
@@ -220,9 +225,7 @@ static void threads_finish(const struct round *round)
 	struct sonde_drain *drain = round->drain;
 	for (uint32_t row = 0; row < drain->rows; row++) {
 		struct sonde_drain_thread *thread = &drain->threads[row];
-		if (!thread->serial || (thread->chunks && !round->final))
-			continue;
-		if (!thread->ended && !round->final && round->sink->alive(round->sink->context, thread->tid))
+		if (!thread->serial || (!round->final && (thread->chunks || !thread->ended)))
 			continue;
 		round->sink->thread_end(round->sink->context, thread);
 		memset(thread, 0, sizeof(*thread));
@@ -551,8 +554,6 @@ static void entries_read(const struct round *round, uint32_t count)
 		if (!thread || thread->serial != entry->serial) {
 			uint32_t tid = sonde_ring_chunk_at(drain->pool, entry->chunk)->tid;
 			thread = thread_row(round, entry->serial, tid);
-			if (thread)
-				thread_check(round, thread);
 		}
 		if (!thread)
 			continue;
@@ -575,6 +576,9 @@ static void lost_read(const struct round *round)
 					  now - drain->lost_seen[cause]);
 		drain->lost_seen[cause] = now;
 	}
+	uint64_t pending = atomic_load_explicit(&drain->pool->pending, memory_order_relaxed);
+	if (round->final && pending && pending < UINT64_MAX / 2)
+		round->sink->lost(round->sink->context, SONDE_RING_LOST_FULL, pending);
 }
 
 void sonde_drain_run(struct sonde_drain *drain, const struct sonde_clockfit *fit, const struct sonde_drain_sink *sink,
@@ -585,6 +589,7 @@ void sonde_drain_run(struct sonde_drain *drain, const struct sonde_clockfit *fit
 	drain->freed = 0;
 	drain->rounds++;
 	sites_read(&round);
+	threads_check(&round);
 	index_make(drain);
 	uint32_t count = entries_list(drain);
 	entries_read(&round, count);

@@ -24,6 +24,10 @@ uint64_t sonde_hist_quantile(const uint64_t *hits, uint64_t count, uint64_t min,
 	if (!count)
 		return 0;
 	uint64_t rank = hist_rank(count, quantile);
+	if (rank == count)
+		return max;
+	if (rank == 1)
+		return min;
 	uint64_t seen = 0;
 	for (uint32_t bucket = 0; bucket < SONDE_HIST_BUCKETS; bucket++) {
 		seen += hits[bucket];

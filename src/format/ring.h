@@ -69,6 +69,7 @@ struct sonde_ring_pool {
 	_Atomic uint32_t sites_b;   /* target: reserved bytes of the site heap */
 	_Atomic uint32_t sites;     /* target: ids given */
 	_Atomic uint32_t may_grow;  /* drainer: `committed` can still rise: asking is worth a moment */
+	_Atomic uint64_t pending; /* target: events that wait for room in their threads: lost if the process ends now */
 	_Atomic uint64_t lost[SONDE_RING_LOST_CAUSES];      /* target */
 	_Atomic uint64_t free_map[SONDE_RING_MAX_CHUNKS / 64]; /* bit set = free; target clears, drainer sets */
 };

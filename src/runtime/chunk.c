@@ -72,12 +72,17 @@ static void wait_freed(struct sonde_ring_pool *pool, uint32_t seen)
 	atomic_fetch_sub_explicit(&pool->waiters, 1, memory_order_relaxed);
 }
 
-static int may_wait(struct sonde_process *process, struct sonde_ring_pool *pool, uint32_t step)
+/* A moment's wait is worth it where the pool can grow, and for a thread's first chunk, since others may just have ended;
+ * but once, or a drainer that hangs would slow down every event. */
+static int may_wait(struct sonde_process *process, struct sonde_ring_pool *pool, struct sonde_thread *thread,
+		    uint32_t step)
 {
 	if (atomic_load(&pool->closed) || atomic_load(&process->state) == SONDE_PROCESS_OFF)
 		return 0;
-	if (atomic_load(&pool->may_grow) && step < WAIT_STEPS_GROW)
+	int first = !thread->zones.last_seq && !thread->events.last_seq;
+	if (!thread->waited && step < WAIT_STEPS_GROW && (first || atomic_load(&pool->may_grow)))
 		return 1;
+	thread->waited = 1;
 	if (pool->on_full != SONDE_RING_BLOCK)
 		return 0;
 	return step % WAIT_STEPS_CHECK || !sonde_link_check(process);
@@ -140,7 +145,7 @@ static struct sonde_ring_chunk *take_or_wait(struct sonde_thread *thread, struct
 	struct sonde_ring_chunk *chunk = take_free(pool, (uint32_t)thread->serial);
 	for (uint32_t step = 0; !chunk; step++) {
 		sonde_process_doorbell(process, pool);
-		if (!may_wait(process, pool, step + 1))
+		if (!may_wait(process, pool, thread, step + 1))
 			break;
 		wait_freed(pool, seen);
 		seen = atomic_load_explicit(&pool->freed, memory_order_acquire);
@@ -156,6 +161,7 @@ struct sonde_ring_chunk *sonde_chunk_take(struct sonde_thread *thread, struct so
 	struct sonde_ring_chunk *chunk = take_or_wait(thread, pool);
 	if (!chunk)
 		return NULL;
+	thread->waited = 0;
 	struct sonde_process *process = sonde_process_get();
 	populate(process, chunk, chunk_index(pool, chunk));
 	uint32_t seq = atomic_fetch_add_explicit(&process->chunks, 1, memory_order_relaxed) + 1;

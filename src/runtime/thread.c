@@ -56,8 +56,11 @@ static void thread_exit(void *data)
 	if (!process || !thread->tid)
 		return;
 	struct sonde_ring_pool *pool = thread->pool;
-	if (pool && thread->owed + thread->opened)
-		sonde_process_lost(pool, SONDE_RING_LOST_FULL, thread->owed + thread->opened);
+	uint32_t held = thread->owed + thread->opened;
+	if (pool && held) {
+		sonde_process_lost(pool, SONDE_RING_LOST_FULL, held);
+		atomic_fetch_sub(&pool->pending, held);
+	}
 	chunk_release(thread->zones.chunk);
 	chunk_release(thread->events.chunk);
 	chunk_release(thread->counters);
@@ -257,6 +260,7 @@ static void pend(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint
 	}
 	if (is_end && thread->opened) {
 		thread->opened--;
+		atomic_fetch_sub_explicit(&pool->pending, 1, memory_order_relaxed);
 		if (!paused)
 			sonde_process_lost(pool, SONDE_RING_LOST_FULL, 2);
 		return;
@@ -265,6 +269,7 @@ static void pend(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint
 		thread->pending[held] = word;
 		thread->owed += (uint32_t)is_end;
 		thread->opened += (uint32_t)!is_end;
+		atomic_fetch_add_explicit(&pool->pending, 1, memory_order_relaxed);
 		return;
 	}
 	thread->depth_lost += (uint64_t)!is_end;
@@ -298,8 +303,11 @@ static int zone_flush(struct sonde_thread *thread, struct sonde_ring_pool *pool)
 		uint32_t ends = i < thread->owed ? i : thread->owed;
 		thread->owed -= ends;
 		thread->opened -= i - ends;
+		atomic_fetch_sub_explicit(&pool->pending, i, memory_order_relaxed);
 		return -1;
 	}
+	if (held)
+		atomic_fetch_sub_explicit(&pool->pending, held, memory_order_relaxed);
 	thread->owed = 0;
 	thread->opened = 0;
 	return 0;

@@ -1,0 +1,331 @@
+/* test_runtime.c: target programs with known zones, seen through the zones source.
+ *
+ * ZONE_TARGET and ZONE_PLUGIN are paths given by the build.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "zones_recorder.h"
+
+static int run_target(struct zones_run *run, const struct sonde_record_options *options, const char *command,
+		      const char *argument)
+{
+	char *argv[] = {(char *)(uintptr_t)ZONE_TARGET, (char *)(uintptr_t)command, (char *)(uintptr_t)argument, NULL};
+	zones_start(run, options, argv);
+	return zones_finish(run);
+}
+
+/* Nothing is ever wrong with what arrives. */
+static void assert_sound(const struct zones_run *run)
+{
+	assert_int_equal(run->recorder->backwards, 0);
+	assert_int_equal(run->recorder->unknown_sites, 0);
+}
+
+static void pairs_arrive(void **state)
+{
+	(void)state;
+	struct zones_run run;
+	assert_int_equal(run_target(&run, NULL, "pairs", "50000"), 0);
+	assert_int_equal(zones_find(run.recorder, "outer")->ended, 50000);
+	assert_int_equal(zones_find(run.recorder, "inner")->ended, 100000);
+	assert_true(zones_find(run.recorder, "outer")->total_ns >= zones_find(run.recorder, "inner")->total_ns);
+	assert_int_equal(run.recorder->zone_events, 300000);
+	assert_int_equal(run.recorder->unmatched, 0);
+	assert_int_equal(zones_lost(run.recorder, NULL), 0);
+	assert_sound(&run);
+	zones_free(&run);
+}
+
+static void assert_event(struct zones_run *run, uint32_t type, const char *text, double value)
+{
+	const struct zones_event *event = NULL;
+	assert_int_not_equal(zones_events(run->recorder, type, &event), 0);
+	if (text)
+		assert_string_equal(event->text, text);
+	else
+		assert_true(event->value == value);
+}
+
+static void every_kind_of_event_arrives(void **state)
+{
+	(void)state;
+	struct zones_run run;
+	assert_int_equal(run_target(&run, NULL, "everything", NULL), 0);
+	assert_event(&run, SONDE_EVENT_THREAD_NAME, "chief", 0);
+	assert_event(&run, SONDE_EVENT_ZONE_NAME, "select 1", 0);
+	assert_event(&run, SONDE_EVENT_WORK, NULL, 321);
+	assert_event(&run, SONDE_EVENT_ARG, "path/", 0);
+	assert_int_equal(zones_events(run.recorder, SONDE_EVENT_ARG, NULL), 3);
+	assert_event(&run, SONDE_EVENT_INSTANT, "why", 0);
+	assert_int_equal(zones_events(run.recorder, SONDE_EVENT_INSTANT, NULL), 2);
+	assert_event(&run, SONDE_EVENT_MESSAGE, "hello", 0);
+	assert_event(&run, SONDE_EVENT_GAUGE, NULL, 0.5);
+	assert_event(&run, SONDE_EVENT_COUNT, NULL, 10);
+	assert_event(&run, SONDE_EVENT_SPAN_BEGIN, NULL, 42);
+	assert_event(&run, SONDE_EVENT_SPAN_END, NULL, 42);
+	assert_event(&run, SONDE_EVENT_ITERATION, NULL, 32);
+	double counters = 0;
+	for (uint64_t i = 0; i < run.recorder->event_count; i++)
+		if (run.recorder->events[i].type == SONDE_EVENT_COUNTER && run.recorder->events[i].value > counters)
+			counters = run.recorder->events[i].value;
+	assert_true(counters == 1000);
+	assert_int_equal(run.recorder->histogram_count, 1);
+	assert_int_equal(run.recorder->histograms[0].count, 1001);
+	assert_int_equal(run.recorder->histograms[0].sum, 1000 * 1001 * 501);
+	assert_int_equal(run.recorder->histograms[0].min, 1000);
+	assert_int_equal(run.recorder->histograms[0].max, 1001000);
+	assert_in_range(run.recorder->histograms[0].p50, 501000 - 501000 / 256, 501000 + 501000 / 256);
+	assert_int_equal(zones_find(run.recorder, "first")->ended, 1);
+	assert_int_equal(zones_find(run.recorder, "second")->ended, 1);
+	assert_sound(&run);
+	zones_free(&run);
+}
+
+static void mismatched_ends_are_errors(void **state)
+{
+	(void)state;
+	struct zones_run run;
+	assert_int_equal(run_target(&run, NULL, "mismatch", NULL), 0);
+	assert_int_equal(zones_events(run.recorder, SONDE_EVENT_MISMATCH, NULL), 3);
+	assert_event(&run, SONDE_EVENT_MISMATCH, "macro", 0);
+	assert_int_equal(zones_find(run.recorder, "a")->ended, 1);
+	assert_int_equal(zones_find(run.recorder, "b")->ended, 1);
+	assert_int_equal(run.recorder->unmatched, 0);
+	zones_free(&run);
+}
+
+/* Nobody drains while the target runs: two chunks fill, the rest is dropped, and every event is accounted for. */
+static void drops_are_counted_exactly(void **state)
+{
+	(void)state;
+	struct sonde_record_options options = {.buffer_b = 2 * 65536, .on_full = SONDE_ON_FULL_DROP};
+	struct zones_run run;
+	char *argv[] = {(char *)(uintptr_t)ZONE_TARGET, "flood", "100000", NULL};
+	int status = -1;
+	zones_start(&run, &options, argv);
+	while (!sonde_zones_connected(run.source))
+		zones_round(&run, 5);
+	waitpid(run.pid, &status, 0);
+	sonde_source_zones.drain(run.source, UINT64_MAX, 1);
+	assert_int_equal(status, 0);
+	uint64_t lost = zones_lost(run.recorder, "ring full");
+	assert_true(lost > 100000);
+	assert_int_equal(lost, zones_lost(run.recorder, NULL));
+	assert_true(zones_find(run.recorder, "flood")->ended >= 8000);
+	assert_int_equal(run.recorder->zone_events + lost, 200002);
+	assert_int_equal(run.recorder->unmatched, 0);
+	assert_sound(&run);
+	zones_free(&run);
+}
+
+static void overwriting_keeps_the_newest(void **state)
+{
+	(void)state;
+	struct sonde_record_options options = {.buffer_b = 4 * 65536, .on_full = SONDE_ON_FULL_OVERWRITE};
+	struct zones_run run;
+	char *argv[] = {(char *)(uintptr_t)ZONE_TARGET, "flood", "100000", NULL};
+	int status = -1;
+	zones_start(&run, &options, argv);
+	while (!sonde_zones_connected(run.source))
+		zones_round(&run, 5);
+	waitpid(run.pid, &status, 0);
+	sonde_source_zones.drain(run.source, UINT64_MAX, 1);
+	assert_int_equal(status, 0);
+	uint64_t lost = zones_lost(run.recorder, "overwritten");
+	assert_true(lost > 0);
+	assert_int_equal(lost + run.recorder->zone_events, 200002);
+	assert_true(run.recorder->unmatched <= 2);
+	assert_sound(&run);
+	zones_free(&run);
+}
+
+static void blocking_loses_nothing(void **state)
+{
+	(void)state;
+	struct sonde_record_options options = {.buffer_b = 3 * 65536, .on_full = SONDE_ON_FULL_BLOCK};
+	struct zones_run run;
+	assert_int_equal(run_target(&run, &options, "two", "200000"), 0);
+	assert_int_equal(zones_lost(run.recorder, NULL), 0);
+	assert_int_equal(zones_find(run.recorder, "flood")->ended, 400000);
+	assert_int_equal(zones_find(run.recorder, "all")->ended, 2);
+	assert_int_equal(run.recorder->unmatched, 0);
+	assert_sound(&run);
+	zones_free(&run);
+}
+
+static void sleep_us(long us)
+{
+	struct timespec rest = {0, us * 1000};
+	nanosleep(&rest, NULL);
+}
+
+static void one_kill(unsigned seed)
+{
+	struct sonde_record_options options = {.buffer_b = 16 * 65536, .on_full = SONDE_ON_FULL_BLOCK};
+	struct zones_run run;
+	int shared = memfd_create("published", 0);
+	assert_int_equal(ftruncate(shared, 4096), 0);
+	_Atomic uint64_t *published = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0);
+	char number[16];
+	snprintf(number, sizeof(number), "%d", shared);
+	char *argv[] = {(char *)(uintptr_t)ZONE_TARGET, "killed", number, NULL};
+	zones_start(&run, &options, argv);
+	while (!*published)
+		zones_round(&run, 1);
+	for (unsigned i = 0; i < seed % 4; i++)
+		zones_round(&run, 0);
+	sleep_us((long)(seed * 7919 % 1000));
+	kill(run.pid, SIGKILL);
+	zones_finish(&run);
+	uint64_t arrived = run.recorder->zone_events;
+	/* A kill between the event and its count leaves one more event than counted; never fewer. */
+	assert_in_range(arrived, *published, *published + 1);
+	assert_int_equal(zones_lost(run.recorder, NULL), 0);
+	assert_sound(&run);
+	zones_free(&run);
+	munmap((void *)published, 4096);
+	close(shared);
+}
+
+static void kills_lose_nothing(void **state)
+{
+	(void)state;
+	unsigned rounds = getenv("SONDE_LONG") ? 1000 : 200;
+	for (unsigned i = 0; i < rounds; i++)
+		one_kill(i + 1);
+}
+
+static void forked_children_record(void **state)
+{
+	(void)state;
+	struct zones_run run;
+	assert_int_equal(run_target(&run, NULL, "fork", NULL), 0);
+	assert_int_equal(run.recorder->process_count, 4);
+	assert_int_equal(zones_find(run.recorder, "outer")->ended, 40);
+	assert_int_equal(zones_find(run.recorder, "inner")->ended, 80);
+	assert_int_equal(zones_find(run.recorder, "around fork")->ended, 3);
+	assert_int_equal(run.recorder->unmatched, 0);
+	assert_sound(&run);
+	zones_free(&run);
+}
+
+static void many_short_threads_fit(void **state)
+{
+	(void)state;
+	struct sonde_record_options options = {.buffer_b = 64 * 65536};
+	struct zones_run run;
+	assert_int_equal(run_target(&run, &options, "churn", "5000"), 0);
+	assert_int_equal(zones_lost(run.recorder, NULL), 0);
+	assert_int_equal(zones_find(run.recorder, "short")->ended, 5000);
+	assert_int_equal(run.recorder->thread_count, 5000);
+	zones_free(&run);
+}
+
+static void closed_libraries_leave_their_names(void **state)
+{
+	(void)state;
+	struct zones_run run;
+	assert_int_equal(run_target(&run, NULL, "plugin", ZONE_PLUGIN), 0);
+	assert_int_equal(zones_find(run.recorder, "in the plugin")->ended, 50);
+	assert_int_equal(run.recorder->site_count, 1);
+	zones_free(&run);
+}
+
+static void zones_in_signal_handlers_nest(void **state)
+{
+	(void)state;
+	struct zones_run run;
+	assert_int_equal(run_target(&run, NULL, "signals", "2000"), 0);
+	double handled = 0, rounds = 0;
+	for (uint64_t i = 0; i < run.recorder->event_count && i < EVENTS_MAX; i++) {
+		const struct zones_event *event = &run.recorder->events[i];
+		if (event->type == SONDE_EVENT_COUNTER && !strcmp(run.recorder->sites[event->site].name, "handled"))
+			handled = event->value;
+		if (event->type == SONDE_EVENT_COUNTER && !strcmp(run.recorder->sites[event->site].name, "rounds"))
+			rounds = event->value;
+	}
+	uint64_t lost = zones_lost(run.recorder, NULL);
+	assert_true(handled >= 2000);
+	assert_int_equal(lost % 2, 0);
+	assert_int_equal(zones_lost(run.recorder, "ring full"), 0);
+	assert_int_equal(zones_find(run.recorder, "handler")->ended + lost / 2, (uint64_t)handled);
+	assert_int_equal(zones_find(run.recorder, "interrupted")->ended, (uint64_t)rounds);
+	assert_int_equal(run.recorder->unmatched, 0);
+	assert_sound(&run);
+	zones_free(&run);
+}
+
+static void pauses_keep_nesting(void **state)
+{
+	(void)state;
+	struct zones_run run;
+	assert_int_equal(run_target(&run, NULL, "pause", NULL), 0);
+	assert_int_equal(zones_find(run.recorder, "outer")->ended, 12);
+	assert_int_equal(zones_find(run.recorder, "kept")->ended, 1);
+	assert_int_equal(zones_find(run.recorder, "across")->ended, 1);
+	assert_int_equal(run.recorder->unmatched, 0);
+	zones_free(&run);
+}
+
+static void closing_all_descriptors_loses_nothing(void **state)
+{
+	(void)state;
+	struct zones_run run;
+	assert_int_equal(run_target(&run, NULL, "closed", NULL), 0);
+	assert_int_equal(zones_find(run.recorder, "outer")->ended, 20010);
+	assert_int_equal(run.recorder->unmatched, 0);
+	zones_free(&run);
+}
+
+static void programs_can_ask(void **state)
+{
+	(void)state;
+	struct zones_run run;
+	assert_int_equal(run_target(&run, NULL, "query", NULL), 0);
+	zones_free(&run);
+}
+
+static void executed_programs_connect_again(void **state)
+{
+	(void)state;
+	struct zones_run run;
+	assert_int_equal(run_target(&run, NULL, "exec", ZONE_TARGET), 0);
+	assert_int_equal(zones_find(run.recorder, "outer")->ended, 7);
+	assert_int_equal(sonde_zones_connected(run.source), 2);
+	zones_free(&run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pairs_arrive),
+		cmocka_unit_test(every_kind_of_event_arrives),
+		cmocka_unit_test(mismatched_ends_are_errors),
+		cmocka_unit_test(drops_are_counted_exactly),
+		cmocka_unit_test(overwriting_keeps_the_newest),
+		cmocka_unit_test(blocking_loses_nothing),
+		cmocka_unit_test(kills_lose_nothing),
+		cmocka_unit_test(forked_children_record),
+		cmocka_unit_test(many_short_threads_fit),
+		cmocka_unit_test(closed_libraries_leave_their_names),
+		cmocka_unit_test(zones_in_signal_handlers_nest),
+		cmocka_unit_test(pauses_keep_nesting),
+		cmocka_unit_test(closing_all_descriptors_loses_nothing),
+		cmocka_unit_test(programs_can_ask),
+		cmocka_unit_test(executed_programs_connect_again),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
