@@ -1,7 +1,7 @@
 /* lines.c: the source lines of one function, with the time that was seen on each and below it.
  *
- * A line's self time is that of samples in it; its total also counts what it calls, once a stack. The lines around are
- * shown when the source file can be read here: only a regular file of bounded size is.
+ * A line's self time is that of samples in it; its total also counts what it calls, the kernel included, once a stack.
+ * The lines around are shown when the source file can be read here: only a regular file of bounded size is.
  */
 #include "analyze/by_function.h"
 
@@ -79,10 +79,8 @@ static void visit_line(void *state, const struct sonde_visit *visit)
 		}
 		if (line->active++ == 0)
 			sonde_weight_add(&line->total, visit->total);
-		if (i == 0) {
+		if (i == 0)
 			sonde_weight_add(&line->self, visit->self);
-			sonde_weight_add(&line->self, visit->kernel);
-		}
 	}
 }
 
