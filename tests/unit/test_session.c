@@ -1,6 +1,7 @@
 /* test_session.c: tables and cursors over recordings with known contents, cut, damaged and forged ones. */
 #include <errno.h>
 #include <link.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -616,6 +617,77 @@ static void zones_are_paired_across_chunks(void **state)
 	free(replays);
 }
 
+/* What one of several cursors, each over its part of the chunks, has seen. */
+struct reading {
+	pthread_t thread;
+	struct sonde_session *session;
+	unsigned part;
+	size_t zones, unfinished;
+	uint64_t self_ns;
+};
+
+enum { PARTS = 4 };
+
+static void *read_part(void *argument)
+{
+	struct reading *reading = argument;
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	if (sonde_cursor_open_part(&cursor, reading->session, 1u << SONDE_CHUNK_ZONES, reading->part, PARTS))
+		return NULL;
+	while (sonde_cursor_next(cursor, &batch) > 0) {
+		reading->zones += batch->count;
+		for (size_t i = 0; i < batch->count; i++) {
+			reading->self_ns += batch->self_ns[i];
+			reading->unfinished += batch->zone_flags[i] & SONDE_ZONE_UNFINISHED;
+		}
+	}
+	sonde_cursor_close(cursor);
+	return NULL;
+}
+
+static void parts_read_at_once_are_the_whole(void **state)
+{
+	(void)state;
+	struct recording recording;
+	struct replay *replays = calloc(3, sizeof *replays);
+	struct reading readings[PARTS];
+	recording_open(&recording, path);
+	recording.chunk_rows = 37;
+	uint32_t process = recording_process(&recording, 1, 0, "p", 0);
+	for (uint32_t i = 1; i <= 3; i++)
+		recording_thread(&recording, process, i, "t", 0);
+	for (uint32_t i = 1; i <= 6; i++)
+		recording_site(&recording, SONDE_SITE_ZONE, "z", "");
+	make_zones(&recording, replays, 100000000);
+	recording_close(&recording, 100000000, 0);
+	struct sonde_session *session = opened();
+	struct reading all = {.self_ns = 0}, expected = {.self_ns = 0};
+	for (unsigned i = 0; i < PARTS; i++) {
+		readings[i] = (struct reading){.session = session, .part = i};
+		assert_int_equal(pthread_create(&readings[i].thread, NULL, read_part, &readings[i]), 0);
+	}
+	for (unsigned i = 0; i < PARTS; i++) {
+		assert_int_equal(pthread_join(readings[i].thread, NULL), 0);
+		assert_true(readings[i].zones > 0);
+		all.zones += readings[i].zones;
+		all.unfinished += readings[i].unfinished;
+		all.self_ns += readings[i].self_ns;
+	}
+	for (size_t i = 0; i < 3; i++) {
+		expected.zones += replays[i].count;
+		for (size_t k = 0; k < replays[i].count; k++) {
+			expected.self_ns += replays[i].zones[k].self_ns;
+			expected.unfinished += replays[i].zones[k].flags & SONDE_ZONE_UNFINISHED;
+		}
+	}
+	assert_int_equal(all.zones, expected.zones);
+	assert_int_equal(all.unfinished, expected.unfinished);
+	assert_int_equal(all.self_ns, expected.self_ns);
+	sonde_session_close(session);
+	free(replays);
+}
+
 /* A chunk of a thread is lost: the next says itself what is open. */
 static void a_lost_zone_chunk_costs_only_its_zones(void **state)
 {
@@ -814,6 +886,7 @@ int main(void)
 	    cmocka_unit_test(later_columns_are_passed_over),
 	    cmocka_unit_test(samples_and_switches_come_back),
 	    cmocka_unit_test(zones_are_paired_across_chunks),
+	    cmocka_unit_test(parts_read_at_once_are_the_whole),
 	    cmocka_unit_test(a_lost_zone_chunk_costs_only_its_zones),
 	    cmocka_unit_test(hostile_events_are_left_out),
 	    cmocka_unit_test(every_cut_and_every_flip_is_survived),
