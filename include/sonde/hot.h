@@ -14,9 +14,9 @@ extern "C" {
 #endif
 
 struct sonde_hot {
-	uint64_t cursor; /* address of the next word */
-	uint64_t limit;  /* address after the chunk; 0 = ask sonde_hot_slow() */
-	uint64_t off;    /* nothing is recorded and nothing need be asked; changed by any thread */
+	uint64_t cursor;    /* address of the next word */
+	uint64_t limit;     /* address after the chunk; 0 = ask sonde_hot_slow() */
+	uint64_t off;       /* nothing is recorded and nothing need be asked; changed by any thread */
 	uint64_t *counters; /* this thread's totals by site id; NULL = ask */
 };
 
@@ -165,7 +165,7 @@ static inline __attribute__((always_inline)) void sonde_hot_count(struct sonde_p
 #define SONDE_PASTE(a, b) SONDE_PASTE_(a, b)
 #define SONDE_UNIQUE(stem) SONDE_PASTE(stem, __LINE__)
 
-#define SONDE_SITE(variable, kind, name, unit, rgb)                                                                    \
+#define SONDE_SITE(variable, kind, name, unit, rgb) \
 	static struct sonde_place variable = {0, kind, name, __func__, __FILE__, unit, __LINE__, rgb}
 
 #define SONDE_KIND_ZONE 1
@@ -203,20 +203,20 @@ static inline __attribute__((always_inline)) void sonde_scope_end(char *scope)
 	(void)scope;
 	sonde_hot_end();
 }
-#define SONDE_SCOPE_(site)                                                                                             \
+#define SONDE_SCOPE_(site) \
 	char SONDE_UNIQUE(sonde_scope_) __attribute__((cleanup(sonde_scope_end), unused)) = sonde_scope_begin(&site)
 #endif
 
 /* A zone from here to the end of the block. `name`: a literal; `rgb`: 0xRRGGBB, 0 = chosen by the viewer. */
-#define SONDE_ZONE_COLOR(name, rgb)                                                                                    \
-	SONDE_SITE(SONDE_UNIQUE(sonde_site_), SONDE_KIND_ZONE, name, NULL, rgb);                                       \
+#define SONDE_ZONE_COLOR(name, rgb)                                              \
+	SONDE_SITE(SONDE_UNIQUE(sonde_site_), SONDE_KIND_ZONE, name, NULL, rgb); \
 	SONDE_SCOPE_(SONDE_UNIQUE(sonde_site_))
 #define SONDE_ZONE(name) SONDE_ZONE_COLOR(name, 0)
 
-#define SONDE_WITH_SITE_(kind, name, call)                                                                             \
-	do {                                                                                                           \
-		SONDE_SITE(sonde_site_here, kind, name, NULL, 0);                                                      \
-		call;                                                                                                  \
+#define SONDE_WITH_SITE_(kind, name, call)                        \
+	do {                                                      \
+		SONDE_SITE(sonde_site_here, kind, name, NULL, 0); \
+		call;                                             \
 	} while (0)
 
 /* A zone without a scope: each begin needs its end in the same thread. */
@@ -228,16 +228,16 @@ static inline __attribute__((always_inline)) void sonde_scope_end(char *scope)
 #define SONDE_ZONE_ARG(key, value) ((void)sonde_arg_double(key, (double)(value)))
 /* Counts calls, without times. */
 #define SONDE_COUNT(name) SONDE_WITH_SITE_(SONDE_KIND_COUNT, name, sonde_hot_count(&sonde_site_here, 1))
-#define SONDE_COUNTER_ADD(name, amount)                                                                                \
+#define SONDE_COUNTER_ADD(name, amount) \
 	SONDE_WITH_SITE_(SONDE_KIND_COUNTER, name, sonde_hot_count(&sonde_site_here, (uint64_t)(amount)))
-#define SONDE_GAUGE_SET(name, value)                                                                                   \
+#define SONDE_GAUGE_SET(name, value) \
 	SONDE_WITH_SITE_(SONDE_KIND_GAUGE, name, sonde_place_gauge(&sonde_site_here, (double)(value)))
-#define SONDE_HISTOGRAM(name, value)                                                                                   \
+#define SONDE_HISTOGRAM(name, value) \
 	SONDE_WITH_SITE_(SONDE_KIND_HISTOGRAM, name, sonde_place_histogram(&sonde_site_here, (uint64_t)(value)))
 #define SONDE_INSTANT(name) SONDE_WITH_SITE_(SONDE_KIND_INSTANT, name, sonde_place_instant(&sonde_site_here))
-#define SONDE_ITERATION(name, items)                                                                                   \
+#define SONDE_ITERATION(name, items) \
 	SONDE_WITH_SITE_(SONDE_KIND_ITERATION, name, sonde_place_iteration(&sonde_site_here, (double)(items)))
-#define SONDE_SPAN_BEGIN(name, id)                                                                                     \
+#define SONDE_SPAN_BEGIN(name, id) \
 	SONDE_WITH_SITE_(SONDE_KIND_SPAN, name, sonde_place_span(&sonde_site_here, (uint64_t)(id)))
 #define SONDE_SPAN_END(id) ((void)sonde_span_end((uint64_t)(id)))
 

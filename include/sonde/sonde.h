@@ -13,9 +13,9 @@
  *
  * Threads: every function may be called from any thread, and zones, counters and instants from signal handlers too.
  * None of them takes a lock, allocates with malloc or changes errno; after a thread's first event none makes a system
- * call, except when 64 KB of events are full, and for the functions under "asking" and "control". A child made by fork()
- * records by itself. Names that macros take must be string literals; names that functions take are copied.
- * Times are nanoseconds. Functions that return int return 0 (or a count) or one of enum sonde_code.
+ * call, except when 64 KB of events are full, and for the functions under "asking" and "control". A child made by
+ *fork() records by itself. Names that macros take must be string literals; names that functions take are copied. Times
+ *are nanoseconds. Functions that return int return 0 (or a count) or one of enum sonde_code.
  */
 #ifndef SONDE_SONDE_H
 #define SONDE_SONDE_H
@@ -28,14 +28,14 @@
 #endif
 
 #if defined(SONDE_DISABLE)
-#define SONDE_CALL(type, declaration, value)                                                                           \
-	static inline type declaration                                                                                 \
-	{                                                                                                              \
-		return value;                                                                                          \
+#define SONDE_CALL(type, declaration, value) \
+	static inline type declaration       \
+	{                                    \
+		return value;                \
 	}
-#define SONDE_CALL_VOID(declaration)                                                                                   \
-	static inline void declaration                                                                                 \
-	{                                                                                                              \
+#define SONDE_CALL_VOID(declaration)   \
+	static inline void declaration \
+	{                              \
 	}
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -49,19 +49,20 @@
 extern "C" {
 #endif
 
-/* --- codes ----------------------------------------------------------------------------------------------------------*/
+/* --- codes
+ * ----------------------------------------------------------------------------------------------------------*/
 
 enum sonde_code {
 	SONDE_OK = 0,
-	SONDE_ERR_OFF = -1,       /* nothing is being recorded */
-	SONDE_ERR_MISMATCH = -2,  /* what was to be ended is not what was begun last, or was not begun */
-	SONDE_ERR_UNKNOWN = -3,   /* no zone of that name has ended yet */
-	SONDE_ERR_ARGUMENT = -4,  /* a null or too long name, a quantile outside 0 … 1 */
-	SONDE_ERR_FULL = -5,      /* no room: the loss is counted in the recording */
-	SONDE_ERR_FILE = -6,      /* the recording cannot be written; errno of it: sonde_file_errno() */
-	SONDE_ERR_BUSY = -7,      /* already recording to another file */
-	SONDE_ERR_SYSTEM = -8,    /* memory or a thread could not be had */
-	SONDE_ERR_RECORDER = -9,  /* `sonde record` did not answer */
+	SONDE_ERR_OFF = -1,      /* nothing is being recorded */
+	SONDE_ERR_MISMATCH = -2, /* what was to be ended is not what was begun last, or was not begun */
+	SONDE_ERR_UNKNOWN = -3,  /* no zone of that name has ended yet */
+	SONDE_ERR_ARGUMENT = -4, /* a null or too long name, a quantile outside 0 … 1 */
+	SONDE_ERR_FULL = -5,     /* no room: the loss is counted in the recording */
+	SONDE_ERR_FILE = -6,     /* the recording cannot be written; errno of it: sonde_file_errno() */
+	SONDE_ERR_BUSY = -7,     /* already recording to another file */
+	SONDE_ERR_SYSTEM = -8,   /* memory or a thread could not be had */
+	SONDE_ERR_RECORDER = -9, /* `sonde record` did not answer */
 };
 
 /* A sentence for a code; static, never NULL. */
@@ -69,7 +70,8 @@ SONDE_CALL(const char *, sonde_strerror(int code), code ? "sonde is disabled" : 
 /* errno of the last SONDE_ERR_FILE. */
 SONDE_CALL(int, sonde_file_errno(void), 0)
 
-/* --- control --------------------------------------------------------------------------------------------------------*/
+/* --- control
+ * --------------------------------------------------------------------------------------------------------*/
 
 enum sonde_full_policy {
 	SONDE_FULL_DROP = 0,      /* lose the newest events, counted */
@@ -84,8 +86,8 @@ struct sonde_options {
 
 /* Begins to record into `path` (as given; a forked child writes PATH.PID.sonde beside it). Under `sonde record` events
  * go to its recording instead, and `path` may be NULL. Never overwrites: an existing file is SONDE_ERR_FILE. Starts one
- * thread. A process killed by a signal keeps all but the last 20 ms of a recording that it writes itself, and all of one
- * that `sonde record` writes. `options` may be NULL. */
+ * thread. A process killed by a signal keeps all but the last 20 ms of a recording that it writes itself, and all of
+ * one that `sonde record` writes. `options` may be NULL. */
 SONDE_CALL(int, sonde_start(const char *path), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_start_with(const char *path, const struct sonde_options *options), SONDE_ERR_OFF)
 /* Ends the recording and closes its file; also done at exit. Answers to questions stay. */
@@ -98,7 +100,8 @@ SONDE_CALL(int, sonde_is_on(void), 0)
 /* Events not recorded so far in this process, for whatever cause (the recording has them by cause). */
 SONDE_CALL(uint64_t, sonde_lost(void), 0)
 
-/* --- by name: for names that are not literals; a hash of the name more expensive than the macros below --------------*/
+/* --- by name: for names that are not literals; a hash of the name more expensive than the macros below
+ * --------------*/
 
 /* Begins a zone, and ends it. An end that is not the name begun last in this thread (with this function) is
  * SONDE_ERR_MISMATCH: nothing is ended and the recording says so. */
@@ -141,8 +144,8 @@ struct sonde_stats {
 	uint64_t total_ns; /* zones inside one of the same name count once */
 	uint64_t self_ns;  /* without the zones inside */
 	uint64_t min_ns, max_ns;
-	double mean_ns;    /* of the durations of all `count` zones */
-	double std_ns;     /* sample standard deviation; 0 below two */
+	double mean_ns;            /* of the durations of all `count` zones */
+	double std_ns;             /* sample standard deviation; 0 below two */
 	double flop, bytes, items; /* as said by sonde_zone_work() */
 };
 
@@ -155,14 +158,14 @@ SONDE_CALL(int, sonde_top(struct sonde_stats *rows, size_t count), 0)
 SONDE_CALL(int, sonde_last(struct sonde_stats *out), SONDE_ERR_OFF)
 /* 1 when a zone has ended. */
 SONDE_CALL(int, sonde_has_results(void), 0)
-/* Writes a table of the zones with the largest total time to a descriptor. SONDE_SUMMARY=1 in the environment does it at
- * exit, on standard error; so does sonde_summary_at_exit(1). */
+/* Writes a table of the zones with the largest total time to a descriptor. SONDE_SUMMARY=1 in the environment does it
+ * at exit, on standard error; so does sonde_summary_at_exit(1). */
 SONDE_CALL(int, sonde_print_summary(int fd), SONDE_ERR_OFF)
 SONDE_CALL_VOID(sonde_summary_at_exit(int yes))
 
 /* --- profilers: named timers with answers at once, whether or not something is recorded ----------------------------
- * Start in one thread, stop in any: a stop takes the newest start of that name in its own thread, else the newest in any.
- * At most 512 names and 1024 running timers each. While recording, every timer is also a span of the recording.
+ * Start in one thread, stop in any: a stop takes the newest start of that name in its own thread, else the newest in
+ * any. At most 512 names and 1024 running timers each. While recording, every timer is also a span of the recording.
  * NULL means the global profiler, which always exists and survives fork().
  */
 struct sonde_profiler;
@@ -184,7 +187,8 @@ SONDE_CALL(int, sonde_profiler_stats(struct sonde_profiler *profiler, const char
 SONDE_CALL(int, sonde_profiler_top(struct sonde_profiler *profiler, struct sonde_stats *rows, size_t count), 0)
 SONDE_CALL(int, sonde_profiler_print(struct sonde_profiler *profiler, int fd), SONDE_ERR_OFF)
 
-/* --- the hot path: use the macros below -----------------------------------------------------------------------------*/
+/* --- the hot path: use the macros below
+ * -----------------------------------------------------------------------------*/
 
 /* One a use of a macro; static, so `id` is given once, at the first event. */
 struct sonde_place {

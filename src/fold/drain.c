@@ -2,8 +2,8 @@
  *
  * A round lists the chunks in use, sorts them by thread, kind and seq, and reads each as far as it is published. Words
  * are first copied out, then claimed by moving the chunk's mark, then decoded: a thread that overwrites its own chunk
- * meanwhile wins the mark, and the copy is thrown away. A chunk whose end has not been reached holds back the ones after
- * it in its chain. Values of counters are handed on when they changed.
+ * meanwhile wins the mark, and the copy is thrown away. A chunk whose end has not been reached holds back the ones
+ * after it in its chain. Values of counters are handed on when they changed.
  */
 #include <linux/futex.h>
 #include <stddef.h>
@@ -105,7 +105,8 @@ uint32_t sonde_drain_used(const struct sonde_drain *drain)
 	return drain->used;
 }
 
-/* --- sites ----------------------------------------------------------------------------------------------------------*/
+/* --- sites
+ * ----------------------------------------------------------------------------------------------------------*/
 
 static int site_known(const struct sonde_drain *drain, uint32_t id)
 {
@@ -171,7 +172,8 @@ static uint32_t site_check(const struct round *round, uint32_t id)
 	return site_known(round->drain, id) ? id : SONDE_RING_SITE_OTHER;
 }
 
-/* --- threads --------------------------------------------------------------------------------------------------------*/
+/* --- threads
+ * --------------------------------------------------------------------------------------------------------*/
 
 static void index_make(struct sonde_drain *drain)
 {
@@ -207,8 +209,8 @@ static struct sonde_drain_thread *thread_row(const struct round *round, uint64_t
 	return &drain->threads[row];
 }
 
-/* Before chunks are listed: what a thread published, and took, before it went is then complete. Threads that hold chunks
- * are asked for now and then, those without each round. */
+/* Before chunks are listed: what a thread published, and took, before it went is then complete. Threads that hold
+ * chunks are asked for now and then, those without each round. */
 static void threads_check(const struct round *round)
 {
 	struct sonde_drain *drain = round->drain;
@@ -234,7 +236,8 @@ static void threads_finish(const struct round *round)
 		drain->rows--;
 }
 
-/* --- chunks ---------------------------------------------------------------------------------------------------------*/
+/* --- chunks
+ * ---------------------------------------------------------------------------------------------------------*/
 
 static int chunk_claim(struct sonde_ring_chunk *chunk, uint64_t from, uint64_t to)
 {
@@ -488,7 +491,8 @@ static int histogram_read(const struct round *round, struct sonde_drain_thread *
 	return 1;
 }
 
-/* --- a round --------------------------------------------------------------------------------------------------------*/
+/* --- a round
+ * --------------------------------------------------------------------------------------------------------*/
 
 static int entry_after(const struct entry *a, const struct entry *b)
 {
@@ -534,10 +538,10 @@ static uint32_t entries_list(struct sonde_drain *drain)
 static int entry_read(const struct round *round, const struct entry *entry, struct sonde_drain_thread *thread)
 {
 	static int (*const readers[])(const struct round *, struct sonde_drain_thread *, uint32_t) = {
-		[SONDE_RING_ZONES] = zones_read,
-		[SONDE_RING_EVENTS] = events_read,
-		[SONDE_RING_HISTOGRAM] = histogram_read,
-		[SONDE_RING_COUNTERS] = counters_read,
+	    [SONDE_RING_ZONES] = zones_read,
+	    [SONDE_RING_EVENTS] = events_read,
+	    [SONDE_RING_HISTOGRAM] = histogram_read,
+	    [SONDE_RING_COUNTERS] = counters_read,
 	};
 	int done = readers[entry->kind](round, thread, entry->chunk);
 	thread->chunks += (uint32_t)!done;

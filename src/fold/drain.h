@@ -2,8 +2,8 @@
  *
  * Used by the recorder for each process, and by a process's own drain thread. It copies words out before it looks at
  * them, believes no index, length, order or count, and gives a chunk back zeroed once everything in it has been handed
- * to the sink. The caller maps SONDE_DRAIN_B bytes of zeroed memory for it (mostly never touched); nothing is allocated.
- * One thread.
+ * to the sink. The caller maps SONDE_DRAIN_B bytes of zeroed memory for it (mostly never touched); nothing is
+ * allocated. One thread.
  */
 #ifndef SONDE_FOLD_DRAIN_H
 #define SONDE_FOLD_DRAIN_H
@@ -21,13 +21,13 @@
 struct sonde_drain_thread {
 	uint64_t serial; /* 0 = free row */
 	uint32_t tid;
-	uint32_t index;         /* of this row: for the sink's own tables */
-	uint32_t zones_seq;     /* chunk being read, or the last one finished */
-	uint32_t zones_done;    /* that one is finished */
-	uint64_t last_ns;       /* of the last zone event: times handed out never fall */
-	uint32_t chunks;        /* of this drain round */
-	uint32_t ended;         /* its thread is gone */
-	uint64_t user;          /* the sink's */
+	uint32_t index;      /* of this row: for the sink's own tables */
+	uint32_t zones_seq;  /* chunk being read, or the last one finished */
+	uint32_t zones_done; /* that one is finished */
+	uint64_t last_ns;    /* of the last zone event: times handed out never fall */
+	uint32_t chunks;     /* of this drain round */
+	uint32_t ended;      /* its thread is gone */
+	uint64_t user;       /* the sink's */
 };
 
 struct sonde_drain_site {

@@ -1,7 +1,7 @@
 /* hist.h: log-linear histogram of 64-bit values (as HdrHistogram's, with 7 bits of sub-bucket).
  *
- * Values below 128 are exact; above, each octave has 128 buckets, so a bucket's midpoint is within 1/256 = 0.39 % of any
- * value in it. Mergeable by adding. No memory of its own: the caller holds the buckets.
+ * Values below 128 are exact; above, each octave has 128 buckets, so a bucket's midpoint is within 1/256 = 0.39 % of
+ * any value in it. Mergeable by adding. No memory of its own: the caller holds the buckets.
  */
 #ifndef SONDE_FOLD_HIST_H
 #define SONDE_FOLD_HIST_H

@@ -119,17 +119,18 @@ uint32_t sonde_live_kind(const struct sonde_live *live, uint32_t site)
 	return site < SITES ? live->kinds[site] : 0;
 }
 
-/* --- answers --------------------------------------------------------------------------------------------------------*/
+/* --- answers
+ * --------------------------------------------------------------------------------------------------------*/
 
 static void row_copy(const struct sonde_live *live, const struct row *row, double quantile, struct sonde_link_row *out)
 {
 	const struct sonde_zone_stat *stat = &row->stat;
-	*out = (struct sonde_link_row){stat->count,   stat->total_ns, stat->self_ns, stat->min_ns, stat->max_ns, 0, row->sum_ns,
-				       row->square_ns, row->flop,      row->bytes,    row->items,   ""};
+	*out = (struct sonde_link_row){stat->count, stat->total_ns, stat->self_ns, stat->min_ns, stat->max_ns, 0,
+				       row->sum_ns, row->square_ns, row->flop,     row->bytes,   row->items,   ""};
 	memcpy(out->name, row->name, sizeof(out->name));
 	if (row->hist)
-		out->quantile_ns = sonde_hist_quantile(live->hists[row->hist - 1], stat->count, stat->min_ns,
-						       stat->max_ns, quantile);
+		out->quantile_ns =
+		    sonde_hist_quantile(live->hists[row->hist - 1], stat->count, stat->min_ns, stat->max_ns, quantile);
 }
 
 static uint32_t answer_name(const struct sonde_live *live, const struct sonde_link_query *query,
@@ -181,9 +182,9 @@ size_t sonde_live_answer(const struct sonde_live *live, const struct sonde_link_
 {
 	static uint32_t (*const answers[])(const struct sonde_live *, const struct sonde_link_query *,
 					   struct sonde_link_answer *) = {
-		[SONDE_LINK_BY_NAME] = answer_name,
-		[SONDE_LINK_TOP] = answer_top,
-		[SONDE_LINK_LAST] = answer_last,
+	    [SONDE_LINK_BY_NAME] = answer_name,
+	    [SONDE_LINK_TOP] = answer_top,
+	    [SONDE_LINK_LAST] = answer_last,
 	};
 	out->head = (struct sonde_link_head){SONDE_LINK_ANSWER, SONDE_LINK_VERSION};
 	out->rows = 0;

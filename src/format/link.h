@@ -1,9 +1,9 @@
 /* link.h: what a target and the recorder say to each other over a SOCK_SEQPACKET socket in the abstract namespace.
  *
- * SONDE_SOCKET holds the socket's name. The target sends HELLO and gets WELCOME with the pool's descriptor (SCM_RIGHTS).
- * After that it sends DOORBELL when it needs chunks, and QUERY, which is answered by ANSWER. All integers are
- * little-endian, every message is one struct, possibly shorter at its end where a text ends. The end of the connection,
- * or of the process, means that the recorder drains what is left.
+ * SONDE_SOCKET holds the socket's name. The target sends HELLO and gets WELCOME with the pool's descriptor
+ * (SCM_RIGHTS). After that it sends DOORBELL when it needs chunks, and QUERY, which is answered by ANSWER. All integers
+ * are little-endian, every message is one struct, possibly shorter at its end where a text ends. The end of the
+ * connection, or of the process, means that the recorder drains what is left.
  */
 #ifndef SONDE_FORMAT_LINK_H
 #define SONDE_FORMAT_LINK_H
@@ -12,8 +12,8 @@
 
 #define SONDE_LINK_ENV "SONDE_SOCKET"
 #define SONDE_LINK_VERSION 1u
-#define SONDE_LINK_NAME_B 96u  /* bytes of a zone's name in a query */
-#define SONDE_LINK_ROWS 64u    /* rows of an answer at most */
+#define SONDE_LINK_NAME_B 96u /* bytes of a zone's name in a query */
+#define SONDE_LINK_ROWS 64u   /* rows of an answer at most */
 #define SONDE_LINK_TEXT_B 256u
 
 enum sonde_link_type {

@@ -1,15 +1,15 @@
 /* ring.h: the shared memory between a target and whoever drains it (the recorder, or the target's own drain thread).
  *
- * A process has one pool: a memfd of fixed size, sealed, made and allocated by the drainer. It holds this head, a heap of
- * sites, and 64 KB chunks. A thread takes a free chunk by clearing its bit in free_map; only the drainer sets bits again,
- * after it has read the chunk and zeroed it. Only the first `committed` chunks have memory behind them; the drainer
- * raises that while the session's cap allows.
+ * A process has one pool: a memfd of fixed size, sealed, made and allocated by the drainer. It holds this head, a heap
+ * of sites, and 64 KB chunks. A thread takes a free chunk by clearing its bit in free_map; only the drainer sets bits
+ * again, after it has read the chunk and zeroed it. Only the first `committed` chunks have memory behind them; the
+ * drainer raises that while the session's cap allows.
  *
- * Chunks of one thread and kind form a chain; `seq` counts all chunks of the process. A chunk is zero when taken and nothing in it changes from non-zero,
- * so a non-zero word is its own publication: the one store that writes it (release order) is all that a thread does for
- * a zone event. A signal handler that interrupts an event between reserving its word and storing it leaves words in
- * reverse order; the drainer stops at the zero word until it is filled, then orders by time. Everything here is hostile
- * input to the drainer.
+ * Chunks of one thread and kind form a chain; `seq` counts all chunks of the process. A chunk is zero when taken and
+ * nothing in it changes from non-zero, so a non-zero word is its own publication: the one store that writes it (release
+ * order) is all that a thread does for a zone event. A signal handler that interrupts an event between reserving its
+ * word and storing it leaves words in reverse order; the drainer stops at the zero word until it is filled, then orders
+ * by time. Everything here is hostile input to the drainer.
  *
  *   zone event        time << 20 | site; site 0 ends the innermost zone
  *   variable event    struct sonde_event (event.h); while it is written its first word is only `words` << 16
@@ -58,9 +58,9 @@ enum sonde_ring_lost {
 struct sonde_ring_pool {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t clock;       /* enum sonde_ring_clock; drainer, before the target sees the pool */
-	uint32_t on_full;     /* enum sonde_ring_on_full; likewise */
-	uint32_t chunk_count; /* likewise */
+	uint32_t clock;             /* enum sonde_ring_clock; drainer, before the target sees the pool */
+	uint32_t on_full;           /* enum sonde_ring_on_full; likewise */
+	uint32_t chunk_count;       /* likewise */
 	_Atomic uint32_t committed; /* drainer; read by the target */
 	_Atomic uint32_t closed;    /* drainer: nobody drains any more */
 	_Atomic uint32_t freed;     /* drainer: a futex word, changed when chunks become free */
@@ -70,7 +70,7 @@ struct sonde_ring_pool {
 	_Atomic uint32_t sites;     /* target: ids given */
 	_Atomic uint32_t may_grow;  /* drainer: `committed` can still rise: asking is worth a moment */
 	_Atomic uint64_t pending; /* target: events that wait for room in their threads: lost if the process ends now */
-	_Atomic uint64_t lost[SONDE_RING_LOST_CAUSES];      /* target */
+	_Atomic uint64_t lost[SONDE_RING_LOST_CAUSES];         /* target */
 	_Atomic uint64_t free_map[SONDE_RING_MAX_CHUNKS / 64]; /* bit set = free; target clears, drainer sets */
 };
 _Static_assert(sizeof(struct sonde_ring_pool) <= SONDE_RING_SITES_OFFSET, "pool head");

@@ -2,7 +2,8 @@
  *
  * A chunk is taken by clearing its bit with one atomic and: no list, so neither a dying thread nor a hostile one can
  * break it. When none is free the drainer is asked once (the doorbell word keeps threads from asking again and again);
- * while the pool may still grow that is worth 10 ms. After that the policy decides: give up, take the thread's own oldest
+ * while the pool may still grow that is worth 10 ms,
+ * for a thread's first chunks 100 ms. After that the policy decides: give up, take the thread's own oldest
  * chunk, or wait as long as the drainer lives.
  */
 #include <errno.h>
@@ -17,6 +18,8 @@
 
 #define WAIT_STEP_NS 500000
 #define WAIT_STEPS_GROW 20
+#define WAIT_STEPS_FIRST 200
+#define FIRST_CHUNKS 4u      /* of a thread: zones, events, counters, a histogram */
 #define WAIT_STEPS_CHECK 100 /* every so many steps: is the drainer still there? */
 
 #ifndef MADV_POPULATE_WRITE
@@ -72,15 +75,17 @@ static void wait_freed(struct sonde_ring_pool *pool, uint32_t seen)
 	atomic_fetch_sub_explicit(&pool->waiters, 1, memory_order_relaxed);
 }
 
-/* A moment's wait is worth it where the pool can grow, and for a thread's first chunk, since others may just have ended;
- * but once, or a drainer that hangs would slow down every event. */
+/* A moment's wait is worth it where the pool can grow, and for a thread's first chunks, since others may just have
+ * ended; but once, or a drainer that hangs would slow down every event. */
 static int may_wait(struct sonde_process *process, struct sonde_ring_pool *pool, struct sonde_thread *thread,
 		    uint32_t step)
 {
 	if (atomic_load(&pool->closed) || atomic_load(&process->state) == SONDE_PROCESS_OFF)
 		return 0;
-	int first = !thread->zones.last_seq && !thread->events.last_seq;
-	if (!thread->waited && step < WAIT_STEPS_GROW && (first || atomic_load(&pool->may_grow)))
+	uint32_t steps = thread->taken < FIRST_CHUNKS   ? WAIT_STEPS_FIRST
+			 : atomic_load(&pool->may_grow) ? WAIT_STEPS_GROW
+							: 0;
+	if (!thread->waited && step < steps)
 		return 1;
 	thread->waited = 1;
 	if (pool->on_full != SONDE_RING_BLOCK)
@@ -162,6 +167,7 @@ struct sonde_ring_chunk *sonde_chunk_take(struct sonde_thread *thread, struct so
 	if (!chunk)
 		return NULL;
 	thread->waited = 0;
+	thread->taken++;
 	struct sonde_process *process = sonde_process_get();
 	populate(process, chunk, chunk_index(pool, chunk));
 	uint32_t seq = atomic_fetch_add_explicit(&process->chunks, 1, memory_order_relaxed) + 1;

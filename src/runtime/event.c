@@ -252,7 +252,8 @@ void sonde_place_span(struct sonde_place *place, uint64_t id)
 	send_span(SONDE_EVENT_SPAN_BEGIN, &(struct origin){.place = place}, id);
 }
 
-/* --- zones by name: begin and end are checked against each other ----------------------------------------------------*/
+/* --- zones by name: begin and end are checked against each other
+ * ----------------------------------------------------*/
 
 static uint32_t site_by_name(const char *name, struct sonde_thread **out)
 {
@@ -290,8 +291,7 @@ static int mismatch(uint32_t wanted, uint32_t open)
 	size_t text_b = strlen(text);
 	if (open)
 		text_b = sonde_place_text(pool, open, text, sizeof(text));
-	struct sonde_event_text event = {
-		.head = {.type = SONDE_EVENT_MISMATCH, .site = wanted}, .len_b = text_b};
+	struct sonde_event_text event = {.head = {.type = SONDE_EVENT_MISMATCH, .site = wanted}, .len_b = text_b};
 	event_send(&event.head, sizeof(event), NULL, (struct text[2]){{text, text_b}, {"", 0}});
 	return SONDE_ERR_MISMATCH;
 }

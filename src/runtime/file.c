@@ -68,12 +68,12 @@ static void write_all(struct sonde_file *file, struct iovec *parts, int count)
 static int write_head(struct sonde_file *file)
 {
 	struct sonde_file_head head = {
-		.major = SONDE_FILE_MAJOR,
-		.minor = SONDE_FILE_MINOR,
-		.head_b = sizeof(head),
-		.start_mono_ns = sonde_clock_now_ns(),
-		.start_real_ns = sonde_clock_read_ns(CLOCK_REALTIME),
-		.arch = MACHINE,
+	    .major = SONDE_FILE_MAJOR,
+	    .minor = SONDE_FILE_MINOR,
+	    .head_b = sizeof(head),
+	    .start_mono_ns = sonde_clock_now_ns(),
+	    .start_real_ns = sonde_clock_read_ns(CLOCK_REALTIME),
+	    .arch = MACHINE,
 	};
 	memcpy(head.magic, SONDE_FILE_MAGIC, sizeof(head.magic));
 	if (getrandom(head.id, sizeof(head.id), GRND_NONBLOCK) != sizeof(head.id))
@@ -142,18 +142,18 @@ static void index_add(struct sonde_file *file, const struct sonde_chunk_head *he
 static void write_chunk(struct sonde_file *file, const struct sonde_file_chunk *chunk)
 {
 	struct sonde_chunk_head head = {
-		.magic = SONDE_CHUNK_MAGIC,
-		.type = chunk->type,
-		.version = 1,
-		.process = chunk->thread ? 1 : 0,
-		.thread = chunk->thread,
-		.seq = file->seq++,
-		.time_min_ns = chunk->time_min_ns,
-		.time_max_ns = chunk->time_max_ns,
-		.count = chunk->count,
-		.summary_b = chunk->summary_b,
-		.raw_b = chunk->body_b,
-		.stored_b = chunk->body_b,
+	    .magic = SONDE_CHUNK_MAGIC,
+	    .type = chunk->type,
+	    .version = 1,
+	    .process = chunk->thread ? 1 : 0,
+	    .thread = chunk->thread,
+	    .seq = file->seq++,
+	    .time_min_ns = chunk->time_min_ns,
+	    .time_max_ns = chunk->time_max_ns,
+	    .count = chunk->count,
+	    .summary_b = chunk->summary_b,
+	    .raw_b = chunk->body_b,
+	    .stored_b = chunk->body_b,
 	};
 	head.check = chunk_check(&head, chunk);
 	if (chunk->type != SONDE_CHUNK_INDEX)

@@ -92,7 +92,7 @@ static ssize_t receive(int fd, void *message, size_t size_b, int *out_fd)
 	} control;
 	struct iovec part = {message, size_b};
 	struct msghdr header = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+	    .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
 	ssize_t got;
 	do
 		got = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);

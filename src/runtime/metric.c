@@ -1,7 +1,7 @@
 /* metric.c: counters and histograms: memory of each thread that the drainer reads, so threads never contend.
  *
- * A thread's first use takes a chunk; a histogram takes one a site and thread. The drainer adds threads up and keeps what
- * ended threads left.
+ * A thread's first use takes a chunk; a histogram takes one a site and thread. The drainer adds threads up and keeps
+ * what ended threads left.
  */
 #include <errno.h>
 

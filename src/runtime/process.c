@@ -197,7 +197,8 @@ void sonde_process_doorbell(struct sonde_process *process, struct sonde_ring_poo
 	sonde_link_send(process, &bell, sizeof(bell));
 }
 
-/* --- control --------------------------------------------------------------------------------------------------------*/
+/* --- control
+ * --------------------------------------------------------------------------------------------------------*/
 
 static int start_from(struct sonde_process *process, uint32_t state, const char *path)
 {
@@ -206,7 +207,8 @@ static int start_from(struct sonde_process *process, uint32_t state, const char 
 			return sonde_resume();
 		return SONDE_ERR_BUSY;
 	}
-	if (state == SONDE_PROCESS_SETUP || !atomic_compare_exchange_strong(&process->state, &state, SONDE_PROCESS_SETUP))
+	if (state == SONDE_PROCESS_SETUP ||
+	    !atomic_compare_exchange_strong(&process->state, &state, SONDE_PROCESS_SETUP))
 		return SONDE_ERR_BUSY;
 	read_environment();
 	if (path) {

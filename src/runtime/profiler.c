@@ -51,7 +51,8 @@ static struct sonde_profiler *profiler_of(struct sonde_profiler *profiler)
 struct sonde_profiler *sonde_profiler_new(void)
 {
 	int saved = errno;
-	void *memory = mmap(NULL, sizeof(struct sonde_profiler), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory =
+	    mmap(NULL, sizeof(struct sonde_profiler), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	errno = saved;
 	return memory == MAP_FAILED ? NULL : memory;
 }
@@ -103,8 +104,8 @@ static void add_double(_Atomic double *sum, double amount)
 static void raise_to(_Atomic uint64_t *most, uint64_t value)
 {
 	uint64_t seen = atomic_load_explicit(most, memory_order_relaxed);
-	while (seen < value && !atomic_compare_exchange_weak_explicit(most, &seen, value, memory_order_relaxed,
-								      memory_order_relaxed))
+	while (seen < value &&
+	       !atomic_compare_exchange_weak_explicit(most, &seen, value, memory_order_relaxed, memory_order_relaxed))
 		;
 }
 
@@ -126,7 +127,8 @@ static struct running *slot_take(struct sonde_profiler *profiler)
 	return NULL;
 }
 
-int sonde_profiler_start_work(struct sonde_profiler *profiler, const char *name, double flop, double bytes, double items)
+int sonde_profiler_start_work(struct sonde_profiler *profiler, const char *name, double flop, double bytes,
+			      double items)
 {
 	profiler = profiler_of(profiler);
 	int code = name_check(name);
@@ -160,8 +162,9 @@ static struct running *slot_find(struct sonde_profiler *profiler, uint32_t name,
 		struct running *slot = &profiler->running[i];
 		if (atomic_load_explicit(&slot->name, memory_order_acquire) != name)
 			continue;
-		int nearer = best && (slot->tid == tid) != (best->tid == tid) ? slot->tid == tid
-									      : !best || slot->start_ns >= best->start_ns;
+		int nearer = best && (slot->tid == tid) != (best->tid == tid)
+				 ? slot->tid == tid
+				 : !best || slot->start_ns >= best->start_ns;
 		if (nearer)
 			best = slot;
 	}

@@ -1,4 +1,5 @@
-/* query.c: questions about the zones of this process, answered by whoever drains them, and the summary made of the answers.
+/* query.c: questions about the zones of this process, answered by whoever drains them, and the summary made of the
+ * answers.
  *
  * The drainer drains first, so an answer holds everything that ended before the question.
  */

@@ -1,8 +1,8 @@
 /* runtime.h: the inside of libsonde: one process record, one page a thread, one pool.
  *
  * Everything that must not survive fork lies on pages that the child reads as zeros (MADV_WIPEONFORK), so a child of
- * fork, _Fork or raw clone finds limit 0 and state NEW and sets itself up again, whatever the parent was in the middle of.
- * Nothing here takes a lock or calls malloc: it may run in signal handlers.
+ * fork, _Fork or raw clone finds limit 0 and state NEW and sets itself up again, whatever the parent was in the middle
+ * of. Nothing here takes a lock or calls malloc: it may run in signal handlers.
  */
 #ifndef SONDE_RUNTIME_RUNTIME_H
 #define SONDE_RUNTIME_RUNTIME_H
@@ -18,7 +18,8 @@
 #include "format/ring.h"
 #include "sonde/sonde.h"
 
-/* --- process.c ------------------------------------------------------------------------------------------------------*/
+/* --- process.c
+ * ------------------------------------------------------------------------------------------------------*/
 
 enum sonde_process_state {
 	SONDE_PROCESS_NEW = 0, /* also what a forked child reads */
@@ -33,15 +34,15 @@ enum sonde_process_mode { SONDE_MODE_NONE = 0, SONDE_MODE_LINK, SONDE_MODE_SELF 
 struct sonde_process {
 	_Atomic uint32_t state; /* a futex word while SETUP */
 	_Atomic uint32_t mode;
-	_Atomic uint64_t threads;   /* serials given */
-	_Atomic uint32_t chunks;    /* seqs given */
+	_Atomic uint64_t threads; /* serials given */
+	_Atomic uint32_t chunks;  /* seqs given */
 	_Atomic(struct sonde_ring_pool *) pool;
 	uint64_t pool_b;
 	_Atomic uint64_t populated[SONDE_RING_MAX_CHUNKS / 64]; /* chunks whose pages are mapped already */
 	uint32_t setup_tid;
-	_Atomic uint32_t asking;    /* one question at a time on the one socket */
-	int fd;                     /* of the link */
-	dev_t fd_dev;               /* what it was, so that a reused number is noticed */
+	_Atomic uint32_t asking; /* one question at a time on the one socket */
+	int fd;                  /* of the link */
+	dev_t fd_dev;            /* what it was, so that a reused number is noticed */
 	ino_t fd_ino;
 };
 
@@ -54,7 +55,8 @@ void sonde_process_lost(struct sonde_ring_pool *pool, enum sonde_ring_lost cause
 /* Wakes the drainer. */
 void sonde_process_doorbell(struct sonde_process *process, struct sonde_ring_pool *pool);
 
-/* --- link.c ---------------------------------------------------------------------------------------------------------*/
+/* --- link.c
+ * ---------------------------------------------------------------------------------------------------------*/
 
 /* Connects to the recorder named in the environment, asks for a pool and maps it; 0 or a negative errno. */
 int sonde_link_connect(struct sonde_process *process, const char *name, uint32_t flags);
@@ -62,10 +64,10 @@ int sonde_link_send(struct sonde_process *process, const void *message, size_t s
 void sonde_link_forget(void);
 /* 0 while the recorder is there. */
 int sonde_link_check(struct sonde_process *process);
-int sonde_link_ask(struct sonde_process *process, const struct sonde_link_query *query,
-			       struct sonde_link_answer *out);
+int sonde_link_ask(struct sonde_process *process, const struct sonde_link_query *query, struct sonde_link_answer *out);
 
-/* --- thread.c -------------------------------------------------------------------------------------------------------*/
+/* --- thread.c
+ * -------------------------------------------------------------------------------------------------------*/
 
 #define SONDE_THREAD_PENDING 128u
 #define SONDE_THREAD_HISTS 64u
@@ -94,6 +96,7 @@ struct sonde_thread {
 	/* Events that found no room, reduced: first ends of recorded zones, then begins of zones still open. They are
 	 * written when there is room again, so that nesting in the recording stays right. */
 	uint32_t waited; /* in vain for a chunk */
+	uint32_t taken;  /* chunks */
 	uint32_t owed;   /* ends */
 	uint32_t opened; /* begins */
 	uint64_t depth_lost;
@@ -129,15 +132,17 @@ void sonde_thread_key(void);
 /* This thread's next events need not even ask. */
 void sonde_thread_off(void);
 
-/* --- chunk.c --------------------------------------------------------------------------------------------------------*/
+/* --- chunk.c
+ * --------------------------------------------------------------------------------------------------------*/
 
 /* A free chunk, its head filled in but for `kind`; NULL = none, after waiting as the pool's policy says. */
 struct sonde_ring_chunk *sonde_chunk_take(struct sonde_thread *thread, struct sonde_ring_pool *pool);
 /* The next chunk of a chain: seals the one before. 0, or −1 when there is none. */
 int sonde_chain_next(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_chain *chain,
-				 enum sonde_ring_kind kind);
+		     enum sonde_ring_kind kind);
 
-/* --- place.c --------------------------------------------------------------------------------------------------------*/
+/* --- place.c
+ * --------------------------------------------------------------------------------------------------------*/
 
 uint32_t sonde_place_id(struct sonde_ring_pool *pool, struct sonde_place *place);
 uint32_t sonde_place_named(struct sonde_ring_pool *pool, uint32_t kind, const char *name);
@@ -145,22 +150,23 @@ uint32_t sonde_place_named(struct sonde_ring_pool *pool, uint32_t kind, const ch
 void sonde_place_inherit(struct sonde_ring_pool *into, const struct sonde_ring_pool *from);
 size_t sonde_place_text(struct sonde_ring_pool *pool, uint32_t id, char *out, size_t out_b);
 
-/* --- event.c --------------------------------------------------------------------------------------------------------*/
+/* --- event.c
+ * --------------------------------------------------------------------------------------------------------*/
 
 /* Room for an event of `words`, with head.words marked and nothing published; NULL = lost, and counted. */
-struct sonde_event *sonde_event_reserve(struct sonde_thread *thread, struct sonde_ring_pool *pool,
-						    uint32_t words);
+struct sonde_event *sonde_event_reserve(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint32_t words);
 /* Stores the head, which makes the event visible. */
 void sonde_event_publish(struct sonde_event *event, const struct sonde_event *head);
 /* Now, in the pool's clock. */
 uint64_t sonde_event_time(const struct sonde_ring_pool *pool);
 
-/* --- self.c ---------------------------------------------------------------------------------------------------------*/
+/* --- self.c
+ * ---------------------------------------------------------------------------------------------------------*/
 
-/* Makes a pool in this process, opens the recording (may_number: under another name when the file exists) and starts the
- * drain thread; 0 or an enum sonde_code. */
+/* Makes a pool in this process, opens the recording (may_number: under another name when the file exists) and starts
+ * the drain thread; 0 or an enum sonde_code. */
 int sonde_self_start(struct sonde_process *process, const char *path, int may_number,
-				 const struct sonde_options *options);
+		     const struct sonde_options *options);
 /* Drains what is left and closes the file. */
 int sonde_self_stop(void);
 void sonde_self_forget(void);

@@ -1,8 +1,9 @@
 /* self.c: a process that writes its own recording: a pool of its own, one drain thread, one file.
  *
  * The same rings and the same reading side as under the recorder; only the sink differs: each round's zones of a thread
- * become a chunk. The drain thread blocks all signals and wakes every 20 ms, or when a thread finds the pool full. Memory
- * is mapped, never allocated. A mutex stands between the drain thread and those who ask or stop; no event takes it.
+ * become a chunk. The drain thread blocks all signals and wakes every 20 ms, or when a thread finds the pool full.
+ * Memory is mapped, never allocated. A mutex stands between the drain thread and those who ask or stop; no event takes
+ * it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +71,8 @@ struct self {
 static struct self *self; /* the newest recording; old ones stay mapped, since threads may still look at them */
 static int file_errno;
 
-/* --- sink -----------------------------------------------------------------------------------------------------------*/
+/* --- sink
+ * -----------------------------------------------------------------------------------------------------------*/
 
 static void take_site(void *context, const struct sonde_drain_site *site)
 {
@@ -184,8 +186,8 @@ static void take_zones_part(struct self *own, struct sonde_drain_thread *thread,
 	sonde_file_chunk(own->file, &chunk);
 }
 
-static void take_zones(void *context, struct sonde_drain_thread *thread, const uint32_t *sites, const uint64_t *times_ns,
-		       size_t count, int gap)
+static void take_zones(void *context, struct sonde_drain_thread *thread, const uint32_t *sites,
+		       const uint64_t *times_ns, size_t count, int gap)
 {
 	struct self *own = context;
 	struct sonde_pair *pair = &own->threads[thread->index].pair;
@@ -285,8 +287,14 @@ static void take_histogram(void *context, struct sonde_drain_thread *thread, uin
 static void take_lost(void *context, enum sonde_ring_lost cause, uint64_t count)
 {
 	static const char *const causes[SONDE_RING_LOST_CAUSES] = {
-		"ring full", "overwritten", "signal handler inside the slow path", "event too long",
-		"ring full, too many zones open", "site table full: counted as (other)", "unknown", "unknown",
+	    "ring full",
+	    "overwritten",
+	    "signal handler inside the slow path",
+	    "event too long",
+	    "ring full, too many zones open",
+	    "site table full: counted as (other)",
+	    "unknown",
+	    "unknown",
 	};
 	struct self *own = context;
 	struct sonde_meta_lost record = {.head.type = SONDE_META_LOST, .process = 1, .count = count};
@@ -312,8 +320,8 @@ static int thread_alive(void *context, uint32_t tid)
 static void drain_round(struct self *own, int final)
 {
 	const struct sonde_drain_sink sink = {
-		own,          take_site, take_zones,	  take_event,   take_counter, take_histogram,
-		take_lost, take_thread_end, thread_alive,
+	    own,       take_site,       take_zones,   take_event, take_counter, take_histogram,
+	    take_lost, take_thread_end, thread_alive,
 	};
 	struct sonde_clockfit_anchor anchor = sonde_clockfit_read();
 	uint64_t passed_ns = anchor.mono_ns - own->fit.first.mono_ns;
@@ -343,7 +351,8 @@ static void *drain_loop(void *data)
 	return NULL;
 }
 
-/* --- the start and end of a file ------------------------------------------------------------------------------------*/
+/* --- the start and end of a file
+ * ------------------------------------------------------------------------------------*/
 
 static uint32_t string_of_file(struct self *own, const char *path)
 {
@@ -394,7 +403,8 @@ static void write_histograms(struct self *own)
 {
 	for (uint32_t i = 0; i < own->merged_count; i++) {
 		const struct merged *from = &own->merged[i];
-		struct sonde_meta_histogram record = {.head.type = SONDE_META_HISTOGRAM, .site = from->site, .process = 1};
+		struct sonde_meta_histogram record = {
+		    .head.type = SONDE_META_HISTOGRAM, .site = from->site, .process = 1};
 		record.count = from->count;
 		record.sum = from->sum;
 		record.min = from->min;
@@ -422,7 +432,8 @@ static int write_end(struct self *own)
 	return sonde_file_close(own->file);
 }
 
-/* --- start and stop -------------------------------------------------------------------------------------------------*/
+/* --- start and stop
+ * -------------------------------------------------------------------------------------------------*/
 
 static void *map_lazy(size_t size_b)
 {
@@ -494,7 +505,8 @@ static int open_file(struct self *own, const char *path, int may_number)
 	return code;
 }
 
-int sonde_self_start(struct sonde_process *process, const char *path, int may_number, const struct sonde_options *options)
+int sonde_self_start(struct sonde_process *process, const char *path, int may_number,
+		     const struct sonde_options *options)
 {
 	struct self *own = self_new(options);
 	if (!own)

@@ -70,9 +70,9 @@ static void print_row(int fd, const struct sonde_stats *row)
 	memcpy(name, row->name, sizeof(name));
 	for (char *at = name; *at; at++)
 		*at = (unsigned char)*at < 32 || *at == 127 ? '?' : *at;
-	int size_b = snprintf(line, sizeof(line), "%10llu  %10s  %10s  %10s  %10s  %10s  %10s  %.80s\n",
-			      (unsigned long long)row->count, times[0], times[1], times[2], times[3], times[4], times[5],
-			      name);
+	int size_b =
+	    snprintf(line, sizeof(line), "%10llu  %10s  %10s  %10s  %10s  %10s  %10s  %.80s\n",
+		     (unsigned long long)row->count, times[0], times[1], times[2], times[3], times[4], times[5], name);
 	write_all(fd, line, size_b > 0 ? (size_t)size_b : 0);
 }
 
@@ -86,23 +86,24 @@ void sonde_table_print(int fd, const struct sonde_stats *rows, size_t count, uin
 		print_row(fd, &rows[i]);
 	if (!lost)
 		return;
-	size_b = snprintf(line, sizeof(line), "%llu events were lost and are missing above\n", (unsigned long long)lost);
+	size_b =
+	    snprintf(line, sizeof(line), "%llu events were lost and are missing above\n", (unsigned long long)lost);
 	write_all(fd, line, (size_t)size_b);
 }
 
 const char *sonde_strerror(int code)
 {
 	static const char *const texts[] = {
-		[-SONDE_OK] = "no error",
-		[-SONDE_ERR_OFF] = "nothing is being recorded",
-		[-SONDE_ERR_MISMATCH] = "what was to be ended is not what was begun last",
-		[-SONDE_ERR_UNKNOWN] = "nothing of that name has ended yet",
-		[-SONDE_ERR_ARGUMENT] = "an argument is null, empty, too long or out of range",
-		[-SONDE_ERR_FULL] = "no room; the loss is counted in the recording",
-		[-SONDE_ERR_FILE] = "the recording cannot be written",
-		[-SONDE_ERR_BUSY] = "already recording",
-		[-SONDE_ERR_SYSTEM] = "the system refused memory or a thread",
-		[-SONDE_ERR_RECORDER] = "the recorder did not answer",
+	    [-SONDE_OK] = "no error",
+	    [-SONDE_ERR_OFF] = "nothing is being recorded",
+	    [-SONDE_ERR_MISMATCH] = "what was to be ended is not what was begun last",
+	    [-SONDE_ERR_UNKNOWN] = "nothing of that name has ended yet",
+	    [-SONDE_ERR_ARGUMENT] = "an argument is null, empty, too long or out of range",
+	    [-SONDE_ERR_FULL] = "no room; the loss is counted in the recording",
+	    [-SONDE_ERR_FILE] = "the recording cannot be written",
+	    [-SONDE_ERR_BUSY] = "already recording",
+	    [-SONDE_ERR_SYSTEM] = "the system refused memory or a thread",
+	    [-SONDE_ERR_RECORDER] = "the recorder did not answer",
 	};
 	int known = code <= 0 && code > -(int)(sizeof(texts) / sizeof(*texts));
 	return known ? texts[-code] : "unknown code";

@@ -1,12 +1,12 @@
 /* thread.c: a thread's page, and the slow path of zone events.
  *
- * A thread gets its page at its first event and gives it back when it ends (a pthread key made early enough that setting
- * it never allocates; the drainer also notices threads that are gone). Pages are kept and used again, so another thread
- * may always write `limit` and `off` of any page.
+ * A thread gets its page at its first event and gives it back when it ends (a pthread key made early enough that
+ * setting it never allocates; the drainer also notices threads that are gone). Pages are kept and used again, so
+ * another thread may always write `limit` and `off` of any page.
  *
- * While there is no room (or we are paused) events are not just dropped: a recorded zone's end must not get lost, and an
- * end must not end the wrong zone. So they are reduced to "ends owed, then begins still open", which are written with
- * their own times as soon as there is room. Only zones that both began and ended meanwhile are lost, and counted.
+ * While there is no room (or we are paused) events are not just dropped: a recorded zone's end must not get lost, and
+ * an end must not end the wrong zone. So they are reduced to "ends owed, then begins still open", which are written
+ * with their own times as soon as there is room. Only zones that both began and ended meanwhile are lost, and counted.
  */
 #include <errno.h>
 #include <limits.h>
@@ -83,7 +83,8 @@ void sonde_thread_key(void)
 
 static struct sonde_thread *page_new(void)
 {
-	void *page = mmap(NULL, SONDE_THREAD_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	void *page =
+	    mmap(NULL, SONDE_THREAD_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (page == MAP_FAILED)
 		return NULL;
 	if (!madvise(page, SONDE_THREAD_B, MADV_WIPEONFORK))
@@ -248,7 +249,8 @@ uint32_t sonde_thread_innermost(const struct sonde_thread *thread)
 	return 0;
 }
 
-/* --- zone events that found no room ---------------------------------------------------------------------------------*/
+/* --- zone events that found no room
+ * ---------------------------------------------------------------------------------*/
 
 static void pend(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint64_t word, int paused)
 {

@@ -47,7 +47,8 @@ struct sonde_pool {
 	size_t histogram_count;
 };
 
-/* --- memory ---------------------------------------------------------------------------------------------------------*/
+/* --- memory
+ * ---------------------------------------------------------------------------------------------------------*/
 
 static void *map_lazy(size_t size_b)
 {
@@ -94,7 +95,8 @@ static int make_memory(struct sonde_pool *pool)
 	pool->ring = mmap(NULL, pool->size_b, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd, 0);
 	if (pool->ring == MAP_FAILED) {
 		pool->ring = NULL;
-		return sonde_error(errno, "cannot map the events of process %d: %s", pool->options.pid, strerror(errno));
+		return sonde_error(errno, "cannot map the events of process %d: %s", pool->options.pid,
+				   strerror(errno));
 	}
 	void *memory = map_lazy(SONDE_DRAIN_B), *live = map_lazy(SONDE_LIVE_B);
 	if (memory)
@@ -127,19 +129,20 @@ static void free_memory(struct sonde_pool *pool)
 	free(pool);
 }
 
-/* --- the sink -------------------------------------------------------------------------------------------------------*/
+/* --- the sink
+ * -------------------------------------------------------------------------------------------------------*/
 
 static void take_site(void *context, const struct sonde_drain_site *site)
 {
 	struct sonde_pool *pool = context;
 	struct sonde_recorder_site made = {
-		.kind = site->kind,
-		.line = site->line,
-		.color = site->color,
-		.name = site->name,
-		.function = *site->function ? site->function : NULL,
-		.file = *site->file ? site->file : NULL,
-		.unit = *site->unit ? site->unit : NULL,
+	    .kind = site->kind,
+	    .line = site->line,
+	    .color = site->color,
+	    .name = site->name,
+	    .function = *site->function ? site->function : NULL,
+	    .file = *site->file ? site->file : NULL,
+	    .unit = *site->unit ? site->unit : NULL,
 	};
 	pool->sites[site->id] = sonde_recorder_site(pool->options.recorder, &made);
 	sonde_live_site(pool->live, site);
@@ -176,8 +179,8 @@ static void close_open(struct sonde_pool *pool, struct sonde_drain_thread *threa
 		sonde_recorder_zones(pool->options.recorder, pool->process, id, &end, &time_ns, 1);
 }
 
-static void take_zones(void *context, struct sonde_drain_thread *thread, const uint32_t *sites, const uint64_t *times_ns,
-		       size_t count, int gap)
+static void take_zones(void *context, struct sonde_drain_thread *thread, const uint32_t *sites,
+		       const uint64_t *times_ns, size_t count, int gap)
 {
 	struct sonde_pool *pool = context;
 	uint32_t ids[1024];
@@ -200,8 +203,8 @@ static void take_event(void *context, struct sonde_drain_thread *thread, const s
 	uint32_t id = thread_id(pool, thread, event->time);
 	if (event->type == SONDE_EVENT_CPU_SAMPLE) {
 		if (pool->options.cpu_sample)
-			pool->options.cpu_sample(pool->options.context, pool->options.pid,
-						 outer_tid(pool, thread->tid), id, (const void *)event);
+			pool->options.cpu_sample(pool->options.context, pool->options.pid, outer_tid(pool, thread->tid),
+						 id, (const void *)event);
 		return;
 	}
 	sonde_live_event(pool->live, event);
@@ -214,7 +217,8 @@ static void take_counter(void *context, struct sonde_drain_thread *thread, uint3
 {
 	struct sonde_pool *pool = context;
 	struct sonde_event_value event = {.value = (double)total};
-	event.head.type = sonde_live_kind(pool->live, site) == SONDE_SITE_COUNT ? SONDE_EVENT_COUNT : SONDE_EVENT_COUNTER;
+	event.head.type =
+	    sonde_live_kind(pool->live, site) == SONDE_SITE_COUNT ? SONDE_EVENT_COUNT : SONDE_EVENT_COUNTER;
 	event.head.words = sizeof(event) / 8;
 	event.head.site = site_id(pool, site);
 	event.head.time = sonde_clock_now_ns();
@@ -260,12 +264,12 @@ static void take_histogram(void *context, struct sonde_drain_thread *thread, uin
 static void take_lost(void *context, enum sonde_ring_lost cause, uint64_t count)
 {
 	static const char *const causes[SONDE_RING_LOST_CAUSES] = {
-		[SONDE_RING_LOST_FULL] = "ring full",
-		[SONDE_RING_LOST_OVERWRITTEN] = "overwritten",
-		[SONDE_RING_LOST_SIGNAL] = "signal handler inside the slow path",
-		[SONDE_RING_LOST_LONG] = "event too long",
-		[SONDE_RING_LOST_DEEP] = "ring full, too many zones open",
-		[SONDE_RING_LOST_SITES] = "site table full: counted as (other)",
+	    [SONDE_RING_LOST_FULL] = "ring full",
+	    [SONDE_RING_LOST_OVERWRITTEN] = "overwritten",
+	    [SONDE_RING_LOST_SIGNAL] = "signal handler inside the slow path",
+	    [SONDE_RING_LOST_LONG] = "event too long",
+	    [SONDE_RING_LOST_DEEP] = "ring full, too many zones open",
+	    [SONDE_RING_LOST_SITES] = "site table full: counted as (other)",
 	};
 	struct sonde_pool *pool = context;
 	struct sonde_recorder_loss loss = {.source = "zones", .process = pool->process, .count = count};
@@ -299,7 +303,8 @@ static void write_histograms(struct sonde_pool *pool)
 	}
 }
 
-/* --- public ---------------------------------------------------------------------------------------------------------*/
+/* --- public
+ * ---------------------------------------------------------------------------------------------------------*/
 
 int sonde_pool_new(struct sonde_pool **out, const struct sonde_pool_options *options)
 {
@@ -321,15 +326,15 @@ int sonde_pool_new(struct sonde_pool **out, const struct sonde_pool_options *opt
 void sonde_pool_drain(struct sonde_pool *pool, int final)
 {
 	const struct sonde_drain_sink sink = {
-		.context = pool,
-		.site = take_site,
-		.zones = take_zones,
-		.event = take_event,
-		.counter = take_counter,
-		.histogram = take_histogram,
-		.lost = take_lost,
-		.thread_end = take_thread_end,
-		.alive = thread_alive,
+	    .context = pool,
+	    .site = take_site,
+	    .zones = take_zones,
+	    .event = take_event,
+	    .counter = take_counter,
+	    .histogram = take_histogram,
+	    .lost = take_lost,
+	    .thread_end = take_thread_end,
+	    .alive = thread_alive,
 	};
 	uint32_t asked = atomic_load(&pool->ring->doorbell);
 	uint32_t before = pool->committed;

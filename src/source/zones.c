@@ -1,8 +1,9 @@
 /* zones.c: gives processes their pools over a socket and drains them (zones.h).
  *
- * A connection ends in two steps. When its socket hangs up, the process may have died, executed another program, or just
- * closed all its descriptors: in the last case it goes on writing, so the pool is drained until the process is gone or
- * no longer maps it. Descriptors inherited by children keep sockets open, therefore death is also seen by a pidfd.
+ * A connection ends in two steps. When its socket hangs up, the process may have died, executed another program, or
+ * just closed all its descriptors: in the last case it goes on writing, so the pool is drained until the process is
+ * gone or no longer maps it. Descriptors inherited by children keep sockets open, therefore death is also seen by a
+ * pidfd.
  */
 #include "source/zones.h"
 
@@ -70,7 +71,8 @@ uint64_t sonde_zones_connected(const struct sonde_source_run *run)
 	return run->connected;
 }
 
-/* --- opening --------------------------------------------------------------------------------------------------------*/
+/* --- opening
+ * --------------------------------------------------------------------------------------------------------*/
 
 static int zones_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
@@ -139,7 +141,8 @@ static int zones_start(struct sonde_source_run *run, pid_t pid)
 	return 0;
 }
 
-/* --- connections ----------------------------------------------------------------------------------------------------*/
+/* --- connections
+ * ----------------------------------------------------------------------------------------------------*/
 
 static void hang_up(struct connection *connection)
 {
@@ -189,15 +192,15 @@ static int greet(struct sonde_source_run *run, struct connection *connection, co
 		return -EPROTO;
 	int cpu = hello->client == SONDE_LINK_CPU;
 	struct sonde_pool_options options = {
-		.recorder = run->recorder,
-		.budget = &run->budget,
-		.fit = &run->fit,
-		.pid = connection->pid,
-		.own_pid = (pid_t)hello->pid,
-		.clock = hello->flags & SONDE_LINK_NO_CYCLES ? SONDE_RING_CLOCK_NS : run->clock,
-		.on_full = (uint32_t)sonde_recorder_options(run->recorder)->on_full,
-		.context = listener ? listener->context : NULL,
-		.cpu_sample = listener ? listener->sample : NULL,
+	    .recorder = run->recorder,
+	    .budget = &run->budget,
+	    .fit = &run->fit,
+	    .pid = connection->pid,
+	    .own_pid = (pid_t)hello->pid,
+	    .clock = hello->flags & SONDE_LINK_NO_CYCLES ? SONDE_RING_CLOCK_NS : run->clock,
+	    .on_full = (uint32_t)sonde_recorder_options(run->recorder)->on_full,
+	    .context = listener ? listener->context : NULL,
+	    .cpu_sample = listener ? listener->sample : NULL,
 	};
 	connection->client = hello->client;
 	int code = sonde_pool_new(&connection->pool, &options);
@@ -356,13 +359,14 @@ static void zones_stop(struct sonde_source_run *run)
 	for (size_t i = 0; i < run->count; i++)
 		connection_end(&run->connections[i]);
 	struct sonde_recorder_state state = {
-		.state = run->connected ? SONDE_SOURCE_ON : SONDE_SOURCE_OFF,
-		.method = METHOD,
-		.detail = run->connected ? NULL : "no program used the sonde API",
+	    .state = run->connected ? SONDE_SOURCE_ON : SONDE_SOURCE_OFF,
+	    .method = METHOD,
+	    .detail = run->connected ? NULL : "no program used the sonde API",
 	};
 	if (run->connected && run->clock != SONDE_RING_CLOCK_CYCLES)
-		state.detail = "the cycle counter of this machine is not stable: each event reads CLOCK_MONOTONIC, which "
-			       "costs more";
+		state.detail =
+		    "the cycle counter of this machine is not stable: each event reads CLOCK_MONOTONIC, which "
+		    "costs more";
 	sonde_recorder_source(run->recorder, "zones", &state);
 	close(run->listen_fd);
 	free(run->connections);
@@ -370,14 +374,14 @@ static void zones_stop(struct sonde_source_run *run)
 }
 
 const struct sonde_source sonde_source_zones = {
-	.name = "zones",
-	.title = "zones, counters and spans that programs record by themselves",
-	.cost = "one pair of clock readings a zone, plus 0.5 ns",
-	.probe = zones_probe,
-	.open = zones_open,
-	.prepare = zones_prepare,
-	.start = zones_start,
-	.drain = zones_drain,
-	.poll_fds = zones_poll_fds,
-	.stop = zones_stop,
+    .name = "zones",
+    .title = "zones, counters and spans that programs record by themselves",
+    .cost = "one pair of clock readings a zone, plus 0.5 ns",
+    .probe = zones_probe,
+    .open = zones_open,
+    .prepare = zones_prepare,
+    .start = zones_start,
+    .drain = zones_drain,
+    .poll_fds = zones_poll_fds,
+    .stop = zones_stop,
 };

@@ -295,10 +295,13 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(char **args);
 	} commands[] = {
-		{"pairs", do_pairs},   {"everything", do_everything}, {"mismatch", do_mismatch}, {"flood", do_flood},
-		{"two", do_two},       {"killed", do_killed},         {"fork", do_fork},         {"churn", do_churn},
-		{"plugin", do_plugin}, {"signals", do_signals},       {"pause", do_pause},       {"closed", do_closed},
-		{"query", do_query},   {"exec", do_exec},
+	    {"pairs", do_pairs},       {"everything", do_everything},
+	    {"mismatch", do_mismatch}, {"flood", do_flood},
+	    {"two", do_two},           {"killed", do_killed},
+	    {"fork", do_fork},         {"churn", do_churn},
+	    {"plugin", do_plugin},     {"signals", do_signals},
+	    {"pause", do_pause},       {"closed", do_closed},
+	    {"query", do_query},       {"exec", do_exec},
 	};
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))

@@ -79,10 +79,10 @@ static void few_values_are_clamped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(buckets_cover_every_value),
-		cmocka_unit_test(midpoints_are_within_the_bound),
-		cmocka_unit_test(quantiles_match_sorted_values),
-		cmocka_unit_test(few_values_are_clamped),
+	    cmocka_unit_test(buckets_cover_every_value),
+	    cmocka_unit_test(midpoints_are_within_the_bound),
+	    cmocka_unit_test(quantiles_match_sorted_values),
+	    cmocka_unit_test(few_values_are_clamped),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,10 +97,10 @@ static void rows_are_found_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(self_time_excludes_children),
-		cmocka_unit_test(recursion_counts_time_once),
-		cmocka_unit_test(ends_without_begin_are_counted),
-		cmocka_unit_test(rows_are_found_again),
+	    cmocka_unit_test(self_time_excludes_children),
+	    cmocka_unit_test(recursion_counts_time_once),
+	    cmocka_unit_test(ends_without_begin_are_counted),
+	    cmocka_unit_test(rows_are_found_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

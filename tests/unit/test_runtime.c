@@ -311,21 +311,21 @@ static void executed_programs_connect_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pairs_arrive),
-		cmocka_unit_test(every_kind_of_event_arrives),
-		cmocka_unit_test(mismatched_ends_are_errors),
-		cmocka_unit_test(drops_are_counted_exactly),
-		cmocka_unit_test(overwriting_keeps_the_newest),
-		cmocka_unit_test(blocking_loses_nothing),
-		cmocka_unit_test(kills_lose_nothing),
-		cmocka_unit_test(forked_children_record),
-		cmocka_unit_test(many_short_threads_fit),
-		cmocka_unit_test(closed_libraries_leave_their_names),
-		cmocka_unit_test(zones_in_signal_handlers_nest),
-		cmocka_unit_test(pauses_keep_nesting),
-		cmocka_unit_test(closing_all_descriptors_loses_nothing),
-		cmocka_unit_test(programs_can_ask),
-		cmocka_unit_test(executed_programs_connect_again),
+	    cmocka_unit_test(pairs_arrive),
+	    cmocka_unit_test(every_kind_of_event_arrives),
+	    cmocka_unit_test(mismatched_ends_are_errors),
+	    cmocka_unit_test(drops_are_counted_exactly),
+	    cmocka_unit_test(overwriting_keeps_the_newest),
+	    cmocka_unit_test(blocking_loses_nothing),
+	    cmocka_unit_test(kills_lose_nothing),
+	    cmocka_unit_test(forked_children_record),
+	    cmocka_unit_test(many_short_threads_fit),
+	    cmocka_unit_test(closed_libraries_leave_their_names),
+	    cmocka_unit_test(zones_in_signal_handlers_nest),
+	    cmocka_unit_test(pauses_keep_nesting),
+	    cmocka_unit_test(closing_all_descriptors_loses_nothing),
+	    cmocka_unit_test(programs_can_ask),
+	    cmocka_unit_test(executed_programs_connect_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

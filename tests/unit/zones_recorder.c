@@ -41,7 +41,8 @@ uint64_t zones_events(const struct sonde_recorder *recorder, uint32_t type, cons
 	return count;
 }
 
-/* --- what the source calls ------------------------------------------------------------------------------------------*/
+/* --- what the source calls
+ * ------------------------------------------------------------------------------------------*/
 
 const struct sonde_record_options *sonde_recorder_options(const struct sonde_recorder *recorder)
 {
@@ -193,10 +194,11 @@ void sonde_recorder_histogram(struct sonde_recorder *recorder, const struct sond
 	recorder->histograms[at].min = histogram->min;
 	recorder->histograms[at].max = histogram->max;
 	recorder->histograms[at].p50 =
-		sonde_hist_quantile(histogram->hits, histogram->count, histogram->min, histogram->max, 0.5);
+	    sonde_hist_quantile(histogram->hits, histogram->count, histogram->min, histogram->max, 0.5);
 }
 
-/* --- running targets ------------------------------------------------------------------------------------------------*/
+/* --- running targets
+ * ------------------------------------------------------------------------------------------------*/
 
 void zones_start(struct zones_run *run, const struct sonde_record_options *options, char **argv)
 {
