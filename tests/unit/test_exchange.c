@@ -235,9 +235,10 @@ static void pprof_sums(uint64_t *samples, uint64_t *ns)
 /* --- all formats say the same --------------------------------------------------------------------------------------
  */
 
-static char *functions_as(const char *name)
+/* A section of all the recording, in a report format. */
+static char *section_as(const char *section, const char *name)
 {
-	const struct sonde_pass *pass = sonde_pass_find("functions");
+	const struct sonde_pass *pass = sonde_pass_find(section);
 	const struct sonde_pass_options options = {.limit = 1000, .asked = 1};
 	const struct sonde_format_options wide = {.width = 200};
 	struct sonde_report *report;
@@ -255,7 +256,7 @@ static char *functions_as(const char *name)
 
 static uint64_t json_self_ns(void)
 {
-	char *text = functions_as("json");
+	char *text = section_as("functions", "json");
 	uint64_t sum = 0;
 	for (char *at = text; (at = strstr(at, "\"self_ns\": "));)
 		sum += strtoull(at += strlen("\"self_ns\": "), NULL, 10);
@@ -276,7 +277,7 @@ static size_t csv_column(const char *header, const char *key)
 
 static uint64_t csv_self_ns(void)
 {
-	char *text = functions_as("csv");
+	char *text = section_as("functions", "csv");
 	size_t column = csv_column(text, "self_ns");
 	uint64_t sum = 0;
 	for (char *line = strchr(text, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
@@ -292,7 +293,7 @@ static uint64_t csv_self_ns(void)
 /* The text format rounds to three digits, which these figures have: "60.0 ±9.8 %  69.0 ±9.6 %    60.0 ms …". */
 static uint64_t text_self_ns(void)
 {
-	char *text = functions_as("text");
+	char *text = section_as("functions", "text");
 	double sum = 0;
 	for (char *line = strstr(text, "self time  "); (line = strchr(line, '\n')) && !strncmp(++line, "  ", 2);) {
 		char *at = strchr(strchr(line, '%') + 1, '%') + 1;
@@ -384,7 +385,7 @@ static int leave(void **state)
 	return rmdir(folder);
 }
 
-/* Leaves the recording in every exchange format in `to`, and its functions as JSON. */
+/* Leaves the recording in every exchange format in `to`, and its call tree as JSON. */
 static int put_files(const char *to)
 {
 	const struct sonde_format_options options = {0};
@@ -398,9 +399,9 @@ static int put_files(const char *to)
 		FILE *out = fopen(name, "w");
 		error = !out || format->export(session, &options, out) || fclose(out);
 	}
-	snprintf(name, sizeof name, "%s/functions.json", to);
+	snprintf(name, sizeof name, "%s/calltree.json", to);
 	FILE *out = fopen(name, "w");
-	char *json = functions_as("json");
+	char *json = section_as("calltree", "json");
 	error |= !out || fputs(json, out) < 0 || fclose(out);
 	free(json);
 	return error | leave(NULL);
