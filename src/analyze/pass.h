@@ -20,7 +20,7 @@ struct sonde_pass_options {
 	enum sonde_sort sort;
 	size_t limit;            /* rows; 0 = the pass's own default */
 	const char *focus;       /* a function's name, for callers and lines; NULL = the hottest */
-	uint64_t from_ns, to_ns; /* 0 = whole run */
+	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC, as in the recording; 0 = whole run */
 	uint32_t thread;         /* 0 = all */
 	int asked;               /* named by --section */
 };
@@ -44,7 +44,9 @@ extern const struct sonde_pass *const sonde_passes[];
 extern const size_t sonde_pass_count;
 const struct sonde_pass *sonde_pass_find(const char *name);
 
-/* Runs the passes over the session in one reading of the file and adds their sections in the order given. */
+/* Runs the passes over the session in one reading of the file and adds their sections in the order given. The report's
+ * title, path and notes are set whether or not `summary` is among them. Sorting by latency puts `latency` in the place
+ * of `functions`. `options` may be NULL. */
 int sonde_pass_run(struct sonde_session *session, const struct sonde_pass *const *passes, size_t count,
 		   const struct sonde_pass_options *options, struct sonde_report *report);
 

@@ -27,6 +27,8 @@ const struct sonde_pass *const sonde_passes[] = {
 };
 #undef SONDE_PASS
 
+extern const struct sonde_pass sonde_pass_heading; /* of summary.c: its notes without its section */
+
 const size_t sonde_pass_count = sizeof sonde_passes / sizeof *sonde_passes;
 
 struct worker {
@@ -229,20 +231,23 @@ static int contains(const struct sonde_pass *const *passes, size_t count, const 
 	return 0;
 }
 
-/* Sorting by latency is a table of its own: it takes the place of `functions`. */
+/* Every report begins with what was recorded and lost, asked for or not. Sorting by latency is a table of its own: it
+ * takes the place of `functions`. `run->passes` has room for one more than `count`. */
 static void passes_choose(struct run *run, const struct sonde_pass *const *passes, size_t count)
 {
 	const struct sonde_pass *latency = sonde_pass_find("latency");
 	int swap = run->options->sort == SONDE_SORT_LATENCY && !contains(passes, count, "latency");
+	if (!contains(passes, count, "summary"))
+		run->passes[run->count++] = &sonde_pass_heading;
 	for (size_t i = 0; i < count; i++)
-		run->passes[i] = swap && strcmp(passes[i]->name, "functions") == 0 ? latency : passes[i];
+		run->passes[run->count++] = swap && strcmp(passes[i]->name, "functions") == 0 ? latency : passes[i];
 }
 
 int sonde_pass_run(struct sonde_session *session, const struct sonde_pass *const *passes, size_t count,
 		   const struct sonde_pass_options *options, struct sonde_report *report)
 {
 	static const struct sonde_pass_options none = {0};
-	struct run run = {.session = session, .count = count, .options = options ? options : &none};
+	struct run run = {.session = session, .options = options ? options : &none};
 	int rc = 0;
 	run.passes = calloc(count + 1, sizeof *run.passes);
 	if (!run.passes)

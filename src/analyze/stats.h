@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Kish's effective size of a weighted sample: (Σw)² ÷ Σw² (Kish, Survey Sampling, 1965, 11.7). 0 when there is none. */
+/* Kish's effective size of a weighted sample: (Σw)² ÷ Σw² (Kish, Survey Sampling, 1965). 0 when there is none. */
 double sonde_stats_effective_n(double sum, double sum_of_squares);
 
 /* Half width of a 95 % interval of a share seen in n samples: the larger of the two distances from the share to the

@@ -304,17 +304,29 @@ static void titles_set(const struct facts *facts, struct sonde_report *report)
 	report->path = sonde_session_path(facts->session);
 }
 
-static int summary_finish(void *state, struct sonde_report *report)
+static int notes_add(const struct facts *facts, struct sonde_report *report)
 {
 	static int (*const notes[])(const struct facts *, struct sonde_report *) = {
 	    note_line, note_rate, note_file, note_lost, note_broken, note_sources,
 	};
+	int rc = 0;
+	titles_set(facts, report);
+	for (size_t i = 0; i < sizeof notes / sizeof *notes && rc == 0; i++)
+		rc = notes[i](facts, report);
+	return rc;
+}
+
+static int heading_finish(void *state, struct sonde_report *report)
+{
+	const struct facts facts = facts_of(state);
+	return notes_add(&facts, report);
+}
+
+static int summary_finish(void *state, struct sonde_report *report)
+{
 	const struct facts facts = facts_of(state);
 	struct sonde_section *section = sonde_report_table(report, "summary", "Summary", columns, COLUMNS);
-	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for the summary");
-	titles_set(&facts, report);
-	for (size_t i = 0; i < sizeof notes / sizeof *notes && rc == 0; i++)
-		rc = notes[i](&facts, report);
+	int rc = section ? notes_add(&facts, report) : sonde_error(ENOMEM, "out of memory for the summary");
 	return rc < 0 ? rc : section_fill(&facts, report, section);
 }
 
@@ -327,5 +339,17 @@ const struct sonde_pass sonde_pass_summary = {
     .feed = sonde_samples_feed,
     .merge = sonde_samples_merge,
     .finish = summary_finish,
+    .end = sonde_samples_end,
+};
+
+/* The notes without the section: what a report without a summary begins with. Not in the registry. */
+const struct sonde_pass sonde_pass_heading = {
+    .name = "heading",
+    .title = "what was recorded, lost, not measured, and what it cost, in the report's notes",
+    .types = 1u << SONDE_CHUNK_SAMPLES,
+    .begin = sonde_samples_begin,
+    .feed = sonde_samples_feed,
+    .merge = sonde_samples_merge,
+    .finish = heading_finish,
     .end = sonde_samples_end,
 };

@@ -478,6 +478,11 @@ static void summary_says_what_was_and_was_not(void **state)
 	assert_near(sections_real(t, "metric", "compute.cpu_utilization_percent", "value"), 60 / wall_s, 1e-6);
 	assert_int_equal(sections_int(t, "metric", "lost.count", "value"), 12);
 	sections_free(&s);
+	s = sections_of(path, "functions", NULL); /* the notes come with every report */
+	assert_string_equal(s.report->title, "prog --fast");
+	assert_true(sections_noted(s.report->notes, "cpu: 12 lost: ring full"));
+	assert_null(sections_find(&s, "summary"));
+	sections_free(&s);
 }
 
 static void empty_and_single(void **state)
