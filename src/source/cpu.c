@@ -1,9 +1,9 @@
 /* cpu.c: the cpu source: samples of every thread of a process tree, taken by the kernel, unwound here.
  *
  * perf events are opened on the launched child (held before its exec) or on every thread of a process, on each CPU, and
- * inherited by what these create (perf_event.h says which events). The recorder's thread drains: all records of all CPUs
- * pass in time order, so that a sample meets the mappings of its moment. Records beyond the horizon wait for the next
- * drain. Before something slow (a table to compile) what is pending is copied out of the kernel's buffers.
+ * inherited by what these create (perf_event.h says which events). The recorder's thread drains: all records of all
+ * CPUs pass in time order, so that a sample meets the mappings of its moment. Records beyond the horizon wait for the
+ * next drain. Before something slow (a table to compile) what is pending is copied out of the kernel's buffers.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,9 +27,9 @@
 
 #define STACK_DEFAULT_B 16384u
 #define STACK_MAX_B 65528u
-#define RING_WANT_B (4u << 20)  /* of each CPU */
+#define RING_WANT_B (4u << 20) /* of each CPU */
 #define RING_LEAST_B (64u << 10)
-#define RING_STACKS 8u          /* stack copies that a buffer must hold at least */
+#define RING_STACKS 8u /* stack copies that a buffer must hold at least */
 #define METHOD "perf events (cpu-clock), user stacks from call-frame tables"
 
 struct sonde_source_run {
@@ -45,7 +45,7 @@ struct sonde_source_run {
 	int started;
 
 	struct sonde_perf_sample *current; /* being unwound */
-	uint8_t copy[STACK_MAX_B + 8]; /* its stack, when the buffers had to be emptied meanwhile */
+	uint8_t copy[STACK_MAX_B + 8];     /* its stack, when the buffers had to be emptied meanwhile */
 
 	uint64_t samples, foreign; /* foreign: of 32-bit code */
 	uint64_t lost;
@@ -54,7 +54,8 @@ struct sonde_source_run {
 	int ended_unsampled; /* threads ended since */
 };
 
-/* --- records of the kernel -------------------------------------------------------------------------------------------*/
+/* --- records of the kernel
+ * -------------------------------------------------------------------------------------------*/
 
 /* Bytes of `type` up to the TID, TIME that end each record. */
 static size_t body_b(const struct perf_event_header *head)
@@ -219,7 +220,8 @@ static void on_switch(struct sonde_source_run *run, const struct sonde_perf_reco
 		return;
 	if (misc & PERF_RECORD_MISC_SWITCH_OUT) {
 		sonde_thread_clocks_out(run->clocks, tid, record->cpu, record->time_ns);
-		kind = misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? SONDE_SWITCH_OUT_PREEMPTED : SONDE_SWITCH_OUT_BLOCKED;
+		kind =
+		    misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? SONDE_SWITCH_OUT_PREEMPTED : SONDE_SWITCH_OUT_BLOCKED;
 	} else {
 		sonde_thread_clocks_in(run->clocks, tid, record->cpu, record->time_ns);
 	}
@@ -245,12 +247,13 @@ static void on_throttle(struct sonde_source_run *run, const struct sonde_perf_re
 typedef void (*handler)(struct sonde_source_run *run, const struct sonde_perf_record *record);
 
 static const handler handlers[PERF_RECORD_MAX] = {
-	[PERF_RECORD_SAMPLE] = on_sample, [PERF_RECORD_MMAP2] = on_mmap,     [PERF_RECORD_COMM] = on_comm,
-	[PERF_RECORD_FORK] = on_fork,     [PERF_RECORD_EXIT] = on_exit_record, [PERF_RECORD_SWITCH] = on_switch,
-	[PERF_RECORD_LOST] = on_lost,     [PERF_RECORD_LOST_SAMPLES] = on_lost, [PERF_RECORD_THROTTLE] = on_throttle,
+    [PERF_RECORD_SAMPLE] = on_sample, [PERF_RECORD_MMAP2] = on_mmap,        [PERF_RECORD_COMM] = on_comm,
+    [PERF_RECORD_FORK] = on_fork,     [PERF_RECORD_EXIT] = on_exit_record,  [PERF_RECORD_SWITCH] = on_switch,
+    [PERF_RECORD_LOST] = on_lost,     [PERF_RECORD_LOST_SAMPLES] = on_lost, [PERF_RECORD_THROTTLE] = on_throttle,
 };
 
-/* --- the source ------------------------------------------------------------------------------------------------------*/
+/* --- the source
+ * ------------------------------------------------------------------------------------------------------*/
 
 static int cpu_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
@@ -318,7 +321,7 @@ static int cpu_open(struct sonde_source_run **out, struct sonde_recorder *record
 	run->user_share = 1;
 	run->weight_ns = (1000000000u + rate_hz / 2) / rate_hz;
 	run->events.shape = (struct sonde_perf_shape){
-		.rate_hz = rate_hz, .stack_b = stack_size(options), .kernel = 1, .switches = 1, .build_id = 1};
+	    .rate_hz = rate_hz, .stack_b = stack_size(options), .kernel = 1, .switches = 1, .build_id = 1};
 	int result = sonde_images_new(&run->images, recorder, before_slow, run);
 	result = result ? result : sonde_spaces_new(&run->spaces, run->images);
 	result = result ? result : sonde_unwinder_new(&run->unwinder, recorder, run->images, run->spaces);
@@ -356,8 +359,9 @@ static int cpu_start(struct sonde_source_run *run, pid_t pid)
 {
 	run->pid = pid;
 	sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns());
-	int result = sonde_recorder_options(run->recorder)->attach ? attach(run, pid)
-								   : sonde_perf_events_follow(&run->events, run->rings, pid, 1);
+	int result = sonde_recorder_options(run->recorder)->attach
+			 ? attach(run, pid)
+			 : sonde_perf_events_follow(&run->events, run->rings, pid, 1);
 	run->started = result == 0;
 	return result;
 }
@@ -375,8 +379,8 @@ static void look_at_user_share(struct sonde_source_run *run)
 	close(fd);
 	text[got_b > 0 ? got_b : 0] = '\0';
 	const char *fields = strrchr(text, ')'); /* behind the name, which may hold anything */
-	if (!fields || sscanf(fields, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu", &user, &system,
-			      &child_user, &child_system) != 4)
+	if (!fields || sscanf(fields, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu", &user,
+			      &system, &child_user, &child_system) != 4)
 		return;
 	unsigned long long all = user + system + child_user + child_system;
 	if (all)
@@ -413,9 +417,10 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 	int used = 0;
 	out[0] = '\0';
 	if (!run->events.shape.kernel)
-		used += snprintf(out, out_b, "time in the kernel is not sampled: its share comes from the CPU time "
-					     "of processes; sudo sysctl kernel.perf_event_paranoid=1, or "
-					     "CAP_PERFMON, would show kernel functions");
+		used += snprintf(out, out_b,
+				 "time in the kernel is not sampled: its share comes from the CPU time "
+				 "of processes; sudo sysctl kernel.perf_event_paranoid=1, or "
+				 "CAP_PERFMON, would show kernel functions");
 	if (!run->events.shape.switches)
 		used += snprintf(out + used, out_b - (size_t)used, "%scontext switches are not reported by this kernel",
 				 used ? "; " : "");
@@ -432,11 +437,12 @@ static void cpu_stop(struct sonde_source_run *run)
 		double rate_hz = (double)run->events.shape.rate_hz;
 		write_detail(run, detail, sizeof detail);
 		struct sonde_recorder_state state = {
-			.state = detail[0] ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON,
-			.method = METHOD,
-			.detail = detail[0] ? detail : NULL,
-			.rate_hz = rate_hz,
-			.effective_hz = run->lost ? rate_hz * (double)run->samples / (double)(run->samples + run->lost) : rate_hz,
+		    .state = detail[0] ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON,
+		    .method = METHOD,
+		    .detail = detail[0] ? detail : NULL,
+		    .rate_hz = rate_hz,
+		    .effective_hz =
+			run->lost ? rate_hz * (double)run->samples / (double)(run->samples + run->lost) : rate_hz,
 		};
 		sonde_recorder_source(run->recorder, "cpu", &state);
 		if (damaged)
@@ -446,13 +452,13 @@ static void cpu_stop(struct sonde_source_run *run)
 }
 
 const struct sonde_source sonde_source_cpu = {
-	.name = "cpu",
-	.title = "CPU time of every thread, by stacks",
-	.cost = "1.3 % of the target's CPU time at 1000 Hz",
-	.probe = cpu_probe,
-	.open = cpu_open,
-	.start = cpu_start,
-	.drain = cpu_drain,
-	.poll_fds = cpu_poll_fds,
-	.stop = cpu_stop,
+    .name = "cpu",
+    .title = "CPU time of every thread, by stacks",
+    .cost = "1.3 % of the target's CPU time at 1000 Hz",
+    .probe = cpu_probe,
+    .open = cpu_open,
+    .start = cpu_start,
+    .drain = cpu_drain,
+    .poll_fds = cpu_poll_fds,
+    .stop = cpu_stop,
 };

@@ -1,10 +1,10 @@
 /* image.c: the files that are mapped executable, and their call-frame tables, opened when first sampled.
  *
- * A file is looked for where the process sees it: by the mapping itself (/proc/PID/map_files, needs privileges, survives
- * deletion), as the program's own file (/proc/PID/exe, survives deletion), below the process's root, and last by its
- * plain name, for processes that have ended. What is found must carry the build-id that the kernel reported, else the
- * file was replaced. Without a file, the offset in the file stands in for the virtual address: they are equal in most
- * programs, and the module is still named.
+ * A file is looked for where the process sees it: by the mapping itself (/proc/PID/map_files, needs privileges,
+ * survives deletion), as the program's own file (/proc/PID/exe, survives deletion), below the process's root, and last
+ * by its plain name, for processes that have ended. What is found must carry the build-id that the kernel reported,
+ * else the file was replaced. Without a file, the offset in the file stands in for the virtual address: they are equal
+ * in most programs, and the module is still named.
  */
 #include "source/image.h"
 
@@ -198,7 +198,8 @@ static void take(struct sonde_image *image, const struct sonde_elf *file)
 		image->table = table;
 }
 
-void sonde_images_open(struct sonde_images *images, struct sonde_image *image, pid_t pid, const struct sonde_mapping *map)
+void sonde_images_open(struct sonde_images *images, struct sonde_image *image, pid_t pid,
+		       const struct sonde_mapping *map)
 {
 	if (image->opened)
 		return;
@@ -215,11 +216,11 @@ void sonde_images_open(struct sonde_images *images, struct sonde_image *image, p
 		sonde_elf_close(&file);
 	}
 	struct sonde_stack_module_key key = {
-		.path = image->live_path,
-		.build_id = image->build_id,
-		.build_id_b = image->build_id_b,
-		.flags = image->kind == SONDE_IMAGE_VDSO ? SONDE_MODULE_SPECIAL : 0,
-		.root_pid = pid,
+	    .path = image->live_path,
+	    .build_id = image->build_id,
+	    .build_id_b = image->build_id_b,
+	    .flags = image->kind == SONDE_IMAGE_VDSO ? SONDE_MODULE_SPECIAL : 0,
+	    .root_pid = pid,
 	};
 	image->module = sonde_recorder_module(images->recorder, &key);
 }

@@ -59,7 +59,8 @@ void sonde_images_free(struct sonde_images *images);
 struct sonde_image *sonde_images_get(struct sonde_images *images, const struct sonde_image_key *key);
 
 /* Opens it if that was not tried yet. `map`, of process `pid`, is where it was hit. */
-void sonde_images_open(struct sonde_images *images, struct sonde_image *image, pid_t pid, const struct sonde_mapping *map);
+void sonde_images_open(struct sonde_images *images, struct sonde_image *image, pid_t pid,
+		       const struct sonde_mapping *map);
 
 /* ELF virtual address in an opened image of `address` in `map`; process address for anonymous images. */
 uint64_t sonde_image_address(const struct sonde_image *image, const struct sonde_mapping *map, uint64_t address);

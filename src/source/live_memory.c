@@ -1,8 +1,8 @@
 /* live_memory.c: pages of running processes, in a direct-mapped cache.
  *
  * Unwinding reads the frames of one stack from below upwards, eight bytes at a time, and the samples of one batch read
- * the same stacks: a miss fetches four pages, and pages that cannot be read are remembered as such. Nothing is kept from
- * one batch to the next, since the process runs on.
+ * the same stacks: a miss fetches four pages, and pages that cannot be read are remembered as such. Nothing is kept
+ * from one batch to the next, since the process runs on.
  */
 #include "source/live_memory.h"
 
@@ -19,7 +19,7 @@
 #define SLOTS 256u
 
 struct slot {
-	uint64_t page; /* address / PAGE_B */
+	uint64_t page;  /* address / PAGE_B */
 	uint64_t batch; /* filled in this one */
 	pid_t pid;
 	int readable;
@@ -73,7 +73,8 @@ static void fetch(struct sonde_live_memory *memory, pid_t pid, uint64_t page)
 	}
 	ssize_t got_b = process_vm_readv(pid, local, AHEAD, remote, AHEAD, 0);
 	size_t whole = got_b > 0 ? (size_t)got_b / PAGE_B : 0;
-	/* What follows the first unreadable page is asked for again when it is needed; but its slots were written to. */
+	/* What follows the first unreadable page is asked for again when it is needed; but its slots were written to.
+	 */
 	for (uint32_t i = 0; i < AHEAD; i++) {
 		struct slot *slot = &memory->slots[slot_of(pid, page + i)];
 		*slot = (struct slot){page + i, memory->batch, pid, i < whole};

@@ -104,7 +104,8 @@ static int detach(struct sonde_maps **maps)
 }
 
 /* Replaces `gone` entries at `at` by `fresh` ones. Room was reserved. */
-static void splice(struct sonde_maps *maps, uint32_t at, uint32_t gone, const struct sonde_mapping *fresh, uint32_t count)
+static void splice(struct sonde_maps *maps, uint32_t at, uint32_t gone, const struct sonde_mapping *fresh,
+		   uint32_t count)
 {
 	struct sonde_mapping *place = maps->entries + at;
 	memmove(place + count, place + gone, (maps->count - at - gone) * sizeof *place);

@@ -16,9 +16,9 @@ struct sonde_maps;
 #define SONDE_MAPS_MAX 65536 /* mappings of one address space */
 
 struct sonde_mapping {
-	uint64_t start; /* first address */
-	uint64_t end;   /* first address behind it */
-	uint64_t offset; /* of `start` in the file */
+	uint64_t start;            /* first address */
+	uint64_t end;              /* first address behind it */
+	uint64_t offset;           /* of `start` in the file */
 	struct sonde_image *image; /* borrowed: lives longer than the maps */
 };
 

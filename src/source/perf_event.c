@@ -47,21 +47,21 @@ uint64_t sonde_perf_shape_period_ns(const struct sonde_perf_shape *shape, int se
 static struct perf_event_attr attr_of(const struct sonde_perf_shape *shape, int second)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof attr,
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = sonde_perf_shape_period_ns(shape, second),
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
-		.sample_regs_user = REGS_MASK,
-		.sample_stack_user = shape->stack_b,
-		.disabled = 1,
-		.inherit = 1,
-		.exclude_kernel = !shape->kernel,
-		.exclude_hv = 1,
-		.exclude_callchain_user = 1,
-		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
+	    .size = sizeof attr,
+	    .type = PERF_TYPE_SOFTWARE,
+	    .config = PERF_COUNT_SW_CPU_CLOCK,
+	    .sample_period = sonde_perf_shape_period_ns(shape, second),
+	    .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+	    .sample_regs_user = REGS_MASK,
+	    .sample_stack_user = shape->stack_b,
+	    .disabled = 1,
+	    .inherit = 1,
+	    .exclude_kernel = !shape->kernel,
+	    .exclude_hv = 1,
+	    .exclude_callchain_user = 1,
+	    .sample_id_all = 1,
+	    .use_clockid = 1,
+	    .clockid = CLOCK_MONOTONIC,
 	};
 	if (shape->kernel)
 		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
@@ -93,13 +93,16 @@ static int explain(int code)
 		return sonde_error(code, "this kernel has no perf events, or a seccomp filter hides them "
 					 "(perf_event_open: ENOSYS)");
 	if ((code == EPERM || code == EACCES) && level > 2)
-		return sonde_error(code, "perf events are forbidden (kernel.perf_event_paranoid = %d): sudo sysctl "
-					 "kernel.perf_event_paranoid=2, or give sonde CAP_PERFMON", level);
+		return sonde_error(code,
+				   "perf events are forbidden (kernel.perf_event_paranoid = %d): sudo sysctl "
+				   "kernel.perf_event_paranoid=2, or give sonde CAP_PERFMON",
+				   level);
 	if (code == EPERM || code == EACCES)
-		return sonde_error(code, "perf events are forbidden (perf_event_open: %s) although "
-					 "kernel.perf_event_paranoid = %d: a seccomp filter, as containers have, or a "
-					 "security module denies them; in a container try --cap-add=PERFMON with a "
-					 "seccomp profile that allows perf_event_open",
+		return sonde_error(code,
+				   "perf events are forbidden (perf_event_open: %s) although "
+				   "kernel.perf_event_paranoid = %d: a seccomp filter, as containers have, or a "
+				   "security module denies them; in a container try --cap-add=PERFMON with a "
+				   "seccomp profile that allows perf_event_open",
 				   code == EPERM ? "EPERM" : "EACCES", level);
 	return sonde_error(code, "perf events cannot be opened (perf_event_open: %s)", strerror(code));
 }
@@ -168,8 +171,10 @@ static int explain_follow(int error, const struct place *place)
 	if (error == -EMFILE)
 		return sonde_error(EMFILE, "too many open files for the perf events of every thread: raise ulimit -n");
 	if ((error == -EACCES || error == -EPERM) && !place->from_exec && sonde_perf_events_probe() == 0)
-		return sonde_error(-error, "process %d may not be profiled by this user: it belongs to somebody else, "
-					   "or has more privileges", place->tid);
+		return sonde_error(-error,
+				   "process %d may not be profiled by this user: it belongs to somebody else, "
+				   "or has more privileges",
+				   place->tid);
 	return explain(-error);
 }
 
@@ -219,7 +224,8 @@ void sonde_perf_events_close(struct sonde_perf_events *events)
 	*events = (struct sonde_perf_events){0};
 }
 
-/* --- decoding --------------------------------------------------------------------------------------------------------*/
+/* --- decoding
+ * --------------------------------------------------------------------------------------------------------*/
 
 /* Moves *at behind `count` words; NULL when the record is too short. */
 static const uint64_t *take(const uint64_t **at, const uint64_t *end, uint64_t count)
@@ -264,7 +270,9 @@ static int take_regs(const uint64_t **at, const uint64_t *end, struct sonde_unwi
 		return -EBADMSG;
 	out->has_user = 1;
 	out->leaf_only = *abi == PERF_SAMPLE_REGS_ABI_32;
-	out->regs = (struct sonde_unwind_regs){.pc = regs[REG_PC], .sp = regs[REG_SP], .fp = regs[REG_FP],
+	out->regs = (struct sonde_unwind_regs){.pc = regs[REG_PC],
+					       .sp = regs[REG_SP],
+					       .fp = regs[REG_FP],
 					       .lr = REG_LR < REG_COUNT ? regs[REG_LR % REG_COUNT] : 0};
 	return 0;
 }
@@ -294,9 +302,9 @@ int sonde_perf_events_decode(const struct sonde_perf_shape *shape, const struct 
 	if (!ids)
 		return sonde_error(EBADMSG, "a perf sample of %u bytes is too short", head->size);
 	*out = (struct sonde_perf_sample){
-		.pid = (pid_t)(ids[0] & UINT32_MAX),
-		.tid = (pid_t)(ids[0] >> 32),
-		.in_kernel = (head->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
+	    .pid = (pid_t)(ids[0] & UINT32_MAX),
+	    .tid = (pid_t)(ids[0] >> 32),
+	    .in_kernel = (head->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
 	};
 	out->unwind.pid = out->pid;
 	out->unwind.time_ns = record->time_ns;

@@ -1,7 +1,7 @@
 /* perf_event.h: the perf events that the cpu source opens: which, in what shape, and why not.
  *
- * Two sampling events on each CPU for each task followed, with periods φT and φ²T (T = 1 / rate, φ the golden ratio): they
- * add up to one sample per T of CPU time, each standing for T, and no cycle that is a rational multiple of T is in
+ * Two sampling events on each CPU for each task followed, with periods φT and φ²T (T = 1 / rate, φ the golden ratio):
+ * they add up to one sample per T of CPU time, each standing for T, and no cycle that is a rational multiple of T is in
  * lockstep with either. Jitter would have to be set anew by ioctl, which does not reach inherited events. The first of
  * the two also carries what the kernel reports beside samples (mappings, names, forks, exits, switches).
  *
@@ -41,9 +41,10 @@ struct sonde_perf_events {
 /* 0, or why this user cannot sample here, as a sentence with its cure in sonde_error_text(). */
 int sonde_perf_events_probe(void);
 
-/* Follows task `tid` and what it creates, on every CPU of `rings`; from its next exec on, or at once. -ESRCH when it has
- * ended. */
-int sonde_perf_events_follow(struct sonde_perf_events *events, struct sonde_perf_rings *rings, pid_t tid, int from_exec);
+/* Follows task `tid` and what it creates, on every CPU of `rings`; from its next exec on, or at once. -ESRCH when it
+ * has ended. */
+int sonde_perf_events_follow(struct sonde_perf_events *events, struct sonde_perf_rings *rings, pid_t tid,
+			     int from_exec);
 void sonde_perf_events_close(struct sonde_perf_events *events);
 
 /* A decoded SAMPLE record; unwind.kernel and unwind.stack point into the record. */

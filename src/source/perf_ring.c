@@ -1,9 +1,9 @@
 /* perf_ring.c: the kernel's perf event buffers, one for each CPU, read as one stream in time order.
  *
- * Each buffer belongs to a dummy event of our own process, into which the real events are redirected: it neither hangs up
- * when the target's first thread ends, nor does its size depend on who is attached to. Records are used where they lie
- * (a stack copy is 16 KB: copying it again would double the recorder's cost); only those that wrap around the end are
- * put together in a scratch buffer. A buffer's tail moves on when the next record is asked for.
+ * Each buffer belongs to a dummy event of our own process, into which the real events are redirected: it neither hangs
+ * up when the target's first thread ends, nor does its size depend on who is attached to. Records are used where they
+ * lie (a stack copy is 16 KB: copying it again would double the recorder's cost); only those that wrap around the end
+ * are put together in a scratch buffer. A buffer's tail moves on when the next record is asked for.
  *
  * spill() copies what is pending into memory before something slow, and next() reads the copy first.
  */
@@ -31,8 +31,8 @@ struct ring {
 	int cpu;
 	struct perf_event_mmap_page *page;
 	uint8_t *data;
-	uint64_t head; /* the kernel's, as of the last update */
-	uint64_t tail; /* ours: first byte not yet taken */
+	uint64_t head;    /* the kernel's, as of the last update */
+	uint64_t tail;    /* ours: first byte not yet taken */
 	uint64_t next_ns; /* time of the record at `tail` (or of the first spilled one); NOTHING when there is none */
 	uint8_t *spill;
 	size_t spill_at, spill_b, spill_cap_b;
@@ -49,21 +49,22 @@ struct sonde_perf_rings {
 	uint8_t scratch[RECORD_MAX_B];
 };
 
-/* --- opening ---------------------------------------------------------------------------------------------------------*/
+/* --- opening
+ * ---------------------------------------------------------------------------------------------------------*/
 
 static int open_owner(int cpu, size_t size_b)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof attr,
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-		.disabled = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-		.watermark = 1,
-		.wakeup_watermark = (uint32_t)(size_b / 4),
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
+	    .size = sizeof attr,
+	    .type = PERF_TYPE_SOFTWARE,
+	    .config = PERF_COUNT_SW_DUMMY,
+	    .disabled = 1,
+	    .exclude_kernel = 1,
+	    .exclude_hv = 1,
+	    .watermark = 1,
+	    .wakeup_watermark = (uint32_t)(size_b / 4),
+	    .use_clockid = 1,
+	    .clockid = CLOCK_MONOTONIC,
 	};
 	long fd = syscall(SYS_perf_event_open, &attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : (int)fd;
@@ -81,7 +82,8 @@ static int map_ring(struct ring *ring, int cpu, size_t size_b)
 		close(fd);
 		return error;
 	}
-	*ring = (struct ring){.fd = fd, .cpu = cpu, .page = memory, .data = (uint8_t *)memory + page_b, .next_ns = NOTHING};
+	*ring =
+	    (struct ring){.fd = fd, .cpu = cpu, .page = memory, .data = (uint8_t *)memory + page_b, .next_ns = NOTHING};
 	return 0;
 }
 
@@ -183,11 +185,13 @@ int sonde_perf_rings_add(struct sonde_perf_rings *rings, size_t index, int fd)
 	return 0;
 }
 
-/* --- records ---------------------------------------------------------------------------------------------------------*/
+/* --- records
+ * ---------------------------------------------------------------------------------------------------------*/
 
 /* The record at `at`, which may lie anywhere in the buffer; it and its size are aligned to 8, so heads and words of 8
  * bytes never wrap. */
-static const struct perf_event_header *head_at(const struct sonde_perf_rings *rings, const struct ring *ring, uint64_t at)
+static const struct perf_event_header *head_at(const struct sonde_perf_rings *rings, const struct ring *ring,
+					       uint64_t at)
 {
 	return (const struct perf_event_header *)(ring->data + (at & (rings->size_b - 1)));
 }
@@ -304,7 +308,8 @@ int sonde_perf_rings_next(struct sonde_perf_rings *rings, uint64_t horizon_ns, s
 	return 1;
 }
 
-/* --- spilling --------------------------------------------------------------------------------------------------------*/
+/* --- spilling
+ * --------------------------------------------------------------------------------------------------------*/
 
 static int reserve_spill(struct ring *ring, size_t more_b)
 {

@@ -12,8 +12,8 @@
 
 struct sonde_perf_rings;
 
-/* Opens and maps a buffer for each CPU that is online; `want_b` of data for each at most, halved until the kernel grants
- * it, but at least `least_b`. */
+/* Opens and maps a buffer for each CPU that is online; `want_b` of data for each at most, halved until the kernel
+ * grants it, but at least `least_b`. */
 int sonde_perf_rings_open(struct sonde_perf_rings **out, size_t want_b, size_t least_b);
 void sonde_perf_rings_close(struct sonde_perf_rings *rings); /* NULL is fine */
 

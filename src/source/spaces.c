@@ -1,7 +1,7 @@
 /* spaces.c: the address spaces of the processes that are followed.
  *
- * An array of rows and, for each pid, the row it had last: a row whose process has gone is used again, and a stale index
- * entry is noticed because the row then holds another pid.
+ * An array of rows and, for each pid, the row it had last: a row whose process has gone is used again, and a stale
+ * index entry is noticed because the row then holds another pid.
  */
 #include "source/spaces.h"
 
@@ -116,12 +116,15 @@ static struct sonde_space *add(struct sonde_spaces *spaces, pid_t pid, struct so
 
 static void add_line(struct sonde_spaces *spaces, struct sonde_maps **maps, const struct sonde_maps_line *line)
 {
-	struct sonde_image_key image = {
-		.path = line->path, .device = makedev(line->major, line->minor), .inode = line->inode, .start = line->start};
+	struct sonde_image_key image = {.path = line->path,
+					.device = makedev(line->major, line->minor),
+					.inode = line->inode,
+					.start = line->start};
 	const struct sonde_mapping *known = sonde_maps_find(*maps, line->start);
 	struct sonde_mapping mapping = {line->start, line->end, line->offset, NULL};
 	/* The kernel may have told the build-id when it was mapped: keep that image. */
-	if (known && known->end == line->end && known->offset == line->offset && !strcmp(known->image->path, line->path))
+	if (known && known->end == line->end && known->offset == line->offset &&
+	    !strcmp(known->image->path, line->path))
 		return;
 	mapping.image = sonde_images_get(spaces->images, &image);
 	if (mapping.image)

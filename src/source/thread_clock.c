@@ -1,8 +1,8 @@
 /* thread_clock.c: how long threads were on a CPU, and what their samples left out.
  *
- * A row for each CPU that a thread visited, the first found by tid, the others chained to it. Rows of threads that ended
- * are used again, and an index entry that points to another thread's row is stale. A second `in` without an `out` (a lost
- * record) restarts the interval: time that was not seen is not counted.
+ * A row for each CPU that a thread visited, the first found by tid, the others chained to it. Rows of threads that
+ * ended are used again, and an index entry that points to another thread's row is stale. A second `in` without an `out`
+ * (a lost record) restarts the interval: time that was not seen is not counted.
  */
 #include "source/thread_clock.h"
 
@@ -17,7 +17,7 @@
 struct clock_row {
 	pid_t tid; /* 0 = unused */
 	int cpu;
-	uint32_t next; /* id of the thread's row on another CPU, or of the next free one */
+	uint32_t next;  /* id of the thread's row on another CPU, or of the next free one */
 	uint64_t in_ns; /* 0 = off */
 	uint64_t total_ns;
 	/* of the whole thread, in its first row */

@@ -1,9 +1,9 @@
 /* unwinder.c: from registers and a copy of the stack to an interned stack.
  *
- * Each frame is one look-up (address space generation, pc) in a direct-mapped cache and one step by its row; only a miss
- * searches mappings and tables, and only the first hit of an image opens it. The leaf's pc is looked up as it is, a
- * caller's return address minus one, so that the call and not what follows it is found; right above a signal frame the
- * pc is again the interrupted instruction.
+ * Each frame is one look-up (address space generation, pc) in a direct-mapped cache and one step by its row; only a
+ * miss searches mappings and tables, and only the first hit of an image opens it. The leaf's pc is looked up as it is,
+ * a caller's return address minus one, so that the call and not what follows it is found; right above a signal frame
+ * the pc is again the interrupted instruction.
  *
  * Above the copy the stack of the live process is read, provided that the last bytes of the copy are still the same
  * there: what returns or calls in between would have changed them. Code without a table is followed by frame pointers
@@ -32,7 +32,7 @@ enum code_kind { CODE_NONE = 0, CODE_UNMAPPED, CODE_PLAIN, CODE_GENERATED, CODE_
 
 struct code {
 	uint64_t generation, pc;
-	uint64_t address; /* in its module */
+	uint64_t address;                   /* in its module */
 	const struct sonde_unwind_row *row; /* NULL = no table says anything */
 	uint32_t module;
 	enum code_kind kind;
@@ -90,7 +90,8 @@ void sonde_unwinder_begin(struct sonde_unwinder *unwinder)
 	sonde_live_memory_forget(unwinder->live);
 }
 
-/* --- memory of the target --------------------------------------------------------------------------------------------*/
+/* --- memory of the target
+ * --------------------------------------------------------------------------------------------*/
 
 /* Whether the stack above the copy can be taken from the process as it is now. */
 static int live_is_same(struct walk *walk)
@@ -101,7 +102,8 @@ static int live_is_same(struct walk *walk)
 		size_t size_b = sample->stack_b < BOUNDARY_B ? sample->stack_b : BOUNDARY_B;
 		size_t begin = sample->stack_b - size_b;
 		walk->live = LIVE_CHANGED;
-		if (size_b && !sonde_live_memory_read(walk->unwinder->live, sample->pid, sample->regs.sp + begin, now, size_b) &&
+		if (size_b &&
+		    !sonde_live_memory_read(walk->unwinder->live, sample->pid, sample->regs.sp + begin, now, size_b) &&
 		    !memcmp(now, sample->stack + begin, size_b))
 			walk->live = LIVE_SAME;
 	}
@@ -123,16 +125,17 @@ static int read_stack(void *context, uint64_t address, uint64_t *out)
 	return sonde_live_memory_read(walk->unwinder->live, sample->pid, address, out, sizeof *out);
 }
 
-/* --- code ------------------------------------------------------------------------------------------------------------*/
+/* --- code
+ * ------------------------------------------------------------------------------------------------------------*/
 
 static uint32_t anonymous_module(struct sonde_unwinder *unwinder, struct sonde_space *space, uint64_t time_ns)
 {
 	if (!space->anonymous) {
 		struct sonde_stack_module_key key = {
-			.path = "[anon]",
-			.flags = SONDE_MODULE_ANONYMOUS,
-			.process = sonde_recorder_process(unwinder->recorder, space->pid, time_ns),
-			.root_pid = space->pid,
+		    .path = "[anon]",
+		    .flags = SONDE_MODULE_ANONYMOUS,
+		    .process = sonde_recorder_process(unwinder->recorder, space->pid, time_ns),
+		    .root_pid = space->pid,
 		};
 		space->anonymous = sonde_recorder_module(unwinder->recorder, &key);
 	}
@@ -185,12 +188,14 @@ struct stub {
 
 static const struct stub stubs[] = {
 #if defined(__x86_64__)
-	/* CPython 3.12's perf trampoline: add $8,%rsp; ret */
-	{{0x48, 0x83, 0xc4, 0x08, 0xc3}, 5, {.kind = SONDE_UNWIND_SP, .cfa_off = 16, .fp_off = SONDE_UNWIND_FP_SAME, .ra_slot = 1}},
-	/* musl's __restore_rt: mov $15,%rax; syscall */
-	{{0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05}, 9, {.kind = SONDE_UNWIND_SIGNAL}},
+    /* CPython 3.12's perf trampoline: add $8,%rsp; ret */
+    {{0x48, 0x83, 0xc4, 0x08, 0xc3},
+     5,
+     {.kind = SONDE_UNWIND_SP, .cfa_off = 16, .fp_off = SONDE_UNWIND_FP_SAME, .ra_slot = 1}},
+    /* musl's __restore_rt: mov $15,%rax; syscall */
+    {{0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05}, 9, {.kind = SONDE_UNWIND_SIGNAL}},
 #else
-	{.bytes_b = 0},
+    {.bytes_b = 0},
 #endif
 };
 
@@ -205,7 +210,8 @@ static const struct sonde_unwind_row *find_stub(const struct walk *walk)
 	return NULL;
 }
 
-/* --- the walk --------------------------------------------------------------------------------------------------------*/
+/* --- the walk
+ * --------------------------------------------------------------------------------------------------------*/
 
 static enum sonde_stack_status status_of(enum sonde_unwind_result result)
 {
@@ -266,8 +272,10 @@ static enum sonde_stack_status walk_user(struct walk *walk)
 		const struct code *code = look_up(walk, walk->regs.pc - back);
 		if (code->kind == CODE_UNMAPPED)
 			return SONDE_STACK_UNMAPPED;
-		push(walk, code->kind == CODE_GENERATED ? anonymous_module(walk->unwinder, walk->space, walk->sample->time_ns)
-							: code->module, code->address);
+		push(walk,
+		     code->kind == CODE_GENERATED ? anonymous_module(walk->unwinder, walk->space, walk->sample->time_ns)
+						  : code->module,
+		     code->address);
 		if (walk->sample->leaf_only)
 			return SONDE_STACK_NO_TABLE;
 		int signal;
@@ -302,8 +310,9 @@ static uint32_t kernel_module(struct sonde_unwinder *unwinder)
 static void push_kernel(struct walk *walk)
 {
 	const struct sonde_unwind_sample *sample = walk->sample;
-	size_t count = sample->kernel_count < FRAMES_MAX - SONDE_UNWINDER_DEPTH_MAX ? sample->kernel_count
-										    : FRAMES_MAX - SONDE_UNWINDER_DEPTH_MAX;
+	size_t count = sample->kernel_count < FRAMES_MAX - SONDE_UNWINDER_DEPTH_MAX
+			   ? sample->kernel_count
+			   : FRAMES_MAX - SONDE_UNWINDER_DEPTH_MAX;
 	uint32_t module = count ? kernel_module(walk->unwinder) : 0;
 	for (size_t i = 0; i < count; i++)
 		push(walk, module, sample->kernel[i] - (i ? 1 : 0));

@@ -98,8 +98,8 @@ uint32_t sonde_recorder_stack(struct sonde_recorder *recorder, const struct sond
 	if (!count)
 		return 0;
 	recorder->frames = grow(recorder->frames, recorder->frame_count, count, &recorder->frame_cap, sizeof *frames);
-	recorder->stacks = grow(recorder->stacks, recorder->stack_count, 1, &recorder->stack_cap,
-				sizeof *recorder->stacks);
+	recorder->stacks =
+	    grow(recorder->stacks, recorder->stack_count, 1, &recorder->stack_cap, sizeof *recorder->stacks);
 	memcpy(recorder->frames + recorder->frame_count, frames, count * sizeof *frames);
 	recorder->stacks[recorder->stack_count] = (struct fake_stack){recorder->frame_count, count};
 	recorder->frame_count += count;
@@ -110,8 +110,8 @@ void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, ui
 			   uint64_t weight_ns, uint8_t status)
 {
 	at_time(recorder, time_ns);
-	recorder->samples = grow(recorder->samples, recorder->sample_count, 1, &recorder->sample_cap,
-				 sizeof *recorder->samples);
+	recorder->samples =
+	    grow(recorder->samples, recorder->sample_count, 1, &recorder->sample_cap, sizeof *recorder->samples);
 	recorder->samples[recorder->sample_count++] = (struct fake_sample){time_ns, weight_ns, thread, stack, status};
 	recorder->by_status[status & ~SONDE_SAMPLE_KERNEL]++;
 	recorder->kernel_samples += (status & SONDE_SAMPLE_KERNEL) != 0;

@@ -70,7 +70,8 @@ static void record(char **command)
 	sonde_launch_fini(&launch);
 }
 
-/* --- symbols of a target: its ELF symbol table ----------------------------------------------------------------------*/
+/* --- symbols of a target: its ELF symbol table
+ * ----------------------------------------------------------------------*/
 
 struct range {
 	uint64_t start, end;
@@ -127,7 +128,8 @@ static void shares(const char *path, uint32_t thread, double out[3])
 	close(fd);
 }
 
-/* --- tests -----------------------------------------------------------------------------------------------------------*/
+/* --- tests
+ * -----------------------------------------------------------------------------------------------------------*/
 
 /* A cycle of exactly one sampling period, in two threads. 2 s a thread: 5 σ of random sampling are 5.5 points. */
 static void a_split_in_lockstep_with_the_rate_is_right(void **state)
@@ -210,11 +212,11 @@ static void a_wish_not_to_use_them_is_heard(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_split_in_lockstep_with_the_rate_is_right),
-		cmocka_unit_test(weights_add_up_to_the_cpu_time),
-		cmocka_unit_test(stacks_reach_the_root_in_time_order),
-		cmocka_unit_test(every_process_and_thread_is_seen),
-		cmocka_unit_test(a_wish_not_to_use_them_is_heard),
+	    cmocka_unit_test(a_split_in_lockstep_with_the_rate_is_right),
+	    cmocka_unit_test(weights_add_up_to_the_cpu_time),
+	    cmocka_unit_test(stacks_reach_the_root_in_time_order),
+	    cmocka_unit_test(every_process_and_thread_is_seen),
+	    cmocka_unit_test(a_wish_not_to_use_them_is_heard),
 	};
 	if (argc != 3)
 		return 2;

@@ -139,7 +139,8 @@ static void random_mappings_agree_with_a_simple_model(void **state)
 static void lines_of_proc_are_read(void **state)
 {
 	(void)state;
-	char with_path[] = "7f1b436af000-7f1b43845000 r-xp 00026000 fe:1f 3021                /usr/lib/a b.so (deleted)\n";
+	char with_path[] =
+	    "7f1b436af000-7f1b43845000 r-xp 00026000 fe:1f 3021                /usr/lib/a b.so (deleted)\n";
 	char without[] = "ffffffff600000-ffffffff601000 --xp 00000000 00:00 0 \n";
 	char data[] = "55d0-55e0 rw-p 00000000 00:00 0                          [heap]";
 	struct sonde_maps_line line;
@@ -162,8 +163,16 @@ static void lines_of_proc_are_read(void **state)
 static void lines_that_are_not_mappings_are_refused(void **state)
 {
 	(void)state;
-	static const char *const bad[] = {"", "\n", "zz-10 r-xp 0 0:0 0", "10-20", "10-20 r-xp", "10-20 r-x", "20-10 r-xp 0 0:0 0",
-					  "10-20 r-xp 0", "10-20 r-xp 0 0:0", "10-20 r-xp 0 0:0 x",
+	static const char *const bad[] = {"",
+					  "\n",
+					  "zz-10 r-xp 0 0:0 0",
+					  "10-20",
+					  "10-20 r-xp",
+					  "10-20 r-x",
+					  "20-10 r-xp 0 0:0 0",
+					  "10-20 r-xp 0",
+					  "10-20 r-xp 0 0:0",
+					  "10-20 r-xp 0 0:0 x",
 					  "10000000000000000000-2 r-xp 0 0:0 0"};
 	struct sonde_maps_line line = {.start = 99};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -177,13 +186,13 @@ static void lines_that_are_not_mappings_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_address_is_found_in_its_mapping_only),
-		cmocka_unit_test(a_newer_mapping_wins_and_leaves_the_rest),
-		cmocka_unit_test(a_forked_copy_changes_alone),
-		cmocka_unit_test(there_is_a_limit),
-		cmocka_unit_test(random_mappings_agree_with_a_simple_model),
-		cmocka_unit_test(lines_of_proc_are_read),
-		cmocka_unit_test(lines_that_are_not_mappings_are_refused),
+	    cmocka_unit_test(an_address_is_found_in_its_mapping_only),
+	    cmocka_unit_test(a_newer_mapping_wins_and_leaves_the_rest),
+	    cmocka_unit_test(a_forked_copy_changes_alone),
+	    cmocka_unit_test(there_is_a_limit),
+	    cmocka_unit_test(random_mappings_agree_with_a_simple_model),
+	    cmocka_unit_test(lines_of_proc_are_read),
+	    cmocka_unit_test(lines_that_are_not_mappings_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,8 @@ static void lost_records_count_nothing(void **state)
 	assert_int_equal(sonde_thread_clocks_end(clocks, 7, 800).cpu_ns, 100);
 }
 
-/* 4000 ns on CPU 0: 2 periods of 1600 and 800 left (half of one), 1 of 2600 and 1400 left; 500 ns on CPU 1: no period. */
+/* 4000 ns on CPU 0: 2 periods of 1600 and 800 left (half of one), 1 of 2600 and 1400 left; 500 ns on CPU 1: no period.
+ */
 static void the_rest_of_each_period_is_missing(void **state)
 {
 	(void)state;
@@ -110,12 +111,12 @@ int main(void)
 {
 #define ROW(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		ROW(intervals_add_up_over_cpus),
-		ROW(lost_records_count_nothing),
-		ROW(the_rest_of_each_period_is_missing),
-		ROW(each_sample_is_kept_as_often),
-		ROW(stacks_of_the_program_before_exec_are_forgotten),
-		ROW(ten_thousand_threads_use_a_few_rows),
+	    ROW(intervals_add_up_over_cpus),
+	    ROW(lost_records_count_nothing),
+	    ROW(the_rest_of_each_period_is_missing),
+	    ROW(each_sample_is_kept_as_often),
+	    ROW(stacks_of_the_program_before_exec_are_forgotten),
+	    ROW(ten_thousand_threads_use_a_few_rows),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

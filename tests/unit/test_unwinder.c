@@ -61,7 +61,8 @@ __attribute__((noinline)) static int outer(volatile int *value)
 	return middle(value) + 1;
 }
 
-/* --- fixture ---------------------------------------------------------------------------------------------------------*/
+/* --- fixture
+ * ---------------------------------------------------------------------------------------------------------*/
 
 static size_t read_child(uint64_t address, void *out, size_t size_b)
 {
@@ -93,7 +94,7 @@ static void take_regs(struct sonde_unwind_regs *regs)
 					   .fp = (uint64_t)machine->gregs[REG_RBP]};
 #else
 	*regs = (struct sonde_unwind_regs){
-		.pc = machine->pc, .sp = machine->sp, .fp = machine->regs[29], .lr = machine->regs[30]};
+	    .pc = machine->pc, .sp = machine->sp, .fp = machine->regs[29], .lr = machine->regs[30]};
 #endif
 }
 
@@ -187,7 +188,8 @@ static void ends_in_known_functions(uint32_t stack, size_t at)
 	in_function(&frames[at + 3], start_child);
 }
 
-/* --- tests -----------------------------------------------------------------------------------------------------------*/
+/* --- tests
+ * -----------------------------------------------------------------------------------------------------------*/
 
 static void a_copy_that_holds_the_stack_is_enough(void **state)
 {
