@@ -90,7 +90,8 @@ static int64_t fp_offset(const struct state *state)
 		if (state->kind == SONDE_UNWIND_FP_LOAD)
 			return state->fp_off;
 		/* GCC leaves the rule of a realigned frame standing after `leave`, which has restored the register. */
-		return state->kind == SONDE_UNWIND_FP ? state->fp_off - state->cfa_off : SONDE_UNWIND_FP_SAME;
+		return state->kind == SONDE_UNWIND_FP ? (int64_t)((uint64_t)state->fp_off - (uint64_t)state->cfa_off)
+						      : SONDE_UNWIND_FP_SAME;
 	default:
 		return SONDE_UNWIND_FP_LOST;
 	}
@@ -319,7 +320,7 @@ static void run_extended(struct run *run, struct sonde_cfi_cursor *code, uint8_t
 		return;
 	case 0x2f: /* GNU_negative_offset_extended */
 		number = sonde_cfi_uleb(code);
-		set_rule(run, number, RULE_OFFSET, scaled(run, -(int64_t)sonde_cfi_uleb(code)));
+		set_rule(run, number, RULE_OFFSET, scaled(run, (int64_t)(0 - sonde_cfi_uleb(code))));
 		return;
 	default: /* set_loc (0x01) included: no compiler of these machines writes it */
 		run->bad = 1;

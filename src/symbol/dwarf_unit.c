@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "util/error.h"
 
 #define NESTING_MAX 256
@@ -88,11 +89,30 @@ static int sweep(struct changes *out, struct sonde_dwarf_intervals *intervals)
 	return error ? error : end_intervals(out, open, &open_count, UINT64_MAX);
 }
 
+/* Texts of paths by libdw's pointers, of which each file of a unit has one. */
+struct files {
+	struct sonde_texts *texts;
+	const char *paths[64];
+	uint32_t ids[64];
+};
+
+static int find_file(struct files *files, const char *path, uint32_t *out)
+{
+	size_t slot = sonde_hash_mix((uintptr_t)path) & 63;
+	int error = 0;
+	if (files->paths[slot] != path) {
+		error = sonde_texts_intern(files->texts, path, &files->ids[slot]);
+		files->paths[slot] = path;
+	}
+	*out = files->ids[slot];
+	return error;
+}
+
 static int read_lines(struct changes *out, struct sonde_texts *texts, Dwarf_Die *unit)
 {
+	struct files files = {.texts = texts};
 	Dwarf_Lines *lines;
 	size_t count;
-	const char *last_path = NULL;
 	uint32_t file = 0;
 	if (dwarf_getsrclines(unit, &lines, &count))
 		return 0;
@@ -106,8 +126,7 @@ static int read_lines(struct changes *out, struct sonde_texts *texts, Dwarf_Die 
 		dwarf_lineendsequence(row, &is_end);
 		dwarf_lineno(row, &line);
 		const char *path = dwarf_linesrc(row, NULL, NULL);
-		int error = path != last_path ? sonde_texts_intern(texts, path, &file) : 0;
-		last_path = path;
+		int error = find_file(&files, path, &file);
 		if (!error)
 			error = add_change(out, address, is_end ? 0 : file, is_end || line < 0 ? 0 : (uint32_t)line);
 		if (error)
