@@ -5,7 +5,9 @@
  * Everything else (not started, off, paused, chunk full, forked, cycle counter forbidden) is a limit of 0 or a cursor
  * that has reached the limit, and goes to sonde_hot_slow().
  */
-#ifndef SONDE_HOT_H
+#ifndef SONDE_SONDE_H
+#include <sonde/sonde.h> /* which includes this file where it is wanted */
+#elif !defined(SONDE_HOT_H) && !defined(SONDE_DISABLE)
 #define SONDE_HOT_H
 
 #pragma GCC visibility push(default)
