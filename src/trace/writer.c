@@ -26,8 +26,8 @@
 #include "util/buf.h"
 #include "util/error.h"
 
-#define META_FULL_B ((size_t)256 << 10)
-#define INDEX_MAX_B ((size_t)1 << 30) /* above it the file has no index and is scanned */
+#define META_FULL_B ((size_t)64 << 10) /* what a damaged byte can cost */
+#define INDEX_MAX_B ((size_t)1 << 30)  /* above it the file has no index and is scanned */
 #define INDEX_CHUNK_ENTRIES (SONDE_CHUNK_MAX_RAW_B / sizeof(struct sonde_index_entry))
 #define DEFAULT_KEEP_B ((size_t)64 << 20)
 
