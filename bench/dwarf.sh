@@ -1,8 +1,8 @@
 # dwarf: symbols of a module with a gigabyte of DWARF, looked up without a cache
 source "$(dirname "$0")/lib.bash"
 
-copies=$(n 64 2)
-functions=$(n 12000 1000)
+copies=$(n 64 4)
+functions=$(n 8000 300)
 figure="module with much DWARF, cold"
 bar="≤ 5 s for 1 GB"
 if [ "$(df --output=avail -B 1000000 "$work" | tail -n 1)" -lt "$(n 6000 500)" ]; then
@@ -17,12 +17,15 @@ awk -v functions="$functions" 'BEGIN {
 	for (i = 0; i < functions; i++) {
 		printf "struct s%d { int a%d; double b%d[4]; struct s%d *next; };\n", i, i, i, i
 		printf "static inline double in%d(struct s%d *x, int k) { double t = x->b%d[k & 3] * k; return t + x->a%d; }\n", i, i, i, i
-		printf "double f%d(struct s%d *x, int n)\n{\n\tdouble sum = 0;\n\tfor (int k = 0; k < n; k++)\n", i, i
-		printf "\t\tsum += in%d(x, k) + in%d(x, n - k);\n\treturn sum;\n}\n", i, i
+		printf "static double f%d(struct s%d *x, int n)\n{\n\tdouble sum = 0;\n\tfor (int k = 0; k < n; k++)\n\t\tsum += 0", i, i
+		for (c = 0; c < 8; c++)
+			printf "\n\t\t\t+ in%d(x, k * %d)", i, c
+		printf ";\n\treturn sum;\n}\n"
+		printf "double call%d(int n)\n{\n\tstruct s%d x = {n, {1, 2, 3, 4}, 0};\n\treturn f%d(&x, n);\n}\n", i, i, i
 	}
 	print "double entry(int n)\n{\n\tdouble sum = 0;"
 	for (i = 0; i < functions; i += 10)
-		printf "\tstruct s%d x%d = {n, {1, 2, 3, 4}, 0};\n\tsum += f%d(&x%d, n);\n", i, i, i, i
+		printf "\tsum += call%d(n);\n", i
 	print "\treturn sum;\n}"
 }' >unit.c
 gcc -O1 -g3 -fno-eliminate-unused-debug-types -c unit.c -o unit.o
@@ -30,7 +33,7 @@ gcc -O1 -g3 -fno-eliminate-unused-debug-types -c unit.c -o unit.o
 	for ((i = 0; i < copies; i++)); do
 		echo "double c${i}_entry(int);"
 	done
-	printf 'int main(void)\n{\n\tdouble sum = 0;\n\tfor (int k = 0; k < %s; k++) {\n' "$(n 60 60)"
+	printf 'int main(void)\n{\n\tdouble sum = 0;\n\tfor (int k = 0; k < %s; k++) {\n' "$(n 60 3000)"
 	for ((i = 0; i < copies; i++)); do
 		printf '\t\tsum += c%d_entry(k + 20);\n' $i
 	done
@@ -55,7 +58,7 @@ cost_of cold rss | awk '{ print $1 / 1e6 }' | keep rss
 
 anchor=–
 if command -v addr2line >/dev/null; then
-	nm large | awk '$3 ~ /_f[0-9]*0$/ { print $1 }' | shuf -n 100 --random-source=unit.c >addresses
+	nm large | awk '$3 ~ /_call[0-9]*0$/ { print $1 }' | shuf -n 100 --random-source=unit.c >addresses
 	cost addr2line sh -c 'timeout 300 addr2line -i -f -e large <addresses' || true
 	cost_of addr2line wall | keep addr2line
 	anchor="addr2line, 100 addresses $(text addr2line s)"

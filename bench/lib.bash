@@ -35,11 +35,12 @@ say() {
 
 # --- figures ----------------------------------------------------------------------------------------------------------
 
-# keep KEY [VALUE…]: adds values to a series, from standard input when none is given.
+# keep KEY [VALUE…]: adds values to a series, from standard input when none is given. What could not be measured (empty,
+# or divided by nothing) is left out.
 keep() {
 	local key=$1
 	shift
-	{ [ $# -gt 0 ] && printf '%s\n' "$@" || cat; } | sed '/^$/d' >>"$work/series.$key"
+	{ [ $# -gt 0 ] && printf '%s\n' "$@" || cat; } | sed -E '/^$|inf|nan/d' >>"$work/series.$key"
 }
 
 has() {
@@ -51,7 +52,7 @@ median() {
 }
 
 calc() {
-	awk "BEGIN { printf \"%.9g\", $* }"
+	awk "BEGIN { printf(\"%.9g\", ($*)) }"
 }
 
 # Three digits, as a person reads them.

@@ -33,9 +33,10 @@ for mode in record own; do
 	[ $mode = own ] && title="pair, recording itself (SONDE_OUT)"
 	file=record.sonde
 	[ $mode = own ] && file=${recording[0]}
-	lost=$(metric "$file" lost.count)
 	why=
-	[ "${lost:-0}" = 0 ] || why="$lost events lost: the rings were full"
+	there=$(metric "$file" zones.count)
+	made=$(((rounds + 5) * (pairs + 2000)))
+	[ "$there" = $made ] || why="$there of $made zones are in the file, $(metric "$file" lost.count) counted as lost"
 	judge "$title" $mode.zone "ns" "floor $(text $mode.floor ns)" "≤ floor + 0.5 ns" "<=" "$(calc "$floor + 0.5")" "$why"
 	judge "page faults after warm-up, ${title#pair, }" $mode.faults "" "–" "0" "<=" 0
 done
