@@ -1,6 +1,7 @@
 /* test_export.c: the report formats on one small report, whose every figure and name is known.
  *
  * With a folder as argument the outputs are also left there, for other people's validators (tests/validate/run.sh). */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -318,6 +319,55 @@ static void markdown_is_escaped(void **state)
 	free(text);
 }
 
+static void svg_shows_frames_and_escapes_them(void **state)
+{
+	(void)state;
+	char *text = sample_as("svg", &plain);
+	assert_has(text, "<title>hot_loop (app)\ntotal 2.40 s, 60.0 %\nself 2.40 s, 60.0 %</title>");
+	assert_has(text, "data-x=\"0\" data-w=\"600000000\" data-d=\"2\" data-n=\"hot_loop\"");
+	assert_has(text, "data-x=\"600000000\" data-w=\"300000000\" data-d=\"3\" data-n=\"memcpy\"");
+	assert_has(text, "=ev\\x1b[31mil&lt;script&gt;|`&quot;\\n;\\xff\\u{202e}");
+	assert_has_not(text, "il<script>");
+	assert_has(text, "prefers-color-scheme: dark");
+	free(text);
+}
+
+/* A chain as deep as the call stack of a runaway recursion, and the same beside it in every level. */
+static void deep_trees_are_drawn(void **state)
+{
+	(void)state;
+	enum { DEPTH = 20000 };
+	struct sonde_report *report = NULL;
+	assert_int_equal(sonde_report_new(&report), 0);
+	struct sonde_section *section = sonde_report_tree(report, "calltree", "Tree", SONDE_UNIT_NS, "CPU time");
+	struct sonde_tree_node *above = section->tree.root = sample_node(report, "", "", 0, 3 * DEPTH);
+	for (uint64_t i = 1; i < DEPTH; i++) {
+		above->child = sample_node(report, "deep", "", 0, 3 * DEPTH - i);
+		above->child->next = sample_node(report, "beside", "", 1, 1);
+		above = above->child;
+	}
+	above->self = above->total;
+	for (size_t i = 0; i < sonde_format_count; i++)
+		if (sonde_formats[i]->render)
+			free(rendered(sonde_formats[i]->name, report, &plain));
+	char *text = rendered("svg", report, &plain);
+	assert_has(text, " frames narrower than 0.1 pixel are left out.");
+	free(text);
+	sonde_report_free(report);
+}
+
+static void a_flame_graph_needs_a_tree(void **state)
+{
+	(void)state;
+	struct sonde_report *report = NULL;
+	assert_int_equal(sonde_report_new(&report), 0);
+	sample_functions(report);
+	FILE *out = fopen("/dev/null", "w");
+	assert_int_equal(sonde_format_find("svg")->render(report, &plain, out), -ENODATA);
+	fclose(out);
+	sonde_report_free(report);
+}
+
 static void an_empty_report_is_fine(void **state)
 {
 	(void)state;
@@ -381,6 +431,9 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(csv_of_one_section_is_that_table),
 	    cmocka_unit_test(markdown_is_escaped),
 	    cmocka_unit_test(an_empty_report_is_fine),
+	    cmocka_unit_test(svg_shows_frames_and_escapes_them),
+	    cmocka_unit_test(deep_trees_are_drawn),
+	    cmocka_unit_test(a_flame_graph_needs_a_tree),
 	    cmocka_unit_test(every_row_is_complete),
 	};
 	if (argc > 1)
