@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# sample.sh FORMAT FILE FOLDER: lets the export tests in FOLDER leave their outputs, and validates FILE among them.
+set -u
+format=$1 file=$2 tests=$3
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+for program in test_export test_exchange; do
+	"$tests/$program" "$out" || exit 1
+done
+case $file in
+sample*) "$(dirname "$0")/run.sh" "$format" "$out/$file" "$out/calltree.json" ;;
+*) "$(dirname "$0")/run.sh" "$format" "$out/$file" ;;
+esac
