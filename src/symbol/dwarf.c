@@ -36,6 +36,7 @@ struct unit {
 struct sonde_dwarf {
 	int fd;
 	Dwarf *handle;
+	struct sonde_dwarf_sections sections;
 	struct unit *units;
 	struct range *ranges; /* by low */
 	size_t unit_count, unit_capacity, range_count, range_capacity;
@@ -98,13 +99,13 @@ static int list_units(struct sonde_dwarf *dwarf)
 	return error;
 }
 
-int sonde_dwarf_open(struct sonde_dwarf **out, int fd, const char *path)
+int sonde_dwarf_open(struct sonde_dwarf **out, const struct sonde_elf *file)
 {
 	struct sonde_dwarf *dwarf = calloc(1, sizeof *dwarf);
 	if (!dwarf)
-		return sonde_error(ENOMEM, "%s: out of memory", path);
-	dwarf->fd = fd;
-	dwarf->handle = dwarf_begin(fd, DWARF_C_READ);
+		return sonde_error(ENOMEM, "%s: out of memory", file->path);
+	dwarf->fd = file->fd;
+	dwarf->handle = dwarf_begin(file->fd, DWARF_C_READ);
 	if (!dwarf->handle) {
 		free(dwarf);
 		return -ENOENT;
@@ -112,6 +113,8 @@ int sonde_dwarf_open(struct sonde_dwarf **out, int fd, const char *path)
 	int error = list_units(dwarf);
 	if (!error && !dwarf->unit_count)
 		error = -ENOENT;
+	if (!error)
+		sonde_dwarf_sections_read(&dwarf->sections, file);
 	if (error) {
 		sonde_dwarf_close(dwarf);
 		return error;
@@ -125,6 +128,7 @@ void sonde_dwarf_close(struct sonde_dwarf *dwarf)
 	if (!dwarf)
 		return;
 	dwarf_end(dwarf->handle);
+	sonde_dwarf_sections_free(&dwarf->sections);
 	free(dwarf->units);
 	free(dwarf->ranges);
 	free(dwarf);
@@ -204,7 +208,7 @@ static int read_unit(struct job *job, Dwarf *handle, const struct unit *unit)
 	Dwarf_Die entry;
 	if (!dwarf_offdie(handle, unit->entry, &entry))
 		return 0;
-	int error = sonde_dwarf_unit_read(&part, &entry, &job->wanted);
+	int error = sonde_dwarf_unit_read(&part, &entry, &job->dwarf->sections, &job->wanted);
 	pthread_mutex_lock(&job->lock);
 	if (!error)
 		error = sonde_index_merge(job->index, &part);

@@ -5,12 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbol/elf.h"
 #include "symbol/index.h"
 
 struct sonde_dwarf;
 
-/* `fd` is borrowed and must stay open. -ENOENT: the file has no DWARF. */
-int sonde_dwarf_open(struct sonde_dwarf **out, int fd, const char *path);
+/* `file` is borrowed and must stay open. -ENOENT: it has no DWARF. */
+int sonde_dwarf_open(struct sonde_dwarf **out, const struct sonde_elf *file);
 void sonde_dwarf_close(struct sonde_dwarf *dwarf);
 
 /* Adds to the index what it lacks for the addresses (ascending): the units that hold them, in several threads where

@@ -32,7 +32,7 @@ struct frame {
 struct walk {
 	struct sonde_dwarf_functions *out;
 	const struct sonde_dwarf_wanted *wanted;
-	Dwarf_Files *files;
+	Dwarf_Files *files; /* of a .dwo file, which numbers files on its own; else NULL */
 	size_t file_count;
 	int has_code_in_types;
 	int error;
@@ -127,9 +127,13 @@ static int add_ranges(struct walk *walk, Dwarf_Die *die, uint32_t node, struct s
 
 static void read_call(struct walk *walk, Dwarf_Die *die, struct sonde_index_node *node)
 {
+	struct sonde_texts *texts = &walk->out->index->texts;
 	uint64_t file = number(die, DW_AT_call_file);
-	const char *path = file < walk->file_count ? dwarf_filesrc(walk->files, file, NULL, NULL) : NULL;
-	walk->error |= sonde_texts_intern(&walk->out->index->texts, path, &node->call_file);
+	if (!walk->files)
+		walk->error |= sonde_dwarf_lines_file(&walk->out->lines, file, texts, &node->call_file);
+	else if (file < walk->file_count)
+		walk->error |=
+		    sonde_texts_intern(texts, dwarf_filesrc(walk->files, file, NULL, NULL), &node->call_file);
 	node->call_line = (uint32_t)number(die, DW_AT_call_line);
 }
 
@@ -267,8 +271,8 @@ int sonde_dwarf_functions_read(struct sonde_dwarf_functions *out, Dwarf_Die *uni
 	walk->out = out;
 	walk->wanted = wanted;
 	walk->has_code_in_types = !is_c_family(unit);
-	if (dwarf_getsrcfiles(unit, &walk->files, &walk->file_count))
-		walk->file_count = 0;
+	if (tree != unit && dwarf_getsrcfiles(tree, &walk->files, &walk->file_count))
+		walk->files = NULL;
 	walk_tree(walk, tree);
 	int error = walk->error ? -ENOMEM : 0;
 	free(walk);

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "util/error.h"
 
 #define NESTING_MAX 256
@@ -89,48 +88,20 @@ static int sweep(struct changes *out, struct sonde_dwarf_intervals *intervals)
 	return error ? error : end_intervals(out, open, &open_count, UINT64_MAX);
 }
 
-/* Texts of paths by libdw's pointers, of which each file of a unit has one. */
-struct files {
-	struct sonde_texts *texts;
-	const char *paths[64];
-	uint32_t ids[64];
-};
-
-static int find_file(struct files *files, const char *path, uint32_t *out)
+/* The rows of all sequences; where sequences overlap, of the first. */
+static int list_lines(struct changes *out, struct sonde_dwarf_lines *lines, struct sonde_texts *texts)
 {
-	size_t slot = sonde_hash_mix((uintptr_t)path) & 63;
-	int error = 0;
-	if (files->paths[slot] != path) {
-		error = sonde_texts_intern(files->texts, path, &files->ids[slot]);
-		files->paths[slot] = path;
-	}
-	*out = files->ids[slot];
-	return error;
-}
-
-static int read_lines(struct changes *out, struct sonde_texts *texts, Dwarf_Die *unit)
-{
-	struct files files = {.texts = texts};
-	Dwarf_Lines *lines;
-	size_t count;
-	uint32_t file = 0;
-	if (dwarf_getsrclines(unit, &lines, &count))
-		return 0;
-	for (size_t i = 0; i < count; i++) {
-		Dwarf_Line *row = dwarf_onesrcline(lines, i);
-		Dwarf_Addr address;
-		bool is_end = false;
-		int line = 0;
-		if (!row || dwarf_lineaddr(row, &address))
-			continue;
-		dwarf_lineendsequence(row, &is_end);
-		dwarf_lineno(row, &line);
-		const char *path = dwarf_linesrc(row, NULL, NULL);
-		int error = find_file(&files, path, &file);
-		if (!error)
-			error = add_change(out, address, is_end ? 0 : file, is_end || line < 0 ? 0 : (uint32_t)line);
-		if (error)
-			return error;
+	for (size_t i = 0; i < lines->sequence_count; i++) {
+		const struct sonde_dwarf_sequence *sequence = &lines->sequences[i];
+		for (size_t k = sequence->first; k < sequence->first + sequence->count; k++) {
+			const struct sonde_dwarf_row *row = &lines->rows[k];
+			uint32_t file;
+			int error = sonde_dwarf_lines_file(lines, row->file, texts, &file);
+			if (!error && (!out->count || row->address >= out->items[out->count - 1].address))
+				error = add_change(out, row->address, file, row->line);
+			if (error)
+				return error;
+		}
 	}
 	return 0;
 }
@@ -222,14 +193,14 @@ int sonde_dwarf_is_wanted(const struct sonde_dwarf_wanted *wanted, uint64_t low,
 	return first < wanted->count && wanted->addresses[first] < high;
 }
 
-static int add_segments(const struct sonde_dwarf_functions *functions, const struct changes *nodes, Dwarf_Die *unit,
+static int add_segments(struct sonde_dwarf_functions *functions, const struct changes *nodes, Dwarf_Die *unit,
 			const struct sonde_dwarf_wanted *wanted)
 {
 	struct sonde_index *out = functions->index;
 	struct changes lines = {0};
 	Dwarf_Addr base, range[2];
 	unsigned count = 0;
-	int error = read_lines(&lines, &out->texts, unit);
+	int error = list_lines(&lines, &functions->lines, &out->texts);
 	for (ptrdiff_t at = 0;
 	     !error && count < RANGES_MAX && (at = dwarf_ranges(unit, at, &base, &range[0], &range[1])) > 0; count++) {
 		if (sonde_dwarf_is_wanted(wanted, range[0], range[1]))
@@ -239,7 +210,8 @@ static int add_segments(const struct sonde_dwarf_functions *functions, const str
 	return error;
 }
 
-int sonde_dwarf_unit_read(struct sonde_index *out, Dwarf_Die *unit, const struct sonde_dwarf_wanted *wanted)
+int sonde_dwarf_unit_read(struct sonde_index *out, Dwarf_Die *unit, const struct sonde_dwarf_sections *sections,
+			  const struct sonde_dwarf_wanted *wanted)
 {
 	struct sonde_dwarf_functions functions = {.index = out};
 	struct changes nodes = {0};
@@ -247,7 +219,9 @@ int sonde_dwarf_unit_read(struct sonde_index *out, Dwarf_Die *unit, const struct
 	/* With -gsplit-dwarf the tree lies in a .dwo file; ranges and lines are here. */
 	if (!dwarf_cu_info(unit->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) && dwarf_tag(&split) > 0)
 		tree = &split;
-	int error = sonde_dwarf_functions_read(&functions, unit, tree, wanted);
+	int error = sonde_dwarf_lines_read(&functions.lines, sections, unit);
+	if (!error)
+		error = sonde_dwarf_functions_read(&functions, unit, tree, wanted);
 	if (!error && functions.functions.count)
 		qsort(functions.functions.items, functions.functions.count, sizeof *functions.functions.items,
 		      by_nesting);
@@ -255,6 +229,7 @@ int sonde_dwarf_unit_read(struct sonde_index *out, Dwarf_Die *unit, const struct
 		error = sweep(&nodes, &functions.nodes);
 	if (!error)
 		error = add_segments(&functions, &nodes, unit, wanted);
+	sonde_dwarf_lines_free(&functions.lines);
 	free(functions.nodes.items);
 	free(functions.functions.items);
 	free(nodes.items);

@@ -4,6 +4,7 @@
 
 #include <elfutils/libdw.h>
 
+#include "symbol/dwarf_lines.h"
 #include "symbol/index.h"
 
 /* Addresses that are asked for, ascending. */
@@ -18,7 +19,8 @@ int sonde_dwarf_is_wanted(const struct sonde_dwarf_wanted *wanted, uint64_t low,
 /* Adds the unit's functions that hold wanted addresses, with what is inlined into them and their lines: one segment for
  * each of their ranges, and for what lies between functions. Damaged parts are left out; an error is a want of memory.
  */
-int sonde_dwarf_unit_read(struct sonde_index *out, Dwarf_Die *unit, const struct sonde_dwarf_wanted *wanted);
+int sonde_dwarf_unit_read(struct sonde_index *out, Dwarf_Die *unit, const struct sonde_dwarf_sections *sections,
+			  const struct sonde_dwarf_wanted *wanted);
 
 /* --- between the parts of the reader ------------------------------------------------------------------------------ */
 
@@ -38,6 +40,7 @@ struct sonde_dwarf_intervals {
  * functions that are not wanted). */
 struct sonde_dwarf_functions {
 	struct sonde_index *index;
+	struct sonde_dwarf_lines lines;
 	struct sonde_dwarf_intervals nodes;
 	struct sonde_dwarf_intervals functions;
 };

@@ -175,7 +175,7 @@ static int read_units(struct sonde_symbols *symbols, const uint64_t *addresses, 
 		return 0;
 	look_for_debug(symbols);
 	const struct sonde_elf *file = symbols->debug.path ? &symbols->debug : &symbols->module;
-	int error = symbols->dwarf ? 0 : sonde_dwarf_open(&symbols->dwarf, file->fd, file->path);
+	int error = symbols->dwarf ? 0 : sonde_dwarf_open(&symbols->dwarf, file);
 	if (error)
 		return error == -ENOENT ? 0 : error;
 	error = sonde_dwarf_read(symbols->dwarf, &symbols->index, addresses, count, deadline_ns);
