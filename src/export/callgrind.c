@@ -102,8 +102,7 @@ static int by_function(const void *left, const void *right)
  * number so far. */
 static void put_name(struct state *state, const char *key, struct sonde_intern *names, size_t *named, const char *name)
 {
-	char clean[4096];
-	snprintf(clean, sizeof clean, "%s", sonde_clean_text(&state->scratch, *name ? name : "???"));
+	const char *clean = sonde_clean_text(&state->scratch, *name ? name : "???");
 	uint32_t number = sonde_intern(names, clean, &state->error);
 	fprintf(state->out, "%s=(%" PRIu32 ")", key, number);
 	if (number > *named) {

@@ -132,7 +132,8 @@ size_t sonde_clean_cut(struct sonde_buf *out, const char *text, size_t columns, 
 {
 	size_t start = out->len_b;
 	size_t whole = sonde_clean(out, text, ascii);
-	if (whole <= columns || sonde_buf_append(out, "\0\0\0", ROOM)) /* an end, and room for a mark longer than what goes */
+	if (whole <= columns ||
+	    sonde_buf_append(out, "\0\0\0", ROOM)) /* an end, and room for a mark longer than what goes */
 		return whole;
 	const char *full = (const char *)out->data + start;
 	size_t mark = ascii ? 3 : 1;

@@ -80,7 +80,8 @@ int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *
 		for (size_t i = 0; i < batch->count && rc > 0; i++) {
 			struct sonde_stack stack = {.thread = batch->thread_of[i],
 						    .node = batch->stack[i],
-						    .kernel = (uint32_t)sonde_export_stacks_in_kernel(session, batch, i),
+						    .kernel =
+							(uint32_t)sonde_export_stacks_in_kernel(session, batch, i),
 						    .count = 1,
 						    .weight_ns = batch->weight_ns[i]};
 			int error = add(stacks, stack);

@@ -123,7 +123,8 @@ static void put_title(struct picture *picture, const struct sonde_tree_node *nod
 	if (*node->file) {
 		putc('\n', out);
 		put_text(picture, node->file);
-		fprintf(out, node->line ? ":%" PRIu32 : "", node->line);
+		if (node->line)
+			fprintf(out, ":%" PRIu32, node->line);
 	}
 	fputs("</title>", out);
 }
