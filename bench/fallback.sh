@@ -2,9 +2,7 @@
 source "$(dirname "$0")/lib.bash"
 
 rounds=$(n 5 2)
-counting="WITH RECURSIVE c(x) AS (VALUES(1) UNION ALL SELECT x + 1 FROM c WHERE x < $(n 3500000 400000))
-	SELECT sum(x * x % 7), count(DISTINCT x % 1000) FROM c;"
-command=(sqlite3 :memory: "$counting")
+command=(sqlite3 :memory: "$sqlite_query")
 
 for ((i = 0; i < rounds; i++)); do
 	say "round $((i + 1)) of $rounds"

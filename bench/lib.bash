@@ -33,6 +33,10 @@ say() {
 	echo "$line" >&2
 }
 
+# A query that keeps sqlite3 busy for some three seconds.
+sqlite_query="WITH RECURSIVE c(x) AS (VALUES(1) UNION ALL SELECT x + 1 FROM c WHERE x < $(n 3500000 800000))
+	SELECT sum(x * x % 7), count(DISTINCT x % 1000) FROM c;"
+
 # --- figures ----------------------------------------------------------------------------------------------------------
 
 # keep KEY [VALUE…]: adds values to a series, from standard input when none is given. What could not be measured (empty,

@@ -8,15 +8,12 @@ no_perf=$(perf_missing)
 
 # --- the programs, each some three seconds -------------------------------------------------------------------------
 
-counting="WITH RECURSIVE c(x) AS (VALUES(1) UNION ALL SELECT x + 1 FROM c WHERE x < $(n 3500000 400000))
-	SELECT sum(x * x % 7), count(DISTINCT x % 1000) FROM c;"
-
 # Words in an order that repeats and does not.
 make_text() {
 	awk -v bytes="$1" 'BEGIN {
 		split("the of and to in is that for it with as was on be by at this have from or had not are but", word, " ")
 		for (state = 1; written < bytes; ) {
-			state = (state * 1103515245 + 12345) % 2147483648
+			state = state * 16807 % 2147483647 # exact in a double
 			line = state % 7 ? word[state % 24 + 1] " " word[int(state / 24) % 24 + 1] : state
 			print line
 			written += length(line) + 1
@@ -58,8 +55,8 @@ python_with_numpy() {
 	done
 }
 
-make_text "$(n 20000000 2000000)" >text
-make_source "$(n 2500 250)" >source.c
+make_text "$(n 6000000 1000000)" >text
+make_source "$(n 300 60)" >source.c
 python=$(python_with_numpy)
 declare -A missing=()
 [ -n "$python" ] || missing[numpy]="no python3 here has numpy"
@@ -69,9 +66,9 @@ done
 
 command_of() {
 	case $1 in
-	sqlite3) command=(sqlite3 :memory: "$counting") ;;
+	sqlite3) command=(sqlite3 :memory: "$sqlite_query") ;;
 	zstd) command=(zstd -19 -q -f text -o text.zst) ;;
-	numpy) command=("$python" -c "$sums" "$(n 70 7)") ;;
+	numpy) command=("$python" -c "$sums" "$(n 110 20)") ;;
 	gcc) command=(gcc -O2 -c source.c -o source.o) ;;
 	esac
 }
