@@ -68,7 +68,7 @@ load_profile() {
 		timeout 120 profiler-cli load "$file" >"$scratch/log" 2>&1 && return
 		pid=$(sed -n 's/.*still be running as pid \([0-9]*\).*/\1/p' "$scratch/log")
 		[ "$pid" ] || return 1
-		kill "$pid" 2>/dev/null
+		kill -9 "$pid" 2>/dev/null # it takes no milder signal while it starts
 		sleep "$try"
 	done
 	return 1
