@@ -15,13 +15,15 @@
 
 enum { GAP = 2, TEXT_LEAST = 8, TEXT_WANT = 13, WIDE_LEAST = 16, WIDE_WANT = 32, CELL_MAX_B = 1 << 20 };
 
+enum { HIDDEN_EMPTY = 1, HIDDEN_NARROW = 2 };
+
 struct grid {
 	const struct sonde_table *table;
 	const struct sonde_format_options *options;
 	struct sonde_arena arena;
 	const char **cells;    /* formatted, row after row */
 	size_t *widths;        /* of columns */
-	unsigned char *hidden; /* by column: left out for want of room */
+	unsigned char *hidden; /* by column: HIDDEN_EMPTY, HIDDEN_NARROW */
 	struct sonde_buf scratch;
 };
 
@@ -97,6 +99,19 @@ static size_t line_width(const struct grid *grid, int cut)
 	return total;
 }
 
+/* Leaves out columns of detail that no row has a value for. */
+static void hide_empty(struct grid *grid)
+{
+	const struct sonde_table *table = grid->table;
+	for (size_t i = 0; i < table->column_count; i++) {
+		size_t row = 0;
+		while (row < table->row_count && table->cells[row * table->column_count + i].kind == SONDE_CELL_ABSENT)
+			row++;
+		if (row == table->row_count && table->columns[i].detail)
+			grid->hidden[i] = HIDDEN_EMPTY;
+	}
+}
+
 /* Leaves columns out, those of most detail and furthest right first, while the line cannot be made to fit. */
 static void hide(struct grid *grid)
 {
@@ -109,13 +124,14 @@ static void hide(struct grid *grid)
 				most = i;
 		if (most == table->column_count)
 			return;
-		grid->hidden[most] = 1;
+		grid->hidden[most] = HIDDEN_NARROW;
 	}
 }
 
 /* 0 when the columns cannot be made to fit. */
 static int fit(struct grid *grid)
 {
+	hide_empty(grid);
 	hide(grid);
 	size_t total = line_width(grid, 0);
 	size_t width = (size_t)grid->options->width, excess = total > width ? total - width : 0;
@@ -203,7 +219,7 @@ static void put_hidden(struct grid *grid, FILE *out)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < grid->table->column_count; i++)
-		if (grid->hidden[i])
+		if (grid->hidden[i] == HIDDEN_NARROW)
 			fprintf(out, "%s%s", count++ ? ", " : "  (left out for want of width: ", grid->cells[i]);
 	fputs(count ? ")\n" : "", out);
 }

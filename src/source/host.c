@@ -13,6 +13,7 @@ static const struct {
 	const char *key, *path;
 } files[] = {
 	{"host.kernel", "/proc/sys/kernel/osrelease"},
+	{"host.boot_id", "/proc/sys/kernel/random/boot_id"},
 	{"host.clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
 	{"host.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid"},
 	{"host.kptr_restrict", "/proc/sys/kernel/kptr_restrict"},

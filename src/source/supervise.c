@@ -75,6 +75,7 @@ static void catch_signals(void)
 			sigaction(numbers[i], &action, NULL);
 	}
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a write error */
 }
 
 /* --- sources ---------------------------------------------------------------------------------------------------------*/
