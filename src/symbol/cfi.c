@@ -57,6 +57,7 @@ static int keep_in_memory(struct sonde_unwind_table *out, const struct sonde_cfi
 	memcpy(memory, rows->rows, size_b);
 	*out = (struct sonde_unwind_table){
 	    .rows = memory, .count = rows->count, .base = base, .mapping = memory, .mapping_b = size_b};
+	sonde_unwind_table_index(out);
 	return 0;
 }
 

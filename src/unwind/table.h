@@ -43,6 +43,8 @@ struct sonde_unwind_table {
 	uint64_t base; /* ELF virtual address of row address 0 */
 	const void *mapping;
 	size_t mapping_b;
+	const uint32_t *pages; /* first level, made by sonde_unwind_table_index(); NULL: look-ups search all rows */
+	size_t page_count;
 };
 
 /* The row that covers `address` (ELF virtual), or NULL. */
@@ -52,6 +54,10 @@ const struct sonde_unwind_row *sonde_unwind_table_find(const struct sonde_unwind
  * `build_id` must be the one stored in the file. */
 int sonde_unwind_table_map(struct sonde_unwind_table *out, int fd, const uint8_t *build_id, size_t build_id_b);
 void sonde_unwind_table_unmap(struct sonde_unwind_table *table);
+
+/* Adds the first level to a table that will be searched often; without memory for it the table stays as it is. Done by
+ * sonde_unwind_table_map(). */
+void sonde_unwind_table_index(struct sonde_unwind_table *table);
 
 #define SONDE_UNWIND_FILE_MAGIC "SONDEUNW"
 #define SONDE_UNWIND_FILE_VERSION 1

@@ -343,6 +343,41 @@ static void a_module_without_sections_keeps_its_table(void **state)
 	free(bytes);
 }
 
+/* Of modules without .eh_frame, as Go links them; compressed too. */
+static void debug_frame_is_read(void **state)
+{
+	(void)state;
+	struct sonde_unwind_table eh, plain, packed;
+	char command[1024], path[512];
+	if (system("command -v gcc objcopy >/dev/null 2>&1")) {
+		print_message("gcc is not installed\n");
+		skip();
+	}
+	snprintf(command, sizeof command,
+		 "cd %s && printf 'int ext(int);int f(int n){char b[n+1];b[n]=1;return ext(b[n])+1;}"
+		 "int g(int n){return ext(n)+ext(n+1);}' >f.c && "
+		 "gcc -O2 -fPIC -shared -nostdlib -fno-plt -Wl,--build-id=none -o eh.so f.c && "
+		 "gcc -O2 -fPIC -shared -nostdlib -fno-plt -Wl,--build-id=none -g -fno-asynchronous-unwind-tables -o "
+		 "plain.so f.c && "
+		 "objcopy --compress-debug-sections=zlib plain.so packed.so",
+		 directory);
+	assert_int_equal(system(command), 0);
+	struct sonde_unwind_table *tables[] = {&eh, &plain, &packed};
+	const char *names[] = {"eh.so", "plain.so", "packed.so"};
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof path, "%s/%s", directory, names[i]);
+		open_table(tables[i], path);
+	}
+	assert_in_range(plain.count, 6, 100);
+	assert_int_equal(packed.count, plain.count);
+	assert_memory_equal(packed.rows, plain.rows, plain.count * sizeof *plain.rows);
+	assert_int_equal(plain.count, eh.count);
+	for (size_t i = 0; i < eh.count; i++)
+		assert_memory_equal(&plain.rows[i].cfa_off, &eh.rows[i].cfa_off, 8); /* all but the address */
+	for (size_t i = 0; i < 3; i++)
+		sonde_unwind_table_unmap(tables[i]);
+}
+
 static void addresses_follow_segments(void **state)
 {
 	(void)state;
@@ -390,6 +425,7 @@ int main(void)
 	    cmocka_unit_test(foreign_files_are_refused_with_a_sentence),
 	    cmocka_unit_test(damaged_modules_do_no_harm),
 	    cmocka_unit_test(a_module_without_sections_keeps_its_table),
+	    cmocka_unit_test(debug_frame_is_read),
 	    cmocka_unit_test(addresses_follow_segments),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -42,6 +42,24 @@ static void find_gives_the_row_that_covers_an_address(void **state)
 	assert_null(sonde_unwind_table_find(&(struct sonde_unwind_table){0}, 5));
 }
 
+static void the_first_level_changes_no_answer(void **state)
+{
+	(void)state;
+	static struct sonde_unwind_row rows[ROWS];
+	unsigned seed = 5;
+	for (uint32_t i = 0, at = 5000; i < ROWS; i++, at += 1 + (uint32_t)rand_r(&seed) % (i % 100 ? 50 : 20000))
+		rows[i] = (struct sonde_unwind_row){.address = at};
+	for (size_t count = 1; count <= ROWS; count += 111) {
+		struct sonde_unwind_table plain = {.rows = rows, .count = count, .base = 0x10000}, fast = plain;
+		sonde_unwind_table_index(&fast);
+		assert_non_null(fast.pages);
+		for (uint64_t at = 0x10000; at < 0x10000 + rows[count - 1].address + 10000u; at++)
+			assert_ptr_equal(sonde_unwind_table_find(&fast, at), sonde_unwind_table_find(&plain, at));
+		assert_ptr_equal(sonde_unwind_table_find(&fast, 0x10000 + (uint64_t)UINT32_MAX), &rows[count - 1]);
+		sonde_unwind_table_unmap(&fast);
+	}
+}
+
 /* A stack of 16 words at address 0x1000. */
 static uint64_t words[16];
 
@@ -380,6 +398,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(find_gives_the_row_that_covers_an_address),
+	    cmocka_unit_test(the_first_level_changes_no_answer),
 	    cmocka_unit_test(steps_follow_rows),
 	    cmocka_unit_test(steps_follow_the_plt),
 	    cmocka_unit_test(steps_say_why_they_end),
