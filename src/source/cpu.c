@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "source/newborn.h"
 #include "source/perf_attach.h"
 #include "source/perf_event.h"
 #include "source/perf_ring.h"
@@ -29,7 +30,8 @@
 #define STACK_MAX_B 65528u
 #define RING_WANT_B (4u << 20) /* of each CPU */
 #define RING_LEAST_B (64u << 10)
-#define RING_STACKS 8u /* stack copies that a buffer must hold at least */
+#define RING_STACKS 8u    /* stack copies that a buffer must hold at least */
+#define SHORT_PERIODS 10u /* CPU time of a thread that may stand for others of its program */
 #define METHOD "perf events (cpu-clock), user stacks from call-frame tables"
 
 struct sonde_source_run {
@@ -40,6 +42,7 @@ struct sonde_source_run {
 	struct sonde_spaces *spaces;
 	struct sonde_unwinder *unwinder;
 	struct sonde_thread_clocks *clocks;
+	struct sonde_newborns *newborns;
 	uint64_t weight_ns; /* of each sample */
 	pid_t pid;
 	int started;
@@ -87,12 +90,18 @@ static void on_sample(struct sonde_source_run *run, const struct sonde_perf_reco
 	}
 	if (sample.pid <= 0 || sample.tid <= 0) /* already reaped: nobody's time */
 		return;
+	if (sample.extra && !sonde_thread_clocks_lacks(run->clocks, sample.tid))
+		return;
 	run->current = &sample;
 	enum sonde_stack_status status = sonde_unwinder_run(run->unwinder, &sample.unwind, &stack);
 	run->current = NULL;
+	uint8_t flagged = (uint8_t)(status | (sample.in_kernel ? SONDE_SAMPLE_KERNEL : 0));
+	if (sample.extra) {
+		sonde_thread_clocks_hint(run->clocks, sample.tid, stack, flagged);
+		return;
+	}
 	run->samples++;
 	run->foreign += (uint64_t)(sample.unwind.leaf_only != 0);
-	uint8_t flagged = (uint8_t)(status | (sample.in_kernel ? SONDE_SAMPLE_KERNEL : 0));
 	uint32_t thread = sonde_recorder_thread(run->recorder, sample.pid, sample.tid, record->time_ns);
 	sonde_thread_clocks_sample(run->clocks, sample.tid, stack, flagged);
 	sonde_recorder_sample(run->recorder, record->time_ns, thread, stack, run->weight_ns, flagged);
@@ -145,7 +154,7 @@ static void on_comm(struct sonde_source_run *run, const struct sonde_perf_record
 	if (!name)
 		return;
 	if (exec) {
-		sonde_spaces_exec(run->spaces, (pid_t)ids[0]);
+		sonde_spaces_exec(run->spaces, (pid_t)ids[0], name);
 		sonde_thread_clocks_exec(run->clocks, (pid_t)ids[1], record->cpu, record->time_ns);
 	}
 	sonde_recorder_comm(run->recorder, (pid_t)ids[0], (pid_t)ids[1], name, exec, record->time_ns);
@@ -162,6 +171,8 @@ static void on_fork(struct sonde_source_run *run, const struct sonde_perf_record
 	const uint32_t *ids = (const uint32_t *)(record->header + 1);
 	if (!has_task(record->header))
 		return;
+	if (ids[0] != ids[1])
+		sonde_newborns_forked(run->newborns, (pid_t)ids[3]);
 	sonde_spaces_fork(run->spaces, (pid_t)ids[1], (pid_t)ids[0], record->time_ns);
 	sonde_recorder_fork(run->recorder, (pid_t)ids[1], (pid_t)ids[0], (pid_t)ids[2], record->time_ns);
 }
@@ -186,6 +197,25 @@ static uint64_t left_out_ns(struct sonde_source_run *run, const struct sonde_thr
 	return weight_ns;
 }
 
+/* Writes it with one of the thread's stacks. Threads without a stack leave theirs to the next short-lived one of the
+ * same program that has. */
+static void write_left_out(struct sonde_source_run *run, const struct sonde_perf_record *record, pid_t pid, pid_t tid,
+			   const struct sonde_thread_total *total)
+{
+	uint64_t weight_ns = left_out_ns(run, total), program = sonde_spaces_program(run->spaces, pid);
+	uint32_t thread = sonde_recorder_thread(run->recorder, pid, tid, record->time_ns);
+	if (!total->samples)
+		sonde_newborns_missed(run->newborns);
+	if (!total->stack) {
+		sonde_newborns_put(run->newborns, program, thread, weight_ns);
+		return;
+	}
+	if (total->cpu_ns < SHORT_PERIODS * run->weight_ns)
+		weight_ns += sonde_newborns_take(run->newborns, program);
+	if (weight_ns)
+		sonde_recorder_sample(run->recorder, record->time_ns, thread, total->stack, weight_ns, total->status);
+}
+
 static void on_exit_record(struct sonde_source_run *run, const struct sonde_perf_record *record)
 {
 	const uint32_t *ids = (const uint32_t *)(record->header + 1);
@@ -193,11 +223,7 @@ static void on_exit_record(struct sonde_source_run *run, const struct sonde_perf
 		return;
 	pid_t pid = (pid_t)ids[0], tid = (pid_t)ids[2];
 	struct sonde_thread_total total = sonde_thread_clocks_end(run->clocks, tid, record->time_ns);
-	uint64_t weight_ns = left_out_ns(run, &total);
-	if (weight_ns) {
-		uint32_t thread = sonde_recorder_thread(run->recorder, pid, tid, record->time_ns);
-		sonde_recorder_sample(run->recorder, record->time_ns, thread, total.stack, weight_ns, total.status);
-	}
+	write_left_out(run, record, pid, tid, &total);
 	sonde_spaces_exit(run->spaces, pid);
 	sonde_recorder_exit(run->recorder, pid, tid, total.cpu_ns, record->time_ns);
 }
@@ -281,6 +307,7 @@ static void before_slow(void *context)
 
 static void free_run(struct sonde_source_run *run)
 {
+	sonde_newborns_free(run->newborns);
 	sonde_perf_events_close(&run->events);
 	sonde_perf_rings_close(run->rings);
 	sonde_unwinder_free(run->unwinder);
@@ -330,6 +357,7 @@ static int cpu_open(struct sonde_source_run **out, struct sonde_recorder *record
 						 .weight_ns = run->weight_ns};
 	result = result ? result : sonde_thread_clocks_new(&run->clocks, &sampling);
 	result = result ? result : open_rings(run, options);
+	result = result ? result : sonde_newborns_new(&run->newborns, run->rings);
 	if (result < 0) {
 		free_run(run);
 		return result;
@@ -388,6 +416,14 @@ static void look_at_user_share(struct sonde_source_run *run)
 	run->ended_unsampled = 0;
 }
 
+/* Programs of which no stack was ever seen. */
+static void write_rest(struct sonde_source_run *run)
+{
+	uint32_t thread;
+	for (uint64_t cpu_ns; (cpu_ns = sonde_newborns_rest(run->newborns, &thread));)
+		sonde_recorder_sample(run->recorder, sonde_clock_now_ns(), thread, 0, cpu_ns, SONDE_STACK_NO_USER);
+}
+
 static int cpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	struct sonde_perf_record record;
@@ -403,6 +439,10 @@ static int cpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fina
 		if (type < PERF_RECORD_MAX && handlers[type])
 			handlers[type](run, &record);
 	}
+	if (!final)
+		sonde_newborns_adapt(run->newborns, &run->events.shape);
+	else
+		write_rest(run);
 	return sonde_recorder_error(run->recorder);
 }
 

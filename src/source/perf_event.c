@@ -31,6 +31,7 @@ enum { REG_FP, REG_LR, REG_SP, REG_PC, REG_COUNT };
 
 #define PHI 1.6180339887498948482
 #define SECOND_NS 1e9
+#define EXTRA_LESS_B 8 /* of stack in samples of extra events */
 
 static long open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
 {
@@ -161,6 +162,7 @@ static int reserve(struct sonde_perf_events *events)
 struct place {
 	pid_t tid;
 	int second, from_exec;
+	uint64_t period_ns; /* 0 = as the shape says */
 	size_t ring;
 };
 
@@ -187,6 +189,10 @@ static int open_one(struct sonde_perf_events *events, struct sonde_perf_rings *r
 	for (;;) {
 		struct perf_event_attr attr = attr_of(&events->shape, place->second);
 		attr.enable_on_exec = place->from_exec != 0;
+		if (place->period_ns) {
+			attr.sample_period = place->period_ns;
+			attr.sample_stack_user -= EXTRA_LESS_B;
+		}
 		fd = open_event(&attr, place->tid, sonde_perf_rings_cpu(rings, place->ring));
 		if (fd >= 0 || (fd == -EMFILE && !raise_fd_limit()) ||
 		    (fd != -EMFILE && (events->settled || !concede(&events->shape, (int)fd))))
@@ -214,6 +220,15 @@ int sonde_perf_events_follow(struct sonde_perf_events *events, struct sonde_perf
 				return result;
 		}
 	return 0;
+}
+
+void sonde_perf_events_extra(struct sonde_perf_events *events, struct sonde_perf_rings *rings, pid_t tid,
+			     uint64_t period_ns)
+{
+	struct place place = {.tid = tid, .second = 1, .period_ns = period_ns};
+	for (place.ring = 0; place.ring < sonde_perf_rings_count(rings); place.ring++)
+		if (open_one(events, rings, &place) < 0)
+			return;
 }
 
 void sonde_perf_events_close(struct sonde_perf_events *events)
@@ -277,11 +292,12 @@ static int take_regs(const uint64_t **at, const uint64_t *end, struct sonde_unwi
 	return 0;
 }
 
-static int take_stack(const uint64_t **at, const uint64_t *end, struct sonde_unwind_sample *out)
+static int take_stack(const uint64_t **at, const uint64_t *end, struct sonde_unwind_sample *out, uint64_t *room_b)
 {
 	const uint64_t *size_b = take(at, end, 1);
 	if (!size_b || *size_b % 8)
 		return -EBADMSG;
+	*room_b = *size_b;
 	if (!*size_b)
 		return 0;
 	const uint64_t *bytes = take(at, end, *size_b / 8);
@@ -298,7 +314,7 @@ int sonde_perf_events_decode(const struct sonde_perf_shape *shape, const struct 
 {
 	const struct perf_event_header *head = record->header;
 	const uint64_t *at = (const uint64_t *)(head + 1), *end = at + (head->size - sizeof *head) / 8;
-	const uint64_t *ids = take(&at, end, 2);
+	const uint64_t *ids = take(&at, end, 2); /* TID, TIME */
 	if (!ids)
 		return sonde_error(EBADMSG, "a perf sample of %u bytes is too short", head->size);
 	*out = (struct sonde_perf_sample){
@@ -308,8 +324,10 @@ int sonde_perf_events_decode(const struct sonde_perf_shape *shape, const struct 
 	};
 	out->unwind.pid = out->pid;
 	out->unwind.time_ns = record->time_ns;
+	uint64_t room_b = 0;
 	if ((shape->kernel && take_chain(&at, end, &out->unwind) < 0) || take_regs(&at, end, &out->unwind) < 0 ||
-	    take_stack(&at, end, &out->unwind) < 0)
+	    take_stack(&at, end, &out->unwind, &room_b) < 0)
 		return sonde_error(EBADMSG, "a perf sample of %u bytes is cut off", head->size);
+	out->extra = room_b + EXTRA_LESS_B == shape->stack_b;
 	return 0;
 }

@@ -45,12 +45,17 @@ int sonde_perf_events_probe(void);
  * has ended. */
 int sonde_perf_events_follow(struct sonde_perf_events *events, struct sonde_perf_rings *rings, pid_t tid,
 			     int from_exec);
+/* One sampling event more on `tid`, at once, with a period of its own; failure means that there is none. Its stack
+ * copies are 8 bytes shorter: that tells its samples apart. */
+void sonde_perf_events_extra(struct sonde_perf_events *events, struct sonde_perf_rings *rings, pid_t tid,
+			     uint64_t period_ns);
 void sonde_perf_events_close(struct sonde_perf_events *events);
 
 /* A decoded SAMPLE record; unwind.kernel and unwind.stack point into the record. */
 struct sonde_perf_sample {
 	pid_t pid, tid;
 	int in_kernel;
+	int extra; /* of an event of sonde_perf_events_extra() */
 	struct sonde_unwind_sample unwind;
 };
 

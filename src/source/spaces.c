@@ -183,16 +183,27 @@ void sonde_spaces_fork(struct sonde_spaces *spaces, pid_t parent, pid_t pid, uin
 	uint32_t stale = find(spaces, pid);
 	if (stale)
 		drop(spaces, stale);
-	add(spaces, pid, sonde_maps_ref(from->maps));
+	uint64_t program = from->program;
+	struct sonde_space *space = add(spaces, pid, sonde_maps_ref(from->maps));
+	if (space)
+		space->program = program;
 }
 
 /* Other threads have ended by now, and the kernel has said so or will: the count starts again. */
-void sonde_spaces_exec(struct sonde_spaces *spaces, pid_t pid)
+void sonde_spaces_exec(struct sonde_spaces *spaces, pid_t pid, const char *name)
 {
 	uint32_t id = find(spaces, pid);
 	if (id)
 		drop(spaces, id);
-	add(spaces, pid, sonde_maps_new());
+	struct sonde_space *space = add(spaces, pid, sonde_maps_new());
+	if (space)
+		space->program = sonde_hash_bytes(name, strlen(name)) | 1;
+}
+
+uint64_t sonde_spaces_program(const struct sonde_spaces *spaces, pid_t pid)
+{
+	uint32_t id = find(spaces, pid);
+	return id ? spaces->rows[id - 1]->program : 0;
 }
 
 void sonde_spaces_exit(struct sonde_spaces *spaces, pid_t pid)

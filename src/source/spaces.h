@@ -17,6 +17,7 @@ struct sonde_space {
 	uint32_t threads; /* alive, as far as is known */
 	struct sonde_maps *maps;
 	uint32_t anonymous; /* module id for generated code, 0 = not yet needed */
+	uint64_t program;   /* hash of the name it had at its last exec, 0 = not seen */
 	uint64_t reread_ns; /* when /proc/PID/maps was read last */
 };
 
@@ -32,8 +33,9 @@ struct sonde_space *sonde_spaces_get(struct sonde_spaces *spaces, pid_t pid, uin
 int sonde_spaces_refresh(struct sonde_spaces *spaces, struct sonde_space *space, uint64_t time_ns);
 
 void sonde_spaces_fork(struct sonde_spaces *spaces, pid_t parent, pid_t pid, uint64_t time_ns);
-void sonde_spaces_exec(struct sonde_spaces *spaces, pid_t pid);
-void sonde_spaces_exit(struct sonde_spaces *spaces, pid_t pid); /* of one thread */
+void sonde_spaces_exec(struct sonde_spaces *spaces, pid_t pid, const char *name);
+uint64_t sonde_spaces_program(const struct sonde_spaces *spaces, pid_t pid); /* 0 = not known */
+void sonde_spaces_exit(struct sonde_spaces *spaces, pid_t pid);              /* of one thread */
 
 void sonde_spaces_map(struct sonde_spaces *spaces, pid_t pid, const struct sonde_mapping *mapping, uint64_t time_ns);
 

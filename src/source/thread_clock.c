@@ -155,6 +155,21 @@ void sonde_thread_clocks_sample(struct sonde_thread_clocks *clocks, pid_t tid, u
 	row->status = status;
 }
 
+int sonde_thread_clocks_lacks(const struct sonde_thread_clocks *clocks, pid_t tid)
+{
+	uint32_t id = find(clocks, tid);
+	return id && !clocks->rows[id - 1].kept_of && !clocks->rows[id - 1].stack;
+}
+
+void sonde_thread_clocks_hint(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t stack, uint8_t status)
+{
+	uint32_t id = find(clocks, tid);
+	if (!id)
+		return;
+	clocks->rows[id - 1].stack = stack;
+	clocks->rows[id - 1].status = status;
+}
+
 void sonde_thread_clocks_exec(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns)
 {
 	uint32_t id = find(clocks, tid);

@@ -28,6 +28,10 @@ void sonde_thread_clocks_out(struct sonde_thread_clocks *clocks, pid_t tid, int 
 /* The thread was sampled. */
 void sonde_thread_clocks_sample(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t stack, uint8_t status);
 
+/* A stack that stands for the thread as long as it has no sample; whether one is wanted. */
+int sonde_thread_clocks_lacks(const struct sonde_thread_clocks *clocks, pid_t tid);
+void sonde_thread_clocks_hint(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t stack, uint8_t status);
+
 /* The thread runs another program now: the stacks it had are no longer its. Starts its clock if it never was. */
 void sonde_thread_clocks_exec(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns);
 

@@ -270,8 +270,9 @@ static enum sonde_stack_status walk_user(struct walk *walk)
 	uint64_t back = 0; /* 1 where pc is a return address */
 	for (;;) {
 		const struct code *code = look_up(walk, walk->regs.pc - back);
-		if (code->kind == CODE_UNMAPPED)
-			return SONDE_STACK_UNMAPPED;
+		if (code->kind == CODE_UNMAPPED) /* inside exec the registers are still those of the program before */
+			return walk->count == walk->sample->kernel_count && walk->count ? SONDE_STACK_NO_USER
+											: SONDE_STACK_UNMAPPED;
 		push(walk,
 		     code->kind == CODE_GENERATED ? anonymous_module(walk->unwinder, walk->space, walk->sample->time_ns)
 						  : code->module,

@@ -200,6 +200,24 @@ static void every_process_and_thread_is_seen(void **state)
 	fake_recorder_fini(&recorder);
 }
 
+/* None of them lives for a sampling period. */
+static void processes_that_are_too_short_to_be_sampled_have_stacks(void **state)
+{
+	(void)state;
+	char *command[] = {tree_path, "1500", "0", NULL};
+	record(command);
+	uint64_t sampled_ns = 0, without_ns = 0;
+	for (size_t i = 0; i < recorder.sample_count; i++) {
+		const struct fake_sample *sample = &recorder.samples[i];
+		sampled_ns += sample->weight_ns;
+		without_ns += sample->stack ? 0 : sample->weight_ns;
+	}
+	uint64_t user_ns = timeval_ns(usage.ru_utime), all_ns = user_ns + timeval_ns(usage.ru_stime);
+	assert_in_range(sampled_ns, user_ns / 4, all_ns * 110 / 100);
+	assert_in_range(without_ns, 0, sampled_ns / 2);
+	fake_recorder_fini(&recorder);
+}
+
 static void a_wish_not_to_use_them_is_heard(void **state)
 {
 	(void)state;
@@ -216,6 +234,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(weights_add_up_to_the_cpu_time),
 	    cmocka_unit_test(stacks_reach_the_root_in_time_order),
 	    cmocka_unit_test(every_process_and_thread_is_seen),
+	    cmocka_unit_test(processes_that_are_too_short_to_be_sampled_have_stacks),
 	    cmocka_unit_test(a_wish_not_to_use_them_is_heard),
 	};
 	if (argc != 3)
