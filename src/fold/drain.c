@@ -310,13 +310,16 @@ static void zones_decode(const struct round *round, struct sonde_drain_thread *t
 }
 
 /* 1 = the chunk is finished and given back. */
-static int zones_read(const struct round *round, struct sonde_drain_thread *thread, uint32_t index)
+static int zones_read(const struct round *round, struct sonde_drain_thread *thread, const struct entry *entry)
 {
 	struct sonde_drain *drain = round->drain;
+	uint32_t index = entry->chunk;
 	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, index);
 	uint32_t state = atomic_load_explicit(&chunk->state, memory_order_acquire);
 	uint64_t mark = atomic_load_explicit(&chunk->mark, memory_order_acquire);
 	uint32_t seq = (uint32_t)(mark >> 32), prev = chunk->prev;
+	if (seq != entry->seq)
+		return 1; /* overwritten since it was listed: what is in it now has a later place in the chain */
 	int released = chunk_released(round, thread, state);
 	_Atomic uint64_t *words = sonde_ring_words(chunk);
 	uint32_t at = (uint32_t)mark, count = 0;
@@ -417,13 +420,16 @@ static uint32_t events_copy(struct sonde_drain *drain, struct sonde_ring_chunk *
 	return at;
 }
 
-static int events_read(const struct round *round, struct sonde_drain_thread *thread, uint32_t index)
+static int events_read(const struct round *round, struct sonde_drain_thread *thread, const struct entry *entry)
 {
 	struct sonde_drain *drain = round->drain;
+	uint32_t index = entry->chunk;
 	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, index);
 	uint32_t state = atomic_load_explicit(&chunk->state, memory_order_acquire);
 	uint64_t mark = atomic_load_explicit(&chunk->mark, memory_order_acquire);
 	int released = chunk_released(round, thread, state);
+	if ((uint32_t)(mark >> 32) != entry->seq)
+		return 1;
 	uint32_t from = (uint32_t)mark;
 	uint32_t to = from < SONDE_RING_WORDS ? events_copy(drain, chunk, from, released) : SONDE_RING_WORDS;
 	uint64_t moved = sonde_ring_mark((uint32_t)(mark >> 32), to);
@@ -459,9 +465,10 @@ static int counter_changed(struct sonde_drain *drain, uint64_t serial, uint32_t 
 	return 1;
 }
 
-static int counters_read(const struct round *round, struct sonde_drain_thread *thread, uint32_t index)
+static int counters_read(const struct round *round, struct sonde_drain_thread *thread, const struct entry *entry)
 {
 	struct sonde_drain *drain = round->drain;
+	uint32_t index = entry->chunk;
 	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, index);
 	uint32_t state = atomic_load_explicit(&chunk->state, memory_order_acquire);
 	_Atomic uint64_t *totals = sonde_ring_words(chunk);
@@ -476,9 +483,10 @@ static int counters_read(const struct round *round, struct sonde_drain_thread *t
 	return 1;
 }
 
-static int histogram_read(const struct round *round, struct sonde_drain_thread *thread, uint32_t index)
+static int histogram_read(const struct round *round, struct sonde_drain_thread *thread, const struct entry *entry)
 {
 	struct sonde_drain *drain = round->drain;
+	uint32_t index = entry->chunk;
 	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, index);
 	if (!chunk_released(round, thread, atomic_load_explicit(&chunk->state, memory_order_acquire)))
 		return 0;
@@ -529,6 +537,8 @@ static uint32_t entries_list(struct sonde_drain *drain)
 		if (kind < SONDE_RING_ZONES || kind > SONDE_RING_COUNTERS || !chunk->thread)
 			continue;
 		uint32_t seq = (uint32_t)(atomic_load_explicit(&chunk->mark, memory_order_relaxed) >> 32);
+		if (seq == SONDE_RING_TAKEN_BACK)
+			continue;
 		drain->entries[count++] = (struct entry){chunk->thread, seq, (uint16_t)kind, (uint16_t)i};
 	}
 	entries_sort(drain->entries, count);
@@ -537,13 +547,14 @@ static uint32_t entries_list(struct sonde_drain *drain)
 
 static int entry_read(const struct round *round, const struct entry *entry, struct sonde_drain_thread *thread)
 {
-	static int (*const readers[])(const struct round *, struct sonde_drain_thread *, uint32_t) = {
+	static int (*const readers[])(const struct round *, struct sonde_drain_thread *,
+				   const struct entry *) = {
 	    [SONDE_RING_ZONES] = zones_read,
 	    [SONDE_RING_EVENTS] = events_read,
 	    [SONDE_RING_HISTOGRAM] = histogram_read,
 	    [SONDE_RING_COUNTERS] = counters_read,
 	};
-	int done = readers[entry->kind](round, thread, entry->chunk);
+	int done = readers[entry->kind](round, thread, entry);
 	thread->chunks += (uint32_t)!done;
 	return done || entry->kind >= SONDE_RING_HISTOGRAM; /* only chains wait for their first chunk */
 }

@@ -146,8 +146,9 @@ static void overwriting_keeps_the_newest(void **state)
 	assert_int_equal(status, 0);
 	uint64_t lost = zones_lost(run.recorder, "overwritten");
 	assert_true(lost > 0);
-	assert_int_equal(lost + run.recorder->zone_events, 200002);
-	assert_true(run.recorder->unmatched <= 2);
+	/* At a gap the source ends what was open before it: "all", and perhaps a zone in it. */
+	assert_in_range(lost + run.recorder->zone_events, 200002, 200004);
+	assert_in_range(run.recorder->unmatched, 0, 2); /* of the zone cut in two, and of "all" */
 	assert_sound(&run);
 	zones_free(&run);
 }
@@ -247,8 +248,9 @@ static void closed_libraries_leave_their_names(void **state)
 static void zones_in_signal_handlers_nest(void **state)
 {
 	(void)state;
+	struct sonde_record_options options = {.on_full = SONDE_ON_FULL_BLOCK};
 	struct zones_run run;
-	assert_int_equal(run_target(&run, NULL, "signals", "2000"), 0);
+	assert_int_equal(run_target(&run, &options, "signals", "2000"), 0);
 	double handled = 0, rounds = 0;
 	for (uint64_t i = 0; i < run.recorder->event_count && i < EVENTS_MAX; i++) {
 		const struct zones_event *event = &run.recorder->events[i];
