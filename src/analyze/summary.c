@@ -153,6 +153,18 @@ static int note_file(const struct facts *facts, struct sonde_report *report)
 	return rc;
 }
 
+/* A flight recorder drops events on purpose: figures cover what it still held when it was saved. */
+static int note_kept(const struct facts *facts, struct sonde_report *report)
+{
+	const char *keep = sonde_session_info(facts->session, "option.keep_ns");
+	if (!keep)
+		return 0;
+	return sonde_report_note(report, NULL, 0,
+				 "flight recorder: it holds the last %.3g s before each save, and so do all figures but "
+				 "wall and CPU time",
+				 strtod(keep, NULL) / 1e9);
+}
+
 /* "12 samples: ring full" for each source and cause, over all processes and threads. */
 static int note_lost(const struct facts *facts, struct sonde_report *report)
 {
@@ -307,7 +319,7 @@ static void titles_set(const struct facts *facts, struct sonde_report *report)
 static int notes_add(const struct facts *facts, struct sonde_report *report)
 {
 	static int (*const notes[])(const struct facts *, struct sonde_report *) = {
-	    note_line, note_rate, note_file, note_lost, note_broken, note_sources,
+	    note_line, note_rate, note_kept, note_file, note_lost, note_broken, note_sources,
 	};
 	int rc = 0;
 	titles_set(facts, report);

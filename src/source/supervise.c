@@ -25,6 +25,7 @@
 
 #define POLL_MS 50
 #define FLUSH_NS 1000000000u
+#define FLUSHES_A_KEEP 8 /* a flight recorder forgets whole chunks: they must be short beside what it keeps */
 #define HORIZON_SLACK_NS 1000000u /* a record may be published that long after its time was taken */
 #define SYMBOLS_NS 3000000000u    /* how long closing may look up symbols */
 #define FDS_MAX 1024
@@ -154,7 +155,10 @@ static void drain_sources(struct supervisor *supervisor, int final)
 		supervisor->active[i].source->drain(supervisor->active[i].run, horizon, final);
 	if (sonde_recorder_triggered(supervisor->recorder))
 		sonde_recorder_save(supervisor->recorder);
-	if (now - supervisor->flushed_ns < FLUSH_NS)
+	uint64_t chunk_ns = supervisor->options->keep_ns / FLUSHES_A_KEEP;
+	if (!chunk_ns || chunk_ns > FLUSH_NS)
+		chunk_ns = FLUSH_NS;
+	if (now - supervisor->flushed_ns < chunk_ns)
 		return;
 	supervisor->flushed_ns = now;
 	sonde_recorder_flush(supervisor->recorder);
