@@ -547,8 +547,7 @@ static uint32_t entries_list(struct sonde_drain *drain)
 
 static int entry_read(const struct round *round, const struct entry *entry, struct sonde_drain_thread *thread)
 {
-	static int (*const readers[])(const struct round *, struct sonde_drain_thread *,
-				   const struct entry *) = {
+	static int (*const readers[])(const struct round *, struct sonde_drain_thread *, const struct entry *) = {
 	    [SONDE_RING_ZONES] = zones_read,
 	    [SONDE_RING_EVENTS] = events_read,
 	    [SONDE_RING_HISTOGRAM] = histogram_read,

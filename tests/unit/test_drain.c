@@ -1,0 +1,247 @@
+/* test_drain.c: the read side of a pool against hostile memory, wrapped clocks and reversed words. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/hash.h"
+#include "fold/drain.h"
+#include "fold/live.h"
+
+#define CHUNKS 4u
+
+struct seen {
+	uint64_t events, zones, backwards, bad_sites, last_ns;
+	uint64_t first_ns;
+	uint32_t sites[16];
+	uint64_t times[16];
+	struct sonde_live *live;
+};
+
+static void take_site(void *context, const struct sonde_drain_site *site)
+{
+	struct seen *seen = context;
+	seen->bad_sites += site->id >= SONDE_RING_MAX_SITES || strlen(site->name) > 65535;
+	sonde_live_site(seen->live, site);
+}
+
+static void take_zones(void *context, struct sonde_drain_thread *thread, const uint32_t *sites,
+		       const uint64_t *times_ns, size_t count, int gap)
+{
+	struct seen *seen = context;
+	sonde_live_zones(seen->live, thread, sites, times_ns, count, gap);
+	for (size_t i = 0; i < count; i++) {
+		seen->bad_sites += sites[i] >= SONDE_RING_MAX_SITES;
+		seen->backwards += i && times_ns[i] < times_ns[i - 1];
+		if (seen->zones < 16) {
+			seen->sites[seen->zones] = sites[i];
+			seen->times[seen->zones] = times_ns[i];
+		}
+		seen->zones++;
+	}
+}
+
+static void take_event(void *context, struct sonde_drain_thread *thread, const struct sonde_event *event)
+{
+	(void)thread;
+	struct seen *seen = context;
+	seen->events += event->words >= 2;
+	sonde_live_event(seen->live, event);
+}
+
+static void take_counter(void *context, struct sonde_drain_thread *thread, uint32_t site, uint64_t total)
+{
+	(void)thread;
+	(void)total;
+	((struct seen *)context)->bad_sites += site >= SONDE_RING_MAX_SITES;
+}
+
+static void take_histogram(void *context, struct sonde_drain_thread *thread, uint32_t site, const uint64_t *hits,
+			   uint64_t sum, uint64_t min, uint64_t max)
+{
+	(void)thread;
+	(void)hits;
+	(void)sum;
+	(void)min;
+	(void)max;
+	((struct seen *)context)->bad_sites += site >= SONDE_RING_MAX_SITES;
+}
+
+static void take_lost(void *context, enum sonde_ring_lost cause, uint64_t count)
+{
+	(void)context;
+	(void)count;
+	assert_true(cause < SONDE_RING_LOST_CAUSES);
+}
+
+static void take_thread_end(void *context, struct sonde_drain_thread *thread)
+{
+	sonde_live_thread_end(((struct seen *)context)->live, thread);
+}
+
+static int alive(void *context, uint32_t tid)
+{
+	(void)context;
+	return tid % 2 == 0;
+}
+
+static const struct sonde_drain_sink *sink_of(struct seen *seen)
+{
+	static struct sonde_drain_sink sink;
+	sink = (struct sonde_drain_sink){seen,           take_site, take_zones,      take_event, take_counter,
+					 take_histogram, take_lost, take_thread_end, alive};
+	return &sink;
+}
+
+static void *map(size_t size_b)
+{
+	void *memory = mmap(NULL, size_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	return memory;
+}
+
+struct pool {
+	struct sonde_ring_pool *ring;
+	struct sonde_drain *drain;
+	struct sonde_clockfit fit;
+	struct seen seen;
+};
+
+static void pool_make(struct pool *pool)
+{
+	memset(pool, 0, sizeof(*pool));
+	pool->ring = map(sonde_ring_pool_b(CHUNKS));
+	sonde_drain_format(pool->ring, CHUNKS, CHUNKS, SONDE_RING_CLOCK_NS, SONDE_RING_DROP);
+	pool->drain = sonde_drain_init(map(SONDE_DRAIN_B), pool->ring, CHUNKS, SONDE_RING_CLOCK_NS);
+	pool->seen.live = sonde_live_init(map(SONDE_LIVE_B));
+}
+
+static void pool_end(struct pool *pool)
+{
+	munmap(pool->ring, sonde_ring_pool_b(CHUNKS));
+	munmap(pool->drain, SONDE_DRAIN_B);
+	munmap(pool->seen.live, SONDE_LIVE_B);
+}
+
+/* A chunk of zones of thread 1 with these words. */
+static struct sonde_ring_chunk *chunk_put(struct pool *pool, const uint64_t *words, uint32_t count)
+{
+	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(pool->ring, 0);
+	atomic_fetch_and(&pool->ring->free_map[0], ~UINT64_C(1));
+	chunk->thread = 1;
+	chunk->tid = 2;
+	atomic_store(&chunk->mark, sonde_ring_mark(1, 0));
+	for (uint32_t i = 0; i < count; i++)
+		atomic_store(&sonde_ring_words(chunk)[i], words[i]);
+	atomic_store(&chunk->kind, SONDE_RING_ZONES);
+	return chunk;
+}
+
+static void reading_stops_at_words_not_yet_stored(void **state)
+{
+	(void)state;
+	struct pool pool;
+	pool_make(&pool);
+	uint64_t now = sonde_clock_now_ns() & SONDE_RING_TIME_MASK;
+	/* A handler ran between the reservation and the store of the third word. */
+	const uint64_t words[] = {now << 20 | 1, now << 20, 0, (now + 5) << 20 | 1, (now + 6) << 20};
+	struct sonde_ring_chunk *chunk = chunk_put(&pool, words, 5);
+	sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 0);
+	assert_int_equal(pool.seen.zones, 2);
+	atomic_store(&sonde_ring_words(chunk)[2], (now + 9) << 20 | 1);
+	sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 0);
+	assert_int_equal(pool.seen.zones, 5);
+	assert_int_equal(pool.seen.times[2] + 4, pool.seen.times[4]); /* put in order of time */
+	assert_int_equal(pool.seen.sites[4], 1);
+	atomic_store(&sonde_ring_words(chunk)[7], (now + 20) << 20);
+	sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 1); /* the process is gone: skip what never came */
+	assert_int_equal(pool.seen.zones, 6);
+	assert_int_equal(pool.seen.backwards, 0);
+	assert_true(atomic_load(&pool.ring->free_map[0]) & 1);
+	assert_int_equal(atomic_load(&sonde_ring_words(chunk)[0]), 0); /* given back zeroed */
+	pool_end(&pool);
+}
+
+static void times_are_made_whole(void **state)
+{
+	(void)state;
+	struct pool pool;
+	pool_make(&pool);
+	uint64_t now = sonde_clock_now_ns();
+	const uint64_t words[] = {now << 20 | 1, (now + 1000) << 20};
+	chunk_put(&pool, words, 2);
+	sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 0);
+	assert_int_equal(pool.seen.times[0], now);
+	assert_int_equal(pool.seen.times[1], now + 1000);
+	pool_end(&pool);
+}
+
+static void clocks_meet_at_anchors(void **state)
+{
+	(void)state;
+	struct sonde_clockfit fit;
+	/* 2.5 cycles a ns, then the clock is found 1000 ns ahead of the line: it is met a second later, never jumped
+	 * to. */
+	sonde_clockfit_init(&fit, &(struct sonde_clockfit_anchor){1000, 5000, 1});
+	sonde_clockfit_add(&fit, &(struct sonde_clockfit_anchor){1000 + 25000000, 5000 + 10000000, 1});
+	assert_int_equal(fit.count, 1);
+	assert_in_range(sonde_clockfit_ns(&fit, 1000 + 2500000), 5000 + 1000000 - 1, 5000 + 1000000 + 1);
+	uint64_t cycles = 1000 + UINT64_C(2500000000);
+	sonde_clockfit_add(&fit, &(struct sonde_clockfit_anchor){cycles, 5000 + 1000000000 + 1000, 1});
+	assert_int_equal(fit.count, 2);
+	uint64_t at = sonde_clockfit_ns(&fit, cycles), before = sonde_clockfit_ns(&fit, cycles - 3);
+	assert_true(before <= at && at - before <= 2);
+	assert_in_range(sonde_clockfit_ns(&fit, cycles + UINT64_C(2500000000)), 5000 + 2000000000 + 1000 - 50,
+			5000 + 2000000000 + 2000 + 50);
+}
+
+/* Random bytes everywhere a target can write, drained again and again, alive and dead. */
+static void hostile_pools_do_no_harm(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct pool pool;
+		pool_make(&pool);
+		uint64_t *words = (uint64_t *)(void *)pool.ring, random = seed;
+		size_t count = sonde_ring_pool_b(CHUNKS) / 8;
+		for (size_t i = offsetof(struct sonde_ring_pool, committed) / 8; i < count; i++) {
+			random = sonde_hash_mix(random + i);
+			words[i] = seed % 3 && random % 3 ? random % 64 << (random >> 60) : random;
+		}
+		for (uint32_t i = 0; i < CHUNKS; i++) {
+			struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(pool.ring, i);
+			atomic_store(&chunk->kind, 1 + (uint32_t)(seed + i) % 4);
+			if (seed % 2)
+				atomic_store(&chunk->mark, sonde_ring_mark(i, 0));
+			chunk->thread = seed % 5 ? 1 : chunk->thread;
+		}
+		atomic_store(&pool.ring->free_map[0], 0);
+		atomic_store(&pool.ring->committed, CHUNKS + (uint32_t)seed % 2 * 1000);
+		for (int round = 0; round < 4; round++)
+			sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), round == 3);
+		struct sonde_link_query query;
+		struct sonde_link_answer answer;
+		memcpy(&query, words + 1000, sizeof(query));
+		for (query.what = 0; query.what < 5; query.what++)
+			assert_in_range(sonde_live_answer(pool.seen.live, &query, &answer), 16, sizeof(answer));
+		assert_int_equal(pool.seen.backwards, 0);
+		assert_int_equal(pool.seen.bad_sites, 0);
+		pool_end(&pool);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(reading_stops_at_words_not_yet_stored),
+	    cmocka_unit_test(times_are_made_whole),
+	    cmocka_unit_test(clocks_meet_at_anchors),
+	    cmocka_unit_test(hostile_pools_do_no_harm),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
