@@ -1,8 +1,9 @@
 /* symbol.h: from addresses of a module to functions, inlined functions, files and lines.
  *
- * Addresses are resolved in batches: unique and sorted, so that one walk over a compile unit serves all of them. ELF
- * symbols come first, then DWARF of the units that were hit (never of the whole file), in parallel, then the call-frame
- * range of a stripped function. What was built is cached by build-id. All texts live as long as the struct sonde_symbols.
+ * Addresses are resolved in batches: unique and sorted, so that one walk over a compile unit serves all of them. DWARF
+ * comes first, of the functions that were hit (never of the whole file), in parallel; then ELF symbols, then the
+ * call-frame range of a stripped function. What was read is cached by build-id. All texts live as long as the struct
+ * sonde_symbols.
  */
 #ifndef SONDE_SYMBOL_SYMBOL_H
 #define SONDE_SYMBOL_SYMBOL_H

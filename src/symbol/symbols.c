@@ -6,6 +6,7 @@
  */
 #include "symbol/symbol.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -25,7 +26,6 @@
 #include "util/error.h"
 
 #define INLINE_MAX 256
-#define VDSO_B 8192
 
 struct sonde_symbols {
 	struct sonde_arena arena; /* results, and names in readable form */
@@ -46,13 +46,19 @@ static int new_symbols(struct sonde_symbols **out)
 	return *out ? 0 : sonde_error(ENOMEM, "out of memory for symbols");
 }
 
+/* Section headers are the last thing in the image. */
+static size_t vdso_size_b(const Elf64_Ehdr *image)
+{
+	return image->e_shoff + (size_t)image->e_shnum * image->e_shentsize;
+}
+
 /* [vdso] is the same image in every process. */
 static int open_module(struct sonde_elf *out, const char *path, const char *root)
 {
 	char full[PATH_MAX];
-	const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *vdso = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
 	if (!strcmp(path, "[vdso]") && vdso)
-		return sonde_elf_open_bytes(out, path, vdso, VDSO_B);
+		return sonde_elf_open_bytes(out, path, vdso, vdso_size_b(vdso));
 	if (snprintf(full, sizeof full, "%s%s", root ? root : "", path) >= (int)sizeof full)
 		return sonde_error(ENAMETOOLONG, "%s: the path is too long", path);
 	return sonde_elf_open(out, full);

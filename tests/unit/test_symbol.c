@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -168,6 +169,28 @@ static void inlined_functions_and_lines_are_found(void **state)
 		compile_chain("chain", options[i]);
 		check_chain_of("chain");
 	}
+}
+
+static void the_vdso_has_names(void **state)
+{
+	(void)state;
+	const uint64_t image = getauxval(AT_SYSINFO_EHDR);
+	if (!image) {
+		print_message("this kernel has no vdso\n");
+		skip();
+	}
+	struct sonde_symbols *symbols = open_symbols("[vdso]");
+	uint64_t addresses[4096];
+	struct sonde_symbol_result results[4096];
+	size_t named = 0;
+	for (uint64_t i = 0; i < 4096; i++)
+		addresses[i] = i;
+	assert_int_equal(sonde_symbols_resolve(symbols, addresses, 4096, results), 0);
+	for (size_t i = 0; i < 4096; i++)
+		named += results[i].count && results[i].locations->function &&
+			 strstr(results[i].locations->function, "clock_gettime");
+	assert_in_range(named, 1, 4096);
+	sonde_symbols_close(symbols);
 }
 
 static void options_leave_dwarf_out(void **state)
@@ -586,6 +609,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(inlined_functions_and_lines_are_found),
+	    cmocka_unit_test(the_vdso_has_names),
 	    cmocka_unit_test(options_leave_dwarf_out),
 	    cmocka_unit_test(a_stripped_function_is_its_call_frame_range),
 	    cmocka_unit_test(separate_debug_files_are_found),
