@@ -230,11 +230,14 @@ static int is_wanted(const struct sonde_cursor *cursor, const struct sonde_chunk
 
 static int next_unfinished(struct sonde_cursor *cursor)
 {
+	int is_kept = sonde_session_info(cursor->session, "option.keep_ns") != NULL;
 	cursor->batch = (struct sonde_batch){.type = SONDE_CHUNK_ZONES};
 	while (cursor->zones.tails && cursor->unfinished <= cursor->threads) {
 		uint32_t thread = cursor->unfinished++;
 		const struct sonde_thread *row = sonde_session_thread(cursor->session, thread);
 		uint64_t end_ns = row && row->end_ns ? row->end_ns : cursor->session->run.end_ns;
+		if (is_kept) /* a flight recorder forgot what came after its last save */
+			end_ns = 0;
 		int found = sonde_zones_unfinished(&cursor->zones, thread, end_ns, &cursor->batch);
 		if (found)
 			return found;

@@ -151,13 +151,13 @@ static int load_open(struct sonde_zones *zones, const struct sonde_chunk_data *d
 }
 
 /* Remembers the stack of the batch's thread. */
-static int save_tail(struct sonde_zones *zones, const struct sonde_batch *batch)
+static int save_tail(struct sonde_zones *zones, uint64_t last_ns, const struct sonde_batch *batch)
 {
 	struct sonde_zones_tail *tail = &zones->tails[batch->thread];
 	uint32_t depth = zones->pair.depth;
 	zones->tail_frames -= tail->depth;
 	free(tail->frames);
-	*tail = (struct sonde_zones_tail){.process = batch->process};
+	*tail = (struct sonde_zones_tail){.process = batch->process, .last_ns = last_ns};
 	if (!depth)
 		return 0;
 	if (depth > TAIL_FRAMES_MAX - zones->tail_frames)
@@ -203,7 +203,7 @@ int sonde_zones_decode(struct sonde_zones *zones, const struct sonde_chunk_data 
 	if (!error)
 		error = pair_chunk(zones, data, &rows);
 	if (!error)
-		error = save_tail(zones, batch);
+		error = save_tail(zones, data->head->time_max_ns, batch);
 	reset(zones);
 	fill_batch(batch, &rows);
 	return error;
@@ -229,7 +229,7 @@ int sonde_zones_unfinished(struct sonde_zones *zones, uint32_t thread, uint64_t 
 	for (size_t i = 0; i < tail->depth; i++)
 		begin(&zones->pair, zones->open, tail->frames[i]);
 	for (size_t i = 0; i < tail->depth; i++)
-		end(&zones->pair, zones->open, end_ns, &rows);
+		end(&zones->pair, zones->open, end_ns ? end_ns : tail->last_ns, &rows);
 	for (size_t i = 0; i < rows.count; i++)
 		rows.flags[i] |= SONDE_ZONE_UNFINISHED;
 	reset(zones);
