@@ -170,7 +170,9 @@ struct sonde_ring_chunk *sonde_chunk_take(struct sonde_thread *thread, struct so
 	thread->taken++;
 	struct sonde_process *process = sonde_process_get();
 	populate(process, chunk, chunk_index(pool, chunk));
-	uint32_t seq = atomic_fetch_add_explicit(&process->chunks, 1, memory_order_relaxed) + 1;
+	/* Release and acquire: a chunk comes from its last thread by way of the drainer, which is another process: this
+	 * orders the two threads in the eyes of the language, too. */
+	uint32_t seq = atomic_fetch_add_explicit(&process->chunks, 1, memory_order_acq_rel) + 1;
 	atomic_store_explicit(&chunk->state, SONDE_RING_OPEN, memory_order_relaxed);
 	chunk->tid = thread->tid;
 	chunk->thread = thread->serial;

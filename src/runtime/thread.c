@@ -61,6 +61,7 @@ static void thread_exit(void *data)
 		sonde_process_lost(pool, SONDE_RING_LOST_FULL, held);
 		atomic_fetch_sub(&pool->pending, held);
 	}
+	atomic_fetch_add_explicit(&process->chunks, 0, memory_order_release); /* see sonde_chunk_take() */
 	chunk_release(thread->zones.chunk);
 	chunk_release(thread->events.chunk);
 	chunk_release(thread->counters);
