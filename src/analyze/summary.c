@@ -159,10 +159,11 @@ static int note_kept(const struct facts *facts, struct sonde_report *report)
 	const char *keep = sonde_session_info(facts->session, "option.keep_ns");
 	if (!keep)
 		return 0;
-	return sonde_report_note(report, NULL, 0,
-				 "flight recorder: it holds the last %.3g s before each save, and so do all figures but "
-				 "wall and CPU time",
-				 strtod(keep, NULL) / 1e9);
+	return sonde_report_note(
+	    report, NULL, 0,
+	    "flight recorder: it holds the last %.3g s before each save, and so do all figures but "
+	    "wall and CPU time",
+	    strtod(keep, NULL) / 1e9);
 }
 
 /* "12 samples: ring full" for each source and cause, over all processes and threads. */

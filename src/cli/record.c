@@ -1,7 +1,7 @@
 /* record.c: sonde record: runs a command, or attaches to a process, and writes a recording.
  *
- * Nothing is ever written to the command's standard output. The exit code is the command's own; a signal that ended it is
- * raised again; 125 is ours, 126 and 127 as in a shell.
+ * Nothing is ever written to the command's standard output. The exit code is the command's own; a signal that ended it
+ * is raised again; 125 is ours, 126 and 127 as in a shell.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,22 +23,22 @@
 #define DEFAULT_BUFFER_B ((uint64_t)64 << 20)
 
 static const struct sonde_option options[] = {
-	{"output", 'o', "FILE", "the recording to write (default: COMMAND.PID.sonde)"},
-	{"rate", 'F', "HZ", "CPU samples per second of CPU time, 1 to 10000 (default 1000)"},
-	{"pid", 'p', "PID", "attach to a running process instead of starting a command"},
-	{"duration", 'd', "TIME", "stop recording after this long: 10s, 500ms, 2m"},
-	{"buffer", 0, "SIZE", "memory for the rings of all processes together (default 64M)"},
-	{"on-full", 0, "WHAT", "when a ring is full: drop (default), overwrite or block"},
-	{"keep", 0, "TIME", "flight recorder: keep only the last TIME, saved by --when, SIGUSR2 or the command's death"},
-	{"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME' happens"},
-	{"stack", 0, "SIZE", "stack copy for each sample, at most 63K (default 16K)"},
-	{"no-perf", 0, NULL, "do not use perf events: sample by CPU timers inside the processes"},
-	{"no-inject", 0, NULL, "put nothing into the processes: perf events only"},
-	{"no-symbols", 0, NULL, "look up no symbols when the recording ends"},
-	{"debuginfod", 0, NULL, "ask the servers in $DEBUGINFOD_URLS for missing debug files"},
-	{"force", 'f', NULL, "overwrite FILE when it exists"},
-	{"quiet", 'q', NULL, "print nothing but errors"},
-	{0},
+    {"output", 'o', "FILE", "the recording to write (default: COMMAND.PID.sonde)"},
+    {"rate", 'F', "HZ", "CPU samples per second of CPU time, 1 to 10000 (default 1000)"},
+    {"pid", 'p', "PID", "attach to a running process instead of starting a command"},
+    {"duration", 'd', "TIME", "stop recording after this long: 10s, 500ms, 2m"},
+    {"buffer", 0, "SIZE", "memory for the rings of all processes together (default 64M)"},
+    {"on-full", 0, "WHAT", "when a ring is full: drop (default), overwrite or block"},
+    {"keep", 0, "TIME", "flight recorder: keep only the last TIME, saved by --when, SIGUSR2 or the command's death"},
+    {"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME' happens"},
+    {"stack", 0, "SIZE", "stack copy for each sample, at most 63K (default 16K)"},
+    {"no-perf", 0, NULL, "do not use perf events: sample by CPU timers inside the processes"},
+    {"no-inject", 0, NULL, "put nothing into the processes: perf events only"},
+    {"no-symbols", 0, NULL, "look up no symbols when the recording ends"},
+    {"debuginfod", 0, NULL, "ask the servers in $DEBUGINFOD_URLS for missing debug files"},
+    {"force", 'f', NULL, "overwrite FILE when it exists"},
+    {"quiet", 'q', NULL, "print nothing but errors"},
+    {0},
 };
 
 struct request {
@@ -100,9 +100,8 @@ static int *flag(struct sonde_record_options *record, const char *name)
 		const char *name;
 		int *flag;
 	} flags[] = {
-		{"no-perf", &record->no_perf},       {"no-inject", &record->no_inject},
-		{"no-symbols", &record->no_symbols}, {"debuginfod", &record->debuginfod},
-		{"force", &record->overwrite},       {"quiet", &record->quiet},
+	    {"no-perf", &record->no_perf},       {"no-inject", &record->no_inject}, {"no-symbols", &record->no_symbols},
+	    {"debuginfod", &record->debuginfod}, {"force", &record->overwrite},     {"quiet", &record->quiet},
 	};
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
 		if (!strcmp(flags[i].name, name))
@@ -205,10 +204,10 @@ static int run(int argc, char **argv)
 {
 	struct request request = {.options = {.rate_hz = DEFAULT_RATE_HZ, .buffer_b = DEFAULT_BUFFER_B}};
 	struct sonde_parse parse = {
-		.command = sonde_command_find("record"),
-		.found = found,
-		.context = &request,
-		.stop_at_word = 1,
+	    .command = sonde_command_find("record"),
+	    .found = found,
+	    .context = &request,
+	    .stop_at_word = 1,
 	};
 	int code = sonde_command_parse(&parse, argc, argv);
 	if (code || parse.done)
@@ -230,13 +229,13 @@ static int run(int argc, char **argv)
 }
 
 const struct sonde_command sonde_command_record = {
-	.name = "record",
-	.title = "run a command, or attach to a process, and record it",
-	.usage = "[options] [--] COMMAND [ARGUMENT…]",
-	.options = options,
-	.examples = "sonde record -- sqlite3 app.db 'SELECT …'\n"
-		    "sonde record -F 4000 -o run.sonde -- ./app\n"
-		    "sonde record -p 4711 -d 10s\n"
-		    "sonde record --keep 10s --when 'span=request>50ms' -- ./server",
-	.run = run,
+    .name = "record",
+    .title = "run a command, or attach to a process, and record it",
+    .usage = "[options] [--] COMMAND [ARGUMENT…]",
+    .options = options,
+    .examples = "sonde record -- sqlite3 app.db 'SELECT …'\n"
+		"sonde record -F 4000 -o run.sonde -- ./app\n"
+		"sonde record -p 4711 -d 10s\n"
+		"sonde record --keep 10s --when 'span=request>50ms' -- ./server",
+    .run = run,
 };

@@ -1,8 +1,8 @@
 /* event.h: variable-length events: what a ring carries beside zone begin and end, and what EVENTS chunks hold.
  *
  * An event is this head and `words` × 8 bytes in all, aligned to 8. In a ring `time` is in the ring's clock (cycles, or
- * ns) and `site` is the process's own site id; in a file both are already the recording's. The first word of the head is
- * stored last, with release: a reader that sees it non-zero sees the whole event.
+ * ns) and `site` is the process's own site id; in a file both are already the recording's. The first word of the head
+ * is stored last, with release: a reader that sees it non-zero sees the whole event.
  */
 #ifndef SONDE_FORMAT_EVENT_H
 #define SONDE_FORMAT_EVENT_H
@@ -20,20 +20,20 @@ struct sonde_event {
 _Static_assert(sizeof(struct sonde_event) == 16, "event head");
 
 enum sonde_event_type {
-	SONDE_EVENT_INSTANT = 1,    /* site; optional text */
-	SONDE_EVENT_MESSAGE = 2,    /* text; no site */
-	SONDE_EVENT_COUNTER = 3,    /* site; value = total so far (summed over threads by readers) */
-	SONDE_EVENT_GAUGE = 4,      /* site; value */
-	SONDE_EVENT_SPAN_BEGIN = 5, /* site; id */
-	SONDE_EVENT_SPAN_END = 6,   /* id; site 0: ends by id alone */
-	SONDE_EVENT_ARG = 7,        /* key and value of the innermost open zone, or of span `id` */
-	SONDE_EVENT_WORK = 8,       /* flop, bytes, items of the innermost open zone */
-	SONDE_EVENT_ZONE_NAME = 9,  /* text: dynamic name of the innermost open zone */
-	SONDE_EVENT_ITERATION = 10, /* site; value = items in the iteration that ends here */
+	SONDE_EVENT_INSTANT = 1,      /* site; optional text */
+	SONDE_EVENT_MESSAGE = 2,      /* text; no site */
+	SONDE_EVENT_COUNTER = 3,      /* site; value = total so far (summed over threads by readers) */
+	SONDE_EVENT_GAUGE = 4,        /* site; value */
+	SONDE_EVENT_SPAN_BEGIN = 5,   /* site; id */
+	SONDE_EVENT_SPAN_END = 6,     /* id; site 0: ends by id alone */
+	SONDE_EVENT_ARG = 7,          /* key and value of the innermost open zone, or of span `id` */
+	SONDE_EVENT_WORK = 8,         /* flop, bytes, items of the innermost open zone */
+	SONDE_EVENT_ZONE_NAME = 9,    /* text: dynamic name of the innermost open zone */
+	SONDE_EVENT_ITERATION = 10,   /* site; value = items in the iteration that ends here */
 	SONDE_EVENT_THREAD_NAME = 11, /* text */
-	SONDE_EVENT_MISMATCH = 12,  /* site that was to be ended; text says what was open */
-	SONDE_EVENT_COUNT = 13,     /* site; value = calls so far of a count-only zone */
-	SONDE_EVENT_CPU_SAMPLE = 14, /* ring only: struct sonde_event_cpu_sample; becomes a SAMPLES row */
+	SONDE_EVENT_MISMATCH = 12,    /* site that was to be ended; text says what was open */
+	SONDE_EVENT_COUNT = 13,       /* site; value = calls so far of a count-only zone */
+	SONDE_EVENT_CPU_SAMPLE = 14,  /* ring only: struct sonde_event_cpu_sample; becomes a SAMPLES row */
 };
 
 /* INSTANT, MESSAGE, ZONE_NAME, THREAD_NAME, MISMATCH: len_b bytes follow, padded with zeros. */

@@ -170,9 +170,10 @@ struct sonde_meta_thread_end {
 };
 
 enum sonde_module_flag {
-	SONDE_MODULE_KERNEL = 1,    /* the kernel and its modules; addresses are kernel addresses */
-	SONDE_MODULE_ANONYMOUS = 2, /* no file behind it: JIT or other generated code; addresses are process addresses */
-	SONDE_MODULE_SPECIAL = 4,   /* [vdso] and its like */
+	SONDE_MODULE_KERNEL = 1, /* the kernel and its modules; addresses are kernel addresses */
+	SONDE_MODULE_ANONYMOUS =
+	    2,                    /* no file behind it: JIT or other generated code; addresses are process addresses */
+	SONDE_MODULE_SPECIAL = 4, /* [vdso] and its like */
 };
 
 struct sonde_meta_module {
@@ -326,15 +327,15 @@ struct sonde_stacks_summary {
 };
 
 enum sonde_stack_status {
-	SONDE_STACK_COMPLETE = 0,     /* reached the thread's root */
-	SONDE_STACK_NO_TABLE = 1,     /* code without call-frame information and without a usable frame pointer */
-	SONDE_STACK_TRUNCATED = 2,    /* the stack copy ended and the rest could not be read or had changed */
-	SONDE_STACK_BAD_FRAME = 3,    /* a frame address that cannot be: misaligned or not above the last */
-	SONDE_STACK_UNMAPPED = 4,     /* a return address outside every known mapping */
-	SONDE_STACK_EXPRESSION = 5,   /* a rule that is a DWARF expression we do not evaluate */
-	SONDE_STACK_DEEP = 6,         /* deeper than the limit */
-	SONDE_STACK_NO_USER = 7,      /* no user registers were given: exiting, or a kernel thread */
-	SONDE_STACK_FRAME_POINTER = 8,/* complete, but frame pointers were followed where tables were missing */
+	SONDE_STACK_COMPLETE = 0,      /* reached the thread's root */
+	SONDE_STACK_NO_TABLE = 1,      /* code without call-frame information and without a usable frame pointer */
+	SONDE_STACK_TRUNCATED = 2,     /* the stack copy ended and the rest could not be read or had changed */
+	SONDE_STACK_BAD_FRAME = 3,     /* a frame address that cannot be: misaligned or not above the last */
+	SONDE_STACK_UNMAPPED = 4,      /* a return address outside every known mapping */
+	SONDE_STACK_EXPRESSION = 5,    /* a rule that is a DWARF expression we do not evaluate */
+	SONDE_STACK_DEEP = 6,          /* deeper than the limit */
+	SONDE_STACK_NO_USER = 7,       /* no user registers were given: exiting, or a kernel thread */
+	SONDE_STACK_FRAME_POINTER = 8, /* complete, but frame pointers were followed where tables were missing */
 	SONDE_STACK_STATUS_COUNT = 9,
 };
 #define SONDE_SAMPLE_KERNEL 0x80

@@ -1,8 +1,8 @@
 /* report.h: the one result model between analyses and report formats.
  *
  * A report is a list of sections in reading order. A section is a table or a tree (more kinds come with their first
- * user), with notes: sentences that belong to its figures (denominators, what was lost). Passes build it, formats render
- * it; neither knows the other. Everything lives in the report's arena. Texts are raw: formats escape.
+ * user), with notes: sentences that belong to its figures (denominators, what was lost). Passes build it, formats
+ * render it; neither knows the other. Everything lives in the report's arena. Texts are raw: formats escape.
  */
 #ifndef SONDE_REPORT_REPORT_H
 #define SONDE_REPORT_REPORT_H
@@ -41,10 +41,10 @@ enum sonde_cell_kind { SONDE_CELL_ABSENT = 0, SONDE_CELL_TEXT, SONDE_CELL_INT, S
 
 struct sonde_cell {
 	enum sonde_cell_kind kind;
-	const char *text;   /* TEXT; ABSENT: why, may be NULL */
-	uint64_t integer;   /* INT */
-	double real;        /* REAL */
-	double plus_minus;  /* half width of the 95 % interval in the same unit; 0 = exact or not known */
+	const char *text;  /* TEXT; ABSENT: why, may be NULL */
+	uint64_t integer;  /* INT */
+	double real;       /* REAL */
+	double plus_minus; /* half width of the 95 % interval in the same unit; 0 = exact or not known */
 };
 
 struct sonde_table {
@@ -69,8 +69,8 @@ struct sonde_tree_node {
 };
 
 struct sonde_tree {
-	enum sonde_unit unit; /* of self and total */
-	const char *value;    /* what is weighed: "CPU time" */
+	enum sonde_unit unit;         /* of self and total */
+	const char *value;            /* what is weighed: "CPU time" */
 	struct sonde_tree_node *root; /* an unnamed root: total = the denominator */
 };
 
@@ -94,8 +94,8 @@ struct sonde_section {
 
 struct sonde_report {
 	struct sonde_arena arena;
-	const char *title;   /* the command that was recorded */
-	const char *path;    /* of the recording */
+	const char *title;        /* the command that was recorded */
+	const char *path;         /* of the recording */
 	struct sonde_note *notes; /* about the whole: what was recorded, lost, not measured, what it cost */
 	struct sonde_section *first, *last;
 };
@@ -117,7 +117,7 @@ struct sonde_cell *sonde_report_row(struct sonde_report *report, struct sonde_se
 
 /* Notes keep their order. `section` NULL: of the whole report. */
 int sonde_report_note(struct sonde_report *report, struct sonde_section *section, int warning, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+    __attribute__((format(printf, 4, 5)));
 
 static inline struct sonde_cell sonde_cell_text(const char *text)
 {

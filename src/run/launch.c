@@ -1,7 +1,8 @@
 /* launch.c: fork, wait on a pipe, exec.
  *
- * Two pipes, both close-on-exec: the child reads one byte from `release` before it execs (end of file there means that the
- * recorder died: it leaves without a trace), and writes exec's errno to `error` if that fails; a successful exec closes it.
+ * Two pipes, both close-on-exec: the child reads one byte from `release` before it execs (end of file there means that
+ * the recorder died: it leaves without a trace), and writes exec's errno to `error` if that fails; a successful exec
+ * closes it.
  */
 #include "run/launch.h"
 

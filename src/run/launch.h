@@ -1,8 +1,8 @@
 /* launch.h: starts the command to be profiled, held back until the sources are ready.
  *
- * The child waits on a pipe between fork and exec, so that perf events opened on its pid begin at its exec. A failed exec
- * is reported back with its errno. The child keeps our standard streams, signal dispositions and mask as we were given
- * them; it inherits no descriptor of ours.
+ * The child waits on a pipe between fork and exec, so that perf events opened on its pid begin at its exec. A failed
+ * exec is reported back with its errno. The child keeps our standard streams, signal dispositions and mask as we were
+ * given them; it inherits no descriptor of ours.
  */
 #ifndef SONDE_RUN_LAUNCH_H
 #define SONDE_RUN_LAUNCH_H
@@ -11,12 +11,12 @@
 #include <sys/types.h>
 
 struct sonde_launch {
-	char **argv;     /* the caller's */
-	char **env;      /* starts as a copy of environ; sonde_launch_setenv() edits it */
+	char **argv; /* the caller's */
+	char **env;  /* starts as a copy of environ; sonde_launch_setenv() edits it */
 	size_t env_count;
-	pid_t pid;       /* 0 before sonde_launch_hold() */
-	int release_fd;  /* written to let it go */
-	int error_fd;    /* exec's errno comes back here */
+	pid_t pid;      /* 0 before sonde_launch_hold() */
+	int release_fd; /* written to let it go */
+	int error_fd;   /* exec's errno comes back here */
 };
 
 int sonde_launch_init(struct sonde_launch *launch, char **argv);

@@ -40,11 +40,11 @@ struct sonde_run {
 	uint64_t user_ns; /* CPU time of all processes; 0 with cpu_known = 0 when not measured */
 	uint64_t system_ns;
 	int cpu_known;
-	int closed;           /* closed in order */
-	int status;           /* of the command, as wait(2); -1 = not known */
-	uint64_t damaged_b;   /* bytes that could not be read */
+	int closed;         /* closed in order */
+	int status;         /* of the command, as wait(2); -1 = not known */
+	uint64_t damaged_b; /* bytes that could not be read */
 	uint64_t damaged_at;
-	uint64_t skipped_chunks;  /* of a newer format, or whose content made no sense */
+	uint64_t skipped_chunks; /* of a newer format, or whose content made no sense */
 	uint64_t skipped_records;
 	uint64_t file_b;
 	uint32_t root_process; /* the command's, 0 = none */
@@ -70,8 +70,8 @@ struct sonde_process {
 	const char *name;
 	const char *command; /* "" = not known */
 	uint64_t start_ns;
-	uint64_t end_ns; /* 0 = not seen to end */
-	int32_t status;  /* as wait(2); -1 = not known */
+	uint64_t end_ns;                         /* 0 = not seen to end */
+	int32_t status;                          /* as wait(2); -1 = not known */
 	uint64_t user_ns, system_ns, peak_rss_b; /* 0 = not known */
 };
 
@@ -182,7 +182,7 @@ size_t sonde_session_function_count(const struct sonde_session *session);
 
 /* One chunk's worth of events, decoded into columns of `count` values. Valid until the cursor's next call. */
 struct sonde_batch {
-	uint32_t type; /* enum sonde_chunk_type */
+	uint32_t type;            /* enum sonde_chunk_type */
 	uint32_t process, thread; /* ZONES, EVENTS */
 	size_t count;
 	/* SAMPLES, SWITCHES */
@@ -198,7 +198,7 @@ struct sonde_batch {
 	const uint64_t *dur_ns;
 	const uint64_t *self_ns;
 	const uint32_t *site;
-	const uint16_t *depth; /* 0 = outermost */
+	const uint16_t *depth;     /* 0 = outermost */
 	const uint8_t *zone_flags; /* enum sonde_zone_flag */
 	/* EVENTS: count events (format/event.h), each at events[i]; times are CLOCK_MONOTONIC ns. */
 	const struct sonde_event *const *events;
@@ -211,11 +211,12 @@ enum sonde_zone_flag {
 
 struct sonde_cursor;
 
-/* `types`: bits 1 << enum sonde_chunk_type. Each type comes in file order; ZONES and EVENTS in time order per thread. */
+/* `types`: bits 1 << enum sonde_chunk_type. Each type comes in file order; ZONES and EVENTS in time order per thread.
+ */
 int sonde_cursor_open(struct sonde_cursor **out, struct sonde_session *session, uint32_t types);
 
-/* The same over every `parts`-th chunk of each type only, beginning with the one numbered `part` (0 … parts − 1), so that
- * threads share the decoding: all parts together give every event once. */
+/* The same over every `parts`-th chunk of each type only, beginning with the one numbered `part` (0 … parts − 1), so
+ * that threads share the decoding: all parts together give every event once. */
 int sonde_cursor_open_part(struct sonde_cursor **out, struct sonde_session *session, uint32_t types, unsigned part,
 			   unsigned parts);
 void sonde_cursor_close(struct sonde_cursor *cursor);

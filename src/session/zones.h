@@ -39,7 +39,8 @@ int sonde_zones_decode(struct sonde_zones *zones, const struct sonde_chunk_data 
 /* There is a newer chunk of this thread, which another cursor decodes or nobody can: forgets what was open. */
 void sonde_zones_superseded(struct sonde_zones *zones, uint32_t thread);
 
-/* The zones that a thread left open, as if they had ended at end_ns (0: at the thread's last event); 0 when there are none. */
+/* The zones that a thread left open, as if they had ended at end_ns (0: at the thread's last event); 0 when there are
+ * none. */
 int sonde_zones_unfinished(struct sonde_zones *zones, uint32_t thread, uint64_t end_ns, struct sonde_batch *batch);
 
 #endif

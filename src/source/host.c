@@ -1,4 +1,5 @@
-/* host.c: a fingerprint of the machine, read from /proc and /sys under a root prefix so that captured trees are tests. */
+/* host.c: a fingerprint of the machine, read from /proc and /sys under a root prefix so that captured trees are tests.
+ */
 #include "source/host.h"
 
 #include <inttypes.h>
@@ -12,17 +13,17 @@
 static const struct {
 	const char *key, *path;
 } files[] = {
-	{"host.kernel", "/proc/sys/kernel/osrelease"},
-	{"host.boot_id", "/proc/sys/kernel/random/boot_id"},
-	{"host.clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
-	{"host.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid"},
-	{"host.kptr_restrict", "/proc/sys/kernel/kptr_restrict"},
-	{"host.ptrace_scope", "/proc/sys/kernel/yama/ptrace_scope"},
-	{"host.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
-	{"host.smt", "/sys/devices/system/cpu/smt/control"},
-	{"host.transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled"},
-	{"host.cgroup_cpu_max", "/sys/fs/cgroup/cpu.max"},
-	{"host.cgroup_memory_max", "/sys/fs/cgroup/memory.max"},
+    {"host.kernel", "/proc/sys/kernel/osrelease"},
+    {"host.boot_id", "/proc/sys/kernel/random/boot_id"},
+    {"host.clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
+    {"host.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid"},
+    {"host.kptr_restrict", "/proc/sys/kernel/kptr_restrict"},
+    {"host.ptrace_scope", "/proc/sys/kernel/yama/ptrace_scope"},
+    {"host.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
+    {"host.smt", "/sys/devices/system/cpu/smt/control"},
+    {"host.transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled"},
+    {"host.cgroup_cpu_max", "/sys/fs/cgroup/cpu.max"},
+    {"host.cgroup_memory_max", "/sys/fs/cgroup/memory.max"},
 };
 
 /* A line of a file that starts with `field`; the value stands after `separator`. */
@@ -30,15 +31,16 @@ static const struct {
 	const char *key, *path, *field;
 	char separator;
 } fields[] = {
-	{"host.cpu", "/proc/cpuinfo", "model name", ':'},
-	{"host.memory", "/proc/meminfo", "MemTotal", ':'},
-	{"host.os", "/etc/os-release", "PRETTY_NAME", '='},
+    {"host.cpu", "/proc/cpuinfo", "model name", ':'},
+    {"host.memory", "/proc/meminfo", "MemTotal", ':'},
+    {"host.os", "/etc/os-release", "PRETTY_NAME", '='},
 };
 
 /* They change how a program runs and hold no secrets. */
 static const char *const variables[] = {
-	"LD_PRELOAD", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "GOMAXPROCS",
-	"MALLOC_ARENA_MAX", "GLIBC_TUNABLES", "PYTHONPERFSUPPORT", "PYTHONMALLOC", "CUDA_VISIBLE_DEVICES", "LANG",
+    "LD_PRELOAD",        "LD_LIBRARY_PATH", "OMP_NUM_THREADS",      "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",   "GOMAXPROCS",      "MALLOC_ARENA_MAX",     "GLIBC_TUNABLES",
+    "PYTHONPERFSUPPORT", "PYTHONMALLOC",    "CUDA_VISIBLE_DEVICES", "LANG",
 };
 
 static void trim(char *text)

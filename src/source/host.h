@@ -4,9 +4,9 @@
 
 #include "source/recorder.h"
 
-/* Processor, cores, memory, kernel, distribution, container limits, and the settings that decide what can be measured. Of
- * the environment only variables that change how a program runs and never hold secrets. `root` is put before /proc and
- * /sys ("" = this machine). */
+/* Processor, cores, memory, kernel, distribution, container limits, and the settings that decide what can be measured.
+ * Of the environment only variables that change how a program runs and never hold secrets. `root` is put before /proc
+ * and /sys ("" = this machine). */
 void sonde_host_describe(struct sonde_recorder *recorder, const char *root);
 
 /* run.command, run.directory, run.user, option.*. */

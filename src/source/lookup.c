@@ -1,7 +1,7 @@
 /* lookup.c: the stack nodes sorted by module and address, resolved a module at a time.
  *
- * A module's file is found by its path; when that leads elsewhere by now (a container that is gone, a deleted or replaced
- * file), through the descriptor kept since the module was first sampled.
+ * A module's file is found by its path; when that leads elsewhere by now (a container that is gone, a deleted or
+ * replaced file), through the descriptor kept since the module was first sampled.
  */
 #include "source/lookup.h"
 
@@ -72,26 +72,25 @@ static uint32_t intern(struct sonde_trie *stacks, const char *text)
 	return text ? sonde_strings_intern(stacks->strings, text, strlen(text)) : 0;
 }
 
-static int write_symbol(struct sonde_trie *stacks, const struct place *place,
-			const struct sonde_symbol_result *result)
+static int write_symbol(struct sonde_trie *stacks, const struct place *place, const struct sonde_symbol_result *result)
 {
 	struct sonde_meta_location rows[64];
 	size_t count = result->count < 64 ? result->count : 64;
 	for (size_t i = 0; i < count; i++) {
 		const struct sonde_symbol_location *from = &result->locations[i];
 		rows[i] = (struct sonde_meta_location){
-			.function = intern(stacks, from->function),
-			.file = intern(stacks, from->file),
-			.line = from->line,
-			.start_line = from->start_line,
-			.start = from->start,
+		    .function = intern(stacks, from->function),
+		    .file = intern(stacks, from->file),
+		    .line = from->line,
+		    .start_line = from->start_line,
+		    .start = from->start,
 		};
 	}
 	struct sonde_meta_symbol record = {
-		.head.type = SONDE_META_SYMBOL,
-		.module = place->module,
-		.count = (uint32_t)count,
-		.address = place->address,
+	    .head.type = SONDE_META_SYMBOL,
+	    .module = place->module,
+	    .count = (uint32_t)count,
+	    .address = place->address,
 	};
 	return sonde_writer_meta(stacks->writer, &record, sizeof record, rows, count * sizeof *rows);
 }

@@ -1,4 +1,5 @@
-/* recorder.c: the recording being made: puts together strings, tasks, stacks and streams, and writes what is said about it.
+/* recorder.c: the recording being made: puts together strings, tasks, stacks and streams, and writes what is said about
+ * it.
  *
  * Order in the file: META records are buffered by the writer and written before the next other chunk; stack nodes are
  * flushed before samples. So what an id names always stands before its first use.
@@ -120,7 +121,8 @@ int sonde_recorder_error(const struct sonde_recorder *recorder)
 	return recorder->error ? recorder->error : sonde_writer_error(recorder->writer);
 }
 
-/* --- columns ---------------------------------------------------------------------------------------------------------*/
+/* --- columns
+ * ---------------------------------------------------------------------------------------------------------*/
 
 static void flush_columns(struct sonde_recorder *recorder, struct sonde_columns *columns, uint16_t type)
 {
@@ -128,10 +130,10 @@ static void flush_columns(struct sonde_recorder *recorder, struct sonde_columns 
 		return;
 	keep_error(recorder, sonde_trie_flush(&recorder->stacks));
 	struct sonde_chunk chunk = {
-		.type = type,
-		.time_min_ns = columns->time_min_ns,
-		.time_max_ns = columns->time_max_ns,
-		.count = columns->rows,
+	    .type = type,
+	    .time_min_ns = columns->time_min_ns,
+	    .time_max_ns = columns->time_max_ns,
+	    .count = columns->rows,
 	};
 	keep_error(recorder, sonde_columns_write(columns, recorder->writer, &chunk));
 }
@@ -236,7 +238,8 @@ void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uin
 	sonde_trigger_span(&recorder->trigger, process, (const struct sonde_event_span *)event, name);
 }
 
-/* --- ids -------------------------------------------------------------------------------------------------------------*/
+/* --- ids
+ * -------------------------------------------------------------------------------------------------------------*/
 
 uint32_t sonde_recorder_string(struct sonde_recorder *recorder, const char *text, size_t len_b)
 {
@@ -277,13 +280,13 @@ void sonde_recorder_exit(struct sonde_recorder *recorder, pid_t pid, pid_t tid, 
 void sonde_recorder_status(struct sonde_recorder *recorder, pid_t pid, const struct sonde_recorder_end *end)
 {
 	struct sonde_meta_process_end record = {
-		.head.type = SONDE_META_PROCESS_END,
-		.id = sonde_tasks_process(&recorder->tasks, pid, 0),
-		.status = end->status,
-		.time_ns = end->time_ns,
-		.user_ns = end->user_ns,
-		.system_ns = end->system_ns,
-		.peak_rss_b = end->peak_rss_b,
+	    .head.type = SONDE_META_PROCESS_END,
+	    .id = sonde_tasks_process(&recorder->tasks, pid, 0),
+	    .status = end->status,
+	    .time_ns = end->time_ns,
+	    .user_ns = end->user_ns,
+	    .system_ns = end->system_ns,
+	    .peak_rss_b = end->peak_rss_b,
 	};
 	if (record.id)
 		sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
@@ -315,14 +318,14 @@ static int same_site(const void *context, uint32_t id)
 uint32_t sonde_recorder_site(struct sonde_recorder *recorder, const struct sonde_recorder_site *site)
 {
 	struct sonde_meta_site record = {
-		.head.type = SONDE_META_SITE,
-		.kind = site->kind,
-		.name = sonde_recorder_text(recorder, site->name),
-		.function = sonde_recorder_text(recorder, site->function),
-		.file = sonde_recorder_text(recorder, site->file),
-		.line = site->line,
-		.color = site->color,
-		.unit = sonde_recorder_text(recorder, site->unit),
+	    .head.type = SONDE_META_SITE,
+	    .kind = site->kind,
+	    .name = sonde_recorder_text(recorder, site->name),
+	    .function = sonde_recorder_text(recorder, site->function),
+	    .file = sonde_recorder_text(recorder, site->file),
+	    .line = site->line,
+	    .color = site->color,
+	    .unit = sonde_recorder_text(recorder, site->unit),
 	};
 	uint64_t hash = sonde_hash_bytes(&record, sizeof record);
 	struct site_probe probe = {recorder->sites, record};
@@ -344,14 +347,15 @@ uint32_t sonde_recorder_site(struct sonde_recorder *recorder, const struct sonde
 	return id;
 }
 
-/* --- what is said about the recording --------------------------------------------------------------------------------*/
+/* --- what is said about the recording
+ * --------------------------------------------------------------------------------*/
 
 void sonde_recorder_info(struct sonde_recorder *recorder, const char *key, const char *value)
 {
 	struct sonde_meta_info record = {
-		.head.type = SONDE_META_INFO,
-		.key = sonde_recorder_text(recorder, key),
-		.value = sonde_recorder_text(recorder, value),
+	    .head.type = SONDE_META_INFO,
+	    .key = sonde_recorder_text(recorder, key),
+	    .value = sonde_recorder_text(recorder, value),
 	};
 	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
 }
@@ -359,13 +363,13 @@ void sonde_recorder_info(struct sonde_recorder *recorder, const char *key, const
 void sonde_recorder_source(struct sonde_recorder *recorder, const char *name, const struct sonde_recorder_state *state)
 {
 	struct sonde_meta_source record = {
-		.head.type = SONDE_META_SOURCE,
-		.name = sonde_recorder_text(recorder, name),
-		.state = state->state,
-		.method = sonde_recorder_text(recorder, state->method),
-		.detail = sonde_recorder_text(recorder, state->detail),
-		.rate_hz = state->rate_hz,
-		.effective_hz = state->effective_hz,
+	    .head.type = SONDE_META_SOURCE,
+	    .name = sonde_recorder_text(recorder, name),
+	    .state = state->state,
+	    .method = sonde_recorder_text(recorder, state->method),
+	    .detail = sonde_recorder_text(recorder, state->detail),
+	    .rate_hz = state->rate_hz,
+	    .effective_hz = state->effective_hz,
 	};
 	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
 }
@@ -387,12 +391,12 @@ void sonde_recorder_lost(struct sonde_recorder *recorder, const struct sonde_rec
 		recorder->lost = rows;
 		row = &rows[recorder->lost_count++];
 		*row = (struct sonde_meta_lost){
-			.head.type = SONDE_META_LOST,
-			.source = source,
-			.cause = cause,
-			.process = loss->process,
-			.thread = loss->thread,
-			.from_ns = loss->time_ns,
+		    .head.type = SONDE_META_LOST,
+		    .source = source,
+		    .cause = cause,
+		    .process = loss->process,
+		    .thread = loss->thread,
+		    .from_ns = loss->time_ns,
 		};
 	}
 	row->count += loss->count;
@@ -402,9 +406,9 @@ void sonde_recorder_lost(struct sonde_recorder *recorder, const struct sonde_rec
 void sonde_recorder_cost(struct sonde_recorder *recorder, const char *what, uint64_t value)
 {
 	struct sonde_meta_cost record = {
-		.head.type = SONDE_META_COST,
-		.what = sonde_recorder_text(recorder, what),
-		.value = value,
+	    .head.type = SONDE_META_COST,
+	    .what = sonde_recorder_text(recorder, what),
+	    .value = value,
 	};
 	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
 }
@@ -414,13 +418,13 @@ void sonde_recorder_histogram(struct sonde_recorder *recorder, const struct sond
 	struct sonde_buf pairs;
 	sonde_buf_init(&pairs, (size_t)SONDE_HIST_BUCKETS * 2 * SONDE_VARINT_MAX_B);
 	struct sonde_meta_histogram record = {
-		.head.type = SONDE_META_HISTOGRAM,
-		.site = histogram->site,
-		.process = histogram->process,
-		.count = histogram->count,
-		.sum = histogram->sum,
-		.min = histogram->min,
-		.max = histogram->max,
+	    .head.type = SONDE_META_HISTOGRAM,
+	    .site = histogram->site,
+	    .process = histogram->process,
+	    .count = histogram->count,
+	    .sum = histogram->sum,
+	    .min = histogram->min,
+	    .max = histogram->max,
 	};
 	uint32_t before = 0;
 	for (uint32_t i = 0; i < SONDE_HIST_BUCKETS; i++) {
@@ -454,9 +458,9 @@ int sonde_recorder_close(struct sonde_recorder *recorder, int status, uint64_t t
 	for (size_t i = 0; i < recorder->lost_count; i++)
 		sonde_writer_meta(recorder->writer, &recorder->lost[i], sizeof recorder->lost[i], NULL, 0);
 	struct sonde_meta_close record = {
-		.head.type = SONDE_META_CLOSE,
-		.time_ns = time_ns,
-		.status = status,
+	    .head.type = SONDE_META_CLOSE,
+	    .time_ns = time_ns,
+	    .status = status,
 	};
 	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
 	return sonde_recorder_flush(recorder);

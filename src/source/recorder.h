@@ -1,8 +1,8 @@
 /* recorder.h: what sources write into: one recording, its ids and its event columns.
  *
- * Interns strings, processes, threads, modules, sites and stacks, buffers event columns into chunks and hands them to the
- * trace writer. One thread. Running out of memory or disk is sticky and found by sonde_recorder_error(); functions that
- * give ids return 0 then, which every caller may pass on.
+ * Interns strings, processes, threads, modules, sites and stacks, buffers event columns into chunks and hands them to
+ * the trace writer. One thread. Running out of memory or disk is sticky and found by sonde_recorder_error(); functions
+ * that give ids return 0 then, which every caller may pass on.
  */
 #ifndef SONDE_SOURCE_RECORDER_H
 #define SONDE_SOURCE_RECORDER_H
@@ -22,21 +22,21 @@ enum sonde_on_full { SONDE_ON_FULL_DROP = 0, SONDE_ON_FULL_OVERWRITE, SONDE_ON_F
 /* What `sonde record` was asked. Texts are borrowed. */
 struct sonde_record_options {
 	const char *output;
-	char **command;        /* NULL when attaching */
-	pid_t attach;          /* 0 = launch */
-	uint64_t rate_hz;      /* samples per CPU second, 1 … 10000 */
-	uint64_t duration_ns;  /* 0 = until the command ends */
-	uint64_t buffer_b;     /* cap of all rings of the session */
+	char **command;       /* NULL when attaching */
+	pid_t attach;         /* 0 = launch */
+	uint64_t rate_hz;     /* samples per CPU second, 1 … 10000 */
+	uint64_t duration_ns; /* 0 = until the command ends */
+	uint64_t buffer_b;    /* cap of all rings of the session */
 	enum sonde_on_full on_full;
-	uint64_t keep_ns;      /* flight recorder, 0 = stream */
-	const char *when;      /* trigger, NULL = none */
+	uint64_t keep_ns; /* flight recorder, 0 = stream */
+	const char *when; /* trigger, NULL = none */
 	int overwrite;
 	int quiet;
-	int no_perf;           /* do not use perf events (tests, or a wish) */
-	int no_inject;         /* put nothing into the target */
-	int no_symbols;        /* leave symbols to the reader */
+	int no_perf;    /* do not use perf events (tests, or a wish) */
+	int no_inject;  /* put nothing into the target */
+	int no_symbols; /* leave symbols to the reader */
 	int debuginfod;
-	uint32_t stack_b;      /* stack copy per sample, 0 = default */
+	uint32_t stack_b; /* stack copy per sample, 0 = default */
 };
 
 /* -EINVAL when options->when cannot be understood. */
@@ -64,7 +64,8 @@ uint32_t sonde_recorder_text(struct sonde_recorder *recorder, const char *text);
 
 /* --- processes and threads: ids stay apart when the kernel uses a number again ----------------------------------- */
 
-/* The live process or thread of that number, made when it is new (name and command from /proc where they can be read). */
+/* The live process or thread of that number, made when it is new (name and command from /proc where they can be read).
+ */
 uint32_t sonde_recorder_process(struct sonde_recorder *recorder, pid_t pid, uint64_t time_ns);
 uint32_t sonde_recorder_thread(struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t time_ns);
 
@@ -104,7 +105,8 @@ struct sonde_recorder_frame {
 /* Interns a stack, leaf first; its node, 0 for an empty one. */
 uint32_t sonde_recorder_stack(struct sonde_recorder *recorder, const struct sonde_recorder_frame *frames, size_t count);
 
-/* --- events ---------------------------------------------------------------------------------------------------------*/
+/* --- events
+ * ---------------------------------------------------------------------------------------------------------*/
 
 void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t thread, uint32_t stack,
 			   uint64_t weight_ns, uint8_t status);
@@ -126,7 +128,8 @@ void sonde_recorder_zones(struct sonde_recorder *recorder, uint32_t process, uin
 void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uint32_t thread,
 			  const struct sonde_event *event);
 
-/* --- what is said about the recording -------------------------------------------------------------------------------*/
+/* --- what is said about the recording
+ * -------------------------------------------------------------------------------*/
 
 void sonde_recorder_info(struct sonde_recorder *recorder, const char *key, const char *value);
 

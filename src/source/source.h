@@ -1,8 +1,8 @@
 /* source.h: what is collected: one file and one row in sources.def for each source.
  *
  * The recorder (recorder.h) runs in one thread: it asks each source in turn to drain. Order: probe, prepare (before the
- * fork), start (child exists and is held), drain … drain, stop. A source whose start fails becomes a SOURCE record with the
- * reason; the recording goes on without it.
+ * fork), start (child exists and is held), drain … drain, stop. A source whose start fails becomes a SOURCE record with
+ * the reason; the recording goes on without it.
  */
 #ifndef SONDE_SOURCE_SOURCE_H
 #define SONDE_SOURCE_SOURCE_H

@@ -8,7 +8,7 @@
 #define SONDE_SOURCE(name) &sonde_source_##name,
 const struct sonde_source *const sonde_sources[] = {
 #include "source/sources.def"
-	NULL,
+    NULL,
 };
 
 const size_t sonde_source_count = sizeof sonde_sources / sizeof *sonde_sources - 1;

@@ -85,7 +85,8 @@ static struct sonde_stream *find(struct sonde_streams *streams, uint32_t process
 	return stream;
 }
 
-/* --- zones -----------------------------------------------------------------------------------------------------------*/
+/* --- zones
+ * -----------------------------------------------------------------------------------------------------------*/
 
 static int write_zones(struct sonde_streams *streams, struct sonde_stream *stream)
 {
@@ -94,9 +95,9 @@ static int write_zones(struct sonde_streams *streams, struct sonde_stream *strea
 	struct sonde_buf summary;
 	sonde_buf_init(&summary, SONDE_CHUNK_MAX_SUMMARY_B);
 	struct sonde_zones_summary head = {
-		.open = stream->open_count,
-		.sites = stream->sums.used,
-		.unmatched = stream->pair.unmatched - stream->unmatched_before,
+	    .open = stream->open_count,
+	    .sites = stream->sums.used,
+	    .unmatched = stream->pair.unmatched - stream->unmatched_before,
 	};
 	sonde_buf_append(&summary, &head, sizeof head);
 	sonde_buf_append(&summary, stream->open, stream->open_count * sizeof *stream->open);
@@ -105,14 +106,14 @@ static int write_zones(struct sonde_streams *streams, struct sonde_stream *strea
 			sonde_buf_append(&summary, &stream->sums.rows[i], sizeof *stream->sums.rows);
 	int rc = sonde_buf_error(&summary);
 	struct sonde_chunk chunk = {
-		.type = SONDE_CHUNK_ZONES,
-		.process = stream->process,
-		.thread = stream->thread,
-		.time_min_ns = stream->zones.time_min_ns,
-		.time_max_ns = stream->zones.time_max_ns,
-		.count = stream->zones.rows,
-		.summary = summary.data,
-		.summary_b = (uint32_t)summary.len_b,
+	    .type = SONDE_CHUNK_ZONES,
+	    .process = stream->process,
+	    .thread = stream->thread,
+	    .time_min_ns = stream->zones.time_min_ns,
+	    .time_max_ns = stream->zones.time_max_ns,
+	    .count = stream->zones.rows,
+	    .summary = summary.data,
+	    .summary_b = (uint32_t)summary.len_b,
 	};
 	rc = rc ? rc : sonde_columns_write(&stream->zones, streams->writer, &chunk);
 	sonde_buf_fini(&summary);
@@ -204,21 +205,22 @@ int sonde_streams_zones(struct sonde_streams *streams, uint32_t process, uint32_
 	return 0;
 }
 
-/* --- events ----------------------------------------------------------------------------------------------------------*/
+/* --- events
+ * ----------------------------------------------------------------------------------------------------------*/
 
 static int write_events(struct sonde_streams *streams, struct sonde_stream *stream)
 {
 	if (!stream->event_count)
 		return 0;
 	struct sonde_chunk chunk = {
-		.type = SONDE_CHUNK_EVENTS,
-		.process = stream->process,
-		.thread = stream->thread,
-		.time_min_ns = stream->event_min_ns,
-		.time_max_ns = stream->event_max_ns,
-		.count = stream->event_count,
-		.body = stream->events.data,
-		.body_b = (uint32_t)stream->events.len_b,
+	    .type = SONDE_CHUNK_EVENTS,
+	    .process = stream->process,
+	    .thread = stream->thread,
+	    .time_min_ns = stream->event_min_ns,
+	    .time_max_ns = stream->event_max_ns,
+	    .count = stream->event_count,
+	    .body = stream->events.data,
+	    .body_b = (uint32_t)stream->events.len_b,
 	};
 	int rc = sonde_writer_chunk(streams->writer, &chunk);
 	sonde_buf_clear(&stream->events);

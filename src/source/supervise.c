@@ -1,8 +1,8 @@
 /* supervise.c: one thread, one loop: wait for the command, drain the sources, flush now and then.
  *
- * Order: writer and recorder, sources opened and prepared (they edit the child's environment), the child forked and held,
- * sources started on it, the child let go. Sources that cannot start have said so in the recording. When the child is
- * gone everything published is drained before the sources stop. Signal handlers only count; the loop acts.
+ * Order: writer and recorder, sources opened and prepared (they edit the child's environment), the child forked and
+ * held, sources started on it, the child let go. Sources that cannot start have said so in the recording. When the
+ * child is gone everything published is drained before the sources stop. Signal handlers only count; the loop acts.
  */
 #include "source/supervise.h"
 
@@ -25,7 +25,7 @@
 
 #define POLL_MS 50
 #define FLUSH_NS 1000000000u
-#define FLUSHES_A_KEEP 8 /* a flight recorder forgets whole chunks: they must be short beside what it keeps */
+#define FLUSHES_A_KEEP 8          /* a flight recorder forgets whole chunks: they must be short beside what it keeps */
 #define HORIZON_SLACK_NS 1000000u /* a record may be published that long after its time was taken */
 #define SYMBOLS_NS 3000000000u    /* how long closing may look up symbols */
 #define FDS_MAX 1024
@@ -79,7 +79,8 @@ static void catch_signals(void)
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a write error */
 }
 
-/* --- sources ---------------------------------------------------------------------------------------------------------*/
+/* --- sources
+ * ---------------------------------------------------------------------------------------------------------*/
 
 static void say_unavailable(struct supervisor *supervisor, const struct sonde_source *source, const char *why)
 {
@@ -164,7 +165,8 @@ static void drain_sources(struct supervisor *supervisor, int final)
 	sonde_recorder_flush(supervisor->recorder);
 }
 
-/* --- the loop --------------------------------------------------------------------------------------------------------*/
+/* --- the loop
+ * --------------------------------------------------------------------------------------------------------*/
 
 static void wait_for_something(struct supervisor *supervisor)
 {
@@ -233,7 +235,8 @@ static void outlive(struct supervisor *supervisor)
 		act_on_signals(supervisor);
 }
 
-/* --- beginning and end -----------------------------------------------------------------------------------------------*/
+/* --- beginning and end
+ * -----------------------------------------------------------------------------------------------*/
 
 static int begin(struct supervisor *supervisor)
 {
@@ -270,11 +273,11 @@ static void say_ends(struct supervisor *supervisor, uint64_t end_ns)
 {
 	if (supervisor->status != -1) {
 		struct sonde_recorder_end end = {
-			.status = supervisor->status,
-			.user_ns = timeval_ns(supervisor->usage.ru_utime),
-			.system_ns = timeval_ns(supervisor->usage.ru_stime),
-			.peak_rss_b = (uint64_t)supervisor->usage.ru_maxrss * 1024,
-			.time_ns = end_ns,
+		    .status = supervisor->status,
+		    .user_ns = timeval_ns(supervisor->usage.ru_utime),
+		    .system_ns = timeval_ns(supervisor->usage.ru_stime),
+		    .peak_rss_b = (uint64_t)supervisor->usage.ru_maxrss * 1024,
+		    .time_ns = end_ns,
 		};
 		sonde_recorder_status(supervisor->recorder, supervisor->pid, &end);
 	}

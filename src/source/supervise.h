@@ -9,17 +9,17 @@
 
 /* How it ended. `error` concerns the recording and never hides the command's own status. */
 struct sonde_supervise_result {
-	int started;   /* the command ran (or the process was attached to) */
-	int status;    /* of the command, as wait(2); −1 = not known (attached) */
-	int error;     /* 0 or a negative errno: what went wrong with the recording; sonde_error_text() says it */
+	int started; /* the command ran (or the process was attached to) */
+	int status;  /* of the command, as wait(2); −1 = not known (attached) */
+	int error;   /* 0 or a negative errno: what went wrong with the recording; sonde_error_text() says it */
 	uint64_t samples;
 	uint64_t wall_ns;
 	int kept_nothing; /* flight recorder: no trigger came */
 };
 
-/* Returns 0 when a recording was made (perhaps with result->error), else a negative errno before anything ran: -ENOENT and
- * -EACCES are the command's. Signals: SIGINT and SIGTERM sent to us reach the command; a second SIGINT kills it. When
- * attached, SIGINT ends the recording. SIGUSR2 saves what a flight recorder holds. */
+/* Returns 0 when a recording was made (perhaps with result->error), else a negative errno before anything ran: -ENOENT
+ * and -EACCES are the command's. Signals: SIGINT and SIGTERM sent to us reach the command; a second SIGINT kills it.
+ * When attached, SIGINT ends the recording. SIGUSR2 saves what a flight recorder holds. */
 int sonde_supervise(const struct sonde_record_options *options, struct sonde_supervise_result *result);
 
 #endif

@@ -50,13 +50,13 @@ static void write_process(struct sonde_tasks *tasks, uint32_t id)
 {
 	const struct sonde_task_process *process = &tasks->processes[id - 1];
 	struct sonde_meta_process record = {
-		.head.type = SONDE_META_PROCESS,
-		.id = id,
-		.pid = (uint32_t)process->pid,
-		.parent = process->parent,
-		.name = process->name,
-		.command = process->command,
-		.start_ns = process->start_ns,
+	    .head.type = SONDE_META_PROCESS,
+	    .id = id,
+	    .pid = (uint32_t)process->pid,
+	    .parent = process->parent,
+	    .name = process->name,
+	    .command = process->command,
+	    .start_ns = process->start_ns,
 	};
 	sonde_writer_meta(tasks->writer, &record, sizeof record, NULL, 0);
 }
@@ -65,12 +65,12 @@ static void write_thread(struct sonde_tasks *tasks, uint32_t id)
 {
 	const struct sonde_task_thread *thread = &tasks->threads[id - 1];
 	struct sonde_meta_thread record = {
-		.head.type = SONDE_META_THREAD,
-		.id = id,
-		.process = thread->process,
-		.tid = (uint32_t)thread->tid,
-		.name = thread->name,
-		.start_ns = thread->start_ns,
+	    .head.type = SONDE_META_THREAD,
+	    .id = id,
+	    .process = thread->process,
+	    .tid = (uint32_t)thread->tid,
+	    .name = thread->name,
+	    .start_ns = thread->start_ns,
 	};
 	sonde_writer_meta(tasks->writer, &record, sizeof record, NULL, 0);
 }
@@ -103,8 +103,8 @@ static void read_command(struct sonde_tasks *tasks, struct sonde_task_process *p
 
 static uint32_t add_process(struct sonde_tasks *tasks, pid_t pid, uint32_t parent, uint64_t time_ns)
 {
-	struct sonde_task_process *rows = add_row(tasks, tasks->processes, tasks->process_count, &tasks->process_cap,
-						  sizeof *rows);
+	struct sonde_task_process *rows =
+	    add_row(tasks, tasks->processes, tasks->process_count, &tasks->process_cap, sizeof *rows);
 	if (!rows)
 		return 0;
 	tasks->processes = rows;
@@ -143,18 +143,18 @@ static uint32_t find_thread(const struct sonde_tasks *tasks, pid_t tid, uint32_t
 
 static uint32_t add_thread(struct sonde_tasks *tasks, uint32_t process, pid_t tid, uint64_t time_ns)
 {
-	struct sonde_task_thread *rows = add_row(tasks, tasks->threads, tasks->thread_count, &tasks->thread_cap,
-						 sizeof *rows);
+	struct sonde_task_thread *rows =
+	    add_row(tasks, tasks->threads, tasks->thread_count, &tasks->thread_cap, sizeof *rows);
 	if (!rows)
 		return 0;
 	tasks->threads = rows;
 	uint32_t id = ++tasks->thread_count;
 	struct sonde_task_process *owner = &tasks->processes[process - 1];
 	rows[id - 1] = (struct sonde_task_thread){
-		.tid = tid,
-		.process = process,
-		.name = owner->name,
-		.start_ns = time_ns,
+	    .tid = tid,
+	    .process = process,
+	    .name = owner->name,
+	    .start_ns = time_ns,
 	};
 	owner->live++;
 	tasks->error |= sonde_map_set(&tasks->by_tid, key(tid), id);
@@ -218,10 +218,10 @@ static void end_process(struct sonde_tasks *tasks, uint32_t process, uint64_t ti
 {
 	tasks->processes[process - 1].end_ns = time_ns;
 	struct sonde_meta_process_end record = {
-		.head.type = SONDE_META_PROCESS_END,
-		.id = process,
-		.status = -1,
-		.time_ns = time_ns,
+	    .head.type = SONDE_META_PROCESS_END,
+	    .id = process,
+	    .status = -1,
+	    .time_ns = time_ns,
 	};
 	sonde_writer_meta(tasks->writer, &record, sizeof record, NULL, 0);
 }
@@ -234,10 +234,10 @@ void sonde_tasks_exit(struct sonde_tasks *tasks, pid_t pid, pid_t tid, uint64_t 
 		return;
 	tasks->threads[thread - 1].end_ns = time_ns;
 	struct sonde_meta_thread_end record = {
-		.head.type = SONDE_META_THREAD_END,
-		.id = thread,
-		.time_ns = time_ns,
-		.cpu_ns = cpu_ns,
+	    .head.type = SONDE_META_THREAD_END,
+	    .id = thread,
+	    .time_ns = time_ns,
+	    .cpu_ns = cpu_ns,
 	};
 	sonde_writer_meta(tasks->writer, &record, sizeof record, NULL, 0);
 	struct sonde_task_process *owner = &tasks->processes[process - 1];

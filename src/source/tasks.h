@@ -15,7 +15,7 @@ struct sonde_task_process {
 	pid_t pid;
 	uint32_t parent;
 	uint32_t name, command;
-	uint32_t live; /* threads */
+	uint32_t live;             /* threads */
 	uint64_t start_ns, end_ns; /* end 0: alive */
 };
 

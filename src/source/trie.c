@@ -32,7 +32,8 @@ void sonde_trie_fini(struct sonde_trie *stacks)
 	sonde_map_fini(&stacks->node_map);
 }
 
-/* --- modules -------------------------------------------------------------------------------------------------------- */
+/* --- modules --------------------------------------------------------------------------------------------------------
+ */
 
 struct module_probe {
 	const struct sonde_trie *stacks;
@@ -74,23 +75,23 @@ static uint32_t add_module(struct sonde_trie *stacks, const struct sonde_stack_m
 		stacks->module_cap = cap;
 	}
 	struct sonde_stack_module row = {
-		.path = path,
-		.flags = key->flags,
-		.process = key->process,
-		.build_id_b = (uint8_t)key->build_id_b,
-		.root_pid = key->root_pid,
-		.fd = keep_open(stacks, key),
+	    .path = path,
+	    .flags = key->flags,
+	    .process = key->process,
+	    .build_id_b = (uint8_t)key->build_id_b,
+	    .root_pid = key->root_pid,
+	    .fd = keep_open(stacks, key),
 	};
 	memcpy(row.build_id, key->build_id, key->build_id_b);
 	uint32_t id = ++stacks->module_count;
 	stacks->modules[id - 1] = row;
 	struct sonde_meta_module record = {
-		.head.type = SONDE_META_MODULE,
-		.id = id,
-		.path = path,
-		.flags = row.flags,
-		.process = row.process,
-		.build_id_b = row.build_id_b,
+	    .head.type = SONDE_META_MODULE,
+	    .id = id,
+	    .path = path,
+	    .flags = row.flags,
+	    .process = row.process,
+	    .build_id_b = row.build_id_b,
 	};
 	memcpy(record.build_id, row.build_id, sizeof record.build_id);
 	sonde_writer_meta(stacks->writer, &record, sizeof record, NULL, 0);
@@ -117,7 +118,8 @@ uint32_t sonde_trie_module(struct sonde_trie *stacks, const struct sonde_stack_m
 	return id;
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------------------------- */
+/* --- nodes ----------------------------------------------------------------------------------------------------------
+ */
 
 struct node_probe {
 	const struct sonde_stack_node *nodes;
@@ -185,10 +187,10 @@ static int write_nodes(struct sonde_trie *stacks, uint32_t first, uint32_t count
 	}
 	struct sonde_stacks_summary summary = {.first_node = first};
 	struct sonde_chunk chunk = {
-		.type = SONDE_CHUNK_STACKS,
-		.count = count,
-		.summary = &summary,
-		.summary_b = sizeof summary,
+	    .type = SONDE_CHUNK_STACKS,
+	    .count = count,
+	    .summary = &summary,
+	    .summary_b = sizeof summary,
 	};
 	int rc = sonde_columns_write(&columns, stacks->writer, &chunk);
 	sonde_columns_fini(&columns);

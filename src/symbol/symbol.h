@@ -19,18 +19,18 @@ struct sonde_symbol_location {
 	uint64_t start;       /* where the machine function begins; 0 = not known */
 };
 
-/* Innermost inlined function first; the last is the function that holds the code. count = 0: nothing is known. An unnamed
- * function has one location with function NULL and its call-frame range's start. */
+/* Innermost inlined function first; the last is the function that holds the code. count = 0: nothing is known. An
+ * unnamed function has one location with function NULL and its call-frame range's start. */
 struct sonde_symbol_result {
 	const struct sonde_symbol_location *locations;
 	size_t count;
 };
 
 struct sonde_symbol_options {
-	int no_dwarf;          /* ELF symbols only */
-	int debuginfod;        /* ask servers ($DEBUGINFOD_URLS) for missing debug files */
-	uint64_t deadline_ns;  /* CLOCK_MONOTONIC: after it only ELF symbols; 0 = none */
-	const char *root;      /* "/proc/123/root" before path, where the module lies in another mount namespace; or NULL */
+	int no_dwarf;         /* ELF symbols only */
+	int debuginfod;       /* ask servers ($DEBUGINFOD_URLS) for missing debug files */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC: after it only ELF symbols; 0 = none */
+	const char *root; /* "/proc/123/root" before path, where the module lies in another mount namespace; or NULL */
 };
 
 struct sonde_symbols;

@@ -15,22 +15,12 @@ struct unit {
 };
 
 static const struct unit durations[] = {
-	{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"", 1e9}, {"m", 60e9}, {"h", 3600e9}, {NULL, 0},
+    {"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"", 1e9}, {"m", 60e9}, {"h", 3600e9}, {NULL, 0},
 };
 
 static const struct unit sizes[] = {
-	{"", 1},
-	{"B", 1},
-	{"K", 1024},
-	{"KB", 1024},
-	{"KiB", 1024},
-	{"M", 1048576},
-	{"MB", 1048576},
-	{"MiB", 1048576},
-	{"G", 1073741824},
-	{"GB", 1073741824},
-	{"GiB", 1073741824},
-	{NULL, 0},
+    {"", 1},         {"B", 1},         {"K", 1024},       {"KB", 1024},       {"KiB", 1024},       {"M", 1048576},
+    {"MB", 1048576}, {"MiB", 1048576}, {"G", 1073741824}, {"GB", 1073741824}, {"GiB", 1073741824}, {NULL, 0},
 };
 
 static int parse(uint64_t *out, const char *text, const struct unit *units)

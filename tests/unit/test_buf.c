@@ -70,10 +70,10 @@ static void arena_gives_zeroed_aligned_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(varint_round_trips),
-		cmocka_unit_test(varint_refuses_65_bits),
-		cmocka_unit_test(buf_stops_at_its_maximum),
-		cmocka_unit_test(arena_gives_zeroed_aligned_memory),
+	    cmocka_unit_test(varint_round_trips),
+	    cmocka_unit_test(varint_refuses_65_bits),
+	    cmocka_unit_test(buf_stops_at_its_maximum),
+	    cmocka_unit_test(arena_gives_zeroed_aligned_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
