@@ -45,7 +45,8 @@ lttng_begin() {
 
 lttng_end() {
 	lttng destroy sonde-bench >&2 || true
-	[ ! -s "$work/lttng.pid" ] || kill "$(cat "$work/lttng.pid")"
+	[ ! -s "$work/lttng.pid" ] || end "$(cat "$work/lttng.pid")"
+	rm -f "$work/lttng.pid"
 }
 
 uftrace_missing() {

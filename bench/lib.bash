@@ -17,8 +17,22 @@ export XDG_CACHE_HOME=$work/cache
 exec 4>&2 2>>"$BENCH_LOG"
 cd "$work"
 
+# Daemons that a benchmark started leave their pid in a file here.
 cleanup() {
+	local file
+	for file in "$work"/*.pid; do
+		[ -s "$file" ] && end "$(cat "$file")"
+	done
 	rm -rf "$work"
+}
+
+end() {
+	kill "$1" 2>/dev/null || return 0
+	local tries
+	for ((tries = 0; tries < 50; tries++)); do
+		kill -0 "$1" 2>/dev/null || return 0
+		sleep 0.1
+	done
 }
 
 # n FULL QUICK: a number of rounds, or a size.

@@ -82,7 +82,7 @@ under() {
 	alone) cost "$key" "${command[@]}" ;;
 	sonde) cost "$key" "$SONDE" record -q -f -F 1000 -o "$key.sonde" -- "${inner[@]}" ;;
 	plain) cost "$key" perf record -q -F 1000 -o "$key.perf" -- "${inner[@]}" ;;
-	fp | dwarf) cost "$key" perf record -q -F 1000 --call-graph $1 -o "$key.perf" -- "${inner[@]}" ;;
+	fp | dwarf) cost "$key" perf record -q -F 1000 --call-graph "$1" -o "$key.perf" -- "${inner[@]}" ;;
 	esac
 }
 

@@ -23,8 +23,8 @@ worst() {
 
 ours() {
 	"$SONDE" record -q -f -F 1000 -o out.sonde -- "$programs/split" "$@" >&2
-	"$SONDE" report --section functions --json out.sonde |
-		jq -r '.sections[] | select(.id == "functions") | .rows[] | "\(.function) \(.self_ns)"' | worst
+	"$SONDE" report --section functions --sort total --limit 100 --json out.sonde |
+		jq -r '.sections[] | select(.id == "functions") | .rows[] | "\(.function) \(.total_ns)"' | worst
 }
 
 perfs() {
