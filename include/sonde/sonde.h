@@ -49,8 +49,7 @@
 extern "C" {
 #endif
 
-/* --- codes
- * ----------------------------------------------------------------------------------------------------------*/
+/* --- codes --------------------------------------------------------------------------------------------------------*/
 
 enum sonde_code {
 	SONDE_OK = 0,
@@ -70,8 +69,7 @@ SONDE_CALL(const char *, sonde_strerror(int code), code ? "sonde is disabled" : 
 /* errno of the last SONDE_ERR_FILE. */
 SONDE_CALL(int, sonde_file_errno(void), 0)
 
-/* --- control
- * --------------------------------------------------------------------------------------------------------*/
+/* --- control ------------------------------------------------------------------------------------------------------*/
 
 enum sonde_full_policy {
 	SONDE_FULL_DROP = 0,      /* lose the newest events, counted */
@@ -100,8 +98,7 @@ SONDE_CALL(int, sonde_is_on(void), 0)
 /* Events not recorded so far in this process, for whatever cause (the recording has them by cause). */
 SONDE_CALL(uint64_t, sonde_lost(void), 0)
 
-/* --- by name: for names that are not literals; a hash of the name more expensive than the macros below
- * --------------*/
+/* --- by name: for names that are not literals; a hash of the name more expensive than the macros below ------------*/
 
 /* Begins a zone, and ends it. An end that is not the name begun last in this thread (with this function) is
  * SONDE_ERR_MISMATCH: nothing is ended and the recording says so. */
@@ -187,8 +184,7 @@ SONDE_CALL(int, sonde_profiler_stats(struct sonde_profiler *profiler, const char
 SONDE_CALL(int, sonde_profiler_top(struct sonde_profiler *profiler, struct sonde_stats *rows, size_t count), 0)
 SONDE_CALL(int, sonde_profiler_print(struct sonde_profiler *profiler, int fd), SONDE_ERR_OFF)
 
-/* --- the hot path: use the macros below
- * -----------------------------------------------------------------------------*/
+/* --- the hot path: use the macros below ---------------------------------------------------------------------------*/
 
 /* One a use of a macro; static, so `id` is given once, at the first event. */
 struct sonde_place {

@@ -105,8 +105,7 @@ uint32_t sonde_drain_used(const struct sonde_drain *drain)
 	return drain->used;
 }
 
-/* --- sites
- * ----------------------------------------------------------------------------------------------------------*/
+/* --- sites --------------------------------------------------------------------------------------------------------*/
 
 static int site_known(const struct sonde_drain *drain, uint32_t id)
 {
@@ -172,8 +171,7 @@ static uint32_t site_check(const struct round *round, uint32_t id)
 	return site_known(round->drain, id) ? id : SONDE_RING_SITE_OTHER;
 }
 
-/* --- threads
- * --------------------------------------------------------------------------------------------------------*/
+/* --- threads ------------------------------------------------------------------------------------------------------*/
 
 static void index_make(struct sonde_drain *drain)
 {
@@ -236,8 +234,7 @@ static void threads_finish(const struct round *round)
 		drain->rows--;
 }
 
-/* --- chunks
- * ---------------------------------------------------------------------------------------------------------*/
+/* --- chunks -------------------------------------------------------------------------------------------------------*/
 
 static int chunk_claim(struct sonde_ring_chunk *chunk, uint64_t from, uint64_t to)
 {
@@ -499,8 +496,7 @@ static int histogram_read(const struct round *round, struct sonde_drain_thread *
 	return 1;
 }
 
-/* --- a round
- * --------------------------------------------------------------------------------------------------------*/
+/* --- a round ------------------------------------------------------------------------------------------------------*/
 
 static int entry_after(const struct entry *a, const struct entry *b)
 {

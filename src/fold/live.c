@@ -119,8 +119,7 @@ uint32_t sonde_live_kind(const struct sonde_live *live, uint32_t site)
 	return site < SITES ? live->kinds[site] : 0;
 }
 
-/* --- answers
- * --------------------------------------------------------------------------------------------------------*/
+/* --- answers ------------------------------------------------------------------------------------------------------*/
 
 static void row_copy(const struct sonde_live *live, const struct row *row, double quantile, struct sonde_link_row *out)
 {

@@ -252,8 +252,7 @@ void sonde_place_span(struct sonde_place *place, uint64_t id)
 	send_span(SONDE_EVENT_SPAN_BEGIN, &(struct origin){.place = place}, id);
 }
 
-/* --- zones by name: begin and end are checked against each other
- * ----------------------------------------------------*/
+/* --- zones by name: begin and end are checked against each other --------------------------------------------------*/
 
 static uint32_t site_by_name(const char *name, struct sonde_thread **out)
 {

@@ -158,7 +158,7 @@ int sonde_link_connect(struct sonde_process *process, const char *name, uint32_t
 	struct sonde_link_hello hello = {.head = {SONDE_LINK_HELLO, SONDE_LINK_VERSION}, .flags = flags};
 	hello.pid = (uint32_t)getpid();
 	hello.tid = (uint32_t)syscall(SYS_gettid);
-	hello.client = SONDE_LINK_ZONES;
+	hello.client = SONDE_RUNTIME_CLIENT;
 	ssize_t exe_b = readlink("/proc/self/exe", hello.exe, sizeof(hello.exe) - 1);
 	hello.exe[exe_b > 0 ? exe_b : 0] = 0;
 	int code = (int)send_whole(fd, &hello, sizeof(hello));

@@ -61,6 +61,8 @@ static void read_environment(void)
 	if (atomic_exchange(&environment_read, 1))
 		return;
 	copy_name(socket_name, getenv(SONDE_LINK_ENV));
+	if (SONDE_RUNTIME_CLIENT != SONDE_LINK_ZONES)
+		return; /* files and summaries are libsonde's */
 	copy_name(self_name, getenv("SONDE_OUT"));
 	atomic_store(&self_name_is_prefix, 1);
 	const char *summary = getenv("SONDE_SUMMARY");
@@ -197,8 +199,7 @@ void sonde_process_doorbell(struct sonde_process *process, struct sonde_ring_poo
 	sonde_link_send(process, &bell, sizeof(bell));
 }
 
-/* --- control
- * --------------------------------------------------------------------------------------------------------*/
+/* --- control ------------------------------------------------------------------------------------------------------*/
 
 static int start_from(struct sonde_process *process, uint32_t state, const char *path)
 {

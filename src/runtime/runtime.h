@@ -18,8 +18,12 @@
 #include "format/ring.h"
 #include "sonde/sonde.h"
 
-/* --- process.c
- * ------------------------------------------------------------------------------------------------------*/
+/* --- process.c ----------------------------------------------------------------------------------------------------*/
+
+/* Whose runtime this is (enum sonde_link_client): libsonde's, or an injected object's own copy. */
+#ifndef SONDE_RUNTIME_CLIENT
+#define SONDE_RUNTIME_CLIENT SONDE_LINK_ZONES
+#endif
 
 enum sonde_process_state {
 	SONDE_PROCESS_NEW = 0, /* also what a forked child reads */
@@ -55,8 +59,7 @@ void sonde_process_lost(struct sonde_ring_pool *pool, enum sonde_ring_lost cause
 /* Wakes the drainer. */
 void sonde_process_doorbell(struct sonde_process *process, struct sonde_ring_pool *pool);
 
-/* --- link.c
- * ---------------------------------------------------------------------------------------------------------*/
+/* --- link.c -------------------------------------------------------------------------------------------------------*/
 
 /* Connects to the recorder named in the environment, asks for a pool and maps it; 0 or a negative errno. */
 int sonde_link_connect(struct sonde_process *process, const char *name, uint32_t flags);
@@ -66,8 +69,7 @@ void sonde_link_forget(void);
 int sonde_link_check(struct sonde_process *process);
 int sonde_link_ask(struct sonde_process *process, const struct sonde_link_query *query, struct sonde_link_answer *out);
 
-/* --- thread.c
- * -------------------------------------------------------------------------------------------------------*/
+/* --- thread.c -----------------------------------------------------------------------------------------------------*/
 
 #define SONDE_THREAD_PENDING 128u
 #define SONDE_THREAD_HISTS 64u
@@ -132,8 +134,7 @@ void sonde_thread_key(void);
 /* This thread's next events need not even ask. */
 void sonde_thread_off(void);
 
-/* --- chunk.c
- * --------------------------------------------------------------------------------------------------------*/
+/* --- chunk.c ------------------------------------------------------------------------------------------------------*/
 
 /* A free chunk, its head filled in but for `kind`; NULL = none, after waiting as the pool's policy says. */
 struct sonde_ring_chunk *sonde_chunk_take(struct sonde_thread *thread, struct sonde_ring_pool *pool);
@@ -141,8 +142,7 @@ struct sonde_ring_chunk *sonde_chunk_take(struct sonde_thread *thread, struct so
 int sonde_chain_next(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_chain *chain,
 		     enum sonde_ring_kind kind);
 
-/* --- place.c
- * --------------------------------------------------------------------------------------------------------*/
+/* --- place.c ------------------------------------------------------------------------------------------------------*/
 
 uint32_t sonde_place_id(struct sonde_ring_pool *pool, struct sonde_place *place);
 uint32_t sonde_place_named(struct sonde_ring_pool *pool, uint32_t kind, const char *name);
@@ -150,8 +150,7 @@ uint32_t sonde_place_named(struct sonde_ring_pool *pool, uint32_t kind, const ch
 void sonde_place_inherit(struct sonde_ring_pool *into, const struct sonde_ring_pool *from);
 size_t sonde_place_text(struct sonde_ring_pool *pool, uint32_t id, char *out, size_t out_b);
 
-/* --- event.c
- * --------------------------------------------------------------------------------------------------------*/
+/* --- event.c ------------------------------------------------------------------------------------------------------*/
 
 /* Room for an event of `words`, with head.words marked and nothing published; NULL = lost, and counted. */
 struct sonde_event *sonde_event_reserve(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint32_t words);
@@ -160,8 +159,7 @@ void sonde_event_publish(struct sonde_event *event, const struct sonde_event *he
 /* Now, in the pool's clock. */
 uint64_t sonde_event_time(const struct sonde_ring_pool *pool);
 
-/* --- self.c
- * ---------------------------------------------------------------------------------------------------------*/
+/* --- self.c -------------------------------------------------------------------------------------------------------*/
 
 /* Makes a pool in this process, opens the recording (may_number: under another name when the file exists) and starts
  * the drain thread; 0 or an enum sonde_code. */

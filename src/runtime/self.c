@@ -71,8 +71,7 @@ struct self {
 static struct self *self; /* the newest recording; old ones stay mapped, since threads may still look at them */
 static int file_errno;
 
-/* --- sink
- * -----------------------------------------------------------------------------------------------------------*/
+/* --- sink ---------------------------------------------------------------------------------------------------------*/
 
 static void take_site(void *context, const struct sonde_drain_site *site)
 {
@@ -351,8 +350,7 @@ static void *drain_loop(void *data)
 	return NULL;
 }
 
-/* --- the start and end of a file
- * ------------------------------------------------------------------------------------*/
+/* --- the start and end of a file ----------------------------------------------------------------------------------*/
 
 static uint32_t string_of_file(struct self *own, const char *path)
 {
@@ -432,8 +430,7 @@ static int write_end(struct self *own)
 	return sonde_file_close(own->file);
 }
 
-/* --- start and stop
- * -------------------------------------------------------------------------------------------------*/
+/* --- start and stop -----------------------------------------------------------------------------------------------*/
 
 static void *map_lazy(size_t size_b)
 {

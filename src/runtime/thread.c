@@ -250,8 +250,7 @@ uint32_t sonde_thread_innermost(const struct sonde_thread *thread)
 	return 0;
 }
 
-/* --- zone events that found no room
- * ---------------------------------------------------------------------------------*/
+/* --- zone events that found no room -------------------------------------------------------------------------------*/
 
 static void pend(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint64_t word, int paused)
 {

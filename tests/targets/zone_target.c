@@ -246,7 +246,7 @@ static int do_closed(char **args)
 		close(fd);
 	while (open("/dev/null", 0) < 300)
 		;
-	nested(20000);
+	nested(5000);
 	return 0;
 }
 

@@ -37,8 +37,9 @@ static void assert_sound(const struct zones_run *run)
 static void pairs_arrive(void **state)
 {
 	(void)state;
+	struct sonde_record_options options = {.on_full = SONDE_ON_FULL_BLOCK};
 	struct zones_run run;
-	assert_int_equal(run_target(&run, NULL, "pairs", "50000"), 0);
+	assert_int_equal(run_target(&run, &options, "pairs", "50000"), 0);
 	assert_int_equal(zones_find(run.recorder, "outer")->ended, 50000);
 	assert_int_equal(zones_find(run.recorder, "inner")->ended, 100000);
 	assert_true(zones_find(run.recorder, "outer")->total_ns >= zones_find(run.recorder, "inner")->total_ns);
@@ -285,9 +286,10 @@ static void pauses_keep_nesting(void **state)
 static void closing_all_descriptors_loses_nothing(void **state)
 {
 	(void)state;
+	struct sonde_record_options options = {.buffer_b = 4 << 20};
 	struct zones_run run;
-	assert_int_equal(run_target(&run, NULL, "closed", NULL), 0);
-	assert_int_equal(zones_find(run.recorder, "outer")->ended, 20010);
+	assert_int_equal(run_target(&run, &options, "closed", NULL), 0);
+	assert_int_equal(zones_find(run.recorder, "outer")->ended, 5010);
 	assert_int_equal(run.recorder->unmatched, 0);
 	zones_free(&run);
 }
@@ -310,6 +312,56 @@ static void executed_programs_connect_again(void **state)
 	zones_free(&run);
 }
 
+struct heard {
+	uint64_t samples, pc, stack_sum;
+	int opened, closed;
+};
+
+static void on_opened(void *context, pid_t pid)
+{
+	((struct heard *)context)->opened += pid > 0;
+}
+
+static void on_closed(void *context, pid_t pid)
+{
+	((struct heard *)context)->closed += pid > 0;
+}
+
+static void on_sample(void *context, pid_t pid, pid_t tid, uint32_t thread, const struct sonde_event_cpu_sample *sample)
+{
+	struct heard *heard = context;
+	const uint64_t *stack = (const uint64_t *)(const void *)(sample + 1);
+	assert_int_equal(pid, tid);
+	assert_int_not_equal(thread, 0);
+	heard->samples++;
+	heard->pc = sample->pc;
+	for (uint64_t i = 0; i < sample->stack_b / 8; i++)
+		heard->stack_sum += stack[i];
+}
+
+/* An injected object's samples and the program's own zones come by separate connections. */
+static void injected_samples_reach_a_listener(void **state)
+{
+	(void)state;
+	struct heard heard = {0};
+	const struct sonde_zones_listener listener = {&heard, on_opened, on_sample, on_closed};
+	struct zones_run run;
+	sonde_zones_listen(&listener);
+	setenv("LD_PRELOAD", ZONE_INJECT, 1);
+	int status = run_target(&run, NULL, "pairs", "10");
+	unsetenv("LD_PRELOAD");
+	sonde_zones_listen(NULL);
+	assert_int_equal(status, 0);
+	assert_int_equal(heard.samples, 3);
+	assert_int_equal(heard.pc, 0x1003);
+	assert_int_equal(heard.stack_sum, 3 * 110);
+	assert_int_equal(heard.opened, 1);
+	assert_int_equal(heard.closed, 1);
+	assert_int_equal(zones_find(run.recorder, "outer")->ended, 10);
+	assert_int_equal(sonde_zones_connected(run.source), 2);
+	zones_free(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +380,7 @@ int main(void)
 	    cmocka_unit_test(closing_all_descriptors_loses_nothing),
 	    cmocka_unit_test(programs_can_ask),
 	    cmocka_unit_test(executed_programs_connect_again),
+	    cmocka_unit_test(injected_samples_reach_a_listener),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
