@@ -30,7 +30,7 @@ tracy="Tracy is not packaged; 1.33 B for a tight loop with 0.14, measured elsewh
 for stream in tight nested machine; do
 	for ((i = 0; i < rounds; i++)); do
 		say "$stream, round $((i + 1)) of $rounds"
-		read -r made _ _ < <(record out.sonde $stream "$zones")
+		read -r made _ _ <<<"$(record out.sonde $stream "$zones")"
 		keep $stream.bytes "$(calc "$(stat -c %s out.sonde) / $(metric out.sonde zones.count)")"
 	done
 	why=$(absent out.sonde "$made")
@@ -46,7 +46,7 @@ done
 
 for ((i = 0; i < rounds; i++)); do
 	say "two producers, round $((i + 1)) of $rounds"
-	read -r made _ seconds < <(record out.sonde tight "$(n 50000000 2000000)" 2)
+	read -r made _ seconds <<<"$(record out.sonde tight "$(n 50000000 2000000)" 2)"
 	keep sustained "$(calc "$(metric out.sonde zones.count) / $seconds / 1e6")"
 done
 judge "zones sustained by two producers, blocking" sustained "M/s" "–" "≥ 50 M/s, none lost" ">=" 50 "$(absent out.sonde "$made")"
