@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -111,7 +112,8 @@ int sonde_file_open(struct sonde_file **out, const char *path)
 		file_free(file);
 		return code;
 	}
-	int high = fcntl(file->fd, F_DUPFD_CLOEXEC, 200);
+	int high =
+	    (int)syscall(SYS_fcntl, file->fd, F_DUPFD_CLOEXEC, 200); /* fcntl is fcntl64 here, which musl lacks */
 	if (high >= 0) {
 		close(file->fd);
 		file->fd = high;

@@ -53,9 +53,10 @@ static int socket_open(const char *name)
 	int low = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (low < 0)
 		return -errno;
-	int fd = fcntl(low, F_DUPFD_CLOEXEC, FD_LOWEST);
+	/* By hand: fcntl would be fcntl64 here, which musl lacks. */
+	int fd = (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, FD_LOWEST);
 	if (fd < 0)
-		fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+		fd = (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, 3);
 	close(low);
 	if (fd < 0)
 		return -errno;

@@ -71,8 +71,7 @@ uint64_t sonde_zones_connected(const struct sonde_source_run *run)
 	return run->connected;
 }
 
-/* --- opening
- * --------------------------------------------------------------------------------------------------------*/
+/* --- opening ------------------------------------------------------------------------------------------------------*/
 
 static int zones_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
@@ -141,8 +140,7 @@ static int zones_start(struct sonde_source_run *run, pid_t pid)
 	return 0;
 }
 
-/* --- connections
- * ----------------------------------------------------------------------------------------------------*/
+/* --- connections --------------------------------------------------------------------------------------------------*/
 
 static void hang_up(struct connection *connection)
 {
