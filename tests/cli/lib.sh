@@ -74,3 +74,54 @@ as_user() {
 		"$@"
 	fi
 }
+
+# A program with a known answer (tests/targets), skipped where it is not built.
+target() {
+	[ -x "$SONDE_BUILD/tests/targets/$1" ] || skip "tests/targets/$1 is not built"
+	echo "$SONDE_BUILD/tests/targets/$1"
+}
+
+# Goes on only where perf events are allowed; "kernel": where they show the kernel too.
+need_perf() {
+	local check="perf events"
+	[ "${1:-}" = kernel ] && check="kernel frames"
+	"$SONDE" doctor -f json 2>/dev/null | jq -e --arg c "$check" \
+		'[.sections[].rows[] | select(.check == $c and .verdict == "green")] | length == 1' >/dev/null ||
+		skip "$check are not to be had here"
+}
+
+# rows FILE SECTION: the rows of a table of a recording, as JSON.
+rows() {
+	"$SONDE" report -q --json -n 1000000 --section "$2" "$1" >"$work/.rows" 2>"$work/.err" || fail "no $2 in $1"
+	jq '.sections[0].rows' "$work/.rows"
+}
+
+# metric FILE NAME: a value of the summary.
+metric() {
+	rows "$1" summary | jq -r --arg m "$2" '.[] | select(.metric == $m).value'
+}
+
+# share FILE COLUMN FUNCTION: of all sampled time, in percent; 0 where it is not there.
+share() {
+	rows "$1" functions | jq -r --arg c "$2" --arg f "$3" '[.[] | select(.function == $f)[$c]] | add // 0 | . * 100'
+}
+
+# holds EXPRESSION: of awk, with what it says of itself when it does not hold.
+holds() {
+	awk "BEGIN { exit !($1) }" || fail "does not hold: $1 ${2:-}"
+}
+
+# near VALUE EXPECTED TOLERANCE
+near() {
+	holds "$1 >= $2 - $3 && $1 <= $2 + $3" "($1 is not $2 ± $3)"
+}
+
+# wait_for COMMAND…: until it succeeds, at most 20 seconds.
+wait_for() {
+	local left=400
+	until "$@" 2>/dev/null; do
+		left=$((left - 1))
+		[ $left -gt 0 ] || fail "never came: $*"
+		sleep 0.05
+	done
+}

@@ -1,0 +1,221 @@
+/* stacks.c: stacks of a known shape, one a command: recursion, inlines, depth, large frames, alloca, signal handlers.
+ *
+ * stacks SHAPE SECONDS: burns SECONDS of CPU time at the leaf of the shape.
+ */
+#include <alloca.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "burn.h"
+
+static uint64_t run_ns;
+
+static int is_over(void)
+{
+	return thread_cpu_ns() >= run_ns;
+}
+
+__attribute__((noinline)) void leaf(void)
+{
+	burn(BURN_UNIT);
+}
+
+static void leaves(void)
+{
+	while (!is_over())
+		leaf();
+}
+
+/* --- recursion ---------------------------------------------------------------------------------------------------- */
+
+__attribute__((noinline)) void descend(int depth)
+{
+	if (depth > 1)
+		descend(depth - 1);
+	else
+		leaf();
+	no_tail_call();
+}
+
+__attribute__((noinline)) void pong(int depth);
+
+__attribute__((noinline)) void ping(int depth)
+{
+	if (depth)
+		pong(depth - 1);
+	else
+		leaf();
+	no_tail_call();
+}
+
+void pong(int depth)
+{
+	ping(depth);
+	no_tail_call();
+}
+
+/* descend three times the work of ping and pong. */
+static void recursion(void)
+{
+	while (!is_over()) {
+		for (int i = 0; i < 3; i++)
+			descend(40);
+		ping(20);
+	}
+}
+
+static void deep(void)
+{
+	while (!is_over())
+		descend(500);
+}
+
+static void bottomless(void)
+{
+	while (!is_over())
+		descend(5000);
+}
+
+/* --- inlined functions -------------------------------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) void innermost(long rounds)
+{
+	burn(rounds);
+}
+
+static inline __attribute__((always_inline)) void middle(long rounds)
+{
+	innermost(rounds);
+}
+
+__attribute__((noinline)) void outer_three(void)
+{
+	middle(3 * BURN_UNIT / 4); /* three quarters */
+}
+
+__attribute__((noinline)) void outer_one(void)
+{
+	middle(BURN_UNIT / 4); /* one quarter */
+}
+
+static void inlined(void)
+{
+	while (!is_over()) {
+		outer_three();
+		outer_one();
+	}
+}
+
+/* --- frames larger than a copy of the stack ----------------------------------------------------------------------- */
+
+#define FILL(name, size_b, inner)                 \
+	__attribute__((noinline)) void name(void) \
+	{                                         \
+		volatile char room[size_b];       \
+		room[0] = room[(size_b)-1] = 1;   \
+		inner();                          \
+		room[1] = room[0];                \
+	}
+
+FILL(large_3, 12 << 10, leaves)
+FILL(large_2, 12 << 10, large_3)
+FILL(large_1, 12 << 10, large_2)
+FILL(huge_2, 70 << 10, leaves)
+FILL(huge_1, 70 << 10, huge_2)
+
+/* Its frame is as large as the caller says, different in each call. */
+__attribute__((noinline)) void varying(size_t size_b, int depth)
+{
+	volatile char *room = alloca(size_b);
+	room[0] = room[size_b - 1] = 1;
+	if (depth > 1)
+		varying(size_b * 3 % 8191 + 16, depth - 1);
+	else
+		leaf();
+	room[0] = 2;
+}
+
+static void varied(void)
+{
+	for (size_t size_b = 16; !is_over(); size_b = size_b * 5 % 4099 + 16)
+		varying(size_b, 8);
+}
+
+/* --- signal handlers ---------------------------------------------------------------------------------------------- */
+
+static void handler(int number)
+{
+	(void)number;
+	leaf();
+	no_tail_call();
+}
+
+__attribute__((noinline)) void interrupted(void)
+{
+	raise(SIGUSR1);
+	no_tail_call();
+}
+
+static void handle(int flags)
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+	sigaction(SIGUSR1, &action, NULL);
+	while (!is_over())
+		interrupted();
+}
+
+static void signals(void)
+{
+	handle(0);
+}
+
+static void signals_elsewhere(void)
+{
+	static char room[64 << 10];
+	stack_t stack = {.ss_sp = room, .ss_size = sizeof room};
+	sigaltstack(&stack, NULL);
+	handle(SA_ONSTACK);
+}
+
+/* The timer interrupts victim() at any instruction, also of its prologue. */
+__attribute__((noinline)) void victim(long rounds)
+{
+	burn(rounds);
+	no_tail_call();
+}
+
+static void any_time(void)
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+	struct itimerval often = {{0, 1000}, {0, 1000}};
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (!is_over())
+		for (int i = 0; i < 10000; i++)
+			victim(10);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} shapes[] = {
+	    {"recursion", recursion}, {"deep", deep},       {"bottomless", bottomless},
+	    {"inlined", inlined},     {"large", large_1},   {"huge", huge_1},
+	    {"alloca", varied},       {"signals", signals}, {"signals-elsewhere", signals_elsewhere},
+	    {"any-time", any_time},
+	};
+	run_ns = argc > 2 ? (uint64_t)(atof(argv[2]) * 1e9) : 0;
+	for (size_t i = 0; argc > 2 && i < sizeof shapes / sizeof *shapes; i++) {
+		if (!strcmp(argv[1], shapes[i].name)) {
+			shapes[i].run();
+			return 0;
+		}
+	}
+	return 2;
+}
