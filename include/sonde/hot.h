@@ -16,10 +16,24 @@ extern "C" {
 #endif
 
 struct sonde_hot {
-	uint64_t cursor;    /* address of the next word */
-	uint64_t limit;     /* address after the chunk; 0 = ask sonde_hot_slow() */
-	uint64_t off;       /* nothing is recorded and nothing need be asked; changed by any thread */
-	uint64_t *counters; /* this thread's totals by site id; NULL = ask */
+	uint64_t cursor;               /* address of the next word */
+	uint64_t limit;                /* address after the chunk; 0 = ask sonde_hot_slow() */
+	uint64_t off;                  /* nothing is recorded and nothing need be asked; changed by any thread */
+	uint64_t *counters;            /* this thread's totals by site id; NULL = ask */
+	struct sonde_hot_hist **hists; /* this thread's histograms, SONDE_HOT_HISTS of them by site id; NULL = ask */
+};
+
+#define SONDE_HOT_HISTS 64u
+#define SONDE_HOT_HIST_BITS 7 /* of sub-bucket: 128 buckets an octave */
+
+/* A histogram of one site and thread, in shared memory. */
+struct sonde_hot_hist {
+	uint32_t head_a[3];
+	uint32_t site;
+	uint64_t head_b[3];
+	uint64_t sum, not_min, max; /* not_min: ~min */
+	uint64_t head_c[8];
+	uint64_t hits[(64 - SONDE_HOT_HIST_BITS + 1) << SONDE_HOT_HIST_BITS];
 };
 
 extern __thread struct sonde_hot *sonde_hot_self __attribute__((tls_model("initial-exec")));
@@ -163,6 +177,36 @@ static inline __attribute__((always_inline)) void sonde_hot_count(struct sonde_p
 	sonde_hot_add(&counters[id], amount);
 }
 
+/* Adds to a word of this thread, in one instruction on x86-64. */
+static inline void sonde_hot_bump(uint64_t *word, uint64_t amount)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("addq %1, %0" : "+m"(*word) : "er"(amount) : "cc");
+#else
+	__atomic_fetch_add(word, amount, __ATOMIC_RELAXED);
+#endif
+}
+
+/* A new smallest or largest value, like everything rare, goes to sonde_place_histogram(). */
+static inline __attribute__((always_inline)) void sonde_hot_histogram(struct sonde_place *site, uint64_t value)
+{
+	struct sonde_hot *hot = sonde_hot_self;
+	struct sonde_hot_hist **hists = __atomic_load_n(&hot->hists, __ATOMIC_RELAXED);
+	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+	struct sonde_hot_hist *hist = hists ? hists[id % SONDE_HOT_HISTS] : NULL;
+	if (SONDE_UNLIKELY(!hist || hist->site != id || ~value > SONDE_HOT_LOAD(hist->not_min) ||
+			   value > SONDE_HOT_LOAD(hist->max))) {
+		if (!SONDE_HOT_LOAD(hot->off))
+			sonde_place_histogram(site, value);
+		return;
+	}
+	uint32_t shift =
+	    value >> SONDE_HOT_HIST_BITS ? 63u - SONDE_HOT_HIST_BITS - (uint32_t)__builtin_clzll(value) : 0;
+	uint64_t bucket = ((uint64_t)shift << SONDE_HOT_HIST_BITS) + (value >> shift);
+	sonde_hot_bump(&hist->sum, value);
+	sonde_hot_bump(&hist->hits[bucket], 1);
+}
+
 #define SONDE_PASTE_(a, b) a##b
 #define SONDE_PASTE(a, b) SONDE_PASTE_(a, b)
 #define SONDE_UNIQUE(stem) SONDE_PASTE(stem, __LINE__)
@@ -235,7 +279,7 @@ static inline __attribute__((always_inline)) void sonde_scope_end(char *scope)
 #define SONDE_GAUGE_SET(name, value) \
 	SONDE_WITH_SITE_(SONDE_KIND_GAUGE, name, sonde_place_gauge(&sonde_site_here, (double)(value)))
 #define SONDE_HISTOGRAM(name, value) \
-	SONDE_WITH_SITE_(SONDE_KIND_HISTOGRAM, name, sonde_place_histogram(&sonde_site_here, (uint64_t)(value)))
+	SONDE_WITH_SITE_(SONDE_KIND_HISTOGRAM, name, sonde_hot_histogram(&sonde_site_here, (uint64_t)(value)))
 #define SONDE_INSTANT(name) SONDE_WITH_SITE_(SONDE_KIND_INSTANT, name, sonde_place_instant(&sonde_site_here))
 #define SONDE_ITERATION(name, items) \
 	SONDE_WITH_SITE_(SONDE_KIND_ITERATION, name, sonde_place_iteration(&sonde_site_here, (double)(items)))

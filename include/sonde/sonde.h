@@ -104,6 +104,14 @@ SONDE_CALL(uint64_t, sonde_lost(void), 0)
  * SONDE_ERR_MISMATCH: nothing is ended and the recording says so. */
 SONDE_CALL(int, sonde_begin(const char *name), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_end(const char *name), SONDE_ERR_OFF)
+/* Runs work(context) inside a zone. */
+static inline void sonde_run(const char *name, void (*work)(void *), void *context)
+{
+	int begun = sonde_begin(name);
+	work(context);
+	if (begun == SONDE_OK)
+		(void)sonde_end(name);
+}
 /* Gives the innermost open zone of this thread a name of its own, for instance a query's text. */
 SONDE_CALL(int, sonde_zone_name(const char *name), SONDE_ERR_OFF)
 /* Key and value of the innermost open zone of this thread. Keys to 255, texts to 4095 bytes; longer ones are cut. */

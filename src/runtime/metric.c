@@ -8,6 +8,15 @@
 #include "fold/hist.h"
 #include "runtime/runtime.h"
 
+/* What the inline path of hot.h knows of a chunk and of the buckets. */
+_Static_assert(offsetof(struct sonde_hot_hist, site) == offsetof(struct sonde_ring_chunk, site), "hot.h: site");
+_Static_assert(offsetof(struct sonde_hot_hist, sum) == offsetof(struct sonde_ring_chunk, sum), "hot.h: sum");
+_Static_assert(offsetof(struct sonde_hot_hist, not_min) == offsetof(struct sonde_ring_chunk, not_min),
+	       "hot.h: not_min");
+_Static_assert(offsetof(struct sonde_hot_hist, max) == offsetof(struct sonde_ring_chunk, max), "hot.h: max");
+_Static_assert(offsetof(struct sonde_hot_hist, hits) == SONDE_RING_HEAD_B, "hot.h: hits");
+_Static_assert(sizeof(((struct sonde_hot_hist *)0)->hits) == SONDE_HIST_BUCKETS * 8, "hot.h: hits");
+_Static_assert(SONDE_HOT_HIST_BITS == SONDE_HIST_BITS, "hot.h: buckets");
 _Static_assert(SONDE_HIST_BUCKETS * 8 <= SONDE_RING_CHUNK_B - SONDE_RING_HEAD_B, "a histogram fits a chunk");
 
 static void counter_add(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint32_t site, uint64_t amount)
@@ -60,16 +69,23 @@ int sonde_counter_add(const char *name, uint64_t amount)
 	return SONDE_OK;
 }
 
-/* Only this thread writes; plain additions of one instruction, so handlers may record into the same histogram. */
+/* Raises a word to at least `value`; a handler may do the same in between. */
+static void raise_to(_Atomic uint64_t *word, uint64_t value)
+{
+	uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+	while (value > seen &&
+	       !atomic_compare_exchange_weak_explicit(word, &seen, value, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+/* Only this thread writes; additions are one instruction, so handlers may record into the same histogram. */
 static void hist_add(struct sonde_ring_chunk *chunk, uint64_t value)
 {
-	uint64_t *hits = (uint64_t *)(void *)((char *)chunk + SONDE_RING_HEAD_B);
-	if (~value > atomic_load_explicit(&chunk->not_min, memory_order_relaxed))
-		atomic_store_explicit(&chunk->not_min, ~value, memory_order_relaxed);
-	if (value > atomic_load_explicit(&chunk->max, memory_order_relaxed))
-		atomic_store_explicit(&chunk->max, value, memory_order_relaxed);
-	sonde_hot_add((uint64_t *)&chunk->sum, value);
-	sonde_hot_add(&hits[sonde_hist_bucket(value)], 1);
+	struct sonde_hot_hist *hist = (struct sonde_hot_hist *)(void *)chunk;
+	raise_to(&chunk->not_min, ~value);
+	raise_to(&chunk->max, value);
+	sonde_hot_bump(&hist->sum, value);
+	sonde_hot_bump(&hist->hits[sonde_hist_bucket(value)], 1);
 }
 
 static struct sonde_ring_chunk *hist_find(const struct sonde_thread *thread, uint32_t site)
@@ -109,7 +125,8 @@ static int hist_slow(struct sonde_place *place, const char *name, uint64_t value
 		if (!chunk)
 			chunk = hist_new(thread, pool, site);
 		code = chunk ? SONDE_OK : SONDE_ERR_FULL;
-		atomic_store_explicit(&thread->hists_on, 1, memory_order_relaxed);
+		struct sonde_hot_hist **hists = (struct sonde_hot_hist **)(void *)thread->hists;
+		__atomic_store_n(&thread->hot.hists, hists, __ATOMIC_RELAXED);
 		if (chunk)
 			hist_add(chunk, value);
 		else
@@ -122,18 +139,8 @@ static int hist_slow(struct sonde_place *place, const char *name, uint64_t value
 
 void sonde_place_histogram(struct sonde_place *place, uint64_t value)
 {
-	struct sonde_thread *thread = (struct sonde_thread *)(void *)sonde_hot_self;
-	if (SONDE_HOT_LOAD(thread->hot.off))
-		return;
-	uint32_t site = __atomic_load_n(&place->id, __ATOMIC_RELAXED);
-	if (site && atomic_load_explicit(&thread->hists_on, memory_order_relaxed)) {
-		struct sonde_ring_chunk *chunk = thread->hists[site % SONDE_THREAD_HISTS];
-		if (chunk && chunk->site == site) {
-			hist_add(chunk, value);
-			return;
-		}
-	}
-	hist_slow(place, NULL, value);
+	if (!SONDE_HOT_LOAD(sonde_hot_self->off))
+		hist_slow(place, NULL, value);
 }
 
 int sonde_histogram_record(const char *name, uint64_t value)

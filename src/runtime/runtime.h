@@ -72,7 +72,7 @@ int sonde_link_ask(struct sonde_process *process, const struct sonde_link_query 
 /* --- thread.c -----------------------------------------------------------------------------------------------------*/
 
 #define SONDE_THREAD_PENDING 128u
-#define SONDE_THREAD_HISTS 64u
+#define SONDE_THREAD_HISTS SONDE_HOT_HISTS
 #define SONDE_THREAD_OPEN 128u
 #define SONDE_THREAD_OWNED 512u
 
@@ -83,10 +83,9 @@ struct sonde_chain {
 	uint32_t last_seq;
 };
 
-/* Owner of all but `hot`, hists_on and in_use: the thread. */
+/* Owner of all but `hot` and in_use: the thread. */
 struct sonde_thread {
 	struct sonde_hot hot;
-	_Atomic uint32_t hists_on; /* `hists` may be used without asking */
 	_Atomic uint32_t in_use;
 	struct sonde_ring_pool *pool; /* what the chunks below belong to */
 	struct sonde_chain zones;

@@ -42,7 +42,7 @@ static void page_reset(struct sonde_thread *thread)
 	__atomic_store_n(&thread->hot.limit, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&thread->hot.counters, NULL, __ATOMIC_RELAXED);
 	__atomic_store_n(&thread->hot.cursor, 0, __ATOMIC_RELAXED);
-	atomic_store_explicit(&thread->hists_on, 0, memory_order_relaxed);
+	__atomic_store_n(&thread->hot.hists, NULL, __ATOMIC_RELAXED);
 	size_t from = offsetof(struct sonde_thread, pool);
 	memset((char *)thread + from, 0, sizeof(*thread) - from);
 }
@@ -139,7 +139,7 @@ void sonde_thread_interrupt_all(int off)
 		__atomic_store_n(&page->hot.off, (uint64_t)off, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&page->hot.limit, 0, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&page->hot.counters, NULL, __ATOMIC_SEQ_CST);
-		atomic_store(&page->hists_on, 0);
+		__atomic_store_n(&page->hot.hists, NULL, __ATOMIC_SEQ_CST);
 	}
 	__atomic_store_n(&nobody.hot.off, (uint64_t)off, __ATOMIC_SEQ_CST);
 }
