@@ -85,14 +85,14 @@ int main(int argc, char **argv)
 	int calls = 0;
 	sonde_run("run", count_call, &calls);
 	if (calls != 1 || sonde_stats_of("run", &stats) || stats.count != 1 || stats.self_ns > stats.total_ns)
-		return 6;
+		return 11;
 	int code = profilers();
 	if (code)
 		return code;
 	if (sonde_stop() || sonde_is_on())
 		return 6;
 	zones(1000); /* off again */
-	if (sonde_stats_of("self", &stats) || stats.count != 1100)
+	if (sonde_stats_of("self", &stats) || stats.count != 1101)
 		return 7;
 	if (sonde_start(argv[1]) != SONDE_ERR_FILE || sonde_file_errno() == 0)
 		return 8;
