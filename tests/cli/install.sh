@@ -5,8 +5,8 @@ need meson
 DESTDIR=$work/root meson install -C "$SONDE_BUILD" --no-rebuild --quiet >log 2>&1 || fail "$(cat log)"
 prefix=$(meson introspect --buildoptions "$SONDE_BUILD" | jq -r '.[] | select(.name == "prefix").value')
 libdir=$(meson introspect --buildoptions "$SONDE_BUILD" | jq -r '.[] | select(.name == "libdir").value')
-mv "root$prefix" "moved tree"
-moved="$work/moved tree"
+mv "root$prefix" moved-tree
+moved="$work/moved-tree"
 for file in bin/sonde share/man/man1/sonde.1 share/bash-completion/completions/sonde.bash \
 	share/zsh/site-functions/_sonde share/fish/vendor_completions.d/sonde.fish share/doc/sonde/LICENSE; do
 	[ -s "$moved/$file" ] || fail "$file is not installed"
@@ -25,18 +25,23 @@ done
 "$SONDE" doctor -f csv >built.csv
 cmp installed.csv built.csv || fail "$(diff installed.csv built.csv)"
 
-# Programs are built against it through pkg-config.
+# Programs are built against it through pkg-config, and need nothing else for that.
 if [ -f "$moved/$libdir/pkgconfig/sonde.pc" ]; then
 	need gcc pkg-config
 	cat >app.c <<-'C'
 		#include <sonde/sonde.h>
 		int main(void)
 		{
-			return 0;
+			SONDE_ZONE("main");
+			return sonde_begin("app") || sonde_end("app");
 		}
 	C
-	export PKG_CONFIG_PATH="$moved/$libdir/pkgconfig"
-	flags=$(pkg-config --define-prefix --cflags --libs sonde)
-	eval "gcc -Wall -Werror -o app app.c $flags" || fail "app.c is not built with: $flags"
-	LD_LIBRARY_PATH="$moved/$libdir" run 0 ./app
+	export PKG_CONFIG_LIBDIR="$moved/$libdir/pkgconfig"
+	flags=$(pkg-config --define-variable=prefix="$moved" --cflags --libs sonde)
+	gcc -Wall -Werror -o app app.c $flags || fail "app.c is not built with: $flags"
+	export LD_LIBRARY_PATH="$moved/$libdir"
+	run 0 "$moved/bin/sonde" record -q -o app.sonde -- ./app
+	run 0 "$moved/bin/sonde" report --section zones -f csv app.sonde
+	matches "$out" '^app,1,'
+	matches "$out" '^main,1,'
 fi
