@@ -6,8 +6,9 @@
  * the pc is again the interrupted instruction.
  *
  * Above the copy the stack of the live process is read, provided that the last bytes of the copy are still the same
- * there: what returns or calls in between would have changed them. Code without a table is followed by frame pointers
- * as long as they lead into executable mappings; a few known stubs without tables are recognised by their bytes.
+ * there: what returns or calls in between would mostly have changed them. Where it would not, the frames soon make no
+ * sense: those from above the copy are then taken back. Code without a table is followed by frame pointers as long as
+ * they lead into executable mappings; a few known stubs without tables are recognised by their bytes.
  */
 #include "source/unwinder.h"
 
@@ -54,7 +55,8 @@ struct walk {
 	struct sonde_unwind_sample *sample;
 	struct sonde_space *space;
 	struct sonde_unwind_regs regs;
-	size_t count; /* frames so far */
+	size_t count;      /* frames so far */
+	size_t copy_count; /* of them, those found before the live process was read */
 	enum { LIVE_UNKNOWN = 0, LIVE_SAME, LIVE_CHANGED } live;
 	int guessed; /* frame pointers were followed */
 };
@@ -102,6 +104,7 @@ static int live_is_same(struct walk *walk)
 		size_t size_b = sample->stack_b < BOUNDARY_B ? sample->stack_b : BOUNDARY_B;
 		size_t begin = sample->stack_b - size_b;
 		walk->live = LIVE_CHANGED;
+		walk->copy_count = walk->count;
 		if (size_b &&
 		    !sonde_live_memory_read(walk->unwinder->live, sample->pid, sample->regs.sp + begin, now, size_b) &&
 		    !memcmp(now, sample->stack + begin, size_b))
@@ -264,7 +267,7 @@ static enum sonde_unwind_result step(struct walk *walk, const struct code *code,
 	return sonde_unwind_step(row, &walk->regs, read_stack, walk, signal);
 }
 
-static enum sonde_stack_status walk_user(struct walk *walk)
+static enum sonde_stack_status follow(struct walk *walk)
 {
 	size_t limit = walk->count + SONDE_UNWINDER_DEPTH_MAX;
 	uint64_t back = 0; /* 1 where pc is a return address */
@@ -273,10 +276,11 @@ static enum sonde_stack_status walk_user(struct walk *walk)
 		if (code->kind == CODE_UNMAPPED) /* inside exec the registers are still those of the program before */
 			return walk->count == walk->sample->kernel_count && walk->count ? SONDE_STACK_NO_USER
 											: SONDE_STACK_UNMAPPED;
+		int trampoline = back && code->row && code->row->kind == SONDE_UNWIND_SIGNAL; /* nothing called it */
 		push(walk,
 		     code->kind == CODE_GENERATED ? anonymous_module(walk->unwinder, walk->space, walk->sample->time_ns)
 						  : code->module,
-		     code->address);
+		     code->address + (uint64_t)trampoline);
 		if (walk->sample->leaf_only)
 			return SONDE_STACK_NO_TABLE;
 		int signal;
@@ -289,6 +293,15 @@ static enum sonde_stack_status walk_user(struct walk *walk)
 			return SONDE_STACK_DEEP;
 		back = !signal;
 	}
+}
+
+static enum sonde_stack_status walk_user(struct walk *walk)
+{
+	enum sonde_stack_status status = follow(walk);
+	if (walk->live != LIVE_SAME || (status != SONDE_STACK_BAD_FRAME && status != SONDE_STACK_UNMAPPED))
+		return status;
+	walk->count = walk->copy_count;
+	return SONDE_STACK_TRUNCATED;
 }
 
 /* The kernel's build-id, where its notes may be read. */
