@@ -80,10 +80,11 @@ struct sonde_event_work {
 	double items;
 };
 
-/* CPU_SAMPLE: taken by an in-process CPU timer; stack_b bytes of the stack from `sp` up follow. */
+/* CPU_SAMPLE: taken by an in-process CPU timer; stack_b bytes of the stack from `sp` up follow. A sample weighs what the
+ * clock went on since the one before. pc 0: the thread ends, and has run that long. */
 struct sonde_event_cpu_sample {
 	struct sonde_event head;
-	uint64_t cpu_ns; /* CPU time of the thread since its last sample: the sample's weight */
+	uint64_t cpu_ns; /* the thread's CPU clock */
 	uint64_t pc, sp, fp, lr;
 	uint64_t stack_b; /* multiple of 8 */
 };

@@ -22,6 +22,7 @@ enum sonde_link_type {
 	SONDE_LINK_DOORBELL = 3,
 	SONDE_LINK_QUERY = 4,
 	SONDE_LINK_ANSWER = 5,
+	SONDE_LINK_FAREWELL = 6,
 };
 
 struct sonde_link_head {
@@ -46,6 +47,15 @@ struct sonde_link_hello {
 	uint32_t flags;
 	uint32_t client;
 	char exe[SONDE_LINK_TEXT_B]; /* NUL-terminated, may be cut off */
+};
+
+/* Instead of HELLO, and not answered: a process ends that had nothing to record. */
+struct sonde_link_farewell {
+	struct sonde_link_head head;
+	uint32_t pid;
+	uint32_t parent;
+	uint64_t cpu_ns; /* of the whole process */
+	char name[16];
 };
 
 struct sonde_link_welcome {

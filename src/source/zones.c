@@ -201,14 +201,25 @@ static int greet(struct sonde_source_run *run, struct connection *connection, co
 	    .cpu_sample = listener ? listener->sample : NULL,
 	};
 	connection->client = hello->client;
-	int code = sonde_pool_new(&connection->pool, &options);
-	int sent = send_welcome(connection, code);
-	if (code)
-		return code;
-	run->connected++;
 	if (cpu && listener && listener->opened)
 		listener->opened(listener->context, connection->pid);
+	int code = sonde_pool_new(&connection->pool, &options);
+	int sent = send_welcome(connection, code);
+	if (code && cpu && listener && listener->closed)
+		listener->closed(listener->context, connection->pid);
+	if (code)
+		return code;
+	run->connected += !cpu;
 	return sent;
+}
+
+static int part(const struct connection *connection, const struct sonde_link_farewell *farewell)
+{
+	if (connection->pool || farewell->head.version != SONDE_LINK_VERSION)
+		return -EPROTO;
+	if (listener && listener->farewell)
+		listener->farewell(listener->context, connection->pid, farewell);
+	return 0;
 }
 
 static int answer(struct connection *connection, const struct sonde_link_query *query)
@@ -231,6 +242,8 @@ static int handle(struct sonde_source_run *run, struct connection *connection, c
 		return greet(run, connection, message);
 	if (head->type == SONDE_LINK_QUERY && size_b == sizeof(struct sonde_link_query))
 		return answer(connection, message);
+	if (head->type == SONDE_LINK_FAREWELL && size_b == sizeof(struct sonde_link_farewell))
+		return part(connection, message);
 	return head->type == SONDE_LINK_DOORBELL ? 0 : -EPROTO;
 }
 
@@ -240,6 +253,7 @@ static void receive(struct sonde_source_run *run, struct connection *connection)
 		struct sonde_link_head head;
 		struct sonde_link_hello hello;
 		struct sonde_link_query query;
+		struct sonde_link_farewell farewell;
 	} message;
 	for (int i = 0; i < MESSAGES_A_ROUND && connection->fd >= 0; i++) {
 		ssize_t got = recv(connection->fd, &message, sizeof(message), MSG_DONTWAIT);

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "format/event.h"
+#include "format/link.h"
 #include "source/source.h"
 
 extern const struct sonde_source sonde_source_zones;
@@ -17,10 +18,12 @@ extern const struct sonde_source sonde_source_zones;
 /* Another source's part in it: told of processes whose CPU timers connect (SONDE_LINK_CPU), and of their samples. */
 struct sonde_zones_listener {
 	void *context;
-	void (*opened)(void *context, pid_t pid); /* may be NULL */
+	void (*opened)(void *context, pid_t pid); /* before its pool is made; may be NULL */
 	void (*sample)(void *context, pid_t pid, pid_t tid, uint32_t thread,
 		       const struct sonde_event_cpu_sample *sample);
 	void (*closed)(void *context, pid_t pid); /* may be NULL */
+	/* A process ended that never connected; may be NULL. */
+	void (*farewell)(void *context, pid_t pid, const struct sonde_link_farewell *farewell);
 };
 
 /* One a process (which makes one recording at a time); set before the source is opened, NULL = none. Borrowed. */

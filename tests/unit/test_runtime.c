@@ -354,7 +354,7 @@ static void injected_samples_reach_a_listener(void **state)
 	if (!PRELOAD_WORKS)
 		skip();
 	struct heard heard = {0};
-	const struct sonde_zones_listener listener = {&heard, on_opened, on_sample, on_closed};
+	const struct sonde_zones_listener listener = {&heard, on_opened, on_sample, on_closed, NULL};
 	struct zones_run run;
 	sonde_zones_listen(&listener);
 	setenv("LD_PRELOAD", ZONE_INJECT, 1);

@@ -1,0 +1,111 @@
+/* inject.h: the inside of libsonde-cpu.so, which is preloaded into programs where perf events are forbidden.
+ *
+ * Each thread has a timer on its own CPU clock, which sends it SIGURG at the kernel's tick while it runs, and never
+ * while it sleeps. The handler copies registers and stack into the process's ring and returns; the recorder unwinds.
+ * A process connects at its first sample: one that ends before it only says good-bye.
+ *
+ * Why SIGURG: its default action is to ignore it, so that a program that resets all dispositions behind our back is
+ * not killed; debuggers pass it on silently; hardly any program uses it. What a program sets for it is kept and
+ * honoured (dispositions.c).
+ *
+ * What must not survive fork lies on a page that the child reads as zeros. Nothing here calls malloc, locks, or
+ * writes anywhere but into the ring. The object is linked against nothing: its imports have no versions, so that an
+ * older glibc and musl take it, and those that some libc lacks are weak.
+ */
+#ifndef SONDE_INJECT_INJECT_H
+#define SONDE_INJECT_INJECT_H
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "runtime/runtime.h"
+
+#define INJECT_SIGNAL SIGURG
+#define INJECT_ENV "SONDE_CPU" /* "RATE_HZ STACK_B", written by the recorder */
+
+/* Of the calling thread; owner: the thread, in and out of the handler. */
+struct inject_thread {
+	pid_t pid; /* whose thread it is: another number in a forked child */
+	pid_t tid; /* 0 = not sampled */
+	int timer; /* kernel's id */
+	volatile int busy;
+	uintptr_t stack_low, stack_end; /* where its own stack may be; 0, 0 = not known */
+	uint64_t serial;
+	struct sonde_ring_pool *pool; /* what `chunk` belongs to */
+	struct sonde_ring_chunk *chunk;
+	uint32_t at; /* next word of the chunk */
+	uint32_t last_seq;
+	int wants_blocked; /* the program believes INJECT_SIGNAL to be blocked in this thread */
+};
+
+extern __thread struct inject_thread inject_self __attribute__((tls_model("initial-exec")));
+
+/* --- process.c ------------------------------------------------------------------------------------------------- */
+
+struct inject_settings {
+	uint64_t period_ns;
+	uint32_t stack_b;
+};
+
+extern struct inject_settings inject_settings;
+
+/* Whether this process is to be sampled. */
+int inject_is_on(void);
+/* In the handler: the pool, after connecting when this is the first sample; NULL = none, and there will be none when
+ * inject_is_on() says no. */
+struct sonde_ring_pool *inject_pool(void);
+struct sonde_process *inject_process(void);
+/* The calling process ends: what its main thread ran since its last sample. */
+void inject_process_end(void);
+
+/* --- thread.c -------------------------------------------------------------------------------------------------- */
+
+/* Where a thread's stack may lie, found when it begins. */
+struct inject_stack {
+	uintptr_t low, end;
+};
+
+void inject_thread_init(void);
+void inject_thread_begin(const struct inject_stack *stack);
+/* Stops the timer and writes what the thread ran since its last sample. */
+void inject_thread_end(void);
+/* Stops the timer alone: nobody listens any more. */
+void inject_thread_quiet(void);
+/* The stack of the program's first thread. */
+struct inject_stack inject_stack_main(void);
+/* The stack of a created thread, in it. */
+struct inject_stack inject_stack_here(size_t size_b);
+
+/* --- sample.c -------------------------------------------------------------------------------------------------- */
+
+void inject_sample_handler(int number, siginfo_t *info, void *context);
+/* Whether a signal comes from one of our timers. */
+int inject_sample_is_ours(const siginfo_t *info);
+extern const char inject_sample_mark; /* its address is the timers' value */
+/* The thread's CPU time and no stack: its last words. */
+void inject_sample_rest(void);
+
+/* --- writer.c -------------------------------------------------------------------------------------------------- */
+
+/* Room for an event of `words`; NULL = none now. Never waits. */
+struct sonde_event *inject_writer_reserve(struct sonde_ring_pool *pool, uint32_t words);
+/* Stores the head, which makes it visible. */
+void inject_writer_publish(struct sonde_event *event, const struct sonde_event *head);
+/* The thread writes no more. */
+void inject_writer_release(void);
+
+/* --- dispositions.c -------------------------------------------------------------------------------------------- */
+
+/* Installs our handler; what was there becomes the program's. 0 or −1. */
+int inject_dispositions_take(void);
+/* Hands a signal that is not ours to the program's handler. */
+void inject_dispositions_chain(int number, siginfo_t *info, void *context);
+
+/* --- interpose.c ----------------------------------------------------------------------------------------------- */
+
+/* The function that would be called without us, or NULL. */
+void *inject_next(const char *name);
+
+#endif

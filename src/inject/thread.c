@@ -1,0 +1,124 @@
+/* thread.c: a thread's timer, from the thread's first function to its last.
+ *
+ * The timer runs on the thread's own CPU clock and signals the thread itself: it costs nothing while the thread sleeps
+ * and interrupts no sleep. It is made by system calls, since the C libraries' timer_create may allocate. The kernel
+ * looks at such timers at its own tick: a shorter period gives a sample each tick.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inject/inject.h"
+
+#define PAGE_B ((uintptr_t)4096)
+#define MAIN_STACK_B ((uintptr_t)128 << 20) /* the kernel maps nothing else so close below a program's first stack */
+#define FRAMES_MAX_B ((uintptr_t)16 << 20)  /* between a thread's first frame and its control block */
+
+#pragma weak pthread_key_create
+#pragma weak pthread_setspecific
+
+__thread struct inject_thread inject_self __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t end_key;
+static int has_end_key;
+
+static void on_thread_end(void *unused)
+{
+	(void)unused;
+	inject_thread_end();
+}
+
+void inject_thread_init(void)
+{
+	has_end_key = pthread_key_create && pthread_setspecific && !pthread_key_create(&end_key, on_thread_end);
+}
+
+static int timer_start(pid_t tid)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = INJECT_SIGNAL};
+	struct timespec period = {(time_t)(inject_settings.period_ns / 1000000000u),
+				  (long)(inject_settings.period_ns % 1000000000u)};
+	struct itimerspec when = {period, period};
+	int timer;
+	event.sigev_value.sival_ptr = (void *)(uintptr_t)&inject_sample_mark;
+	event._sigev_un._tid = tid;
+	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer))
+		return -1;
+	if (!syscall(SYS_timer_settime, timer, 0, &when, NULL))
+		return timer;
+	syscall(SYS_timer_delete, timer);
+	return -1;
+}
+
+/* A mask that was inherited blocks it: that is then what the program believes. */
+static int unblock(void)
+{
+	uint64_t wanted = UINT64_C(1) << (INJECT_SIGNAL - 1), before = 0;
+	syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &wanted, &before, sizeof(wanted));
+	return (before & wanted) != 0;
+}
+
+void inject_thread_begin(const struct inject_stack *stack)
+{
+	struct inject_thread *thread = &inject_self;
+	int saved = errno;
+	*thread = (struct inject_thread){
+	    .pid = getpid(),
+	    .timer = -1,
+	    .stack_low = stack->low,
+	    .stack_end = stack->end,
+	    .wants_blocked = unblock() || thread->wants_blocked,
+	};
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+	thread->timer = timer_start(tid);
+	if (has_end_key)
+		pthread_setspecific(end_key, thread);
+	thread->tid = tid;
+	errno = saved;
+}
+
+void inject_thread_quiet(void)
+{
+	struct inject_thread *thread = &inject_self;
+	if (thread->timer >= 0)
+		syscall(SYS_timer_delete, thread->timer);
+	thread->timer = -1;
+}
+
+void inject_thread_end(void)
+{
+	struct inject_thread *thread = &inject_self;
+	int saved = errno;
+	if (!thread->tid || thread->busy || thread->pid != getpid())
+		return;
+	thread->busy = 1;
+	inject_thread_quiet();
+	inject_sample_rest();
+	inject_writer_release();
+	thread->tid = 0;
+	thread->busy = 0;
+	errno = saved;
+}
+
+/* The last thing on it is the name that the program was executed by. */
+struct inject_stack inject_stack_main(void)
+{
+	uintptr_t name = getauxval(AT_EXECFN);
+	if (!name)
+		return (struct inject_stack){0, 0};
+	uintptr_t end = (name + strlen((const char *)name) + PAGE_B) & ~(PAGE_B - 1);
+	return (struct inject_stack){end > MAIN_STACK_B ? end - MAIN_STACK_B : 0, end};
+}
+
+/* Both glibc and musl put a thread's control block above its stack, in the same mapping. */
+struct inject_stack inject_stack_here(size_t size_b)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t control = (uintptr_t)__builtin_thread_pointer();
+	uintptr_t end = control > here && control - here < FRAMES_MAX_B ? control : (here + PAGE_B) & ~(PAGE_B - 1);
+	return (struct inject_stack){end > size_b ? end - size_b : 0, end};
+}

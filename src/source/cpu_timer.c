@@ -1,0 +1,549 @@
+/* cpu_timer.c: the cpu source where perf events are forbidden: CPU timers inside the target (src/inject), unwound here.
+ *
+ * libsonde-cpu.so is preloaded into the command and what it starts. Samples come through the rings of the zones source
+ * (zones.h), which drains before us; they are unwound at once, while the process is likely to live, kept until our own
+ * drain, and written in time order. A sample carries its thread's CPU clock and weighs what that went on since the one
+ * before, so that no CPU time is lost with samples that found no room, and none is counted twice across exec.
+ *
+ * Nobody reports mappings: /proc/PID/maps is read when a process connects and again, at most once a drain, when an
+ * address is unknown. It writes the record of "cpu", as the perf source does where that can run.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "run/paths.h"
+#include "source/perf_event.h"
+#include "source/source.h"
+#include "source/unsampled.h"
+#include "source/unwinder.h"
+#include "source/zones.h"
+#include "util/buf.h"
+#include "util/error.h"
+#include "util/map.h"
+
+#define OBJECT "libsonde-cpu.so"
+#define ENVIRONMENT "SONDE_CPU" /* src/inject: "RATE_HZ STACK_B" */
+#define STACK_DEFAULT_B 32768u
+#define NOTABLE_SHARE 0.02 /* of the CPU time: less is not worth a word */
+#define METHOD "CPU timers inside the processes, at the kernel's tick; user stacks from call-frame tables"
+
+struct thread {
+	pid_t pid, tid;
+	uint64_t clock_ns; /* at its last sample */
+	uint32_t stack;
+	uint8_t status;
+	uint8_t ended;
+};
+
+struct process {
+	pid_t pid;
+	uint32_t links; /* open connections: two for a moment around an exec */
+	int fresh;      /* its mappings are not read yet */
+	uint64_t batch; /* in which they may be read again */
+};
+
+struct row {
+	uint64_t time_ns, weight_ns;
+	uint32_t thread, stack, order;
+	uint8_t status;
+};
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+	struct sonde_images *images;
+	struct sonde_spaces *spaces;
+	struct sonde_unwinder *unwinder;
+	struct sonde_unsampled *unsampled;
+	struct sonde_zones_listener listener;
+	struct thread *threads;
+	struct process *processes;
+	struct row *rows; /* unwound, not yet written */
+	size_t thread_count, thread_cap, process_count, process_cap, row_count, row_cap;
+	struct sonde_map by_tid, by_pid;
+	char why[256]; /* perf events are not used */
+	pid_t pid;
+	int started;
+	int named; /* the command has executed, and its name is known */
+	uint64_t batch;
+	uint64_t samples, sampled_ns;
+	uint64_t children_ns; /* CPU time of our children before the command */
+};
+
+/* --- tables ------------------------------------------------------------------------------------------------------ */
+
+/* Room for one element more; 0, or −1 when out of memory. */
+static int reserve(void **array, size_t count, size_t *cap, size_t size_b)
+{
+	if (count < *cap)
+		return 0;
+	size_t wanted = *cap ? *cap * 2 : 64;
+	void *grown = realloc(*array, wanted * size_b);
+	if (!grown)
+		return -1;
+	*array = grown;
+	*cap = wanted;
+	return 0;
+}
+
+static uint64_t key(pid_t number)
+{
+	return sonde_hash_mix((uint64_t)number + 1);
+}
+
+static struct thread *find_thread(const struct sonde_source_run *run, pid_t pid, pid_t tid)
+{
+	uint32_t id = sonde_map_find(&run->by_tid, key(tid), NULL, NULL);
+	struct thread *thread = id ? &run->threads[id - 1] : NULL;
+	return thread && thread->pid == pid && !thread->ended ? thread : NULL;
+}
+
+static struct thread *get_thread(struct sonde_source_run *run, pid_t pid, pid_t tid)
+{
+	struct thread *thread = find_thread(run, pid, tid);
+	if (thread)
+		return thread;
+	uint32_t id = sonde_map_find(&run->by_tid, key(tid), NULL, NULL);
+	if (!id) {
+		if (reserve((void **)&run->threads, run->thread_count, &run->thread_cap, sizeof *run->threads) ||
+		    sonde_map_set(&run->by_tid, key(tid), (uint32_t)run->thread_count + 1))
+			return NULL;
+		id = (uint32_t)++run->thread_count;
+	}
+	run->threads[id - 1] = (struct thread){.pid = pid, .tid = tid, .status = SONDE_STACK_NO_USER};
+	return &run->threads[id - 1];
+}
+
+static struct process *find_process(const struct sonde_source_run *run, pid_t pid)
+{
+	uint32_t id = sonde_map_find(&run->by_pid, key(pid), NULL, NULL);
+	return id ? &run->processes[id - 1] : NULL;
+}
+
+static struct process *get_process(struct sonde_source_run *run, pid_t pid)
+{
+	struct process *process = find_process(run, pid);
+	if (process)
+		return process;
+	if (reserve((void **)&run->processes, run->process_count, &run->process_cap, sizeof *run->processes) ||
+	    sonde_map_set(&run->by_pid, key(pid), (uint32_t)run->process_count + 1))
+		return NULL;
+	run->processes[run->process_count] = (struct process){.pid = pid};
+	return &run->processes[run->process_count++];
+}
+
+static int is_known(void *context, pid_t pid, pid_t tid)
+{
+	const struct sonde_source_run *run = context;
+	const struct process *process = find_process(run, pid);
+	if (!process || !process->links)
+		return 0;
+	return !tid || find_thread(run, pid, tid);
+}
+
+/* --- processes --------------------------------------------------------------------------------------------------- */
+
+/* Its name, and state and parent where they are wanted; 0 when there is no such process. */
+static int read_stat(pid_t pid, char name[32], char *state, pid_t *parent)
+{
+	char path[64], text[512];
+	int number = 0;
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t got = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	char *begin = strchr(text, '('), *end = strrchr(text, ')');
+	if (!begin || !end || sscanf(end, ") %c %d", state, &number) != 2)
+		return 0;
+	*end = '\0';
+	snprintf(name, 32, "%s", begin + 1);
+	*parent = (pid_t)number;
+	return 1;
+}
+
+static int is_followed(const struct sonde_source_run *run, pid_t pid)
+{
+	return pid == run->pid || find_process(run, pid);
+}
+
+static void on_opened(void *context, pid_t pid)
+{
+	struct sonde_source_run *run = context;
+	uint64_t now_ns = sonde_clock_now_ns();
+	char name[32], state;
+	pid_t parent;
+	int there = read_stat(pid, name, &state, &parent);
+	if (there && !find_process(run, pid) && pid != run->pid && is_followed(run, parent))
+		sonde_recorder_fork(run->recorder, parent, pid, pid, now_ns);
+	if (there)
+		sonde_recorder_comm(run->recorder, pid, pid, name, 1, now_ns);
+	run->named |= there && pid == run->pid;
+	struct process *process = get_process(run, pid);
+	if (!process)
+		return;
+	process->links++;
+	process->fresh = 1;
+	sonde_spaces_exec(run->spaces, pid, there ? name : "");
+}
+
+/* `all`: the first thread too, which lives on when it has executed another program. */
+static void end_threads(struct sonde_source_run *run, pid_t pid, int all)
+{
+	uint64_t now_ns = sonde_clock_now_ns();
+	for (size_t i = 0; i < run->thread_count; i++) {
+		struct thread *thread = &run->threads[i];
+		if (thread->pid != pid || thread->ended || (!all && thread->tid == pid))
+			continue;
+		thread->ended = 1;
+		sonde_recorder_exit(run->recorder, pid, thread->tid, thread->clock_ns, now_ns);
+	}
+}
+
+static void on_closed(void *context, pid_t pid)
+{
+	struct sonde_source_run *run = context;
+	struct process *process = find_process(run, pid);
+	char name[32], state;
+	pid_t parent;
+	if (!process || !process->links || --process->links)
+		return;
+	int lives = read_stat(pid, name, &state, &parent) && state != 'Z' && state != 'X';
+	end_threads(run, pid, !lives);
+	if (!lives)
+		sonde_spaces_exit(run->spaces, pid);
+}
+
+/* Reads the mappings of a process that has just connected; from then on once a batch, when an address is unknown. */
+static void look_at_maps(struct sonde_source_run *run, struct process *process, uint64_t time_ns)
+{
+	struct sonde_space *space = sonde_spaces_get(run->spaces, process->pid, time_ns);
+	if (!space || process->batch == run->batch)
+		return;
+	process->batch = run->batch;
+	space->reread_ns = 0;
+	if (process->fresh)
+		sonde_spaces_refresh(run->spaces, space, time_ns);
+	process->fresh = 0;
+}
+
+/* --- samples ----------------------------------------------------------------------------------------------------- */
+
+static void keep_row(struct sonde_source_run *run, const struct row *row)
+{
+	if (!row->weight_ns || !row->thread)
+		return;
+	if (reserve((void **)&run->rows, run->row_count, &run->row_cap, sizeof *run->rows))
+		return;
+	run->rows[run->row_count] = *row;
+	run->rows[run->row_count].order = (uint32_t)run->row_count;
+	run->row_count++;
+	run->sampled_ns += row->weight_ns;
+}
+
+/* A clock that went back is another thread's, of the same number. */
+static uint64_t weigh(struct thread *thread, uint64_t clock_ns)
+{
+	uint64_t weight_ns = clock_ns >= thread->clock_ns ? clock_ns - thread->clock_ns : clock_ns;
+	thread->clock_ns = clock_ns;
+	return weight_ns;
+}
+
+static void unwind(struct sonde_source_run *run, struct thread *thread, const struct sonde_event_cpu_sample *from)
+{
+	struct sonde_unwind_sample sample = {
+	    .pid = thread->pid,
+	    .time_ns = from->head.time,
+	    .has_user = 1,
+	    .regs = {.pc = from->pc, .sp = from->sp, .fp = from->fp, .lr = from->lr},
+	    .stack = (const uint8_t *)(from + 1),
+	    .stack_b = (size_t)from->stack_b,
+	};
+	thread->status = (uint8_t)sonde_unwinder_run(run->unwinder, &sample, &thread->stack);
+}
+
+static void on_sample(void *context, pid_t pid, pid_t tid, uint32_t id, const struct sonde_event_cpu_sample *sample)
+{
+	struct sonde_source_run *run = context;
+	struct thread *thread = get_thread(run, pid, tid);
+	struct process *process = find_process(run, pid);
+	if (!thread || !process)
+		return;
+	if (sample->pc) {
+		look_at_maps(run, process, sample->head.time);
+		unwind(run, thread, sample);
+		run->samples++;
+	}
+	struct row row = {.time_ns = sample->head.time,
+			  .weight_ns = weigh(thread, sample->cpu_ns),
+			  .thread = id,
+			  .stack = thread->stack,
+			  .status = thread->status};
+	keep_row(run, &row);
+	if (sample->pc)
+		return;
+	thread->ended = 1;
+	if (pid != tid) /* the first thread ends with its process, which is seen to end */
+		sonde_recorder_exit(run->recorder, pid, tid, thread->clock_ns, sample->head.time);
+	else
+		thread->ended = 0;
+}
+
+static void on_farewell(void *context, pid_t pid, const struct sonde_link_farewell *farewell)
+{
+	struct sonde_source_run *run = context;
+	uint64_t now_ns = sonde_clock_now_ns();
+	char name[sizeof farewell->name + 1] = "";
+	memcpy(name, farewell->name, sizeof farewell->name);
+	if (pid != run->pid && !find_process(run, pid) && is_followed(run, (pid_t)farewell->parent))
+		sonde_recorder_fork(run->recorder, (pid_t)farewell->parent, pid, pid, now_ns);
+	sonde_recorder_comm(run->recorder, pid, pid, name, 0, now_ns);
+	run->named |= pid == run->pid;
+	struct thread *thread = get_thread(run, pid, pid);
+	if (!thread)
+		return;
+	struct row row = {.time_ns = now_ns,
+			  .weight_ns = weigh(thread, farewell->cpu_ns),
+			  .thread = sonde_recorder_thread(run->recorder, pid, pid, now_ns),
+			  .stack = thread->stack,
+			  .status = thread->status};
+	keep_row(run, &row);
+	end_threads(run, pid, 1);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct row *left = a, *right = b;
+	if (left->time_ns != right->time_ns)
+		return left->time_ns < right->time_ns ? -1 : 1;
+	return left->order < right->order ? -1 : 1;
+}
+
+static void write_rows(struct sonde_source_run *run)
+{
+	if (!run->row_count)
+		return;
+	qsort(run->rows, run->row_count, sizeof *run->rows, by_time);
+	for (size_t i = 0; i < run->row_count; i++) {
+		const struct row *row = &run->rows[i];
+		sonde_recorder_sample(run->recorder, row->time_ns, row->thread, row->stack, row->weight_ns,
+				      row->status);
+	}
+	run->row_count = 0;
+}
+
+/* --- the source -------------------------------------------------------------------------------------------------- */
+
+static int find_object(char *out, size_t out_b, char *why, size_t why_b)
+{
+	int result = sonde_paths_object(out, out_b, OBJECT);
+	if (result)
+		snprintf(why, why_b, "%s", sonde_error_text());
+	else if (strpbrk(out, ": ")) {
+		snprintf(why, why_b, "%s: LD_PRELOAD takes no path with a blank or a colon; install sonde elsewhere",
+			 out);
+		result = -EINVAL;
+	}
+	return result;
+}
+
+/* Why perf events are not used; 0 when they are. */
+static int has_no_perf(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	if (options->no_perf)
+		snprintf(why, why_b, "perf events are switched off by --no-perf");
+	else if (sonde_perf_events_probe())
+		snprintf(why, why_b, "%s", sonde_error_text());
+	else
+		return 0;
+	return 1;
+}
+
+static int timer_probe(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	char path[PATH_MAX], perf[256];
+	int is_asked_only = !options || (!options->command && !options->attach);
+	if (is_asked_only)
+		return find_object(path, sizeof path, why, why_b);
+	if (!has_no_perf(options, perf, sizeof perf))
+		return -EALREADY;
+	if (options->attach) {
+		snprintf(why, why_b, "%s; a running process can only be sampled by perf events: start it under sonde",
+			 perf);
+		return -EOPNOTSUPP;
+	}
+	if (options->no_inject) {
+		snprintf(why, why_b, "%s; without --no-inject, timers inside the processes would take samples", perf);
+		return -EOPNOTSUPP;
+	}
+	return find_object(path, sizeof path, why, why_b);
+}
+
+static void free_run(struct sonde_source_run *run)
+{
+	sonde_zones_listen(NULL);
+	sonde_unsampled_free(run->unsampled);
+	sonde_unwinder_free(run->unwinder);
+	sonde_spaces_free(run->spaces);
+	sonde_images_free(run->images);
+	sonde_map_fini(&run->by_tid);
+	sonde_map_fini(&run->by_pid);
+	free(run->threads);
+	free(run->processes);
+	free(run->rows);
+	free(run);
+}
+
+static uint64_t children_cpu_ns(void)
+{
+	struct rusage use;
+	if (getrusage(RUSAGE_CHILDREN, &use))
+		return 0;
+	return (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000000u +
+	       (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000u;
+}
+
+static int timer_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+{
+	struct sonde_source_run *run = calloc(1, sizeof *run);
+	if (!run)
+		return sonde_error(ENOMEM, "out of memory for the cpu source");
+	run->recorder = recorder;
+	run->batch = 1;
+	run->children_ns = children_cpu_ns();
+	has_no_perf(sonde_recorder_options(recorder), run->why, sizeof run->why);
+	int result = sonde_images_new(&run->images, recorder, NULL, NULL);
+	result = result ? result : sonde_spaces_new(&run->spaces, run->images);
+	result = result ? result : sonde_unwinder_new(&run->unwinder, recorder, run->images, run->spaces);
+	result = result ? result : sonde_unsampled_new(&run->unsampled, is_known, run);
+	if (result < 0) {
+		free_run(run);
+		return result;
+	}
+	run->listener = (struct sonde_zones_listener){run, on_opened, on_sample, on_closed, on_farewell};
+	sonde_zones_listen(&run->listener);
+	*out = run;
+	return 0;
+}
+
+/* Each machine type finds an object of its own where the dynamic loader's $LIB leads: a loader that meets one of
+ * another type writes a warning to the program's standard error. */
+static void preload_path(char *out, size_t out_b, const char *object)
+{
+	char tree[PATH_MAX];
+	int stem = (int)(strrchr(object, '/') - object);
+	snprintf(tree, sizeof tree, "%.*s/preload", stem, object);
+	if (access(tree, X_OK))
+		snprintf(out, out_b, "%s", object);
+	else
+		snprintf(out, out_b, "%s/$LIB/" OBJECT, tree);
+}
+
+static int timer_prepare(struct sonde_source_run *run, struct sonde_launch *launch)
+{
+	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
+	char object[PATH_MAX], preload[PATH_MAX + 32], wanted[64];
+	int result = sonde_paths_object(object, sizeof object, OBJECT);
+	if (result)
+		return result;
+	preload_path(preload, sizeof preload, object);
+	snprintf(wanted, sizeof wanted, "%llu %u", (unsigned long long)options->rate_hz,
+		 options->stack_b ? options->stack_b : STACK_DEFAULT_B);
+	result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
+	result = result ? result : sonde_launch_prepend(launch, "LD_PRELOAD", preload, ':');
+	/* AddressSanitizer ends a program before whose runtime something else was loaded. */
+	return result ? result : sonde_launch_prepend(launch, "ASAN_OPTIONS", "verify_asan_link_order=0", ':');
+}
+
+static int timer_start(struct sonde_source_run *run, pid_t pid)
+{
+	run->pid = pid;
+	run->started = 1;
+	sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns());
+	return 0;
+}
+
+/* Until it connects, if ever, the command is known by the name that it has in /proc. */
+static void name_command(struct sonde_source_run *run, uint64_t now_ns)
+{
+	char name[32], state;
+	pid_t parent;
+	if (run->named || !read_stat(run->pid, name, &state, &parent))
+		return;
+	run->named = 1;
+	sonde_recorder_comm(run->recorder, run->pid, run->pid, name, 1, now_ns);
+}
+
+static int timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+{
+	(void)horizon_ns; /* everything that the zones source has handed over */
+	uint64_t now_ns = sonde_clock_now_ns();
+	write_rows(run);
+	name_command(run, now_ns);
+	for (size_t i = 0; i < run->process_count; i++)
+		if (run->processes[i].fresh)
+			look_at_maps(run, &run->processes[i], now_ns);
+	run->batch++;
+	sonde_unwinder_begin(run->unwinder);
+	if (!final)
+		sonde_unsampled_look(run->unsampled, run->pid, now_ns);
+	return sonde_recorder_error(run->recorder);
+}
+
+/* What could not be seen, and why. */
+static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
+{
+	uint64_t all_ns = children_cpu_ns() - run->children_ns;
+	size_t used = (size_t)snprintf(out, out_b,
+				       "%s; time in the kernel counts for the calls that led there, and a program "
+				       "whose cycle is in step with the kernel's tick may be misjudged",
+				       run->why);
+	used = used < out_b ? used : out_b - 1;
+	if ((double)run->sampled_ns < (1 - NOTABLE_SHARE) * (double)all_ns)
+		used += (size_t)snprintf(out + used, out_b - used, "; %.2f of %.2f s of CPU time were not sampled",
+					 (double)(all_ns - run->sampled_ns) / 1e9, (double)all_ns / 1e9);
+	used = used < out_b ? used : out_b - 1;
+	char more[384];
+	if (sonde_unsampled_say(run->unsampled, more, sizeof more))
+		snprintf(out + used, out_b - used, "; %s", more);
+}
+
+static void timer_stop(struct sonde_source_run *run)
+{
+	if (run->started) {
+		char detail[1024];
+		write_rows(run);
+		write_detail(run, detail, sizeof detail);
+		struct sonde_recorder_state state = {
+		    .state = run->sampled_ns ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_UNAVAILABLE,
+		    .method = METHOD,
+		    .detail = detail,
+		    .rate_hz = (double)sonde_recorder_options(run->recorder)->rate_hz,
+		    .effective_hz = run->sampled_ns ? (double)run->samples * 1e9 / (double)run->sampled_ns : 0,
+		};
+		sonde_recorder_source(run->recorder, "cpu", &state);
+	}
+	free_run(run);
+}
+
+const struct sonde_source sonde_source_cpu_timer = {
+    .name = "cpu",
+    .title = "CPU time of every thread, by timers inside the processes, where perf events are forbidden",
+    .cost = "0.3 % of the target's CPU time at the kernel's tick",
+    .probe = timer_probe,
+    .open = timer_open,
+    .prepare = timer_prepare,
+    .start = timer_start,
+    .drain = timer_drain,
+    .stop = timer_stop,
+};

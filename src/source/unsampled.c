@@ -1,0 +1,211 @@
+/* unsampled.c: walks the tree of processes by /proc/PID/task/TID/children.
+ *
+ * Only what has run for several ticks is looked at more closely, so that most processes cost one small file. Orphans
+ * leave the tree and are not seen.
+ */
+#include "source/unsampled.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "util/error.h"
+#include "util/map.h"
+
+#define EVERY_NS 250000000u
+#define TICKS_LEAST 5u  /* of CPU time, mostly 10 ms each */
+#define PROCESSES 4096u /* of one look */
+#define NAME_B 32u
+
+enum reason { REASON_FOREIGN, REASON_STATIC, REASON_ENVIRONMENT, REASON_OTHER, REASONS };
+
+struct sonde_unsampled {
+	int (*known)(void *context, pid_t pid, pid_t tid);
+	void *context;
+	uint64_t looked_ns;
+	struct sonde_map judged; /* by pid and tid */
+	uint32_t counts[REASONS];
+	char names[REASONS][NAME_B]; /* of the first */
+	uint32_t threads;
+	pid_t queue[PROCESSES];
+};
+
+int sonde_unsampled_new(struct sonde_unsampled **out, int (*known)(void *context, pid_t pid, pid_t tid), void *context)
+{
+	struct sonde_unsampled *unsampled = calloc(1, sizeof *unsampled);
+	if (!unsampled)
+		return sonde_error(ENOMEM, "out of memory for the list of processes");
+	unsampled->known = known;
+	unsampled->context = context;
+	*out = unsampled;
+	return 0;
+}
+
+void sonde_unsampled_free(struct sonde_unsampled *unsampled)
+{
+	if (!unsampled)
+		return;
+	sonde_map_fini(&unsampled->judged);
+	free(unsampled);
+}
+
+static size_t read_file(const char *path, char *out, size_t max_b)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	out[0] = '\0';
+	if (fd < 0)
+		return 0;
+	ssize_t got = read(fd, out, max_b - 1);
+	close(fd);
+	out[got > 0 ? got : 0] = '\0';
+	return got > 0 ? (size_t)got : 0;
+}
+
+/* Clock ticks that a thread, or a whole process (tid 0), has run; its name. */
+static unsigned long long ticks_run(pid_t pid, pid_t tid, char name[NAME_B])
+{
+	char path[64], text[1024];
+	unsigned long long user = 0, system = 0;
+	if (tid)
+		snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+	else
+		snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	size_t got_b = read_file(path, text, sizeof text);
+	char *begin = got_b ? strchr(text, '(') : NULL, *end = begin ? strrchr(begin, ')') : NULL;
+	if (!end || sscanf(end, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
+		return 0;
+	*end = '\0';
+	snprintf(name, NAME_B, "%s", begin + 1);
+	return user + system;
+}
+
+static int is_judged(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid)
+{
+	uint64_t key = sonde_hash_pair((uint64_t)pid, (uint64_t)tid);
+	if (sonde_map_find(&unsampled->judged, key, NULL, NULL))
+		return 1;
+	sonde_map_set(&unsampled->judged, key, 1);
+	return 0;
+}
+
+/* Why what we preload is not in a process. */
+static enum reason find_reason(pid_t pid)
+{
+	char path[64];
+	union {
+		Elf64_Ehdr head;
+		char bytes[4096];
+	} file;
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	size_t got_b = read_file(path, file.bytes, sizeof file.bytes);
+	if (got_b < sizeof file.head || memcmp(file.head.e_ident, ELFMAG, SELFMAG) != 0)
+		return REASON_OTHER;
+	if (file.head.e_ident[EI_CLASS] != ELFCLASS64)
+		return REASON_FOREIGN;
+	int is_static = 1;
+	for (size_t i = 0; i < file.head.e_phnum; i++) {
+		Elf64_Phdr part;
+		uint64_t at = file.head.e_phoff + i * sizeof part;
+		if (at > got_b || got_b - at < sizeof part)
+			return REASON_OTHER;
+		memcpy(&part, file.bytes + at, sizeof part);
+		is_static &= part.p_type != PT_INTERP;
+	}
+	if (is_static)
+		return REASON_STATIC;
+	size_t size_b = 1u << 20;
+	char *environment = malloc(size_b);
+	snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+	size_t used_b = environment ? read_file(path, environment, size_b) : 0;
+	int ours = used_b && memmem(environment, used_b, "libsonde-cpu.so", 15) != NULL;
+	free(environment);
+	return ours ? REASON_OTHER : REASON_ENVIRONMENT;
+}
+
+static void judge_process(struct sonde_unsampled *unsampled, pid_t pid)
+{
+	char name[NAME_B] = "";
+	if (unsampled->known(unsampled->context, pid, 0) || ticks_run(pid, 0, name) < TICKS_LEAST ||
+	    is_judged(unsampled, pid, 0))
+		return;
+	enum reason reason = find_reason(pid);
+	if (!unsampled->counts[reason]++)
+		memcpy(unsampled->names[reason], name, sizeof name);
+}
+
+static void judge_thread(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid)
+{
+	char name[NAME_B];
+	if (!unsampled->known(unsampled->context, pid, 0) || unsampled->known(unsampled->context, pid, tid) ||
+	    ticks_run(pid, tid, name) < TICKS_LEAST || is_judged(unsampled, pid, tid))
+		return;
+	unsampled->threads++;
+}
+
+/* Appends the children that one thread started. */
+static size_t add_children(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid, size_t count)
+{
+	char path[64], text[4096], *at = text;
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)tid);
+	read_file(path, text, sizeof text);
+	for (char *end; count < PROCESSES; at = end) {
+		long child = strtol(at, &end, 10);
+		if (end == at || child <= 0)
+			break;
+		unsampled->queue[count++] = (pid_t)child;
+	}
+	return count;
+}
+
+void sonde_unsampled_look(struct sonde_unsampled *unsampled, pid_t root, uint64_t now_ns)
+{
+	if (now_ns < unsampled->looked_ns + EVERY_NS)
+		return;
+	unsampled->looked_ns = now_ns;
+	size_t count = 1;
+	unsampled->queue[0] = root;
+	for (size_t i = 0; i < count; i++) {
+		char path[64];
+		pid_t pid = unsampled->queue[i];
+		judge_process(unsampled, pid);
+		snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+		DIR *tasks = opendir(path);
+		for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
+			pid_t tid = (pid_t)atol(entry->d_name);
+			if (tid <= 0)
+				continue;
+			judge_thread(unsampled, pid, tid);
+			count = add_children(unsampled, pid, tid, count);
+		}
+		if (tasks)
+			closedir(tasks);
+	}
+}
+
+size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, size_t out_b)
+{
+	static const char *const reasons[REASONS] = {
+	    [REASON_FOREIGN] = "of another machine type",
+	    [REASON_STATIC] = "statically linked",
+	    [REASON_ENVIRONMENT] = "started with an environment of their own",
+	    [REASON_OTHER] = "out of descriptors or address space, or another user's",
+	};
+	size_t used = 0;
+	for (int i = 0; i < REASONS && used < out_b; i++)
+		if (unsampled->counts[i])
+			used += (size_t)snprintf(out + used, out_b - used, "%s%u %s not sampled (%s): %s",
+						 used ? "; " : "", unsampled->counts[i],
+						 unsampled->counts[i] == 1 ? "process was" : "processes were",
+						 unsampled->names[i], reasons[i]);
+	if (unsampled->threads && used < out_b)
+		used += (size_t)snprintf(out + used, out_b - used,
+					 "%s%u threads were not sampled: not made by pthread_create", used ? "; " : "",
+					 unsampled->threads);
+	return used < out_b ? used : out_b - 1;
+}
