@@ -53,6 +53,7 @@ struct sonde_source_run {
 	struct connection *connections;
 	size_t count;
 	uint64_t connected;
+	uint64_t programs; /* of those: with zones */
 	uint64_t refused;
 };
 
@@ -209,7 +210,8 @@ static int greet(struct sonde_source_run *run, struct connection *connection, co
 		listener->closed(listener->context, connection->pid);
 	if (code)
 		return code;
-	run->connected += !cpu;
+	run->connected++;
+	run->programs += !cpu;
 	return sent;
 }
 
@@ -371,11 +373,11 @@ static void zones_stop(struct sonde_source_run *run)
 	for (size_t i = 0; i < run->count; i++)
 		connection_end(&run->connections[i]);
 	struct sonde_recorder_state state = {
-	    .state = run->connected ? SONDE_SOURCE_ON : SONDE_SOURCE_OFF,
+	    .state = run->programs ? SONDE_SOURCE_ON : SONDE_SOURCE_OFF,
 	    .method = METHOD,
-	    .detail = run->connected ? NULL : "no program used the sonde API",
+	    .detail = run->programs ? NULL : "no program used the sonde API",
 	};
-	if (run->connected && run->clock != SONDE_RING_CLOCK_CYCLES)
+	if (run->programs && run->clock != SONDE_RING_CLOCK_CYCLES)
 		state.detail =
 		    "the cycle counter of this machine is not stable: each event reads CLOCK_MONOTONIC, which "
 		    "costs more";
