@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -217,9 +218,10 @@ static int do_facts(char **args)
 			printf("signal %d: %d %d\n", number, kind, sigismember(&blocked, number));
 	}
 	for (unsigned limit = 0; limit < 16; limit++) {
-		struct rlimit values;
-		if (!getrlimit(limit, &values))
-			printf("limit %u: %ld %ld\n", limit, (long)values.rlim_cur, (long)values.rlim_max);
+		uint64_t values[2];
+		if (!syscall(SYS_prlimit64, 0, limit, NULL, values))
+			printf("limit %u: %llx %llx\n", limit, (unsigned long long)values[0],
+			       (unsigned long long)values[1]);
 	}
 	for (int fd = 0; fd < 1024; fd++)
 		if (fcntl(fd, F_GETFD) >= 0)

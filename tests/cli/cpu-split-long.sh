@@ -1,0 +1,4 @@
+# cpu-split-long.sh: the split at ten seconds a thread, within 1.5 points.
+# tier: long
+# timeout: 300
+SECONDS_EACH=10 exec bash "$(dirname "$0")/cpu-split.sh"
