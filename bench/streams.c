@@ -45,13 +45,24 @@ static void begin_one_of_16(unsigned which)
 #define CASE(n)                            \
 	case n:                            \
 		SONDE_BEGIN("nested " #n); \
-		break;
+		break
 	switch (which & 15) {
-		CASE(0)
-		CASE(1)
-		CASE(2)
-		CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12) CASE(13) CASE(14)
-		    CASE(15)
+		CASE(0);
+		CASE(1);
+		CASE(2);
+		CASE(3);
+		CASE(4);
+		CASE(5);
+		CASE(6);
+		CASE(7);
+		CASE(8);
+		CASE(9);
+		CASE(10);
+		CASE(11);
+		CASE(12);
+		CASE(13);
+		CASE(14);
+		CASE(15);
 	}
 #undef CASE
 }
