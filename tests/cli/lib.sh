@@ -11,8 +11,8 @@ trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/.cache HOME=$work
 cd "$work"
 
-skip() {
-	echo "$*"
+skip() { # on the error output: also from inside $(…)
+	echo "$*" >&2
 	exit 77
 }
 

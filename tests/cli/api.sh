@@ -1,0 +1,43 @@
+# api.sh: what a program says through the C API stands in the report and in the exports, figure by figure.
+# tier: quick
+. "$(dirname "$0")/lib.sh"
+need jq
+
+program=$SONDE_BUILD/tests/unit/zone_target
+[ -x "$program" ] || skip "the unit tests are not built"
+run 0 "$SONDE" record -q -o a.sonde -- "$program" everything
+
+# cell SECTION KEY NAME COLUMN
+cell() {
+	rows a.sonde "$1" | jq -r --arg k "$2" --arg n "$3" --arg c "$4" '.[] | select(.[$k] == $n)[$c]'
+}
+
+for zone in work first second; do
+	equal "$(cell zones zone $zone calls)" 1
+done
+equal "$(cell zones zone work flop)" 1
+equal "$(cell counters name bytes value)" 1000
+equal "$(cell counters name "by name" value)" 20
+equal "$(cell counters name calls value)" 10
+for column in value min max mean; do
+	equal "$(cell counters name level $column)" 0.5
+done
+equal "$(cell histograms histogram sizes count)" 1001
+equal "$(cell histograms histogram sizes mean)" 501000
+equal "$(cell histograms histogram sizes min)" 1000
+equal "$(cell histograms histogram sizes max)" 1001000
+near "$(cell histograms histogram sizes p50)" 501000 "(501000 / 256)"
+equal "$(cell spans span request count)" 1
+equal "$(cell iterations iteration epoch items)" 32
+
+# In the trace: the zone's own name with its keys and values, the instant, the message, counters and the span.
+run 0 "$SONDE" export -f chrome -o a.json a.sonde
+event() {
+	jq -c --arg n "$1" '.traceEvents[] | select(.name == $n)' a.json
+}
+equal "$(event "select 1" | jq -r '.ph + " " + .args.site + " \(.args.flop) \(.args.bytes) \(.args.items)"')" "X work 1 2 3"
+equal "$(event "select 1" | jq -r '"\(.args.file) \(.args.ratio)"')" "a.c 0.25"
+equal "$(event tock | jq -r '.ph + " " + .args.text')" "i why"
+equal "$(event message | jq -r .args.text)" hello
+equal "$(event level | jq -r '.ph + " \(.args.value)"')" "C 0.5"
+equal "$(event request | jq -r '.ph + " " + (.args.path // "")' | tr '\n' ,)" "b /,e ,"
