@@ -48,6 +48,7 @@ struct supervisor {
 	uint64_t start_ns, flushed_ns;
 	struct rusage usage;
 	int status;
+	struct sigaction file_limit; /* what SIGXFSZ did when we were started, and does in the command */
 };
 
 static volatile sig_atomic_t interrupts; /* SIGINT, by hand or from the terminal */
@@ -65,6 +66,13 @@ static void on_signal(int number, siginfo_t *info, void *context)
 		forward = number;
 }
 
+/* A limit on file sizes is a write error. */
+static void ignore_file_limit(struct sigaction *old)
+{
+	struct sigaction action = {.sa_handler = SIG_IGN};
+	sigaction(SIGXFSZ, &action, old);
+}
+
 /* A signal that was ignored when we were started stays ignored (nohup). */
 static void catch_signals(void)
 {
@@ -76,7 +84,7 @@ static void catch_signals(void)
 			sigaction(numbers[i], &action, NULL);
 	}
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a write error */
+	ignore_file_limit(NULL);
 }
 
 /* --- sources
@@ -250,6 +258,7 @@ static int begin(struct supervisor *supervisor)
 	if (options->command) {
 		rc = sonde_launch_init(&supervisor->launch, options->command);
 		rc = rc ? rc : prepare_sources(supervisor);
+		sigaction(SIGXFSZ, &supervisor->file_limit, NULL);
 		rc = rc ? rc : sonde_launch_hold(&supervisor->launch);
 		if (rc)
 			return rc;
@@ -269,23 +278,39 @@ static uint64_t timeval_ns(struct timeval time)
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
 }
 
-static void say_ends(struct supervisor *supervisor, uint64_t end_ns)
+static void say_end(struct supervisor *supervisor, uint64_t end_ns)
 {
-	if (supervisor->status != -1) {
-		struct sonde_recorder_end end = {
-		    .status = supervisor->status,
-		    .user_ns = timeval_ns(supervisor->usage.ru_utime),
-		    .system_ns = timeval_ns(supervisor->usage.ru_stime),
-		    .peak_rss_b = (uint64_t)supervisor->usage.ru_maxrss * 1024,
-		    .time_ns = end_ns,
-		};
-		sonde_recorder_status(supervisor->recorder, supervisor->pid, &end);
-	}
+	if (supervisor->status == -1)
+		return;
+	struct sonde_recorder_end end = {
+	    .status = supervisor->status,
+	    .user_ns = timeval_ns(supervisor->usage.ru_utime),
+	    .system_ns = timeval_ns(supervisor->usage.ru_stime),
+	    .peak_rss_b = (uint64_t)supervisor->usage.ru_maxrss * 1024,
+	    .time_ns = end_ns,
+	};
+	sonde_recorder_status(supervisor->recorder, supervisor->pid, &end);
+}
+
+/* Everything that recording took of the machine, symbols included; only writing the last records comes after. */
+static void say_cost(struct supervisor *supervisor, uint64_t symbols_ns)
+{
 	struct rusage own;
 	getrusage(RUSAGE_SELF, &own);
 	sonde_recorder_cost(supervisor->recorder, "recorder.user_ns", timeval_ns(own.ru_utime));
 	sonde_recorder_cost(supervisor->recorder, "recorder.system_ns", timeval_ns(own.ru_stime));
+	sonde_recorder_cost(supervisor->recorder, "recorder.symbols_ns", symbols_ns);
 	sonde_recorder_cost(supervisor->recorder, "recorder.peak_rss_b", (uint64_t)own.ru_maxrss * 1024);
+}
+
+/* CPU ns that looking up symbols took. */
+static uint64_t look_up(struct supervisor *supervisor)
+{
+	if (supervisor->options->no_symbols)
+		return 0;
+	uint64_t before_ns = sonde_clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	sonde_recorder_symbols(supervisor->recorder, sonde_clock_now_ns() + SYMBOLS_NS);
+	return sonde_clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns;
 }
 
 static void finish(struct supervisor *supervisor, struct sonde_supervise_result *result)
@@ -294,10 +319,9 @@ static void finish(struct supervisor *supervisor, struct sonde_supervise_result 
 	drain_sources(supervisor, 1);
 	while (supervisor->active_count)
 		drop_source(supervisor, supervisor->active_count - 1);
-	say_ends(supervisor, end_ns);
+	say_end(supervisor, end_ns);
 	outlive(supervisor);
-	if (!supervisor->options->no_symbols)
-		sonde_recorder_symbols(supervisor->recorder, sonde_clock_now_ns() + SYMBOLS_NS);
+	say_cost(supervisor, look_up(supervisor));
 	int died = supervisor->status != -1 && WIFSIGNALED(supervisor->status);
 	if (supervisor->options->keep_ns && (died || !supervisor->options->when))
 		sonde_recorder_save(supervisor->recorder);
@@ -318,11 +342,13 @@ static void release(struct supervisor *supervisor, struct sonde_supervise_result
 	if (supervisor->pid_fd >= 0)
 		close(supervisor->pid_fd);
 	sonde_recorder_free(supervisor->recorder);
+	if (failed && supervisor->writer) {
+		sonde_writer_discard(supervisor->writer);
+		return;
+	}
 	int rc = supervisor->writer ? sonde_writer_close(supervisor->writer) : 0;
 	if (rc && !result->error)
 		result->error = rc;
-	if (failed && supervisor->writer)
-		unlink(supervisor->options->output);
 }
 
 int sonde_supervise(const struct sonde_record_options *options, struct sonde_supervise_result *result)
@@ -331,6 +357,7 @@ int sonde_supervise(const struct sonde_record_options *options, struct sonde_sup
 	supervisor.launch.release_fd = supervisor.launch.error_fd = -1;
 	*result = (struct sonde_supervise_result){.status = -1};
 	struct sonde_writer_options writing = {.overwrite = options->overwrite, .keep_ns = options->keep_ns};
+	ignore_file_limit(&supervisor.file_limit);
 	int rc = sonde_writer_open(&supervisor.writer, options->output, &writing);
 	if (rc == -ENOENT || rc == -EACCES)
 		rc = -EIO; /* not the command's */
