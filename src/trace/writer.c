@@ -235,11 +235,19 @@ int sonde_writer_open(struct sonde_writer **out, const char *path, const struct 
 		error = writer->fd < 0 ? writer->fd : write_head(writer);
 	}
 	if (error) {
-		release(writer);
+		sonde_writer_discard(writer);
 		return error;
 	}
 	*out = writer;
 	return 0;
+}
+
+void sonde_writer_discard(struct sonde_writer *writer)
+{
+	struct stat stat;
+	if (writer->fd >= 0 && fstat(writer->fd, &stat) == 0 && S_ISREG(stat.st_mode)) /* never a device */
+		unlink(writer->path);
+	release(writer);
 }
 
 static int is_event_type(uint16_t type)

@@ -57,4 +57,7 @@ int sonde_writer_error(const struct sonde_writer *writer);
 /* Flushes, writes index and tail, closes, frees. Returns the first error of the recording, if any. */
 int sonde_writer_close(struct sonde_writer *writer);
 
+/* Nothing was recorded: removes the file, unless it is a device or a pipe, and frees. */
+void sonde_writer_discard(struct sonde_writer *writer);
+
 #endif
