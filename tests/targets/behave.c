@@ -181,6 +181,12 @@ static void *sleeper(void *way)
 	return NULL;
 }
 
+static long cpu_us(const struct rusage *usage)
+{
+	return (long)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 + (long)usage->ru_utime.tv_usec +
+	       (long)usage->ru_stime.tv_usec;
+}
+
 static int do_sleepers(char **args)
 {
 	static pthread_t ids[1000];
@@ -190,15 +196,16 @@ static int do_sleepers(char **args)
 	for (long i = 0; i < count && i < 1000; i++)
 		if (pthread_create(&ids[i], NULL, sleeper, (void *)(intptr_t)i))
 			return 1;
+	rest(sleep_ms / 4);
+	struct rusage before, after;
+	getrusage(RUSAGE_SELF, &before);
+	rest(sleep_ms / 2);
+	getrusage(RUSAGE_SELF, &after);
 	for (long i = 0; i < count && i < 1000; i++)
 		pthread_join(ids[i], NULL);
 	printf("%ld EINTR\n", interrupted);
-	struct rusage usage;
-	getrusage(RUSAGE_SELF, &usage);
-	dprintf(3, "%ld %ld\n",
-		(long)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + (long)usage.ru_utime.tv_usec +
-		    (long)usage.ru_stime.tv_usec,
-		usage.ru_nvcsw);
+	dprintf(3, "%ld %ld\n", cpu_us(&after) - cpu_us(&before),
+		after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw);
 	return 0;
 }
 
