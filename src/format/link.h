@@ -54,7 +54,8 @@ struct sonde_link_farewell {
 	struct sonde_link_head head;
 	uint32_t pid;
 	uint32_t parent;
-	uint64_t cpu_ns; /* of the whole process */
+	uint64_t cpu_ns;   /* of the whole process */
+	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	char name[16];
 };
 

@@ -57,6 +57,8 @@ int inject_is_on(void);
  * inject_is_on() says no. */
 struct sonde_ring_pool *inject_pool(void);
 struct sonde_process *inject_process(void);
+/* Asks to be drained soon: there is no room. */
+void inject_process_ring(struct sonde_ring_pool *pool);
 /* The calling process ends: what its main thread ran since its last sample. */
 void inject_process_end(void);
 
@@ -69,8 +71,8 @@ struct inject_stack {
 
 void inject_thread_init(void);
 void inject_thread_begin(const struct inject_stack *stack);
-/* Stops the timer and writes what the thread ran since its last sample. */
-void inject_thread_end(void);
+/* Stops the timer and writes what the thread ran since its last sample; process_ns: as of inject_sample_rest(). */
+void inject_thread_end(uint64_t process_ns);
 /* Stops the timer alone: nobody listens any more. */
 void inject_thread_quiet(void);
 /* The stack of the program's first thread. */
@@ -84,8 +86,8 @@ void inject_sample_handler(int number, siginfo_t *info, void *context);
 /* Whether a signal comes from one of our timers. */
 int inject_sample_is_ours(const siginfo_t *info);
 extern const char inject_sample_mark; /* its address is the timers' value */
-/* The thread's CPU time and no stack: its last words. */
-void inject_sample_rest(void);
+/* The thread's last words: its CPU time, and that of the process when it ends too (else 0). */
+void inject_sample_rest(uint64_t process_ns);
 
 /* --- writer.c -------------------------------------------------------------------------------------------------- */
 

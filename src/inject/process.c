@@ -27,8 +27,7 @@
 #define TRIES 20              /* ticks at which connecting is tried: descriptors may be used up for a while */
 #define ROOM_B (512ull << 20) /* address space that must be left where it is limited */
 #define RATE_DEFAULT_HZ 1000
-#define STACK_DEFAULT_B 32768u
-#define STACK_MAX_B 57344u
+#define STACK_MAX_B 57344u /* of the 64 KB of a chunk */
 
 #pragma weak pthread_setcancelstate
 #pragma weak pthread_atfork
@@ -39,9 +38,10 @@ struct record {
 	struct sonde_process link;
 	uint32_t tries;
 	_Atomic uint32_t ended;
+	uint64_t start_ns;
 };
 
-struct inject_settings inject_settings = {1000000000u / RATE_DEFAULT_HZ, STACK_DEFAULT_B};
+struct inject_settings inject_settings = {1000000000u / RATE_DEFAULT_HZ, STACK_MAX_B};
 
 static char socket_name[96];
 static struct record *record; /* NULL = not to be sampled */
@@ -145,24 +145,42 @@ struct sonde_ring_pool *inject_pool(void)
 
 /* --- the end --------------------------------------------------------------------------------------------------- */
 
-/* Without waiting for anybody. */
-static void say_good_bye(void)
+/* Sends a message without waiting for anybody; size 0: none, the connection alone wakes the recorder. */
+static void send_alone(const void *message, size_t size_b)
 {
-	struct sonde_link_farewell message = {.head = {SONDE_LINK_FAREWELL, SONDE_LINK_VERSION}};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	size_t name_b = strlen(socket_name);
-	message.pid = (uint32_t)getpid();
-	message.parent = (uint32_t)getppid();
-	message.cpu_ns = sonde_clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
-	prctl(PR_GET_NAME, message.name);
 	memcpy(address.sun_path + 1, socket_name, name_b);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return;
 	socklen_t address_b = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);
-	if (!connect(fd, (struct sockaddr *)&address, address_b))
-		send(fd, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (!connect(fd, (struct sockaddr *)&address, address_b) && size_b)
+		send(fd, message, size_b, MSG_NOSIGNAL | MSG_DONTWAIT);
 	close(fd);
+}
+
+void inject_process_ring(struct sonde_ring_pool *pool)
+{
+	int before = 0;
+	if (atomic_exchange(&pool->doorbell, 1))
+		return;
+	if (pthread_setcancelstate)
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	send_alone(NULL, 0);
+	if (pthread_setcancelstate)
+		pthread_setcancelstate(before, &before);
+}
+
+static void say_good_bye(uint64_t cpu_ns)
+{
+	struct sonde_link_farewell message = {.head = {SONDE_LINK_FAREWELL, SONDE_LINK_VERSION}};
+	message.pid = (uint32_t)getpid();
+	message.parent = (uint32_t)getppid();
+	message.start_ns = record->start_ns;
+	message.cpu_ns = cpu_ns;
+	prctl(PR_GET_NAME, message.name);
+	send_alone(&message, sizeof(message));
 }
 
 void inject_process_end(void)
@@ -172,9 +190,10 @@ void inject_process_end(void)
 		return;
 	int saved = errno;
 	uint32_t state = atomic_load(&record->link.state);
-	inject_thread_end();
+	uint64_t cpu_ns = sonde_clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	inject_thread_end(cpu_ns);
 	if (state == SONDE_PROCESS_NEW)
-		say_good_bye();
+		say_good_bye(cpu_ns);
 	errno = saved;
 }
 
@@ -223,8 +242,10 @@ static void child_begin(void)
 	int saved = errno;
 	struct inject_thread *thread = &inject_self;
 	struct inject_stack stack = {thread->stack_low, thread->stack_end};
-	if (record && thread->pid != getpid())
+	if (record && thread->pid != getpid()) {
+		record->start_ns = sonde_clock_now_ns();
 		inject_thread_begin(&stack);
+	}
 	errno = saved;
 }
 
@@ -242,6 +263,7 @@ __attribute__((constructor)) static void inject_begin(void)
 			__register_atfork(NULL, NULL, child_begin, NULL);
 		else if (pthread_atfork)
 			pthread_atfork(NULL, NULL, child_begin);
+		record->start_ns = sonde_clock_now_ns();
 		inject_thread_begin(&stack);
 	}
 	errno = saved;

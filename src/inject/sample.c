@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -99,18 +100,24 @@ void inject_sample_handler(int number, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-void inject_sample_rest(void)
+void inject_sample_rest(uint64_t process_ns)
 {
 	struct sonde_process *process = inject_process();
 	struct sonde_ring_pool *pool = process ? atomic_load(&process->pool) : NULL;
 	struct sonde_event_cpu_sample sample = {.head = {.type = SONDE_EVENT_CPU_SAMPLE}};
-	sample.head.words = sizeof(sample) / 8;
+	char name[SONDE_EVENT_NAME_B] = "";
+	sample.head.words = (sizeof(sample) + sizeof(name)) / 8;
 	if (!pool || atomic_load(&pool->closed))
 		return;
 	struct sonde_event *event = inject_writer_reserve(pool, sample.head.words);
 	if (!event)
 		return;
-	((struct sonde_event_cpu_sample *)(void *)event)->cpu_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+	struct sonde_event_cpu_sample *out = (void *)event;
+	prctl(PR_GET_NAME, name);
+	memcpy(out + 1, name, sizeof(name));
+	out->stack_b = sizeof(name);
+	out->sp = process_ns;
+	out->cpu_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	sample.head.time = time_now(pool);
 	inject_writer_publish(event, &sample.head);
 }

@@ -29,7 +29,7 @@ static int has_end_key;
 static void on_thread_end(void *unused)
 {
 	(void)unused;
-	inject_thread_end();
+	inject_thread_end(0);
 }
 
 void inject_thread_init(void)
@@ -89,7 +89,7 @@ void inject_thread_quiet(void)
 	thread->timer = -1;
 }
 
-void inject_thread_end(void)
+void inject_thread_end(uint64_t process_ns)
 {
 	struct inject_thread *thread = &inject_self;
 	int saved = errno;
@@ -97,7 +97,7 @@ void inject_thread_end(void)
 		return;
 	thread->busy = 1;
 	inject_thread_quiet();
-	inject_sample_rest();
+	inject_sample_rest(process_ns);
 	inject_writer_release();
 	thread->tid = 0;
 	thread->busy = 0;

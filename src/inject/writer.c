@@ -1,8 +1,8 @@
-/* writer.c: events into the process's ring, from a signal handler: no waiting, no system call.
+/* writer.c: events into the process's ring, from a signal handler: no waiting.
  *
  * A cut-down sonde_event_reserve(): one kind of event and one writer a thread, because all signals are blocked in the
- * handler. Where there is no free chunk the sample is given up, and the doorbell set, so that the recorder adds memory
- * when it drains next; the CPU time is then part of the next sample's, since samples carry the thread's clock.
+ * handler. Where there is no free chunk the sample is given up and the recorder woken, so that it drains and adds
+ * memory; the CPU time is then part of the next sample's, since samples carry the thread's clock.
  */
 #include <string.h>
 
@@ -44,7 +44,7 @@ static int open_chunk(struct inject_thread *thread, struct sonde_ring_pool *pool
 	struct sonde_process *process = inject_process();
 	struct sonde_ring_chunk *chunk = take_free(pool);
 	if (!chunk) {
-		atomic_store(&pool->doorbell, 1);
+		inject_process_ring(pool);
 		return -1;
 	}
 	uint32_t seq = atomic_fetch_add(&process->chunks, 1) + 1;

@@ -32,8 +32,8 @@
 
 #define OBJECT "libsonde-cpu.so"
 #define ENVIRONMENT "SONDE_CPU" /* src/inject: "RATE_HZ STACK_B" */
-#define STACK_DEFAULT_B 32768u
-#define NOTABLE_SHARE 0.02 /* of the CPU time: less is not worth a word */
+#define STACK_DEFAULT_B 57344u  /* of the stack at most: a chunk of a ring holds no more */
+#define NOTABLE_SHARE 0.02      /* of the CPU time: less is not worth a word */
 #define METHOD "CPU timers inside the processes, at the kernel's tick; user stacks from call-frame tables"
 
 struct thread {
@@ -49,6 +49,9 @@ struct process {
 	uint32_t links; /* open connections: two for a moment around an exec */
 	int fresh;      /* its mappings are not read yet */
 	uint64_t batch; /* in which they may be read again */
+	uint64_t sampled_ns;
+	uint64_t clock_ns; /* of all of it, said when it ended; 0 = not yet */
+	uint32_t thread;   /* its first */
 };
 
 struct row {
@@ -71,6 +74,7 @@ struct sonde_source_run {
 	struct sonde_map by_tid, by_pid;
 	char why[256]; /* perf events are not used */
 	pid_t pid;
+	uint64_t start_ns;
 	int started;
 	int named; /* the command has executed, and its name is known */
 	uint64_t batch;
@@ -210,20 +214,6 @@ static void end_threads(struct sonde_source_run *run, pid_t pid, int all)
 	}
 }
 
-static void on_closed(void *context, pid_t pid)
-{
-	struct sonde_source_run *run = context;
-	struct process *process = find_process(run, pid);
-	char name[32], state;
-	pid_t parent;
-	if (!process || !process->links || --process->links)
-		return;
-	int lives = read_stat(pid, name, &state, &parent) && state != 'Z' && state != 'X';
-	end_threads(run, pid, !lives);
-	if (!lives)
-		sonde_spaces_exit(run->spaces, pid);
-}
-
 /* Reads the mappings of a process that has just connected; from then on once a batch, when an address is unknown. */
 static void look_at_maps(struct sonde_source_run *run, struct process *process, uint64_t time_ns)
 {
@@ -239,8 +229,10 @@ static void look_at_maps(struct sonde_source_run *run, struct process *process, 
 
 /* --- samples ----------------------------------------------------------------------------------------------------- */
 
-static void keep_row(struct sonde_source_run *run, const struct row *row)
+static void keep_row(struct sonde_source_run *run, struct process *process, const struct row *row)
 {
+	if (process)
+		process->sampled_ns += row->weight_ns;
 	if (!row->weight_ns || !row->thread)
 		return;
 	if (reserve((void **)&run->rows, run->row_count, &run->row_cap, sizeof *run->rows))
@@ -249,6 +241,35 @@ static void keep_row(struct sonde_source_run *run, const struct row *row)
 	run->rows[run->row_count].order = (uint32_t)run->row_count;
 	run->row_count++;
 	run->sampled_ns += row->weight_ns;
+}
+
+/* CPU time of a process that no sample stands for: of threads that ended before they found room, or were never seen. */
+static void write_unseen(struct sonde_source_run *run, struct process *process)
+{
+	struct row rest = {.time_ns = sonde_clock_now_ns(),
+			   .weight_ns = process->clock_ns - process->sampled_ns,
+			   .thread = process->thread,
+			   .status = SONDE_STACK_NO_USER};
+	if (process->clock_ns > process->sampled_ns)
+		keep_row(run, process, &rest);
+}
+
+static void on_closed(void *context, pid_t pid)
+{
+	struct sonde_source_run *run = context;
+	struct process *process = find_process(run, pid);
+	char name[32], state;
+	pid_t parent;
+	if (!process || !process->links || --process->links)
+		return;
+	int lives = read_stat(pid, name, &state, &parent) && state != 'Z' && state != 'X';
+	end_threads(run, pid, !lives);
+	if (lives)
+		return;
+	sonde_spaces_exit(run->spaces, pid);
+	write_unseen(run, process);
+	process->sampled_ns = 0;
+	process->clock_ns = 0;
 }
 
 /* A clock that went back is another thread's, of the same number. */
@@ -272,6 +293,26 @@ static void unwind(struct sonde_source_run *run, struct thread *thread, const st
 	thread->status = (uint8_t)sonde_unwinder_run(run->unwinder, &sample, &thread->stack);
 }
 
+/* Its last words: its name, which it may have got since it was seen first, and with the first thread's the CPU time of
+ * the process. */
+static void end_thread(struct sonde_source_run *run, struct process *process, struct thread *thread, uint32_t id,
+		       const struct sonde_event_cpu_sample *sample)
+{
+	char name[SONDE_EVENT_NAME_B + 1] = "";
+	uint64_t time_ns = sample->head.time, process_ns = sample->sp;
+	if (sample->stack_b >= SONDE_EVENT_NAME_B)
+		memcpy(name, sample + 1, SONDE_EVENT_NAME_B);
+	if (*name)
+		sonde_recorder_comm(run->recorder, thread->pid, thread->tid, name, 0, time_ns);
+	if (!process_ns) {
+		thread->ended = 1;
+		sonde_recorder_exit(run->recorder, thread->pid, thread->tid, thread->clock_ns, time_ns);
+	} else {
+		process->clock_ns = process_ns;
+		process->thread = id;
+	}
+}
+
 static void on_sample(void *context, pid_t pid, pid_t tid, uint32_t id, const struct sonde_event_cpu_sample *sample)
 {
 	struct sonde_source_run *run = context;
@@ -289,27 +330,25 @@ static void on_sample(void *context, pid_t pid, pid_t tid, uint32_t id, const st
 			  .thread = id,
 			  .stack = thread->stack,
 			  .status = thread->status};
-	keep_row(run, &row);
-	if (sample->pc)
-		return;
-	thread->ended = 1;
-	if (pid != tid) /* the first thread ends with its process, which is seen to end */
-		sonde_recorder_exit(run->recorder, pid, tid, thread->clock_ns, sample->head.time);
-	else
-		thread->ended = 0;
+	keep_row(run, process, &row);
+	if (!sample->pc)
+		end_thread(run, process, thread, id, sample);
 }
 
 static void on_farewell(void *context, pid_t pid, const struct sonde_link_farewell *farewell)
 {
 	struct sonde_source_run *run = context;
 	uint64_t now_ns = sonde_clock_now_ns();
+	uint64_t start_ns =
+	    farewell->start_ns > run->start_ns && farewell->start_ns < now_ns ? farewell->start_ns : now_ns;
 	char name[sizeof farewell->name + 1] = "";
 	memcpy(name, farewell->name, sizeof farewell->name);
 	if (pid != run->pid && !find_process(run, pid) && is_followed(run, (pid_t)farewell->parent))
-		sonde_recorder_fork(run->recorder, (pid_t)farewell->parent, pid, pid, now_ns);
-	sonde_recorder_comm(run->recorder, pid, pid, name, 0, now_ns);
+		sonde_recorder_fork(run->recorder, (pid_t)farewell->parent, pid, pid, start_ns);
+	sonde_recorder_comm(run->recorder, pid, pid, name, 0, start_ns);
 	run->named |= pid == run->pid;
 	struct thread *thread = get_thread(run, pid, pid);
+	struct process *process = find_process(run, pid);
 	if (!thread)
 		return;
 	struct row row = {.time_ns = now_ns,
@@ -317,8 +356,10 @@ static void on_farewell(void *context, pid_t pid, const struct sonde_link_farewe
 			  .thread = sonde_recorder_thread(run->recorder, pid, pid, now_ns),
 			  .stack = thread->stack,
 			  .status = thread->status};
-	keep_row(run, &row);
+	keep_row(run, process, &row);
 	end_threads(run, pid, 1);
+	if (process)
+		process->sampled_ns = 0;
 }
 
 static int by_time(const void *a, const void *b)
@@ -469,7 +510,8 @@ static int timer_start(struct sonde_source_run *run, pid_t pid)
 {
 	run->pid = pid;
 	run->started = 1;
-	sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns());
+	run->start_ns = sonde_clock_now_ns();
+	sonde_recorder_process(run->recorder, pid, run->start_ns);
 	return 0;
 }
 

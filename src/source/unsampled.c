@@ -78,7 +78,8 @@ static unsigned long long ticks_run(pid_t pid, pid_t tid, char name[NAME_B])
 		snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
 	size_t got_b = read_file(path, text, sizeof text);
 	char *begin = got_b ? strchr(text, '(') : NULL, *end = begin ? strrchr(begin, ')') : NULL;
-	if (!end || sscanf(end, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
+	if (!end || strchr("ZX", end[2]) || /* dead: it was judged, or too short */
+	    sscanf(end, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
 		return 0;
 	*end = '\0';
 	snprintf(name, NAME_B, "%s", begin + 1);
