@@ -105,6 +105,17 @@ static int take_letters(struct walk *walk, const char *word)
 	return 0;
 }
 
+/* Behind "--" everything is a word: the rest of a command that has one, else words like those before. */
+static int walk_rest(struct walk *walk)
+{
+	int code = 0;
+	if (walk->parse->stop_at_word)
+		return 0;
+	while (!code && ++walk->at < walk->argc)
+		code = hand_out(walk, NULL, walk->argv[walk->at]);
+	return code;
+}
+
 static int walk_words(struct walk *walk)
 {
 	struct sonde_parse *parse = walk->parse;
@@ -114,7 +125,7 @@ static int walk_words(struct walk *walk)
 		int code = 0;
 		if (strcmp(word, "--") == 0) {
 			parse->rest = walk->at + 1;
-			return 0;
+			return walk_rest(walk);
 		}
 		if (!is_option && parse->stop_at_word)
 			break;

@@ -135,6 +135,8 @@ static int check(struct request *request)
 		wrong = "nothing to record: give a command (sonde record -- ./app) or a process (sonde record -p PID)";
 	else if (record->command && record->attach)
 		wrong = "-p and a command exclude each other: leave one of them out";
+	else if (record->output && !strcmp(record->output, "-"))
+		wrong = "-o -: a recording is a file, not a stream: name one";
 	else if (record->when && !record->keep_ns)
 		wrong = "--when saves what --keep holds: add --keep 10s";
 	else if (record->buffer_b < (uint64_t)1 << 20)
@@ -170,8 +172,8 @@ static int not_started(const struct sonde_record_options *record, int rc)
 static void say_result(const struct sonde_record_options *record, const struct sonde_supervise_result *result)
 {
 	if (result->error)
-		fprintf(stderr, "sonde record: %s\n", sonde_error_text());
-	if (record->quiet)
+		fprintf(stderr, "sonde record: %s: what was written before can be read\n", sonde_error_text());
+	if (record->quiet || result->error)
 		return;
 	if (result->kept_nothing) {
 		fprintf(stderr, "sonde: '%s' did not happen: %s holds no events\n", record->when, record->output);

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "run/launch.h"
+#include "run/signals.h"
 #include "source/host.h"
 #include "source/source.h"
 #include "trace/writer.h"
@@ -44,48 +45,12 @@ struct supervisor {
 	size_t active_count;
 	pid_t pid;
 	int pid_fd;
-	int interrupts_seen;
+	int killed; /* by a second interrupt */
 	uint64_t start_ns, flushed_ns;
 	struct rusage usage;
 	int status;
 	struct sigaction file_limit; /* what SIGXFSZ did when we were started, and does in the command */
 };
-
-static volatile sig_atomic_t interrupts; /* SIGINT, by hand or from the terminal */
-static volatile sig_atomic_t forward;    /* a signal that only we were sent */
-static volatile sig_atomic_t dumps;
-
-static void on_signal(int number, siginfo_t *info, void *context)
-{
-	(void)context;
-	if (number == SIGUSR2)
-		dumps = dumps + 1;
-	else if (number == SIGINT)
-		interrupts = interrupts + 1;
-	if (number == SIGTERM || (number == SIGINT && info->si_code != SI_KERNEL))
-		forward = number;
-}
-
-/* A limit on file sizes is a write error. */
-static void ignore_file_limit(struct sigaction *old)
-{
-	struct sigaction action = {.sa_handler = SIG_IGN};
-	sigaction(SIGXFSZ, &action, old);
-}
-
-/* A signal that was ignored when we were started stays ignored (nohup). */
-static void catch_signals(void)
-{
-	static const int numbers[] = {SIGINT, SIGTERM, SIGUSR2};
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-		struct sigaction old;
-		struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
-		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			sigaction(numbers[i], &action, NULL);
-	}
-	signal(SIGPIPE, SIG_IGN);
-	ignore_file_limit(NULL);
-}
 
 /* --- sources
  * ---------------------------------------------------------------------------------------------------------*/
@@ -195,33 +160,34 @@ static void wait_for_something(struct supervisor *supervisor)
 
 static void act_on_signals(struct supervisor *supervisor)
 {
-	if (forward) {
-		int number = forward;
-		forward = 0;
-		if (supervisor->options->command)
-			kill(supervisor->pid, number);
-		else
-			interrupts = interrupts + 1;
-	}
-	if (interrupts > 1 && supervisor->interrupts_seen <= 1 && supervisor->options->command)
-		kill(supervisor->pid, SIGKILL);
-	supervisor->interrupts_seen = interrupts;
-	if (dumps) {
-		dumps = 0;
+	int number = sonde_signals_take_forward();
+	if (number && supervisor->options->command)
+		kill(supervisor->pid, number);
+	if (sonde_signals_interrupts() > 1 && supervisor->options->command && !supervisor->killed)
+		supervisor->killed = !kill(supervisor->pid, SIGKILL);
+	if (sonde_signals_take_save())
 		sonde_recorder_save(supervisor->recorder);
+}
+
+/* Whether the process is gone; its status and use where it is our child. */
+static int is_gone(struct supervisor *supervisor)
+{
+	if (!supervisor->options->command) {
+		struct pollfd gone = {.fd = supervisor->pid_fd, .events = POLLIN};
+		return supervisor->pid_fd >= 0 ? poll(&gone, 1, 0) > 0 : kill(supervisor->pid, 0) != 0;
 	}
+	if (supervisor->status != -1)
+		return 1;
+	pid_t pid = wait4(supervisor->pid, &supervisor->status, WNOHANG, &supervisor->usage);
+	return pid == supervisor->pid || (pid < 0 && errno == ECHILD);
 }
 
 /* Whether the recording has come to its end. */
 static int is_over(struct supervisor *supervisor)
 {
 	const struct sonde_record_options *options = supervisor->options;
-	if (options->command) {
-		if (wait4(supervisor->pid, &supervisor->status, WNOHANG, &supervisor->usage) == supervisor->pid)
-			return 1;
-	} else if (interrupts || kill(supervisor->pid, 0)) {
+	if (is_gone(supervisor) || (!options->command && sonde_signals_ends()))
 		return 1;
-	}
 	return options->duration_ns && sonde_clock_now_ns() - supervisor->start_ns >= options->duration_ns;
 }
 
@@ -234,13 +200,14 @@ static void run_loop(struct supervisor *supervisor)
 	}
 }
 
-/* A duration that ended first: the command goes on alone until it ends, so that its exit code is still ours. */
+/* A duration that ended first: the recording is closed, the command goes on alone, and its exit code is still ours. */
 static void outlive(struct supervisor *supervisor)
 {
-	if (!supervisor->options->command || supervisor->status != -1)
-		return;
-	while (wait4(supervisor->pid, &supervisor->status, 0, &supervisor->usage) < 0 && errno == EINTR)
+	while (supervisor->options->command && !is_gone(supervisor)) {
+		struct pollfd gone = {.fd = supervisor->pid_fd, .events = POLLIN};
+		poll(&gone, 1, supervisor->pid_fd >= 0 ? -1 : POLL_MS); /* a signal ends it, too */
 		act_on_signals(supervisor);
+	}
 }
 
 /* --- beginning and end
@@ -266,7 +233,7 @@ static int begin(struct supervisor *supervisor)
 	} else if (kill(options->attach, 0)) {
 		return sonde_error(errno, "cannot attach to process %d: %s", options->attach, strerror(errno));
 	}
-	catch_signals();
+	sonde_signals_catch();
 	supervisor->pid_fd = (int)syscall(SYS_pidfd_open, supervisor->pid, 0);
 	start_sources(supervisor);
 	supervisor->start_ns = sonde_clock_now_ns();
@@ -320,20 +287,21 @@ static void finish(struct supervisor *supervisor, struct sonde_supervise_result 
 	while (supervisor->active_count)
 		drop_source(supervisor, supervisor->active_count - 1);
 	say_end(supervisor, end_ns);
-	outlive(supervisor);
 	say_cost(supervisor, look_up(supervisor));
 	int died = supervisor->status != -1 && WIFSIGNALED(supervisor->status);
 	if (supervisor->options->keep_ns && (died || !supervisor->options->when))
 		sonde_recorder_save(supervisor->recorder);
 	result->error = sonde_recorder_close(supervisor->recorder, supervisor->status, end_ns);
+	int rc = sonde_writer_close(supervisor->writer);
+	supervisor->writer = NULL;
+	result->error = result->error ? result->error : rc;
 	result->started = 1;
-	result->status = supervisor->status;
 	result->wall_ns = end_ns - supervisor->start_ns;
 	result->samples = sonde_recorder_sample_count(supervisor->recorder);
 	result->kept_nothing = supervisor->options->keep_ns && !sonde_recorder_saves(supervisor->recorder);
 }
 
-static void release(struct supervisor *supervisor, struct sonde_supervise_result *result, int failed)
+static void release(struct supervisor *supervisor)
 {
 	while (supervisor->active_count)
 		drop_source(supervisor, supervisor->active_count - 1);
@@ -342,13 +310,8 @@ static void release(struct supervisor *supervisor, struct sonde_supervise_result
 	if (supervisor->pid_fd >= 0)
 		close(supervisor->pid_fd);
 	sonde_recorder_free(supervisor->recorder);
-	if (failed && supervisor->writer) {
+	if (supervisor->writer)
 		sonde_writer_discard(supervisor->writer);
-		return;
-	}
-	int rc = supervisor->writer ? sonde_writer_close(supervisor->writer) : 0;
-	if (rc && !result->error)
-		result->error = rc;
 }
 
 int sonde_supervise(const struct sonde_record_options *options, struct sonde_supervise_result *result)
@@ -357,7 +320,7 @@ int sonde_supervise(const struct sonde_record_options *options, struct sonde_sup
 	supervisor.launch.release_fd = supervisor.launch.error_fd = -1;
 	*result = (struct sonde_supervise_result){.status = -1};
 	struct sonde_writer_options writing = {.overwrite = options->overwrite, .keep_ns = options->keep_ns};
-	ignore_file_limit(&supervisor.file_limit);
+	sonde_signals_ignore_file_limit(&supervisor.file_limit);
 	int rc = sonde_writer_open(&supervisor.writer, options->output, &writing);
 	if (rc == -ENOENT || rc == -EACCES)
 		rc = -EIO; /* not the command's */
@@ -366,7 +329,9 @@ int sonde_supervise(const struct sonde_record_options *options, struct sonde_sup
 	if (!rc) {
 		run_loop(&supervisor);
 		finish(&supervisor, result);
+		outlive(&supervisor);
+		result->status = supervisor.status;
 	}
-	release(&supervisor, result, rc != 0);
+	release(&supervisor);
 	return rc;
 }
