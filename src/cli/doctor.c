@@ -79,7 +79,7 @@ static const char *summary(const struct doctor *doctor)
 	static const char *const sentences[] = {
 	    [SONDE_VERDICT_GREEN] = "Everything works.",
 	    [SONDE_VERDICT_YELLOW] = "Recording works; what is yellow has a limit.",
-	    [SONDE_VERDICT_RED] = "Nothing can be recorded until what is red is mended.",
+	    [SONDE_VERDICT_RED] = "What is red keeps something from being recorded: see its fix.",
 	};
 	return sentences[doctor->worst];
 }
