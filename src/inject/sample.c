@@ -89,7 +89,6 @@ void inject_sample_handler(int number, siginfo_t *info, void *context)
 	} else if (!thread->busy && thread->tid) {
 		thread->busy = 1;
 		struct inject_registers registers = inject_machine_registers(context);
-		inject_machine_restart(context);
 		struct sonde_ring_pool *pool = inject_pool();
 		if (pool)
 			write_sample(pool, &registers);

@@ -1,8 +1,10 @@
 /* thread.c: a thread's timer, from the thread's first function to its last.
  *
  * The timer runs on the thread's own CPU clock and signals the thread itself: it costs nothing while the thread sleeps
- * and interrupts no sleep. It is made by system calls, since the C libraries' timer_create may allocate. The kernel
- * looks at such timers at its own tick: a shorter period gives a sample each tick.
+ * and interrupts no sleep; nor a call that is about to sleep, since the kernel (5.10) looks at such timers on its way
+ * back to the program. It is made by system calls, since the C libraries' timer_create may allocate. The kernel counts
+ * by its own tick: a shorter period gives a sample each tick, and a clone() that takes longer is not restarted for
+ * ever.
  */
 #include <errno.h>
 #include <pthread.h>

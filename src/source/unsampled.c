@@ -195,7 +195,7 @@ size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, s
 	    [REASON_FOREIGN] = "of another machine type",
 	    [REASON_STATIC] = "statically linked",
 	    [REASON_ENVIRONMENT] = "started with an environment of their own",
-	    [REASON_OTHER] = "out of descriptors or address space, or another user's",
+	    [REASON_OTHER] = "forked by hand, out of descriptors or address space, or another user's",
 	};
 	size_t used = 0;
 	for (int i = 0; i < REASONS && used < out_b; i++)
