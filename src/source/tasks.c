@@ -203,8 +203,12 @@ void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const cha
 	if (!thread)
 		return;
 	uint32_t text = sonde_strings_intern(tasks->strings, name, strlen(name));
-	tasks->threads[thread - 1].name = text;
-	write_thread(tasks, thread);
+	struct sonde_task_thread *row = &tasks->threads[thread - 1];
+	row->called = row->called && !exec;
+	if (!row->called) {
+		row->name = text;
+		write_thread(tasks, thread);
+	}
 	if (pid != tid)
 		return;
 	uint32_t process = tasks->threads[thread - 1].process;
@@ -212,6 +216,16 @@ void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const cha
 	if (exec)
 		read_command(tasks, &tasks->processes[process - 1]);
 	write_process(tasks, process);
+}
+
+void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *name, size_t name_b)
+{
+	if (!thread || thread > tasks->thread_count)
+		return;
+	struct sonde_task_thread *row = &tasks->threads[thread - 1];
+	row->name = sonde_strings_intern(tasks->strings, name, name_b);
+	row->called = 1;
+	write_thread(tasks, thread);
 }
 
 static void end_process(struct sonde_tasks *tasks, uint32_t process, uint64_t time_ns)

@@ -23,6 +23,7 @@ struct sonde_task_thread {
 	pid_t tid;
 	uint32_t process;
 	uint32_t name;
+	int called; /* the name is the program's own */
 	uint64_t start_ns, end_ns;
 };
 
@@ -45,6 +46,8 @@ uint32_t sonde_tasks_process(struct sonde_tasks *tasks, pid_t pid, uint64_t time
 uint32_t sonde_tasks_thread(struct sonde_tasks *tasks, pid_t pid, pid_t tid, uint64_t time_ns);
 void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t tid, uint64_t time_ns);
 void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const char *name, int exec, uint64_t time_ns);
+/* What the program calls a thread itself; stands until the thread execs. */
+void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *name, size_t name_b);
 void sonde_tasks_exit(struct sonde_tasks *tasks, pid_t pid, pid_t tid, uint64_t cpu_ns, uint64_t time_ns);
 
 #endif

@@ -57,6 +57,21 @@ static struct sonde_session *reopen(struct fixture *fixture)
 	return fixture->session;
 }
 
+static void a_thread_has_the_name_that_its_program_gave(void **state)
+{
+	struct fixture *fixture = *state;
+	struct {
+		struct sonde_event_text event;
+		char text[8];
+	} name = {{{.type = SONDE_EVENT_THREAD_NAME, .time = 150}, 5}, "chief..."};
+	name.event.head.words = sizeof name / 8;
+	uint32_t thread = sonde_recorder_thread(fixture->recorder, 0x7ffffff1, 0x7ffffff2, 100);
+	sonde_recorder_comm(fixture->recorder, 0x7ffffff1, 0x7ffffff2, "thread-1", 0, 120);
+	sonde_recorder_event(fixture->recorder, 0, thread, &name.event.head);
+	sonde_recorder_comm(fixture->recorder, 0x7ffffff1, 0x7ffffff2, "thread-2", 0, 160);
+	assert_string_equal(sonde_session_thread(reopen(fixture), thread)->name, "chief");
+}
+
 static void a_number_used_again_is_another_life(void **state)
 {
 	struct fixture *fixture = *state;
@@ -222,6 +237,7 @@ static void a_trigger_that_cannot_be_understood_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(a_thread_has_the_name_that_its_program_gave, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_number_used_again_is_another_life, setup, teardown),
 	    cmocka_unit_test_setup_teardown(equal_stacks_are_one_node, setup, teardown),
 	    cmocka_unit_test_setup_teardown(samples_come_back_in_order, setup, teardown),
