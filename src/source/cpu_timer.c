@@ -36,6 +36,10 @@
 #define NOTABLE_SHARE 0.02      /* of the CPU time: less is not worth a word */
 #define METHOD "CPU timers inside the processes, at the kernel's tick; user stacks from call-frame tables"
 
+#define LIMITS                                                                                                     \
+	"; time in the kernel counts for the calls that led there, and a program whose cycle is in step with the " \
+	"kernel's tick may be misjudged"
+
 struct thread {
 	pid_t pid, tid;
 	uint64_t clock_ns; /* at its last sample */
@@ -75,6 +79,7 @@ struct sonde_source_run {
 	char why[256]; /* perf events are not used */
 	pid_t pid;
 	uint64_t start_ns;
+	uint64_t cpus;
 	int started;
 	int named; /* the command has executed, and its name is known */
 	uint64_t batch;
@@ -272,9 +277,12 @@ static void on_closed(void *context, pid_t pid)
 	process->clock_ns = 0;
 }
 
-/* A clock that went back is another thread's, of the same number. */
-static uint64_t weigh(struct thread *thread, uint64_t clock_ns)
+/* A clock that went back is another thread's, of the same number; one that runs faster than time is a lie. */
+static uint64_t weigh(const struct sonde_source_run *run, struct thread *thread, uint64_t clock_ns)
 {
+	uint64_t most_ns = sonde_clock_now_ns() - run->start_ns;
+	if (clock_ns > most_ns)
+		clock_ns = most_ns;
 	uint64_t weight_ns = clock_ns >= thread->clock_ns ? clock_ns - thread->clock_ns : clock_ns;
 	thread->clock_ns = clock_ns;
 	return weight_ns;
@@ -308,7 +316,8 @@ static void end_thread(struct sonde_source_run *run, struct process *process, st
 		thread->ended = 1;
 		sonde_recorder_exit(run->recorder, thread->pid, thread->tid, thread->clock_ns, time_ns);
 	} else {
-		process->clock_ns = process_ns;
+		uint64_t most_ns = (time_ns - run->start_ns) * run->cpus;
+		process->clock_ns = process_ns < most_ns ? process_ns : most_ns;
 		process->thread = id;
 	}
 }
@@ -326,7 +335,7 @@ static void on_sample(void *context, pid_t pid, pid_t tid, uint32_t id, const st
 		run->samples++;
 	}
 	struct row row = {.time_ns = sample->head.time,
-			  .weight_ns = weigh(thread, sample->cpu_ns),
+			  .weight_ns = weigh(run, thread, sample->cpu_ns),
 			  .thread = id,
 			  .stack = thread->stack,
 			  .status = thread->status};
@@ -352,7 +361,7 @@ static void on_farewell(void *context, pid_t pid, const struct sonde_link_farewe
 	if (!thread)
 		return;
 	struct row row = {.time_ns = now_ns,
-			  .weight_ns = weigh(thread, farewell->cpu_ns),
+			  .weight_ns = weigh(run, thread, farewell->cpu_ns),
 			  .thread = sonde_recorder_thread(run->recorder, pid, pid, now_ns),
 			  .stack = thread->stack,
 			  .status = thread->status};
@@ -461,6 +470,7 @@ static int timer_open(struct sonde_source_run **out, struct sonde_recorder *reco
 		return sonde_error(ENOMEM, "out of memory for the cpu source");
 	run->recorder = recorder;
 	run->batch = 1;
+	run->cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	run->children_ns = children_cpu_ns();
 	has_no_perf(sonde_recorder_options(recorder), run->why, sizeof run->why);
 	int result = sonde_images_new(&run->images, recorder, NULL, NULL);
@@ -546,10 +556,7 @@ static int timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	uint64_t all_ns = children_cpu_ns() - run->children_ns;
-	size_t used = (size_t)snprintf(out, out_b,
-				       "%s; time in the kernel counts for the calls that led there, and a program "
-				       "whose cycle is in step with the kernel's tick may be misjudged",
-				       run->why);
+	size_t used = (size_t)snprintf(out, out_b, "%s%s", run->why, run->sampled_ns ? LIMITS : "");
 	used = used < out_b ? used : out_b - 1;
 	if ((double)run->sampled_ns < (1 - NOTABLE_SHARE) * (double)all_ns)
 		used += (size_t)snprintf(out + used, out_b - used, "; %.2f of %.2f s of CPU time were not sampled",

@@ -18,8 +18,8 @@
 #include "util/error.h"
 #include "util/map.h"
 
-#define EVERY_NS 250000000u
-#define TICKS_LEAST 5u  /* of CPU time, mostly 10 ms each */
+#define EVERY_NS 100000000u
+#define TICKS_LEAST 3u  /* of CPU time, mostly 10 ms each */
 #define PROCESSES 4096u /* of one look */
 #define NAME_B 32u
 
@@ -205,8 +205,8 @@ size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, s
 						 unsampled->counts[i] == 1 ? "process was" : "processes were",
 						 unsampled->names[i], reasons[i]);
 	if (unsampled->threads && used < out_b)
-		used += (size_t)snprintf(out + used, out_b - used,
-					 "%s%u threads were not sampled: not made by pthread_create", used ? "; " : "",
-					 unsampled->threads);
+		used += (size_t)snprintf(out + used, out_b - used, "%s%u %s not sampled: not made by pthread_create",
+					 used ? "; " : "", unsampled->threads,
+					 unsampled->threads == 1 ? "thread was" : "threads were");
 	return used < out_b ? used : out_b - 1;
 }

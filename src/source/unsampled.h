@@ -1,7 +1,7 @@
 /* unsampled.h: which processes and threads below a command burn CPU time without being sampled from inside.
  *
  * A static program, one of another machine type, one that was started with a cleared environment, and a thread made by
- * clone() by hand cannot be seen by what we preload. They are looked for in /proc a few times a second and counted
+ * clone() by hand cannot be seen by what we preload. They are looked for in /proc ten times a second and counted
  * once each. Not thread-safe.
  */
 #ifndef SONDE_SOURCE_UNSAMPLED_H

@@ -60,9 +60,9 @@ equal "$(metric t.sonde samples.count)" 0
 holds "$(metric t.sonde timing.cpu_time_s) > 0.2"
 same env -i "$split" 0.4
 has "$(detail)" "environment of their own"
-record "$ticks" clones 800
+record "$ticks" clones 2000
 has "$(detail)" "1 thread was not sampled"
-if echo 'int main(void) { for (volatile long i = 0; i < 200000000; i++) ; return 7; }' >burn.c && gcc -m32 -o burn32 burn.c 2>/dev/null; then
+if echo 'int main(void) { for (volatile long i = 0; i < 1500000000; i++) ; return 7; }' >burn.c && gcc -m32 -o burn32 burn.c 2>/dev/null; then
 	same ./burn32
 	has "$(detail)" "of another machine type"
 fi
