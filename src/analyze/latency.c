@@ -1,16 +1,19 @@
 /* latency.c: what holds the run up, which is not what burns the most cycles.
  *
- * Every sample's weight is divided by the parallelism at its time: how many threads of the recording could run then. A
- * second in which one thread runs alone holds the run up for a second; a second shared by 64 threads charges each with
- * 1/64 (the latency profile of Kukanov and Vyukov, perf report --latency). Parallelism comes from the context switches:
- * a thread counts from the moment it is switched in until it blocks or ends. A preempted thread still counts: it could
- * have run, the machine was busy. One that was woken but not yet switched in does not: switches do not show it.
+ * Every sample's weight is divided by the parallelism at its time: how many threads of the recording ran then. A second
+ * in which one thread runs alone holds the run up for a second; a second shared by 64 CPUs charges each with 1/64 (the
+ * latency profile of Kukanov and Vyukov, perf report --latency). Parallelism comes from the context switches. A
+ * preempted thread does not count: four threads that take turns on one CPU hold the run up as one does.
+ *
+ * The table of parallelism shows another thing, how many threads could run: there a preempted one counts, until it
+ * blocks or ends. One that was woken but not yet switched in counts nowhere: switches do not show it.
  *
  * Samples and switches are kept until all have come, since neither type waits for the other in the file.
  */
 #include "analyze/by_function.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +37,7 @@ static const struct sonde_column columns[COLUMNS] = {
 };
 
 static const struct sonde_column level_columns[LEVEL_COLUMNS] = {
-    [LEVEL] = {"threads", "threads running", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [LEVEL] = {"threads", "threads that could run", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [TIME_SHARE] = {"share", "of the run", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
     [TIME_NS] = {"time_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
 };
@@ -125,7 +128,7 @@ static int latency_merge(void *state, void *other_state)
 	return sonde_parallelism_merge(latency->parallelism, other->parallelism);
 }
 
-/* Divides every sample by the parallelism at its time. */
+/* Divides every sample by the number of threads that ran at its time. */
 static int weigh(struct latency *latency)
 {
 	int rc = sonde_samples_init(&latency->cpu, latency->session, &latency->options);
@@ -133,8 +136,8 @@ static int weigh(struct latency *latency)
 		rc = sonde_samples_init(&latency->weighed, latency->session, &latency->options);
 	for (size_t i = 0; i < latency->count && rc == 0; i++) {
 		const struct taken *taken = &latency->taken[i];
-		uint32_t level = sonde_parallelism_at(latency->parallelism, taken->time_ns);
-		uint64_t share_ns = taken->weight_ns / (level ? level : 1);
+		double running = sonde_parallelism_running(latency->parallelism, taken->time_ns);
+		uint64_t share_ns = (uint64_t)fmin((double)taken->weight_ns / running, (double)(UINT64_MAX / 2));
 		rc = sonde_samples_add(&latency->cpu, taken->stack, taken->weight_ns, taken->status);
 		if (rc == 0)
 			rc = sonde_samples_add(&latency->weighed, taken->stack, share_ns, taken->status);
@@ -230,14 +233,22 @@ static int levels_add(const struct latency *latency, struct sonde_report *report
 				 "thread woken but not yet switched in is not seen");
 }
 
+static const char *cpus_text(const struct latency *latency, struct sonde_report *report)
+{
+	double cpus = sonde_parallelism_cpus(latency->parallelism);
+	const char *text = sonde_report_text(report, " (%.4g at most: the CPUs that the run could use)", cpus);
+	return cpus > 0 && text ? text : "";
+}
+
 static int notes_add(const struct latency *latency, struct sonde_report *report, struct sonde_section *section)
 {
 	int rc = sonde_report_note(report, section, 0, "parallelism 1 for %.0f %% of the run",
 				   100 * sonde_parallelism_share(latency->parallelism, 1));
 	if (rc == 0)
 		rc = sonde_report_note(report, section, 0,
-				       "latency: each sample's CPU time ÷ the number of threads that could run at its "
-				       "time, from context switches; ± is the 95 %% interval (Wilson)");
+				       "latency: each sample's CPU time ÷ the number of threads that ran at its time, "
+				       "from context switches%s; ± is the 95 %% interval (Wilson)",
+				       cpus_text(latency, report));
 	return rc < 0
 		   ? rc
 		   : sonde_report_note(report, section, 0,

@@ -1,12 +1,16 @@
-/* parallelism.c: how many threads of the recording could run, at any time.
+/* parallelism.c: how many threads of the recording could run, and how many did, at any time.
  *
- * Each thread is a state machine: a switch in makes it active, blocking or its end makes it inactive, preemption
- * changes nothing. What it was before its first switch follows from that switch: one that is first switched out was
- * active since it started. All changes, sorted by time, make a step function.
+ * Each thread is a state machine: a switch in makes it run, every switch out ends that, and blocking or its end also
+ * ends that it could run; preemption does not. What it was before its first switch follows from that switch: one that
+ * is first switched out ran since it started. All changes, sorted by time, make two step functions.
+ *
+ * No more run at once than the run had CPUs, on average: a lost switch would leave a thread running for ever, and
+ * threads under a quota run side by side for a moment and then wait for the rest of the period.
  */
 #include "analyze/parallelism.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +25,9 @@ struct change {
 
 struct step {
 	uint64_t time_ns;
-	int32_t change; /* while they are sorted */
-	uint32_t level; /* from time_ns on; after settle */
+	int8_t could, ran; /* changes */
+	uint32_t level;    /* that could run from time_ns on; after settle */
+	uint32_t running;
 };
 
 struct sonde_parallelism {
@@ -31,12 +36,23 @@ struct sonde_parallelism {
 	size_t count, cap;
 	uint8_t *sampled; /* by thread id */
 	size_t threads;
+	double cpus; /* 0 = not known */
 	struct step *steps;
 	size_t step_count;
 	uint64_t *times_ns; /* by level */
 	uint32_t levels;
 	uint64_t whole_ns;
 };
+
+/* What the run was allowed, else what the machine has; a quota may be a fraction. 0 = not known. */
+static double cpus_of(const struct sonde_session *session)
+{
+	const char *text = sonde_session_info(session, "run.cpus");
+	if (!text)
+		text = sonde_session_info(session, "host.cpus");
+	double cpus = text ? strtod(text, NULL) : 0;
+	return cpus > 0 && isfinite(cpus) ? cpus : 0;
+}
 
 int sonde_parallelism_new(struct sonde_parallelism **out, struct sonde_session *session)
 {
@@ -48,6 +64,7 @@ int sonde_parallelism_new(struct sonde_parallelism **out, struct sonde_session *
 	}
 	parallelism->session = session;
 	parallelism->threads = threads;
+	parallelism->cpus = cpus_of(session);
 	*out = parallelism;
 	return 0;
 }
@@ -125,9 +142,11 @@ static int compare_steps(const void *left, const void *right)
 	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-static void step_add(struct sonde_parallelism *parallelism, uint64_t time_ns, int change)
+static void step_add(struct sonde_parallelism *parallelism, uint64_t time_ns, int could, int ran)
 {
-	parallelism->steps[parallelism->step_count++] = (struct step){.time_ns = time_ns, .change = change};
+	if (could || ran)
+		parallelism->steps[parallelism->step_count++] =
+		    (struct step){.time_ns = time_ns, .could = (int8_t)could, .ran = (int8_t)ran};
 }
 
 /* The steps of one thread, whose changes are changes[0 … count), sorted by time. */
@@ -136,26 +155,28 @@ static void thread_steps(struct sonde_parallelism *parallelism, uint32_t id, con
 	const struct sonde_run *run = sonde_session_run(parallelism->session);
 	const struct sonde_thread *thread = sonde_session_thread(parallelism->session, id);
 	uint64_t start_ns = thread && thread->start_ns > run->start_ns ? thread->start_ns : run->start_ns;
-	int active = count ? changes[0].kind != SONDE_SWITCH_IN : parallelism->sampled[id];
-	if (active)
-		step_add(parallelism, start_ns, 1);
+	int could = count ? changes[0].kind != SONDE_SWITCH_IN : parallelism->sampled[id], ran = could;
+	step_add(parallelism, start_ns, could, ran);
 	for (size_t i = 0; i < count; i++) {
-		int now = changes[i].kind == SONDE_SWITCH_OUT_PREEMPTED ? active : changes[i].kind == SONDE_SWITCH_IN;
-		if (now != active)
-			step_add(parallelism, changes[i].time_ns, now - active);
-		active = now;
+		int runs = changes[i].kind == SONDE_SWITCH_IN;
+		int can = changes[i].kind == SONDE_SWITCH_OUT_PREEMPTED ? could : runs;
+		step_add(parallelism, changes[i].time_ns, can - could, runs - ran);
+		could = can;
+		ran = runs;
 	}
-	if (active && thread && thread->end_ns)
-		step_add(parallelism, thread->end_ns, -1);
+	if (thread && thread->end_ns)
+		step_add(parallelism, thread->end_ns, -could, -ran);
 }
 
 static void steps_level(struct sonde_parallelism *parallelism)
 {
-	int64_t level = 0;
+	int64_t level = 0, running = 0;
 	qsort(parallelism->steps, parallelism->step_count, sizeof *parallelism->steps, compare_steps);
 	for (size_t i = 0; i < parallelism->step_count; i++) {
-		level += parallelism->steps[i].change;
+		level += parallelism->steps[i].could;
+		running += parallelism->steps[i].ran;
 		parallelism->steps[i].level = level > 0 ? (uint32_t)level : 0;
+		parallelism->steps[i].running = running > 0 ? (uint32_t)running : 0;
 		if (parallelism->steps[i].level >= parallelism->levels)
 			parallelism->levels = parallelism->steps[i].level + 1;
 	}
@@ -207,7 +228,7 @@ int sonde_parallelism_settle(struct sonde_parallelism *parallelism, uint64_t fro
 	return 0;
 }
 
-uint32_t sonde_parallelism_at(const struct sonde_parallelism *parallelism, uint64_t time_ns)
+double sonde_parallelism_running(const struct sonde_parallelism *parallelism, uint64_t time_ns)
 {
 	size_t low = 0, high = parallelism->step_count;
 	while (low < high) {
@@ -217,7 +238,13 @@ uint32_t sonde_parallelism_at(const struct sonde_parallelism *parallelism, uint6
 		else
 			high = middle;
 	}
-	return low ? parallelism->steps[low - 1].level : 0;
+	double running = fmax(low ? parallelism->steps[low - 1].running : 0, 1);
+	return parallelism->cpus > 0 ? fmin(running, parallelism->cpus) : running;
+}
+
+double sonde_parallelism_cpus(const struct sonde_parallelism *parallelism)
+{
+	return parallelism->cpus;
 }
 
 uint32_t sonde_parallelism_levels(const struct sonde_parallelism *parallelism)

@@ -3,6 +3,8 @@
 #include "source/host.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +56,7 @@ static void trim(char *text)
 
 static FILE *open_under(const char *root, const char *path)
 {
-	char full[512];
+	char full[PATH_MAX + 256];
 	snprintf(full, sizeof full, "%s%s", root, path);
 	return fopen(full, "re");
 }
@@ -92,6 +94,106 @@ static void say_number(struct sonde_recorder *recorder, const char *key, uint64_
 	char text[32];
 	snprintf(text, sizeof text, "%" PRIu64, value);
 	sonde_recorder_info(recorder, key, text);
+}
+
+/* --- the CPUs that the run may use -------------------------------------------------------------------------------- */
+
+static unsigned affinity_of(pid_t pid)
+{
+	enum { CPUS_MOST = 1 << 16 };
+	size_t size_b = CPU_ALLOC_SIZE(CPUS_MOST);
+	cpu_set_t *set = CPU_ALLOC(CPUS_MOST);
+	int count = set && !sched_getaffinity(pid, size_b, set) ? CPU_COUNT_S(size_b, set) : 0;
+	if (set)
+		CPU_FREE(set);
+	return (unsigned)count;
+}
+
+static int read_line(char *line, size_t line_b, const char *root, const char *directory, const char *name)
+{
+	char path[PATH_MAX];
+	if ((size_t)snprintf(path, sizeof path, "%s/%s", directory, name) >= sizeof path)
+		return 0;
+	FILE *file = open_under(root, path);
+	int got = file && fgets(line, (int)line_b, file);
+	if (file)
+		fclose(file);
+	return got;
+}
+
+/* The quota of one cgroup, in CPUs: "150000 100000" or "max 100000" in version 2, two files in version 1. 0 = none. */
+static double quota_of(const char *root, const char *directory)
+{
+	char line[64];
+	double quota = 0, period = 0;
+	if (read_line(line, sizeof line, root, directory, "cpu.max")) {
+		if (sscanf(line, "%lf %lf", &quota, &period) != 2)
+			return 0;
+	} else if (read_line(line, sizeof line, root, directory, "cpu.cfs_quota_us")) {
+		quota = strtod(line, NULL);
+		if (read_line(line, sizeof line, root, directory, "cpu.cfs_period_us"))
+			period = strtod(line, NULL);
+	}
+	return quota > 0 && period > 0 ? quota / period : 0;
+}
+
+static int is_cpu_controller(const char *controllers)
+{
+	for (const char *at = controllers; (at = strstr(at, "cpu")); at++)
+		if ((at == controllers || at[-1] == ',') && (!at[3] || at[3] == ','))
+			return 1;
+	return 0;
+}
+
+/* The lowest quota of a cgroup and those above it; `directory` is cut up to `base_len`. */
+static double quota_upwards(const char *root, char *directory, size_t base_len)
+{
+	double least = quota_of(root, directory);
+	while (strlen(directory) > base_len) {
+		*strrchr(directory, '/') = '\0';
+		double quota = quota_of(root, directory);
+		if (quota > 0 && (least <= 0 || quota < least))
+			least = quota;
+	}
+	return least;
+}
+
+double sonde_host_quota(const char *root)
+{
+	char line[PATH_MAX], directory[PATH_MAX + 64];
+	double least = 0;
+	FILE *file = open_under(root, "/proc/self/cgroup");
+	while (file && fgets(line, sizeof line, file)) { /* id:controllers:path */
+		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+		if (!path)
+			continue;
+		*controllers++ = *path++ = '\0';
+		trim(path);
+		if (*controllers && !is_cpu_controller(controllers))
+			continue;
+		const char *base = *controllers ? "/sys/fs/cgroup/cpu" : "/sys/fs/cgroup";
+		snprintf(directory, sizeof directory, "%s%s", base, strcmp(path, "/") ? path : "");
+		double quota = quota_upwards(root, directory, strlen(base));
+		if (quota > 0 && (least <= 0 || quota < least))
+			least = quota;
+	}
+	if (file)
+		fclose(file);
+	return least;
+}
+
+/* How many CPUs the command may use: those that it may be scheduled on, or its cgroup's quota where that is less. */
+static void say_cpus(struct sonde_recorder *recorder, pid_t pid)
+{
+	char text[32];
+	double quota = sonde_host_quota("");
+	unsigned cpus = affinity_of(pid);
+	int limited = quota > 0 && (!cpus || quota < cpus);
+	if (!limited && !cpus)
+		return;
+	snprintf(text, sizeof text, "%.4g", limited ? quota : cpus);
+	sonde_recorder_info(recorder, "run.cpus", text);
+	sonde_recorder_info(recorder, "run.cpus_limit", limited ? "cgroup quota" : "affinity");
 }
 
 void sonde_host_describe(struct sonde_recorder *recorder, const char *root)
@@ -135,6 +237,7 @@ void sonde_host_describe_run(struct sonde_recorder *recorder)
 	if (getcwd(text, sizeof text))
 		sonde_recorder_info(recorder, "run.directory", text);
 	say_number(recorder, "run.uid", geteuid());
+	say_cpus(recorder, options->command ? 0 : options->attach);
 	say_number(recorder, "option.rate_hz", options->rate_hz);
 	say_number(recorder, "option.buffer_b", options->buffer_b);
 	if (options->keep_ns)

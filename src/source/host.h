@@ -9,7 +9,10 @@
  * and /sys ("" = this machine). */
 void sonde_host_describe(struct sonde_recorder *recorder, const char *root);
 
-/* run.command, run.directory, run.user, option.*. */
+/* The lowest quota of CPU time of this process's cgroups, in CPUs; 0 = none. */
+double sonde_host_quota(const char *root);
+
+/* run.command, run.directory, run.uid, run.cpus, option.*. */
 void sonde_host_describe_run(struct sonde_recorder *recorder);
 
 #endif
