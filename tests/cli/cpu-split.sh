@@ -24,12 +24,14 @@ split() {
 	near "$gamma" 10 "$tolerance"
 }
 
-# The kernel's account of the process within 2 %, and four of its ticks for what begins and ends between them.
+# The kernel's account of the process within 2 %, and four of its ticks for what begins and ends between them. Where the
+# kernel is not sampled, a sample that falls into an interrupt is nobody's: up to 5 % where others want the CPU too.
 total() {
-	local sampled cpu hz
+	local sampled cpu hz least=0.98
 	sampled=$(metric "$1" samples.cpu_time_s) cpu=$(metric "$1" timing.cpu_time_s) hz=$(getconf CLK_TCK)
+	rows "$1" functions | jq -e '[.[] | select(.module == "[kernel]")] | length > 0' >/dev/null || least=0.95
 	echo "$1: sampled $sampled s of $cpu s"
-	near "$sampled" "$cpu" "(0.02 * $cpu + 4 / $hz)"
+	holds "$sampled >= $least * $cpu - 4 / $hz && $sampled <= 1.02 * $cpu + 4 / $hz"
 }
 
 # Cycles of 1 ms at 1000 Hz, in main and in a second thread at once.

@@ -19,7 +19,7 @@ skip() { # on the error output: also from inside $(…)
 fail() {
 	echo "${BASH_SOURCE[-1]##*/}:${BASH_LINENO[-2]}: $*" >&2
 	for stream in out err; do
-		[ -s "$work/.$stream" ] && sed "s/^/$stream: /" "$work/.$stream" | head -n 40 | cut -c 1-200 >&2
+		[ -s "$work/.$stream" ] && sed "s/^/$stream: /" "$work/.$stream" | head -n 40 | cut -c 1-200 >&2 || true
 	done
 	exit 1
 }
