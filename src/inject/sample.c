@@ -42,6 +42,16 @@ static size_t extent(uintptr_t sp, int *is_mapped)
 	return most_b & ~(size_t)7;
 }
 
+/* By hand: the memcpy of a program with AddressSanitizer forbids to read what lies between its variables. */
+static void copy_words(void *to, uintptr_t from, size_t size_b)
+{
+	typedef uint64_t __attribute__((aligned(1), may_alias)) word;
+	const volatile word *in = (const void *)from;
+	uint64_t *out = to;
+	for (size_t i = 0; i < size_b / 8; i++)
+		out[i] = in[i];
+}
+
 static size_t copy_unknown(void *to, uintptr_t from, size_t size_b)
 {
 	struct iovec local = {to, size_b}, remote = {(void *)from, size_b};
@@ -51,8 +61,8 @@ static size_t copy_unknown(void *to, uintptr_t from, size_t size_b)
 	if (errno == EFAULT)
 		return 0;
 	size_t page_b = PAGE_B - from % PAGE_B;
-	size_b = size_b < page_b ? size_b : page_b & ~(size_t)7;
-	memcpy(to, (const void *)from, size_b);
+	size_b = size_b < page_b ? size_b : page_b & ~(size_t)7; /* as many words as stand in it */
+	copy_words(to, from, size_b);
 	return size_b;
 }
 
@@ -67,7 +77,7 @@ static void write_sample(struct sonde_ring_pool *pool, const struct inject_regis
 		return;
 	struct sonde_event_cpu_sample *out = (void *)event;
 	if (is_mapped)
-		memcpy(out + 1, (const void *)registers->sp, stack_b);
+		copy_words(out + 1, registers->sp, stack_b);
 	else
 		stack_b = copy_unknown(out + 1, registers->sp, stack_b);
 	out->cpu_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);

@@ -71,6 +71,13 @@ if command -v musl-gcc >/dev/null && musl-gcc -O2 -D_GNU_SOURCE -o musl "$repo/t
 	same ./musl sleepers 20 300
 fi
 
+# A sanitizer wants to be loaded first, and watches what is read of stacks.
+for sanitizer in address thread; do
+	gcc -O1 -g "-fsanitize=$sanitizer" -o "with_$sanitizer" "$repo/tests/targets/crowd.c" -lpthread 2>/dev/null || continue
+	same "./with_$sanitizer" threads 4 50
+	holds "$(metric t.sonde samples.count) >= 1"
+done
+
 # --no-inject forbids it; a running process cannot be entered.
 run 0 "$SONDE" record --force --no-perf --no-inject -o t.sonde -- "$split" 0.1
 has "$(detail)" "without --no-inject"
