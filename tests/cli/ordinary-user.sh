@@ -15,7 +15,7 @@ for test in ${TESTS:-cpu-quick cpu-split cpu-stacks cpu-modules cpu-tasks identi
 	begin=$EPOCHREALTIME code=0
 	as_nobody env SECONDS_EACH=2 ROUNDS=20 timeout 120 bash "$repo/tests/cli/$test.sh" >"$test.log" 2>&1 </dev/null || code=$?
 	echo "$test: $code ($(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }') s)"
-	[ $code -eq 0 ] || [ $code -eq 77 ] || fail "as an ordinary user: $test: exit code $code: $(tail -n 20 "$test.log")"
+	[ $code -eq 0 ] || [ $code -eq 77 ] || fail "as an ordinary user: $test: exit code $code: $(grep -A 10 "\.sh:[0-9]*: " "$test.log")"
 done
 
 # What only an ordinary user meets: processes of others, and what the report says of the kernel's share.
