@@ -1,4 +1,5 @@
-/* dwarf.c: finds compile units by their own ranges and reads them in parallel.
+/* dwarf.c: lists compile units by their own ranges and reads them in parallel, whole ones where they are small, so that
+ * the cache answers for every address of them from then on.
  *
  * .debug_aranges is not used: clang does not write it, and the first entry of every unit is read in a few µs. libdw
  * keeps its state without locks, so each thread opens the file for itself; they share a counter of units to read and
@@ -7,11 +8,14 @@
 #include "symbol/dwarf.h"
 
 #include <dwarf.h>
+#include <elf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
+#include <libelf.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,105 +24,101 @@
 
 #define WORKERS_MAX 8
 #define UNIT_RANGES_MAX 65536
-#define RANGES_MAX ((size_t)32 << 20)
 #define PARALLEL_MIN_B (1u << 20) /* DWARF that takes longer to read than a thread and a second handle cost */
+#define WHOLE_MAX_B (256u << 10)  /* of larger units only the functions that are asked for are read */
 
-struct range {
-	uint64_t low, high;
-	uint32_t unit;
-};
-
-struct unit {
-	Dwarf_Off entry;
-	uint8_t is_wanted;
+/* A libdw handle, and the ELF handle under it where that is ours. */
+struct handle {
+	Elf *elf;
+	Dwarf *dwarf;
 };
 
 struct sonde_dwarf {
 	int fd;
-	Dwarf *handle;
+	int is_packed; /* its sections are compressed */
+	uint64_t info_b;
+	struct handle handle;
 	struct sonde_dwarf_sections sections;
-	struct unit *units;
-	struct range *ranges; /* by low */
-	size_t unit_count, unit_capacity, range_count, range_capacity;
 };
 
-static int grow(void **array, size_t count, size_t *capacity, size_t each_b)
+/* Sections that reading names and inlined functions never needs. */
+static int is_needless(const char *name)
 {
-	if (count < *capacity)
-		return 0;
-	size_t next = *capacity ? *capacity * 2 : 256;
-	void *grown = next > RANGES_MAX ? NULL : realloc(*array, next * each_b);
-	if (!grown)
-		return sonde_error(ENOMEM, "out of memory for %zu compile units", next);
-	*array = grown;
-	*capacity = next;
+	static const char *const needless[] = {".debug_aranges",      ".debug_frame",    ".debug_loc",
+					       ".debug_loclists",     ".debug_macinfo",  ".debug_macro",
+					       ".debug_pubnames",     ".debug_pubtypes", ".debug_gnu_pubnames",
+					       ".debug_gnu_pubtypes", ".debug_names"};
+	for (size_t i = 0; i < sizeof needless / sizeof *needless; i++) {
+		if (!strcmp(name, needless[i]))
+			return 1;
+	}
 	return 0;
 }
 
-static int add_unit(struct sonde_dwarf *dwarf, Dwarf_Die *entry)
+/* libdw inflates every section when it opens a file, but for those that say they have no bytes. The header is libelf's
+ * copy: the file was opened without mapping it. */
+static void hide_needless(Elf *elf)
 {
-	Dwarf_Addr base, low, high;
-	unsigned count = 0;
-	int error = grow((void **)&dwarf->units, dwarf->unit_count, &dwarf->unit_capacity, sizeof *dwarf->units);
-	if (error)
-		return error;
-	dwarf->units[dwarf->unit_count++] = (struct unit){.entry = dwarf_dieoffset(entry)};
-	for (ptrdiff_t at = 0; count < UNIT_RANGES_MAX && (at = dwarf_ranges(entry, at, &base, &low, &high)) > 0;
-	     count++) {
-		if (low >= high)
+	size_t names;
+	if (elf_getshdrstrndx(elf, &names))
+		return;
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+		Elf64_Shdr *header = elf64_getshdr(section);
+		Elf32_Shdr *small = header ? NULL : elf32_getshdr(section);
+		const char *name =
+		    header || small ? elf_strptr(elf, names, header ? header->sh_name : small->sh_name) : NULL;
+		if (!name || !is_needless(name))
 			continue;
-		error =
-		    grow((void **)&dwarf->ranges, dwarf->range_count, &dwarf->range_capacity, sizeof *dwarf->ranges);
-		if (error)
-			return error;
-		dwarf->ranges[dwarf->range_count++] = (struct range){low, high, (uint32_t)(dwarf->unit_count - 1)};
+		if (header)
+			header->sh_type = SHT_NOBITS;
+		else
+			small->sh_type = SHT_NOBITS;
 	}
-	return 0;
 }
 
-static int by_low(const void *a, const void *b)
+static int open_handle(struct handle *out, int fd, int is_packed)
 {
-	const struct range *x = a, *y = b;
-	if (x->low != y->low)
-		return x->low < y->low ? -1 : 1;
-	return (x->unit > y->unit) - (x->unit < y->unit);
+	*out = (struct handle){0};
+	if (!is_packed) {
+		out->dwarf = dwarf_begin(fd, DWARF_C_READ);
+		return out->dwarf ? 0 : -ENOENT;
+	}
+	elf_version(EV_CURRENT);
+	out->elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!out->elf)
+		return -ENOENT;
+	hide_needless(out->elf);
+	out->dwarf = dwarf_begin_elf(out->elf, DWARF_C_READ, NULL);
+	if (out->dwarf)
+		return 0;
+	elf_end(out->elf);
+	return -ENOENT;
 }
 
-static int list_units(struct sonde_dwarf *dwarf)
+static void close_handle(struct handle *handle)
 {
-	Dwarf_CU *unit = NULL;
-	Dwarf_Die entry, split;
-	uint8_t type;
-	int error = 0;
-	while (!error && !dwarf_get_units(dwarf->handle, unit, &unit, NULL, &type, &entry, &split)) {
-		if (type == DW_UT_compile || type == DW_UT_skeleton)
-			error = add_unit(dwarf, &entry);
-	}
-	if (dwarf->range_count)
-		qsort(dwarf->ranges, dwarf->range_count, sizeof *dwarf->ranges, by_low);
-	return error;
+	dwarf_end(handle->dwarf);
+	if (handle->elf)
+		elf_end(handle->elf);
 }
 
 int sonde_dwarf_open(struct sonde_dwarf **out, const struct sonde_elf *file)
 {
+	struct sonde_elf_section info;
+	if (sonde_elf_section(file, ".debug_info", &info) || info.type == SHT_NOBITS)
+		return -ENOENT;
 	struct sonde_dwarf *dwarf = calloc(1, sizeof *dwarf);
 	if (!dwarf)
 		return sonde_error(ENOMEM, "%s: out of memory", file->path);
 	dwarf->fd = file->fd;
-	dwarf->handle = dwarf_begin(file->fd, DWARF_C_READ);
-	if (!dwarf->handle) {
-		free(dwarf);
-		return -ENOENT;
-	}
-	int error = list_units(dwarf);
-	if (!error && !dwarf->unit_count)
-		error = -ENOENT;
-	if (!error)
-		sonde_dwarf_sections_read(&dwarf->sections, file);
+	dwarf->is_packed = !!(info.flags & SHF_COMPRESSED);
+	dwarf->info_b = info.size_b;
+	int error = open_handle(&dwarf->handle, dwarf->fd, dwarf->is_packed);
 	if (error) {
-		sonde_dwarf_close(dwarf);
+		free(dwarf);
 		return error;
 	}
+	sonde_dwarf_sections_read(&dwarf->sections, file);
 	*out = dwarf;
 	return 0;
 }
@@ -127,63 +127,88 @@ void sonde_dwarf_close(struct sonde_dwarf *dwarf)
 {
 	if (!dwarf)
 		return;
-	dwarf_end(dwarf->handle);
+	close_handle(&dwarf->handle);
 	sonde_dwarf_sections_free(&dwarf->sections);
-	free(dwarf->units);
-	free(dwarf->ranges);
 	free(dwarf);
 }
 
-/* The number of ranges that begin at or before an address. */
-static size_t ranges_before(const struct sonde_dwarf *dwarf, uint64_t address)
-{
-	size_t low = 0, high = dwarf->range_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (dwarf->ranges[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
+/* --- the list of units -------------------------------------------------------------------------------------------- */
 
-static int add_gap(const struct sonde_dwarf *dwarf, struct sonde_index *gaps, size_t after, uint64_t address)
+static int list_ranges(struct sonde_index *index, Dwarf_Die *entry, uint64_t size_b)
 {
-	struct sonde_index_segment *segment = sonde_index_add_segment(gaps);
-	if (!segment)
-		return -ENOMEM;
-	uint64_t start = after ? dwarf->ranges[after - 1].high : 0;
-	uint64_t end = after < dwarf->range_count ? dwarf->ranges[after].low : UINT64_MAX;
-	/* Ranges that overlap may leave less. */
-	*segment = (struct sonde_index_segment){start <= address ? start : address, end, 0, 0};
+	Dwarf_Addr base, low, high;
+	unsigned count = 0;
+	for (ptrdiff_t at = 0; count < UNIT_RANGES_MAX && (at = dwarf_ranges(entry, at, &base, &low, &high)) > 0;
+	     count++) {
+		if (low >= high)
+			continue;
+		struct sonde_index_unit *unit = sonde_index_add_unit(index);
+		if (!unit)
+			return -ENOMEM;
+		*unit = (struct sonde_index_unit){low, high, dwarf_dieoffset(entry), size_b};
+	}
 	return 0;
 }
 
-/* Marks the units to read; their number, or a negative errno. */
-static int mark_units(struct sonde_dwarf *dwarf, struct sonde_index *index, const uint64_t *addresses, size_t count)
+static int by_low(const void *a, const void *b)
 {
-	struct sonde_index gaps = {0};
-	int marked = 0, error = 0;
-	uint64_t gap_end = 0;
-	for (size_t i = 0; i < count && !error; i++) {
-		if (sonde_index_segment(index, addresses[i]) || addresses[i] < gap_end)
-			continue;
-		size_t after = ranges_before(dwarf, addresses[i]);
-		if (!after || addresses[i] >= dwarf->ranges[after - 1].high) {
-			gap_end = after < dwarf->range_count ? dwarf->ranges[after].low : UINT64_MAX;
-			error = add_gap(dwarf, &gaps, after, addresses[i]);
-			continue;
-		}
-		struct unit *unit = &dwarf->units[dwarf->ranges[after - 1].unit];
-		marked += !unit->is_wanted;
-		unit->is_wanted = 1;
+	const struct sonde_index_unit *x = a, *y = b;
+	if (x->low != y->low)
+		return x->low < y->low ? -1 : 1;
+	return (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+/* Once for a file: the cache keeps the list. */
+static int list_units(struct sonde_dwarf *dwarf, struct sonde_index *index)
+{
+	Dwarf_Off at = 0, next;
+	size_t head_b;
+	int error = 0;
+	if (index->unit_count && index->units_of == dwarf->info_b)
+		return 0;
+	index->unit_count = 0;
+	index->units_of = dwarf->info_b;
+	for (; !error && !dwarf_nextcu(dwarf->handle.dwarf, at, &next, &head_b, NULL, NULL, NULL); at = next) {
+		Dwarf_Die entry;
+		int tag = dwarf_offdie(dwarf->handle.dwarf, at + head_b, &entry) ? dwarf_tag(&entry) : 0;
+		if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit)
+			error = list_ranges(index, &entry, next - at);
 	}
-	if (!error && gaps.segment_count)
-		error = sonde_index_merge(index, &gaps);
-	sonde_index_fini(&gaps);
-	sonde_index_sort(index);
-	return error ? error : marked;
+	if (index->unit_count)
+		qsort(index->units, index->unit_count, sizeof *index->units, by_low);
+	return error;
+}
+
+/* --- reading units ------------------------------------------------------------------------------------------------ */
+
+struct wanted_unit {
+	uint64_t entry, size_b;
+};
+
+static int by_entry(const void *a, const void *b)
+{
+	const struct wanted_unit *x = a, *y = b;
+	return (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+/* The units that hold addresses which the index lacks, each once; at most one for each address. */
+static size_t choose_units(const struct sonde_index *index, const uint64_t *addresses, size_t count,
+			   struct wanted_unit *out)
+{
+	size_t chosen = 0, kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct sonde_index_unit *unit = sonde_index_unit(index, addresses[i]);
+		if (unit && !sonde_index_segment(index, addresses[i]) &&
+		    (!chosen || out[chosen - 1].entry != unit->entry))
+			out[chosen++] = (struct wanted_unit){unit->entry, unit->size_b};
+	}
+	if (chosen)
+		qsort(out, chosen, sizeof *out, by_entry);
+	for (size_t i = 0; i < chosen; i++) {
+		if (!kept || out[kept - 1].entry != out[i].entry)
+			out[kept++] = out[i];
+	}
+	return kept;
 }
 
 /* Workers share it; `index` and `error` under the lock. */
@@ -191,6 +216,8 @@ struct job {
 	struct sonde_dwarf *dwarf;
 	struct sonde_index *index;
 	struct sonde_dwarf_wanted wanted;
+	const struct wanted_unit *units;
+	size_t unit_count;
 	uint64_t deadline_ns;
 	pthread_mutex_t lock;
 	atomic_size_t next_unit;
@@ -202,16 +229,18 @@ static int is_late(uint64_t deadline_ns)
 	return deadline_ns && sonde_clock_now_ns() >= deadline_ns;
 }
 
-static int read_unit(struct job *job, Dwarf *handle, const struct unit *unit)
+static int read_unit(struct job *job, Dwarf *handle, const struct wanted_unit *unit)
 {
 	struct sonde_index part = {0};
+	struct sonde_dwarf_wanted wanted = job->wanted;
 	Dwarf_Die entry;
 	if (!dwarf_offdie(handle, unit->entry, &entry))
 		return 0;
-	int error = sonde_dwarf_unit_read(&part, &entry, &job->dwarf->sections, &job->wanted);
+	wanted.is_all = unit->size_b <= WHOLE_MAX_B;
+	int error = sonde_dwarf_unit_read(&part, &entry, &job->dwarf->sections, &wanted);
 	pthread_mutex_lock(&job->lock);
 	if (!error)
-		error = sonde_index_merge(job->index, &part);
+		error = sonde_index_merge(job->index, &part, NULL);
 	if (error && !job->error)
 		job->error = error;
 	pthread_mutex_unlock(&job->lock);
@@ -221,12 +250,9 @@ static int read_unit(struct job *job, Dwarf *handle, const struct unit *unit)
 
 static void work(struct job *job, Dwarf *handle)
 {
-	struct sonde_dwarf *dwarf = job->dwarf;
 	while (!is_late(job->deadline_ns)) {
 		size_t i = atomic_fetch_add_explicit(&job->next_unit, 1, memory_order_relaxed);
-		if (i >= dwarf->unit_count)
-			return;
-		if (dwarf->units[i].is_wanted && read_unit(job, handle, &dwarf->units[i]))
+		if (i >= job->unit_count || read_unit(job, handle, &job->units[i]))
 			return;
 	}
 }
@@ -234,47 +260,82 @@ static void work(struct job *job, Dwarf *handle)
 static void *run_worker(void *context)
 {
 	struct job *job = context;
-	Dwarf *handle = dwarf_begin(job->dwarf->fd, DWARF_C_READ);
-	if (handle)
-		work(job, handle);
-	dwarf_end(handle);
+	struct handle handle;
+	if (open_handle(&handle, job->dwarf->fd, job->dwarf->is_packed))
+		return NULL;
+	work(job, handle.dwarf);
+	close_handle(&handle);
 	return NULL;
 }
 
-/* Beside the calling thread: as many as there are processors and enough to read. */
-static size_t choose_workers(const struct sonde_dwarf *dwarf, size_t marked)
+/* Beside the calling thread: as many as there are processors and enough to read. A packed file costs each of them its
+ * inflating. */
+static size_t choose_workers(const struct job *job)
 {
-	uint64_t wanted_b = 0;
-	for (size_t i = 0; i + 1 < dwarf->unit_count; i++)
-		wanted_b += dwarf->units[i].is_wanted ? dwarf->units[i + 1].entry - dwarf->units[i].entry : 0;
+	uint64_t wanted_b = 0, least_b = PARALLEL_MIN_B + (job->dwarf->is_packed ? job->dwarf->info_b : 0);
+	for (size_t i = 0; i < job->unit_count; i++)
+		wanted_b += job->units[i].size_b;
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t most = wanted_b / PARALLEL_MIN_B;
-	most = most < marked ? most : marked;
+	size_t most = wanted_b / least_b;
+	most = most < job->unit_count ? most : job->unit_count;
 	most = most < WORKERS_MAX ? most : WORKERS_MAX;
 	return processors > 0 && most > (size_t)processors - 1 ? (size_t)processors - 1 : most;
+}
+
+static void run_job(struct job *job)
+{
+	pthread_t threads[WORKERS_MAX];
+	size_t started = 0, wanted = choose_workers(job);
+	while (started < wanted && !pthread_create(&threads[started], NULL, run_worker, job))
+		started++;
+	work(job, job->dwarf->handle.dwarf);
+	for (size_t i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* What the units that hold them did not describe (damaged ones) shall not be looked for again. */
+static int settle_missing(struct sonde_index *index, const uint64_t *addresses, size_t count)
+{
+	size_t known = index->segment_count;
+	struct sonde_index missing = {0};
+	int error = 0;
+	for (size_t i = 0; !error && i < count; i++) {
+		if (!sonde_index_unit(index, addresses[i]) || sonde_index_segment(index, addresses[i]) ||
+		    (i && addresses[i] == addresses[i - 1]))
+			continue;
+		struct sonde_index_segment *segment = sonde_index_add_segment(&missing);
+		if (segment)
+			*segment = (struct sonde_index_segment){addresses[i], addresses[i] + 1, 0, 0};
+		error = segment ? 0 : -ENOMEM;
+	}
+	if (!error && missing.segment_count)
+		error = sonde_index_merge(index, &missing, NULL);
+	if (index->segment_count > known)
+		sonde_index_sort(index);
+	sonde_index_fini(&missing);
+	return error;
 }
 
 int sonde_dwarf_read(struct sonde_dwarf *dwarf, struct sonde_index *index, const uint64_t *addresses, size_t count,
 		     uint64_t deadline_ns)
 {
-	int marked = mark_units(dwarf, index, addresses, count);
-	if (marked <= 0)
-		return marked;
+	int error = list_units(dwarf, index);
+	struct wanted_unit *units = error ? NULL : malloc(count * sizeof *units);
+	if (!units)
+		return error ? error : sonde_error(ENOMEM, "out of memory for %zu compile units", count);
 	struct job job = {.dwarf = dwarf,
 			  .index = index,
-			  .wanted = {addresses, count},
+			  .wanted = {addresses, count, 0},
+			  .units = units,
+			  .unit_count = choose_units(index, addresses, count, units),
 			  .deadline_ns = deadline_ns,
 			  .lock = PTHREAD_MUTEX_INITIALIZER};
-	pthread_t threads[WORKERS_MAX];
-	size_t started = 0, wanted = choose_workers(dwarf, (size_t)marked);
-	while (started < wanted && !pthread_create(&threads[started], NULL, run_worker, &job))
-		started++;
-	work(&job, dwarf->handle);
-	for (size_t i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
+	if (job.unit_count)
+		run_job(&job);
 	pthread_mutex_destroy(&job.lock);
-	for (size_t i = 0; i < dwarf->unit_count; i++)
-		dwarf->units[i].is_wanted = 0;
+	free(units);
 	sonde_index_sort(index);
+	if (!job.error && !is_late(deadline_ns))
+		job.error = settle_missing(index, addresses, count);
 	return job.error;
 }

@@ -14,8 +14,8 @@ struct sonde_dwarf;
 int sonde_dwarf_open(struct sonde_dwarf **out, const struct sonde_elf *file);
 void sonde_dwarf_close(struct sonde_dwarf *dwarf);
 
-/* Adds to the index what it lacks for the addresses (ascending): the units that hold them, in several threads where
- * that pays, and empty segments where no unit is. deadline_ns as in symbol.h; what it cuts off stays unknown. */
+/* Adds to the index what it lacks for the addresses (ascending): the list of units, and the units that hold them, in
+ * several threads where that pays. deadline_ns as in symbol.h; what it cuts off stays unknown. */
 int sonde_dwarf_read(struct sonde_dwarf *dwarf, struct sonde_index *index, const uint64_t *addresses, size_t count,
 		     uint64_t deadline_ns);
 

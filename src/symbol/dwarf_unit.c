@@ -183,6 +183,8 @@ static int add_range(struct sonde_index *out, const struct sonde_dwarf_intervals
 int sonde_dwarf_is_wanted(const struct sonde_dwarf_wanted *wanted, uint64_t low, uint64_t high)
 {
 	size_t first = 0, last = wanted->count;
+	if (wanted->is_all)
+		return low < high;
 	while (first < last) {
 		size_t middle = first + (last - first) / 2;
 		if (wanted->addresses[middle] < low)

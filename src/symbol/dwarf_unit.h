@@ -7,10 +7,11 @@
 #include "symbol/dwarf_lines.h"
 #include "symbol/index.h"
 
-/* Addresses that are asked for, ascending. */
+/* Addresses that are asked for, ascending; or all there are. */
 struct sonde_dwarf_wanted {
 	const uint64_t *addresses;
 	size_t count;
+	int is_all;
 };
 
 /* Any in [low, high)? */

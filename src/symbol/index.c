@@ -14,6 +14,7 @@ void sonde_index_fini(struct sonde_index *index)
 	free(index->segments);
 	free(index->spans);
 	free(index->nodes);
+	free(index->units);
 	sonde_texts_fini(&index->texts);
 	*index = (struct sonde_index){0};
 }
@@ -29,6 +30,24 @@ const struct sonde_index_segment *sonde_index_segment(const struct sonde_index *
 			high = middle;
 	}
 	return low && address < index->segments[low - 1].end ? &index->segments[low - 1] : NULL;
+}
+
+const struct sonde_index_unit *sonde_index_unit(const struct sonde_index *index, uint64_t address)
+{
+	size_t low = 0, high = index->unit_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (index->units[middle].low <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < index->units[low - 1].high ? &index->units[low - 1] : NULL;
+}
+
+int sonde_index_lacks(const struct sonde_index *index, uint64_t address)
+{
+	return !sonde_index_segment(index, address) && (!index->unit_count || sonde_index_unit(index, address));
 }
 
 const struct sonde_index_span *sonde_index_span(const struct sonde_index *index,
@@ -77,6 +96,12 @@ struct sonde_index_segment *sonde_index_add_segment(struct sonde_index *index)
 	return extend(&index->segments, &index->segment_count, &index->segment_capacity, sizeof *index->segments);
 }
 
+struct sonde_index_unit *sonde_index_add_unit(struct sonde_index *index)
+{
+	index->is_changed = 1;
+	return extend(&index->units, &index->unit_count, &index->unit_capacity, sizeof *index->units);
+}
+
 /* Ids of one text block to ids of another; neighbours mostly repeat. */
 struct translation {
 	struct sonde_texts *to;
@@ -96,10 +121,11 @@ static uint32_t translate(struct translation *texts, uint32_t id)
 	return texts->last_to[slot];
 }
 
-static int merge_nodes(struct sonde_index *index, const struct sonde_index *unit, struct translation *texts)
+static int merge_nodes(struct sonde_index *index, const struct sonde_index *unit, struct translation *texts,
+		       size_t first)
 {
 	uint32_t base = (uint32_t)index->node_count;
-	for (size_t i = 0; i < unit->node_count; i++) {
+	for (size_t i = first; i < unit->node_count; i++) {
 		struct sonde_index_node *node = sonde_index_add_node(index);
 		if (!node)
 			return -ENOMEM;
@@ -107,40 +133,44 @@ static int merge_nodes(struct sonde_index *index, const struct sonde_index *unit
 		node->name = translate(texts, node->name);
 		node->call_file = translate(texts, node->call_file);
 		if (node->parent != SONDE_INDEX_NONE)
-			node->parent += base;
+			node->parent = node->parent < first ? SONDE_INDEX_NONE : node->parent - (uint32_t)first + base;
 	}
 	return texts->error;
 }
 
 static int merge_spans(struct sonde_index *index, const struct sonde_index *unit, struct translation *texts,
-		       uint32_t node_base)
+		       const struct sonde_index_mark *from)
 {
-	for (size_t i = 0; i < unit->span_count; i++) {
+	uint32_t base = (uint32_t)(index->node_count - (unit->node_count - from->node));
+	for (size_t i = from->span; i < unit->span_count; i++) {
 		struct sonde_index_span *span = sonde_index_add_span(index);
 		if (!span)
 			return -ENOMEM;
 		*span = unit->spans[i];
 		span->file = translate(texts, span->file);
 		if (span->node != SONDE_INDEX_NONE)
-			span->node += node_base;
+			span->node = span->node < from->node ? SONDE_INDEX_NONE : span->node - from->node + base;
 	}
 	return texts->error;
 }
 
-int sonde_index_merge(struct sonde_index *index, const struct sonde_index *unit)
+int sonde_index_merge(struct sonde_index *index, const struct sonde_index *unit, const struct sonde_index_mark *from)
 {
+	static const struct sonde_index_mark start;
 	struct translation texts = {.to = &index->texts, .from = &unit->texts};
-	uint32_t node_base = (uint32_t)index->node_count;
 	uint64_t span_base = index->span_count;
-	int error = merge_nodes(index, unit, &texts);
+	from = from ? from : &start;
+	int error = merge_nodes(index, unit, &texts, from->node);
 	if (!error)
-		error = merge_spans(index, unit, &texts, node_base);
+		error = merge_spans(index, unit, &texts, from);
 	for (size_t i = 0; !error && i < unit->segment_count; i++) {
+		if (unit->segments[i].span < from->span)
+			continue;
 		struct sonde_index_segment *segment = sonde_index_add_segment(index);
 		if (!segment)
 			return -ENOMEM;
 		*segment = unit->segments[i];
-		segment->span += span_base;
+		segment->span += span_base - from->span;
 	}
 	return error;
 }

@@ -1,7 +1,11 @@
-/* index_file.c: an index as a cache file: a head, then segments, spans, nodes and texts as they lie in memory.
+/* index_file.c: an index as a cache file: a head, then segments, spans, nodes, units and texts as they lie in memory.
  *
  * Files are of one machine and one version of this program; what differs is compiled anew. Although the cache directory
  * is the user's own, every reference is checked once, so that a damaged file cannot lead a look-up outside the arrays.
+ *
+ * Two processes may read different units of a module at once: who stores later takes over what the other stored. The
+ * file is replaced as a whole, so what they both take over at the same moment may be lost, and is read again; never
+ * damaged.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,15 +19,16 @@
 #include "symbol/index.h"
 
 #define MAGIC "SONDEIDX"
-#define VERSION 1
-#define FILE_MAX_B ((size_t)2 << 30)
+#define VERSION 2
+#define FILE_MAX_B ((size_t)32 << 20)
 
 struct head {
 	char magic[8];
 	uint32_t version;
 	uint32_t build_id_b;
 	uint8_t build_id[24];
-	uint64_t segment_count, span_count, node_count, texts_b;
+	uint64_t segment_count, span_count, node_count, unit_count, texts_b;
+	uint64_t units_of;
 	uint64_t check;
 };
 
@@ -44,7 +49,7 @@ static uint64_t body_size_b(const struct head *head)
 {
 	return head->segment_count * sizeof(struct sonde_index_segment) +
 	       head->span_count * sizeof(struct sonde_index_span) + head->node_count * sizeof(struct sonde_index_node) +
-	       head->texts_b;
+	       head->unit_count * sizeof(struct sonde_index_unit) + head->texts_b;
 }
 
 static int is_head_ok(const struct head *head, uint64_t body_b, const uint8_t *build_id, size_t build_id_b)
@@ -52,7 +57,7 @@ static int is_head_ok(const struct head *head, uint64_t body_b, const uint8_t *b
 	return !memcmp(head->magic, MAGIC, sizeof head->magic) && head->version == VERSION &&
 	       head->build_id_b == build_id_b && !memcmp(head->build_id, build_id, build_id_b) &&
 	       head->segment_count < FILE_MAX_B && head->span_count < FILE_MAX_B && head->node_count < FILE_MAX_B &&
-	       head->texts_b < FILE_MAX_B && body_size_b(head) == body_b;
+	       head->unit_count < FILE_MAX_B && head->texts_b < FILE_MAX_B && body_size_b(head) == body_b;
 }
 
 static int are_references_ok(const struct sonde_index *index)
@@ -73,6 +78,10 @@ static int are_references_ok(const struct sonde_index *index)
 		bad |= node->name >= texts_b || node->call_file >= texts_b ||
 		       (node->parent != SONDE_INDEX_NONE && node->parent >= i);
 	}
+	for (size_t i = 0; i < index->unit_count; i++) {
+		const struct sonde_index_unit *unit = &index->units[i];
+		bad |= unit->low >= unit->high || (i && unit->low < index->units[i - 1].low);
+	}
 	return !bad;
 }
 
@@ -90,13 +99,18 @@ static int unpack(struct sonde_index *index, const struct head *head, const uint
 	index->segment_count = index->segment_capacity = head->segment_count;
 	index->span_count = index->span_capacity = head->span_count;
 	index->node_count = index->node_capacity = head->node_count;
+	index->unit_count = index->unit_capacity = head->unit_count;
+	index->units_of = head->units_of;
+	index->check = head->check;
+	index->loaded = (struct sonde_index_mark){.node = (uint32_t)head->node_count, .span = head->span_count};
 	index->segments = take(&body, head->segment_count * sizeof *index->segments);
 	index->spans = take(&body, head->span_count * sizeof *index->spans);
 	index->nodes = take(&body, head->node_count * sizeof *index->nodes);
+	index->units = take(&body, head->unit_count * sizeof *index->units);
 	int error = sonde_texts_load(&index->texts, body, head->texts_b);
 	if (error)
 		return error;
-	if (!index->segments || !index->spans || !index->nodes)
+	if (!index->segments || !index->spans || !index->nodes || !index->units)
 		return -ENOMEM;
 	return are_references_ok(index) ? 0 : -EBADMSG;
 }
@@ -151,29 +165,89 @@ static uint8_t *put(uint8_t *at, const void *data, size_t size_b)
 	return at + size_b;
 }
 
-int sonde_index_store(const struct sonde_index *index, const uint8_t *build_id, size_t build_id_b)
+/* The checksum in the present file; 0 = none. */
+static uint64_t stored_check(const struct sonde_cache_key *key)
 {
-	struct sonde_cache_key key = {build_id, build_id_b, "symbols"};
+	struct head head;
+	int fd = sonde_cache_read(key);
+	if (fd < 0)
+		return 0;
+	ssize_t got = read(fd, &head, sizeof head);
+	close(fd);
+	return got == (ssize_t)sizeof head ? head.check : 0;
+}
+
+/* All that the present file holds, or nothing, and behind it what `index` has read since it was loaded. */
+static int combine(struct sonde_index *out, const struct sonde_index *index, const struct sonde_cache_key *key,
+		   int with_file)
+{
+	*out = (struct sonde_index){0};
+	if (with_file)
+		sonde_index_load(out, key->build_id, key->build_id_b);
+	out->unit_count = 0;
+	out->units_of = index->units_of;
+	for (size_t i = 0; i < index->unit_count; i++) {
+		struct sonde_index_unit *unit = sonde_index_add_unit(out);
+		if (!unit)
+			return -ENOMEM;
+		*unit = index->units[i];
+	}
+	int error = sonde_index_merge(out, index, &index->loaded);
+	sonde_index_sort(out);
+	return error;
+}
+
+static struct head make_head(const struct sonde_index *index, const struct sonde_cache_key *key)
+{
 	struct head head = {.magic = MAGIC,
 			    .version = VERSION,
-			    .build_id_b = (uint32_t)build_id_b,
+			    .build_id_b = (uint32_t)key->build_id_b,
 			    .segment_count = index->segment_count,
 			    .span_count = index->span_count,
 			    .node_count = index->node_count,
-			    .texts_b = index->texts.size_b ? index->texts.size_b : 1};
-	if (build_id_b > sizeof head.build_id)
-		return -EINVAL;
-	memcpy(head.build_id, build_id, build_id_b);
+			    .unit_count = index->unit_count,
+			    .texts_b = index->texts.size_b ? index->texts.size_b : 1,
+			    .units_of = index->units_of};
+	memcpy(head.build_id, key->build_id, key->build_id_b);
+	return head;
+}
+
+static int write_file(const struct sonde_index *index, const struct sonde_cache_key *key, uint64_t *check)
+{
+	struct head head = make_head(index, key);
 	size_t body_b = body_size_b(&head);
-	uint8_t *body = body_b < FILE_MAX_B ? malloc(body_b) : NULL;
+	if (body_b > FILE_MAX_B - sizeof head)
+		return -E2BIG;
+	uint8_t *body = malloc(body_b);
 	if (!body)
 		return -ENOMEM;
 	uint8_t *at = put(body, index->segments, index->segment_count * sizeof *index->segments);
 	at = put(at, index->spans, index->span_count * sizeof *index->spans);
 	at = put(at, index->nodes, index->node_count * sizeof *index->nodes);
+	at = put(at, index->units, index->unit_count * sizeof *index->units);
 	put(at, index->texts.size_b ? index->texts.data : "", head.texts_b);
-	head.check = check_words(body, body_b);
-	int error = sonde_cache_write(&key, &head, sizeof head, body, body_b);
+	*check = head.check = check_words(body, body_b);
+	int error = sonde_cache_write(key, &head, sizeof head, body, body_b);
 	free(body);
+	return error;
+}
+
+int sonde_index_store(struct sonde_index *index, const uint8_t *build_id, size_t build_id_b)
+{
+	struct sonde_cache_key key = {build_id, build_id_b, "symbols"};
+	if (build_id_b > sizeof((struct head *)NULL)->build_id)
+		return -EINVAL;
+	uint64_t check = stored_check(&key);
+	int is_same = !check || check == index->check;
+	int error = is_same ? write_file(index, &key, &check) : -EAGAIN;
+	for (int with_file = !is_same; error == -EAGAIN || (error == -E2BIG && with_file >= 0); with_file--) {
+		struct sonde_index combined;
+		error = combine(&combined, index, &key, with_file);
+		if (!error)
+			error = write_file(&combined, &key, &check);
+		sonde_index_fini(&combined);
+	}
+	if (!error)
+		index->check = check;
 	return error;
 }

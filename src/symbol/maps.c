@@ -15,10 +15,11 @@
 #include "util/error.h"
 
 #define FILE_MAX_B ((size_t)1 << 30)
+#define FUNCTION_MAX_B ((uint64_t)64 << 10) /* of the kernel */
 
 static int read_text(int fd, const char *path, char **out)
 {
-	size_t capacity_b = 1u << 16, size_b = 0;
+	size_t capacity_b = 1u << 20, size_b = 0;
 	char *text = NULL;
 	for (ssize_t got = 1; got > 0;) {
 		char *grown = capacity_b > FILE_MAX_B ? NULL : realloc(text, capacity_b + 1);
@@ -60,11 +61,23 @@ static char *next_line(char **rest)
 	return line;
 }
 
+/* The value of a lower-case hexadecimal digit, 16 for anything else. */
+static unsigned digit_value(char digit)
+{
+	unsigned value = (unsigned)digit - '0';
+	if (value < 10)
+		return value;
+	value = (unsigned)digit - 'a';
+	return value < 6 ? value + 10 : 16;
+}
+
 /* "ffffffff81000000 T _text" and, for modules, "\t[name]" behind it, which stays part of the text. */
 static int add_kernel_line(struct sonde_names *out, char *line, uint64_t *highest)
 {
-	char *at;
-	uint64_t address = strtoull(line, &at, 16);
+	uint64_t address = 0;
+	char *at = line;
+	for (unsigned value; (value = digit_value(*at)) < 16; at++)
+		address = address << 4 | value;
 	if (at == line || at[0] != ' ' || !at[1] || at[2] != ' ' || !strchr("tTwW", at[1]) || !at[3])
 		return 0;
 	*highest = address > *highest ? address : *highest;
@@ -73,6 +86,16 @@ static int add_kernel_line(struct sonde_names *out, char *line, uint64_t *highes
 	if (tab)
 		*tab = ' ';
 	return sonde_names_add(out, &name);
+}
+
+/* Code that is loaded later lies in the gaps: no function is as long as those. */
+static void limit_sizes(struct sonde_names *names)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		struct sonde_name *name = &names->items[i];
+		uint64_t gap_b = i + 1 < names->count ? name[1].start - name->start : FUNCTION_MAX_B;
+		name->size_b = gap_b < FUNCTION_MAX_B ? gap_b : FUNCTION_MAX_B;
+	}
 }
 
 int sonde_maps_kernel(struct sonde_names *out, const char *path)
@@ -92,6 +115,7 @@ int sonde_maps_kernel(struct sonde_names *out, const char *path)
 				    "shows them",
 				    path);
 	sonde_names_sort(out);
+	limit_sizes(out);
 	return error;
 }
 

@@ -1,4 +1,4 @@
-/* names.c: grows, sorts and searches named ranges. */
+/* names.c: collects and sorts named ranges. */
 #include "symbol/names.h"
 
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include "util/error.h"
 
 #define NAMES_MAX ((size_t)64 << 20)
-#define LOOK_BACK 16 /* ranges may lie inside others: labels in assembly, code that a JIT reused in part */
 
 void sonde_names_fini(struct sonde_names *names)
 {
@@ -54,30 +53,15 @@ static int by_start(const void *a, const void *b)
 
 void sonde_names_sort(struct sonde_names *names)
 {
-	size_t kept = 0;
-	if (names->count)
+	size_t kept = 0, ascending = 1;
+	/* The kernel's list is in order but for its modules. */
+	while (ascending < names->count && by_start(&names->items[ascending - 1], &names->items[ascending]) <= 0)
+		ascending++;
+	if (ascending < names->count)
 		qsort(names->items, names->count, sizeof *names->items, by_start);
 	for (size_t i = 0; i < names->count; i++) {
 		if (!kept || names->items[i].start != names->items[kept - 1].start)
 			names->items[kept++] = names->items[i];
 	}
 	names->count = kept;
-}
-
-struct sonde_name *sonde_names_find(const struct sonde_names *names, uint64_t address)
-{
-	size_t low = 0, high = names->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (names->items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t back = 0; low && back < LOOK_BACK; back++, low--) {
-		struct sonde_name *name = &names->items[low - 1];
-		if (address - name->start < name->size_b || (!name->size_b && !back))
-			return name;
-	}
-	return NULL;
 }

@@ -1,16 +1,21 @@
-/* names.h: named address ranges, sorted: ELF symbols, the kernel's, those of generated code. */
+/* names.h: named address ranges, sorted: ELF symbols, the kernel's, those of generated code.
+ *
+ * They are collected in struct sonde_names, then packed into a table of one block, which is also a file of the cache: a
+ * look-up in a mapped table reads a few pages, however many symbols there are.
+ */
 #ifndef SONDE_SYMBOL_NAMES_H
 #define SONDE_SYMBOL_NAMES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbol/cache.h"
+
 struct sonde_name {
 	uint64_t start;
 	uint64_t size_b; /* 0 = up to the next one */
 	const char *text;
-	uint32_t rank;         /* of several with one start the highest stays */
-	uint32_t is_demangled; /* `text` has been tried */
+	uint32_t rank; /* of several with one start the highest stays */
 };
 
 /* `blocks`: memory that texts point into, freed with it. */
@@ -30,7 +35,35 @@ int sonde_names_keep(struct sonde_names *names, void *block);
 /* Sorts and drops the lesser of equal starts. Call once after adding. */
 void sonde_names_sort(struct sonde_names *names);
 
+/* --- tables ------------------------------------------------------------------------------------------------------- */
+
+struct sonde_name_entry {
+	uint64_t start;
+	uint32_t size_b; /* 0 = up to the next one */
+	uint32_t text;   /* offset */
+};
+
+struct sonde_name_table {
+	const struct sonde_name_entry *entries; /* by start */
+	const char *texts;                      /* ends with NUL */
+	size_t count, texts_b;
+	void *memory;
+	size_t memory_b;
+	uint64_t age_ns; /* since the file was written; 0 for what was just packed */
+};
+
+/* -ENOMEM, -E2BIG past 4 GB of texts. */
+int sonde_name_table_pack(struct sonde_name_table *out, const struct sonde_names *names);
+void sonde_name_table_fini(struct sonde_name_table *table);
+
 /* The range that holds an address, or NULL. */
-struct sonde_name *sonde_names_find(const struct sonde_names *names, uint64_t address);
+const struct sonde_name_entry *sonde_name_table_find(const struct sonde_name_table *table, uint64_t address);
+
+/* "" where the file is damaged. */
+const char *sonde_name_table_text(const struct sonde_name_table *table, const struct sonde_name_entry *entry);
+
+/* The cache file; `source` tells apart what a file of this name was made from: another one is -ENOENT. */
+int sonde_name_table_load(struct sonde_name_table *out, const struct sonde_cache_key *key, uint64_t source);
+int sonde_name_table_store(const struct sonde_name_table *table, const struct sonde_cache_key *key, uint64_t source);
 
 #endif

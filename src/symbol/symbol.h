@@ -24,6 +24,7 @@ struct sonde_symbol_location {
 struct sonde_symbol_result {
 	const struct sonde_symbol_location *locations;
 	size_t count;
+	int lacks_dwarf; /* there is DWARF for the address that was not read (too late, or not allowed): names only */
 };
 
 struct sonde_symbol_options {
@@ -50,6 +51,13 @@ void sonde_symbols_close(struct sonde_symbols *symbols);
 /* Fills results[i] for addresses[i]; addresses must be sorted ascending. Not thread-safe for one `symbols`. */
 int sonde_symbols_resolve(struct sonde_symbols *symbols, const uint64_t *addresses, size_t count,
 			  struct sonde_symbol_result *results);
+
+/* What reading the DWARF that the cache lacks for the addresses would cost: an estimate from its size, in ns of CPU
+ * time; 0 = it lacks nothing. */
+uint64_t sonde_symbols_price_ns(struct sonde_symbols *symbols, const uint64_t *addresses, size_t count);
+
+/* From now on: of DWARF only what is cached. */
+void sonde_symbols_read_no_dwarf(struct sonde_symbols *symbols);
 
 /* Whether line tables were found (the file's own or a separate debug file's). */
 int sonde_symbols_has_lines(const struct sonde_symbols *symbols);

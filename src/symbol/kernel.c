@@ -1,0 +1,89 @@
+/* kernel.c: keeps the sorted list of kernel symbols in the cache, one file a boot.
+ *
+ * The kernel takes about 100 ms to print its 120,000 symbols, so they are read once a boot and again when a module
+ * came or went: addresses hold for one boot, and the file says what release and which modules (where they lie) it is
+ * of.
+ */
+#include "symbol/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "symbol/maps.h"
+
+#define BOOT_ID_B 16
+#define MODULES_MAX_B ((size_t)4 << 20)
+
+/* The start of a file of /proc; 0 where it cannot be read. */
+static size_t read_file(const char *path, char *out, size_t out_b)
+{
+	size_t done = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	for (ssize_t got = 1; fd >= 0 && got > 0 && done<out_b; done += got> 0 ? (size_t)got : 0)
+		got = read(fd, out + done, out_b - done);
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
+/* The hexadecimal digits of the boot id as bytes. */
+static int read_boot_id(uint8_t out[BOOT_ID_B])
+{
+	char text[64];
+	size_t text_b = read_file("/proc/sys/kernel/random/boot_id", text, sizeof text), digits = 0;
+	memset(out, 0, BOOT_ID_B);
+	for (size_t i = 0; i < text_b && digits < 2 * (size_t)BOOT_ID_B; i++) {
+		const char *all = "0123456789abcdef", *digit = text[i] ? strchr(all, text[i]) : NULL;
+		if (digit) {
+			out[digits / 2] = (uint8_t)(out[digits / 2] << 4 | (digit - all));
+			digits++;
+		}
+	}
+	return digits == 2 * (size_t)BOOT_ID_B ? 0 : -ENOENT;
+}
+
+static uint64_t hash_kernel(void)
+{
+	struct utsname system = {0};
+	uname(&system);
+	uint64_t hash = sonde_hash_pair(sonde_hash_bytes(system.release, strlen(system.release)),
+					sonde_hash_bytes(system.version, strlen(system.version)));
+	char *modules = malloc(MODULES_MAX_B);
+	size_t modules_b = modules ? read_file("/proc/modules", modules, MODULES_MAX_B) : 0;
+	/* Of each line the name, the size and the address: users come and go. */
+	for (char *line = modules, *end; line && line < modules + modules_b; line = end + 1) {
+		end = memchr(line, '\n', (size_t)(modules + modules_b - line));
+		end = end ? end : modules + modules_b - 1;
+		char *size = memchr(line, ' ', (size_t)(end - line));
+		char *users = size ? memchr(size + 1, ' ', (size_t)(end - size - 1)) : NULL;
+		char *address = memmem(line, (size_t)(end - line), " 0x", 3);
+		hash = sonde_hash_pair(hash, sonde_hash_bytes(line, (size_t)((users ? users : end) - line)));
+		if (address)
+			hash = sonde_hash_pair(hash, sonde_hash_bytes(address, (size_t)(end - address)));
+	}
+	free(modules);
+	return hash;
+}
+
+int sonde_kernel_names(struct sonde_name_table *out, int must_read)
+{
+	uint8_t boot_id[BOOT_ID_B];
+	const struct sonde_cache_key key = {boot_id, sizeof boot_id, "kernel"};
+	int has_key = !read_boot_id(boot_id);
+	uint64_t source = has_key ? hash_kernel() : 0;
+	if (has_key && !must_read && !sonde_name_table_load(out, &key, source))
+		return 0;
+	struct sonde_names names = {0};
+	int error = sonde_maps_kernel(&names, "/proc/kallsyms");
+	if (!error)
+		error = sonde_name_table_pack(out, &names);
+	sonde_names_fini(&names);
+	if (!error && has_key)
+		sonde_name_table_store(out, &key, source);
+	return error;
+}
