@@ -588,7 +588,7 @@ static void timer_stop(struct sonde_source_run *run)
 const struct sonde_source sonde_source_cpu_timer = {
     .name = "cpu",
     .title = "CPU time of every thread, by timers inside the processes, where perf events are forbidden",
-    .cost = "0.3 % of the target's CPU time at the kernel's tick",
+    .cost = "less than 1 % of the target's CPU time, at the kernel's tick",
     .probe = timer_probe,
     .open = timer_open,
     .prepare = timer_prepare,
