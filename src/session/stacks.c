@@ -16,12 +16,19 @@
 
 #define PLACES_MAX 1024 /* inlined functions at one address; deeper chains lose their outer end */
 
+/* A SYMBOL record that is to be used where nothing better is found. */
+struct names_only {
+	size_t frame, count;
+	const struct sonde_symbol_location *places;
+};
+
 void sonde_session_stacks_init(struct sonde_stacks *stacks)
 {
 	*stacks = (struct sonde_stacks){
 	    .nodes = {.row_b = sizeof(struct sonde_node)},
 	    .frames = {.row_b = sizeof(struct sonde_frame)},
 	    .functions = {.row_b = sizeof(struct sonde_function)},
+	    .names = {.row_b = sizeof(struct names_only)},
 	};
 }
 
@@ -30,6 +37,7 @@ void sonde_session_stacks_fini(struct sonde_stacks *stacks)
 	sonde_rows_fini(&stacks->nodes);
 	sonde_rows_fini(&stacks->frames);
 	sonde_rows_fini(&stacks->functions);
+	sonde_rows_fini(&stacks->names);
 	sonde_map_fini(&stacks->frame_of);
 	sonde_map_fini(&stacks->function_of);
 }
@@ -214,6 +222,17 @@ int sonde_session_stacks_locate(struct sonde_session *session, size_t frame, con
 	return 0;
 }
 
+static int keep_names(struct sonde_session *session, size_t frame, const struct sonde_symbol_location *places,
+		      size_t count)
+{
+	struct sonde_symbol_location *kept = sonde_arena_alloc(&session->arena, count * sizeof *kept);
+	if (!kept)
+		return sonde_error(ENOMEM, "out of memory for symbols");
+	memcpy(kept, places, count * sizeof *kept);
+	struct names_only row = {.frame = frame, .count = count, .places = kept};
+	return sonde_rows_add(&session->stacks.names, &row) ? 0 : -ENOMEM;
+}
+
 int sonde_session_stacks_symbol(struct sonde_session *session, const struct sonde_meta_symbol *symbol,
 				const uint8_t *locations)
 {
@@ -233,12 +252,38 @@ int sonde_session_stacks_symbol(struct sonde_session *session, const struct sond
 	size_t frame;
 	uint32_t module = symbol->module <= session->modules.count ? symbol->module : 0;
 	int error = intern_frame(&frame, &session->stacks, module, symbol->address);
+	if (!error && symbol->head.reserved & SONDE_SYMBOL_NAMES_ONLY && count)
+		return keep_names(session, frame, places, count);
 	return error ? error : sonde_session_stacks_locate(session, frame, places, count);
+}
+
+static int has_name(const struct sonde_session *session, const struct sonde_frame *frame)
+{
+	if (!frame->location_count)
+		return 0;
+	const struct sonde_location *outer = &frame->locations[frame->location_count - 1];
+	return !sonde_session_function(session, outer->function)->unnamed;
+}
+
+static int settle_names(struct sonde_session *session)
+{
+	struct sonde_rows *names = &session->stacks.names;
+	int error = 0;
+	for (size_t i = 0; !error && i < names->count; i++) {
+		const struct names_only *row = sonde_rows_at(names, i);
+		if (!has_name(session, sonde_rows_at(&session->stacks.frames, row->frame)))
+			error = sonde_session_stacks_locate(session, row->frame, row->places, row->count);
+	}
+	names->count = 0;
+	return error;
 }
 
 int sonde_session_stacks_settle(struct sonde_session *session)
 {
 	struct sonde_stacks *stacks = &session->stacks;
+	int failed = settle_names(session);
+	if (failed)
+		return failed;
 	for (; stacks->settled < stacks->frames.count; stacks->settled++) {
 		const struct sonde_frame *frame = sonde_rows_at(&stacks->frames, stacks->settled);
 		int error = frame->location_count ? 0 : sonde_session_stacks_locate(session, stacks->settled, NULL, 0);

@@ -19,7 +19,8 @@ struct sonde_stacks {
 	struct sonde_rows functions; /* struct sonde_function, by id */
 	struct sonde_map frame_of;   /* (module, address) → index + 1 */
 	struct sonde_map function_of;
-	size_t settled; /* frames before this one have locations */
+	struct sonde_rows names; /* SYMBOL records with names only, for what the look-up does not find */
+	size_t settled;          /* frames before this one have locations */
 };
 
 void sonde_session_stacks_init(struct sonde_stacks *stacks);
@@ -36,7 +37,8 @@ int sonde_session_stacks_symbol(struct sonde_session *session, const struct sond
 int sonde_session_stacks_locate(struct sonde_session *session, size_t frame, const struct sonde_symbol_location *places,
 				size_t count);
 
-/* Gives every frame that has none the location that says so. */
+/* After the look-up: frames that have no name get what records with names only say, or the location that says that
+ * nothing is known. */
 int sonde_session_stacks_settle(struct sonde_session *session);
 
 #endif

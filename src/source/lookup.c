@@ -2,6 +2,11 @@
  *
  * A module's file is found by its path; when that leads elsewhere by now (a container that is gone, a deleted or
  * replaced file), through the descriptor kept since the module was first sampled.
+ *
+ * Names and what is cached come first and are cheap. Reading DWARF that the cache lacks has a budget of CPU time, since
+ * recording must stay cheap and a reader can do it as well: a module whose price is more than what is left of it gets
+ * names only, which its records say. What a reader will not find (a file that only the kept descriptor leads to) is
+ * read whatever it costs.
  */
 #include "source/lookup.h"
 
@@ -9,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "symbol/symbol.h"
@@ -16,6 +22,8 @@
 #include "util/error.h"
 
 #define ADDRESSES_A_BATCH 16384u
+#define DWARF_SHARE 500u          /* of the CPU time of the command: 0.2 % */
+#define DWARF_LEAST_NS 4000000ull /* of the shortest run */
 
 struct place {
 	uint64_t address;
@@ -49,9 +57,11 @@ static size_t places(const struct sonde_trie *stacks, struct place **out)
 	return count;
 }
 
+/* `is_kept`: readers will not find the file. */
 static int open_symbols(const struct sonde_trie *stacks, const struct sonde_stack_module *module,
-			const struct sonde_symbol_options *options, struct sonde_symbols **out)
+			const struct sonde_symbol_options *options, struct sonde_symbols **out, int *is_kept)
 {
+	*is_kept = 0;
 	if (module->flags & SONDE_MODULE_KERNEL)
 		return sonde_symbols_kernel(out);
 	if (module->flags & SONDE_MODULE_ANONYMOUS)
@@ -64,7 +74,20 @@ static int open_symbols(const struct sonde_trie *stacks, const struct sonde_stac
 		return rc;
 	char kept[64];
 	snprintf(kept, sizeof kept, "/proc/self/fd/%d", module->fd);
+	*is_kept = 1;
 	return sonde_symbols_open(out, kept, module->build_id, module->build_id_b, options);
+}
+
+/* What reading DWARF may cost: a share of what the commands have used that ended. */
+static uint64_t dwarf_budget_ns(void)
+{
+	struct rusage usage;
+	if (getrusage(RUSAGE_CHILDREN, &usage))
+		return DWARF_LEAST_NS;
+	uint64_t used_us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000u +
+			   (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+	uint64_t share_ns = used_us * 1000u / DWARF_SHARE;
+	return share_ns > DWARF_LEAST_NS ? share_ns : DWARF_LEAST_NS;
 }
 
 static uint32_t intern(struct sonde_trie *stacks, const char *text)
@@ -87,7 +110,7 @@ static int write_symbol(struct sonde_trie *stacks, const struct place *place, co
 		};
 	}
 	struct sonde_meta_symbol record = {
-	    .head.type = SONDE_META_SYMBOL,
+	    .head = {.type = SONDE_META_SYMBOL, .reserved = result->lacks_dwarf ? SONDE_SYMBOL_NAMES_ONLY : 0},
 	    .module = place->module,
 	    .count = (uint32_t)count,
 	    .address = place->address,
@@ -95,14 +118,27 @@ static int write_symbol(struct sonde_trie *stacks, const struct place *place, co
 	return sonde_writer_meta(stacks->writer, &record, sizeof record, rows, count * sizeof *rows);
 }
 
+/* Takes the price off the budget, or forbids to read DWARF. */
+static void pay(struct sonde_symbols *symbols, const uint64_t *addresses, size_t count, uint64_t *budget_ns)
+{
+	uint64_t price_ns = sonde_symbols_price_ns(symbols, addresses, count);
+	if (price_ns <= *budget_ns)
+		*budget_ns -= price_ns;
+	else
+		sonde_symbols_read_no_dwarf(symbols);
+}
+
+/* budget_ns NULL: without one. */
 static int resolve_batch(struct sonde_trie *stacks, struct sonde_symbols *symbols, const struct place *places,
-			 size_t count)
+			 size_t count, uint64_t *budget_ns)
 {
 	uint64_t *addresses = malloc(count * sizeof *addresses);
 	struct sonde_symbol_result *results = calloc(count, sizeof *results);
 	int rc = addresses && results ? 0 : sonde_error(ENOMEM, "out of memory for %zu symbols", count);
 	for (size_t i = 0; !rc && i < count; i++)
 		addresses[i] = places[i].address;
+	if (!rc && budget_ns)
+		pay(symbols, addresses, count, budget_ns);
 	if (!rc)
 		rc = sonde_symbols_resolve(symbols, addresses, count, results);
 	for (size_t i = 0; !rc && i < count; i++)
@@ -116,18 +152,20 @@ int sonde_lookup_symbols(struct sonde_trie *stacks, uint64_t deadline_ns, int de
 {
 	struct sonde_symbol_options options = {.deadline_ns = deadline_ns, .debuginfod = debuginfod};
 	struct place *all;
+	uint64_t budget_ns = dwarf_budget_ns();
 	size_t count = places(stacks, &all);
 	for (size_t i = 0, next; i < count; i = next) {
 		for (next = i; next < count && all[next].module == all[i].module; next++)
 			;
 		struct sonde_symbols *symbols;
 		uint32_t module = all[i].module;
+		int is_kept;
 		if (!module || module > stacks->module_count ||
-		    open_symbols(stacks, &stacks->modules[module - 1], &options, &symbols))
+		    open_symbols(stacks, &stacks->modules[module - 1], &options, &symbols, &is_kept))
 			continue;
 		for (size_t at = i; at < next; at += ADDRESSES_A_BATCH) {
 			size_t batch = next - at < ADDRESSES_A_BATCH ? next - at : ADDRESSES_A_BATCH;
-			if (resolve_batch(stacks, symbols, &all[at], batch))
+			if (resolve_batch(stacks, symbols, &all[at], batch, is_kept ? NULL : &budget_ns))
 				break;
 		}
 		sonde_symbols_close(symbols);
