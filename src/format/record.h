@@ -210,10 +210,13 @@ struct sonde_meta_site {
 	uint32_t unit;  /* string, 0 = none */
 };
 
+/* In head.reserved of a SYMBOL record: from symbol tables alone; the module's DWARF, which was not read, knows more. */
+enum sonde_symbol_flag { SONDE_SYMBOL_NAMES_ONLY = 1 };
+
 /* What stands at one address of a module: `count` struct sonde_meta_location follow, innermost inlined function first.
  * count = 0: looked up and not found. */
 struct sonde_meta_symbol {
-	struct sonde_meta_head head;
+	struct sonde_meta_head head; /* reserved: enum sonde_symbol_flag */
 	uint32_t module;
 	uint32_t count;
 	uint64_t address; /* as in STACKS */
