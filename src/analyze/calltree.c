@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyze/stats.h"
+#include "analyze/words.h"
 #include "util/error.h"
 
 struct node {
@@ -151,19 +152,16 @@ static int tree_link(const struct build *build, struct sonde_report *report, str
 
 static int notes_add(const struct sonde_samples *samples, struct sonde_report *report, struct sonde_section *section)
 {
-	uint64_t broken = sonde_samples_broken(samples), none = samples->self[0].ns;
+	uint64_t broken = sonde_samples_broken(samples);
 	int rc = sonde_samples_note_shares(samples, report, section);
 	if (rc == 0 && broken)
-		rc =
-		    sonde_report_note(report, section, 1,
-				      "%llu of %llu stacks (%.1f %%) did not reach the thread's root: they start where "
-				      "unwinding stopped",
-				      (unsigned long long)broken, (unsigned long long)samples->all.count,
-				      100 * sonde_stats_share((double)broken, (double)samples->all.count));
-	if (rc == 0 && none)
-		rc = sonde_report_note(report, section, 1, "%.1f %% of the time has no stack: self time of the root",
-				       100 * sonde_stats_share((double)none, (double)samples->all.ns));
-	return rc;
+		rc = sonde_report_note(report, section, 1,
+				       "%llu of %llu stack%s (%.1f %%) did not reach the thread's root: they start "
+				       "where unwinding stopped",
+				       (unsigned long long)broken, (unsigned long long)samples->all.count,
+				       sonde_plural(samples->all.count),
+				       100 * sonde_stats_share((double)broken, (double)samples->all.count));
+	return rc < 0 ? rc : sonde_samples_note_missing(samples, report, section);
 }
 
 static int section_build(struct build *build, struct sonde_report *report)

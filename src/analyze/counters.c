@@ -1,12 +1,15 @@
 /* counters.c: counters, count-only zones and gauges.
  *
  * A counter's event holds the total so far of one thread, so its value is the sum over threads of their last totals:
- * one cell a thread is kept, not the events. A gauge belongs to the process as a whole and its events are kept, because
- * its mean is weighted by the time that each value held: from one event to the next, the last one to the end of the
- * run.
+ * two cells a thread are kept, not the events. Of a selected time it is the sum of what was added in that time: the
+ * last total in it less the last one before it (0 when the thread had not counted yet). A flight recording does not
+ * have what came before: there the first total that it holds is the least that can be taken off. A gauge belongs to the
+ * process as a whole and its events are kept, because its mean is weighted by the time that each value held: from one
+ * event to the next, the last one to the end of the run.
  */
 #include "analyze/marks.h"
 #include "analyze/samples.h"
+#include "analyze/window.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,15 +31,23 @@ static const struct sonde_column columns[COLUMNS] = {
     [UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
 };
 
-struct last {
-	uint64_t time_ns, updates;
+/* One total: of the latest event so far, or of the earliest. */
+struct total {
+	uint64_t time_ns;
 	double value;
+};
+
+struct last {
+	uint64_t updates;          /* in the selected time */
+	struct total last, before; /* in it, and before it; time_ns 0 = none */
+	struct total first;        /* in it */
 };
 
 struct counters {
 	struct sonde_marks *gauges;
 	struct last **last; /* by site, then thread; NULL = no counter */
 	size_t sites, threads;
+	struct sonde_window window;
 };
 
 static void counters_end(void *state)
@@ -58,6 +69,7 @@ static int counters_begin(void **state, struct sonde_session *session, const str
 	if (!counters)
 		return sonde_error(ENOMEM, "out of memory for counters");
 	*state = counters;
+	counters->window = sonde_window_of(session, options);
 	counters->sites = sonde_session_site_count(session) + 1;
 	counters->threads = sonde_session_thread_count(session) + 1;
 	counters->last = calloc(counters->sites, sizeof *counters->last);
@@ -77,24 +89,40 @@ static struct last *last_of(struct counters *counters, uint32_t site, uint32_t t
 	return counters->last[site] ? &counters->last[site][thread] : NULL;
 }
 
+static void keep_later(struct total *total, uint64_t time_ns, double value)
+{
+	if (time_ns >= total->time_ns)
+		*total = (struct total){time_ns, value};
+}
+
+static void keep_earlier(struct total *total, uint64_t time_ns, double value)
+{
+	if (!total->time_ns || time_ns < total->time_ns)
+		*total = (struct total){time_ns, value};
+}
+
 static int counters_feed(void *state, const struct sonde_batch *batch)
 {
 	struct counters *counters = state;
+	const struct sonde_pass_options *options = &counters->gauges->options;
 	for (size_t i = 0; batch->type == SONDE_CHUNK_EVENTS && i < batch->count; i++) {
 		struct sonde_mark mark;
 		uint16_t type = batch->events[i]->type;
 		if ((type != SONDE_EVENT_COUNTER && type != SONDE_EVENT_COUNT) ||
 		    !sonde_mark_read(&mark, batch->events[i], batch) ||
-		    !sonde_pass_takes(&counters->gauges->options, mark.time_ns, mark.thread))
+		    (options->thread && options->thread != mark.thread) ||
+		    (options->to_ns && mark.time_ns >= options->to_ns))
 			continue;
 		struct last *last = last_of(counters, mark.site, mark.thread);
 		if (!last)
 			continue;
-		last->updates++;
-		if (mark.time_ns >= last->time_ns) {
-			last->time_ns = mark.time_ns;
-			last->value = mark.value;
+		if (mark.time_ns < options->from_ns) {
+			keep_later(&last->before, mark.time_ns, mark.value);
+			continue;
 		}
+		last->updates++;
+		keep_later(&last->last, mark.time_ns, mark.value);
+		keep_earlier(&last->first, mark.time_ns, mark.value);
 	}
 	return sonde_marks_feed(counters->gauges, batch);
 }
@@ -105,14 +133,14 @@ static int counters_merge(void *state, void *other_state)
 	for (uint32_t site = 0; site < other->sites; site++) {
 		for (uint32_t thread = 0; other->last[site] && thread < other->threads; thread++) {
 			const struct last *more = &other->last[site][thread];
-			struct last *last = more->updates ? last_of(counters, site, thread) : NULL;
+			struct last *last = last_of(counters, site, thread);
 			if (!last)
 				continue;
 			last->updates += more->updates;
-			if (more->time_ns < last->time_ns)
-				continue;
-			last->time_ns = more->time_ns;
-			last->value = more->value;
+			keep_later(&last->before, more->before.time_ns, more->before.value);
+			keep_later(&last->last, more->last.time_ns, more->last.value);
+			if (more->first.time_ns)
+				keep_earlier(&last->first, more->first.time_ns, more->first.value);
 		}
 	}
 	return sonde_marks_merge(counters->gauges, other->gauges);
@@ -131,23 +159,42 @@ static struct sonde_cell *row_begin(const struct counters *counters, uint32_t id
 	return row;
 }
 
+static int is_selected(const struct counters *counters)
+{
+	return counters->gauges->options.from_ns || counters->gauges->options.to_ns;
+}
+
+/* What one thread added in the time that the report is about. */
+static double added_of(const struct counters *counters, const struct last *last)
+{
+	if (!last->before.time_ns && counters->window.held)
+		return last->last.value - last->first.value;
+	return last->last.value - last->before.value;
+}
+
 static int counter_add(const struct counters *counters, uint32_t id, struct sonde_report *report,
 		       struct sonde_section *section)
 {
-	const struct sonde_run *run = sonde_session_run(counters->gauges->session);
 	const struct sonde_site *site = sonde_session_site(counters->gauges->session, id);
-	double value = 0;
+	int selected = is_selected(counters);
+	double value = 0, added = 0;
 	uint64_t updates = 0;
 	for (size_t thread = 0; thread < counters->threads; thread++) {
-		value += counters->last[id][thread].value;
-		updates += counters->last[id][thread].updates;
+		const struct last *last = &counters->last[id][thread];
+		if (!last->updates)
+			continue;
+		value += last->last.value;
+		added += added_of(counters, last);
+		updates += last->updates;
 	}
+	if (!updates)
+		return 0;
 	struct sonde_cell *row =
 	    row_begin(counters, id, site && site->kind == SONDE_SITE_COUNT ? "calls" : "counter", report, section);
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	row[VALUE] = sonde_cell_real(value, 0);
-	row[RATE] = sonde_cell_real(sonde_stats_share(value, (double)run->wall_ns / 1e9), 0);
+	row[VALUE] = sonde_cell_real(selected ? added : value, 0);
+	row[RATE] = sonde_cell_real(sonde_stats_share(added, sonde_window_s(&counters->window)), 0);
 	row[UPDATES] = sonde_cell_int(updates);
 	return 0;
 }
@@ -198,7 +245,8 @@ static int counters_finish(void *state, struct sonde_report *report)
 	struct counters *counters = state;
 	size_t count = counters->gauges->count;
 	for (size_t i = 0; i < counters->sites; i++)
-		count += counters->last[i] != NULL;
+		for (size_t thread = 0; counters->last[i] && thread < counters->threads; thread++)
+			count += counters->last[i][thread].updates;
 	if (!count)
 		return sonde_pass_nothing(
 		    &counters->gauges->options, report, "counters", "Counters and gauges",
@@ -211,6 +259,10 @@ static int counters_finish(void *state, struct sonde_report *report)
 			rc = counter_add(counters, id, report, section);
 	if (rc == 0)
 		rc = gauges_add(counters, report, section);
+	if (rc == 0 && (is_selected(counters) || counters->window.held))
+		rc = sonde_report_note(report, section, 0, "counters per s: what was added ÷ %.3f s of %s%s",
+				       sonde_window_s(&counters->window), counters->window.what,
+				       is_selected(counters) ? "; their values: what was added in it" : "");
 	if (rc == 0 && counters->gauges->count)
 		rc =
 		    sonde_report_note(report, section, 0, "mean of a gauge: weighted by the time that each value held");

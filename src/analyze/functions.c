@@ -1,7 +1,7 @@
 /* functions.c: self and total CPU time of every function, as shares with their intervals.
  *
- * Where the kernel could not be sampled, a [kernel] row from the processes' system time stands beside the sampled ones:
- * it says how much more there is, and is no part of their 100 %.
+ * Where the kernel could not be sampled, a note says how much system time there is besides: a figure of another kind
+ * than the rows', and no part of their 100 %.
  */
 #include "analyze/by_function.h"
 
@@ -9,8 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/cputime.h"
 #include "analyze/stats.h"
+#include "analyze/words.h"
 #include "util/error.h"
+
+#define NO_KERNEL "kernel is not sampled" /* in the cpu source's detail */
 
 enum { DEFAULT_ROWS = 20 };
 enum { SELF, TOTAL, SELF_NS, TOTAL_NS, SAMPLES, FUNCTION, MODULE, FILE_NAME, LINE, COLUMNS };
@@ -109,47 +113,40 @@ static int note_unnamed(const struct sonde_samples *samples, const struct sonde_
 		return 0;
 	return sonde_report_note(
 	    report, section, 0,
-	    "%llu functions with %.1f %% of the time are unnamed (module+0x…): add --debuginfod, or "
-	    "install the debug packages of their modules",
-	    (unsigned long long)functions, 100 * sonde_stats_share((double)self_ns, (double)samples->all.ns));
+	    "%llu function%s with %.1f %% of the time %s unnamed (module+0x…): add --debuginfod, or install the debug "
+	    "packages of their modules",
+	    (unsigned long long)functions, sonde_plural(functions),
+	    100 * sonde_stats_share((double)self_ns, (double)samples->all.ns), sonde_word(functions, "is", "are"));
 }
 
-/* System time, where no sample was taken in the kernel. */
-static int kernel_estimate(const struct sonde_samples *samples, struct sonde_report *report,
-			   struct sonde_section *section)
+/* System time, where the recorder says that it could not sample the kernel. That no sample hit it is no reason: it may
+ * have had little to do. */
+static int note_kernel(const struct sonde_samples *samples, struct sonde_report *report, struct sonde_section *section)
 {
-	const struct sonde_run *run = sonde_session_run(samples->session);
-	const struct sonde_pass_options *options = &samples->options;
-	if (samples->kernel || !run->cpu_known || !run->system_ns || options->thread || options->from_ns ||
-	    options->to_ns)
+	const struct sonde_source_row *cpu = sonde_samples_source(samples->session);
+	if (samples->kernel || !cpu || cpu->state != SONDE_SOURCE_LIMITED || !strstr(cpu->detail, NO_KERNEL))
 		return 0;
-	double share = sonde_stats_share((double)run->system_ns, (double)(run->user_ns + run->system_ns));
-	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row)
-		return sonde_error(ENOMEM, "out of memory for a row");
-	row[SELF] = row[TOTAL] = sonde_cell_real(share, 0);
-	row[SELF_NS] = row[TOTAL_NS] = sonde_cell_int(run->system_ns);
-	row[SAMPLES] = sonde_cell_absent("not sampled");
-	row[FUNCTION] = sonde_cell_text(SONDE_KERNEL_NAME " (estimated)");
-	row[MODULE] = sonde_cell_text("");
-	return sonde_report_note(
-	    report, section, 0,
-	    "[kernel] was not sampled: its row is the processes' measured system time as a share of "
-	    "their CPU time (%.3f s), and is no part of the sampled 100 %%",
-	    (double)(run->user_ns + run->system_ns) / 1e9);
+	struct sonde_cpu_time time = sonde_cpu_time_of(samples->session, 0);
+	if (!time.known || time.at_least || sonde_pass_selects(&samples->options))
+		return sonde_report_note(report, section, 0,
+					 "time in the kernel was not sampled: it is no part of the 100 %%");
+	return sonde_report_note(report, section, 0,
+				 "time in the kernel was not sampled and is no part of the 100 %%: %.3f s of system "
+				 "time besides, %.1f %% of the run's %.3f s of CPU time",
+				 (double)time.system_ns / 1e9,
+				 100 * sonde_stats_share((double)time.system_ns, (double)time.ns),
+				 (double)time.ns / 1e9);
 }
 
 static int notes_add(const struct sonde_samples *samples, const struct sonde_function_weight *rows, size_t count,
 		     struct sonde_report *report, struct sonde_section *section)
 {
-	uint64_t none = samples->self[0].ns;
 	int rc = sonde_samples_note_shares(samples, report, section);
 	if (rc == 0)
 		rc = note_unnamed(samples, rows, count, report, section);
-	if (rc == 0 && none)
-		rc = sonde_report_note(report, section, 1, "%.1f %% of the time was sampled without any stack",
-				       100 * sonde_stats_share((double)none, (double)samples->all.ns));
-	return rc;
+	if (rc == 0)
+		rc = note_kernel(samples, report, section);
+	return rc < 0 ? rc : sonde_samples_note_missing(samples, report, section);
 }
 
 static int table_fill(const struct sonde_samples *samples, const struct sonde_function_weight *rows, size_t count,
@@ -170,8 +167,6 @@ static int table_fill(const struct sonde_samples *samples, const struct sonde_fu
 	if (rc == 0 && id_count > limit)
 		section->table.omitted = id_count - limit;
 	free(ids);
-	if (rc == 0)
-		rc = kernel_estimate(samples, report, section);
 	return rc < 0 ? rc : notes_add(samples, rows, count, report, section);
 }
 

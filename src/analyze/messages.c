@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/words.h"
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 50 };
@@ -166,10 +167,9 @@ static int messages_finish(void *state, struct sonde_report *report)
 	section->table.omitted = messages->dropped;
 	rc = sonde_report_note(report, section, 0, "times are since the start of the recording");
 	if (rc == 0 && messages->mismatches)
-		rc =
-		    sonde_report_note(report, section, 1,
-				      "%llu zones were ended while another one was open: see the rows of kind mismatch",
-				      (unsigned long long)messages->mismatches);
+		rc = sonde_report_note(
+		    report, section, 1, "%llu zone%s ended while another one was open: see the rows of kind mismatch",
+		    (unsigned long long)messages->mismatches, sonde_word(messages->mismatches, " was", "s were"));
 	return rc;
 }
 

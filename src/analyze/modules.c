@@ -96,7 +96,8 @@ static int table_fill(struct fold *fold, uint32_t *ids, struct sonde_report *rep
 	if (rc < 0)
 		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
-	return sonde_samples_note_shares(fold->samples, report, section);
+	rc = sonde_samples_note_shares(fold->samples, report, section);
+	return rc < 0 ? rc : sonde_samples_note_missing(fold->samples, report, section);
 }
 
 static int modules_finish(void *state, struct sonde_report *report)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/words.h"
 #include "util/error.h"
 
 enum { MAX_WORKERS = 4, WORKER_MIN_B = 2 << 20 };
@@ -211,8 +212,9 @@ static int finish_all(struct run *run, struct sonde_report *report)
 	}
 	if (!skipped)
 		return 0;
-	return sonde_report_note(report, NULL, 1, "%llu chunks could not be read and are left out: %s",
-				 (unsigned long long)skipped, why);
+	return sonde_report_note(report, NULL, 1, "%llu chunk%s could not be read and %s left out: %s",
+				 (unsigned long long)skipped, sonde_plural(skipped), sonde_word(skipped, "is", "are"),
+				 why);
 }
 
 static unsigned parts_of(const struct sonde_session *session)

@@ -1,4 +1,8 @@
-/* processes.c: the CPU time of every process: sampled, and measured by the kernel at its end. */
+/* processes.c: the CPU time of every process: sampled, and measured by the clocks of its threads.
+ *
+ * The kernel's own figure for a process that ended takes in the children that it waited for: that of the command is the
+ * whole run's (the summary has it) and has no place among figures of single processes.
+ */
 #include "analyze/tallies.h"
 
 #include <errno.h>
@@ -6,16 +10,16 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "analyze/words.h"
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20 };
-enum { SHARE, SAMPLED_NS, USER_NS, SYSTEM_NS, WALL_NS, SAMPLES, PROCESS, PID, STATUS, COLUMNS };
+enum { SHARE, SAMPLED_NS, MEASURED_NS, WALL_NS, SAMPLES, PROCESS, PID, STATUS, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
     [SHARE] = {"share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
     [SAMPLED_NS] = {"sampled_ns", "sampled CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [USER_NS] = {"user_ns", "user", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [SYSTEM_NS] = {"system_ns", "system", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [MEASURED_NS] = {"cpu_ns", "measured CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [WALL_NS] = {"wall_ns", "wall", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
     [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
     [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
@@ -25,7 +29,13 @@ static const struct sonde_column columns[COLUMNS] = {
 
 struct sums {
 	const struct sonde_tallies *tallies;
-	struct sonde_weight *by_process;
+	struct process *by_process;
+};
+
+struct process {
+	struct sonde_weight sampled;
+	uint64_t clocks_ns; /* of the threads that were measured */
+	uint64_t clockless; /* threads that were not */
 };
 
 static int compare(const void *left, const void *right, void *state)
@@ -34,12 +44,12 @@ static int compare(const void *left, const void *right, void *state)
 	const struct sonde_session *session = sums->tallies->session;
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 	const struct sonde_process *x = sonde_session_process(session, a), *y = sonde_session_process(session, b);
-	uint64_t x_ns = sums->by_process[a].ns, y_ns = sums->by_process[b].ns;
+	uint64_t x_ns = sums->by_process[a].sampled.ns, y_ns = sums->by_process[b].sampled.ns;
 	if (sums->tallies->options.sort == SONDE_SORT_NAME && strcmp(x->name, y->name) != 0)
 		return strcmp(x->name, y->name);
 	if (x_ns == y_ns) {
-		x_ns = x->user_ns + x->system_ns;
-		y_ns = y->user_ns + y->system_ns;
+		x_ns = sums->by_process[a].clocks_ns;
+		y_ns = sums->by_process[b].clocks_ns;
 	}
 	return x_ns != y_ns ? (x_ns < y_ns ? 1 : -1) : (a > b) - (a < b);
 }
@@ -60,17 +70,13 @@ static int row_add(const struct sums *sums, uint32_t id, struct sonde_report *re
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_process *process = sonde_session_process(sums->tallies->session, id);
 	const struct sonde_run *run = sonde_session_run(sums->tallies->session);
-	const struct sonde_weight *weight = &sums->by_process[id];
+	const struct process *sum = &sums->by_process[id];
 	uint64_t end_ns = process->end_ns ? process->end_ns : run->end_ns;
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	row[SHARE] = sonde_tallies_share(sums->tallies, weight->ns);
-	row[SAMPLED_NS] = sonde_cell_int(weight->ns);
-	int known = process->user_ns || process->system_ns;
-	row[USER_NS] = known ? sonde_cell_int(process->user_ns) : sonde_cell_absent("not measured");
-	row[SYSTEM_NS] = known ? sonde_cell_int(process->system_ns) : sonde_cell_absent("not measured");
+	sonde_tallies_cells(sums->tallies, sum->sampled, &row[SHARE], &row[SAMPLED_NS], &row[SAMPLES]);
+	row[MEASURED_NS] = sum->clocks_ns ? sonde_cell_int(sum->clocks_ns) : sonde_cell_absent("not measured");
 	row[WALL_NS] = sonde_cell_int(end_ns > process->start_ns ? end_ns - process->start_ns : 0);
-	row[SAMPLES] = sonde_cell_int(weight->count);
 	row[PROCESS] = sonde_cell_text(*process->command ? process->command : process->name);
 	row[PID] = sonde_cell_int(process->pid);
 	row[STATUS] = sonde_cell_text(status_text(process, report));
@@ -83,9 +89,30 @@ static void sum_up(struct sums *sums, size_t process_count)
 		const struct sonde_thread *thread = sonde_session_thread(sums->tallies->session, id);
 		if (!thread || thread->process > process_count)
 			continue;
-		sums->by_process[thread->process].ns += sums->tallies->by_thread[id].ns;
-		sums->by_process[thread->process].count += sums->tallies->by_thread[id].count;
+		struct process *sum = &sums->by_process[thread->process];
+		sonde_weight_add(&sum->sampled, sums->tallies->by_thread[id]);
+		sum->clocks_ns += thread->cpu_ns;
+		sum->clockless += !thread->cpu_ns;
 	}
+}
+
+/* Threads without a clock: those that still ran, or whose beginning was not seen. */
+static int note_clocks(const struct sums *sums, size_t process_count, struct sonde_report *report,
+		       struct sonde_section *section)
+{
+	uint64_t measured = 0, partly = 0;
+	for (size_t id = 1; id <= process_count; id++) {
+		measured += sums->by_process[id].clocks_ns != 0;
+		partly += sums->by_process[id].clocks_ns && sums->by_process[id].clockless;
+	}
+	int rc = measured ? sonde_report_note(report, section, 0,
+					      "measured CPU: the clocks of the process's own threads, without children")
+			  : 0;
+	if (rc < 0 || !partly)
+		return rc;
+	return sonde_report_note(report, section, 1,
+				 "%llu process%s had threads that were not measured: there the sum is a lower bound",
+				 (unsigned long long)partly, sonde_word(partly, "", "es"));
 }
 
 static int table_fill(struct sums *sums, uint32_t *ids, size_t process_count, struct sonde_report *report)
@@ -105,8 +132,8 @@ static int table_fill(struct sums *sums, uint32_t *ids, size_t process_count, st
 	if (rc < 0)
 		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
-	return sonde_report_note(report, section, 0, "100 %% = %.3f s of sampled CPU time (%llu samples)",
-				 (double)tallies->all.ns / 1e9, (unsigned long long)tallies->all.count);
+	rc = sonde_tallies_note(tallies, report, section);
+	return rc < 0 ? rc : note_clocks(sums, process_count, report, section);
 }
 
 static int processes_finish(void *state, struct sonde_report *report)

@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/stats.h"
+#include "analyze/words.h"
 #include "util/error.h"
 
 enum { AHEAD = 16 }; /* samples whose node is fetched early */
@@ -29,7 +31,8 @@ static const char *const status_texts[SONDE_STACK_STATUS_COUNT] = {
 
 const char *sonde_samples_status_text(unsigned status)
 {
-	return status < SONDE_STACK_STATUS_COUNT ? status_texts[status] : "unknown reason";
+	const char *text = status < SONDE_STACK_STATUS_COUNT ? status_texts[status] : NULL;
+	return text ? text : "unknown reason";
 }
 
 int sonde_samples_init(struct sonde_samples *samples, struct sonde_session *session,
@@ -96,7 +99,8 @@ int sonde_samples_add(struct sonde_samples *samples, uint32_t stack, uint64_t we
 		sonde_weight_add(&samples->self[stack], weight);
 	}
 	sonde_weight_add(&samples->all, weight);
-	samples->square += (double)weight_ns * (double)weight_ns;
+	if (stack || status & SONDE_SAMPLE_KERNEL)
+		samples->square += (double)weight_ns * (double)weight_ns;
 	samples->by_status[reason < SONDE_STACK_STATUS_COUNT ? reason : SONDE_STACK_NO_TABLE]++;
 	return 0;
 }
@@ -214,7 +218,7 @@ int sonde_samples_walk(const struct sonde_samples *samples, void (*visit)(void *
 
 static double effective_n(const struct sonde_samples *samples)
 {
-	return sonde_stats_effective_n((double)samples->all.ns, samples->square);
+	return sonde_stats_effective_n((double)(samples->all.ns - samples->self[0].ns), samples->square);
 }
 
 struct sonde_cell sonde_samples_share(const struct sonde_samples *samples, uint64_t part_ns)
@@ -232,23 +236,54 @@ uint64_t sonde_samples_broken(const struct sonde_samples *samples)
 int sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_report *report,
 			      struct sonde_section *section)
 {
-	return sonde_report_note(report, section, 0,
-				 "100 %% = %.3f s of sampled CPU time (%llu samples); ± is the 95 %% interval (Wilson) "
-				 "for the %.0f equally weighted samples that these amount to",
-				 (double)samples->all.ns / 1e9, (unsigned long long)samples->all.count,
-				 effective_n(samples));
+	return sonde_report_note(
+	    report, section, 0,
+	    "100 %% = %.3f s of sampled CPU time (%llu sample%s); ± is the 95 %% interval (Wilson) "
+	    "for the %.0f equally weighted samples that these amount to",
+	    (double)samples->all.ns / 1e9, (unsigned long long)samples->all.count, sonde_plural(samples->all.count),
+	    effective_n(samples));
+}
+
+int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde_report *report,
+			       struct sonde_section *section)
+{
+	uint64_t missing_ns = samples->self[0].ns;
+	if (!missing_ns)
+		return 0;
+	return sonde_report_note(
+	    report, section, 1,
+	    "not sampled: %.3f s (%.1f %% of the 100 %%): time whose samples were lost or had no stack, in no function",
+	    (double)missing_ns / 1e9, 100 * sonde_stats_share((double)missing_ns, (double)samples->all.ns));
+}
+
+static const struct sonde_source_row *cpu_row(const struct sonde_session *session)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++)
+		if (strcmp(sonde_session_source(session, i)->name, "cpu") == 0)
+			return sonde_session_source(session, i);
+	return NULL;
+}
+
+const struct sonde_source_row *sonde_samples_source(const struct sonde_session *session)
+{
+	const struct sonde_source_row *row = cpu_row(session);
+	return row && (row->state == SONDE_SOURCE_ON || row->state == SONDE_SOURCE_LIMITED) ? row : NULL;
+}
+
+const char *sonde_samples_why_none(const struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	if (!sonde_samples_source(session))
+		return "CPU time was not sampled";
+	return sonde_pass_selects(options) ? "no CPU samples in this selection" : "no CPU samples in this recording";
 }
 
 /* Why the cpu source has nothing, from the recording itself. */
 static const char *why_none(const struct sonde_session *session)
 {
-	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
-		const struct sonde_source_row *row = sonde_session_source(session, i);
-		if (row->name[0] == 'c' && row->name[1] == 'p' && row->name[2] == 'u' && row->name[3] == 0 &&
-		    row->state == SONDE_SOURCE_UNAVAILABLE)
-			return *row->detail ? row->detail : "the cpu source could not start";
-	}
-	return NULL;
+	const struct sonde_source_row *row = cpu_row(session);
+	if (!row || row->state != SONDE_SOURCE_UNAVAILABLE)
+		return NULL;
+	return *row->detail ? row->detail : "the cpu source could not start";
 }
 
 int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report *report, const char *id,
@@ -265,7 +300,5 @@ int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report 
 	return sonde_report_note(report, section, 1,
 				 "no CPU samples in %s: the program used hardly any CPU time there, or sampling was "
 				 "off; record with sonde record -- COMMAND, for short runs with -F 10000",
-				 samples->options.from_ns || samples->options.to_ns || samples->options.thread
-				     ? "this selection"
-				     : "this recording");
+				 sonde_pass_selects(&samples->options) ? "this selection" : "this recording");
 }

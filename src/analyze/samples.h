@@ -33,7 +33,7 @@ struct sonde_samples {
 	struct sonde_weight *total;  /* node and below; after sonde_samples_fold() */
 	uint32_t *child, *next;      /* first child and next sibling of nodes with a total; after fold */
 	struct sonde_weight all;
-	double square; /* Σ weight² */
+	double square; /* Σ weight² of the samples that were taken: with a stack, or in the kernel */
 	uint64_t by_status[SONDE_STACK_STATUS_COUNT];
 };
 
@@ -66,6 +66,12 @@ struct sonde_visit {
 int sonde_samples_walk(const struct sonde_samples *samples, void (*visit)(void *state, const struct sonde_visit *visit),
 		       void *state);
 
+/* Whether options choose a part of the recording. */
+static inline int sonde_pass_selects(const struct sonde_pass_options *options)
+{
+	return options->from_ns || options->to_ns || options->thread;
+}
+
 /* A part of all sampled time, with its 95 % interval. */
 struct sonde_cell sonde_samples_share(const struct sonde_samples *samples, uint64_t part_ns);
 
@@ -76,6 +82,16 @@ const char *sonde_samples_status_text(unsigned status);
 /* Notes that shares of samples need: their denominator, how the interval is computed. */
 int sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_report *report,
 			      struct sonde_section *section);
+
+/* Notes the time in `all` that no stack stands for, if any: a part of the 100 % that is in no function. */
+int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde_report *report,
+			       struct sonde_section *section);
+
+/* The cpu source's row when it ran, else NULL. */
+const struct sonde_source_row *sonde_samples_source(const struct sonde_session *session);
+
+/* Why there are no samples: "the recording has no CPU samples", … Static. */
+const char *sonde_samples_why_none(const struct sonde_session *session, const struct sonde_pass_options *options);
 
 /* For a pass that found no samples: when it was asked for, a section with the reason; else nothing. */
 int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report *report, const char *id,

@@ -6,12 +6,15 @@
  */
 #include "analyze/durations.h"
 #include "analyze/marks.h"
+#include "analyze/samples.h"
+#include "analyze/window.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/stats.h"
+#include "analyze/words.h"
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20 };
@@ -104,7 +107,7 @@ static int row_add(const struct fold *fold, uint32_t id, struct sonde_report *re
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_site *site = sonde_session_site(fold->marks->session, id);
-	const struct sonde_run *run = sonde_session_run(fold->marks->session);
+	struct sonde_window window = sonde_window_of(fold->marks->session, &fold->marks->options);
 	const struct span *span = &fold->spans[id];
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
@@ -112,7 +115,7 @@ static int row_add(const struct fold *fold, uint32_t id, struct sonde_report *re
 	row[COUNT] = sonde_cell_int(span->durations.count);
 	sonde_durations_cells(&span->durations, &row[MEAN]);
 	row[UNFINISHED] = sonde_cell_int(span->unfinished);
-	row[RATE] = sonde_cell_real(sonde_stats_share((double)span->durations.count, (double)run->wall_ns / 1e9), 0);
+	row[RATE] = sonde_cell_real(sonde_stats_share((double)span->durations.count, sonde_window_s(&window)), 0);
 	return 0;
 }
 
@@ -151,10 +154,15 @@ static int section_build(struct fold *fold, struct sonde_report *report)
 	if (rc < 0)
 		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
+	struct sonde_window window = sonde_window_of(fold->marks->session, &fold->marks->options);
 	rc = sonde_durations_note(fewest, report, section);
+	if (rc == 0 && (window.held || sonde_pass_selects(&fold->marks->options)))
+		rc = sonde_report_note(report, section, 0, "rates: ended spans ÷ %.3f s of %s", sonde_window_s(&window),
+				       window.what);
 	if (rc == 0 && fold->unmatched)
-		rc = sonde_report_note(report, section, 1, "%llu ends without a begin were not counted",
-				       (unsigned long long)fold->unmatched);
+		rc = sonde_report_note(report, section, 1, "%llu end%s without a begin %s not counted",
+				       (unsigned long long)fold->unmatched, sonde_plural(fold->unmatched),
+				       sonde_word(fold->unmatched, "was", "were"));
 	return rc;
 }
 

@@ -9,9 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/cputime.h"
 #include "analyze/stats.h"
+#include "analyze/words.h"
 #include "util/buf.h"
 #include "util/error.h"
+
+#define TIMERS "CPU timers" /* the cpu source's method begins so: samples weigh the time since the one before */
 
 enum { METRIC, VALUE, UNIT, COLUMNS };
 enum { LINE_MAX_B = 1 << 16 };
@@ -26,7 +30,8 @@ struct facts {
 	struct sonde_session *session;
 	const struct sonde_run *run;
 	const struct sonde_samples *samples;
-	uint64_t cpu_ns, cost_ns, lost, zones;
+	struct sonde_cpu_time cpu;
+	uint64_t cost_ns, lost, zones;
 	int cost_known;
 };
 
@@ -35,7 +40,7 @@ static uint64_t zones_count(struct sonde_session *session)
 	size_t sites = sonde_session_site_count(session);
 	struct sonde_zone_stat *stats = sites ? calloc(sites + 1, sizeof *stats) : NULL;
 	uint64_t count = 0;
-	if (stats && sonde_session_zone_stats(session, stats) == 0)
+	if (stats && sonde_session_zone_stats(session, stats) != -ENOMEM) /* without chunks that cannot be read */
 		for (size_t i = 0; i <= sites; i++)
 			count += stats[i].count;
 	free(stats);
@@ -46,7 +51,7 @@ static struct facts facts_of(const struct sonde_samples *samples)
 {
 	struct sonde_session *session = samples->session;
 	struct facts facts = {.session = session, .run = sonde_session_run(session), .samples = samples};
-	facts.cpu_ns = facts.run->user_ns + facts.run->system_ns;
+	facts.cpu = sonde_cpu_time_of(session, sonde_pass_selects(&samples->options) ? 0 : samples->all.ns);
 	facts.zones = zones_count(session);
 	for (size_t i = 0; i < sonde_session_lost_count(session); i++)
 		facts.lost += sonde_session_lost(session, i)->count;
@@ -60,11 +65,17 @@ static struct facts facts_of(const struct sonde_samples *samples)
 	return facts;
 }
 
-/* The recorder's CPU time as a share of the run's (of its wall time where the CPU time is not known). */
+/* The recorder's CPU time as a share of the run's, or of its wall time where the CPU time cannot be known (attached).
+ * What is left of a recording that was cut off may be far less than what the recorder's time was spent on. */
 static double cost_share(const struct facts *facts)
 {
-	uint64_t whole = facts->run->cpu_known && facts->cpu_ns ? facts->cpu_ns : facts->run->wall_ns;
+	uint64_t whole = facts->cpu.known ? facts->cpu.ns : facts->run->wall_ns;
 	return sonde_stats_share((double)facts->cost_ns, (double)whole);
+}
+
+static int is_cost_known(const struct facts *facts)
+{
+	return facts->cost_known && (facts->cpu.known ? facts->cpu.ns > 0 : facts->run->closed);
 }
 
 static const struct sonde_source_row *source_named(const struct sonde_session *session, const char *name)
@@ -81,9 +92,13 @@ static void line_time(struct sonde_buf *line, const struct facts *facts)
 {
 	const struct sonde_run *run = facts->run;
 	sonde_buf_printf(line, "%.2f s wall", (double)run->wall_ns / 1e9);
-	if (run->cpu_known)
-		sonde_buf_printf(line, " · %.2f s CPU (%.2f user + %.2f system)", (double)facts->cpu_ns / 1e9,
-				 (double)run->user_ns / 1e9, (double)run->system_ns / 1e9);
+	if (facts->cpu.at_least)
+		sonde_buf_printf(line, " · ≥ %.2f s CPU", (double)facts->cpu.ns / 1e9);
+	else if (facts->cpu.known)
+		sonde_buf_printf(line, " · %.2f s CPU (%.2f user + %.2f system)", (double)facts->cpu.ns / 1e9,
+				 (double)facts->cpu.user_ns / 1e9, (double)facts->cpu.system_ns / 1e9);
+	else if (!run->closed)
+		sonde_buf_text(line, " · CPU time not known");
 	size_t processes = sonde_session_process_count(facts->session);
 	size_t threads = sonde_session_thread_count(facts->session);
 	if (processes > 1)
@@ -105,21 +120,28 @@ static void line_method(struct sonde_buf *line, const struct sonde_source_row *c
 		sonde_buf_printf(line, " (%s)", cpu->detail);
 }
 
+static const char *cost_whole(const struct facts *facts)
+{
+	return facts->cpu.known ? "the run's CPU time" : "wall time";
+}
+
 static void line_samples(struct sonde_buf *line, const struct facts *facts)
 {
 	const struct sonde_samples *samples = facts->samples;
 	if (samples->all.count) {
 		uint64_t whole = samples->all.count - sonde_samples_broken(samples);
-		sonde_buf_printf(line, " · %llu samples, %.1f %% to the root", (unsigned long long)samples->all.count,
+		sonde_buf_printf(line, " · %llu sample%s, %.1f %% to the root", (unsigned long long)samples->all.count,
+				 sonde_plural(samples->all.count),
 				 100 * sonde_stats_share((double)whole, (double)samples->all.count));
 	} else {
-		sonde_buf_text(line, " · no samples");
+		sonde_buf_printf(line, " · %s", sonde_samples_why_none(facts->session, &samples->options));
 	}
 	if (facts->zones)
-		sonde_buf_printf(line, " · %llu zones", (unsigned long long)facts->zones);
+		sonde_buf_printf(line, " · %llu zone%s", (unsigned long long)facts->zones, sonde_plural(facts->zones));
 	sonde_buf_printf(line, ", %llu lost", (unsigned long long)facts->lost);
-	if (facts->cost_known)
-		sonde_buf_printf(line, " · cost %.1f %%", 100 * cost_share(facts));
+	if (is_cost_known(facts))
+		sonde_buf_printf(line, " · recorder cost %s%.1f %% of %s", facts->cpu.at_least ? "≤ " : "",
+				 100 * cost_share(facts), cost_whole(facts));
 }
 
 static int note_line(const struct facts *facts, struct sonde_report *report)
@@ -138,18 +160,32 @@ static int note_line(const struct facts *facts, struct sonde_report *report)
 
 /* --- what is not well ------------------------------------------------------------------------------------------- */
 
+static int note_cpu_time(const struct facts *facts, struct sonde_report *report)
+{
+	if (!facts->cpu.at_least)
+		return 0;
+	return sonde_report_note(report, NULL, 1,
+				 "CPU time is a lower bound, from the clocks of threads: the kernel's figure for the "
+				 "command (%.2f s) leaves out processes that were not waited for",
+				 (double)(facts->cpu.user_ns + facts->cpu.system_ns) / 1e9);
+}
+
 static int note_file(const struct facts *facts, struct sonde_report *report)
 {
 	const struct sonde_run *run = facts->run;
 	int rc = 0;
 	if (!run->closed)
 		rc = sonde_report_note(report, NULL, 1,
-				       "the recording was not closed in order: it holds what was written until %.3f s",
-				       (double)(run->end_ns - run->start_ns) / 1e9);
-	if (rc == 0 && run->damaged_b)
+				       "the recording was not closed in order: its events end at %.3f s",
+				       (double)(run->last_event_ns - run->start_ns) / 1e9);
+	uint64_t damaged_b = sonde_session_damaged_b(facts->session); /* with what this report met */
+	if (rc == 0 && damaged_b && run->damaged_b)
 		rc = sonde_report_note(report, NULL, 1, "%llu of %llu bytes could not be read, first at byte %llu",
-				       (unsigned long long)run->damaged_b, (unsigned long long)run->file_b,
+				       (unsigned long long)damaged_b, (unsigned long long)run->file_b,
 				       (unsigned long long)run->damaged_at);
+	else if (rc == 0 && damaged_b)
+		rc = sonde_report_note(report, NULL, 1, "%llu of %llu bytes could not be read",
+				       (unsigned long long)damaged_b, (unsigned long long)run->file_b);
 	return rc;
 }
 
@@ -191,6 +227,16 @@ static int note_lost(const struct facts *facts, struct sonde_report *report)
 	return 0;
 }
 
+static int note_unmatched(const struct facts *facts, struct sonde_report *report)
+{
+	uint64_t unmatched = sonde_session_zones_unmatched(facts->session);
+	if (!unmatched)
+		return 0;
+	return sonde_report_note(report, NULL, 1, "%llu zone end%s without a begin %s left out",
+				 (unsigned long long)unmatched, sonde_plural(unmatched),
+				 sonde_word(unmatched, "is", "are"));
+}
+
 static int note_broken(const struct facts *facts, struct sonde_report *report)
 {
 	const struct sonde_samples *samples = facts->samples;
@@ -198,10 +244,10 @@ static int note_broken(const struct facts *facts, struct sonde_report *report)
 		if (i == SONDE_STACK_COMPLETE || i == SONDE_STACK_FRAME_POINTER || !samples->by_status[i])
 			continue;
 		int rc = sonde_report_note(
-		    report, NULL, 1, "%llu stacks (%.1f %%) stop before the root: %s",
-		    (unsigned long long)samples->by_status[i],
+		    report, NULL, 1, "%llu stack%s (%.1f %%) %s before the root: %s",
+		    (unsigned long long)samples->by_status[i], sonde_plural(samples->by_status[i]),
 		    100 * sonde_stats_share((double)samples->by_status[i], (double)samples->all.count),
-		    sonde_samples_status_text(i));
+		    sonde_word(samples->by_status[i], "stops", "stop"), sonde_samples_status_text(i));
 		if (rc < 0)
 			return rc;
 	}
@@ -228,11 +274,15 @@ static int note_rate(const struct facts *facts, struct sonde_report *report)
 	const struct sonde_source_row *cpu = source_named(facts->session, "cpu");
 	if (!cpu || cpu->effective_hz <= 0 || cpu->rate_hz <= 0 || cpu->effective_hz > 0.8 * cpu->rate_hz)
 		return 0;
-	return sonde_report_note(
-	    report, NULL, 0,
-	    "%.0f samples/s were asked for, %.0f/s of CPU time came: each sample is weighted by the "
-	    "CPU time since the one before",
-	    cpu->rate_hz, cpu->effective_hz);
+	if (strncmp(cpu->method, TIMERS, sizeof TIMERS - 1) == 0)
+		return sonde_report_note(report, NULL, 0,
+					 "%.0f samples/s were asked for, %.0f/s of CPU time came: each sample is "
+					 "weighted by the CPU time since the one before",
+					 cpu->rate_hz, cpu->effective_hz);
+	return sonde_report_note(report, NULL, 1,
+				 "%.0f samples/s were asked for, %.0f/s of CPU time were kept: the others were lost on "
+				 "their way, and where most were lost the shares say least",
+				 cpu->rate_hz, cpu->effective_hz);
 }
 
 /* --- the figures ------------------------------------------------------------------------------------------------ */
@@ -249,9 +299,9 @@ static int row_add(struct sonde_report *report, struct sonde_section *section, c
 	return 0;
 }
 
-static struct sonde_cell seconds(int known, uint64_t ns)
+static struct sonde_cell seconds(const char *why_not, uint64_t ns)
 {
-	return known ? sonde_cell_real((double)ns / 1e9, 0) : sonde_cell_absent("not measured");
+	return why_not ? sonde_cell_absent(why_not) : sonde_cell_real((double)ns / 1e9, 0);
 }
 
 static uint64_t peak_rss_b(const struct sonde_session *session)
@@ -265,9 +315,21 @@ static uint64_t peak_rss_b(const struct sonde_session *session)
 	return peak;
 }
 
-static struct sonde_cell percent(int known, double share)
+static struct sonde_cell percent(const char *why_not, double share)
 {
-	return known ? sonde_cell_real(100 * share, 0) : sonde_cell_absent("not measured");
+	return why_not ? sonde_cell_absent(why_not) : sonde_cell_real(100 * share, 0);
+}
+
+static const char *why_no_cpu_time(const struct facts *facts)
+{
+	if (facts->cpu.known)
+		return NULL;
+	return facts->run->closed ? "not measured" : "not known: the recording was not closed in order";
+}
+
+static const char *why_no_split(const struct facts *facts)
+{
+	return facts->cpu.at_least ? "not known: not every process was waited for" : why_no_cpu_time(facts);
 }
 
 static int section_fill(const struct facts *facts, struct sonde_report *report, struct sonde_section *section)
@@ -276,29 +338,41 @@ static int section_fill(const struct facts *facts, struct sonde_report *report, 
 	const struct sonde_samples *samples = facts->samples;
 	uint64_t peak_b = peak_rss_b(facts->session), count = samples->all.count;
 	double whole = sonde_stats_share((double)(count - sonde_samples_broken(samples)), (double)count);
+	double busy = sonde_stats_share((double)facts->cpu.ns, (double)run->wall_ns);
+	const char *no_cpu = why_no_cpu_time(facts), *no_split = why_no_split(facts);
+	const char *no_cost = facts->cost_known ? NULL : "not measured";
+	const char *none = count ? NULL : sonde_samples_why_none(facts->session, &samples->options);
+	const char *unsampled = sonde_samples_source(facts->session) ? NULL : none;
+	int least = facts->cpu.at_least;
 	const struct {
 		const char *metric;
 		struct sonde_cell value;
 		const char *unit;
 	} rows[] = {
-	    {"timing.wall_time_s", seconds(1, run->wall_ns), "s"},
-	    {"timing.cpu_time_s", seconds(run->cpu_known, facts->cpu_ns), "s"},
-	    {"timing.user_time_s", seconds(run->cpu_known, run->user_ns), "s"},
-	    {"timing.system_time_s", seconds(run->cpu_known, run->system_ns), "s"},
-	    {"compute.cpu_utilization_percent",
-	     percent(run->cpu_known && run->wall_ns, sonde_stats_share((double)facts->cpu_ns, (double)run->wall_ns)),
-	     "% of one CPU"},
+	    {"timing.wall_time_s", seconds(NULL, run->wall_ns), "s"},
+	    {"timing.cpu_time_s", seconds(no_cpu, facts->cpu.ns), least ? "s, at least" : "s"},
+	    {"timing.user_time_s", seconds(no_split, facts->cpu.user_ns), "s"},
+	    {"timing.system_time_s", seconds(no_split, facts->cpu.system_ns), "s"},
+	    {"compute.cpu_utilization_percent", percent(run->wall_ns ? no_cpu : "no wall time", busy),
+	     least ? "% of one CPU, at least" : "% of one CPU"},
 	    {"memory.peak_process_rss_b", peak_b ? sonde_cell_int(peak_b) : sonde_cell_absent("not measured"), "B"},
 	    {"run.processes", sonde_cell_int(sonde_session_process_count(facts->session)), ""},
 	    {"run.threads", sonde_cell_int(sonde_session_thread_count(facts->session)), ""},
-	    {"samples.count", sonde_cell_int(count), ""},
-	    {"samples.cpu_time_s", seconds(1, samples->all.ns), "s"},
-	    {"samples.complete_percent", percent(count > 0, whole), "%"},
+	    {"samples.count", unsampled ? sonde_cell_absent(unsampled) : sonde_cell_int(count), ""},
+	    {"samples.cpu_time_s", seconds(none, samples->all.ns), "s"},
+	    {"samples.not_sampled_s", seconds(none, samples->self[0].ns), "s of samples.cpu_time_s"},
+	    {"samples.complete_percent", percent(none, whole), "%"},
 	    {"zones.count", sonde_cell_int(facts->zones), ""},
 	    {"lost.count", sonde_cell_int(facts->lost), ""},
-	    {"cost.recorder_cpu_time_s", seconds(facts->cost_known, facts->cost_ns), "s"},
-	    {"cost.recorder_percent", percent(facts->cost_known, cost_share(facts)),
-	     run->cpu_known ? "% of the run's CPU time" : "% of wall time"},
+	    {"cost.recorder_cpu_time_s", seconds(no_cost, facts->cost_ns), "s"},
+	    {"cost.recorder_percent",
+	     percent(is_cost_known(facts) ? NULL
+		     : no_cost            ? no_cost
+					  : no_cpu,
+		     cost_share(facts)),
+	     least              ? "% of the run's CPU time, at most"
+	     : facts->cpu.known ? "% of the run's CPU time"
+				: "% of wall time"},
 	    {"file.size_b", sonde_cell_int(run->file_b), "B"},
 	};
 	int rc = 0;
@@ -320,7 +394,8 @@ static void titles_set(const struct facts *facts, struct sonde_report *report)
 static int notes_add(const struct facts *facts, struct sonde_report *report)
 {
 	static int (*const notes[])(const struct facts *, struct sonde_report *) = {
-	    note_line, note_rate, note_kept, note_file, note_lost, note_broken, note_sources,
+	    note_line, note_cpu_time,  note_rate,   note_kept,    note_file,
+	    note_lost, note_unmatched, note_broken, note_sources,
 	};
 	int rc = 0;
 	titles_set(facts, report);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyze/stats.h"
+#include "analyze/words.h"
 #include "util/error.h"
 
 int sonde_tallies_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
@@ -61,9 +62,27 @@ void sonde_tallies_end(void *state)
 	free(tallies);
 }
 
-struct sonde_cell sonde_tallies_share(const struct sonde_tallies *tallies, uint64_t part_ns)
+void sonde_tallies_cells(const struct sonde_tallies *tallies, struct sonde_weight part, struct sonde_cell *share,
+			 struct sonde_cell *sampled_ns, struct sonde_cell *samples)
 {
-	double share = fmin(sonde_stats_share((double)part_ns, (double)tallies->all.ns), 1);
+	if (!tallies->all.count) {
+		*share = *sampled_ns = *samples =
+		    sonde_cell_absent(sonde_samples_why_none(tallies->session, &tallies->options));
+		return;
+	}
+	double ratio = fmin(sonde_stats_share((double)part.ns, (double)tallies->all.ns), 1);
 	double n = sonde_stats_effective_n((double)tallies->all.ns, tallies->square);
-	return sonde_cell_real(share, sonde_stats_share_half(share, n));
+	*share = sonde_cell_real(ratio, sonde_stats_share_half(ratio, n));
+	*sampled_ns = sonde_cell_int(part.ns);
+	*samples = sonde_cell_int(part.count);
+}
+
+int sonde_tallies_note(const struct sonde_tallies *tallies, struct sonde_report *report, struct sonde_section *section)
+{
+	if (!tallies->all.count)
+		return sonde_report_note(report, section, 1, "no shares: %s",
+					 sonde_samples_why_none(tallies->session, &tallies->options));
+	return sonde_report_note(report, section, 0, "100 %% = %.3f s of sampled CPU time (%llu sample%s)",
+				 (double)tallies->all.ns / 1e9, (unsigned long long)tallies->all.count,
+				 sonde_plural(tallies->all.count));
 }

@@ -18,7 +18,11 @@ int sonde_tallies_feed(void *state, const struct sonde_batch *batch);
 int sonde_tallies_merge(void *state, void *other);
 void sonde_tallies_end(void *state);
 
-/* A part of all sampled time, with its 95 % interval. */
-struct sonde_cell sonde_tallies_share(const struct sonde_tallies *tallies, uint64_t part_ns);
+/* The cells share, sampled time and samples of a part; absent, with the reason, when nothing was sampled. */
+void sonde_tallies_cells(const struct sonde_tallies *tallies, struct sonde_weight part, struct sonde_cell *share,
+			 struct sonde_cell *sampled_ns, struct sonde_cell *samples);
+
+/* What 100 % is, or why there are no shares. */
+int sonde_tallies_note(const struct sonde_tallies *tallies, struct sonde_report *report, struct sonde_section *section);
 
 #endif

@@ -46,10 +46,8 @@ static int row_add(const struct sonde_tallies *tallies, uint32_t id, struct sond
 	const struct sonde_weight *weight = &tallies->by_thread[id];
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	row[SHARE] = sonde_tallies_share(tallies, weight->ns);
-	row[SAMPLED_NS] = sonde_cell_int(weight->ns);
+	sonde_tallies_cells(tallies, *weight, &row[SHARE], &row[SAMPLED_NS], &row[SAMPLES]);
 	row[MEASURED_NS] = thread->cpu_ns ? sonde_cell_int(thread->cpu_ns) : sonde_cell_absent("not measured");
-	row[SAMPLES] = sonde_cell_int(weight->count);
 	row[THREAD] = sonde_cell_text(thread->name);
 	row[TID] = sonde_cell_int(thread->tid);
 	row[PROCESS] = sonde_cell_text(process ? process->name : "");
@@ -76,7 +74,7 @@ static int threads_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_tallies *tallies = state;
 	size_t limit = tallies->options.limit ? tallies->options.limit : DEFAULT_ROWS, count;
-	if (!tallies->options.asked && sonde_session_thread_count(tallies->session) < 2)
+	if (!tallies->options.asked && (!tallies->all.count || sonde_session_thread_count(tallies->session) < 2))
 		return 0;
 	uint32_t *ids = ids_sorted(tallies, &count);
 	struct sonde_section *section = sonde_report_table(report, "threads", "Threads by CPU time", columns, COLUMNS);
@@ -87,8 +85,7 @@ static int threads_finish(void *state, struct sonde_report *report)
 	if (rc < 0)
 		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
-	return sonde_report_note(report, section, 0, "100 %% = %.3f s of sampled CPU time (%llu samples)",
-				 (double)tallies->all.ns / 1e9, (unsigned long long)tallies->all.count);
+	return sonde_tallies_note(tallies, report, section);
 }
 
 const struct sonde_pass sonde_pass_threads = {

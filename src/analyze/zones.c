@@ -11,6 +11,7 @@
 #include "analyze/durations.h"
 #include "analyze/marks.h"
 #include "analyze/samples.h"
+#include "analyze/window.h"
 #include "analyze/work.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #include "analyze/stats.h"
+#include "analyze/words.h"
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20, DECODE_MAX = 4000000 };
@@ -52,6 +54,7 @@ struct zones {
 	size_t sites;
 	int decode;
 	struct sonde_works works;
+	struct sonde_window window;
 };
 
 static void zones_end(void *state)
@@ -72,7 +75,8 @@ static int sums_read(struct zones *zones, uint64_t *all)
 	struct sonde_zone_stat *stats = calloc(zones->sites, sizeof *stats);
 	int rc =
 	    stats ? sonde_session_zone_stats(zones->session, stats) : sonde_error(ENOMEM, "out of memory for zones");
-
+	if (stats && rc != -ENOMEM) /* chunks that cannot be read are left out, which the report's notes say */
+		rc = 0;
 	for (size_t i = 0; rc == 0 && i < zones->sites; i++) {
 		struct zone *zone = &zones->rows[i];
 		*all += stats[i].count;
@@ -95,6 +99,7 @@ static int zones_begin(void **state, struct sonde_session *session, const struct
 	*state = zones;
 	zones->session = session;
 	zones->options = *options;
+	zones->window = sonde_window_of(session, options);
 	zones->sites = sonde_session_site_count(session) + 1;
 	zones->rows = calloc(zones->sites, sizeof *zones->rows);
 	int rc = zones->rows ? sums_read(zones, &all) : sonde_error(ENOMEM, "out of memory for zones");
@@ -209,13 +214,13 @@ static int row_add(const struct zones *zones, uint32_t id, struct sonde_report *
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_site *site = sonde_session_site(zones->session, id);
-	const struct sonde_run *run = sonde_session_run(zones->session);
 	const struct zone *zone = &zones->rows[id];
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[NAME] = sonde_cell_text(site ? site->name : "(unknown)");
 	row[CALLS] = sonde_cell_int(zone->count);
-	row[SELF_SHARE] = sonde_cell_real(sonde_stats_share((double)zone->self_ns, (double)run->wall_ns), 0);
+	row[SELF_SHARE] =
+	    sonde_cell_real(sonde_stats_share((double)zone->self_ns / 1e9, sonde_window_s(&zones->window)), 0);
 	row[SELF_NS] = sonde_cell_int(zone->self_ns);
 	row[TOTAL_NS] = sonde_cell_int(zone->total_ns);
 	if (zones->decode)
@@ -238,18 +243,18 @@ static int row_add(const struct zones *zones, uint32_t id, struct sonde_report *
 static int notes_add(const struct zones *zones, uint64_t outside, struct sonde_report *report,
 		     struct sonde_section *section)
 {
-	const struct sonde_run *run = sonde_session_run(zones->session);
+	int selected = zones->options.from_ns || zones->options.to_ns;
 	uint64_t unfinished = 0, fewest = UINT64_MAX;
 	for (size_t i = 0; i < zones->sites; i++) {
 		unfinished += zones->rows[i].unfinished;
 		if (zones->rows[i].count && zones->rows[i].durations.count < fewest)
 			fewest = zones->rows[i].durations.count;
 	}
-	int rc =
-	    sonde_report_note(report, section, 0,
-			      "shares: self time ÷ %.3f s of wall time; threads that run side by side can add up to "
-			      "more than 100 %%",
-			      (double)run->wall_ns / 1e9);
+	int rc = sonde_report_note(
+	    report, section, 0,
+	    "shares: self time%s ÷ %.3f s of %s; threads that run side by side can add up to more "
+	    "than 100 %%",
+	    selected ? " of the zones that began in it" : "", sonde_window_s(&zones->window), zones->window.what);
 	if (rc == 0 && zones->decode)
 		rc = sonde_durations_note(fewest, report, section);
 	else if (rc == 0)
@@ -258,12 +263,12 @@ static int notes_add(const struct zones *zones, uint64_t outside, struct sonde_r
 	if (rc == 0 && unfinished)
 		rc = sonde_report_note(
 		    report, section, 1,
-		    "%llu zones never ended: they count up to the end of the recording in calls, self and "
-		    "total, and not in mean, spread and percentiles",
-		    (unsigned long long)unfinished);
+		    "%llu zone%s never ended: up to the end of the recording in calls, self and total, and not in "
+		    "mean, spread and percentiles",
+		    (unsigned long long)unfinished, sonde_plural(unfinished));
 	if (rc == 0 && outside)
-		rc = sonde_report_note(report, section, 1, "%llu reports of work were made outside every zone",
-				       (unsigned long long)outside);
+		rc = sonde_report_note(report, section, 1, "%llu report%s of work came from outside every zone",
+				       (unsigned long long)outside, sonde_plural(outside));
 	if (rc == 0 && section->table.column_count > COLUMNS)
 		rc = sonde_report_note(report, section, 0,
 				       "rates: Σ work ÷ Σ total time of the zone, as the program "

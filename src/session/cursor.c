@@ -301,6 +301,24 @@ static int add_stats(struct sonde_zone_stat *stats, size_t sites, const struct s
 	return 0;
 }
 
+uint64_t sonde_session_zones_unmatched(struct sonde_session *session)
+{
+	struct sonde_chunk_data data = {0};
+	struct sonde_zones_summary summary;
+	uint64_t unmatched = 0;
+	sonde_buf_init(&data.buf, SONDE_READER_BUF_MAX_B);
+	for (size_t i = 0; i < sonde_reader_count(session->reader); i++) {
+		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
+		if (head->type != SONDE_CHUNK_ZONES || head->version > SONDE_CHUNK_VERSION ||
+		    sonde_reader_summary(session->reader, i, &data) || data.head->summary_b < sizeof summary)
+			continue;
+		memcpy(&summary, data.summary, sizeof summary);
+		unmatched += summary.unmatched;
+	}
+	sonde_buf_fini(&data.buf);
+	return unmatched;
+}
+
 int sonde_session_zone_stats(struct sonde_session *session, struct sonde_zone_stat *stats)
 {
 	size_t sites = session->sites.count;

@@ -96,16 +96,34 @@ static void clamp_ids(struct sonde_session *session)
 	}
 }
 
-static uint64_t last_event_ns(const struct sonde_session *session)
+static void settle_events(struct sonde_session *session)
 {
-	uint64_t last_ns = sonde_session_head(session)->start_mono_ns;
+	struct sonde_run *run = &session->run;
+	int found = 0;
+	run->first_event_ns = run->last_event_ns = run->start_ns;
 	for (size_t i = 0; i < sonde_reader_count(session->reader); i++) {
 		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
-		int events = head->type >= SONDE_CHUNK_SAMPLES && head->type <= SONDE_CHUNK_EVENTS;
-		if (events && head->time_max_ns > last_ns)
-			last_ns = head->time_max_ns;
+		if (head->type < SONDE_CHUNK_SAMPLES || head->type > SONDE_CHUNK_EVENTS)
+			continue;
+		if (!found++ || head->time_min_ns < run->first_event_ns)
+			run->first_event_ns = head->time_min_ns;
+		if (head->time_max_ns > run->last_event_ns)
+			run->last_event_ns = head->time_max_ns;
 	}
-	return last_ns;
+	if (run->first_event_ns < run->start_ns)
+		run->first_event_ns = run->start_ns;
+	if (run->first_event_ns > run->last_event_ns)
+		run->first_event_ns = run->last_event_ns;
+}
+
+/* Of a file that was cut off: its last event, or the end of the command where that is still in the file, since the CPU
+ * time that the kernel gave then goes up to it. */
+static uint64_t last_known_ns(const struct sonde_session *session)
+{
+	const struct sonde_run *run = &session->run;
+	const struct sonde_process *root = sonde_session_process(session, run->root_process);
+	int is_whole = root && run->cpu_known;
+	return is_whole && root->end_ns > run->last_event_ns ? root->end_ns : run->last_event_ns;
 }
 
 static void settle_run(struct sonde_session *session)
@@ -113,12 +131,11 @@ static void settle_run(struct sonde_session *session)
 	struct sonde_run *run = &session->run;
 	int has_close = session->close.head.type != 0;
 	run->start_ns = sonde_session_head(session)->start_mono_ns;
-	run->end_ns = has_close ? session->close.time_ns : last_event_ns(session);
-	run->wall_ns = run->end_ns > run->start_ns ? run->end_ns - run->start_ns : 0;
 	run->closed = has_close;
 	run->status = has_close ? session->close.status : -1;
 	run->damaged_b = sonde_reader_damaged_b(session->reader, &run->damaged_at);
 	run->file_b = sonde_reader_size_b(session->reader);
+	settle_events(session);
 	run->user_ns = run->system_ns = 0;
 	run->root_process = 0;
 	for (size_t i = session->processes.count; i > 0; i--) {
@@ -129,6 +146,8 @@ static void settle_run(struct sonde_session *session)
 			run->root_process = process->id;
 	}
 	run->cpu_known = run->user_ns || run->system_ns;
+	run->end_ns = has_close ? session->close.time_ns : last_known_ns(session);
+	run->wall_ns = run->end_ns > run->start_ns ? run->end_ns - run->start_ns : 0;
 }
 
 static int settle(struct sonde_session *session)

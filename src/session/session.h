@@ -35,9 +35,10 @@ const struct sonde_file_head *sonde_session_head(const struct sonde_session *ses
 
 struct sonde_run {
 	uint64_t start_ns; /* of the recording */
-	uint64_t end_ns;   /* its close, or the last event of a file that was cut off */
+	uint64_t end_ns;   /* its close; of a file that was cut off the command's end, or the last event */
 	uint64_t wall_ns;
-	uint64_t user_ns; /* CPU time of all processes; 0 with cpu_known = 0 when not measured */
+	uint64_t first_event_ns, last_event_ns; /* that the file holds; both start_ns when there is none */
+	uint64_t user_ns;                       /* CPU time of all processes; 0 with cpu_known = 0 when not measured */
 	uint64_t system_ns;
 	int cpu_known;
 	int closed;         /* closed in order */
@@ -228,5 +229,8 @@ int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **ou
  * sonde_session_site_count() + 1 rows, indexed by site id; row 0 sums zones of sites that are not known. Chunks that
  * cannot be read are left out; then the sums of all others and a negative errno. */
 int sonde_session_zone_stats(struct sonde_session *session, struct sonde_zone_stat *stats);
+
+/* How many zones were ended without having begun, from the same summaries: those that can be read. */
+uint64_t sonde_session_zones_unmatched(struct sonde_session *session);
 
 #endif

@@ -270,9 +270,9 @@ static void broken_stacks_are_counted(void **state)
 	struct sections s = sections_of(path, "summary functions calltree", NULL);
 	assert_true(sections_noted(s.report->notes, "100 samples, 95.0 % to the root"));
 	assert_true(sections_noted(s.report->notes, "4 stacks (4.0 %) stop before the root: stack copy too short"));
-	assert_true(sections_noted(s.report->notes, "1 stacks (1.0 %) stop before the root: no user registers"));
+	assert_true(sections_noted(s.report->notes, "1 stack (1.0 %) stops before the root: no user registers"));
 	assert_true(sections_noted(sections_get(&s, "calltree")->notes, "5 of 100 stacks"));
-	assert_true(sections_noted(sections_get(&s, "functions")->notes, "1.0 % of the time was sampled without any"));
+	assert_true(sections_noted(sections_get(&s, "functions")->notes, "not sampled: 0.001 s (1.0 % of the 100 %)"));
 	assert_near(sections_real(sections_get(&s, "functions"), "function", "f", "self_share"), 0.99, 1e-12);
 	assert_int_equal(sections_get(&s, "calltree")->tree.root->self, MS);
 	sections_free(&s);
@@ -304,19 +304,59 @@ static void kernel_is_shown(void **state)
 	sections_free(&s);
 }
 
-static void kernel_is_estimated(void **state)
+/* System time is said beside the sampled 100 %, and only where the recorder could not sample the kernel. */
+static void kernel_time_that_was_not_sampled_is_said(void **state)
+{
+	(void)state;
+	static const struct {
+		enum sonde_source_state state;
+		const char *detail;
+		int said;
+	} rows[] = {
+	    {SONDE_SOURCE_LIMITED, "time in the kernel is not sampled: its share comes from elsewhere", 1},
+	    {SONDE_SOURCE_LIMITED, "time in the kernel counts for the calls that led there", 0},
+	    {SONDE_SOURCE_ON, "", 0},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct recording r;
+		simple_open(&r);
+		recording_source(&r, "cpu", rows[i].state, "perf events", rows[i].detail, 1000);
+		samples_add(&r, recording_call(&r, 0, 1, "f", 1), 75, 0);
+		recording_process_end(&r, 1, START + 100 * MS, 75 * MS, 25 * MS);
+		recording_close(&r, START + 100 * MS, 0);
+		struct sections s = sections_of(path, "functions", NULL);
+		const struct sonde_section *t = sections_get(&s, "functions");
+		assert_near(sections_real(t, "function", "f", "self_share"), 1, 0);
+		assert_int_equal(t->table.row_count, 1); /* the rows are the 100 % */
+		assert_int_equal(
+		    sections_noted(t->notes, "0.025 s of system time besides, 25.0 % of the run's 0.100 s"),
+		    rows[i].said);
+		sections_free(&s);
+	}
+}
+
+/* Lost time is one heavy sample without a stack: in the 100 %, in no row, and without a say in the intervals. */
+static void lost_time_is_in_no_function(void **state)
 {
 	(void)state;
 	struct recording r;
 	simple_open(&r);
-	samples_add(&r, recording_call(&r, 0, 1, "f", 1), 75, 0);
-	recording_process_end(&r, 1, START + 100 * MS, 75 * MS, 25 * MS);
-	recording_close(&r, START + 100 * MS, 0);
-	struct sections s = sections_of(path, "functions", NULL);
+	uint32_t f = recording_call(&r, 0, 1, "f", 1);
+	samples_add(&r, f, 100, 0);
+	recording_sample(&r, (struct recording_sample){START + 5000 * MS, 1, 0, 300 * MS, SONDE_STACK_NO_USER});
+	recording_close(&r, START + 6000 * MS, 0);
+	struct sections s = sections_of(path, "functions calltree modules summary", NULL);
 	const struct sonde_section *t = sections_get(&s, "functions");
-	assert_near(sections_real(t, "function", "f", "self_share"), 1, 0);
-	assert_near(sections_real(t, "function", "[kernel] (estimated)", "self_share"), 0.25, 1e-9);
-	assert_true(sections_noted(t->notes, "[kernel] was not sampled"));
+	assert_near(sections_real(t, "function", "f", "self_share"), 0.25, 1e-12);
+	assert_int_equal(t->table.row_count, 1);
+	const struct sonde_cell *share = sections_cell(t, sections_row(t, "function", "f"), "self_share");
+	assert_near(share->plus_minus, sonde_stats_share_half(0.25, 100), 1e-9);
+	static const char *const ids[] = {"functions", "calltree", "modules"};
+	for (size_t i = 0; i < 3; i++)
+		assert_true(
+		    sections_noted(sections_get(&s, ids[i])->notes, "not sampled: 0.300 s (75.0 % of the 100 %)"));
+	assert_int_equal(sections_get(&s, "calltree")->tree.root->child->total, 100 * MS);
+	assert_near(sections_real(sections_get(&s, "summary"), "metric", "samples.not_sampled_s", "value"), 0.3, 1e-9);
 	sections_free(&s);
 }
 
@@ -481,7 +521,9 @@ static void threads_and_processes_add_up(void **state)
 									: 3u,
 							       f, i < 50 ? 2 * MS : MS, 0});
 	recording_thread_end(&r, 2, START + 90 * MS, 101 * MS);
-	recording_process_end(&r, 2, START + 95 * MS, 15 * MS, 6 * MS);
+	recording_thread_end(&r, 3, START + 90 * MS, 21 * MS);
+	recording_process_end(&r, 2, START + 95 * MS, 0, 0);
+	recording_process_end(&r, 1, START + 95 * MS, 150 * MS, 12 * MS); /* with the child that it waited for */
 	recording_close(&r, START + 100 * MS, 0);
 	struct sections s = sections_of(path, "threads processes", NULL);
 	const struct sonde_section *t = sections_get(&s, "threads");
@@ -494,7 +536,9 @@ static void threads_and_processes_add_up(void **state)
 	t = sections_get(&s, "processes");
 	assert_int_equal(sections_int(t, "process", "parent", "sampled_ns"), 130 * MS);
 	assert_int_equal(sections_int(t, "process", "child", "sampled_ns"), 20 * MS);
-	assert_int_equal(sections_int(t, "process", "child", "user_ns"), 15 * MS);
+	assert_int_equal(sections_int(t, "process", "child", "cpu_ns"), 21 * MS);
+	assert_int_equal(sections_int(t, "process", "parent", "cpu_ns"), 101 * MS); /* its own */
+	assert_true(sections_noted(t->notes, "1 process had threads that were not measured"));
 	assert_int_equal(sections_int(t, "process", "child", "wall_ns"), 90 * MS);
 	assert_string_equal(sections_cell(t, sections_row(t, "process", "child"), "status")->text, "exit 0");
 	sections_free(&s);
@@ -526,7 +570,8 @@ static void summary_says_what_was_and_was_not(void **state)
 	assert_string_equal(s.report->title, "prog --fast");
 	assert_true(sections_noted(s.report->notes, "1.00 s wall · 0.60 s CPU (0.50 user + 0.10 system)"));
 	assert_true(sections_noted(s.report->notes, " · CPU timers, 250/s (perf events forbidden) · 10 samples, "
-						    "100.0 % to the root, 12 lost · cost 1.0 %"));
+						    "100.0 % to the root, 12 lost · recorder cost "
+						    "1.0 % of the run's CPU time"));
 	assert_true(sections_noted(s.report->notes, "cpu: 12 lost: ring full"));
 	assert_true(sections_noted(s.report->notes, "gpu: not recorded: no device; plug one in"));
 	assert_false(sections_noted(s.report->notes, "not closed in order"));
@@ -543,6 +588,158 @@ static void summary_says_what_was_and_was_not(void **state)
 	assert_true(sections_noted(s.report->notes, "cpu: 12 lost: ring full"));
 	assert_null(sections_find(&s, "summary"));
 	sections_free(&s);
+}
+
+/* A child that nobody waited for ran for 400 ms: the kernel's figure for the command does not have it. */
+static void cpu_time_has_orphans(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_open(&r, path);
+	recording_process(&r, 100, 0, "sh", START);
+	recording_process(&r, 101, 1, "orphan", START);
+	recording_thread(&r, 1, 100, "sh", START);
+	recording_thread(&r, 2, 101, "orphan", START);
+	recording_cost(&r, "recorder.user_ns", 20 * MS);
+	recording_thread_end(&r, 1, START + 450 * MS, 2 * MS);
+	recording_thread_end(&r, 2, START + 400 * MS, 398 * MS);
+	recording_process_end(&r, 2, START + 400 * MS, 0, 0);
+	recording_process_end(&r, 1, START + 450 * MS, 1 * MS, 1 * MS);
+	recording_close(&r, START + 500 * MS, 3 << 8);
+	struct sections s = sections_of(path, "summary", NULL);
+	assert_true(sections_noted(s.report->notes, " · ≥ 0.40 s CPU · 2 processes"));
+	assert_true(sections_noted(s.report->notes, "recorder cost ≤ 5.0 % of the run's CPU time"));
+	assert_true(sections_noted(s.report->notes, "CPU time is a lower bound"));
+	const struct sonde_section *t = sections_get(&s, "summary");
+	assert_near(sections_real(t, "metric", "timing.cpu_time_s", "value"), 0.4, 1e-9);
+	assert_string_equal(sections_cell(t, sections_row(t, "metric", "timing.cpu_time_s"), "unit")->text,
+			    "s, at least");
+	assert_int_equal(sections_cell(t, sections_row(t, "metric", "timing.user_time_s"), "value")->kind,
+			 SONDE_CELL_ABSENT);
+	assert_near(sections_real(t, "metric", "cost.recorder_percent", "value"), 5, 1e-9);
+	sections_free(&s);
+}
+
+/* Nothing that was not measured is shown as zero. */
+static void without_samples_nothing_is_zero(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	recording_thread(&r, 1, 101, "other", START);
+	recording_close(&r, START + 500 * MS, 0);
+	struct sections s = sections_of(path, "threads summary", NULL);
+	assert_null(sections_find(&s, "threads"));
+	const struct sonde_section *t = sections_get(&s, "summary");
+	static const char *const metrics[] = {"samples.count", "samples.cpu_time_s", "samples.complete_percent"};
+	for (size_t i = 0; i < 3; i++) {
+		const struct sonde_cell *cell = sections_cell(t, sections_row(t, "metric", metrics[i]), "value");
+		assert_int_equal(cell->kind, SONDE_CELL_ABSENT);
+		assert_string_equal(cell->text, "CPU time was not sampled");
+	}
+	assert_true(sections_noted(s.report->notes, " · CPU time was not sampled"));
+	sections_free(&s);
+	simple_open(&r);
+	recording_thread(&r, 1, 101, "other", START);
+	recording_source(&r, "cpu", SONDE_SOURCE_ON, "perf events", "", 1000);
+	samples_add(&r, recording_call(&r, 0, 1, "f", 1), 10, 0);
+	recording_close(&r, START + 500 * MS, 0);
+	const struct sonde_pass_options beyond = {.from_ns = START + 1000000 * MS, .asked = 1};
+	s = sections_of(path, "threads summary", &beyond);
+	t = sections_get(&s, "threads");
+	assert_string_equal(sections_cell(t, t->table.cells, "share")->text, "no CPU samples in this selection");
+	assert_string_equal(sections_cell(t, t->table.cells, "sampled_ns")->text, "no CPU samples in this selection");
+	assert_false(sections_noted(t->notes, "100 %"));
+	t = sections_get(&s, "summary");
+	assert_int_equal(sections_int(t, "metric", "samples.count", "value"), 0); /* that was measured */
+	assert_int_equal(sections_cell(t, sections_row(t, "metric", "samples.cpu_time_s"), "value")->kind,
+			 SONDE_CELL_ABSENT);
+	sections_free(&s);
+}
+
+/* CPU time beside wall time is of the same time, or is not known. */
+static void a_cut_recording_does_not_mix_times(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	recording_cost(&r, "recorder.user_ns", 6 * MS);
+	recording_sample(&r, (struct recording_sample){START + 60 * MS, 1, 0, MS, 0});
+	recording_abandon(&r);
+	struct sections s = sections_of(path, "summary", NULL);
+	assert_true(sections_noted(s.report->notes, "0.06 s wall · CPU time not known · 1 sample, "));
+	assert_false(sections_noted(s.report->notes, "recorder cost"));
+	assert_true(sections_noted(s.report->notes, "its events end at 0.060 s"));
+	const struct sonde_section *t = sections_get(&s, "summary");
+	static const char *const metrics[] = {"timing.cpu_time_s", "cost.recorder_percent"};
+	for (size_t i = 0; i < 2; i++)
+		assert_string_equal(sections_cell(t, sections_row(t, "metric", metrics[i]), "value")->text,
+				    "not known: the recording was not closed in order");
+	sections_free(&s);
+	simple_open(&r);
+	recording_cost(&r, "recorder.user_ns", 9 * MS);
+	recording_sample(&r, (struct recording_sample){START + 60 * MS, 1, 0, MS, 0});
+	recording_process_end(&r, 1, START + 1000 * MS, 800 * MS, 100 * MS);
+	recording_abandon(&r);
+	s = sections_of(path, "summary", NULL);
+	assert_true(sections_noted(s.report->notes, "1.00 s wall · 0.90 s CPU (0.80 user + 0.10 system)"));
+	assert_true(sections_noted(s.report->notes, "recorder cost 1.0 % of the run's CPU time"));
+	assert_true(sections_noted(s.report->notes, "its events end at 0.060 s"));
+	sections_free(&s);
+}
+
+/* A byte in the middle of a samples chunk is not as it was written. */
+static void damage_met_while_reading_is_said(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	uint32_t f = recording_call(&r, 0, 1, "f", 1);
+	samples_add(&r, f, 5000, 0);
+	recording_close(&r, START + 100000 * MS, 0);
+	struct sonde_session *session;
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	uint64_t file_b = sonde_session_run(session)->file_b;
+	sonde_session_close(session);
+	FILE *file = fopen(path, "r+");
+	assert_non_null(file);
+	fseek(file, (long)(file_b / 2), SEEK_SET);
+	int byte = fgetc(file);
+	fseek(file, -1, SEEK_CUR);
+	fputc(byte ^ 0xff, file);
+	fclose(file);
+	struct sections s = sections_of(path, "functions", NULL);
+	assert_int_equal(sonde_session_run(s.session)->damaged_b, 0); /* the index does not show it */
+	assert_true(sections_noted(s.report->notes, " bytes could not be read"));
+	assert_true(sections_noted(s.report->notes, "1 chunk could not be read and is left out"));
+	sections_free(&s);
+}
+
+static void what_a_low_rate_means_depends_on_the_method(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *method, *note;
+	} rows[] = {
+	    {"CPU timers inside the processes", "each sample is weighted by the CPU time since the one before"},
+	    {"perf events (cpu-clock)", "the others were lost on their way"},
+	};
+	for (size_t i = 0; i < 2; i++) {
+		struct recording r;
+		simple_open(&r);
+		struct sonde_meta_source record = {.head.type = SONDE_META_SOURCE,
+						   .name = recording_string(&r, "cpu"),
+						   .state = SONDE_SOURCE_ON,
+						   .method = recording_string(&r, rows[i].method),
+						   .rate_hz = 1000,
+						   .effective_hz = 250};
+		assert_int_equal(sonde_writer_meta(r.writer, &record, sizeof record, NULL, 0), 0);
+		recording_close(&r, START + 100 * MS, 0);
+		struct sections s = sections_of(path, "summary", NULL);
+		for (size_t k = 0; k < 2; k++)
+			assert_int_equal(sections_noted(s.report->notes, rows[k].note), k == i);
+		sections_free(&s);
+	}
 }
 
 static void empty_and_single(void **state)
@@ -615,7 +812,7 @@ static void parts_merge_to_the_whole(void **state)
 	t = sections_get(&s, "zones");
 	assert_int_equal(sections_int(t, "zone", "turn", "calls"), zones + 1);
 	assert_int_equal(sections_int(t, "zone", "turn", "max_ns"), longest);
-	assert_true(sections_noted(t->notes, "1 zones never ended"));
+	assert_true(sections_noted(t->notes, "1 zone never ended"));
 	sections_free(&s);
 }
 
@@ -667,7 +864,8 @@ int main(void)
 	    cmocka_unit_test(lines_show_the_source),
 	    cmocka_unit_test(broken_stacks_are_counted),
 	    cmocka_unit_test(kernel_is_shown),
-	    cmocka_unit_test(kernel_is_estimated),
+	    cmocka_unit_test(kernel_time_that_was_not_sampled_is_said),
+	    cmocka_unit_test(lost_time_is_in_no_function),
 	    cmocka_unit_test(interval_of_a_known_binomial),
 	    cmocka_unit_test(latency_of_a_known_schedule),
 	    cmocka_unit_test(latency_of_threads_that_take_turns),
@@ -675,6 +873,11 @@ int main(void)
 	    cmocka_unit_test(latency_says_why_it_is_absent),
 	    cmocka_unit_test(threads_and_processes_add_up),
 	    cmocka_unit_test(summary_says_what_was_and_was_not),
+	    cmocka_unit_test(cpu_time_has_orphans),
+	    cmocka_unit_test(without_samples_nothing_is_zero),
+	    cmocka_unit_test(a_cut_recording_does_not_mix_times),
+	    cmocka_unit_test(damage_met_while_reading_is_said),
+	    cmocka_unit_test(what_a_low_rate_means_depends_on_the_method),
 	    cmocka_unit_test(empty_and_single),
 	    cmocka_unit_test(parts_merge_to_the_whole),
 	    cmocka_unit_test(parts_give_every_event_once),

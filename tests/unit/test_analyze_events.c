@@ -147,7 +147,7 @@ static void zones_never_closed(void **state)
 	assert_int_equal(sections_cell(t, sections_row(t, "zone", "open"), "mean_ns")->kind, SONDE_CELL_ABSENT);
 	assert_int_equal(sections_cell(t, sections_row(t, "zone", "open"), "p50_ns")->kind, SONDE_CELL_ABSENT);
 	assert_int_equal(sections_int(t, "zone", "done", "max_ns"), 30 * MS);
-	assert_true(sections_noted(t->notes, "1 zones never ended"));
+	assert_true(sections_noted(t->notes, "1 zone never ended"));
 	sections_free(&s);
 }
 
@@ -181,7 +181,7 @@ static void work_goes_to_the_innermost_zone(void **state)
 	assert_near(sections_real(t, "zone", "inner", "bytes_per_sec"), 16e6 / 0.2, 1);
 	assert_near(sections_real(t, "zone", "outer", "items_per_sec"), 40 / 0.32, 1e-6);
 	assert_int_equal(sections_cell(t, sections_row(t, "zone", "outer"), "bytes_per_sec")->kind, SONDE_CELL_ABSENT);
-	assert_true(sections_noted(t->notes, "1 reports of work were made outside"));
+	assert_true(sections_noted(t->notes, "1 report of work came from outside"));
 	sections_free(&s);
 }
 
@@ -245,6 +245,80 @@ static void counters_and_gauges(void **state)
 	assert_near(sections_real(t, "name", "queue", "max"), 8, 0);
 	/* 8 for 100 ms, 1 for 100 ms, 3 for 300 ms */
 	assert_near(sections_real(t, "name", "queue", "mean"), (8 * 100 + 1 * 100 + 3 * 300) / 500.0, 1e-9);
+	sections_free(&s);
+}
+
+/* Of a selected time: what was added in it, by its length. */
+static void counters_of_a_selection(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	r.chunk_rows = 2; /* what came before is in another chunk */
+	uint32_t c = recording_site(&r, SONDE_SITE_COUNTER, "turns", NULL);
+	for (uint64_t i = 1; i <= 10; i++)
+		recording_value(&r, 1, SONDE_EVENT_COUNTER, c, START + i * 100 * MS, (double)(1000 + 10 * i));
+	recording_value(&r, 2, SONDE_EVENT_COUNTER, c, START + 550 * MS, 7); /* begins within */
+	recording_close(&r, START + 1000 * MS, 0);
+	struct sonde_pass_options options = {.from_ns = START + 500 * MS, .to_ns = START + 750 * MS};
+	struct sections s = sections_of(path, "counters", &options);
+	const struct sonde_section *t = sections_get(&s, "counters");
+	assert_near(sections_real(t, "name", "turns", "value"), 30 + 7, 1e-9); /* 1040 → 1070; 0 → 7 */
+	assert_near(sections_real(t, "name", "turns", "per_sec"), 37 / 0.25, 1e-9);
+	assert_int_equal(sections_int(t, "name", "turns", "updates"), 4);
+	assert_true(sections_noted(t->notes, "0.250 s of the selected time"));
+	sections_free(&s);
+	options = (struct sonde_pass_options){.from_ns = START + 910 * MS, .to_ns = START + 990 * MS};
+	s = sections_of(path, "counters", &options);
+	assert_null(sections_find(&s, "counters")); /* nothing was counted then */
+	sections_free(&s);
+}
+
+/* A flight recorder held 300 ms of a run of 10 s. */
+static void figures_of_a_flight_recorder(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	recording_info(&r, "option.keep_ns", "300000000");
+	uint32_t z = recording_site(&r, SONDE_SITE_ZONE, "frame", NULL);
+	uint32_t c = recording_site(&r, SONDE_SITE_COUNTER, "turns", NULL);
+	uint32_t q = recording_site(&r, SONDE_SITE_SPAN, "query", NULL);
+	recording_begin(&r, 1, z, START + 9000 * MS);
+	recording_end(&r, 1, START + 9150 * MS);
+	recording_value(&r, 1, SONDE_EVENT_COUNTER, c, START + 9000 * MS, 5000);
+	recording_value(&r, 1, SONDE_EVENT_COUNTER, c, START + 9300 * MS, 5030);
+	recording_span(&r, 2, SONDE_EVENT_SPAN_BEGIN, q, START + 9010 * MS, 1);
+	recording_span(&r, 2, SONDE_EVENT_SPAN_END, q, START + 9020 * MS, 1);
+	recording_close(&r, START + 10000 * MS, 0);
+	struct sections s = sections_of(path, "zones counters spans", NULL);
+	const struct sonde_section *t = sections_get(&s, "zones");
+	assert_near(sections_real(t, "zone", "frame", "self_share"), 0.5, 1e-9);
+	assert_true(sections_noted(t->notes, "0.300 s of wall time that the flight recorder held"));
+	t = sections_get(&s, "counters");
+	assert_near(sections_real(t, "name", "turns", "value"), 5030, 1e-9);
+	assert_near(sections_real(t, "name", "turns", "per_sec"), 30 / 0.3, 1e-9);
+	assert_true(sections_noted(t->notes, "flight recorder held"));
+	assert_near(sections_real(sections_get(&s, "spans"), "span", "query", "rate_hz"), 1 / 0.3, 1e-9);
+	sections_free(&s);
+}
+
+static void zone_ends_without_a_begin_are_said(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	r.chunk_rows = 2;
+	uint32_t z = recording_site(&r, SONDE_SITE_ZONE, "z", NULL);
+	for (uint64_t i = 1; i <= 3; i++)
+		recording_end(&r, 1, START + i * MS);
+	recording_begin(&r, 1, z, START + 4 * MS);
+	recording_end(&r, 1, START + 5 * MS);
+	recording_close(&r, START + 10 * MS, 0);
+	struct sections s = sections_of(path, "zones", NULL);
+	assert_int_equal(sections_int(sections_get(&s, "zones"), "zone", "z", "calls"), 1);
+	assert_true(sections_noted(s.report->notes, "3 zone ends without a begin are left out"));
+	assert_true(sections_noted(s.report->notes, " · 1 zone, 0 lost"));
 	sections_free(&s);
 }
 
@@ -316,7 +390,7 @@ static void messages_in_time_order(void **state)
 	assert_string_equal(sections_cell(t, t->table.cells, "name")->text, "gc");
 	assert_int_equal(sections_int(t, "text", "open: f", "time_ns"), 700);
 	assert_int_equal(sections_int(t, "text", "later", "time_ns"), MS);
-	assert_true(sections_noted(t->notes, "1 zones were ended while another"));
+	assert_true(sections_noted(t->notes, "1 zone was ended while another"));
 	sections_free(&s);
 }
 
@@ -361,6 +435,9 @@ int main(void)
 	    cmocka_unit_test(work_goes_to_the_innermost_zone),
 	    cmocka_unit_test(spans_pair_by_id),
 	    cmocka_unit_test(counters_and_gauges),
+	    cmocka_unit_test(counters_of_a_selection),
+	    cmocka_unit_test(figures_of_a_flight_recorder),
+	    cmocka_unit_test(zone_ends_without_a_begin_are_said),
 	    cmocka_unit_test(histograms_merge_over_processes),
 	    cmocka_unit_test(iterations_rates),
 	    cmocka_unit_test(messages_in_time_order),

@@ -1,0 +1,26 @@
+/* window.h: the time that a report is about: the denominator of rates and of shares of the run.
+ *
+ * The whole run; what --from and --to leave of it; in a flight recording what it still held, from its first event to
+ * its last.
+ */
+#ifndef SONDE_ANALYZE_WINDOW_H
+#define SONDE_ANALYZE_WINDOW_H
+
+#include <stdint.h>
+
+#include "analyze/pass.h"
+
+struct sonde_window {
+	uint64_t from_ns, to_ns; /* to_ns ≥ from_ns */
+	int held;                /* events before it were dropped on purpose */
+	const char *what;        /* "wall time", for sentences that say "÷ 1.000 s of …" */
+};
+
+struct sonde_window sonde_window_of(const struct sonde_session *session, const struct sonde_pass_options *options);
+
+static inline double sonde_window_s(const struct sonde_window *window)
+{
+	return (double)(window->to_ns - window->from_ns) / 1e9;
+}
+
+#endif
