@@ -105,13 +105,17 @@ static void options_come_before_words(void **state)
 static void the_rest_is_left_alone(void **state)
 {
 	(void)state;
-	assert_heard(WORDS("-q", "--", "./app", "-q", "--rate"), "quiet=none ", 3);
+	assert_heard(WORDS("-q", "--", "./app", "-q", "--rate"), "quiet=none word=./app word=-q word=--rate ", 3);
 	assert_heard(WORDS("a", "--"), "word=a ", 3);
 	struct heard heard = {0};
 	struct sonde_parse stop = {.stop_at_word = 1};
 	assert_int_equal(parse(&heard, &stop, WORDS("-q", "./app", "-x", "--y")), 0);
 	assert_string_equal(heard.text, "quiet=none ");
 	assert_int_equal(stop.rest, 2);
+	heard = (struct heard){0};
+	assert_int_equal(parse(&heard, &stop, WORDS("-q", "--", "-x", "a")), 0);
+	assert_string_equal(heard.text, "quiet=none ");
+	assert_int_equal(stop.rest, 3);
 }
 
 static void what_is_wrong_is_said(void **state)
