@@ -61,13 +61,16 @@ multiply=$(grep -n '6364136223846793005u' "$repo/tests/targets/burn.h" | cut -d 
 # The loop's four instructions belong to the lines of its head and its body.
 holds "$(jq "[.sections[0].rows[] | select(.line != null and (.line - $multiply | fabs) <= 1).self_share] | add" .out) > 0.8"
 
-# Frames larger than the copy of the stack: read from the process, where that stands still.
-shape large
-whole large 90
-holds "$(percent large ';main;large_1;large_2;large_3;leaves;leaf;burn') >= 85"
-shape huge
-whole huge 90
-holds "$(percent huge ';main;huge_1;huge_2;leaves;leaf;burn') >= 85"
+# Frames larger than the copy of the stack: read from the process, where that stands still (less often on a busy machine);
+# a stack that claims to be whole is right.
+for size in large_1:large_2:large_3 huge_1:huge_2; do
+	name=${size%%_*}
+	shape "$name"
+	whole "$name" 60
+	right=$(percent "$name" ";main;${size//:/;};leaves;leaf;burn")
+	holds "$right >= 60"
+	near "$right" "$(percent "$name" '_start.*;leaf;burn')" 0.5
+done
 
 # Frames of changing size: within the copy all are whole; what the copy does not hold is whole, or says so.
 shape alloca --stack 63K
