@@ -1,6 +1,7 @@
 /* cache.c: finds and trusts the cache directory, reads and replaces its files. */
 #include "symbol/cache.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,6 +14,9 @@
 #include "base/clock.h"
 
 #define BUILD_ID_MIN_B 8
+#define CACHE_MAX_B ((uint64_t)512 << 20)
+#define PRUNE_FROM_B 65536 /* smaller files do not make the cache grow fast enough to look each time */
+#define PRUNED_AT_ONCE 8
 
 /* Homes may be writable by the user's own group, what we made ourselves may not. */
 static int is_ours(int fd, mode_t type, mode_t forbidden)
@@ -96,6 +100,63 @@ static int write_all(int fd, const void *data, size_t size_b)
 	return 0;
 }
 
+/* Named as what the cache writes: other files in the directory are left alone. */
+static int is_cache_file(const char *name)
+{
+	static const char *const kinds[] = {".symbols", ".names", ".ranges", ".kernel", ".unwind"};
+	const char *dot = strrchr(name, '.');
+	for (size_t i = 0; dot && i < sizeof kinds / sizeof *kinds; i++) {
+		if (!strcmp(dot, kinds[i]))
+			return 1;
+	}
+	return 0;
+}
+
+struct oldest {
+	char name[NAME_MAX + 1];
+	struct timespec written;
+	uint64_t all_b;
+};
+
+/* The oldest file and the size of all. */
+static void survey(DIR *files, struct oldest *out)
+{
+	struct stat facts;
+	*out = (struct oldest){0};
+	rewinddir(files);
+	for (struct dirent *file; (file = readdir(files));) {
+		if (!is_cache_file(file->d_name) || fstatat(dirfd(files), file->d_name, &facts, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(facts.st_mode))
+			continue;
+		out->all_b += (uint64_t)facts.st_size;
+		if (*out->name &&
+		    (facts.st_mtim.tv_sec > out->written.tv_sec ||
+		     (facts.st_mtim.tv_sec == out->written.tv_sec && facts.st_mtim.tv_nsec >= out->written.tv_nsec)))
+			continue;
+		out->written = facts.st_mtim;
+		snprintf(out->name, sizeof out->name, "%s", file->d_name);
+	}
+}
+
+/* Removes the oldest files beyond CACHE_MAX_B, at most a few each time something is written. */
+static void prune(int directory)
+{
+	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *files = copy < 0 ? NULL : fdopendir(copy);
+	if (!files) {
+		if (copy >= 0)
+			close(copy);
+		return;
+	}
+	struct oldest oldest;
+	for (int removed = 0; removed < PRUNED_AT_ONCE; removed++) {
+		survey(files, &oldest);
+		if (oldest.all_b <= CACHE_MAX_B || unlinkat(directory, oldest.name, 0))
+			break;
+	}
+	closedir(files);
+}
+
 int sonde_cache_write(const struct sonde_cache_key *key, const void *head, size_t head_b, const void *body,
 		      size_t body_b)
 {
@@ -116,6 +177,8 @@ int sonde_cache_write(const struct sonde_cache_key *key, const void *head, size_
 		error = -errno;
 	if (error && fd >= 0)
 		unlinkat(directory, part, 0);
+	if (!error && body_b > PRUNE_FROM_B)
+		prune(directory);
 	close(directory);
 	return error;
 }

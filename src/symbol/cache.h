@@ -2,7 +2,7 @@
  *
  * A file is named by build-id and kind, written under another name and renamed, so that a reader never sees half of
  * one. Directories and files that belong to somebody else, or that others may write, are not used: a root process with
- * a user's HOME has no cache.
+ * a user's HOME has no cache. Beyond 512 MB the files that were written longest ago are removed.
  */
 #ifndef SONDE_SYMBOL_CACHE_H
 #define SONDE_SYMBOL_CACHE_H

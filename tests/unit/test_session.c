@@ -342,6 +342,50 @@ static void missing_symbols_are_looked_up(void **state)
 	sonde_session_close(session);
 }
 
+/* Records with names only are for what the look-up of the reader does not find. */
+static void names_only_give_way_to_what_is_found(void **state)
+{
+	(void)state;
+	struct self self = {{0}, 0, 0};
+	struct recording recording;
+	struct sonde_session *session;
+	char program[4096] = "";
+	dl_iterate_phdr(find_self, &self);
+	assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+	recording_open(&recording, path);
+	uint32_t name = recording_string(&recording, program), plain_name = recording_string(&recording, "plain");
+	for (uint32_t id = 1; id <= 2; id++) {
+		struct sonde_meta_module module = {
+		    .head.type = SONDE_META_MODULE, .id = id, .path = name, .build_id_b = self.build_id_b};
+		memcpy(module.build_id, self.build_id, sizeof module.build_id);
+		module.build_id[0] ^= id == 2;
+		PUT(&recording, module);
+		uint64_t address = (uint64_t)(uintptr_t)find_self + 1 - self.base;
+		recording_node(&recording, 0, id, address);
+		struct {
+			struct sonde_meta_symbol symbol;
+			struct sonde_meta_location location;
+		} record = {{.head = {.type = SONDE_META_SYMBOL, .reserved = SONDE_SYMBOL_NAMES_ONLY},
+			     .module = id,
+			     .count = 1,
+			     .address = address},
+			    {.function = plain_name, .start = address - 1}};
+		PUT(&recording, record);
+	}
+	recording_abandon(&recording);
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	assert_string_equal(name_of(session, 1, 0), "find_self");
+	assert_string_equal(name_of(session, 2, 0), "plain"); /* the file is of another build */
+	const struct sonde_frame *frame = sonde_session_frame(session, sonde_session_node(session, 1)->frame);
+	assert_non_null(strstr(frame->locations[0].file, "test_session.c"));
+	assert_int_not_equal(frame->locations[0].line, 0);
+	sonde_session_close(session);
+	session = opened(); /* no_symbols */
+	assert_string_equal(name_of(session, 1, 0), "plain");
+	assert_string_equal(name_of(session, 2, 0), "plain");
+	sonde_session_close(session);
+}
+
 /* One STACKS chunk with the given columns. */
 static void put_stacks(struct recording *recording, uint32_t first, uint32_t count, const uint8_t *parents,
 		       size_t parents_b)
@@ -626,6 +670,7 @@ int main(void)
 	    cmocka_unit_test(histograms_come_back_exactly),
 	    cmocka_unit_test(stacks_become_functions),
 	    cmocka_unit_test(missing_symbols_are_looked_up),
+	    cmocka_unit_test(names_only_give_way_to_what_is_found),
 	    cmocka_unit_test(hostile_stacks_end),
 	    cmocka_unit_test(columns_round_trip_at_every_length),
 	    cmocka_unit_test(later_columns_are_passed_over),

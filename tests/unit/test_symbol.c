@@ -14,6 +14,7 @@
 
 #include "symbol/demangle.h"
 #include "symbol/elf.h"
+#include "symbol/index.h"
 #include "symbol/maps.h"
 #include "symbol/symbol.h"
 #include "util/error.h"
@@ -316,6 +317,110 @@ static void what_was_read_is_kept(void **state)
 	unsetenv("XDG_CACHE_HOME");
 }
 
+static void make_kept(const char *options)
+{
+	compile_chain("chain", options);
+	assert_int_equal(
+	    run("cd %s && rm -rf cache && mkdir -p -m 700 cache .debug && objcopy --only-keep-debug chain "
+		".debug/kept.dbg && strip -o kept chain && objcopy --add-gnu-debuglink=.debug/kept.dbg kept",
+		directory),
+	    0);
+	setenv("XDG_CACHE_HOME", make_path("cache"), 1);
+}
+
+/* Once one address of a unit was asked for, the cache answers for all of it, also of packed files. */
+static void a_unit_is_read_once(void **state)
+{
+	(void)state;
+	const char *options[] = {"-g", "-g -gz"};
+	for (size_t i = 0; i < 2; i++) {
+		make_kept(options[i]);
+		uint64_t main_at = address_of("chain", "main"), mark = address_of("chain", "mark");
+		struct sonde_symbols *symbols = open_symbols(make_path("kept"));
+		assert_true(sonde_symbols_price_ns(symbols, &main_at, 1) > 0);
+		struct sonde_symbol_result result = resolve_one(symbols, main_at);
+		assert_string_equal(result.locations->function, "main");
+		assert_int_equal(result.lacks_dwarf, 0);
+		assert_true(sonde_symbols_price_ns(symbols, &mark, 1) == 0);
+		sonde_symbols_close(symbols);
+		assert_int_equal(run("rm %s/.debug/kept.dbg", directory), 0);
+		symbols = open_symbols(make_path("kept"));
+		assert_true(sonde_symbols_price_ns(symbols, &mark, 1) == 0);
+		sonde_symbols_read_no_dwarf(symbols);
+		assert_chain(symbols, mark, address_of("chain", "outer"));
+		sonde_symbols_close(symbols);
+	}
+	unsetenv("XDG_CACHE_HOME");
+}
+
+/* Names without DWARF say so; where there is no DWARF, they are all there is. */
+static void names_say_that_there_is_more(void **state)
+{
+	(void)state;
+	compile_chain("chain", "-g");
+	assert_int_equal(run("cd %s && rm -rf .debug && strip -g -o plain chain", directory), 0);
+	uint64_t outer = address_of("chain", "outer");
+	const char *files[] = {"chain", "plain"};
+	for (int i = 0; i < 2; i++) {
+		struct sonde_symbols *symbols = open_symbols(make_path(files[i]));
+		sonde_symbols_read_no_dwarf(symbols);
+		struct sonde_symbol_result result = resolve_one(symbols, outer);
+		assert_int_equal(result.count, 1);
+		assert_string_equal(result.locations->function, "outer");
+		assert_null(result.locations->file);
+		assert_int_equal(result.lacks_dwarf, i == 0);
+		sonde_symbols_close(symbols);
+	}
+}
+
+static void add_unit(struct sonde_index *index, uint64_t start, const char *name)
+{
+	uint32_t text;
+	assert_int_equal(sonde_texts_intern(&index->texts, name, &text), 0);
+	*sonde_index_add_node(index) =
+	    (struct sonde_index_node){.start = start, .parent = SONDE_INDEX_NONE, .name = text};
+	*sonde_index_add_span(index) = (struct sonde_index_span){.node = (uint32_t)index->node_count - 1, .line = 7};
+	*sonde_index_add_segment(index) = (struct sonde_index_segment){start, start + 16, index->span_count - 1, 1};
+}
+
+static const char *name_in(const struct sonde_index *index, uint64_t address)
+{
+	const struct sonde_index_segment *segment = sonde_index_segment(index, address);
+	const struct sonde_index_span *span = segment ? sonde_index_span(index, segment, address) : NULL;
+	return span ? sonde_texts_get(&index->texts, index->nodes[span->node].name) : NULL;
+}
+
+/* Two recorders that loaded the same file and read different units: the second to store keeps what the first stored. */
+static void two_writers_lose_nothing(void **state)
+{
+	(void)state;
+	const uint8_t id[20] = {1, 2, 3};
+	struct sonde_index first, second, both;
+	assert_int_equal(run("rm -rf %s/cache && mkdir -p -m 700 %s/cache", directory, directory), 0);
+	setenv("XDG_CACHE_HOME", make_path("cache"), 1);
+	assert_int_equal(sonde_index_load(&first, id, sizeof id), -ENOENT);
+	add_unit(&first, 0x1000, "base");
+	assert_int_equal(sonde_index_store(&first, id, sizeof id), 0);
+	sonde_index_fini(&first);
+	assert_int_equal(sonde_index_load(&first, id, sizeof id), 0);
+	assert_int_equal(sonde_index_load(&second, id, sizeof id), 0);
+	add_unit(&first, 0x3000, "one");
+	add_unit(&second, 0x2000, "two");
+	assert_int_equal(sonde_index_store(&first, id, sizeof id), 0);
+	assert_int_equal(sonde_index_store(&second, id, sizeof id), 0);
+	assert_int_equal(sonde_index_load(&both, id, sizeof id), 0);
+	assert_int_equal(both.segment_count, 3);
+	assert_int_equal(both.node_count, 3);
+	assert_string_equal(name_in(&both, 0x1001), "base");
+	assert_string_equal(name_in(&both, 0x2001), "two");
+	assert_string_equal(name_in(&both, 0x300f), "one");
+	assert_null(name_in(&both, 0x3010));
+	sonde_index_fini(&first);
+	sonde_index_fini(&second);
+	sonde_index_fini(&both);
+	unsetenv("XDG_CACHE_HOME");
+}
+
 /* --- against addr2line -------------------------------------------------------------------------------------------- */
 
 static const char *base_name(const char *path)
@@ -565,6 +670,35 @@ static void kernel_symbols_are_read_or_the_lock_is_named(void **state)
 	sonde_names_fini(&names);
 }
 
+/* From the cache the same names, but not with another kernel's modules; damage is noticed. */
+static void the_kernel_s_list_is_cached(void **state)
+{
+	(void)state;
+	const uint8_t boot[16] = {9};
+	const struct sonde_cache_key key = {boot, sizeof boot, "kernel"};
+	struct sonde_names names = {0};
+	struct sonde_name_table table;
+	assert_int_equal(run("rm -rf %s/cache && mkdir -p -m 700 %s/cache", directory, directory), 0);
+	setenv("XDG_CACHE_HOME", make_path("cache"), 1);
+	write_file("kallsyms",
+		   "ffffffff81000000 T _text\nffffffffc0000000 t probe\t[module]\nffffffff81000100 t helper\n");
+	assert_int_equal(sonde_maps_kernel(&names, make_path("kallsyms")), 0);
+	assert_int_equal(sonde_name_table_pack(&table, &names), 0);
+	assert_int_equal(sonde_name_table_store(&table, &key, 5), 0);
+	sonde_name_table_fini(&table);
+	sonde_names_fini(&names);
+	assert_int_equal(sonde_name_table_load(&table, &key, 6), -ENOENT);
+	assert_int_equal(sonde_name_table_load(&table, &key, 5), 0);
+	assert_int_equal(table.count, 3);
+	assert_string_equal(name_at(&table, 0xffffffff81000101), "helper");
+	assert_string_equal(name_at(&table, 0xffffffffc0000000), "probe [module]");
+	assert_null(name_at(&table, 0xffffffffc0010000));
+	sonde_name_table_fini(&table);
+	assert_int_equal(run("truncate -s -1 %s/cache/sonde/*.kernel", directory), 0);
+	assert_int_equal(sonde_name_table_load(&table, &key, 5), -EBADMSG);
+	unsetenv("XDG_CACHE_HOME");
+}
+
 /* Bytes changed in a program with DWARF: an answer or an error, never a crash. */
 static void damaged_programs_do_no_harm(void **state)
 {
@@ -626,6 +760,10 @@ int main(void)
 	    cmocka_unit_test(debug_files_are_found_under_a_root),
 	    cmocka_unit_test(a_replaced_file_is_refused),
 	    cmocka_unit_test(what_was_read_is_kept),
+	    cmocka_unit_test(a_unit_is_read_once),
+	    cmocka_unit_test(names_say_that_there_is_more),
+	    cmocka_unit_test(two_writers_lose_nothing),
+	    cmocka_unit_test(the_kernel_s_list_is_cached),
 	    cmocka_unit_test(addr2line_agrees),
 	    cmocka_unit_test(cplusplus_names_are_readable),
 	    cmocka_unit_test(names_are_demangled),
