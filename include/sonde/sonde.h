@@ -14,8 +14,11 @@
  * Threads: every function may be called from any thread, and zones, counters and instants from signal handlers too.
  * None of them takes a lock, allocates with malloc or changes errno; after a thread's first event none makes a system
  * call, except when 64 KB of events are full, and for the functions under "asking" and "control". A child made by
- *fork() records by itself. Names that macros take must be string literals; names that functions take are copied. Times
- *are nanoseconds. Functions that return int return 0 (or a count) or one of enum sonde_code.
+ * fork() records by itself. Names that macros take must be string literals; names that functions take are copied. Times
+ * are nanoseconds. Functions that return int return 0 (or a count) or one of enum sonde_code.
+ *
+ * Limits: 65535 zones open at once in a thread (deeper ones are left out), 64 histograms in a thread. What is beyond is
+ * counted by cause in the recording, and in sonde_lost().
  */
 #ifndef SONDE_SONDE_H
 #define SONDE_SONDE_H
@@ -82,10 +85,14 @@ struct sonde_options {
 	int on_full;     /* enum sonde_full_policy */
 };
 
-/* Begins to record into `path` (as given; a forked child writes PATH.PID.sonde beside it). Under `sonde record` events
- * go to its recording instead, and `path` may be NULL. Never overwrites: an existing file is SONDE_ERR_FILE. Starts one
- * thread. A process killed by a signal keeps all but the last 20 ms of a recording that it writes itself, and all of
- * one that `sonde record` writes. `options` may be NULL. */
+/* Begins to record into `path` (as given, but %p in it becomes the pid). A forked child writes a file of its own beside
+ * it: x.sonde is followed by x.PID.sonde, and any other name by NAME.PID.sonde. Under `sonde record` events go to its
+ * recording instead, and `path` may be NULL. Never overwrites: an existing file is SONDE_ERR_FILE, and answers to
+ * questions stay those of the recording before. Starts one thread and maps about 120 MB of address space, most of it
+ * never touched, which later recordings use again; where a limit forbids that it is SONDE_ERR_SYSTEM and the program
+ * runs on unrecorded. A process killed by a signal, SIGKILL too, keeps all but about the last 20 ms (what had not been
+ * drained yet) of a recording that it writes itself, and all of one that `sonde record` writes. `options` may be
+ * NULL. */
 SONDE_CALL(int, sonde_start(const char *path), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_start_with(const char *path, const struct sonde_options *options), SONDE_ERR_OFF)
 /* Ends the recording and closes its file; also done at exit. Answers to questions stay. */

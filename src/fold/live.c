@@ -1,6 +1,7 @@
 /* live.c: statistics by name while a process runs (live.h). */
 #include <string.h>
 
+#include "fold/frames.h"
 #include "fold/live.h"
 
 #define SITES SONDE_RING_MAX_SITES
@@ -14,11 +15,6 @@ struct row {
 	char name[SONDE_LINK_NAME_B];
 };
 
-struct thread {
-	struct sonde_pair pair;
-	struct sonde_pair_frame frames[SONDE_LIVE_DEPTH];
-};
-
 struct sonde_live {
 	uint32_t hists_used;
 	uint32_t sites; /* highest seen + 1 */
@@ -26,7 +22,8 @@ struct sonde_live {
 	uint8_t kinds[SITES];
 	uint16_t row_of[SITES]; /* the first site of the same name */
 	struct row rows[SITES];
-	struct thread threads[SONDE_DRAIN_THREADS];
+	struct sonde_frames threads[SONDE_DRAIN_THREADS];
+	uint32_t thread_rows; /* highest seen + 1 */
 	uint64_t hists[SONDE_LIVE_HISTS][SONDE_HIST_BUCKETS];
 };
 _Static_assert(sizeof(struct sonde_live) <= SONDE_LIVE_B, "live memory");
@@ -72,15 +69,22 @@ static void zone_add(struct sonde_live *live, const struct sonde_pair_zone *zone
 		live->hists[row->hist - 1][sonde_hist_bucket(zone->dur_ns)]++;
 }
 
-void sonde_live_zones(struct sonde_live *live, const struct sonde_drain_thread *thread, const uint32_t *sites,
-		      const uint64_t *times_ns, size_t count, int gap)
+uint64_t sonde_live_zones(struct sonde_live *live, const struct sonde_drain_thread *thread, const uint32_t *sites,
+			  const uint64_t *times_ns, size_t count, int gap)
 {
-	struct thread *own = &live->threads[thread->index];
-	if (gap || !own->pair.frames)
-		sonde_pair_init(&own->pair, own->frames, SONDE_LIVE_DEPTH);
+	struct sonde_frames *own = &live->threads[thread->index];
+	if (thread->index >= live->thread_rows)
+		live->thread_rows = thread->index + 1;
+	if (gap)
+		sonde_frames_clear(own);
+	uint64_t left_out = 0;
 	struct sonde_pair_zone zone;
 	int ended = 0;
 	for (size_t i = 0; i < count; i++) {
+		if (sites[i] && own->pair.depth == own->pair.capacity) {
+			own->pair = sonde_frames_more(own, own->pair);
+			left_out += own->pair.depth == own->pair.capacity;
+		}
 		if (sites[i]) {
 			sonde_pair_begin(&own->pair, live->row_of[sites[i]], times_ns[i]);
 		} else if (sonde_pair_end(&own->pair, times_ns[i], &zone)) {
@@ -90,6 +94,7 @@ void sonde_live_zones(struct sonde_live *live, const struct sonde_drain_thread *
 	}
 	if (ended)
 		live->last = zone;
+	return left_out;
 }
 
 void sonde_live_event(struct sonde_live *live, const struct sonde_event *event)
@@ -105,13 +110,19 @@ void sonde_live_event(struct sonde_live *live, const struct sonde_event *event)
 
 void sonde_live_thread_end(struct sonde_live *live, const struct sonde_drain_thread *thread)
 {
-	live->threads[thread->index].pair.frames = NULL;
+	sonde_frames_clear(&live->threads[thread->index]);
+}
+
+void sonde_live_fini(struct sonde_live *live)
+{
+	for (uint32_t i = 0; i < live->thread_rows; i++)
+		sonde_frames_clear(&live->threads[i]);
 }
 
 uint64_t sonde_live_depth(const struct sonde_live *live, const struct sonde_drain_thread *thread)
 {
 	const struct sonde_pair *pair = &live->threads[thread->index].pair;
-	return pair->frames ? pair->depth + pair->over : 0;
+	return pair->depth + pair->over;
 }
 
 uint32_t sonde_live_kind(const struct sonde_live *live, uint32_t site)

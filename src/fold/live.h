@@ -14,18 +14,20 @@
 #include "format/link.h"
 
 #define SONDE_LIVE_HISTS 512u /* names beyond have no percentiles */
-#define SONDE_LIVE_DEPTH 64u
 
 struct sonde_live;
 
-#define SONDE_LIVE_B (64u << 20)
+#define SONDE_LIVE_B (40u << 20)
 
 struct sonde_live *sonde_live_init(void *memory);
 void sonde_live_site(struct sonde_live *live, const struct sonde_drain_site *site);
-void sonde_live_zones(struct sonde_live *live, const struct sonde_drain_thread *thread, const uint32_t *sites,
-		      const uint64_t *times_ns, size_t count, int gap);
+/* Returns how many zones began that had to be left out, since too many were open (frames.h). */
+uint64_t sonde_live_zones(struct sonde_live *live, const struct sonde_drain_thread *thread, const uint32_t *sites,
+			  const uint64_t *times_ns, size_t count, int gap);
 void sonde_live_event(struct sonde_live *live, const struct sonde_event *event);
 void sonde_live_thread_end(struct sonde_live *live, const struct sonde_drain_thread *thread);
+/* Gives back what was mapped beyond SONDE_LIVE_B; answers stay. */
+void sonde_live_fini(struct sonde_live *live);
 
 /* Zones of a thread that are open. */
 uint64_t sonde_live_depth(const struct sonde_live *live, const struct sonde_drain_thread *thread);

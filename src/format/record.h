@@ -38,7 +38,8 @@ _Static_assert(sizeof(struct sonde_file_head) == 64, "file head");
 
 #define SONDE_CHUNK_MAGIC 0x4b484353u /* "SCHK" */
 #define SONDE_CHUNK_MAX_RAW_B (16u << 20)
-#define SONDE_CHUNK_MAX_SUMMARY_B (1u << 20)
+#define SONDE_CHUNK_MAX_SUMMARY_B (2u << 20)
+#define SONDE_ZONES_OPEN_MAX 65535u /* zones of a thread open at once; deeper ones are left out */
 
 enum sonde_chunk_type {
 	SONDE_CHUNK_META = 1,     /* tagged records */

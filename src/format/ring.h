@@ -52,8 +52,26 @@ enum sonde_ring_lost {
 	SONDE_RING_LOST_LONG = 3,        /* larger than a chunk */
 	SONDE_RING_LOST_DEEP = 4,        /* more zones opened while the ring was full than can be kept in mind */
 	SONDE_RING_LOST_SITES = 5,       /* sites that went to '(other)' */
+	SONDE_RING_LOST_HISTS = 6,       /* values of histograms for which a thread has no place */
+	SONDE_RING_LOST_NESTED = 7,      /* zones inside so many others that no recording can hold them; by the drainer */
 	SONDE_RING_LOST_CAUSES = 8,
 };
+
+/* What a recording calls a cause. */
+static inline const char *sonde_ring_lost_text(enum sonde_ring_lost cause)
+{
+	static const char *const texts[SONDE_RING_LOST_CAUSES] = {
+	    [SONDE_RING_LOST_FULL] = "ring full",
+	    [SONDE_RING_LOST_OVERWRITTEN] = "overwritten",
+	    [SONDE_RING_LOST_SIGNAL] = "signal handler inside the slow path",
+	    [SONDE_RING_LOST_LONG] = "event too long",
+	    [SONDE_RING_LOST_DEEP] = "ring full, too many zones open",
+	    [SONDE_RING_LOST_SITES] = "site table full: counted as (other)",
+	    [SONDE_RING_LOST_HISTS] = "too many histograms in a thread",
+	    [SONDE_RING_LOST_NESTED] = "zones nested too deeply",
+	};
+	return cause < SONDE_RING_LOST_CAUSES ? texts[cause] : "unknown";
+}
 
 struct sonde_ring_pool {
 	uint64_t magic;
@@ -70,7 +88,7 @@ struct sonde_ring_pool {
 	_Atomic uint32_t sites;     /* target: ids given */
 	_Atomic uint32_t may_grow;  /* drainer: `committed` can still rise: asking is worth a moment */
 	_Atomic uint64_t pending; /* target: events that wait for room in their threads: lost if the process ends now */
-	_Atomic uint64_t lost[SONDE_RING_LOST_CAUSES];         /* target */
+	_Atomic uint64_t lost[SONDE_RING_LOST_CAUSES];         /* target; LOST_NESTED: drainer */
 	_Atomic uint64_t free_map[SONDE_RING_MAX_CHUNKS / 64]; /* bit set = free; target clears, drainer sets */
 };
 _Static_assert(sizeof(struct sonde_ring_pool) <= SONDE_RING_SITES_OFFSET, "pool head");

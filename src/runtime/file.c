@@ -106,9 +106,11 @@ int sonde_file_open(struct sonde_file **out, const char *path)
 	if (!file)
 		return -ENOMEM;
 	file->index = map(INDEX_B);
-	file->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int code = file->fd < 0 ? -errno : file->index ? write_head(file) : -ENOMEM;
+	file->fd = file->index ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+	int code = !file->index ? -ENOMEM : file->fd < 0 ? -errno : write_head(file);
 	if (code) {
+		if (file->fd >= 0)
+			unlink(path);
 		file_free(file);
 		return code;
 	}

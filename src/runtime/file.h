@@ -13,7 +13,7 @@
 
 struct sonde_file;
 
-/* Creates the file; 0 or a negative errno. */
+/* Creates the file; 0 or a negative errno, which leaves no file. */
 int sonde_file_open(struct sonde_file **out, const char *path);
 /* Adds a META record; `more` (may be NULL) follows it. */
 void sonde_file_meta(struct sonde_file *file, void *record, size_t record_b, const void *more, size_t more_b);
@@ -36,7 +36,7 @@ struct sonde_file_chunk {
 void sonde_file_chunk(struct sonde_file *file, const struct sonde_file_chunk *chunk);
 /* Writes index and tail, closes, frees; the first error of all, as a negative errno. */
 int sonde_file_close(struct sonde_file *file);
-/* In a forked child: the parent's file is not ours to write. */
+/* Closes and frees without writing: in a forked child, whose parent's file it is, or before anything was written. */
 void sonde_file_abandon(struct sonde_file *file);
 
 #endif

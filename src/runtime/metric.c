@@ -104,8 +104,10 @@ static struct sonde_ring_chunk *hist_new(struct sonde_thread *thread, struct son
 	while (thread->hists[at] && probes++ < SONDE_THREAD_HISTS)
 		at = (at + 1) % SONDE_THREAD_HISTS;
 	struct sonde_ring_chunk *chunk = thread->hists[at] ? NULL : sonde_chunk_take(thread, pool);
-	if (!chunk)
+	if (!chunk) {
+		sonde_process_lost(pool, thread->hists[at] ? SONDE_RING_LOST_HISTS : SONDE_RING_LOST_FULL, 1);
 		return NULL;
+	}
 	chunk->site = site;
 	atomic_store_explicit(&chunk->kind, SONDE_RING_HISTOGRAM, memory_order_release);
 	thread->hists[at] = chunk;
@@ -129,8 +131,6 @@ static int hist_slow(struct sonde_place *place, const char *name, uint64_t value
 		__atomic_store_n(&thread->hot.hists, hists, __ATOMIC_RELAXED);
 		if (chunk)
 			hist_add(chunk, value);
-		else
-			sonde_process_lost(pool, SONDE_RING_LOST_FULL, 1);
 	}
 	errno = saved;
 	sonde_thread_leave(thread);

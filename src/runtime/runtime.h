@@ -42,6 +42,7 @@ struct sonde_process {
 	_Atomic uint32_t chunks;  /* seqs given */
 	_Atomic(struct sonde_ring_pool *) pool;
 	uint64_t pool_b;
+	_Atomic uint32_t recording; /* its number, when this process writes them itself: pools are used again */
 	_Atomic uint64_t populated[SONDE_RING_MAX_CHUNKS / 64]; /* chunks whose pages are mapped already */
 	uint32_t setup_tid;
 	_Atomic uint32_t asking; /* one question at a time on the one socket */
@@ -93,6 +94,7 @@ struct sonde_thread {
 	uint64_t event_cursor;
 	uint32_t tid;
 	uint64_t serial;
+	uint32_t recording; /* that the chunks belong to */
 	uint32_t busy; /* in the slow path: what a signal handler adds is dropped and counted */
 	/* Events that found no room, reduced: first ends of recorded zones, then begins of zones still open. They are
 	 * written when there is room again, so that nesting in the recording stays right. */

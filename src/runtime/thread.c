@@ -55,17 +55,19 @@ static void thread_exit(void *data)
 	struct sonde_process *process = sonde_process_get();
 	if (!process || !thread->tid)
 		return;
-	struct sonde_ring_pool *pool = thread->pool;
+	/* Its chunks may be those of a recording long over, and its pool used again. */
+	int ours = thread->recording == atomic_load(&process->recording);
+	struct sonde_ring_pool *pool = ours ? thread->pool : NULL;
 	uint32_t held = thread->owed + thread->opened;
 	if (pool && held) {
 		sonde_process_lost(pool, SONDE_RING_LOST_FULL, held);
 		atomic_fetch_sub(&pool->pending, held);
 	}
 	atomic_fetch_add_explicit(&process->chunks, 0, memory_order_release); /* see sonde_chunk_take() */
-	chunk_release(thread->zones.chunk);
-	chunk_release(thread->events.chunk);
-	chunk_release(thread->counters);
-	for (uint32_t i = 0; i < SONDE_THREAD_HISTS; i++)
+	chunk_release(ours ? thread->zones.chunk : NULL);
+	chunk_release(ours ? thread->events.chunk : NULL);
+	chunk_release(ours ? thread->counters : NULL);
+	for (uint32_t i = 0; ours && i < SONDE_THREAD_HISTS; i++)
 		chunk_release(thread->hists[i]);
 	page_reset(thread);
 	atomic_store_explicit(&thread->in_use, 0, memory_order_release);
@@ -188,8 +190,8 @@ static struct sonde_thread *thread_register(struct sonde_process *process)
 	return thread;
 }
 
-/* A new recording has a new pool: what belonged to the old one stays there. */
-static void pool_changed(struct sonde_thread *thread, struct sonde_ring_pool *pool)
+/* A new recording has a new pool, or one used again: what belonged to the old one stays there. */
+static void pool_changed(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint32_t recording)
 {
 	uint32_t tid = thread->tid;
 	uint64_t serial = thread->serial;
@@ -198,6 +200,7 @@ static void pool_changed(struct sonde_thread *thread, struct sonde_ring_pool *po
 	thread->tid = tid;
 	thread->serial = serial;
 	thread->pool = pool;
+	thread->recording = recording;
 }
 
 struct sonde_thread *sonde_thread_enter(struct sonde_ring_pool **pool)
@@ -220,8 +223,9 @@ struct sonde_thread *sonde_thread_enter(struct sonde_ring_pool **pool)
 	}
 	thread->busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (thread->pool != *pool)
-		pool_changed(thread, *pool);
+	uint32_t recording = atomic_load_explicit(&process->recording, memory_order_relaxed);
+	if (thread->pool != *pool || thread->recording != recording)
+		pool_changed(thread, *pool, recording);
 	return thread;
 }
 

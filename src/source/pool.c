@@ -117,6 +117,8 @@ static void free_memory(struct sonde_pool *pool)
 	if (pool->drain)
 		munmap(pool->drain, SONDE_DRAIN_B);
 	if (pool->live)
+		sonde_live_fini(pool->live);
+	if (pool->live)
 		munmap(pool->live, SONDE_LIVE_B);
 	if (pool->ring)
 		munmap(pool->ring, pool->size_b);
@@ -185,7 +187,9 @@ static void take_zones(void *context, struct sonde_drain_thread *thread, const u
 	uint32_t id = thread_id(pool, thread, times_ns[0]);
 	if (gap)
 		close_open(pool, thread, id, times_ns[0]);
-	sonde_live_zones(pool->live, thread, sites, times_ns, count, gap);
+	uint64_t left_out = sonde_live_zones(pool->live, thread, sites, times_ns, count, gap);
+	if (left_out) /* with their ends; the target is told, too */
+		atomic_fetch_add(&pool->ring->lost[SONDE_RING_LOST_NESTED], 2 * left_out);
 	for (size_t done = 0; done < count;) {
 		size_t part = count - done < 1024 ? count - done : 1024;
 		for (size_t i = 0; i < part; i++)
@@ -261,17 +265,9 @@ static void take_histogram(void *context, struct sonde_drain_thread *thread, uin
 
 static void take_lost(void *context, enum sonde_ring_lost cause, uint64_t count)
 {
-	static const char *const causes[SONDE_RING_LOST_CAUSES] = {
-	    [SONDE_RING_LOST_FULL] = "ring full",
-	    [SONDE_RING_LOST_OVERWRITTEN] = "overwritten",
-	    [SONDE_RING_LOST_SIGNAL] = "signal handler inside the slow path",
-	    [SONDE_RING_LOST_LONG] = "event too long",
-	    [SONDE_RING_LOST_DEEP] = "ring full, too many zones open",
-	    [SONDE_RING_LOST_SITES] = "site table full: counted as (other)",
-	};
 	struct sonde_pool *pool = context;
 	struct sonde_recorder_loss loss = {.source = "zones", .process = pool->process, .count = count};
-	loss.cause = causes[cause] ? causes[cause] : "unknown";
+	loss.cause = sonde_ring_lost_text(cause);
 	loss.time_ns = sonde_clock_now_ns();
 	sonde_recorder_lost(pool->options.recorder, &loss);
 }
