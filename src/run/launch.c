@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,6 +96,28 @@ int sonde_launch_prepend(struct sonde_launch *launch, const char *name, const ch
 	return rc;
 }
 
+/* Whether a command without a slash is a file in some directory of PATH. */
+static int is_in_path(const char *name)
+{
+	const char *at = getenv("PATH");
+	struct stat status;
+	char path[4096];
+	while (at && *at) {
+		int len = (int)strcspn(at, ":");
+		int path_b = snprintf(path, sizeof path, "%.*s%s%s", len, at, len ? "/" : "", name);
+		if (path_b < (int)sizeof path && !stat(path, &status))
+			return 1;
+		at += len + (at[len] == ':');
+	}
+	return 0;
+}
+
+/* A directory of PATH that this user may not enter makes exec say EACCES of a command that is nowhere. */
+static int exec_error(const char *name, int code)
+{
+	return code == EACCES && !strchr(name, '/') && !is_in_path(name) ? ENOENT : code;
+}
+
 static _Noreturn void child(struct sonde_launch *launch, int release_fd, int error_fd)
 {
 	char go;
@@ -105,7 +128,7 @@ static _Noreturn void child(struct sonde_launch *launch, int release_fd, int err
 	if (got != 1)
 		_exit(125);
 	execvpe(launch->argv[0], launch->argv, launch->env);
-	int code = errno;
+	int code = exec_error(launch->argv[0], errno);
 	ssize_t sent = write(error_fd, &code, sizeof code);
 	_exit(sent == sizeof code && code == ENOENT ? 127 : 126);
 }

@@ -17,6 +17,9 @@ refused() {
 # Commands that cannot be run.
 refused 127 "No such file or directory" -- no-such-command
 refused 127 "No such file or directory" -- ./no/such/command
+mkdir -p closed
+chmod 0 closed
+PATH=$work/closed:$PATH refused 127 "No such file or directory" -- no-such-command
 refused 127 "No such file or directory" -- ""
 echo 'exit 0' >plain
 printf '#!/no/such/interpreter\n' >script

@@ -11,7 +11,7 @@ as_nobody() {
 }
 as_nobody test -x "$SONDE" -a -r "$repo/tests/cli/lib.sh" || skip "another user may not read $repo"
 
-for test in ${TESTS:-cpu-quick cpu-split cpu-stacks cpu-modules cpu-tasks identity identity-child zones signals record-exit sqlite}; do
+for test in ${TESTS:-cpu-quick cpu-split cpu-stacks cpu-modules cpu-tasks identity identity-child zones signals record-exit bad-input bad-disk sqlite}; do
 	begin=$EPOCHREALTIME code=0
 	as_nobody env SECONDS_EACH=2 ROUNDS=20 timeout 120 bash "$repo/tests/cli/$test.sh" >"$test.log" 2>&1 </dev/null || code=$?
 	echo "$test: $code ($(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }') s)"
