@@ -75,7 +75,7 @@ static int row_add(const struct sums *sums, uint32_t id, struct sonde_report *re
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	sonde_tallies_cells(sums->tallies, sum->sampled, &row[SHARE], &row[SAMPLED_NS], &row[SAMPLES]);
-	row[MEASURED_NS] = sum->clocks_ns ? sonde_cell_int(sum->clocks_ns) : sonde_cell_absent("not measured");
+	row[MEASURED_NS] = sonde_tallies_clock(sums->tallies, sum->clocks_ns);
 	row[WALL_NS] = sonde_cell_int(end_ns > process->start_ns ? end_ns - process->start_ns : 0);
 	row[PROCESS] = sonde_cell_text(*process->command ? process->command : process->name);
 	row[PID] = sonde_cell_int(process->pid);
@@ -100,7 +100,10 @@ static void sum_up(struct sums *sums, size_t process_count)
 static int note_clocks(const struct sums *sums, size_t process_count, struct sonde_report *report,
 		       struct sonde_section *section)
 {
+	const struct sonde_pass_options *options = &sums->tallies->options;
 	uint64_t measured = 0, partly = 0;
+	if (options->from_ns || options->to_ns)
+		return 0;
 	for (size_t id = 1; id <= process_count; id++) {
 		measured += sums->by_process[id].clocks_ns != 0;
 		partly += sums->by_process[id].clocks_ns && sums->by_process[id].clockless;
@@ -140,7 +143,8 @@ static int processes_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_tallies *tallies = state;
 	size_t count = sonde_session_process_count(tallies->session);
-	if (!tallies->options.asked && count < 2)
+	int empty = !tallies->all.count && sonde_pass_selects(&tallies->options);
+	if (!tallies->options.asked && (count < 2 || empty))
 		return 0;
 	struct sums sums = {tallies, calloc(count + 1, sizeof *sums.by_process)};
 	uint32_t *ids = malloc((count + 1) * sizeof *ids);

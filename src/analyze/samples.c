@@ -272,8 +272,8 @@ const struct sonde_source_row *sonde_samples_source(const struct sonde_session *
 
 const char *sonde_samples_why_none(const struct sonde_session *session, const struct sonde_pass_options *options)
 {
-	if (!sonde_samples_source(session))
-		return "CPU time was not sampled";
+	if (!sonde_samples_source(session) && (cpu_row(session) || sonde_session_run(session)->closed))
+		return "CPU time was not sampled"; /* sources write their rows when they stop */
 	return sonde_pass_selects(options) ? "no CPU samples in this selection" : "no CPU samples in this recording";
 }
 

@@ -189,6 +189,21 @@ static int note_file(const struct facts *facts, struct sonde_report *report)
 	return rc;
 }
 
+static int note_selected(const struct facts *facts, struct sonde_report *report)
+{
+	const struct sonde_pass_options *options = &facts->samples->options;
+	const struct sonde_run *run = facts->run;
+	if (!options->from_ns && !options->to_ns)
+		return 0;
+	uint64_t from_ns = options->from_ns > run->start_ns ? options->from_ns : run->start_ns;
+	uint64_t to_ns = options->to_ns ? options->to_ns : run->end_ns;
+	return sonde_report_note(report, NULL, 0,
+				 "selected: %.3f s to %.3f s of the recording; wall and CPU time, processes, threads, "
+				 "zones, lost and cost above are of all of it",
+				 (double)(from_ns - run->start_ns) / 1e9,
+				 (double)(to_ns > run->start_ns ? to_ns - run->start_ns : 0) / 1e9);
+}
+
 /* A flight recorder drops events on purpose: figures cover what it still held when it was saved. */
 static int note_kept(const struct facts *facts, struct sonde_report *report)
 {
@@ -394,8 +409,8 @@ static void titles_set(const struct facts *facts, struct sonde_report *report)
 static int notes_add(const struct facts *facts, struct sonde_report *report)
 {
 	static int (*const notes[])(const struct facts *, struct sonde_report *) = {
-	    note_line, note_cpu_time,  note_rate,   note_kept,    note_file,
-	    note_lost, note_unmatched, note_broken, note_sources,
+	    note_line, note_cpu_time, note_rate,      note_selected, note_kept,
+	    note_file, note_lost,     note_unmatched, note_broken,   note_sources,
 	};
 	int rc = 0;
 	titles_set(facts, report);

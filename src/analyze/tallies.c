@@ -36,6 +36,9 @@ int sonde_tallies_feed(void *state, const struct sonde_batch *batch)
 		tallies->by_thread[thread].count++;
 		tallies->all.ns += weight_ns;
 		tallies->all.count++;
+		if (!batch->stack[i] && !(batch->status[i] & SONDE_SAMPLE_KERNEL))
+			continue;
+		tallies->taken_ns += weight_ns;
 		tallies->square += (double)weight_ns * (double)weight_ns;
 	}
 	return 0;
@@ -50,6 +53,7 @@ int sonde_tallies_merge(void *state, void *other_state)
 	}
 	tallies->all.ns += other->all.ns;
 	tallies->all.count += other->all.count;
+	tallies->taken_ns += other->taken_ns;
 	tallies->square += other->square;
 	return 0;
 }
@@ -71,10 +75,17 @@ void sonde_tallies_cells(const struct sonde_tallies *tallies, struct sonde_weigh
 		return;
 	}
 	double ratio = fmin(sonde_stats_share((double)part.ns, (double)tallies->all.ns), 1);
-	double n = sonde_stats_effective_n((double)tallies->all.ns, tallies->square);
+	double n = sonde_stats_effective_n((double)tallies->taken_ns, tallies->square);
 	*share = sonde_cell_real(ratio, sonde_stats_share_half(ratio, n));
 	*sampled_ns = sonde_cell_int(part.ns);
 	*samples = sonde_cell_int(part.count);
+}
+
+struct sonde_cell sonde_tallies_clock(const struct sonde_tallies *tallies, uint64_t clock_ns)
+{
+	if (tallies->options.from_ns || tallies->options.to_ns)
+		return sonde_cell_absent("measured for the whole run only");
+	return clock_ns ? sonde_cell_int(clock_ns) : sonde_cell_absent("not measured");
 }
 
 int sonde_tallies_note(const struct sonde_tallies *tallies, struct sonde_report *report, struct sonde_section *section)

@@ -47,7 +47,7 @@ static int row_add(const struct sonde_tallies *tallies, uint32_t id, struct sond
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	sonde_tallies_cells(tallies, *weight, &row[SHARE], &row[SAMPLED_NS], &row[SAMPLES]);
-	row[MEASURED_NS] = thread->cpu_ns ? sonde_cell_int(thread->cpu_ns) : sonde_cell_absent("not measured");
+	row[MEASURED_NS] = sonde_tallies_clock(tallies, thread->cpu_ns);
 	row[THREAD] = sonde_cell_text(thread->name);
 	row[TID] = sonde_cell_int(thread->tid);
 	row[PROCESS] = sonde_cell_text(process ? process->name : "");
