@@ -275,25 +275,46 @@ int sonde_elf_section_at(const struct sonde_elf *file, uint32_t index, struct so
 	return error;
 }
 
-static int has_name(const struct sonde_elf *file, const Elf64_Shdr *names, const Elf64_Shdr *header, const char *name)
+/* Most files' section names fit; those that lie behind are read one by one. */
+struct section_names {
+	uint64_t offset, size_b;
+	size_t read_b;
+	char text[2048];
+};
+
+static void read_section_names(const struct sonde_elf *file, const Elf64_Shdr *header, struct section_names *out)
+{
+	out->offset = header->sh_offset;
+	out->size_b = header->sh_size;
+	out->read_b = header->sh_size < sizeof out->text ? header->sh_size : sizeof out->text;
+	if (read_at(file, out->text, out->read_b, out->offset))
+		out->read_b = 0;
+}
+
+static int has_name(const struct sonde_elf *file, const struct section_names *names, const Elf64_Shdr *header,
+		    const char *name)
 {
 	char text[64];
 	size_t size_b = strlen(name) + 1;
-	return size_b <= sizeof text && header->sh_name < names->sh_size &&
-	       names->sh_size - header->sh_name >= size_b &&
-	       !read_at(file, text, size_b, names->sh_offset + header->sh_name) && !memcmp(text, name, size_b);
+	if (size_b > sizeof text || header->sh_name >= names->size_b || names->size_b - header->sh_name < size_b)
+		return 0;
+	if (header->sh_name + size_b <= names->read_b)
+		return !memcmp(names->text + header->sh_name, name, size_b);
+	return !read_at(file, text, size_b, names->offset + header->sh_name) && !memcmp(text, name, size_b);
 }
 
 int sonde_elf_section(const struct sonde_elf *file, const char *name, struct sonde_elf_section *out)
 {
 	Elf64_Ehdr head;
-	Elf64_Shdr names, header;
+	Elf64_Shdr header;
+	struct section_names names;
 	uint32_t count, names_at;
 	int error = read_section_count(file, &head, &count, &names_at);
 	if (error)
 		return error;
-	if (names_at >= count || read_section_header(file, &head, names_at, &names))
+	if (names_at >= count || read_section_header(file, &head, names_at, &header))
 		return -ENOENT;
+	read_section_names(file, &header, &names);
 	for (uint32_t i = 1; i < count; i++) {
 		if (read_section_header(file, &head, i, &header))
 			return -ENOENT;
