@@ -48,6 +48,7 @@ struct sonde_drain {
 	uint16_t index[INDEX_SIZE]; /* row + 1 by serial; made anew each round */
 	struct entry entries[SONDE_RING_MAX_CHUNKS];
 	struct counter_seen counters[COUNTERS_SEEN];
+	uint32_t count; /* of words[] */
 	uint64_t words[SONDE_RING_WORDS];
 	uint64_t event[SONDE_RING_WORDS];
 	uint64_t times[SONDE_RING_WORDS];
@@ -85,19 +86,21 @@ void sonde_drain_format(struct sonde_ring_pool *pool, uint32_t chunks, uint32_t 
 	pool->magic = SONDE_RING_MAGIC;
 }
 
+void sonde_drain_rewind_sites(struct sonde_drain *drain)
+{
+	drain->sites_at = 0;
+	memset(drain->known, 0, sizeof(drain->known));
+	drain->known[0] = UINT64_C(1) | UINT64_C(1) << SONDE_RING_SITE_OTHER; /* an end, and what found no room */
+}
+
 struct sonde_drain *sonde_drain_init(void *memory, struct sonde_ring_pool *pool, uint32_t chunks, uint32_t clock)
 {
 	struct sonde_drain *drain = memory;
 	drain->pool = pool;
 	drain->chunk_count = chunks < SONDE_RING_MAX_CHUNKS ? chunks : SONDE_RING_MAX_CHUNKS;
 	drain->clock = clock;
+	sonde_drain_rewind_sites(drain);
 	return drain;
-}
-
-void sonde_drain_rewind_sites(struct sonde_drain *drain)
-{
-	drain->sites_at = 0;
-	memset(drain->known, 0, sizeof(drain->known));
 }
 
 uint32_t sonde_drain_used(const struct sonde_drain *drain)
@@ -165,7 +168,7 @@ static void sites_read(const struct round *round)
 
 static uint32_t site_check(const struct round *round, uint32_t id)
 {
-	if (!id || id == SONDE_RING_SITE_OTHER || site_known(round->drain, id))
+	if (site_known(round->drain, id))
 		return id;
 	sites_read(round);
 	return site_known(round->drain, id) ? id : SONDE_RING_SITE_OTHER;
@@ -279,31 +282,76 @@ static uint64_t ticks_ns(const struct round *round, uint64_t ticks)
 	return sonde_clockfit_ns(round->fit, ticks);
 }
 
-/* Words into `sites` and `times`, in order of time: they are but for signal handlers. */
-static void zones_decode(const struct round *round, struct sonde_drain_thread *thread, uint32_t count)
+/* Orders words by time: a signal handler's come before those of the event that it interrupted. */
+static void zones_sort(struct sonde_drain *drain, uint32_t count)
 {
-	struct sonde_drain *drain = round->drain;
-	uint64_t latest = ticks_now(drain) + FUTURE_TICKS, before = 0;
 	uint32_t moves = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t word = drain->words[i];
-		uint64_t ticks = ticks_unwrap(latest, word >> SONDE_RING_SITE_BITS);
-		uint32_t at = i;
-		for (; ticks < before && at > 0 && drain->times[at - 1] > ticks && moves < SORT_MOVES; at--, moves++) {
+	for (uint32_t i = 1; i < count; i++) {
+		uint64_t ticks = drain->times[i];
+		uint32_t site = drain->sites[i], at = i;
+		for (; at > 0 && drain->times[at - 1] > ticks && moves < SORT_MOVES; at--, moves++) {
 			drain->times[at] = drain->times[at - 1];
 			drain->sites[at] = drain->sites[at - 1];
 		}
 		drain->times[at] = ticks;
-		drain->sites[at] = (uint32_t)word & SONDE_RING_SITE_MASK;
-		before = drain->times[i];
+		drain->sites[at] = site;
 	}
+}
+
+/* Ticks into ns that never fall. They rise, so most often all of them are later than the newest piece's start. */
+static void zones_time(const struct round *round, struct sonde_drain_thread *thread, uint32_t count)
+{
+	uint64_t *times = round->drain->times, last_ns = thread->last_ns;
+	struct sonde_clock_scale scale = round->fit->pieces[0];
+	int straight = round->drain->clock == SONDE_RING_CLOCK_CYCLES && scale.base_cycles >= round->fit->first.cycles;
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t time_ns = ticks_ns(round, drain->times[i]);
-		thread->last_ns = time_ns > thread->last_ns ? time_ns : thread->last_ns;
-		drain->times[i] = thread->last_ns;
-		if (!site_known(drain, drain->sites[i]))
-			drain->sites[i] = site_check(round, drain->sites[i]);
+		uint64_t time_ns = straight && (int64_t)(times[i] - scale.base_cycles) >= 0
+				       ? sonde_clock_scale_ns(&scale, times[i])
+				       : ticks_ns(round, times[i]);
+		last_ns = time_ns > last_ns ? time_ns : last_ns;
+		times[i] = last_ns;
 	}
+	thread->last_ns = last_ns;
+}
+
+/* Words into `sites` and `times`, in order of time: they are but for signal handlers. */
+static void zones_decode(const struct round *round, struct sonde_drain_thread *thread, uint32_t count)
+{
+	struct sonde_drain *drain = round->drain;
+	uint64_t latest = ticks_now(drain) + FUTURE_TICKS, before = 0, fell = 0, unknown = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t word = drain->words[i];
+		uint64_t ticks = ticks_unwrap(latest, word >> SONDE_RING_SITE_BITS);
+		uint32_t site = (uint32_t)word & SONDE_RING_SITE_MASK;
+		fell |= (uint64_t)(ticks < before);
+		unknown |= (uint64_t)!site_known(drain, site);
+		before = ticks;
+		drain->times[i] = ticks;
+		drain->sites[i] = site;
+	}
+	if (fell)
+		zones_sort(drain, count);
+	zones_time(round, thread, count);
+	for (uint32_t i = 0; unknown && i < count; i++)
+		drain->sites[i] = site_check(round, drain->sites[i]);
+}
+
+/* Copies what is published in [at, end) and returns where that stops. Words that a thread has reserved and never stored
+ * are skipped once nobody can store them any more. */
+static uint32_t zones_copy(struct sonde_drain *drain, struct sonde_ring_chunk *chunk, uint32_t at, uint32_t end,
+			   int released)
+{
+	_Atomic uint64_t *words = sonde_ring_words(chunk);
+	uint32_t used = 0;
+	for (; at < end; at++) {
+		uint64_t word = atomic_load_explicit(&words[at], memory_order_acquire);
+		if (!word && !released)
+			break;
+		drain->words[used] = word;
+		used += word != 0;
+	}
+	drain->count = used;
+	return at;
 }
 
 /* 1 = the chunk is finished and given back. */
@@ -317,30 +365,31 @@ static int zones_read(const struct round *round, struct sonde_drain_thread *thre
 	uint32_t seq = (uint32_t)(mark >> 32), prev = chunk->prev;
 	if (seq != entry->seq)
 		return 1; /* overwritten since it was listed: what is in it now has a later place in the chain */
-	int released = chunk_released(round, thread, state);
-	_Atomic uint64_t *words = sonde_ring_words(chunk);
-	uint32_t at = (uint32_t)mark, count = 0;
-	for (; at < SONDE_RING_WORDS; at++) {
-		uint64_t word = atomic_load_explicit(&words[at], memory_order_acquire);
-		if (!word && !released)
-			break;
-		drain->words[count] = word;
-		count += word != 0;
-	}
-	if (!chunk_claim(chunk, mark, sonde_ring_mark(seq, at)))
-		return 1; /* overwritten: the thread has counted it */
+	int released = chunk_released(round, thread, state), published = 1;
 	int gap = seq != thread->zones_seq && thread->zones_seq && (prev != thread->zones_seq || !thread->zones_done);
 	gap |= seq != thread->zones_seq && !thread->zones_seq && prev;
-	int done = released || (at >= SONDE_RING_WORDS && state == SONDE_RING_SEALED);
-	thread->zones_seq = seq;
-	thread->zones_done = (uint32_t)done;
-	if (count) {
-		zones_decode(round, thread, count);
-		round->sink->zones(round->sink->context, thread, drain->sites, drain->times, count, gap);
+	uint32_t at = (uint32_t)mark, block = round->sink->zones_max ? round->sink->zones_max : SONDE_RING_WORDS;
+	while (published && at < SONDE_RING_WORDS) {
+		uint32_t from = at, end = SONDE_RING_WORDS - at < block ? SONDE_RING_WORDS : at + block;
+		at = zones_copy(drain, chunk, from, end, released);
+		if (!chunk_claim(chunk, sonde_ring_mark(seq, from), sonde_ring_mark(seq, at)))
+			return 1; /* overwritten: the thread has counted it */
+		published = at == end;
+		if (!drain->count)
+			continue;
+		thread->zones_seq = seq;
+		thread->zones_done = 0;
+		zones_decode(round, thread, drain->count);
+		round->sink->zones(round->sink->context, thread, drain->sites, drain->times, drain->count, gap);
+		gap = 0;
 	}
-	if (done)
-		chunk_free(drain, index, sonde_ring_mark(seq, at));
-	return done;
+	int done = released || (at >= SONDE_RING_WORDS && state == SONDE_RING_SEALED);
+	if (!done)
+		return 0;
+	thread->zones_seq = seq;
+	thread->zones_done = 1;
+	chunk_free(drain, index, sonde_ring_mark(seq, at));
+	return 1;
 }
 
 /* Bytes of payload that a type needs at least, and where a text's length stands. */

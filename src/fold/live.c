@@ -78,22 +78,30 @@ uint64_t sonde_live_zones(struct sonde_live *live, const struct sonde_drain_thre
 	if (gap)
 		sonde_frames_clear(own);
 	uint64_t left_out = 0;
-	struct sonde_pair_zone zone;
-	int ended = 0;
+	struct sonde_pair pair = own->pair; /* a copy, so that the depth stays in a register */
+	struct sonde_pair_zone zone = {0}, last = live->last;
 	for (size_t i = 0; i < count; i++) {
-		if (sites[i] && own->pair.depth == own->pair.capacity) {
-			own->pair = sonde_frames_more(own, own->pair);
-			left_out += own->pair.depth == own->pair.capacity;
+		int ended;
+		if (sites[i] && pair.depth == pair.capacity) {
+			pair = sonde_frames_more(own, pair);
+			left_out += pair.depth == pair.capacity;
 		}
-		if (sites[i]) {
-			sonde_pair_begin(&own->pair, live->row_of[sites[i]], times_ns[i]);
-		} else if (sonde_pair_end(&own->pair, times_ns[i], &zone)) {
-			zone_add(live, &zone);
-			ended = 1;
+		if (!sites[i]) {
+			ended = sonde_pair_end(&pair, times_ns[i], &zone);
+		} else if (i + 1 < count && !sites[i + 1] && pair.depth < pair.capacity) {
+			ended = sonde_pair_leaf(&pair, live->row_of[sites[i]], times_ns[i], times_ns[i + 1], &zone);
+			i++;
+		} else {
+			sonde_pair_begin(&pair, live->row_of[sites[i]], times_ns[i]);
+			continue;
 		}
+		if (!ended)
+			continue;
+		zone_add(live, &zone);
+		last = zone;
 	}
-	if (ended)
-		live->last = zone;
+	own->pair = pair;
+	live->last = last;
 	return left_out;
 }
 

@@ -43,15 +43,22 @@ static inline void sonde_pair_init(struct sonde_pair *pair, struct sonde_pair_fr
 	*pair = (struct sonde_pair){.frames = frames, .capacity = capacity};
 }
 
+/* Whether a zone of the site is open. */
+static inline uint32_t sonde_pair_is_open(const struct sonde_pair *pair, uint32_t site)
+{
+	uint32_t open = 0;
+	for (uint32_t i = pair->depth; i > 0 && !open; i--)
+		open = pair->frames[i - 1].site == site;
+	return open;
+}
+
 static inline void sonde_pair_begin(struct sonde_pair *pair, uint32_t site, uint64_t time_ns)
 {
 	if (pair->depth == pair->capacity) {
 		pair->over++;
 		return;
 	}
-	uint32_t nested = 0;
-	for (uint32_t i = pair->depth; i > 0 && !nested; i--)
-		nested = pair->frames[i - 1].site == site;
+	uint32_t nested = sonde_pair_is_open(pair, site);
 	pair->frames[pair->depth++] = (struct sonde_pair_frame){site, nested, time_ns, 0};
 }
 
@@ -76,6 +83,18 @@ static inline int sonde_pair_end(struct sonde_pair *pair, uint64_t time_ns, stru
 	out->start_ns = frame->start_ns;
 	out->dur_ns = dur_ns;
 	out->self_ns = dur_ns > frame->child_ns ? dur_ns - frame->child_ns : 0;
+	return 1;
+}
+
+/* A begin whose end is the next event, as of most zones, while there is a frame to spare, which it then does not need;
+ * 1, as for an end that ends a zone. */
+static inline int sonde_pair_leaf(struct sonde_pair *pair, uint32_t site, uint64_t start_ns, uint64_t end_ns,
+				  struct sonde_pair_zone *out)
+{
+	uint64_t dur_ns = end_ns > start_ns ? end_ns - start_ns : 0;
+	if (pair->depth)
+		pair->frames[pair->depth - 1].child_ns += dur_ns;
+	*out = (struct sonde_pair_zone){site, sonde_pair_is_open(pair, site), pair->depth, start_ns, dur_ns, dur_ns};
 	return 1;
 }
 

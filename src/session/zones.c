@@ -194,7 +194,7 @@ static int pair_chunk(struct sonde_zones *zones, const struct sonde_chunk_data *
 
 int sonde_zones_decode(struct sonde_zones *zones, const struct sonde_chunk_data *data, struct sonde_batch *batch)
 {
-	struct rows rows;
+	struct rows rows = {0};
 	size_t count = data->head->count;
 	int error = count <= data->head->raw_b / 2 ? make_rows(zones, count, &rows) : -EBADMSG;
 	if (error)
@@ -220,7 +220,7 @@ void sonde_zones_superseded(struct sonde_zones *zones, uint32_t thread)
 int sonde_zones_unfinished(struct sonde_zones *zones, uint32_t thread, uint64_t end_ns, struct sonde_batch *batch)
 {
 	const struct sonde_zones_tail *tail = &zones->tails[thread];
-	struct rows rows;
+	struct rows rows = {0};
 	if (!tail->depth)
 		return 0;
 	int error = make_rows(zones, tail->depth, &rows);

@@ -32,6 +32,20 @@ void sonde_columns_put_byte(struct sonde_columns *columns, size_t column, uint8_
 	sonde_buf_append(&columns->column[column], &value, 1);
 }
 
+uint8_t *sonde_columns_room(struct sonde_columns *columns, size_t column, size_t count)
+{
+	struct sonde_buf *buf = &columns->column[column];
+	uint8_t *at = sonde_buf_extend(buf, count * SONDE_VARINT_MAX_B);
+	if (at)
+		buf->len_b -= count * SONDE_VARINT_MAX_B;
+	return at;
+}
+
+void sonde_columns_used(struct sonde_columns *columns, size_t column, const uint8_t *end)
+{
+	columns->column[column].len_b = (size_t)(end - columns->column[column].data);
+}
+
 size_t sonde_columns_size_b(const struct sonde_columns *columns)
 {
 	size_t size_b = 0;

@@ -24,6 +24,11 @@ void sonde_columns_fini(struct sonde_columns *columns);
 void sonde_columns_put(struct sonde_columns *columns, size_t column, uint64_t value);
 void sonde_columns_put_byte(struct sonde_columns *columns, size_t column, uint8_t value);
 
+/* Room for `count` varints at the end of a column, not counted as used; NULL = no memory, which sticks. */
+uint8_t *sonde_columns_room(struct sonde_columns *columns, size_t column, size_t count);
+/* Counts what was written there, up to `end`, as used. */
+void sonde_columns_used(struct sonde_columns *columns, size_t column, const uint8_t *end);
+
 /* Bytes so far. */
 size_t sonde_columns_size_b(const struct sonde_columns *columns);
 

@@ -22,8 +22,13 @@
 #include "fold/live.h"
 #include "util/error.h"
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 #define CHUNKS_FIRST 8u
 #define CHUNKS_LEAST 2u
+#define ZONES_AT_ONCE 1024u /* all that is done with them stays in the nearest cache */
 
 struct histogram {
 	uint32_t site; /* the recording's */
@@ -70,6 +75,8 @@ static void grow(struct sonde_pool *pool, uint32_t to)
 	off_t at = (off_t)sonde_ring_pool_b(pool->committed);
 	if (more && fallocate(pool->fd, 0, at, (off_t)more * SONDE_RING_CHUNK_B))
 		more = 0;
+	if (more && pool->ring) /* cleared here, not in the target; a kernel that cannot leaves it to the target */
+		(void)madvise((char *)pool->ring + at, (size_t)more * SONDE_RING_CHUNK_B, MADV_POPULATE_WRITE);
 	budget->used += more;
 	pool->committed += more;
 	atomic_store(&pool->ring->may_grow, more && pool->committed < pool->chunks && budget->used < budget->cap);
@@ -179,24 +186,31 @@ static void close_open(struct sonde_pool *pool, struct sonde_drain_thread *threa
 		sonde_recorder_zones(pool->options.recorder, pool->process, id, &end, &time_ns, 1);
 }
 
+/* Sites into the recording's; 0, an end, stays 0. */
+static void translate(struct sonde_pool *pool, const uint32_t *sites, size_t count, uint32_t *ids)
+{
+	uint32_t other = 0;
+	for (size_t i = 0; i < count; i++) {
+		other |= sites[i] == SONDE_RING_SITE_OTHER;
+		ids[i] = pool->sites[sites[i]];
+	}
+	for (size_t i = 0; other && i < count; i++)
+		ids[i] = sites[i] ? site_id(pool, sites[i]) : 0;
+}
+
 static void take_zones(void *context, struct sonde_drain_thread *thread, const uint32_t *sites,
 		       const uint64_t *times_ns, size_t count, int gap)
 {
 	struct sonde_pool *pool = context;
-	uint32_t ids[1024];
+	uint32_t ids[ZONES_AT_ONCE];
 	uint32_t id = thread_id(pool, thread, times_ns[0]);
 	if (gap)
 		close_open(pool, thread, id, times_ns[0]);
 	uint64_t left_out = sonde_live_zones(pool->live, thread, sites, times_ns, count, gap);
 	if (left_out) /* with their ends; the target is told, too */
 		atomic_fetch_add(&pool->ring->lost[SONDE_RING_LOST_NESTED], 2 * left_out);
-	for (size_t done = 0; done < count;) {
-		size_t part = count - done < 1024 ? count - done : 1024;
-		for (size_t i = 0; i < part; i++)
-			ids[i] = sites[done + i] ? site_id(pool, sites[done + i]) : 0;
-		sonde_recorder_zones(pool->options.recorder, pool->process, id, ids, times_ns + done, part);
-		done += part;
-	}
+	translate(pool, sites, count, ids);
+	sonde_recorder_zones(pool->options.recorder, pool->process, id, ids, times_ns, count);
 }
 
 static void take_event(void *context, struct sonde_drain_thread *thread, const struct sonde_event *event)
@@ -328,6 +342,7 @@ void sonde_pool_drain(struct sonde_pool *pool, int final)
 	    .lost = take_lost,
 	    .thread_end = take_thread_end,
 	    .alive = thread_alive,
+	    .zones_max = ZONES_AT_ONCE,
 	};
 	uint32_t asked = atomic_load(&pool->ring->doorbell);
 	uint32_t before = pool->committed;

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/varint.h"
 #include "source/columns.h"
 #include "util/error.h"
 
 #define ZONES_A_CHUNK 131072u
 #define EVENTS_A_CHUNK_B ((size_t)1 << 20)
 #define FRAMES_MAX 65536u
+#define BATCH 1024u
 #define THREADS_MAX ((uint32_t)1 << 24)
 
 enum { ZONE_SITE, ZONE_TIME, ZONE_COLUMNS };
@@ -123,21 +125,24 @@ static int write_zones(struct sonde_streams *streams, struct sonde_stream *strea
 	return rc;
 }
 
-/* Room for one zone more in all that pairing needs. */
-static int reserve(struct sonde_stream *stream)
+/* Frames for `count` zones more. */
+static int reserve_frames(struct sonde_pair *pair, uint32_t count)
 {
-	struct sonde_pair *pair = &stream->pair;
-	if (pair->depth == pair->capacity && pair->capacity < FRAMES_MAX) {
-		uint32_t cap = pair->capacity ? pair->capacity * 2 : 32;
-		struct sonde_pair_frame *frames = realloc(pair->frames, cap * sizeof *frames);
-		if (!frames)
-			return out_of_memory();
-		pair->frames = frames;
-		pair->capacity = cap;
-	}
-	struct sonde_pair_table *sums = &stream->sums;
-	if (sums->used < sums->capacity / 2)
+	uint32_t cap = pair->capacity ? pair->capacity : 32;
+	while (cap < pair->depth + count && cap < FRAMES_MAX)
+		cap *= 2;
+	if (cap == pair->capacity)
 		return 0;
+	struct sonde_pair_frame *frames = realloc(pair->frames, cap * sizeof *frames);
+	if (!frames)
+		return out_of_memory();
+	pair->frames = frames;
+	pair->capacity = cap;
+	return 0;
+}
+
+static int grow_sums(struct sonde_pair_table *sums)
+{
 	struct sonde_pair_table grown = {.capacity = sums->capacity ? sums->capacity * 2 : 32};
 	grown.rows = calloc(grown.capacity, sizeof *grown.rows);
 	if (!grown.rows)
@@ -167,28 +172,108 @@ static int start_chunk(struct sonde_stream *stream, uint64_t time_ns)
 	return 0;
 }
 
-static int add_zone_event(struct sonde_streams *streams, struct sonde_stream *stream, uint32_t site, uint64_t time_ns)
+/* The row of a site, made when it is new; NULL without memory. Rows move when there are more of them. */
+static struct sonde_zone_stat *row_of(struct sonde_pair_table *sums, uint32_t site)
 {
-	int rc = reserve(stream);
-	if (!rc && !stream->zones.rows)
-		rc = start_chunk(stream, time_ns);
-	if (rc)
-		return rc;
-	if (time_ns < stream->zones.time_max_ns)
-		time_ns = stream->zones.time_max_ns;
-	sonde_columns_put(&stream->zones, ZONE_SITE, site);
-	sonde_columns_put(&stream->zones, ZONE_TIME, time_ns - stream->zones.time_max_ns);
-	stream->zones.time_max_ns = time_ns;
-	stream->zones.rows++;
+	if (sums->used >= sums->capacity / 2 && grow_sums(sums))
+		return NULL;
+	return sonde_pair_row(sums, site);
+}
+
+static int pair_zones(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
+		      const uint64_t *times_ns, size_t count)
+{
+	struct sonde_pair pair = stream->pair; /* a copy, so that the depth stays in a register */
 	struct sonde_pair_zone zone;
-	if (site) {
-		sonde_pair_begin(&stream->pair, site, time_ns);
-	} else if (sonde_pair_end(&stream->pair, time_ns, &zone)) {
-		sonde_pair_add(sonde_pair_row(&stream->sums, zone.site), &zone);
+	struct sonde_zone_stat *row = NULL;
+	for (size_t i = 0; i < count; i++) {
+		if (!sites[i]) {
+			if (!sonde_pair_end(&pair, times_ns[i], &zone))
+				continue;
+		} else if (i + 1 < count && !sites[i + 1] && pair.depth < pair.capacity) {
+			sonde_pair_leaf(&pair, sites[i], times_ns[i], times_ns[i + 1], &zone);
+			i++;
+		} else {
+			sonde_pair_begin(&pair, sites[i], times_ns[i]);
+			continue;
+		}
+		if (!row || row->site != zone.site)
+			row = row_of(&stream->sums, zone.site);
+		if (!row)
+			return -ENOMEM;
+		sonde_pair_add(row, &zone);
 		if (streams->zone_ended)
 			streams->zone_ended(streams->context, &zone);
 	}
-	return stream->zones.rows < ZONES_A_CHUNK ? 0 : write_zones(streams, stream);
+	stream->pair = pair;
+	return 0;
+}
+
+/* As varints. Where all are one byte long, as most often, this is one loop that copies. */
+static uint8_t *put_sites(uint8_t *at, const uint32_t *sites, size_t count)
+{
+	uint32_t all = 0;
+	for (size_t i = 0; i < count; i++)
+		all |= sites[i];
+	if (all < 0x80) {
+		for (size_t i = 0; i < count; i++)
+			at[i] = (uint8_t)sites[i];
+		return at + count;
+	}
+	for (size_t i = 0; i < count; i++)
+		at = sonde_varint_put(at, sites[i]);
+	return at;
+}
+
+/* Differences of times that do not fall. */
+static uint8_t *put_times(uint8_t *at, uint64_t last_ns, const uint64_t *times_ns, size_t count)
+{
+	uint64_t all = times_ns[0] - last_ns;
+	for (size_t i = 1; i < count; i++)
+		all |= times_ns[i] - times_ns[i - 1];
+	if (all < 0x80) {
+		at[0] = (uint8_t)(times_ns[0] - last_ns);
+		for (size_t i = 1; i < count; i++)
+			at[i] = (uint8_t)(times_ns[i] - times_ns[i - 1]);
+		return at + count;
+	}
+	for (size_t i = 0; i < count; i++) {
+		at = sonde_varint_put(at, times_ns[i] - last_ns);
+		last_ns = times_ns[i];
+	}
+	return at;
+}
+
+/* `times_ns`, or `ordered` with a copy in which none is earlier than the one before. */
+static const uint64_t *order(uint64_t last_ns, const uint64_t *times_ns, size_t count, uint64_t *ordered)
+{
+	int fell = times_ns[0] < last_ns;
+	for (size_t i = 1; i < count; i++)
+		fell |= times_ns[i] < times_ns[i - 1];
+	for (size_t i = 0; fell && i < count; i++)
+		ordered[i] = last_ns = times_ns[i] > last_ns ? times_ns[i] : last_ns;
+	return fell ? ordered : times_ns;
+}
+
+/* At most BATCH events, for which the chunk has room. */
+static int add_zones(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
+		     const uint64_t *times_ns, size_t count)
+{
+	uint64_t ordered[BATCH];
+	struct sonde_columns *zones = &stream->zones;
+	int rc = reserve_frames(&stream->pair, (uint32_t)count);
+	if (!rc && !zones->rows)
+		rc = start_chunk(stream, times_ns[0]);
+	uint8_t *site_at = sonde_columns_room(zones, ZONE_SITE, count);
+	uint8_t *time_at = sonde_columns_room(zones, ZONE_TIME, count);
+	if (rc || !site_at || !time_at)
+		return rc ? rc : out_of_memory();
+	times_ns = order(zones->time_max_ns, times_ns, count, ordered);
+	sonde_columns_used(zones, ZONE_SITE, put_sites(site_at, sites, count));
+	sonde_columns_used(zones, ZONE_TIME, put_times(time_at, zones->time_max_ns, times_ns, count));
+	zones->time_max_ns = times_ns[count - 1];
+	zones->rows += (uint32_t)count;
+	return pair_zones(streams, stream, sites, times_ns, count);
 }
 
 int sonde_streams_zones(struct sonde_streams *streams, uint32_t process, uint32_t thread, const uint32_t *sites,
@@ -197,12 +282,16 @@ int sonde_streams_zones(struct sonde_streams *streams, uint32_t process, uint32_
 	struct sonde_stream *stream = find(streams, process, thread);
 	if (!stream)
 		return out_of_memory();
-	for (size_t i = 0; i < count; i++) {
-		int rc = add_zone_event(streams, stream, sites[i], times_ns[i]);
-		if (rc)
-			return rc;
+	int rc = 0;
+	for (size_t done = 0, part; done < count && !rc; done += part) {
+		part = count - done < BATCH ? count - done : BATCH;
+		if (part > ZONES_A_CHUNK - stream->zones.rows)
+			part = ZONES_A_CHUNK - stream->zones.rows;
+		rc = add_zones(streams, stream, sites + done, times_ns + done, part);
+		if (!rc && stream->zones.rows >= ZONES_A_CHUNK)
+			rc = write_zones(streams, stream);
 	}
-	return 0;
+	return rc;
 }
 
 /* --- events
