@@ -22,7 +22,10 @@
 #define FIRST_CHUNKS 4u      /* of a thread: zones, events, counters, a histogram */
 #define WAIT_STEPS_CHECK 100 /* every so many steps: is the drainer still there? */
 
+#define POPULATE_AHEAD 64u
+
 #ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
 #endif
 
@@ -54,16 +57,33 @@ static uint32_t chunk_index(const struct sonde_ring_pool *pool, const struct son
 	return (uint32_t)((at - SONDE_RING_CHUNKS_OFFSET) / SONDE_RING_CHUNK_B);
 }
 
-/* Maps all pages of a chunk now, once, so that no event faults later. */
-static void populate(struct sonde_process *process, struct sonde_ring_chunk *chunk, uint32_t index)
+/* Marks the chunks from `index` on that nobody has mapped yet, up to POPULATE_AHEAD; returns how many. */
+static uint32_t populate_claim(struct sonde_process *process, const struct sonde_ring_pool *pool, uint32_t index)
 {
-	uint64_t bit = UINT64_C(1) << index % 64;
-	if (atomic_fetch_or_explicit(&process->populated[index / 64], bit, memory_order_relaxed) & bit)
+	uint32_t end = atomic_load_explicit(&pool->committed, memory_order_relaxed), at = index;
+	if (end > pool->chunk_count)
+		end = pool->chunk_count;
+	for (; at < end && at < index + POPULATE_AHEAD; at++) {
+		uint64_t bit = UINT64_C(1) << at % 64;
+		if (atomic_fetch_or_explicit(&process->populated[at / 64], bit, memory_order_relaxed) & bit)
+			break;
+	}
+	return at - index;
+}
+
+/* Maps all pages of a chunk and of some after it now, once, so that no event faults later, also when the drainer is
+ * late and more chunks are in use than ever. Reading first maps 16 pages a fault where the kernel can, and what it maps
+ * so may be written. */
+static void populate(struct sonde_process *process, struct sonde_ring_pool *pool, struct sonde_ring_chunk *chunk)
+{
+	size_t size_b = (size_t)populate_claim(process, pool, chunk_index(pool, chunk)) * SONDE_RING_CHUNK_B;
+	if (!size_b)
 		return;
-	if (!madvise(chunk, SONDE_RING_CHUNK_B, MADV_POPULATE_WRITE))
+	(void)madvise(chunk, size_b, MADV_POPULATE_READ);
+	if (!madvise(chunk, size_b, MADV_POPULATE_WRITE))
 		return;
 	_Atomic uint64_t *words = (_Atomic uint64_t *)(void *)chunk;
-	for (size_t i = 0; i < SONDE_RING_CHUNK_B / 8; i += 512)
+	for (size_t i = 0; i < size_b / 8; i += 512)
 		atomic_fetch_or_explicit(&words[i], 0, memory_order_relaxed);
 }
 
@@ -169,7 +189,7 @@ struct sonde_ring_chunk *sonde_chunk_take(struct sonde_thread *thread, struct so
 	thread->waited = 0;
 	thread->taken++;
 	struct sonde_process *process = sonde_process_get();
-	populate(process, chunk, chunk_index(pool, chunk));
+	populate(process, pool, chunk);
 	/* Release and acquire: a chunk comes from its last thread by way of the drainer, which is another process: this
 	 * orders the two threads in the eyes of the language, too. */
 	uint32_t seq = atomic_fetch_add_explicit(&process->chunks, 1, memory_order_acq_rel) + 1;
