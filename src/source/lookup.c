@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "symbol/symbol.h"
@@ -57,7 +58,16 @@ static size_t places(const struct sonde_trie *stacks, struct place **out)
 	return count;
 }
 
-/* `is_kept`: readers will not find the file. */
+/* Whether a path still leads to the file that was sampled. */
+static int is_same_file(const char *path, int fd)
+{
+	struct stat by_path, by_fd;
+	return !stat(path, &by_path) && !fstat(fd, &by_fd) && by_path.st_dev == by_fd.st_dev &&
+	       by_path.st_ino == by_fd.st_ino;
+}
+
+/* `is_kept`: readers will not find the file. A build-id proves a file found by its path; without one it has to be the
+ * very file that was sampled. */
 static int open_symbols(const struct sonde_trie *stacks, const struct sonde_stack_module *module,
 			const struct sonde_symbol_options *options, struct sonde_symbols **out, int *is_kept)
 {
@@ -69,7 +79,8 @@ static int open_symbols(const struct sonde_trie *stacks, const struct sonde_stac
 	if ((module->flags & SONDE_MODULE_SPECIAL) || !module->path)
 		return -ENOENT;
 	const char *path = stacks->strings->rows[module->path - 1].text;
-	int rc = sonde_symbols_open(out, path, module->build_id, module->build_id_b, options);
+	int is_proved = module->build_id_b || module->fd < 0 || is_same_file(path, module->fd);
+	int rc = is_proved ? sonde_symbols_open(out, path, module->build_id, module->build_id_b, options) : -ESTALE;
 	if (!rc || module->fd < 0)
 		return rc;
 	char kept[64];

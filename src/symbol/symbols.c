@@ -377,7 +377,7 @@ static int has_dwarf(struct sonde_symbols *symbols)
 }
 
 /* Inflating takes about 4 ns for a byte of the file's, listing the units 1/2 ns, reading units 10 ns for a byte of
- * theirs; measured on glibc's and our own, and rough. */
+ * theirs; rough estimates. */
 uint64_t sonde_symbols_price_ns(struct sonde_symbols *symbols, const uint64_t *addresses, size_t count)
 {
 	struct sonde_elf_section info;
