@@ -27,6 +27,8 @@ static const char *const status_texts[SONDE_STACK_STATUS_COUNT] = {
     [SONDE_STACK_DEEP] = "deeper than the limit",
     [SONDE_STACK_NO_USER] = "no user registers",
     [SONDE_STACK_FRAME_POINTER] = "complete, by frame pointers",
+    [SONDE_STACK_NOT_SAMPLED] = "not sampled",
+    [SONDE_STACK_BORROWED] = "another thread's of the same program",
 };
 
 const char *sonde_samples_status_text(unsigned status)
@@ -230,7 +232,8 @@ struct sonde_cell sonde_samples_share(const struct sonde_samples *samples, uint6
 uint64_t sonde_samples_broken(const struct sonde_samples *samples)
 {
 	return samples->all.count - samples->by_status[SONDE_STACK_COMPLETE] -
-	       samples->by_status[SONDE_STACK_FRAME_POINTER];
+	       samples->by_status[SONDE_STACK_FRAME_POINTER] - samples->by_status[SONDE_STACK_BORROWED] -
+	       samples->by_status[SONDE_STACK_NOT_SAMPLED];
 }
 
 int sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_report *report,

@@ -252,11 +252,26 @@ static int note_unmatched(const struct facts *facts, struct sonde_report *report
 				 sonde_word(unmatched, "is", "are"));
 }
 
+/* Short-lived threads: their time is measured, where it went is known of others only. */
+static int note_borrowed(const struct facts *facts, struct sonde_report *report)
+{
+	const struct sonde_samples *samples = facts->samples;
+	uint64_t count = samples->by_status[SONDE_STACK_BORROWED];
+	if (!count)
+		return 0;
+	return sonde_report_note(
+	    report, NULL, 0,
+	    "%llu stacks (%.1f %%) are of another thread of the same program: theirs ended before it "
+	    "could be sampled",
+	    (unsigned long long)count, 100 * sonde_stats_share((double)count, (double)samples->all.count));
+}
+
 static int note_broken(const struct facts *facts, struct sonde_report *report)
 {
 	const struct sonde_samples *samples = facts->samples;
 	for (unsigned i = 0; i < SONDE_STACK_STATUS_COUNT; i++) {
-		if (i == SONDE_STACK_COMPLETE || i == SONDE_STACK_FRAME_POINTER || !samples->by_status[i])
+		if (i == SONDE_STACK_COMPLETE || i == SONDE_STACK_FRAME_POINTER || i == SONDE_STACK_NOT_SAMPLED ||
+		    i == SONDE_STACK_BORROWED || !samples->by_status[i])
 			continue;
 		int rc = sonde_report_note(
 		    report, NULL, 1, "%llu stack%s (%.1f %%) %s before the root: %s",
@@ -409,8 +424,8 @@ static void titles_set(const struct facts *facts, struct sonde_report *report)
 static int notes_add(const struct facts *facts, struct sonde_report *report)
 {
 	static int (*const notes[])(const struct facts *, struct sonde_report *) = {
-	    note_line, note_cpu_time, note_rate,      note_selected, note_kept,
-	    note_file, note_lost,     note_unmatched, note_broken,   note_sources,
+	    note_line, note_cpu_time,  note_rate,   note_selected, note_kept,    note_file,
+	    note_lost, note_unmatched, note_broken, note_borrowed, note_sources,
 	};
 	int rc = 0;
 	titles_set(facts, report);

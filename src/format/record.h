@@ -340,7 +340,9 @@ enum sonde_stack_status {
 	SONDE_STACK_DEEP = 6,          /* deeper than the limit */
 	SONDE_STACK_NO_USER = 7,       /* no user registers were given: exiting, or a kernel thread */
 	SONDE_STACK_FRAME_POINTER = 8, /* complete, but frame pointers were followed where tables were missing */
-	SONDE_STACK_STATUS_COUNT = 9,
+	SONDE_STACK_NOT_SAMPLED = 9,   /* no stack: time whose samples were lost, or that ended before any came */
+	SONDE_STACK_BORROWED = 10,     /* another thread's that ran the same program: this one ended before a sample */
+	SONDE_STACK_STATUS_COUNT = 11,
 };
 #define SONDE_SAMPLE_KERNEL 0x80
 

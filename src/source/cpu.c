@@ -52,9 +52,8 @@ struct sonde_source_run {
 
 	uint64_t samples, foreign; /* foreign: of 32-bit code */
 	uint64_t lost;
-	int64_t balance_ns;  /* CPU time of ended threads that no sample stands for; negative: too many samples */
-	double user_share;   /* of the CPU time of the process tree, as of the last look */
-	int ended_unsampled; /* threads ended since */
+	uint64_t *last_ns; /* by CPU: of the last record; the next one may say that some are missing between */
+	size_t cpu_count;
 };
 
 /* --- records of the kernel
@@ -80,6 +79,13 @@ static void count_lost(struct sonde_source_run *run, const char *cause, uint64_t
 	sonde_recorder_lost(run->recorder, &loss);
 }
 
+/* Time that stands for no stack. */
+static void write_unsampled(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns)
+{
+	if (cpu_ns)
+		sonde_recorder_sample(run->recorder, time_ns, thread, 0, cpu_ns, SONDE_STACK_NOT_SAMPLED);
+}
+
 static void on_sample(struct sonde_source_run *run, const struct sonde_perf_record *record)
 {
 	struct sonde_perf_sample sample;
@@ -103,8 +109,13 @@ static void on_sample(struct sonde_source_run *run, const struct sonde_perf_reco
 	run->samples++;
 	run->foreign += (uint64_t)(sample.unwind.leaf_only != 0);
 	uint32_t thread = sonde_recorder_thread(run->recorder, sample.pid, sample.tid, record->time_ns);
-	sonde_thread_clocks_sample(run->clocks, sample.tid, stack, flagged);
-	sonde_recorder_sample(run->recorder, record->time_ns, thread, stack, run->weight_ns, flagged);
+	struct sonde_thread_share share = {.weight_ns = run->weight_ns};
+	if (run->events.shape.switches)
+		share = sonde_thread_clocks_sample(run->clocks, sample.tid, record->cpu, record->time_ns);
+	sonde_thread_clocks_stack(run->clocks, sample.tid, stack, flagged);
+	write_unsampled(run, record->time_ns, thread, share.lost_ns);
+	if (share.weight_ns)
+		sonde_recorder_sample(run->recorder, record->time_ns, thread, stack, share.weight_ns, flagged);
 }
 
 struct mmap2_record {
@@ -146,74 +157,52 @@ static void on_mmap(struct sonde_source_run *run, const struct sonde_perf_record
 		sonde_spaces_map(run->spaces, (pid_t)mmap2->pid, &mapping, record->time_ns);
 }
 
-static void on_comm(struct sonde_source_run *run, const struct sonde_perf_record *record)
-{
-	const uint32_t *ids = (const uint32_t *)(record->header + 1);
-	const char *name = text_at(record->header, sizeof *record->header + 8);
-	int exec = (record->header->misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
-	if (!name)
-		return;
-	if (exec) {
-		sonde_spaces_exec(run->spaces, (pid_t)ids[0], name);
-		sonde_thread_clocks_exec(run->clocks, (pid_t)ids[1], record->cpu, record->time_ns);
-	}
-	sonde_recorder_comm(run->recorder, (pid_t)ids[0], (pid_t)ids[1], name, exec, record->time_ns);
-}
-
 /* FORK and EXIT: pid, parent's pid, tid, parent's tid. */
 static int has_task(const struct perf_event_header *head)
 {
 	return body_b(head) >= sizeof *head + 16;
 }
 
-static void on_fork(struct sonde_source_run *run, const struct sonde_perf_record *record)
+/* Threads that waited for a stack of their program. */
+static void write_waiting(struct sonde_source_run *run, uint64_t time_ns, int final)
 {
-	const uint32_t *ids = (const uint32_t *)(record->header + 1);
-	if (!has_task(record->header))
-		return;
-	if (ids[0] != ids[1])
-		sonde_newborns_forked(run->newborns, (pid_t)ids[3]);
-	sonde_spaces_fork(run->spaces, (pid_t)ids[1], (pid_t)ids[0], record->time_ns);
-	sonde_recorder_fork(run->recorder, (pid_t)ids[1], (pid_t)ids[0], (pid_t)ids[2], record->time_ns);
-}
-
-/* Weight of what the samples of a thread that ended left out. With kernel samples that is the difference to its clock;
- * a thread that was sampled for more than it ran (the kernel swaps the events of a forked child with its parent's) is
- * offset against the next ones. Without, the kernel's part of the clock must stay out: only what cannot have been
- * sampled counts, and the user share of it. */
-static uint64_t left_out_ns(struct sonde_source_run *run, const struct sonde_thread_total *total)
-{
-	if (!run->events.shape.kernel) {
-		run->ended_unsampled = 1;
-		return (uint64_t)((double)total->missing_ns * run->user_share);
+	struct sonde_newborn_time time;
+	uint32_t stack;
+	while (sonde_newborns_next(run->newborns, final, &time, &stack)) {
+		if (stack)
+			sonde_recorder_sample(run->recorder, time_ns, time.thread, stack, time.cpu_ns,
+					      SONDE_STACK_BORROWED);
+		else
+			write_unsampled(run, time_ns, time.thread, time.cpu_ns);
 	}
-	if (!total->cpu_ns)
-		return 0;
-	run->balance_ns += (int64_t)total->cpu_ns - (int64_t)(total->samples * run->weight_ns);
-	if (run->balance_ns <= 0)
-		return 0;
-	uint64_t weight_ns = (uint64_t)run->balance_ns;
-	run->balance_ns = 0;
-	return weight_ns;
 }
 
-/* Writes it with one of the thread's stacks. Threads without a stack leave theirs to the next short-lived one of the
- * same program that has. */
+/* Writes what the samples of a thread left out, with one of its stacks; a thread without any borrows one of another
+ * thread of its program, or waits until there is one. */
 static void write_left_out(struct sonde_source_run *run, const struct sonde_perf_record *record, pid_t pid, pid_t tid,
 			   const struct sonde_thread_total *total)
 {
-	uint64_t weight_ns = left_out_ns(run, total), program = sonde_spaces_program(run->spaces, pid);
+	uint64_t program = sonde_spaces_program(run->spaces, pid);
 	uint32_t thread = sonde_recorder_thread(run->recorder, pid, tid, record->time_ns);
+	struct sonde_newborn_time time = {thread, total->left_ns};
+	write_unsampled(run, record->time_ns, thread, total->lost_ns);
 	if (!total->samples)
 		sonde_newborns_missed(run->newborns);
-	if (!total->stack) {
-		sonde_newborns_put(run->newborns, program, thread, weight_ns);
-		return;
+	if (total->stack && total->cpu_ns < SHORT_PERIODS * run->weight_ns) {
+		sonde_newborns_lend(run->newborns, program, total->stack);
+		write_waiting(run, record->time_ns, 0);
 	}
-	if (total->cpu_ns < SHORT_PERIODS * run->weight_ns)
-		weight_ns += sonde_newborns_take(run->newborns, program);
-	if (weight_ns)
-		sonde_recorder_sample(run->recorder, record->time_ns, thread, total->stack, weight_ns, total->status);
+	if (!total->left_ns)
+		return;
+	uint32_t borrowed = total->stack ? 0 : sonde_newborns_borrow(run->newborns, program);
+	if (total->stack)
+		sonde_recorder_sample(run->recorder, record->time_ns, thread, total->stack, total->left_ns,
+				      total->status);
+	else if (borrowed)
+		sonde_recorder_sample(run->recorder, record->time_ns, thread, borrowed, total->left_ns,
+				      SONDE_STACK_BORROWED);
+	else if (sonde_newborns_wait(run->newborns, program, &time) < 0)
+		write_unsampled(run, record->time_ns, thread, total->left_ns);
 }
 
 static void on_exit_record(struct sonde_source_run *run, const struct sonde_perf_record *record)
@@ -226,6 +215,46 @@ static void on_exit_record(struct sonde_source_run *run, const struct sonde_perf
 	write_left_out(run, record, pid, tid, &total);
 	sonde_spaces_exit(run->spaces, pid);
 	sonde_recorder_exit(run->recorder, pid, tid, total.cpu_ns, record->time_ns);
+}
+
+/* What ran before is the old program's. */
+static void on_exec(struct sonde_source_run *run, const struct sonde_perf_record *record, const char *name)
+{
+	const uint32_t *ids = (const uint32_t *)(record->header + 1);
+	pid_t pid = (pid_t)ids[0], tid = (pid_t)ids[1];
+	if (run->events.shape.kernel) {
+		struct sonde_thread_total total = sonde_thread_clocks_total(run->clocks, tid, record->time_ns);
+		write_left_out(run, record, pid, tid, &total);
+	}
+	sonde_spaces_exec(run->spaces, pid, name);
+	if (run->events.shape.switches)
+		sonde_thread_clocks_exec(run->clocks, tid, record->cpu, record->time_ns);
+}
+
+static void on_comm(struct sonde_source_run *run, const struct sonde_perf_record *record)
+{
+	const uint32_t *ids = (const uint32_t *)(record->header + 1);
+	const char *name = text_at(record->header, sizeof *record->header + 8);
+	int exec = (record->header->misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
+	if (!name)
+		return;
+	if (exec)
+		on_exec(run, record, name);
+	sonde_recorder_comm(run->recorder, (pid_t)ids[0], (pid_t)ids[1], name, exec, record->time_ns);
+}
+
+static void on_fork(struct sonde_source_run *run, const struct sonde_perf_record *record)
+{
+	const uint32_t *ids = (const uint32_t *)(record->header + 1);
+	if (!has_task(record->header))
+		return;
+	if (ids[0] != ids[1]) {
+		sonde_newborns_forked(run->newborns, (pid_t)ids[3]);
+		sonde_thread_clocks_forked(run->clocks, (pid_t)ids[3]);
+	}
+	sonde_thread_clocks_start(run->clocks, (pid_t)ids[2], 0, record->time_ns);
+	sonde_spaces_fork(run->spaces, (pid_t)ids[1], (pid_t)ids[0], record->time_ns);
+	sonde_recorder_fork(run->recorder, (pid_t)ids[1], (pid_t)ids[0], (pid_t)ids[2], record->time_ns);
 }
 
 /* The ids that end a record. */
@@ -255,6 +284,11 @@ static void on_switch(struct sonde_source_run *run, const struct sonde_perf_reco
 	sonde_recorder_switch(run->recorder, record->time_ns, thread, kind);
 }
 
+static uint64_t last_ns(const struct sonde_source_run *run, int cpu)
+{
+	return cpu >= 0 && (size_t)cpu < run->cpu_count ? run->last_ns[cpu] : 0;
+}
+
 static void on_lost(struct sonde_source_run *run, const struct sonde_perf_record *record)
 {
 	const uint64_t *words = (const uint64_t *)(record->header + 1); /* LOST: id, count; LOST_SAMPLES: count */
@@ -262,11 +296,13 @@ static void on_lost(struct sonde_source_run *run, const struct sonde_perf_record
 	if (body_b(record->header) < sizeof *record->header + (at + 1) * 8)
 		return;
 	run->lost += words[at];
+	sonde_thread_clocks_lost(run->clocks, last_ns(run, record->cpu), record->time_ns);
 	count_lost(run, "perf event buffer full", words[at], record->time_ns);
 }
 
 static void on_throttle(struct sonde_source_run *run, const struct sonde_perf_record *record)
 {
+	sonde_thread_clocks_lost(run->clocks, record->time_ns, record->time_ns);
 	count_lost(run, "throttled by the kernel (kernel.perf_event_max_sample_rate)", 1, record->time_ns);
 }
 
@@ -314,6 +350,7 @@ static void free_run(struct sonde_source_run *run)
 	sonde_spaces_free(run->spaces);
 	sonde_images_free(run->images);
 	sonde_thread_clocks_free(run->clocks);
+	free(run->last_ns);
 	free(run);
 }
 
@@ -326,6 +363,10 @@ static uint32_t stack_size(const struct sonde_record_options *options)
 static int open_rings(struct sonde_source_run *run, const struct sonde_record_options *options)
 {
 	size_t cpus = (size_t)sysconf(_SC_NPROCESSORS_ONLN), want_b = RING_WANT_B;
+	run->cpu_count = (size_t)sysconf(_SC_NPROCESSORS_CONF);
+	run->last_ns = calloc(run->cpu_count, sizeof *run->last_ns);
+	if (!run->last_ns)
+		return sonde_error(ENOMEM, "out of memory for the cpu source");
 	if (options->buffer_b && options->buffer_b / cpus < want_b)
 		want_b = options->buffer_b / cpus;
 	int result = sonde_perf_rings_open(&run->rings, want_b, RING_LEAST_B);
@@ -345,7 +386,6 @@ static int cpu_open(struct sonde_source_run **out, struct sonde_recorder *record
 		return sonde_error(ENOMEM, "out of memory for the cpu source");
 	uint64_t rate_hz = options->rate_hz ? options->rate_hz : 1000;
 	run->recorder = recorder;
-	run->user_share = 1;
 	run->weight_ns = (1000000000u + rate_hz / 2) / rate_hz;
 	run->events.shape = (struct sonde_perf_shape){
 	    .rate_hz = rate_hz, .stack_b = stack_size(options), .kernel = 1, .switches = 1, .build_id = 1};
@@ -374,8 +414,11 @@ static int attach(struct sonde_source_run *run, pid_t pid)
 	if (result < 0)
 		return result;
 	uint64_t now_ns = sonde_clock_now_ns();
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		sonde_recorder_thread(run->recorder, pid, tids[i], now_ns);
+		sonde_thread_clocks_start(run->clocks, tids[i], sonde_thread_clocks_read(tids[i]),
+					  sonde_clock_now_ns());
+	}
 	struct sonde_space *space = sonde_spaces_get(run->spaces, pid, now_ns);
 	if (space && count)
 		space->threads = (uint32_t)count;
@@ -386,7 +429,9 @@ static int attach(struct sonde_source_run *run, pid_t pid)
 static int cpu_start(struct sonde_source_run *run, pid_t pid)
 {
 	run->pid = pid;
-	sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns());
+	uint64_t now_ns = sonde_clock_now_ns();
+	sonde_recorder_process(run->recorder, pid, now_ns);
+	sonde_thread_clocks_start(run->clocks, pid, sonde_thread_clocks_read(pid), now_ns);
 	int result = sonde_recorder_options(run->recorder)->attach
 			 ? attach(run, pid)
 			 : sonde_perf_events_follow(&run->events, run->rings, pid, 1);
@@ -412,16 +457,7 @@ static void look_at_user_share(struct sonde_source_run *run)
 		return;
 	unsigned long long all = user + system + child_user + child_system;
 	if (all)
-		run->user_share = (double)(user + child_user) / (double)all;
-	run->ended_unsampled = 0;
-}
-
-/* Programs of which no stack was ever seen. */
-static void write_rest(struct sonde_source_run *run)
-{
-	uint32_t thread;
-	for (uint64_t cpu_ns; (cpu_ns = sonde_newborns_rest(run->newborns, &thread));)
-		sonde_recorder_sample(run->recorder, sonde_clock_now_ns(), thread, 0, cpu_ns, SONDE_STACK_NO_USER);
+		sonde_thread_clocks_user_only(run->clocks, (double)(user + child_user) / (double)all);
 }
 
 static int cpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
@@ -430,7 +466,7 @@ static int cpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fina
 	if (final)
 		for (size_t i = 0; i < run->events.count; i++)
 			ioctl(run->events.fds[i], PERF_EVENT_IOC_DISABLE, 0);
-	if (run->ended_unsampled)
+	if (!run->events.shape.kernel)
 		look_at_user_share(run);
 	sonde_unwinder_begin(run->unwinder);
 	sonde_perf_rings_update(run->rings);
@@ -438,11 +474,15 @@ static int cpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fina
 		uint32_t type = record.header->type;
 		if (type < PERF_RECORD_MAX && handlers[type])
 			handlers[type](run, &record);
+		if ((size_t)record.cpu < run->cpu_count)
+			run->last_ns[record.cpu] = record.time_ns;
 	}
+	sonde_perf_rings_relieve(run->rings);
+	sonde_thread_clocks_settle(run->clocks);
 	if (!final)
 		sonde_newborns_adapt(run->newborns, &run->events.shape);
 	else
-		write_rest(run);
+		write_waiting(run, sonde_clock_now_ns(), 1);
 	return sonde_recorder_error(run->recorder);
 }
 

@@ -17,10 +17,16 @@
 #define STORM 4u   /* processes without a sample in one drain that make it worth while */
 #define GENERATIONS 2u
 #define PROGRAMS_MAX 4096u
+#define WAITING_MAX 16384u
 
 struct program {
-	uint32_t thread; /* the last that ended without a stack */
-	uint64_t cpu_ns;
+	uint32_t stack; /* the last that was lent; 0 = none */
+	uint32_t waiting;
+};
+
+struct waiting {
+	uint32_t program; /* id */
+	struct sonde_newborn_time time;
 };
 
 struct sonde_newborns {
@@ -31,7 +37,9 @@ struct sonde_newborns {
 	unsigned oldest;
 	uint64_t random;
 	struct program *programs; /* id − 1 */
-	uint32_t program_count, program_cap, flushed;
+	uint32_t program_count, program_cap;
+	struct waiting *waiting; /* WAITING_MAX at most */
+	size_t waiting_count, waiting_cap, ready;
 	struct sonde_map by_hash;
 };
 
@@ -52,6 +60,7 @@ void sonde_newborns_free(struct sonde_newborns *newborns)
 	for (unsigned i = 0; i < GENERATIONS; i++)
 		sonde_perf_events_close(&newborns->generations[i]);
 	free(newborns->programs);
+	free(newborns->waiting);
 	sonde_map_fini(&newborns->by_hash);
 	free(newborns);
 }
@@ -113,33 +122,54 @@ static struct program *program_of(struct sonde_newborns *newborns, uint64_t hash
 	return &newborns->programs[newborns->program_count++];
 }
 
-void sonde_newborns_put(struct sonde_newborns *newborns, uint64_t program, uint32_t thread, uint64_t cpu_ns)
+void sonde_newborns_lend(struct sonde_newborns *newborns, uint64_t program, uint32_t stack)
 {
 	struct program *row = program_of(newborns, program, 1);
 	if (!row)
-		row = newborns->programs; /* too many programs: the first stands for all of them */
-	if (!row)
 		return;
-	row->thread = thread;
-	row->cpu_ns += cpu_ns;
+	row->stack = stack;
+	newborns->ready += row->waiting;
+	row->waiting = 0;
 }
 
-uint64_t sonde_newborns_take(struct sonde_newborns *newborns, uint64_t program)
+uint32_t sonde_newborns_borrow(struct sonde_newborns *newborns, uint64_t program)
 {
-	struct program *row = program_of(newborns, program, 0);
-	uint64_t cpu_ns = row ? row->cpu_ns : 0;
-	if (row)
-		row->cpu_ns = 0;
-	return cpu_ns;
+	const struct program *row = program_of(newborns, program, 0);
+	return row ? row->stack : 0;
 }
 
-uint64_t sonde_newborns_rest(struct sonde_newborns *newborns, uint32_t *thread)
+int sonde_newborns_wait(struct sonde_newborns *newborns, uint64_t program, const struct sonde_newborn_time *time)
 {
-	while (newborns->flushed < newborns->program_count) {
-		const struct program *row = &newborns->programs[newborns->flushed++];
-		*thread = row->thread;
-		if (row->cpu_ns)
-			return row->cpu_ns;
+	struct program *row = program_of(newborns, program, 1);
+	if (!row || newborns->waiting_count == WAITING_MAX)
+		return -ENOSPC;
+	if (newborns->waiting_count == newborns->waiting_cap) {
+		size_t cap = newborns->waiting_cap ? newborns->waiting_cap * 2 : 64;
+		struct waiting *grown = realloc(newborns->waiting, cap * sizeof *grown);
+		if (!grown)
+			return -ENOSPC;
+		newborns->waiting = grown;
+		newborns->waiting_cap = cap;
+	}
+	uint32_t id = (uint32_t)(row - newborns->programs) + 1;
+	newborns->waiting[newborns->waiting_count++] = (struct waiting){id, *time};
+	row->waiting++;
+	return 0;
+}
+
+int sonde_newborns_next(struct sonde_newborns *newborns, int final, struct sonde_newborn_time *out, uint32_t *stack)
+{
+	if (!newborns->ready && !final)
+		return 0;
+	for (size_t i = newborns->waiting_count; i-- > 0;) {
+		const struct program *program = &newborns->programs[newborns->waiting[i].program - 1];
+		if (!program->stack && !final)
+			continue;
+		*out = newborns->waiting[i].time;
+		*stack = program->stack;
+		newborns->waiting[i] = newborns->waiting[--newborns->waiting_count];
+		newborns->ready -= newborns->ready > 0;
+		return 1;
 	}
 	return 0;
 }

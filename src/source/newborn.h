@@ -2,7 +2,8 @@
  *
  * Inherited events begin with a whole period, so of a program that is run thousands of times for less than a period not
  * one stack is seen. While such processes come thick, their parents get one more event with a period that is drawn anew
- * every time: what it finds in newborn processes serves as their stack, never as weight. Not thread-safe.
+ * every time: what it finds in newborn processes serves as their stack, never as weight. A thread that has none borrows
+ * the stack of another one of its program; its time stays its own. Not thread-safe.
  */
 #ifndef SONDE_SOURCE_NEWBORN_H
 #define SONDE_SOURCE_NEWBORN_H
@@ -27,11 +28,18 @@ void sonde_newborns_missed(struct sonde_newborns *newborns);
 /* At the end of each drain: opens and closes events as needed. */
 void sonde_newborns_adapt(struct sonde_newborns *newborns, const struct sonde_perf_shape *shape);
 
-/* CPU time of ended threads that have no stack, by program: kept until one of the program has. */
-void sonde_newborns_put(struct sonde_newborns *newborns, uint64_t program, uint32_t thread, uint64_t cpu_ns);
-uint64_t sonde_newborns_take(struct sonde_newborns *newborns, uint64_t program);
+/* A stack that a short-lived thread of a program had: it stands for those that end without one. */
+void sonde_newborns_lend(struct sonde_newborns *newborns, uint64_t program, uint32_t stack);
+uint32_t sonde_newborns_borrow(struct sonde_newborns *newborns, uint64_t program); /* 0 = none seen yet */
 
-/* What is left of a program at the end, and a thread of it; 0 when there is nothing more. */
-uint64_t sonde_newborns_rest(struct sonde_newborns *newborns, uint32_t *thread);
+/* CPU time of a thread of a program of which no stack was seen yet; 0, or −ENOSPC when too many wait. */
+struct sonde_newborn_time {
+	uint32_t thread;
+	uint64_t cpu_ns;
+};
+int sonde_newborns_wait(struct sonde_newborns *newborns, uint64_t program, const struct sonde_newborn_time *time);
+
+/* One that waited and whose program has a stack now, or (at the end) any: 1 and its stack or 0, or 0. */
+int sonde_newborns_next(struct sonde_newborns *newborns, int final, struct sonde_newborn_time *out, uint32_t *stack);
 
 #endif

@@ -323,10 +323,22 @@ static int reserve_spill(struct ring *ring, size_t more_b)
 	return 0;
 }
 
+/* Moves what is spilled and not yet taken to the front. */
+static void close_gap(struct sonde_perf_rings *rings, struct ring *ring)
+{
+	if (!ring->spill_at)
+		return;
+	memmove(ring->spill, ring->spill + ring->spill_at, ring->spill_b - ring->spill_at);
+	rings->spilled_b -= ring->spill_at;
+	ring->spill_b -= ring->spill_at;
+	ring->spill_at = 0;
+}
+
 /* Copies the whole records of one ring behind what is spilled already; stops before one that is damaged. */
 static void spill_ring(struct sonde_perf_rings *rings, struct ring *ring)
 {
 	size_t pending_b = (size_t)(ring->head - ring->tail);
+	close_gap(rings, ring);
 	if (!pending_b || rings->spilled_b + pending_b > SPILL_MAX_B || reserve_spill(ring, pending_b) < 0)
 		return;
 	while (ring->tail < ring->head) {
@@ -348,6 +360,18 @@ void sonde_perf_rings_spill(struct sonde_perf_rings *rings)
 	for (size_t i = 0; i < rings->count; i++) {
 		spill_ring(rings, &rings->rings[i]);
 		look_ahead(rings, &rings->rings[i]);
+	}
+}
+
+void sonde_perf_rings_relieve(struct sonde_perf_rings *rings)
+{
+	sonde_perf_rings_update(rings);
+	for (size_t i = 0; i < rings->count; i++) {
+		struct ring *ring = &rings->rings[i];
+		if (ring->head - ring->tail <= rings->size_b / 2)
+			continue;
+		spill_ring(rings, ring);
+		look_ahead(rings, ring);
 	}
 }
 

@@ -40,6 +40,9 @@ int sonde_perf_rings_next(struct sonde_perf_rings *rings, uint64_t horizon_ns, s
  * that next() gave, whose bytes the caller must have copied. */
 void sonde_perf_rings_spill(struct sonde_perf_rings *rings);
 
+/* The same for buffers that are more than half full: records that are not due yet would fill them. */
+void sonde_perf_rings_relieve(struct sonde_perf_rings *rings);
+
 /* Calls `visit` for each pending record without taking it; non-zero stops and is returned. */
 int sonde_perf_rings_peek(struct sonde_perf_rings *rings, int (*visit)(void *context, const struct perf_event_header *),
 			  void *context);
