@@ -261,9 +261,10 @@ static int note_borrowed(const struct facts *facts, struct sonde_report *report)
 		return 0;
 	return sonde_report_note(
 	    report, NULL, 0,
-	    "%llu stacks (%.1f %%) are of another thread of the same program: theirs ended before it "
-	    "could be sampled",
-	    (unsigned long long)count, 100 * sonde_stats_share((double)count, (double)samples->all.count));
+	    "%llu stack%s (%.1f %%) %s of another thread of the same program: the own one ended before it could be "
+	    "sampled",
+	    (unsigned long long)count, sonde_plural(count),
+	    100 * sonde_stats_share((double)count, (double)samples->all.count), sonde_word(count, "is", "are"));
 }
 
 static int note_broken(const struct facts *facts, struct sonde_report *report)

@@ -31,6 +31,11 @@ static char *split_path, *tree_path;
 static struct sonde_recorder recorder;
 static struct rusage usage;
 
+/* How a command is recorded: with buffers of this size, and for a while nobody looks after them. */
+static struct {
+	uint64_t buffer_b, pause_at_ns, pause_ns;
+} way;
+
 static uint64_t timeval_ns(struct timeval time)
 {
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
@@ -45,6 +50,7 @@ static void record(char **command)
 	char why[512];
 	memset(&recorder, 0, sizeof recorder);
 	recorder.options.rate_hz = 1000;
+	recorder.options.buffer_b = way.buffer_b;
 	if (source->probe(&recorder.options, why, sizeof why)) {
 		assert_true(strlen(why) > 20);
 		skip();
@@ -54,6 +60,7 @@ static void record(char **command)
 	assert_int_equal(sonde_launch_hold(&launch), 0);
 	assert_int_equal(source->start(run, launch.pid), 0);
 	assert_int_equal(sonde_launch_release(&launch), 0);
+	uint64_t pause_ns = way.pause_ns ? sonde_clock_now_ns() + way.pause_at_ns : UINT64_MAX;
 	int status;
 	while (wait4(launch.pid, &status, WNOHANG, &usage) == 0) {
 		int fds[256];
@@ -62,6 +69,10 @@ static void record(char **command)
 		for (size_t i = 0; i < count; i++)
 			polls[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
 		poll(polls, (nfds_t)count, 20);
+		if (sonde_clock_now_ns() > pause_ns) {
+			usleep((useconds_t)(way.pause_ns / 1000));
+			pause_ns = UINT64_MAX;
+		}
 		source->drain(run, sonde_clock_now_ns() - SLACK_NS, 0);
 	}
 	assert_int_equal(status, 0);
@@ -218,6 +229,62 @@ static void processes_that_are_too_short_to_be_sampled_have_stacks(void **state)
 	fake_recorder_fini(&recorder);
 }
 
+/* For half of the time samples are lost. They are nobody's, and the others tell the truth. */
+static void lost_samples_are_no_functions(void **state)
+{
+	(void)state;
+	static const double truth[3] = {60, 30, 10};
+	char *command[] = {split_path, "1000", "3", NULL};
+	double found[3];
+	way.buffer_b = 1 << 20;
+	way.pause_at_ns = 500000000;
+	way.pause_ns = 1500000000;
+	record(command);
+	memset(&way, 0, sizeof way);
+	uint64_t sampled_ns = 0, without_ns = 0, most_ns = 0;
+	for (size_t i = 0; i < recorder.sample_count; i++) {
+		const struct fake_sample *sample = &recorder.samples[i];
+		sampled_ns += sample->weight_ns;
+		without_ns += sample->status == SONDE_STACK_NOT_SAMPLED ? sample->weight_ns : 0;
+		assert_true((sample->status == SONDE_STACK_NOT_SAMPLED) == !sample->stack);
+		if (sample->stack && sample->weight_ns > most_ns)
+			most_ns = sample->weight_ns;
+	}
+	uint64_t all_ns = timeval_ns(usage.ru_utime) + timeval_ns(usage.ru_stime);
+	assert_in_range(recorder.lost, 500, 5000);
+	assert_in_range(most_ns, 999999, 9000000);
+	assert_in_range(without_ns, all_ns / 4, all_ns * 3 / 4);
+	assert_in_range(sampled_ns, all_ns * 93 / 100, all_ns * 107 / 100);
+	if (recorder.tasks[0].cpu_ns)
+		assert_in_range(recorder.tasks[0].cpu_ns, all_ns * 95 / 100, all_ns * 105 / 100);
+	shares(split_path, 0, found);
+	for (int f = 0; f < 3; f++)
+		assert_in_range((uint64_t)(found[f] * 10), (uint64_t)(truth[f] * 10 - 60),
+				(uint64_t)(truth[f] * 10 + 60));
+	fake_recorder_fini(&recorder);
+}
+
+/* Short processes, and threads of 20 ms: each has the time that it ran, and none that of another. */
+static void every_thread_has_its_own_time(void **state)
+{
+	(void)state;
+	char *command[] = {tree_path, "300", "30", NULL};
+	record(command);
+	uint64_t *sampled_ns = calloc(recorder.task_count, sizeof *sampled_ns), all_ns = 0, clock_ns = 0;
+	for (size_t i = 0; i < recorder.sample_count; i++)
+		sampled_ns[recorder.samples[i].thread - 1] += recorder.samples[i].weight_ns;
+	for (size_t i = 0; i < recorder.task_count; i++) {
+		assert_in_range(sampled_ns[i], 0, recorder.tasks[i].cpu_ns + 1000000);
+		assert_true(recorder.tasks[i].cpu_ns > 0);
+		all_ns += sampled_ns[i];
+		clock_ns += recorder.tasks[i].cpu_ns;
+	}
+	free(sampled_ns);
+	if (!strstr(recorder.detail, "kernel"))
+		assert_in_range(all_ns, clock_ns * 98 / 100, clock_ns * 102 / 100);
+	fake_recorder_fini(&recorder);
+}
+
 static void a_wish_not_to_use_them_is_heard(void **state)
 {
 	(void)state;
@@ -235,6 +302,8 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(stacks_reach_the_root_in_time_order),
 	    cmocka_unit_test(every_process_and_thread_is_seen),
 	    cmocka_unit_test(processes_that_are_too_short_to_be_sampled_have_stacks),
+	    cmocka_unit_test(lost_samples_are_no_functions),
+	    cmocka_unit_test(every_thread_has_its_own_time),
 	    cmocka_unit_test(a_wish_not_to_use_them_is_heard),
 	};
 	if (argc != 3)
