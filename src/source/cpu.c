@@ -26,12 +26,13 @@
 #include "source/unwinder.h"
 #include "util/error.h"
 
-#define STACK_DEFAULT_B 16384u
+#define STACK_DEFAULT_B 64512u /* the kernel copies no more than there is of a stack */
 #define STACK_MAX_B 65528u
 #define RING_WANT_B (4u << 20) /* of each CPU */
 #define RING_LEAST_B (64u << 10)
-#define RING_STACKS 8u    /* stack copies that a buffer must hold at least */
-#define SHORT_PERIODS 10u /* CPU time of a thread that may stand for others of its program */
+#define RING_STACKS 12u      /* stack copies that a buffer holds at least, */
+#define RING_STACKS_ASKED 8u /* and when their size was asked for */
+#define SHORT_PERIODS 10u    /* CPU time of a thread that may stand for others of its program */
 #define METHOD "perf events (cpu-clock), user stacks from call-frame tables"
 
 struct sonde_source_run {
@@ -96,21 +97,24 @@ static void on_sample(struct sonde_source_run *run, const struct sonde_perf_reco
 	}
 	if (sample.pid <= 0 || sample.tid <= 0) /* already reaped: nobody's time */
 		return;
-	if (sample.extra && !sonde_thread_clocks_lacks(run->clocks, sample.tid))
+	uint64_t extra_ns = 0;
+	if (sample.extra && run->events.shape.switches)
+		extra_ns = sonde_thread_clocks_extra(run->clocks, sample.tid, record->cpu, record->time_ns);
+	if (sample.extra && !extra_ns && !sonde_thread_clocks_lacks(run->clocks, sample.tid))
 		return;
 	run->current = &sample;
 	enum sonde_stack_status status = sonde_unwinder_run(run->unwinder, &sample.unwind, &stack);
 	run->current = NULL;
 	uint8_t flagged = (uint8_t)(status | (sample.in_kernel ? SONDE_SAMPLE_KERNEL : 0));
-	if (sample.extra) {
+	if (sample.extra && !extra_ns) {
 		sonde_thread_clocks_hint(run->clocks, sample.tid, stack, flagged);
 		return;
 	}
 	run->samples++;
 	run->foreign += (uint64_t)(sample.unwind.leaf_only != 0);
 	uint32_t thread = sonde_recorder_thread(run->recorder, sample.pid, sample.tid, record->time_ns);
-	struct sonde_thread_share share = {.weight_ns = run->weight_ns};
-	if (run->events.shape.switches)
+	struct sonde_thread_share share = {.weight_ns = sample.extra ? extra_ns : run->weight_ns};
+	if (!sample.extra && run->events.shape.switches)
 		share = sonde_thread_clocks_sample(run->clocks, sample.tid, record->cpu, record->time_ns);
 	sonde_thread_clocks_stack(run->clocks, sample.tid, stack, flagged);
 	write_unsampled(run, record->time_ns, thread, share.lost_ns);
@@ -372,7 +376,8 @@ static int open_rings(struct sonde_source_run *run, const struct sonde_record_op
 	int result = sonde_perf_rings_open(&run->rings, want_b, RING_LEAST_B);
 	if (result < 0)
 		return result;
-	size_t most_b = sonde_perf_rings_size_b(run->rings) / RING_STACKS;
+	size_t stacks = options->stack_b ? RING_STACKS_ASKED : RING_STACKS;
+	size_t most_b = sonde_perf_rings_size_b(run->rings) / stacks;
 	if (run->events.shape.stack_b > most_b)
 		run->events.shape.stack_b = (uint32_t)most_b & ~7u;
 	return 0;

@@ -353,7 +353,7 @@ static int write_index(struct sonde_writer *writer)
 		if (error)
 			return error;
 		left -= count;
-		entry += count;
+		entry = left ? entry + count : entry; /* NULL when nothing was written */
 	} while (left);
 	struct iovec piece = {&tail, sizeof tail};
 	return append(writer, &piece, 1);
