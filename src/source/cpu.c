@@ -57,8 +57,7 @@ struct sonde_source_run {
 	size_t cpu_count;
 };
 
-/* --- records of the kernel
- * -------------------------------------------------------------------------------------------*/
+/* --- records of the kernel ------------------------------------------------------------------------------- */
 
 /* Bytes of `type` up to the TID, TIME that end each record. */
 static size_t body_b(const struct perf_event_header *head)
@@ -318,8 +317,7 @@ static const handler handlers[PERF_RECORD_MAX] = {
     [PERF_RECORD_LOST] = on_lost,     [PERF_RECORD_LOST_SAMPLES] = on_lost, [PERF_RECORD_THROTTLE] = on_throttle,
 };
 
-/* --- the source
- * ------------------------------------------------------------------------------------------------------*/
+/* --- the source ------------------------------------------------------------------------------------------ */
 
 static int cpu_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {

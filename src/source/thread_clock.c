@@ -89,8 +89,7 @@ void sonde_thread_clocks_user_only(struct sonde_thread_clocks *clocks, double us
 	clocks->user_share = user_share;
 }
 
-/* --- rows
- * ------------------------------------------------------------------------------------------------------------*/
+/* --- rows ------------------------------------------------------------------------------------------------ */
 
 static uint64_t key(pid_t tid)
 {
@@ -179,8 +178,7 @@ static struct clock_row *row_on(struct sonde_thread_clocks *clocks, pid_t tid, i
 	return &clocks->rows[id - 1];
 }
 
-/* --- the clock
- * -------------------------------------------------------------------------------------------------------*/
+/* --- the clock ------------------------------------------------------------------------------------------- */
 
 static void doubt(struct sonde_thread_clocks *clocks, struct clock_row *first, uint64_t from_ns, uint64_t to_ns)
 {
@@ -364,8 +362,7 @@ static int is_known(const struct sonde_thread_clocks *clocks, const struct clock
 	return time_ns >= first->set_at_ns && first->doubt_ns <= most_ns;
 }
 
-/* --- what samples stand for
- * ------------------------------------------------------------------------------------------*/
+/* --- what samples stand for ------------------------------------------------------------------------------ */
 
 /* What a thread may lack without a loss on two CPUs, rounded up; and what may stand for any stack. */
 static uint64_t usual_lag_ns(const struct sonde_thread_clocks *clocks)
@@ -440,6 +437,20 @@ struct sonde_thread_share sonde_thread_clocks_sample(struct sonde_thread_clocks 
 	first->given_ns += share.weight_ns + share.lost_ns;
 	is_whole(clocks, first, ran_ns);
 	return share;
+}
+
+uint64_t sonde_thread_clocks_extra(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns)
+{
+	struct clock_row *first = get_running(clocks, tid, cpu, time_ns);
+	if (!first || clocks->user_only || first->losses != clocks->losses)
+		return 0;
+	uint64_t ran_ns = clock_at(clocks, first, time_ns);
+	uint64_t lag = lag_ns(clocks, first, ran_ns), usual = usual_lag_ns(clocks), most = most_left_ns(clocks);
+	if (!is_known(clocks, first, ran_ns, time_ns) || lag <= usual)
+		return 0;
+	uint64_t weight_ns = lag - usual < most ? lag - usual : most;
+	first->given_ns += weight_ns;
+	return weight_ns;
 }
 
 /* Reservoir sampling: each of the thread's samples is kept with the same probability. */

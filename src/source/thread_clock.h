@@ -59,6 +59,10 @@ struct sonde_thread_share {
 struct sonde_thread_share sonde_thread_clocks_sample(struct sonde_thread_clocks *clocks, pid_t tid, int cpu,
 						     uint64_t time_ns);
 
+/* What a sample that is one too many may stand for: time of the thread that its own samples lack, 0 = none. Without
+ * losses only threads that fork lack much: their events go on in their children. */
+uint64_t sonde_thread_clocks_extra(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns);
+
 /* A stack that the thread had; one of them is kept. */
 void sonde_thread_clocks_stack(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t stack, uint8_t status);
 

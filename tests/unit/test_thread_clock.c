@@ -174,6 +174,23 @@ static void time_of_lost_samples_is_no_sample(void **state)
 	}
 }
 
+/* A thread that forks passes its events on: samples that would be one too many stand for what it lacks. */
+static void samples_to_spare_stand_for_what_is_missing(void **state)
+{
+	(void)state;
+	uint64_t sum_ns = 0;
+	sonde_thread_clocks_start(clocks, 7, 0, 1);
+	sonde_thread_clocks_in(clocks, 7, 0, 1000);
+	assert_int_equal(sonde_thread_clocks_extra(clocks, 7, 0, 5000), 0); /* no more than periods may leave */
+	for (uint64_t time_ns = 11000; time_ns <= 101000; time_ns += 10000)
+		sum_ns += sonde_thread_clocks_extra(clocks, 7, 0, time_ns);
+	struct sonde_thread_total total = sonde_thread_clocks_total(clocks, 7, 101000);
+	assert_in_range(sum_ns, 80000, 100000 - 4200);
+	assert_int_equal(sum_ns + total.left_ns + total.lost_ns, 100000);
+	sonde_thread_clocks_lost(clocks, 101000, 101000);
+	assert_int_equal(sonde_thread_clocks_extra(clocks, 7, 0, 201000), 0);
+}
+
 /* A third of the time is the user's: short threads, with and without samples, have that in sum, and none more than all
  * of its own. */
 static void user_parts_of_short_threads_add_up(void **state)
@@ -257,12 +274,19 @@ int main(void)
 {
 #define ROW(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-	    ROW(intervals_add_up_over_cpus),          ROW(lost_records_count_nothing),
-	    ROW(a_thread_runs_on_one_cpu_at_a_time),  ROW(a_clock_in_doubt_says_nothing),
-	    ROW(the_rest_of_each_period_is_left),     ROW(samples_are_not_more_than_the_thread_ran),
-	    ROW(much_that_is_missing_is_lost),        ROW(time_of_lost_samples_is_no_sample),
-	    ROW(user_parts_of_short_threads_add_up),  ROW(each_sample_is_kept_as_often),
-	    ROW(the_kernel_settles_doubts),           ROW(stacks_of_the_program_before_exec_are_forgotten),
+	    ROW(intervals_add_up_over_cpus),
+	    ROW(lost_records_count_nothing),
+	    ROW(a_thread_runs_on_one_cpu_at_a_time),
+	    ROW(a_clock_in_doubt_says_nothing),
+	    ROW(the_rest_of_each_period_is_left),
+	    ROW(samples_are_not_more_than_the_thread_ran),
+	    ROW(much_that_is_missing_is_lost),
+	    ROW(time_of_lost_samples_is_no_sample),
+	    ROW(samples_to_spare_stand_for_what_is_missing),
+	    ROW(user_parts_of_short_threads_add_up),
+	    ROW(each_sample_is_kept_as_often),
+	    ROW(the_kernel_settles_doubts),
+	    ROW(stacks_of_the_program_before_exec_are_forgotten),
 	    ROW(ten_thousand_threads_use_a_few_rows),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
