@@ -46,9 +46,9 @@ const struct sonde_command *sonde_command_find(const char *name);
 int sonde_command_nearer(const char *word, const char *candidate, const char **best);
 
 /* Parsing by the option rows. `found` is called for each option in order, then for each other word with option = NULL;
- * it returns 0 or an exit code (with a message already printed). After `--` everything is a word; with stop_at_word these
- * words are left. *rest is the index of the first of them, or argc. Unknown options print a sentence with the nearest
- * known one and return SONDE_EXIT_USAGE. -h and --help print the command's help and set *done. */
+ * it returns 0 or an exit code (with a message already printed). After `--` everything is a word; with stop_at_word
+ * these words are left. *rest is the index of the first of them, or argc. Unknown options print a sentence with the
+ * nearest known one and return SONDE_EXIT_USAGE. -h and --help print the command's help and set *done. */
 struct sonde_parse {
 	const struct sonde_command *command;
 	int (*found)(void *context, const struct sonde_option *option, const char *value);

@@ -115,8 +115,7 @@ int sonde_present_take(void *context, const struct sonde_option *option, const c
 	return code;
 }
 
-/* --- what is asked for ----------------------------------------------------------------------------------------------
- */
+/* --- what is asked for ----------------------------------------------------------------------------------- */
 
 static const struct sonde_format *format_named(const struct sonde_present *present)
 {
@@ -242,8 +241,7 @@ static int choose_thread(struct sonde_present *present, const struct sonde_sessi
 	return SONDE_EXIT_USAGE;
 }
 
-/* --- writing
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- writing --------------------------------------------------------------------------------------------- */
 
 static int render(struct sonde_present *present, struct sonde_session *session, const struct sonde_format *format,
 		  FILE *file)

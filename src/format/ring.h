@@ -53,7 +53,7 @@ enum sonde_ring_lost {
 	SONDE_RING_LOST_DEEP = 4,        /* more zones opened while the ring was full than can be kept in mind */
 	SONDE_RING_LOST_SITES = 5,       /* sites that went to '(other)' */
 	SONDE_RING_LOST_HISTS = 6,       /* values of histograms for which a thread has no place */
-	SONDE_RING_LOST_NESTED = 7,      /* zones inside so many others that no recording can hold them; by the drainer */
+	SONDE_RING_LOST_NESTED = 7, /* zones inside so many others that no recording can hold them; by the drainer */
 	SONDE_RING_LOST_CAUSES = 8,
 };
 

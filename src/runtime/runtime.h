@@ -95,7 +95,7 @@ struct sonde_thread {
 	uint32_t tid;
 	uint64_t serial;
 	uint32_t recording; /* that the chunks belong to */
-	uint32_t busy; /* in the slow path: what a signal handler adds is dropped and counted */
+	uint32_t busy;      /* in the slow path: what a signal handler adds is dropped and counted */
 	/* Events that found no room, reduced: first ends of recorded zones, then begins of zones still open. They are
 	 * written when there is room again, so that nesting in the recording stays right. */
 	uint32_t waited; /* in vain for a chunk */

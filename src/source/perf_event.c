@@ -239,8 +239,7 @@ void sonde_perf_events_close(struct sonde_perf_events *events)
 	*events = (struct sonde_perf_events){0};
 }
 
-/* --- decoding
- * --------------------------------------------------------------------------------------------------------*/
+/* --- decoding -------------------------------------------------------------------------------------------- */
 
 /* Moves *at behind `count` words; NULL when the record is too short. */
 static const uint64_t *take(const uint64_t **at, const uint64_t *end, uint64_t count)

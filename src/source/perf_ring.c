@@ -49,8 +49,7 @@ struct sonde_perf_rings {
 	uint8_t scratch[RECORD_MAX_B];
 };
 
-/* --- opening
- * ---------------------------------------------------------------------------------------------------------*/
+/* --- opening --------------------------------------------------------------------------------------------- */
 
 static int open_owner(int cpu, size_t size_b)
 {
@@ -185,8 +184,7 @@ int sonde_perf_rings_add(struct sonde_perf_rings *rings, size_t index, int fd)
 	return 0;
 }
 
-/* --- records
- * ---------------------------------------------------------------------------------------------------------*/
+/* --- records --------------------------------------------------------------------------------------------- */
 
 /* The record at `at`, which may lie anywhere in the buffer; it and its size are aligned to 8, so heads and words of 8
  * bytes never wrap. */
@@ -308,8 +306,7 @@ int sonde_perf_rings_next(struct sonde_perf_rings *rings, uint64_t horizon_ns, s
 	return 1;
 }
 
-/* --- spilling
- * --------------------------------------------------------------------------------------------------------*/
+/* --- spilling -------------------------------------------------------------------------------------------- */
 
 static int reserve_spill(struct ring *ring, size_t more_b)
 {

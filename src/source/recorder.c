@@ -121,8 +121,7 @@ int sonde_recorder_error(const struct sonde_recorder *recorder)
 	return recorder->error ? recorder->error : sonde_writer_error(recorder->writer);
 }
 
-/* --- columns
- * ---------------------------------------------------------------------------------------------------------*/
+/* --- columns --------------------------------------------------------------------------------------------- */
 
 static void flush_columns(struct sonde_recorder *recorder, struct sonde_columns *columns, uint16_t type)
 {
@@ -242,8 +241,7 @@ void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uin
 	sonde_trigger_span(&recorder->trigger, process, (const struct sonde_event_span *)event, name);
 }
 
-/* --- ids
- * -------------------------------------------------------------------------------------------------------------*/
+/* --- ids ------------------------------------------------------------------------------------------------- */
 
 uint32_t sonde_recorder_string(struct sonde_recorder *recorder, const char *text, size_t len_b)
 {
@@ -351,8 +349,7 @@ uint32_t sonde_recorder_site(struct sonde_recorder *recorder, const struct sonde
 	return id;
 }
 
-/* --- what is said about the recording
- * --------------------------------------------------------------------------------*/
+/* --- what is said about the recording -------------------------------------------------------------------- */
 
 void sonde_recorder_info(struct sonde_recorder *recorder, const char *key, const char *value)
 {

@@ -105,8 +105,7 @@ struct sonde_recorder_frame {
 /* Interns a stack, leaf first; its node, 0 for an empty one. */
 uint32_t sonde_recorder_stack(struct sonde_recorder *recorder, const struct sonde_recorder_frame *frames, size_t count);
 
-/* --- events
- * ---------------------------------------------------------------------------------------------------------*/
+/* --- events ---------------------------------------------------------------------------------------------- */
 
 void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t thread, uint32_t stack,
 			   uint64_t weight_ns, uint8_t status);
@@ -128,8 +127,7 @@ void sonde_recorder_zones(struct sonde_recorder *recorder, uint32_t process, uin
 void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uint32_t thread,
 			  const struct sonde_event *event);
 
-/* --- what is said about the recording
- * -------------------------------------------------------------------------------*/
+/* --- what is said about the recording -------------------------------------------------------------------- */
 
 void sonde_recorder_info(struct sonde_recorder *recorder, const char *key, const char *value);
 

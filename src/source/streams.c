@@ -87,8 +87,7 @@ static struct sonde_stream *find(struct sonde_streams *streams, uint32_t process
 	return stream;
 }
 
-/* --- zones
- * -----------------------------------------------------------------------------------------------------------*/
+/* --- zones ----------------------------------------------------------------------------------------------- */
 
 static int write_zones(struct sonde_streams *streams, struct sonde_stream *stream)
 {
@@ -294,8 +293,7 @@ int sonde_streams_zones(struct sonde_streams *streams, uint32_t process, uint32_
 	return rc;
 }
 
-/* --- events
- * ----------------------------------------------------------------------------------------------------------*/
+/* --- events ---------------------------------------------------------------------------------------------- */
 
 static int write_events(struct sonde_streams *streams, struct sonde_stream *stream)
 {

@@ -52,8 +52,7 @@ struct supervisor {
 	struct sigaction file_limit; /* what SIGXFSZ did when we were started, and does in the command */
 };
 
-/* --- sources
- * ---------------------------------------------------------------------------------------------------------*/
+/* --- sources --------------------------------------------------------------------------------------------- */
 
 static void say_unavailable(struct supervisor *supervisor, const struct sonde_source *source, const char *why)
 {
@@ -138,8 +137,7 @@ static void drain_sources(struct supervisor *supervisor, int final)
 	sonde_recorder_flush(supervisor->recorder);
 }
 
-/* --- the loop
- * --------------------------------------------------------------------------------------------------------*/
+/* --- the loop -------------------------------------------------------------------------------------------- */
 
 static void wait_for_something(struct supervisor *supervisor)
 {
@@ -210,8 +208,7 @@ static void outlive(struct supervisor *supervisor)
 	}
 }
 
-/* --- beginning and end
- * -----------------------------------------------------------------------------------------------*/
+/* --- beginning and end ----------------------------------------------------------------------------------- */
 
 static int begin(struct supervisor *supervisor)
 {

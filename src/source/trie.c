@@ -32,8 +32,7 @@ void sonde_trie_fini(struct sonde_trie *stacks)
 	sonde_map_fini(&stacks->node_map);
 }
 
-/* --- modules --------------------------------------------------------------------------------------------------------
- */
+/* --- modules --------------------------------------------------------------------------------------------- */
 
 struct module_probe {
 	const struct sonde_trie *stacks;
@@ -118,8 +117,7 @@ uint32_t sonde_trie_module(struct sonde_trie *stacks, const struct sonde_stack_m
 	return id;
 }
 
-/* --- nodes ----------------------------------------------------------------------------------------------------------
- */
+/* --- nodes ----------------------------------------------------------------------------------------------- */
 
 struct node_probe {
 	const struct sonde_stack_node *nodes;

@@ -92,8 +92,7 @@ void sonde_unwinder_begin(struct sonde_unwinder *unwinder)
 	sonde_live_memory_forget(unwinder->live);
 }
 
-/* --- memory of the target
- * --------------------------------------------------------------------------------------------*/
+/* --- memory of the target -------------------------------------------------------------------------------- */
 
 /* Whether the stack above the copy can be taken from the process as it is now. */
 static int live_is_same(struct walk *walk)
@@ -128,8 +127,7 @@ static int read_stack(void *context, uint64_t address, uint64_t *out)
 	return sonde_live_memory_read(walk->unwinder->live, sample->pid, address, out, sizeof *out);
 }
 
-/* --- code
- * ------------------------------------------------------------------------------------------------------------*/
+/* --- code ------------------------------------------------------------------------------------------------ */
 
 static uint32_t anonymous_module(struct sonde_unwinder *unwinder, struct sonde_space *space, uint64_t time_ns)
 {
@@ -213,8 +211,7 @@ static const struct sonde_unwind_row *find_stub(const struct walk *walk)
 	return NULL;
 }
 
-/* --- the walk
- * --------------------------------------------------------------------------------------------------------*/
+/* --- the walk -------------------------------------------------------------------------------------------- */
 
 static enum sonde_stack_status status_of(enum sonde_unwind_result result)
 {

@@ -133,8 +133,7 @@ static int do_beats(char **args)
 	return 0;
 }
 
-/* --- sleeping
- * -----------------------------------------------------------------------------------------------------------*/
+/* --- sleeping -------------------------------------------------------------------------------------------- */
 
 static long sleep_ms, interrupted;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -209,8 +208,7 @@ static int do_sleepers(char **args)
 	return 0;
 }
 
-/* --- what a program can see
- * ---------------------------------------------------------------------------------------------*/
+/* --- what a program can see ------------------------------------------------------------------------------ */
 
 static int do_facts(char **args)
 {

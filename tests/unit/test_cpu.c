@@ -81,8 +81,7 @@ static void record(char **command)
 	sonde_launch_fini(&launch);
 }
 
-/* --- symbols of a target: its ELF symbol table
- * ----------------------------------------------------------------------*/
+/* --- symbols of a target: its ELF symbol table ----------------------------------------------------------- */
 
 struct range {
 	uint64_t start, end;
@@ -139,8 +138,7 @@ static void shares(const char *path, uint32_t thread, double out[3])
 	close(fd);
 }
 
-/* --- tests
- * -----------------------------------------------------------------------------------------------------------*/
+/* --- tests ----------------------------------------------------------------------------------------------- */
 
 /* A cycle of exactly one sampling period, in two threads. 2 s a thread: 5 σ of random sampling are 5.5 points. */
 static void a_split_in_lockstep_with_the_rate_is_right(void **state)

@@ -232,8 +232,7 @@ static void pprof_sums(uint64_t *samples, uint64_t *ns)
 	free(data);
 }
 
-/* --- all formats say the same --------------------------------------------------------------------------------------
- */
+/* --- all formats say the same ---------------------------------------------------------------------------- */
 
 /* A section of all the recording, in a report format. */
 static char *section_as(const char *section, const char *name)

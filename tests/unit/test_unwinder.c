@@ -61,8 +61,7 @@ __attribute__((noinline)) static int outer(volatile int *value)
 	return middle(value) + 1;
 }
 
-/* --- fixture
- * ---------------------------------------------------------------------------------------------------------*/
+/* --- fixture --------------------------------------------------------------------------------------------- */
 
 static size_t read_child(uint64_t address, void *out, size_t size_b)
 {
@@ -188,8 +187,7 @@ static void ends_in_known_functions(uint32_t stack, size_t at)
 	in_function(&frames[at + 3], start_child);
 }
 
-/* --- tests
- * -----------------------------------------------------------------------------------------------------------*/
+/* --- tests ----------------------------------------------------------------------------------------------- */
 
 static void a_copy_that_holds_the_stack_is_enough(void **state)
 {

@@ -41,8 +41,7 @@ uint64_t zones_events(const struct sonde_recorder *recorder, uint32_t type, cons
 	return count;
 }
 
-/* --- what the source calls
- * ------------------------------------------------------------------------------------------*/
+/* --- what the source calls ------------------------------------------------------------------------------- */
 
 const struct sonde_record_options *sonde_recorder_options(const struct sonde_recorder *recorder)
 {
@@ -197,8 +196,7 @@ void sonde_recorder_histogram(struct sonde_recorder *recorder, const struct sond
 	    sonde_hist_quantile(histogram->hits, histogram->count, histogram->min, histogram->max, 0.5);
 }
 
-/* --- running targets
- * ------------------------------------------------------------------------------------------------*/
+/* --- running targets ------------------------------------------------------------------------------------- */
 
 void zones_start(struct zones_run *run, const struct sonde_record_options *options, char **argv)
 {
