@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -26,13 +27,13 @@
 #include "source/unwinder.h"
 #include "util/error.h"
 
-#define STACK_DEFAULT_B 64512u /* the kernel copies no more than there is of a stack */
+#define STACK_DEFAULT_B 16384u
 #define STACK_MAX_B 65528u
 #define RING_WANT_B (4u << 20) /* of each CPU */
 #define RING_LEAST_B (64u << 10)
-#define RING_STACKS 12u      /* stack copies that a buffer holds at least, */
-#define RING_STACKS_ASKED 8u /* and when their size was asked for */
-#define SHORT_PERIODS 10u    /* CPU time of a thread that may stand for others of its program */
+#define RING_STACKS 8u      /* stack copies that a buffer must hold at least */
+#define SHORT_PERIODS 10u   /* CPU time of a thread that may stand for others of its program */
+#define RECORDER_NICE (-15) /* the command was started before */
 #define METHOD "perf events (cpu-clock), user stacks from call-frame tables"
 
 struct sonde_source_run {
@@ -46,7 +47,7 @@ struct sonde_source_run {
 	struct sonde_newborns *newborns;
 	uint64_t weight_ns; /* of each sample */
 	pid_t pid;
-	int started;
+	int started, nice; /* nice: as it was before */
 
 	struct sonde_perf_sample *current; /* being unwound */
 	uint8_t copy[STACK_MAX_B + 8];     /* its stack, when the buffers had to be emptied meanwhile */
@@ -374,8 +375,7 @@ static int open_rings(struct sonde_source_run *run, const struct sonde_record_op
 	int result = sonde_perf_rings_open(&run->rings, want_b, RING_LEAST_B);
 	if (result < 0)
 		return result;
-	size_t stacks = options->stack_b ? RING_STACKS_ASKED : RING_STACKS;
-	size_t most_b = sonde_perf_rings_size_b(run->rings) / stacks;
+	size_t most_b = sonde_perf_rings_size_b(run->rings) / RING_STACKS;
 	if (run->events.shape.stack_b > most_b)
 		run->events.shape.stack_b = (uint32_t)most_b & ~7u;
 	return 0;
@@ -429,6 +429,14 @@ static int attach(struct sonde_source_run *run, pid_t pid)
 	return 0;
 }
 
+/* Until the end. Only the privileged may. */
+static void hurry(struct sonde_source_run *run)
+{
+	run->nice = getpriority(PRIO_PROCESS, 0);
+	if (run->nice > RECORDER_NICE)
+		setpriority(PRIO_PROCESS, 0, RECORDER_NICE);
+}
+
 static int cpu_start(struct sonde_source_run *run, pid_t pid)
 {
 	run->pid = pid;
@@ -439,6 +447,8 @@ static int cpu_start(struct sonde_source_run *run, pid_t pid)
 			 ? attach(run, pid)
 			 : sonde_perf_events_follow(&run->events, run->rings, pid, 1);
 	run->started = result == 0;
+	if (run->started) /* hundreds of runnable threads would keep us waiting until the buffers are full */
+		hurry(run);
 	return result;
 }
 
@@ -515,6 +525,7 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 static void cpu_stop(struct sonde_source_run *run)
 {
 	if (run->started) {
+		setpriority(PRIO_PROCESS, 0, run->nice);
 		char detail[512];
 		uint64_t damaged = sonde_perf_rings_damaged(run->rings);
 		double rate_hz = (double)run->events.shape.rate_hz;
