@@ -103,7 +103,7 @@ wait_for test -s beats
 sleep 2
 { kill -KILL $recorder && wait $recorder; } 2>/dev/null || true
 run 0 "$SONDE" report --section summary a.sonde
-has "$out" "the recording was not closed in order"
+has "$out" "the recording was not closed in order: its events end at"
 if "$SONDE" doctor -f json | jq -e '[.sections[].rows[] | select(.check == "perf events" and .verdict == "green")] | length == 1' >.doctor; then
 	holds "$(metric a.sonde samples.count) > 100" # flushed every second
 fi
