@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -31,9 +30,8 @@
 #define STACK_MAX_B 65528u
 #define RING_WANT_B (4u << 20) /* of each CPU */
 #define RING_LEAST_B (64u << 10)
-#define RING_STACKS 8u      /* stack copies that a buffer must hold at least */
-#define SHORT_PERIODS 10u   /* CPU time of a thread that may stand for others of its program */
-#define RECORDER_NICE (-15) /* the command was started before */
+#define RING_STACKS 8u    /* stack copies that a buffer must hold at least */
+#define SHORT_PERIODS 10u /* CPU time of a thread that may stand for others of its program */
 #define METHOD "perf events (cpu-clock), user stacks from call-frame tables"
 
 struct sonde_source_run {
@@ -47,7 +45,7 @@ struct sonde_source_run {
 	struct sonde_newborns *newborns;
 	uint64_t weight_ns; /* of each sample */
 	pid_t pid;
-	int started, nice; /* nice: as it was before */
+	int started;
 
 	struct sonde_perf_sample *current; /* being unwound */
 	uint8_t copy[STACK_MAX_B + 8];     /* its stack, when the buffers had to be emptied meanwhile */
@@ -332,8 +330,9 @@ static int cpu_probe(const struct sonde_record_options *options, char *why, size
 	return result;
 }
 
-/* Called before an image is opened: saves the stack that is being walked and empties the kernel's buffers. */
-static void before_slow(void *context)
+/* Called before an image is opened: saves the stack that is being walked and makes room in the kernel's buffers; all of
+ * it before a table is compiled. */
+static void before_slow(void *context, int compiles)
 {
 	struct sonde_source_run *run = context;
 	struct sonde_unwind_sample *sample = run->current ? &run->current->unwind : NULL;
@@ -341,7 +340,10 @@ static void before_slow(void *context)
 		memcpy(run->copy, sample->stack, sample->stack_b);
 		sample->stack = run->copy;
 	}
-	sonde_perf_rings_spill(run->rings);
+	if (compiles)
+		sonde_perf_rings_spill(run->rings);
+	else
+		sonde_perf_rings_relieve(run->rings);
 }
 
 static void free_run(struct sonde_source_run *run)
@@ -429,14 +431,6 @@ static int attach(struct sonde_source_run *run, pid_t pid)
 	return 0;
 }
 
-/* Until the end. Only the privileged may. */
-static void hurry(struct sonde_source_run *run)
-{
-	run->nice = getpriority(PRIO_PROCESS, 0);
-	if (run->nice > RECORDER_NICE)
-		setpriority(PRIO_PROCESS, 0, RECORDER_NICE);
-}
-
 static int cpu_start(struct sonde_source_run *run, pid_t pid)
 {
 	run->pid = pid;
@@ -447,8 +441,6 @@ static int cpu_start(struct sonde_source_run *run, pid_t pid)
 			 ? attach(run, pid)
 			 : sonde_perf_events_follow(&run->events, run->rings, pid, 1);
 	run->started = result == 0;
-	if (run->started) /* hundreds of runnable threads would keep us waiting until the buffers are full */
-		hurry(run);
 	return result;
 }
 
@@ -525,7 +517,6 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 static void cpu_stop(struct sonde_source_run *run)
 {
 	if (run->started) {
-		setpriority(PRIO_PROCESS, 0, run->nice);
 		char detail[512];
 		uint64_t damaged = sonde_perf_rings_damaged(run->rings);
 		double rate_hz = (double)run->events.shape.rate_hz;

@@ -26,14 +26,14 @@
 
 struct sonde_images {
 	struct sonde_recorder *recorder;
-	void (*slow)(void *context);
+	void (*slow)(void *context, int compiles);
 	void *context;
 	struct sonde_arena arena;
 	struct sonde_image *buckets[IMAGE_BUCKETS];
 };
 
-int sonde_images_new(struct sonde_images **out, struct sonde_recorder *recorder, void (*slow)(void *context),
-		     void *context)
+int sonde_images_new(struct sonde_images **out, struct sonde_recorder *recorder,
+		     void (*slow)(void *context, int compiles), void *context)
 {
 	struct sonde_images *images = calloc(1, sizeof *images);
 	if (!images)
@@ -182,8 +182,14 @@ static uint64_t entry_of(const struct sonde_elf *file)
 	return head.e_entry;
 }
 
+static void say_slow(const struct sonde_images *images, int compiles)
+{
+	if (images->slow)
+		images->slow(images->context, compiles);
+}
+
 /* Takes what recording needs of `file`. */
-static void take(struct sonde_image *image, const struct sonde_elf *file)
+static void take(const struct sonde_images *images, struct sonde_image *image, const struct sonde_elf *file)
 {
 	image->known = 1;
 	image->entry = entry_of(file);
@@ -194,7 +200,14 @@ static void take(struct sonde_image *image, const struct sonde_elf *file)
 		memcpy(image->build_id, file->build_id, file->build_id_b);
 	}
 	struct sonde_unwind_table table;
-	if (file->class64 && sonde_cfi_open(&table, file) == 0)
+	if (!file->class64)
+		return;
+	int result = sonde_cfi_open_cached(&table, file);
+	if (result < 0) {
+		say_slow(images, 1);
+		result = sonde_cfi_open(&table, file);
+	}
+	if (result == 0)
 		image->table = table;
 }
 
@@ -206,13 +219,12 @@ void sonde_images_open(struct sonde_images *images, struct sonde_image *image, p
 	image->opened = 1;
 	if (image->kind == SONDE_IMAGE_ANONYMOUS)
 		return;
-	if (images->slow)
-		images->slow(images->context);
+	say_slow(images, 0);
 	image->live_path = live_path(images, image->path);
 	struct sonde_elf file;
 	int result = image->kind == SONDE_IMAGE_VDSO ? open_vdso(&file) : open_file(&file, image, pid, map);
 	if (result == 0) {
-		take(image, &file);
+		take(images, image, &file);
 		sonde_elf_close(&file);
 	}
 	struct sonde_stack_module_key key = {

@@ -50,9 +50,10 @@ struct sonde_image_key {
 
 struct sonde_images;
 
-/* `slow` (may be NULL) is called before anything that may take milliseconds: reading a file, compiling its table. */
-int sonde_images_new(struct sonde_images **out, struct sonde_recorder *recorder, void (*slow)(void *context),
-		     void *context);
+/* `slow` (may be NULL) is called before what may take milliseconds: reading a file and, with `compiles`, compiling its
+ * table. */
+int sonde_images_new(struct sonde_images **out, struct sonde_recorder *recorder,
+		     void (*slow)(void *context, int compiles), void *context);
 void sonde_images_free(struct sonde_images *images);
 
 /* The image of a key, made when it is new; NULL when out of memory. */

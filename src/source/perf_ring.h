@@ -40,7 +40,7 @@ int sonde_perf_rings_next(struct sonde_perf_rings *rings, uint64_t horizon_ns, s
  * that next() gave, whose bytes the caller must have copied. */
 void sonde_perf_rings_spill(struct sonde_perf_rings *rings);
 
-/* The same for buffers that are more than half full: records that are not due yet would fill them. */
+/* The same for buffers that are more than half full. */
 void sonde_perf_rings_relieve(struct sonde_perf_rings *rings);
 
 /* Calls `visit` for each pending record without taking it; non-zero stops and is returned. */

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "run/launch.h"
+#include "run/priority.h"
 #include "run/signals.h"
 #include "source/host.h"
 #include "source/source.h"
@@ -25,6 +26,7 @@
 #include "util/error.h"
 
 #define POLL_MS 50
+#define POLL_FIRST_MS 2 /* doubled until it is POLL_MS: files are opened while a program is still small */
 #define FLUSH_NS 1000000000u
 #define FLUSHES_A_KEEP 8          /* a flight recorder forgets whole chunks: they must be short beside what it keeps */
 #define HORIZON_SLACK_NS 1000000u /* a record may be published that long after its time was taken */
@@ -37,6 +39,7 @@ struct active {
 };
 
 struct supervisor {
+	struct sonde_priority priority; /* as it was before */
 	const struct sonde_record_options *options;
 	struct sonde_writer *writer;
 	struct sonde_recorder *recorder;
@@ -139,7 +142,7 @@ static void drain_sources(struct supervisor *supervisor, int final)
 
 /* --- the loop -------------------------------------------------------------------------------------------- */
 
-static void wait_for_something(struct supervisor *supervisor)
+static void wait_for_something(struct supervisor *supervisor, int timeout_ms)
 {
 	static struct pollfd polls[FDS_MAX];
 	static int fds[FDS_MAX];
@@ -153,7 +156,7 @@ static void wait_for_something(struct supervisor *supervisor)
 	}
 	for (size_t i = 0; i < count; i++)
 		polls[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
-	poll(polls, (nfds_t)count, POLL_MS);
+	poll(polls, (nfds_t)count, timeout_ms);
 }
 
 static void act_on_signals(struct supervisor *supervisor)
@@ -191,8 +194,10 @@ static int is_over(struct supervisor *supervisor)
 
 static void run_loop(struct supervisor *supervisor)
 {
+	int timeout_ms = POLL_FIRST_MS;
 	while (!is_over(supervisor)) {
-		wait_for_something(supervisor);
+		wait_for_something(supervisor, timeout_ms);
+		timeout_ms = timeout_ms * 2 < POLL_MS ? timeout_ms * 2 : POLL_MS;
 		act_on_signals(supervisor);
 		drain_sources(supervisor, 0);
 	}
@@ -233,6 +238,7 @@ static int begin(struct supervisor *supervisor)
 	sonde_signals_catch();
 	supervisor->pid_fd = (int)syscall(SYS_pidfd_open, supervisor->pid, 0);
 	start_sources(supervisor);
+	sonde_priority_raise(&supervisor->priority);
 	supervisor->start_ns = sonde_clock_now_ns();
 	return options->command ? sonde_launch_release(&supervisor->launch) : 0;
 }
@@ -283,6 +289,7 @@ static void finish(struct supervisor *supervisor, struct sonde_supervise_result 
 	drain_sources(supervisor, 1);
 	while (supervisor->active_count)
 		drop_source(supervisor, supervisor->active_count - 1);
+	sonde_priority_restore(&supervisor->priority);
 	say_end(supervisor, end_ns);
 	say_cost(supervisor, look_up(supervisor));
 	int died = supervisor->status != -1 && WIFSIGNALED(supervisor->status);

@@ -23,7 +23,7 @@ static struct sonde_cache_key cache_key(const struct sonde_elf *file)
 	return (struct sonde_cache_key){file->build_id, file->build_id_b, "unwind"};
 }
 
-static int open_cached(struct sonde_unwind_table *out, const struct sonde_elf *file)
+int sonde_cfi_open_cached(struct sonde_unwind_table *out, const struct sonde_elf *file)
 {
 	struct sonde_cache_key key = cache_key(file);
 	int fd = sonde_cache_read(&key);
@@ -78,7 +78,7 @@ static int compile(struct sonde_unwind_table *out, const struct sonde_elf *file,
 	/* Nothing is not stored: a debug file carries the build-id of the module but not its .eh_frame. */
 	if (rows.count) {
 		store(file, &rows, base);
-		if (open_cached(out, file))
+		if (sonde_cfi_open_cached(out, file))
 			error = keep_in_memory(out, &rows, base);
 	}
 	free(rows.rows);
@@ -91,5 +91,5 @@ int sonde_cfi_open(struct sonde_unwind_table *out, const struct sonde_elf *file)
 	if (!machine || !file->class64)
 		return sonde_error(ENOTSUP, "%s: call-frame tables of machine type %u are not supported", file->path,
 				   file->machine);
-	return open_cached(out, file) ? compile(out, file, machine) : 0;
+	return sonde_cfi_open_cached(out, file) ? compile(out, file, machine) : 0;
 }

@@ -10,4 +10,7 @@
  * build-id; else the table lives in memory alone. Close with sonde_unwind_table_unmap(). Thread-safe. */
 int sonde_cfi_open(struct sonde_unwind_table *out, const struct sonde_elf *file);
 
+/* The same from the cache alone, which takes microseconds; -ENOENT or another error when it is not there. */
+int sonde_cfi_open_cached(struct sonde_unwind_table *out, const struct sonde_elf *file);
+
 #endif
