@@ -1,0 +1,60 @@
+/* heap.h: words of a HEAP chunk (ring.h): what the allocation hooks inside a target tell the recorder.
+ *
+ * Each record begins with one word. A block's address stands in its low 44 bits (addresses of user space are below 2^47,
+ * blocks are aligned to 8), the time since the record before in the 19 bits above (ticks of 32 cycles, or of 32 ns), and
+ * the top bit says that it begins. Address 0 marks the other records: an enum sonde_heap_op stands in place of the time.
+ * No word is 0, so each is its own publication, as in ring.h; a record whose last word is still 0 is being written.
+ *
+ *   block begins   word, then size << 32 | stack          a size of 2^32 − 1 is preceded by SIZE
+ *   block ends     word
+ *   TIME           op, then the time: what follows is counted from it; first in each chunk
+ *   STACK          op, then stack << 32 | count, then `count` return addresses, leaf first
+ *   SIZE           op, then the size of the block that begins next
+ *   MAP, UNMAP     op, then address, then size, and for MAP the stack
+ *
+ * A block's end is stamped before the allocator is called and its beginning afterwards: in the order of stamps nobody
+ * gets a block that is still somebody's. Each thread writes its own chunks. Stacks are numbered by the process.
+ */
+#ifndef SONDE_FORMAT_HEAP_H
+#define SONDE_FORMAT_HEAP_H
+
+#include <stdint.h>
+
+#define SONDE_HEAP_BEGINS (UINT64_C(1) << 63)
+#define SONDE_HEAP_ADDRESS_BITS 44
+#define SONDE_HEAP_ADDRESS_SHIFT 3
+#define SONDE_HEAP_ADDRESS_MASK ((UINT64_C(1) << SONDE_HEAP_ADDRESS_BITS) - 1)
+#define SONDE_HEAP_TICK_SHIFT 5
+#define SONDE_HEAP_TICKS_MAX ((UINT64_C(1) << 19) - 1)
+#define SONDE_HEAP_SIZE_MAX UINT32_MAX /* and how a larger one begins */
+#define SONDE_HEAP_FRAMES_MAX 512u
+
+enum sonde_heap_op {
+	SONDE_HEAP_TIME = 1,
+	SONDE_HEAP_STACK = 2,
+	SONDE_HEAP_SIZE = 3,
+	SONDE_HEAP_MAP = 4,
+	SONDE_HEAP_UNMAP = 5,
+};
+
+static inline uint64_t sonde_heap_block(uint64_t address, uint64_t ticks)
+{
+	return ticks << SONDE_HEAP_ADDRESS_BITS | (address >> SONDE_HEAP_ADDRESS_SHIFT & SONDE_HEAP_ADDRESS_MASK);
+}
+
+static inline uint64_t sonde_heap_op(enum sonde_heap_op op)
+{
+	return (uint64_t)op << SONDE_HEAP_ADDRESS_BITS;
+}
+
+static inline uint64_t sonde_heap_address(uint64_t word)
+{
+	return (word & SONDE_HEAP_ADDRESS_MASK) << SONDE_HEAP_ADDRESS_SHIFT;
+}
+
+static inline uint64_t sonde_heap_ticks(uint64_t word)
+{
+	return word >> SONDE_HEAP_ADDRESS_BITS & SONDE_HEAP_TICKS_MAX;
+}
+
+#endif
