@@ -1,15 +1,17 @@
 /* heap.h: words of a HEAP chunk (ring.h): what the allocation hooks inside a target tell the recorder.
  *
- * Each record begins with one word. A block's address stands in its low 44 bits (addresses of user space are below 2^47,
- * blocks are aligned to 8), the time since the record before in the 19 bits above (ticks of 32 cycles, or of 32 ns), and
- * the top bit says that it begins. Address 0 marks the other records: an enum sonde_heap_op stands in place of the time.
- * No word is 0, so each is its own publication, as in ring.h; a record whose last word is still 0 is being written.
+ * Each record begins with one word. A block's address stands in its low 44 bits (addresses of user space are below
+ * 2^47, blocks are aligned to 8), the time since the record before in the 19 bits above (ticks of 32 cycles, or of 32
+ * ns), and the top bit says that it begins. Address 0 marks the other records: an enum sonde_heap_op stands in place of
+ * the time. No word is 0, so each is its own publication, as in ring.h; a record whose last word is still 0 is being
+ * written.
  *
  *   block begins   word, then size << 32 | stack          a size of 2^32 − 1 is preceded by SIZE
  *   block ends     word
  *   TIME           op, then the time: what follows is counted from it; first in each chunk
  *   STACK          op, then stack << 32 | count, then `count` return addresses, leaf first
  *   SIZE           op, then the size of the block that begins next
+ *   KEPT           op, then address: the block whose end came before did not end, since there was no memory to move it
  *   MAP, UNMAP     op, then address, then size, and for MAP the stack
  *
  * A block's end is stamped before the allocator is called and its beginning afterwards: in the order of stamps nobody
@@ -35,6 +37,7 @@ enum sonde_heap_op {
 	SONDE_HEAP_SIZE = 3,
 	SONDE_HEAP_MAP = 4,
 	SONDE_HEAP_UNMAP = 5,
+	SONDE_HEAP_KEPT = 6,
 };
 
 static inline uint64_t sonde_heap_block(uint64_t address, uint64_t ticks)

@@ -23,6 +23,7 @@ enum sonde_link_type {
 	SONDE_LINK_QUERY = 4,
 	SONDE_LINK_ANSWER = 5,
 	SONDE_LINK_FAREWELL = 6,
+	SONDE_LINK_TABLE = 7,
 };
 
 struct sonde_link_head {
@@ -38,6 +39,7 @@ enum sonde_link_flag {
 enum sonde_link_client {
 	SONDE_LINK_ZONES = 1, /* libsonde */
 	SONDE_LINK_CPU = 2,   /* in-process CPU timers */
+	SONDE_LINK_HEAP = 3,  /* allocation hooks */
 };
 
 struct sonde_link_hello {
@@ -93,6 +95,24 @@ struct sonde_link_answer {
 	uint32_t rows;
 	uint32_t reserved;
 	struct sonde_link_row row[SONDE_LINK_ROWS];
+};
+
+/* What code lies at an address, asked on a connection of its own, without HELLO. The answer is a struct
+ * sonde_link_table, with the descriptor of a file that holds the call-frame table (unwind/table.h) if there is one. */
+struct sonde_link_table_question {
+	struct sonde_link_head head;
+	uint32_t pid;
+	uint32_t reserved;
+	uint64_t address;
+};
+
+struct sonde_link_table {
+	struct sonde_link_head head;
+	int32_t status; /* 0, or a negative errno: nothing is known of the address */
+	uint32_t build_id_b;
+	uint64_t start, end; /* of the mapping */
+	uint64_t bias;       /* address − ELF virtual address */
+	uint8_t build_id[24];
 };
 
 #endif

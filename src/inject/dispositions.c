@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "inject/inject.h"
+#include "inject/next.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -1,0 +1,240 @@
+/* heap_thread.c: a thread's place in the ring, from its first block to its last.
+ *
+ * The state of a thread is mapped when it first allocates and given to another thread when it ends. A hook that finds
+ * no free chunk waits for the recorder: a heap profile with holes is wrong, a program that waits is only slow.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "inject/heap.h"
+
+#define PAGE_B ((uintptr_t)4096)
+#define MAIN_STACK_B ((uintptr_t)128 << 20) /* the kernel maps nothing else so close below a program's first stack */
+#define FRAMES_MAX_B ((uintptr_t)64 << 20)  /* between a thread's frames and its control block */
+#define WAIT_NS 100000000                   /* then the recorder is asked again, and whether it is there */
+#define WAITS_MAX 300u
+
+#pragma weak pthread_key_create
+#pragma weak pthread_setspecific
+
+__thread struct heap_thread *heap_self __attribute__((tls_model("initial-exec")));
+
+static _Atomic(struct heap_thread *) spare; /* states whose threads have ended */
+static pthread_key_t end_key;
+static _Atomic int key_state; /* 0 = not made, 1 = being made, 2 = made */
+
+/* --- chunks ------------------------------------------------------------------------------------------------------ */
+
+static struct sonde_ring_chunk *take_free(struct sonde_ring_pool *pool)
+{
+	uint32_t committed = atomic_load_explicit(&pool->committed, memory_order_acquire);
+	if (committed > pool->chunk_count)
+		committed = pool->chunk_count;
+	for (uint32_t word = 0; word < (committed + 63) / 64; word++) {
+		uint64_t bits = atomic_load_explicit(&pool->free_map[word], memory_order_relaxed);
+		while (bits) {
+			uint64_t bit = bits & -bits;
+			uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bit);
+			/* acquire: the drainer zeroed the chunk before it set the bit */
+			bits = atomic_fetch_and_explicit(&pool->free_map[word], ~bit, memory_order_acquire);
+			if (bits & bit && index < committed)
+				return sonde_ring_chunk_at(pool, index);
+			bits &= ~bit;
+		}
+	}
+	return NULL;
+}
+
+static void ring(struct sonde_ring_pool *pool)
+{
+	if (!atomic_exchange(&pool->doorbell, 1))
+		inject_connect_send(NULL, 0);
+}
+
+/* A free chunk, waiting until the recorder has read one; NULL = it reads no more. */
+static struct sonde_ring_chunk *wait_for_chunk(struct sonde_ring_pool *pool)
+{
+	struct timespec rest = {0, WAIT_NS};
+	for (uint32_t waits = 0; waits < WAITS_MAX && !atomic_load(&pool->closed); waits++) {
+		uint32_t freed = atomic_load(&pool->freed);
+		struct sonde_ring_chunk *chunk = take_free(pool);
+		if (chunk)
+			return chunk;
+		atomic_fetch_add(&pool->waiters, 1);
+		ring(pool);
+		syscall(SYS_futex, &pool->freed, FUTEX_WAIT, freed, &rest, NULL, 0);
+		atomic_fetch_sub(&pool->waiters, 1);
+	}
+	return NULL;
+}
+
+static void close_chunk(struct heap_thread *thread, enum sonde_ring_state state)
+{
+	if (thread->chunk)
+		atomic_store_explicit(&thread->chunk->state, (uint32_t)state, memory_order_release);
+	thread->chunk = NULL;
+	thread->at = thread->end = NULL;
+}
+
+static uint64_t now(const struct sonde_ring_pool *pool)
+{
+	uint64_t time = pool->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns();
+	return time >> SONDE_HEAP_TICK_SHIFT;
+}
+
+static void put_time(struct heap_thread *thread, uint64_t ticks)
+{
+	heap_thread_put(thread, sonde_heap_op(SONDE_HEAP_TIME));
+	heap_thread_put(thread, ticks << SONDE_HEAP_TICK_SHIFT | 1); /* never 0 */
+	thread->last = ticks;
+}
+
+static int open_chunk(struct heap_thread *thread)
+{
+	struct sonde_process *process = &heap_process->link.process;
+	struct sonde_ring_pool *pool = thread->pool;
+	close_chunk(thread, SONDE_RING_SEALED);
+	struct sonde_ring_chunk *chunk = take_free(pool);
+	if (!chunk && !(chunk = wait_for_chunk(pool)))
+		return 0;
+	uint32_t seq = atomic_fetch_add(&process->chunks, 1) + 1;
+	atomic_store_explicit(&chunk->state, SONDE_RING_OPEN, memory_order_relaxed);
+	chunk->tid = (uint32_t)thread->tid;
+	chunk->thread = thread->serial;
+	chunk->prev = thread->last_seq;
+	atomic_store_explicit(&chunk->mark, sonde_ring_mark(seq, 0), memory_order_relaxed);
+	atomic_store_explicit(&chunk->kind, SONDE_RING_HEAP, memory_order_release);
+	thread->chunk = chunk;
+	thread->last_seq = seq;
+	thread->at = sonde_ring_words(chunk);
+	thread->end = thread->at + SONDE_RING_WORDS;
+	put_time(thread, now(pool));
+	return 1;
+}
+
+int heap_thread_room(struct heap_thread *thread, uint32_t words)
+{
+	/* two words for the time before it */
+	if (likely(thread->at && (uint64_t)(thread->end - thread->at) >= words + 2u))
+		return 1;
+	if (words + 4u > SONDE_RING_WORDS || !heap_process)
+		return 0;
+	int saved = errno, result = open_chunk(thread);
+	errno = saved;
+	return result;
+}
+
+uint64_t heap_thread_ticks(struct heap_thread *thread)
+{
+	uint64_t ticks = now(thread->pool), passed = ticks - thread->last;
+	if (unlikely(passed > SONDE_HEAP_TICKS_MAX)) { /* also when the counter went back a little */
+		put_time(thread, ticks);
+		return 0;
+	}
+	thread->last = ticks;
+	return passed;
+}
+
+/* --- threads ----------------------------------------------------------------------------------------------------- */
+
+/* What it frees after this begins again with a state of its own. */
+static void on_thread_end(void *data)
+{
+	struct heap_thread *thread = data;
+	if (heap_self != thread || thread->busy || thread->pid != getpid())
+		return;
+	thread->busy = 1;
+	close_chunk(thread, SONDE_RING_RELEASED);
+	heap_self = NULL;
+	struct heap_thread *head = atomic_load(&spare);
+	do
+		thread->next = head;
+	while (!atomic_compare_exchange_weak(&spare, &head, thread));
+}
+
+static void make_key(void)
+{
+	int unmade = 0;
+	if (!pthread_key_create || !pthread_setspecific || !atomic_compare_exchange_strong(&key_state, &unmade, 1))
+		return;
+	atomic_store(&key_state, pthread_key_create(&end_key, on_thread_end) ? 0 : 2);
+}
+
+/* All of them at once, so that nobody takes one that was taken and given back meanwhile. */
+static struct heap_thread *take_spare(void)
+{
+	struct heap_thread *first = atomic_exchange(&spare, NULL), *rest = first ? first->next : NULL;
+	while (rest) {
+		struct heap_thread *next = rest->next, *head = atomic_load(&spare);
+		do
+			rest->next = head;
+		while (!atomic_compare_exchange_weak(&spare, &head, rest));
+		rest = next;
+	}
+	return first;
+}
+
+static int is_stack(struct heap_thread *thread, uintptr_t end, uintptr_t most_b)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	if (here >= end || end - here > most_b)
+		return 0;
+	thread->stack_low = end > most_b ? end - most_b : 0;
+	thread->stack_end = end;
+	return 1;
+}
+
+/* A created thread's mapping holds its control block above the frames; the last thing on a program's first stack is its
+ * name. On any other stack (0, 0) nothing is known to be readable. */
+static void find_stack(struct heap_thread *thread)
+{
+	uintptr_t name = getauxval(AT_EXECFN);
+	uintptr_t first_end = name ? (name + strlen((const char *)name) + PAGE_B) & ~(PAGE_B - 1) : 0;
+	if (!is_stack(thread, first_end, MAIN_STACK_B))
+		is_stack(thread, (uintptr_t)__builtin_thread_pointer(), FRAMES_MAX_B);
+}
+
+static struct heap_thread *begin(void)
+{
+	struct sonde_ring_pool *pool = inject_connect_pool(&heap_process->link);
+	struct heap_thread *thread = heap_self;
+	if (!pool)
+		return NULL;
+	if (!thread && !(thread = take_spare()) && !(thread = inject_connect_page(sizeof(*thread))))
+		return NULL;
+	*thread = (struct heap_thread){.busy = 1, .pool = pool, .pid = getpid(), .random = thread->random};
+	thread->tid = (pid_t)syscall(SYS_gettid);
+	thread->serial = atomic_fetch_add(&heap_process->link.process.threads, 1) + 1;
+	find_stack(thread);
+	heap_self = thread;
+	make_key();
+	if (atomic_load(&key_state) == 2)
+		pthread_setspecific(end_key, thread);
+	return thread;
+}
+
+struct heap_thread *heap_thread_enter(void)
+{
+	struct heap_thread *thread = heap_self;
+	if (likely(thread && !thread->busy && thread->pid)) {
+		thread->busy = 1;
+		return thread;
+	}
+	if (!heap_process || atomic_load(&heap_process->link.process.state) == SONDE_PROCESS_OFF)
+		return NULL;
+	if (thread && thread->busy) {
+		atomic_fetch_add(&heap_process->dropped, 1);
+		return NULL;
+	}
+	int saved = errno;
+	thread = begin();
+	errno = saved;
+	return thread;
+}
