@@ -32,6 +32,7 @@ static const struct sonde_option options[] = {
     {"keep", 0, "TIME", "flight recorder: keep only the last TIME, saved by --when, SIGUSR2 or the command's death"},
     {"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME' happens"},
     {"stack", 0, "SIZE", "stack copy for each sample, at most 63K (default 16K)"},
+    {"heap", 0, "[=full|SIZE]", "record allocations: every one, or one each SIZE bytes on average (default 512K)"},
     {"no-perf", 0, NULL, "do not use perf events: sample by CPU timers inside the processes"},
     {"no-inject", 0, NULL, "put nothing into the processes: perf events only"},
     {"no-symbols", 0, NULL, "look up no symbols when the recording ends"},
@@ -63,6 +64,19 @@ static int set_number(const char *value, uint64_t *number, uint64_t min, uint64_
 	return sonde_quantity_integer(number, value, min, max);
 }
 
+/* NULL: sampled. */
+static int set_heap(struct sonde_record_options *record, const char *value)
+{
+	record->heap = 1;
+	record->heap_mean_b = 0;
+	if (value && !strcmp(value, "full"))
+		return 0;
+	int rc = sonde_quantity_bytes(&record->heap_mean_b, value ? value : "512K");
+	if (!rc && !record->heap_mean_b)
+		rc = sonde_error(EINVAL, "'%s': --heap=full records every allocation", value);
+	return rc;
+}
+
 static int set_value(struct request *request, const char *name, const char *value)
 {
 	struct sonde_record_options *record = &request->options;
@@ -81,6 +95,8 @@ static int set_value(struct request *request, const char *name, const char *valu
 		rc = sonde_quantity_bytes(&record->buffer_b, value);
 	else if (!strcmp(name, "on-full"))
 		rc = set_on_full(record, value);
+	else if (!strcmp(name, "heap"))
+		rc = set_heap(record, value);
 	else if (!strcmp(name, "keep"))
 		rc = sonde_quantity_duration(&record->keep_ns, value);
 	else if (!strcmp(name, "when"))

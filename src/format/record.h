@@ -49,6 +49,7 @@ enum sonde_chunk_type {
 	SONDE_CHUNK_ZONES = 5,    /* zone events of one thread */
 	SONDE_CHUNK_EVENTS = 6,   /* variable-length events of one thread (format/event.h) */
 	SONDE_CHUNK_INDEX = 7,    /* the heads of all chunks before it */
+	SONDE_CHUNK_HEAP = 8,     /* allocated blocks of one process */
 };
 
 #define SONDE_CHUNK_VERSION 1 /* of every type's body as described here */
@@ -115,6 +116,8 @@ enum sonde_meta_type {
 	SONDE_META_COST = 13,
 	SONDE_META_CLOSE = 14,
 	SONDE_META_HISTOGRAM = 15,
+	SONDE_META_HEAP_SITE = 16,
+	SONDE_META_HEAP_LEAK = 17,
 };
 
 /* An interned string; the bytes follow, without a NUL. May hold any byte: what shows it escapes it. */
@@ -301,6 +304,32 @@ struct sonde_meta_histogram {
 	uint32_t reserved;
 };
 
+/* Where blocks are allocated: by a thread, from a stack. */
+struct sonde_meta_heap_site {
+	struct sonde_meta_head head;
+	uint32_t id;
+	uint32_t process;
+	uint32_t thread;
+	uint32_t stack;  /* leaf node */
+	uint32_t status; /* enum sonde_stack_status */
+	uint32_t reserved;
+};
+
+enum sonde_heap_leak {
+	SONDE_HEAP_UNREACHABLE = 1, /* when the process ended, nothing pointed to them */
+	SONDE_HEAP_REACHABLE = 2,
+	SONDE_HEAP_NOT_KNOWN = 3, /* nobody could look */
+};
+
+/* Blocks of a site that were still there when their process ended. */
+struct sonde_meta_heap_leak {
+	struct sonde_meta_head head;
+	uint32_t site;
+	uint32_t kind; /* enum sonde_heap_leak */
+	uint64_t blocks;
+	uint64_t size_b;
+};
+
 /* --- Columnar bodies ------------------------------------------------------------------------------------------------
  * A body is its columns one after the other, each of them `count` values long; "varint" is LEB128, "delta" the
  * difference to the value before in the same column (the first: to 0, or to time_min_ns where it is a time), "zigzag"
@@ -323,6 +352,13 @@ struct sonde_meta_histogram {
  * ZONES    the thread is in the chunk head; the summary is struct sonde_zones_summary.
  *          0 site    varint: begins a zone of that site, 0 ends the innermost one
  *          1 time    varint delta
+ * HEAP     the process is in the chunk head; the summary is struct sonde_heap_summary. Events in time order.
+ *          0 block   varint: heap site × 2, + 1 when the block ends
+ *          1 size    varint: bytes of the block, also when it ends
+ *          2 life    u8, of ends alone: log2 of the block's lifetime in ns, | SONDE_HEAP_TEMPORARY when nothing was
+ *                    allocated in the process between its beginning and its end
+ *          3 thread  varint pairs: who did it, how many events in a row
+ *          4 time    varint delta: of every 256th event, the first included
  * EVENTS   no columns: struct sonde_event after struct sonde_event (format/event.h).
  */
 struct sonde_stacks_summary {
@@ -365,6 +401,31 @@ struct sonde_zone_open {
 	uint32_t reserved;
 	uint64_t start_ns;
 	uint64_t child_ns; /* time already spent in ended children */
+};
+
+#define SONDE_HEAP_TEMPORARY 0x80
+#define SONDE_HEAP_TIME_EVERY 256u
+#define SONDE_HEAP_CLASSES 48u /* log2 of a size, and of a lifetime: the last holds all that is larger */
+
+/* After this struct: `sites` times struct sonde_heap_stat, of the sites that events of this chunk are about. Sampled
+ * recordings hold the blocks that were sampled: an allocation of s bytes stands for 1 / (1 − e^(−s / mean_b)). */
+struct sonde_heap_summary {
+	uint64_t mean_b;              /* bytes between samples; 0 = every block was recorded */
+	uint64_t live_b, live_blocks; /* before the first event */
+	uint64_t peak_b;              /* the most that was live after an event of this chunk */
+	uint64_t peak_blocks;         /* then */
+	uint32_t peak_at;             /* number of events of the chunk up to and with that one */
+	uint32_t sites;
+	uint64_t unknown;                          /* ends of blocks that were not seen to begin: no events */
+	uint64_t size_classes[SONDE_HEAP_CLASSES]; /* blocks that began, by log2 of their size; 0 bytes: class 0 */
+	uint64_t life_classes[SONDE_HEAP_CLASSES]; /* blocks that ended, by log2 of their lifetime in ns */
+};
+
+struct sonde_heap_stat {
+	uint32_t site;
+	uint32_t temporary; /* of `ends` */
+	uint64_t begins, begun_b;
+	uint64_t ends, ended_b;
 };
 
 struct sonde_zone_stat {

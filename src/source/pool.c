@@ -242,6 +242,14 @@ static void take_counter(void *context, struct sonde_drain_thread *thread, uint3
 			     &event.head);
 }
 
+static void take_heap(void *context, struct sonde_drain_thread *thread, const uint64_t *words, size_t count)
+{
+	struct sonde_pool *pool = context;
+	struct sonde_pool_thread from = {thread->serial, thread_id(pool, thread, sonde_clock_now_ns())};
+	if (pool->options.heap)
+		pool->options.heap(pool->options.context, pool->options.pid, &from, words, count);
+}
+
 static struct histogram *histogram_of(struct sonde_pool *pool, uint32_t site)
 {
 	for (size_t i = 0; i < pool->histogram_count; i++)
@@ -290,6 +298,8 @@ static void take_thread_end(void *context, struct sonde_drain_thread *thread)
 {
 	struct sonde_pool *pool = context;
 	sonde_live_thread_end(pool->live, thread);
+	if (pool->options.heap)
+		take_heap(pool, thread, NULL, 0);
 }
 
 static int thread_alive(void *context, uint32_t tid)
@@ -338,6 +348,7 @@ void sonde_pool_drain(struct sonde_pool *pool, int final)
 	    .zones = take_zones,
 	    .event = take_event,
 	    .counter = take_counter,
+	    .heap = take_heap,
 	    .histogram = take_histogram,
 	    .lost = take_lost,
 	    .thread_end = take_thread_end,

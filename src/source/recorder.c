@@ -42,6 +42,8 @@ struct sonde_recorder {
 	struct sonde_meta_site *sites; /* id − 1, to intern them */
 	uint32_t site_count;
 	struct sonde_map site_map;
+	struct sonde_map heap_map; /* heap sites, by a hash of all that they are */
+	uint32_t heap_sites;
 	struct sonde_trigger trigger; /* used when options.when is set */
 	uint64_t sample_count;
 	unsigned saves;
@@ -99,6 +101,7 @@ void sonde_recorder_free(struct sonde_recorder *recorder)
 	sonde_tasks_fini(&recorder->tasks);
 	sonde_strings_fini(&recorder->strings);
 	sonde_map_fini(&recorder->site_map);
+	sonde_map_fini(&recorder->heap_map);
 	sonde_trigger_fini(&recorder->trigger);
 	free(recorder->sites);
 	free(recorder->lost);
@@ -347,6 +350,47 @@ uint32_t sonde_recorder_site(struct sonde_recorder *recorder, const struct sonde
 	rows[id - 1].id = id;
 	sonde_writer_meta(recorder->writer, &rows[id - 1], sizeof record, NULL, 0);
 	return id;
+}
+
+/* --- allocations ----------------------------------------------------------------------------------------- */
+
+uint32_t sonde_recorder_heap_site(struct sonde_recorder *recorder, const struct sonde_recorder_heap_site *site)
+{
+	struct sonde_meta_heap_site record = {
+	    .head.type = SONDE_META_HEAP_SITE,
+	    .process = site->process,
+	    .thread = site->thread,
+	    .stack = site->stack,
+	    .status = site->status,
+	};
+	uint64_t hash = sonde_hash_pair((uint64_t)site->thread << 32 | site->stack, site->process);
+	uint32_t id = sonde_map_find(&recorder->heap_map, hash, NULL, NULL);
+	if (id || recorder->heap_sites == UINT32_MAX)
+		return id;
+	record.id = recorder->heap_sites + 1;
+	if (sonde_map_add(&recorder->heap_map, hash, record.id)) {
+		keep_error(recorder, -ENOMEM);
+		return 0;
+	}
+	recorder->heap_sites++;
+	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
+	return record.id;
+}
+
+void sonde_recorder_heap_leak(struct sonde_recorder *recorder, uint32_t site, enum sonde_heap_leak kind,
+			      uint64_t blocks, uint64_t size_b)
+{
+	struct sonde_meta_heap_leak record = {
+	    .head.type = SONDE_META_HEAP_LEAK, .site = site, .kind = kind, .blocks = blocks, .size_b = size_b};
+	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
+}
+
+int sonde_recorder_chunk(struct sonde_recorder *recorder, struct sonde_columns *columns, struct sonde_chunk *chunk)
+{
+	keep_error(recorder, sonde_trie_flush(&recorder->stacks));
+	int code = sonde_columns_write(columns, recorder->writer, chunk);
+	keep_error(recorder, code);
+	return code;
 }
 
 /* --- what is said about the recording -------------------------------------------------------------------- */

@@ -36,7 +36,9 @@ struct sonde_record_options {
 	int no_inject;  /* put nothing into the target */
 	int no_symbols; /* leave symbols to the reader */
 	int debuginfod;
-	uint32_t stack_b; /* stack copy per sample, 0 = default */
+	uint32_t stack_b;     /* stack copy per sample, 0 = default */
+	int heap;             /* record allocations */
+	uint64_t heap_mean_b; /* bytes between samples; 0 = every allocation */
 };
 
 /* -EINVAL when options->when cannot be understood. */
@@ -126,6 +128,24 @@ void sonde_recorder_zones(struct sonde_recorder *recorder, uint32_t process, uin
 /* One event; site and time already the recording's. */
 void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uint32_t thread,
 			  const struct sonde_event *event);
+
+/* --- allocations (heap_chunks.h) --------------------------------------------------------------------------- */
+
+struct sonde_columns;
+struct sonde_chunk;
+
+/* Interned. */
+struct sonde_recorder_heap_site {
+	uint32_t process, thread, stack;
+	enum sonde_stack_status status;
+};
+
+uint32_t sonde_recorder_heap_site(struct sonde_recorder *recorder, const struct sonde_recorder_heap_site *site);
+/* Blocks of a site that were there at the end of their process. */
+void sonde_recorder_heap_leak(struct sonde_recorder *recorder, uint32_t site, enum sonde_heap_leak kind,
+			      uint64_t blocks, uint64_t size_b);
+/* Writes columns as a chunk, all of whose other fields are filled in. */
+int sonde_recorder_chunk(struct sonde_recorder *recorder, struct sonde_columns *columns, struct sonde_chunk *chunk);
 
 /* --- what is said about the recording -------------------------------------------------------------------- */
 

@@ -32,7 +32,11 @@
 #define FIT_NS 5000000u
 #define METHOD "rings in shared memory, written by the program itself"
 
-static const struct sonde_zones_listener *listener;
+#define CLIENTS (SONDE_LINK_HEAP + 1)
+
+static const struct sonde_zones_listener nobody;
+static const struct sonde_zones_listener *listeners[CLIENTS];
+static const struct sonde_clockfit *shared_fit;
 
 struct connection {
 	int fd;     /* −1 after it hung up */
@@ -57,9 +61,19 @@ struct sonde_source_run {
 	uint64_t refused;
 };
 
-void sonde_zones_listen(const struct sonde_zones_listener *wanted)
+void sonde_zones_listen(enum sonde_link_client client, const struct sonde_zones_listener *listener)
 {
-	listener = wanted;
+	listeners[client] = listener;
+}
+
+static const struct sonde_zones_listener *listener_of(uint32_t client)
+{
+	return client < CLIENTS && listeners[client] ? listeners[client] : &nobody;
+}
+
+const struct sonde_clockfit *sonde_zones_fit(void)
+{
+	return shared_fit;
 }
 
 const char *sonde_zones_name(const struct sonde_source_run *run)
@@ -118,6 +132,7 @@ static int zones_open(struct sonde_source_run **out, struct sonde_recorder *reco
 	run->clock = sonde_clockfit_usable() ? SONDE_RING_CLOCK_CYCLES : SONDE_RING_CLOCK_NS;
 	struct sonde_clockfit_anchor anchor = sonde_clockfit_read();
 	sonde_clockfit_init(&run->fit, &anchor);
+	shared_fit = &run->fit;
 	int code = listen_open(run);
 	if (code) {
 		if (run->listen_fd >= 0)
@@ -158,7 +173,8 @@ static void connection_end(struct connection *connection)
 	if (!connection->pool)
 		return;
 	sonde_pool_free(connection->pool);
-	if (connection->client == SONDE_LINK_CPU && listener && listener->closed)
+	const struct sonde_zones_listener *listener = listener_of(connection->client);
+	if (listener->closed)
 		listener->closed(listener->context, connection->pid);
 }
 
@@ -189,7 +205,7 @@ static int greet(struct sonde_source_run *run, struct connection *connection, co
 {
 	if (connection->pool || hello->head.version != SONDE_LINK_VERSION)
 		return -EPROTO;
-	int cpu = hello->client == SONDE_LINK_CPU;
+	const struct sonde_zones_listener *listener = listener_of(hello->client);
 	struct sonde_pool_options options = {
 	    .recorder = run->recorder,
 	    .budget = &run->budget,
@@ -198,20 +214,21 @@ static int greet(struct sonde_source_run *run, struct connection *connection, co
 	    .own_pid = (pid_t)hello->pid,
 	    .clock = hello->flags & SONDE_LINK_NO_CYCLES ? SONDE_RING_CLOCK_NS : run->clock,
 	    .on_full = (uint32_t)sonde_recorder_options(run->recorder)->on_full,
-	    .context = listener ? listener->context : NULL,
-	    .cpu_sample = listener ? listener->sample : NULL,
+	    .context = listener->context,
+	    .cpu_sample = listener->sample,
+	    .heap = listener->heap,
 	};
 	connection->client = hello->client;
-	if (cpu && listener && listener->opened)
-		listener->opened(listener->context, connection->pid);
+	if (listener->opened)
+		listener->opened(listener->context, connection->pid, options.clock);
 	int code = sonde_pool_new(&connection->pool, &options);
 	int sent = send_welcome(connection, code);
-	if (code && cpu && listener && listener->closed)
+	if (code && listener->closed)
 		listener->closed(listener->context, connection->pid);
 	if (code)
 		return code;
 	run->connected++;
-	run->programs += !cpu;
+	run->programs += hello->client == SONDE_LINK_ZONES;
 	return sent;
 }
 
@@ -219,7 +236,8 @@ static int part(const struct connection *connection, const struct sonde_link_far
 {
 	if (connection->pool || farewell->head.version != SONDE_LINK_VERSION)
 		return -EPROTO;
-	if (listener && listener->farewell)
+	const struct sonde_zones_listener *listener = listener_of(SONDE_LINK_CPU);
+	if (listener->farewell)
 		listener->farewell(listener->context, connection->pid, farewell);
 	return 0;
 }
@@ -234,6 +252,32 @@ static int answer(struct connection *connection, const struct sonde_link_query *
 	return send(connection->fd, &out, size_b, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
+static int tell_table(const struct connection *connection, const struct sonde_link_table_question *question)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct sonde_link_table table = {.head = {SONDE_LINK_TABLE, SONDE_LINK_VERSION}, .status = -ENOENT};
+	struct iovec part = {&table, sizeof(table)};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	const struct sonde_zones_listener *listener = listener_of(SONDE_LINK_HEAP);
+	int fd = listener->table ? listener->table(listener->context, connection->pid, question->address, &table) : -1;
+	if (fd >= 0) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+		head->cmsg_level = SOL_SOCKET;
+		head->cmsg_type = SCM_RIGHTS;
+		head->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+	}
+	int code = sendmsg(connection->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return code;
+}
+
 /* One message; 0, or a negative errno after which the connection is not believed any more. */
 static int handle(struct sonde_source_run *run, struct connection *connection, const void *message, size_t size_b)
 {
@@ -246,6 +290,8 @@ static int handle(struct sonde_source_run *run, struct connection *connection, c
 		return answer(connection, message);
 	if (head->type == SONDE_LINK_FAREWELL && size_b == sizeof(struct sonde_link_farewell))
 		return part(connection, message);
+	if (head->type == SONDE_LINK_TABLE && size_b == sizeof(struct sonde_link_table_question))
+		return tell_table(connection, message);
 	return head->type == SONDE_LINK_DOORBELL ? 0 : -EPROTO;
 }
 

@@ -1,0 +1,264 @@
+/* heap_merge.c: a queue a thread; the earliest of them is read until another is earlier (heap_merge.h). */
+#include "source/heap_merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/error.h"
+
+#define NEVER UINT64_MAX
+
+struct queue {
+	uint64_t serial;
+	uint32_t thread;
+	int ended; /* its thread writes no more */
+	uint64_t *words;
+	size_t begin, end, cap;
+	uint64_t ticks;  /* of the last record that was taken */
+	uint64_t size_b; /* said by SIZE, of the block that comes next; 0 = none */
+	uint64_t next;   /* time of the record at `begin`; NEVER when there is none, or not all of it yet */
+};
+
+struct sonde_heap_merge {
+	struct sonde_heap_sink sink;
+	struct queue *queues;
+	size_t count, cap;
+};
+
+int sonde_heap_merge_new(struct sonde_heap_merge **out, const struct sonde_heap_sink *sink)
+{
+	struct sonde_heap_merge *merge = calloc(1, sizeof *merge);
+	if (!merge)
+		return sonde_error(ENOMEM, "no memory to put allocations in order");
+	merge->sink = *sink;
+	*out = merge;
+	return 0;
+}
+
+void sonde_heap_merge_free(struct sonde_heap_merge *merge)
+{
+	if (!merge)
+		return;
+	for (size_t i = 0; i < merge->count; i++)
+		free(merge->queues[i].words);
+	free(merge->queues);
+	free(merge);
+}
+
+/* --- words ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t word(const struct queue *queue, size_t at)
+{
+	return queue->words[queue->begin + at];
+}
+
+static size_t left(const struct queue *queue)
+{
+	return queue->end - queue->begin;
+}
+
+static int is_op(uint64_t first)
+{
+	return !(first & SONDE_HEAP_ADDRESS_MASK);
+}
+
+/* Words of the record at the front; 0 when they are not all there. */
+static size_t record_size(const struct queue *queue)
+{
+	size_t have = left(queue), size = 1;
+	if (!have)
+		return 0;
+	uint64_t first = word(queue, 0);
+	if (!is_op(first))
+		size = first & SONDE_HEAP_BEGINS ? 2 : 1;
+	else if (sonde_heap_ticks(first) == SONDE_HEAP_STACK)
+		size = have > 1 ? 2 + (size_t)(word(queue, 1) & 0xffff) : 2;
+	else
+		size = 2;
+	return size <= have ? size : 0;
+}
+
+/* STACK, TIME and SIZE are taken at once; other records wait for their time. */
+static void take_definitions(struct sonde_heap_merge *merge, struct queue *queue)
+{
+	size_t size;
+	queue->next = NEVER;
+	while ((size = record_size(queue))) {
+		uint64_t first = word(queue, 0), second = size > 1 ? word(queue, 1) : 0;
+		uint64_t op = is_op(first) ? sonde_heap_ticks(first) : 0;
+		if (!op) {
+			queue->next = queue->ticks + sonde_heap_ticks(first);
+			return;
+		}
+		if (op == SONDE_HEAP_KEPT) {
+			queue->next = queue->ticks;
+			return;
+		}
+		if (op == SONDE_HEAP_TIME)
+			queue->ticks = second >> SONDE_HEAP_TICK_SHIFT;
+		else if (op == SONDE_HEAP_SIZE)
+			queue->size_b = second;
+		else if (op == SONDE_HEAP_STACK)
+			merge->sink.stack(merge->sink.context, (uint32_t)(second >> 32), (uint8_t)(second >> 16),
+					  &queue->words[queue->begin + 2], size - 2);
+		queue->begin += size;
+	}
+}
+
+static int reserve(struct queue *queue, size_t more)
+{
+	if (queue->begin == queue->end)
+		queue->begin = queue->end = 0;
+	if (queue->end + more <= queue->cap)
+		return 0;
+	if (queue->begin >= queue->cap / 2) {
+		memmove(queue->words, queue->words + queue->begin, left(queue) * sizeof *queue->words);
+		queue->end -= queue->begin;
+		queue->begin = 0;
+	}
+	if (queue->end + more <= queue->cap)
+		return 0;
+	size_t cap = 2 * (queue->end + more);
+	uint64_t *words = realloc(queue->words, cap * sizeof *words);
+	if (!words)
+		return sonde_error(ENOMEM, "no memory to put allocations in order");
+	queue->words = words;
+	queue->cap = cap;
+	return 0;
+}
+
+static struct queue *queue_of(struct sonde_heap_merge *merge, uint64_t serial, uint32_t thread)
+{
+	struct queue *unused = NULL;
+	for (size_t i = 0; i < merge->count; i++) {
+		struct queue *queue = &merge->queues[i];
+		if (queue->serial == serial)
+			return queue;
+		if (!left(queue) && queue->ended)
+			unused = queue;
+	}
+	if (!unused && merge->count == merge->cap) {
+		size_t cap = merge->cap ? 2 * merge->cap : 8;
+		struct queue *queues = realloc(merge->queues, cap * sizeof *queues);
+		if (!queues)
+			return NULL;
+		merge->queues = queues;
+		merge->cap = cap;
+	}
+	if (!unused) {
+		unused = &merge->queues[merge->count++];
+		*unused = (struct queue){0};
+	}
+	*unused = (struct queue){
+	    .serial = serial, .thread = thread, .words = unused->words, .cap = unused->cap, .next = NEVER};
+	return unused;
+}
+
+int sonde_heap_merge_add(struct sonde_heap_merge *merge, uint64_t serial, uint32_t thread, const uint64_t *words,
+			 size_t count)
+{
+	struct queue *queue = queue_of(merge, serial, thread);
+	if (!queue)
+		return sonde_error(ENOMEM, "no memory to put allocations in order");
+	int code = reserve(queue, count);
+	if (code)
+		return code;
+	memcpy(queue->words + queue->end, words, count * sizeof *words);
+	queue->end += count;
+	if (queue->next == NEVER)
+		take_definitions(merge, queue);
+	return 0;
+}
+
+void sonde_heap_merge_end(struct sonde_heap_merge *merge, uint64_t serial)
+{
+	for (size_t i = 0; i < merge->count; i++)
+		if (merge->queues[i].serial == serial)
+			merge->queues[i].ended = 1;
+}
+
+/* --- order ------------------------------------------------------------------------------------------------------- */
+
+/* Hands out the record at the front of a queue, whose time is `next`. */
+static void give(struct sonde_heap_merge *merge, struct queue *queue)
+{
+	uint64_t first = word(queue, 0);
+	struct sonde_heap_event event = {.kind = SONDE_HEAP_BLOCK_ENDS,
+					 .thread = queue->thread,
+					 .ticks = queue->next,
+					 .address = sonde_heap_address(first)};
+	if (is_op(first)) {
+		event.kind = SONDE_HEAP_BLOCK_KEPT;
+		event.address = word(queue, 1);
+	} else if (first & SONDE_HEAP_BEGINS) {
+		uint64_t second = word(queue, 1);
+		event.kind = SONDE_HEAP_BLOCK_BEGINS;
+		event.stack = (uint32_t)second;
+		event.size_b = second >> 32;
+		if (event.size_b == SONDE_HEAP_SIZE_MAX && queue->size_b)
+			event.size_b = queue->size_b;
+		queue->size_b = 0;
+	}
+	queue->ticks = queue->next;
+	queue->begin += record_size(queue);
+	merge->sink.event(merge->sink.context, &event);
+	take_definitions(merge, queue);
+}
+
+/* Another queue whose next record is the other half of what the record at the front of `queue` cannot be without: the
+ * end of a block that is to begin, or the beginning of one that is to end. */
+static struct queue *other_half(struct sonde_heap_merge *merge, const struct queue *queue)
+{
+	uint64_t first = word(queue, 0), address = sonde_heap_address(first);
+	if (is_op(first) || merge->count == 1)
+		return NULL;
+	int begins = (first & SONDE_HEAP_BEGINS) != 0;
+	if (merge->sink.alive(merge->sink.context, address) != begins)
+		return NULL;
+	for (size_t i = 0; i < merge->count; i++) {
+		struct queue *other = &merge->queues[i];
+		if (other == queue || other->next == NEVER || is_op(word(other, 0)))
+			continue;
+		if (sonde_heap_address(word(other, 0)) == address &&
+		    ((word(other, 0) & SONDE_HEAP_BEGINS) != 0) != begins)
+			return other;
+	}
+	return NULL;
+}
+
+/* The earliest queue, and how far it may be read before another is earlier. */
+static struct queue *earliest(struct sonde_heap_merge *merge, uint64_t *until)
+{
+	struct queue *first = NULL;
+	uint64_t second = NEVER;
+	for (size_t i = 0; i < merge->count; i++) {
+		struct queue *queue = &merge->queues[i];
+		if (!first || queue->next < first->next) {
+			second = first ? first->next : NEVER;
+			first = queue;
+		} else if (queue->next < second) {
+			second = queue->next;
+		}
+	}
+	*until = second;
+	return first;
+}
+
+void sonde_heap_merge_run(struct sonde_heap_merge *merge, uint64_t ticks)
+{
+	for (;;) {
+		uint64_t until;
+		struct queue *queue = earliest(merge, &until);
+		if (!queue || queue->next == NEVER || queue->next > ticks)
+			return;
+		do {
+			struct queue *other = other_half(merge, queue);
+			if (other) {
+				give(merge, other);
+				break;
+			}
+			give(merge, queue);
+		} while (queue->next <= until && queue->next <= ticks && queue->next != NEVER);
+	}
+}

@@ -1,0 +1,48 @@
+/* heap_merge.h: what the threads of a process wrote about blocks (format/heap.h), read as one stream in time order.
+ *
+ * A block that is given back by one thread and out again by another is in order as long as a round only goes as far as
+ * a time that had passed before the first ring of the round was read: whoever got the block got it after its end had
+ * been published. Words are hostile: nothing in them is believed but their order. One thread.
+ */
+#ifndef SONDE_SOURCE_HEAP_MERGE_H
+#define SONDE_SOURCE_HEAP_MERGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/heap.h"
+
+enum sonde_heap_kind { SONDE_HEAP_BLOCK_BEGINS, SONDE_HEAP_BLOCK_ENDS, SONDE_HEAP_BLOCK_KEPT };
+
+struct sonde_heap_event {
+	enum sonde_heap_kind kind;
+	uint32_t thread; /* as it was added */
+	uint32_t stack;  /* the process's number; of a beginning */
+	uint64_t address, size_b;
+	uint64_t ticks; /* of the pool's clock >> SONDE_HEAP_TICK_SHIFT */
+};
+
+struct sonde_heap_sink {
+	void *context;
+	void (*event)(void *context, const struct sonde_heap_event *event);
+	/* A stack that events will name; told before the first of them. */
+	void (*stack)(void *context, uint32_t number, uint8_t status, const uint64_t *pcs, size_t count);
+	/* Whether a block is alive: decides between records of equal time. */
+	int (*alive)(void *context, uint64_t address);
+};
+
+struct sonde_heap_merge;
+
+int sonde_heap_merge_new(struct sonde_heap_merge **out, const struct sonde_heap_sink *sink);
+void sonde_heap_merge_free(struct sonde_heap_merge *merge);
+
+/* Takes `count` words of a thread's ring. `serial` names the thread in its process, `thread` is handed out again.
+ * -ENOMEM. */
+int sonde_heap_merge_add(struct sonde_heap_merge *merge, uint64_t serial, uint32_t thread, const uint64_t *words,
+			 size_t count);
+/* The thread will write no more. */
+void sonde_heap_merge_end(struct sonde_heap_merge *merge, uint64_t serial);
+/* Hands out everything up to `ticks`. */
+void sonde_heap_merge_run(struct sonde_heap_merge *merge, uint64_t ticks);
+
+#endif
