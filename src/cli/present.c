@@ -245,6 +245,9 @@ static int render(struct sonde_present *present, struct sonde_session *session, 
 {
 	struct sonde_format_options style;
 	sonde_output_style(&style, file);
+	style.from_ns = present->pass.from_ns;
+	style.to_ns = present->pass.to_ns;
+	style.thread = present->pass.thread;
 	if (format->export)
 		return format->export(session, &style, file);
 	struct sonde_report *report;
@@ -258,11 +261,27 @@ static int render(struct sonde_present *present, struct sonde_session *session, 
 	return code;
 }
 
+/* An option that chooses what a report shows has no meaning where there is no report. */
+static int check_options(const struct sonde_present *present, const struct sonde_format *format)
+{
+	const char *wrong = present->sections     ? "section"
+			    : present->pass.sort  ? "sort"
+			    : present->pass.limit ? "limit"
+			    : present->pass.focus ? "focus"
+						  : NULL;
+	if (!format->export || !wrong)
+		return 0;
+	fprintf(stderr,
+		"sonde %s: --%s is for reports, and %s is none; leave it out (--thread, --from and --to work)\n",
+		present->command, wrong, format->name);
+	return SONDE_EXIT_USAGE;
+}
+
 /* Positive codes are exit codes with their sentence printed, negative ones errnos with their sentence kept. */
 static int write_out(struct sonde_present *present, struct sonde_session *session, const struct sonde_format *format)
 {
 	const struct sonde_run *run = sonde_session_run(session);
-	int code = format->export ? 0 : choose_passes(present, format);
+	int code = format->export ? check_options(present, format) : choose_passes(present, format);
 	if (!code)
 		code = choose_threads(present, session);
 	if (!code)

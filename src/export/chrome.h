@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "export/format.h"
 #include "export/marks.h"
 #include "export/nest.h"
 #include "session/session.h"
@@ -13,6 +14,7 @@
 
 struct sonde_chrome {
 	struct sonde_session *session;
+	const struct sonde_format_options *options;
 	struct sonde_json json;
 	uint64_t base_ns; /* what timestamps count from */
 	struct sonde_marks marks;

@@ -93,6 +93,8 @@ void sonde_chrome_events(struct sonde_chrome *chrome, const struct sonde_batch *
 {
 	for (size_t i = 0; i < batch->count; i++) {
 		const struct sonde_event *event = batch->events[i];
+		if (!sonde_format_takes(chrome->options, event->time, batch->thread))
+			continue;
 		struct sonde_chrome_event head = {
 		    .name = sonde_chrome_site(chrome, event->site), .thread = batch->thread, .time_ns = event->time};
 		switch (event->type) {
@@ -180,6 +182,7 @@ void sonde_chrome_spans(struct sonde_chrome *chrome)
 		if (i < marks->span_count && marks->spans[i].process == mark->process &&
 		    marks->spans[i].span == mark->span && marks->spans[i].event->type == SONDE_EVENT_SPAN_END)
 			span.end = &marks->spans[i++];
-		put_span(chrome, &span);
+		if (sonde_format_takes(chrome->options, mark->event->time, mark->thread))
+			put_span(chrome, &span);
 	}
 }

@@ -67,6 +67,8 @@ static void put_apart(struct sonde_chrome *chrome, const struct zone *zone, stru
 static int put_zone(struct sonde_chrome *chrome, struct zone *zone, uint32_t depth)
 {
 	take_marks(chrome, zone);
+	if (!sonde_format_takes(chrome->options, zone->start_ns, zone->thread))
+		return 0;
 	struct sonde_chrome_event event = {
 	    .phase = "X",
 	    .name = *zone->name ? zone->name : sonde_chrome_site(chrome, zone->site),
