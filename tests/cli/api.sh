@@ -1,7 +1,7 @@
 # api.sh: what a program says through the C API stands in the report and in the exports, figure by figure.
 # tier: quick
 . "$(dirname "$0")/lib.sh"
-need jq
+need jq python3
 
 program=$SONDE_BUILD/tests/unit/zone_target
 [ -x "$program" ] || skip "the unit tests are not built"
@@ -37,6 +37,14 @@ event() {
 }
 equal "$(event "select 1" | jq -r '.ph + " " + .args.site + " \(.args.flop) \(.args.bytes) \(.args.items)"')" "X work 1 2 3"
 equal "$(event "select 1" | jq -r '"\(.args.file) \(.args.ratio)"')" "a.c 0.25"
+equal "$(event "select 1" | jq -r '.args["sonde.file"] | split("/") | last')" zone_target.c
+python3 - <<'END' || fail "a key stands twice in an object"
+import json
+def once(pairs):
+    assert len(dict(pairs)) == len(pairs), pairs
+    return dict(pairs)
+json.load(open("a.json"), object_pairs_hook=once)
+END
 equal "$(event tock | jq -r '.ph + " " + .args.text')" "i why"
 equal "$(event message | jq -r .args.text)" hello
 equal "$(event level | jq -r '.ph + " \(.args.value)"')" "C 0.5"

@@ -410,6 +410,48 @@ static int put_files(const char *to)
 	return error | leave(NULL);
 }
 
+/* A program may say the same twice, and use our words; an object of JSON may not. */
+static void keys_stand_once(void **state)
+{
+	(void)state;
+	struct sonde_session *whole = session;
+	struct recording r;
+	char other[96];
+	snprintf(other, sizeof other, "%s/keys.sonde", folder);
+	recording_open(&r, other);
+	recording_process(&r, 100, 0, "app", SAMPLE_START_NS);
+	recording_thread(&r, 1, 100, "app", SAMPLE_START_NS);
+	recording_begin(&r, 1, recording_site(&r, SONDE_SITE_ZONE, "zone", ""), SAMPLE_START_NS + 1000);
+	const char *const keys[] = {"step", "self_ns", "step", "sonde.self_ns", "\xff", "\xfe", "flop"};
+	for (uint32_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		recording_arg(&r, 1, SAMPLE_START_NS + 1100 + i, keys[i], (int64_t)i);
+	recording_work(&r, 1, SAMPLE_START_NS + 1200, 1, 2, 3);
+	recording_work(&r, 1, SAMPLE_START_NS + 1300, 10, 20, 30);
+	recording_end(&r, 1, SAMPLE_START_NS + 2000);
+	for (uint32_t i = 0; i < 40; i++) {
+		char key[8];
+		snprintf(key, sizeof key, "k%u", i);
+		if (i == 0)
+			recording_begin(&r, 1, 1, SAMPLE_START_NS + 3000);
+		recording_arg(&r, 1, SAMPLE_START_NS + 3000 + i, key, 0);
+	}
+	recording_end(&r, 1, SAMPLE_START_NS + 4000);
+	recording_close(&r, SAMPLE_START_NS + 200000000, 0);
+	assert_int_equal(sonde_session_open(&session, other, &(struct sonde_session_options){.no_symbols = 1}), 0);
+	struct text text = exported("chrome");
+	assert_has(text.data,
+		   "\"args\":{\"sonde.sonde.self_ns\":1000,\"function\":\"main\",\"file\":\"main.c\",\"line\":1,"
+		   "\"sonde.flop\":11,\"bytes\":22,\"items\":33,"
+		   "\"self_ns\":1,\"step\":2,\"sonde.self_ns\":3,\"\xef\xbf\xbd\":5,\"flop\":6}");
+	assert_has(text.data, "\"k8\":0,");
+	assert_null(strstr(text.data, "\"k7\":0"));
+	assert_has(text.data, "\"marks_dropped\":8");
+	free(text.data);
+	sonde_session_close(session);
+	unlink(other);
+	session = whole;
+}
+
 static size_t count_of(const char *text, const char *part)
 {
 	size_t count = 0;
@@ -454,7 +496,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(folded_is_root_first), cmocka_unit_test(speedscope_keeps_the_order_of_time),
 	    cmocka_unit_test(callgrind_has_calls),  cmocka_unit_test(chrome_has_every_event),
 	    cmocka_unit_test(all_formats_agree),    cmocka_unit_test(overlapping_zones_do_not_nest),
-	    cmocka_unit_test(a_part_is_only_that),
+	    cmocka_unit_test(a_part_is_only_that),  cmocka_unit_test(keys_stand_once),
 	};
 	if (argc > 1)
 		return put_files(argv[1]);
