@@ -30,6 +30,12 @@ near "$(cell histograms histogram sizes p50)" 501000 "(501000 / 256)"
 equal "$(cell spans span request count)" 1
 equal "$(cell iterations iteration epoch items)" 32
 
+# A thread has the name that the program gave it, also where the program records itself.
+run 0 env SONDE_OUT=self.sonde "$program" everything
+for file in a.sonde self*.sonde; do
+	equal "$(rows "$file" threads | jq -r '[.[] | select(.thread == "chief")] | length')" 1
+done
+
 # In the trace: the zone's own name with its keys and values, the instant, the message, counters and the span.
 run 0 "$SONDE" export -f chrome -o a.json a.sonde
 event() {
