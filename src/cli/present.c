@@ -13,6 +13,7 @@
 
 #include "analyze/words.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "report/report.h"
 #include "util/error.h"
 #include "util/quantity.h"
@@ -331,9 +332,13 @@ int sonde_present_run(struct sonde_present *present)
 		return SONDE_EXIT_USAGE;
 	}
 	struct sonde_session *session;
-	if (sonde_session_open(&session, present->file, &present->session) < 0)
+	if (!present->quiet)
+		sonde_progress_begin("sonde: reading the recording and looking up symbols; --no-symbols takes what it holds\n");
+	int code = sonde_session_open(&session, present->file, &present->session);
+	sonde_progress_end();
+	if (code < 0)
 		return complain(present, SONDE_EXIT_UNREADABLE);
-	int code = write_out(present, session, format);
+	code = write_out(present, session, format);
 	free(present->selection.threads);
 	sonde_session_close(session);
 	return code < 0 ? complain(present, code == -EEXIST ? SONDE_EXIT_USAGE : SONDE_EXIT_UNREADABLE) : code;

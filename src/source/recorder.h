@@ -37,6 +37,8 @@ struct sonde_record_options {
 	int no_symbols; /* leave symbols to the reader */
 	int debuginfod;
 	uint32_t stack_b; /* stack copy per sample, 0 = default */
+	/* Before and after symbols are looked up, which may take a while; NULL = not called. */
+	void (*looking_up)(const struct sonde_record_options *options, int over);
 };
 
 /* -EINVAL when options->when cannot be understood. */

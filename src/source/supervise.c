@@ -279,8 +279,13 @@ static uint64_t look_up(struct supervisor *supervisor)
 {
 	if (supervisor->options->no_symbols)
 		return 0;
+	const struct sonde_record_options *options = supervisor->options;
 	uint64_t before_ns = sonde_clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	if (options->looking_up)
+		options->looking_up(options, 0);
 	sonde_recorder_symbols(supervisor->recorder, sonde_clock_now_ns() + SYMBOLS_NS);
+	if (options->looking_up)
+		options->looking_up(options, 1);
 	return sonde_clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns;
 }
 
