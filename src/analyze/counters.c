@@ -110,7 +110,7 @@ static int counters_feed(void *state, const struct sonde_batch *batch)
 		uint16_t type = batch->events[i]->type;
 		if ((type != SONDE_EVENT_COUNTER && type != SONDE_EVENT_COUNT) ||
 		    !sonde_mark_read(&mark, batch->events[i], batch) ||
-		    (options->thread && options->thread != mark.thread) ||
+		    (options->thread && !options->thread[mark.thread]) ||
 		    (options->to_ns && mark.time_ns >= options->to_ns))
 			continue;
 		struct last *last = last_of(counters, mark.site, mark.thread);

@@ -21,7 +21,8 @@ struct sonde_pass_options {
 	size_t limit;            /* rows; 0 = the pass's own default */
 	const char *focus;       /* a function's name, for callers and lines; NULL = the hottest */
 	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC, as in the recording; 0 = whole run */
-	uint32_t thread;         /* 0 = all */
+	const uint8_t *thread;   /* by thread id: not 0 = wanted (selection.h); NULL = all */
+	const char *thread_is;   /* the wanted ones in words: "3 threads named worker" */
 	int asked;               /* named by --section */
 };
 

@@ -101,7 +101,7 @@ int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report 
 static inline int sonde_pass_takes(const struct sonde_pass_options *options, uint64_t time_ns, uint32_t thread)
 {
 	return time_ns >= options->from_ns && (options->to_ns == 0 || time_ns < options->to_ns) &&
-	       (options->thread == 0 || options->thread == thread);
+	       (!options->thread || options->thread[thread]);
 }
 
 #endif

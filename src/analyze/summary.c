@@ -6,6 +6,7 @@
 #include "analyze/samples.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,15 +194,19 @@ static int note_selected(const struct facts *facts, struct sonde_report *report)
 {
 	const struct sonde_pass_options *options = &facts->samples->options;
 	const struct sonde_run *run = facts->run;
-	if (!options->from_ns && !options->to_ns)
+	if (!sonde_pass_selects(options))
 		return 0;
 	uint64_t from_ns = options->from_ns > run->start_ns ? options->from_ns : run->start_ns;
 	uint64_t to_ns = options->to_ns ? options->to_ns : run->end_ns;
+	char time[96] = "";
+	if (options->from_ns || options->to_ns)
+		snprintf(time, sizeof time, "%.3f s to %.3f s of the recording",
+			 (double)(from_ns - run->start_ns) / 1e9,
+			 (double)(to_ns > run->start_ns ? to_ns - run->start_ns : 0) / 1e9);
 	return sonde_report_note(report, NULL, 0,
-				 "selected: %.3f s to %.3f s of the recording; wall and CPU time, processes, threads, "
-				 "zones, lost and cost above are of all of it",
-				 (double)(from_ns - run->start_ns) / 1e9,
-				 (double)(to_ns > run->start_ns ? to_ns - run->start_ns : 0) / 1e9);
+				 "selected: %s%s%s; wall and CPU time, processes, threads, zones, lost and cost above "
+				 "are of the whole recording",
+				 time, *time && options->thread ? ", " : "", options->thread ? options->thread_is : "");
 }
 
 /* A flight recorder drops events on purpose: figures cover what it still held when it was saved. */

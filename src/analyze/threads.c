@@ -62,7 +62,7 @@ static uint32_t *ids_sorted(struct sonde_tallies *tallies, size_t *out_count)
 	*out_count = 0;
 	for (uint32_t id = 1; ids && id < tallies->count; id++) {
 		const struct sonde_thread *thread = sonde_session_thread(tallies->session, id);
-		if (thread && (tallies->options.thread == 0 || tallies->options.thread == id))
+		if (thread && (!tallies->options.thread || tallies->options.thread[id]))
 			ids[(*out_count)++] = id;
 	}
 	if (ids)

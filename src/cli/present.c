@@ -11,7 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/words.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "report/report.h"
 #include "util/error.h"
 #include "util/quantity.h"
@@ -99,6 +101,7 @@ int sonde_present_take(void *context, const struct sonde_option *option, const c
 	} texts[] = {
 	    {"format", &present->format},    {"output", &present->output}, {"section", &present->sections},
 	    {"focus", &present->pass.focus}, {"from", &present->from},     {"to", &present->to},
+	    {"thread", &present->thread},
 	};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		if (strcmp(texts[i].name, option->name) == 0) {
@@ -107,12 +110,7 @@ int sonde_present_take(void *context, const struct sonde_option *option, const c
 		}
 	if (strcmp(option->name, "sort") == 0)
 		return take_sort(present, value);
-	if (strcmp(option->name, "limit") == 0)
-		return take_number(present, option->name, value, &present->pass.limit);
-	size_t tid = 0;
-	int code = take_number(present, option->name, value, &tid);
-	present->tid = (uint32_t)tid;
-	return code;
+	return take_number(present, option->name, value, &present->pass.limit);
 }
 
 /* --- what is asked for ----------------------------------------------------------------------------------- */
@@ -227,18 +225,18 @@ static int parse_time(const struct sonde_present *present, const char *text, uin
 	return 0;
 }
 
-static int choose_thread(struct sonde_present *present, const struct sonde_session *session)
+static int choose_threads(struct sonde_present *present, const struct sonde_session *session)
 {
-	if (!present->tid)
+	struct sonde_selection *selection = &present->selection;
+	if (!present->thread)
 		return 0;
-	for (uint32_t id = 1; id <= sonde_session_thread_count(session); id++)
-		if (sonde_session_thread(session, id)->tid == present->tid) {
-			present->pass.thread = id;
-			return 0;
-		}
-	fprintf(stderr, "sonde %s: no thread %u in the recording; sonde report --section threads lists them\n",
-		present->command, present->tid);
-	return SONDE_EXIT_USAGE;
+	if (sonde_selection_find(selection, session, present->thread) < 0)
+		return complain(present, SONDE_EXIT_USAGE);
+	snprintf(present->thread_is, sizeof present->thread_is, "%zu thread%s %s %s", selection->count,
+		 sonde_plural(selection->count), selection->by_name ? "named" : "with tid", present->thread);
+	present->pass.thread = selection->threads;
+	present->pass.thread_is = present->thread_is;
+	return 0;
 }
 
 /* --- writing --------------------------------------------------------------------------------------------- */
@@ -248,6 +246,9 @@ static int render(struct sonde_present *present, struct sonde_session *session, 
 {
 	struct sonde_format_options style;
 	sonde_output_style(&style, file);
+	style.from_ns = present->pass.from_ns;
+	style.to_ns = present->pass.to_ns;
+	style.thread = present->pass.thread;
 	if (format->export)
 		return format->export(session, &style, file);
 	struct sonde_report *report;
@@ -261,13 +262,29 @@ static int render(struct sonde_present *present, struct sonde_session *session, 
 	return code;
 }
 
+/* An option that chooses what a report shows has no meaning where there is no report. */
+static int check_options(const struct sonde_present *present, const struct sonde_format *format)
+{
+	const char *wrong = present->sections     ? "section"
+			    : present->pass.sort  ? "sort"
+			    : present->pass.limit ? "limit"
+			    : present->pass.focus ? "focus"
+						  : NULL;
+	if (!format->export || !wrong)
+		return 0;
+	fprintf(stderr,
+		"sonde %s: --%s is for reports, and %s is none; leave it out (--thread, --from and --to work)\n",
+		present->command, wrong, format->name);
+	return SONDE_EXIT_USAGE;
+}
+
 /* Positive codes are exit codes with their sentence printed, negative ones errnos with their sentence kept. */
 static int write_out(struct sonde_present *present, struct sonde_session *session, const struct sonde_format *format)
 {
 	const struct sonde_run *run = sonde_session_run(session);
-	int code = format->export ? 0 : choose_passes(present, format);
+	int code = format->export ? check_options(present, format) : choose_passes(present, format);
 	if (!code)
-		code = choose_thread(present, session);
+		code = choose_threads(present, session);
 	if (!code)
 		code = parse_time(present, present->from, run->start_ns, &present->pass.from_ns);
 	if (!code)
@@ -315,9 +332,14 @@ int sonde_present_run(struct sonde_present *present)
 		return SONDE_EXIT_USAGE;
 	}
 	struct sonde_session *session;
-	if (sonde_session_open(&session, present->file, &present->session) < 0)
+	if (!present->quiet)
+		sonde_progress_begin("sonde: reading the recording and looking up symbols; --no-symbols takes what it holds\n");
+	int code = sonde_session_open(&session, present->file, &present->session);
+	sonde_progress_end();
+	if (code < 0)
 		return complain(present, SONDE_EXIT_UNREADABLE);
-	int code = write_out(present, session, format);
+	code = write_out(present, session, format);
+	free(present->selection.threads);
 	sonde_session_close(session);
 	return code < 0 ? complain(present, code == -EEXIST ? SONDE_EXIT_USAGE : SONDE_EXIT_UNREADABLE) : code;
 }

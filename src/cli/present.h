@@ -3,6 +3,7 @@
 #define SONDE_CLI_PRESENT_H
 
 #include "analyze/pass.h"
+#include "analyze/selection.h"
 #include "cli/command.h"
 #include "export/format.h"
 #include "session/session.h"
@@ -14,7 +15,7 @@
 	    {"section", 0, "SECTION", "only these, with commas between them, or all"},                \
 	    {"sort", 0, "KEY", "rows in the order of"}, {"limit", 'n', "N", "rows in a table"},       \
 	    {"focus", 0, "FUNCTION", "the function whose callers and lines are shown (the hottest)"}, \
-	    {"thread", 0, "TID", "only this thread"},                                                 \
+	    {"thread", 0, "THREAD", "only the threads with this tid or this name"},                   \
 	    {"from", 0, "TIME", "only what came after, counted from the start: 1.5s, 200ms"},         \
 	    {"to", 0, "TIME", "only what came before"}, {"json", 0, NULL, "the same as -f json"},     \
 	    {"no-symbols", 0, NULL, "look nothing up beyond what the recording holds"},               \
@@ -33,11 +34,13 @@ struct sonde_present {
 	const char *output;  /* NULL = the standard output, "-" too */
 	const char *sections;
 	const char *from, *to; /* times as they were given */
-	uint32_t tid;
+	const char *thread;    /* a tid or a name */
 	int force, quiet;
 	int beside; /* without an output: a file named like the recording */
 	struct sonde_pass_options pass;
 	struct sonde_session_options session;
+	struct sonde_selection selection;
+	char thread_is[128];
 	const struct sonde_pass *passes[SONDE_PRESENT_PASSES_MAX]; /* chosen by sonde_present_run() */
 	size_t pass_count;
 };

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "source/supervise.h"
 #include "util/error.h"
 #include "util/quantity.h"
@@ -203,6 +204,14 @@ static void say_result(const struct sonde_record_options *record, const struct s
 		record->output);
 }
 
+static void say_looking_up(const struct sonde_record_options *record, int over)
+{
+	if (over)
+		sonde_progress_end();
+	else if (!record->quiet)
+		sonde_progress_begin("sonde: looking up symbols; --no-symbols leaves that to the report\n");
+}
+
 /* Ends as the command ended. */
 static int pass_on(int status)
 {
@@ -220,7 +229,8 @@ static int pass_on(int status)
 
 static int run(int argc, char **argv)
 {
-	struct request request = {.options = {.rate_hz = DEFAULT_RATE_HZ, .buffer_b = DEFAULT_BUFFER_B}};
+	struct request request = {
+	    .options = {.rate_hz = DEFAULT_RATE_HZ, .buffer_b = DEFAULT_BUFFER_B, .looking_up = say_looking_up}};
 	struct sonde_parse parse = {
 	    .command = sonde_command_find("record"),
 	    .found = found,

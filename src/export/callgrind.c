@@ -181,9 +181,8 @@ static int put_all(struct state *state, const struct sonde_stacks *stacks)
 
 static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
 {
-	(void)options;
 	struct sonde_stacks stacks;
-	int error = sonde_export_stacks_fold(&stacks, session);
+	int error = sonde_export_stacks_fold(&stacks, session, options);
 	if (error)
 		return error;
 	struct state state = {.session = session, .out = out};

@@ -86,8 +86,9 @@ static void put_names(struct sonde_chrome *chrome)
 		put_metadata(chrome, "process_name", (struct sonde_chrome_event){.process = i},
 			     sonde_session_process(chrome->session, i)->name);
 	for (uint32_t i = 1; i <= sonde_session_thread_count(chrome->session); i++)
-		put_metadata(chrome, "thread_name", (struct sonde_chrome_event){.thread = i},
-			     sonde_session_thread(chrome->session, i)->name);
+		if (!chrome->options->thread || chrome->options->thread[i])
+			put_metadata(chrome, "thread_name", (struct sonde_chrome_event){.thread = i},
+				     sonde_session_thread(chrome->session, i)->name);
 }
 
 /* What is behind the list of events: what timestamps mean, and what could not be shown. */
@@ -147,8 +148,8 @@ static int put_document(struct sonde_chrome *chrome)
 
 static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
 {
-	(void)options;
-	struct sonde_chrome chrome = {.session = session, .base_ns = sonde_session_head(session)->start_mono_ns};
+	struct sonde_chrome chrome = {
+	    .session = session, .options = options, .base_ns = sonde_session_head(session)->start_mono_ns};
 	sonde_json_init(&chrome.json, out, 0);
 	int error = sonde_marks_read(&chrome.marks, session);
 	if (error)

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "export/format.h"
 #include "export/marks.h"
 #include "export/nest.h"
 #include "session/session.h"
@@ -11,11 +12,23 @@
 
 #define SONDE_CHROME_TEXT_B 1024 /* longer texts of events are cut */
 
+enum { SONDE_CHROME_SAID_MAX = 32 }; /* arguments of one zone or span; more are counted as dropped marks */
+
+/* What the program said of the zone or span that is about to be written. */
+struct sonde_chrome_said {
+	const struct sonde_event_arg *args[SONDE_CHROME_SAID_MAX]; /* the newest first */
+	char keys[SONDE_CHROME_SAID_MAX][SONDE_CHROME_TEXT_B];
+	size_t count, works;
+	double flop, bytes, items; /* of all works */
+};
+
 struct sonde_chrome {
 	struct sonde_session *session;
+	const struct sonde_format_options *options;
 	struct sonde_json json;
 	uint64_t base_ns; /* what timestamps count from */
 	struct sonde_marks marks;
+	struct sonde_chrome_said said;
 	struct sonde_nest *nests; /* by thread id */
 	size_t nest_count;
 	uint64_t apart;   /* zones that did not nest: asynchronous, numbered by this */
@@ -45,8 +58,12 @@ const char *sonde_chrome_site(const struct sonde_chrome *chrome, uint32_t site);
 /* The text of an INSTANT, MESSAGE or ZONE_NAME; "" where it has none or lies. */
 void sonde_chrome_event_text(const struct sonde_event *event, char out[SONDE_CHROME_TEXT_B]);
 
-/* What an ARG or WORK event says, as members of the arguments that are being written. */
-void sonde_chrome_event_args(struct sonde_chrome *chrome, const struct sonde_event *event);
+/* Takes note of what an ARG or WORK event says, the newest first, for the arguments that are written next. */
+void sonde_chrome_say(struct sonde_chrome *chrome, const struct sonde_event *event);
+/* A key of ours in these arguments; "sonde.KEY" where the program uses the same. */
+void sonde_chrome_own_key(struct sonde_chrome *chrome, const char *key);
+/* Writes what was said, behind what is ours. */
+void sonde_chrome_put_said(struct sonde_chrome *chrome);
 
 int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *batch);
 void sonde_chrome_events(struct sonde_chrome *chrome, const struct sonde_batch *batch);

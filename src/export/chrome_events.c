@@ -16,41 +16,6 @@ void sonde_chrome_event_text(const struct sonde_event *event, char out[SONDE_CHR
 	out[len_b] = 0;
 }
 
-static void put_arg(struct sonde_chrome *chrome, const struct sonde_event_arg *arg)
-{
-	struct sonde_json *json = &chrome->json;
-	size_t size_b = (size_t)arg->head.words * 8;
-	char key[SONDE_CHROME_TEXT_B], value[SONDE_CHROME_TEXT_B];
-	if (size_b < sizeof *arg || (size_t)arg->key_b + arg->value_b > size_b - sizeof *arg)
-		return;
-	const char *text = (const char *)(arg + 1);
-	snprintf(key, sizeof key, "%.*s", (int)arg->key_b, text);
-	snprintf(value, sizeof value, "%.*s", (int)arg->value_b, text + arg->key_b);
-	sonde_json_key(json, key);
-	double real;
-	memcpy(&real, &arg->bits, sizeof real);
-	if (arg->kind == SONDE_ARG_INT)
-		sonde_json_int(json, (int64_t)arg->bits);
-	else if (arg->kind == SONDE_ARG_UINT)
-		sonde_json_uint(json, arg->bits);
-	else if (arg->kind == SONDE_ARG_FLOAT)
-		sonde_json_real(json, real);
-	else
-		sonde_json_text(json, value);
-}
-
-void sonde_chrome_event_args(struct sonde_chrome *chrome, const struct sonde_event *event)
-{
-	if (event->type == SONDE_EVENT_ARG)
-		put_arg(chrome, (const struct sonde_event_arg *)event);
-	const struct sonde_event_work *work = (const struct sonde_event_work *)event;
-	if (event->type != SONDE_EVENT_WORK || (size_t)event->words * 8 < sizeof *work)
-		return;
-	sonde_json_put_real(&chrome->json, "flop", work->flop);
-	sonde_json_put_real(&chrome->json, "bytes", work->bytes);
-	sonde_json_put_real(&chrome->json, "items", work->items);
-}
-
 /* A counter's running total is one per thread, so each thread's is a counter of its own: `id` parts them. A gauge is
  * whatever anyone set last. */
 static void put_value(struct sonde_chrome *chrome, struct sonde_chrome_event *head, const struct sonde_event *event)
@@ -93,6 +58,8 @@ void sonde_chrome_events(struct sonde_chrome *chrome, const struct sonde_batch *
 {
 	for (size_t i = 0; i < batch->count; i++) {
 		const struct sonde_event *event = batch->events[i];
+		if (!sonde_format_takes(chrome->options, event->time, batch->thread))
+			continue;
 		struct sonde_chrome_event head = {
 		    .name = sonde_chrome_site(chrome, event->site), .thread = batch->thread, .time_ns = event->time};
 		switch (event->type) {
@@ -137,8 +104,9 @@ static void put_edge(struct sonde_chrome *chrome, const struct span *span, const
 		sonde_json_put_text(&chrome->json, "bp", "e");
 	sonde_chrome_args(chrome);
 	if (*phase == 'b')
-		for (size_t i = 1; i <= span->between; i++)
-			sonde_chrome_event_args(chrome, span->begin[i].event);
+		for (size_t i = span->between; i > 0; i--)
+			sonde_chrome_say(chrome, span->begin[i].event);
+	sonde_chrome_put_said(chrome);
 	if (*phase == 'e' && !span->end) {
 		sonde_json_key(&chrome->json, "unfinished");
 		sonde_json_bool(&chrome->json, 1);
@@ -180,6 +148,7 @@ void sonde_chrome_spans(struct sonde_chrome *chrome)
 		if (i < marks->span_count && marks->spans[i].process == mark->process &&
 		    marks->spans[i].span == mark->span && marks->spans[i].event->type == SONDE_EVENT_SPAN_END)
 			span.end = &marks->spans[i++];
-		put_span(chrome, &span);
+		if (sonde_format_takes(chrome->options, mark->event->time, mark->thread))
+			put_span(chrome, &span);
 	}
 }

@@ -211,13 +211,15 @@ static int put_batch(struct samples *samples, const struct sonde_batch *batch)
 		if (!samples->order || !samples->ids)
 			return sonde_error(ENOMEM, "out of memory for %zu samples", batch->count);
 	}
+	size_t count = 0;
 	for (size_t i = 0; i < batch->count; i++)
-		samples->order[i] = (uint32_t)i;
-	qsort_r(samples->order, batch->count, sizeof *samples->order, by_thread, (void *)(uintptr_t)batch);
+		if (sonde_format_takes(samples->chrome->options, batch->time_ns[i], batch->thread_of[i]))
+			samples->order[count++] = (uint32_t)i;
+	qsort_r(samples->order, count, sizeof *samples->order, by_thread, (void *)(uintptr_t)batch);
 	int error = 0;
-	for (size_t from = 0, to; from < batch->count && !error; from = to) {
+	for (size_t from = 0, to; from < count && !error; from = to) {
 		uint32_t thread = batch->thread_of[samples->order[from]];
-		for (to = from; to < batch->count && batch->thread_of[samples->order[to]] == thread;)
+		for (to = from; to < count && batch->thread_of[samples->order[to]] == thread;)
 			to++;
 		if (thread < samples->thread_count)
 			error = put_chunk(samples, batch, samples->order + from, to - from);

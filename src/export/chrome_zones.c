@@ -3,15 +3,12 @@
 
 #include <inttypes.h>
 
-enum { ZONE_MARKS_MAX = 32 };
-
 struct zone {
 	uint32_t thread, site;
 	uint64_t start_ns, dur_ns, self_ns;
 	int unfinished;
-	char name[SONDE_CHROME_TEXT_B];                 /* given at run time; "" = the site's */
-	const struct sonde_mark *marks[ZONE_MARKS_MAX]; /* the newest first */
-	size_t mark_count;
+	int wanted;
+	char name[SONDE_CHROME_TEXT_B]; /* given at run time; "" = the site's */
 };
 
 static void take_marks(struct sonde_chrome *chrome, struct zone *zone)
@@ -20,9 +17,17 @@ static void take_marks(struct sonde_chrome *chrome, struct zone *zone)
 	while ((mark = sonde_marks_take(&chrome->marks, zone->thread, zone->start_ns, zone->start_ns + zone->dur_ns))) {
 		if (mark->event->type == SONDE_EVENT_ZONE_NAME && !*zone->name)
 			sonde_chrome_event_text(mark->event, zone->name);
-		else if (zone->mark_count < ZONE_MARKS_MAX)
-			zone->marks[zone->mark_count++] = mark;
+		else if (zone->wanted)
+			sonde_chrome_say(chrome, mark->event);
 	}
+}
+
+static void put_text(struct sonde_chrome *chrome, const char *key, const char *text)
+{
+	if (!*text)
+		return;
+	sonde_chrome_own_key(chrome, key);
+	sonde_json_text(&chrome->json, text);
 }
 
 static void put_args(struct sonde_chrome *chrome, const struct zone *zone)
@@ -30,21 +35,20 @@ static void put_args(struct sonde_chrome *chrome, const struct zone *zone)
 	struct sonde_json *json = &chrome->json;
 	const struct sonde_site *site = sonde_session_site(chrome->session, zone->site);
 	sonde_chrome_args(chrome);
-	sonde_json_put_uint(json, "self_ns", zone->self_ns);
-	if (site && *site->function)
-		sonde_json_put_text(json, "function", site->function);
-	if (site && *site->file)
-		sonde_json_put_text(json, "file", site->file);
-	if (site && site->line)
-		sonde_json_put_uint(json, "line", site->line);
-	if (*zone->name)
-		sonde_json_put_text(json, "site", sonde_chrome_site(chrome, zone->site));
+	sonde_chrome_own_key(chrome, "self_ns");
+	sonde_json_uint(json, zone->self_ns);
+	put_text(chrome, "function", site ? site->function : "");
+	put_text(chrome, "file", site ? site->file : "");
+	if (site && site->line) {
+		sonde_chrome_own_key(chrome, "line");
+		sonde_json_uint(json, site->line);
+	}
+	put_text(chrome, "site", *zone->name ? sonde_chrome_site(chrome, zone->site) : "");
 	if (zone->unfinished) {
-		sonde_json_key(json, "unfinished");
+		sonde_chrome_own_key(chrome, "unfinished");
 		sonde_json_bool(json, 1);
 	}
-	for (size_t i = zone->mark_count; i > 0; i--)
-		sonde_chrome_event_args(chrome, zone->marks[i - 1]->event);
+	sonde_chrome_put_said(chrome);
 	sonde_chrome_end(chrome);
 }
 
@@ -66,7 +70,10 @@ static void put_apart(struct sonde_chrome *chrome, const struct zone *zone, stru
 
 static int put_zone(struct sonde_chrome *chrome, struct zone *zone, uint32_t depth)
 {
+	zone->wanted = sonde_format_takes(chrome->options, zone->start_ns, zone->thread);
 	take_marks(chrome, zone);
+	if (!zone->wanted)
+		return 0;
 	struct sonde_chrome_event event = {
 	    .phase = "X",
 	    .name = *zone->name ? zone->name : sonde_chrome_site(chrome, zone->site),
@@ -100,7 +107,6 @@ int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *ba
 		zone.self_ns = batch->self_ns[i];
 		zone.unfinished = batch->zone_flags[i] & SONDE_ZONE_UNFINISHED;
 		zone.name[0] = 0;
-		zone.mark_count = 0;
 		error = put_zone(chrome, &zone, batch->depth[i]);
 	}
 	return error;

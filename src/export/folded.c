@@ -84,9 +84,8 @@ static void put_lines(const struct line *lines, size_t count, FILE *out)
 
 static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
 {
-	(void)options;
 	struct sonde_stacks stacks;
-	int error = sonde_export_stacks_fold(&stacks, session);
+	int error = sonde_export_stacks_fold(&stacks, session, options);
 	if (error)
 		return error;
 	struct fold fold = {.session = session};

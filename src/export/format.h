@@ -16,7 +16,17 @@ struct sonde_format_options {
 	int width; /* columns of the terminal; 0 = not a terminal: 80 */
 	int color; /* ANSI colours allowed */
 	int ascii; /* no characters beyond ASCII */
+	/* What of a session is wanted; a report has been chosen before. */
+	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC; 0 = whole run */
+	const uint8_t *thread;   /* by thread id: not 0 = wanted; NULL = all */
 };
+
+/* Whether the options' range and threads take in an event. */
+static inline int sonde_format_takes(const struct sonde_format_options *options, uint64_t time_ns, uint32_t thread)
+{
+	return time_ns >= options->from_ns && (!options->to_ns || time_ns < options->to_ns) &&
+	       (!options->thread || options->thread[thread]);
+}
 
 struct sonde_format {
 	const char *name;      /* "json" */

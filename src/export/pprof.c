@@ -270,9 +270,8 @@ static void state_fini(struct state *state)
 
 static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
 {
-	(void)options;
 	struct sonde_stacks stacks;
-	int error = sonde_export_stacks_fold(&stacks, session);
+	int error = sonde_export_stacks_fold(&stacks, session, options);
 	if (error)
 		return error;
 	struct state state;

@@ -20,6 +20,7 @@ struct sample {
 
 struct state {
 	struct sonde_session *session;
+	const struct sonde_format_options *options;
 	struct sonde_json json;
 	struct sample *samples; /* sorted by thread */
 	size_t count, cap;
@@ -40,6 +41,8 @@ static int add_batch(struct state *state, const struct sonde_batch *batch)
 		state->cap = cap;
 	}
 	for (size_t i = 0; i < batch->count; i++) {
+		if (!sonde_format_takes(state->options, batch->time_ns[i], batch->thread_of[i]))
+			continue;
 		uint64_t kernel = sonde_export_stacks_in_kernel(state->session, batch, i) ? IN_KERNEL : 0;
 		state->samples[state->count++] =
 		    (struct sample){batch->thread_of[i], batch->stack[i], (batch->weight_ns[i] & ~IN_KERNEL) | kernel};
@@ -214,8 +217,7 @@ static int put_document(struct state *state)
 
 static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
 {
-	(void)options;
-	struct state state = {.session = session};
+	struct state state = {.session = session, .options = options};
 	size_t rows = sonde_session_function_count(session) + 3;
 	sonde_json_init(&state.json, out, 0);
 	state.frame_of = calloc(rows, sizeof *state.frame_of);

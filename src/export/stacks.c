@@ -68,7 +68,8 @@ int sonde_export_stacks_in_kernel(const struct sonde_session *session, const str
 	return !module || !(module->flags & SONDE_MODULE_KERNEL);
 }
 
-int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session)
+int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session,
+			     const struct sonde_format_options *options)
 {
 	*stacks = (struct sonde_stacks){0};
 	struct sonde_cursor *cursor;
@@ -78,6 +79,8 @@ int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *
 	const struct sonde_batch *batch;
 	while ((rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
 		for (size_t i = 0; i < batch->count && rc > 0; i++) {
+			if (!sonde_format_takes(options, batch->time_ns[i], batch->thread_of[i]))
+				continue;
 			struct sonde_stack stack = {.thread = batch->thread_of[i],
 						    .node = batch->stack[i],
 						    .kernel =

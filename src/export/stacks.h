@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "export/format.h"
 #include "session/session.h"
 #include "util/map.h"
 
@@ -23,7 +24,7 @@ struct sonde_stack {
 	uint64_t weight_ns; /* CPU time they stand for */
 };
 
-/* All samples of a session by stack, in the order in which the stacks were first seen. */
+/* All wanted samples of a session by stack, in the order in which the stacks were first seen. */
 struct sonde_stacks {
 	struct sonde_stack *rows;
 	size_t count, cap;
@@ -31,7 +32,8 @@ struct sonde_stacks {
 	uint64_t samples, weight_ns; /* of all */
 };
 
-int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session);
+int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session,
+			     const struct sonde_format_options *options);
 void sonde_export_stacks_fini(struct sonde_stacks *stacks);
 
 /* The next batch of samples; 1, 0 at the end, or a negative errno. Chunks that cannot be decoded are passed over. */

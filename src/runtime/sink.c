@@ -65,6 +65,7 @@ struct sonde_sink {
 	uint32_t thread_rows;                 /* highest seen + 1 */
 	struct histogram *histograms[SITES];  /* by the file's id; mapped at the first use */
 	struct sonde_frames threads[SONDE_DRAIN_THREADS];
+	uint64_t starts_ns[SONDE_DRAIN_THREADS]; /* when a thread was first seen */
 	struct zones zones;
 	struct events events;
 	char summary[SONDE_CHUNK_MAX_SUMMARY_B];
@@ -111,23 +112,31 @@ static uint32_t site_id(struct sonde_sink *sink, uint32_t site)
 	return sink->sites[site];
 }
 
+/* Again with each name that the program gives it. */
+static void write_thread(struct sonde_sink *sink, const struct sonde_drain_thread *thread, const char *name,
+			 size_t name_b)
+{
+	struct sonde_meta_thread record = {.head.type = SONDE_META_THREAD, .id = (uint32_t)thread->user, .process = 1};
+	record.tid = thread->tid;
+	record.name = sonde_file_string(sink->file, name, name_b);
+	record.start_ns = sink->starts_ns[thread->index];
+	sonde_file_meta(sink->file, &record, sizeof(record), NULL, 0);
+}
+
 static uint32_t thread_id(struct sonde_sink *sink, struct sonde_drain_thread *thread, uint64_t time_ns)
 {
 	if (thread->user)
 		return (uint32_t)thread->user;
 	char path[64], name[32];
-	struct sonde_meta_thread record = {.head.type = SONDE_META_THREAD, .id = ++sink->threads_made, .process = 1};
 	snprintf(path, sizeof(path), "/proc/self/task/%u/comm", thread->tid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t name_b = fd < 0 ? 0 : read(fd, name, sizeof(name));
 	if (fd >= 0)
 		close(fd);
-	record.tid = thread->tid;
-	record.name = name_b > 1 ? sonde_file_string(sink->file, name, (size_t)name_b - 1) : 0;
-	record.start_ns = time_ns;
-	sonde_file_meta(sink->file, &record, sizeof(record), NULL, 0);
-	thread->user = record.id;
-	return record.id;
+	thread->user = ++sink->threads_made;
+	sink->starts_ns[thread->index] = time_ns;
+	write_thread(sink, thread, name, name_b > 1 ? (size_t)name_b - 1 : 0); /* without the newline */
+	return (uint32_t)thread->user;
 }
 
 /* --- zones --------------------------------------------------------------------------------------------------------*/
@@ -303,6 +312,10 @@ static void take_event(void *context, struct sonde_drain_thread *thread, const s
 		return;
 	sonde_live_event(sink->live, event);
 	put_event(sink, thread, event, event->site ? site_id(sink, event->site) : 0);
+	if (event->type == SONDE_EVENT_THREAD_NAME) {
+		const struct sonde_event_text *name = (const void *)event;
+		write_thread(sink, thread, (const char *)(name + 1), name->len_b);
+	}
 }
 
 static void take_counter(void *context, struct sonde_drain_thread *thread, uint32_t site, uint64_t total)

@@ -236,11 +236,9 @@ static void put_in(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_t 
 void sonde_heap_chunks_begins(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_t thread, uint64_t address,
 			      uint64_t size_b, uint32_t site)
 {
-	struct sonde_heap_block block = {.address = address,
-					 .born = time_ns,
-					 .size_b = size_b < SONDE_HEAP_BLOCK_MAX_B ? size_b : SONDE_HEAP_BLOCK_MAX_B,
-					 .site = site},
+	struct sonde_heap_block block = {.address = address, .born = time_ns, .site = site & SONDE_HEAP_SITES_MAX},
 				before;
+	block.size_b = (size_b < SONDE_HEAP_BLOCK_MAX_B ? size_b : SONDE_HEAP_BLOCK_MAX_B) & SONDE_HEAP_BLOCK_MAX_B;
 	if (!address || !site || site > SONDE_HEAP_SITES_MAX)
 		return;
 	if (sonde_heap_live_take(&chunks->live, address, &before)) /* its end was not seen */

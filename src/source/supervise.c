@@ -1,8 +1,9 @@
 /* supervise.c: one thread, one loop: wait for the command, drain the sources, flush now and then.
  *
  * Order: writer and recorder, sources opened and prepared (they edit the child's environment), the child forked and
- * held, sources started on it, the child let go. Sources that cannot start have said so in the recording. When the
- * child is gone everything published is drained before the sources stop. Signal handlers only count; the loop acts.
+ * held, sources started on it, the child let go; only then an older recording of that name is gone. Sources that cannot
+ * start have said so in the recording. When the child is gone everything published is drained before the sources stop.
+ * Signal handlers only count; the loop acts.
  */
 #include "source/supervise.h"
 
@@ -278,8 +279,13 @@ static uint64_t look_up(struct supervisor *supervisor)
 {
 	if (supervisor->options->no_symbols)
 		return 0;
+	const struct sonde_record_options *options = supervisor->options;
 	uint64_t before_ns = sonde_clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	if (options->looking_up)
+		options->looking_up(options, 0);
 	sonde_recorder_symbols(supervisor->recorder, sonde_clock_now_ns() + SYMBOLS_NS);
+	if (options->looking_up)
+		options->looking_up(options, 1);
 	return sonde_clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns;
 }
 
@@ -331,6 +337,7 @@ int sonde_supervise(const struct sonde_record_options *options, struct sonde_sup
 	rc = rc ? rc : sonde_recorder_new(&supervisor.recorder, supervisor.writer, options);
 	rc = rc ? rc : begin(&supervisor);
 	if (!rc) {
+		sonde_writer_commit(supervisor.writer); /* where it cannot, closing says so */
 		run_loop(&supervisor);
 		finish(&supervisor, result);
 		outlive(&supervisor);

@@ -5,6 +5,9 @@
  * whole chunks. META records gather in a buffer that goes out before whatever may refer to them; in flight recorder
  * mode event chunks go to keep.c instead, and META only has to be out before a dump, which saves a tiny chunk per kept
  * one.
+ *
+ * A file that is to be overwritten stays until recording has begun: the new one grows beside it under another name and
+ * is then renamed. Truncating the old one would leave nothing that can be read if the recorder died just then.
  */
 #include "trace/writer.h"
 
@@ -46,6 +49,8 @@ struct sonde_writer {
 	int error; /* the first, sticky */
 	char why[512];
 	char *path;
+	char *target; /* the file to replace, where `beside` is not NULL: path without links */
+	char *beside; /* the new file's name until then */
 	int no_compression;
 	uint64_t size_b; /* on disk, all of it whole chunks */
 	uint64_t seq;
@@ -186,17 +191,47 @@ static int write_head(struct sonde_writer *writer)
 	return append(writer, &piece, 1);
 }
 
-static int create(const char *path, int overwrite)
+static int cannot_create(const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL), 0600);
-	if (fd < 0 && errno == EEXIST)
+	return sonde_error(errno, "%s: cannot be created: %s", path, strerror(errno));
+}
+
+/* A file with another name, to be renamed to that of the file that `path` leads to, which must be ours to write. */
+static int create_beside(struct sonde_writer *writer, const char *path)
+{
+	int old = open(path, O_WRONLY | O_CLOEXEC);
+	if (old < 0)
+		return cannot_create(path);
+	close(old);
+	writer->target = realpath(path, NULL);
+	if (!writer->target || asprintf(&writer->beside, "%s.XXXXXX", writer->target) < 0) {
+		writer->beside = NULL;
+		return cannot_create(path);
+	}
+	int fd = mkostemp(writer->beside, O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	int error =
+	    sonde_error(errno, "%s: the new file cannot be created beside the old one: %s", path, strerror(errno));
+	free(writer->beside);
+	writer->beside = NULL;
+	return error;
+}
+
+static int create(struct sonde_writer *writer, const char *path, int overwrite)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0600);
+	if (fd >= 0)
+		return fd;
+	if (errno != EEXIST)
+		return cannot_create(path);
+	if (!overwrite)
 		return sonde_error(EEXIST, "%s: exists already and is not overwritten unasked", path);
-	if (fd < 0)
-		return sonde_error(errno, "%s: cannot be created: %s", path, strerror(errno));
-	struct stat stat;
-	if (overwrite && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode))
-		(void)!fchmod(fd, 0600); /* another's file keeps its mode: it was theirs to open */
-	return fd;
+	struct stat status;
+	if (!stat(path, &status) && S_ISREG(status.st_mode))
+		return create_beside(writer, path);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600); /* a device, a pipe, what a dangling link names */
+	return fd < 0 ? cannot_create(path) : fd;
 }
 
 static void release(struct sonde_writer *writer)
@@ -208,6 +243,8 @@ static void release(struct sonde_writer *writer)
 	sonde_buf_fini(&writer->meta);
 	if (writer->fd >= 0)
 		close(writer->fd);
+	free(writer->beside);
+	free(writer->target);
 	free(writer->path);
 	free(writer);
 }
@@ -231,7 +268,7 @@ int sonde_writer_open(struct sonde_writer **out, const char *path, const struct 
 	writer->packer = sonde_packer_new();
 	int error = writer->path && writer->packer ? 0 : sonde_error(ENOMEM, "%s: out of memory", path);
 	if (!error) {
-		writer->fd = create(path, options->overwrite);
+		writer->fd = create(writer, path, options->overwrite);
 		error = writer->fd < 0 ? writer->fd : write_head(writer);
 	}
 	if (error) {
@@ -246,7 +283,7 @@ void sonde_writer_discard(struct sonde_writer *writer)
 {
 	struct stat stat;
 	if (writer->fd >= 0 && fstat(writer->fd, &stat) == 0 && S_ISREG(stat.st_mode)) /* never a device */
-		unlink(writer->path);
+		unlink(writer->beside ? writer->beside : writer->path);
 	release(writer);
 }
 
@@ -359,6 +396,18 @@ static int write_index(struct sonde_writer *writer)
 	return append(writer, &piece, 1);
 }
 
+int sonde_writer_commit(struct sonde_writer *writer)
+{
+	if (!writer->beside)
+		return 0;
+	if (rename(writer->beside, writer->target))
+		return sonde_error(errno, "%s: cannot be replaced: %s; the recording is %s", writer->path,
+				   strerror(errno), writer->beside);
+	free(writer->beside);
+	writer->beside = NULL;
+	return 0;
+}
+
 int sonde_writer_close(struct sonde_writer *writer)
 {
 	int error = sonde_writer_flush(writer);
@@ -367,6 +416,8 @@ int sonde_writer_close(struct sonde_writer *writer)
 	if (close(writer->fd) < 0 && !error)
 		error = fail(writer, errno, "cannot be closed");
 	writer->fd = -1;
+	int uncommitted = sonde_writer_commit(writer);
+	error = error ? error : uncommitted;
 	if (writer->error)
 		error = sonde_writer_error(writer);
 	release(writer);

@@ -15,7 +15,7 @@
 struct sonde_writer;
 
 struct sonde_writer_options {
-	int overwrite; /* 0: an existing file is -EEXIST */
+	int overwrite; /* 0: an existing file is -EEXIST; else sonde_writer_commit() puts the new one in its place */
 	int no_compression;
 	size_t max_keep_b; /* flight recorder: memory for kept chunks; 0 = 64 MiB */
 	uint64_t keep_ns;  /* flight recorder: keep event chunks of the last so many ns in memory; 0 = stream */
@@ -54,10 +54,14 @@ int sonde_writer_keep_dump(struct sonde_writer *writer);
 uint64_t sonde_writer_size_b(const struct sonde_writer *writer);
 int sonde_writer_error(const struct sonde_writer *writer);
 
-/* Flushes, writes index and tail, closes, frees. Returns the first error of the recording, if any. */
+/* Recording has begun: an existing file of that name, untouched until now, makes way for this one, in one step. Does
+ * nothing where that is done; an error leaves both files as they are, and closing tries again. */
+int sonde_writer_commit(struct sonde_writer *writer);
+
+/* Commits, flushes, writes index and tail, closes, frees. Returns the first error of the recording, if any. */
 int sonde_writer_close(struct sonde_writer *writer);
 
-/* Nothing was recorded: removes the file, unless it is a device or a pipe, and frees. */
+/* Nothing was recorded: removes the new file, unless it is a device or a pipe, and frees. */
 void sonde_writer_discard(struct sonde_writer *writer);
 
 #endif

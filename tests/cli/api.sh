@@ -1,7 +1,7 @@
 # api.sh: what a program says through the C API stands in the report and in the exports, figure by figure.
 # tier: quick
 . "$(dirname "$0")/lib.sh"
-need jq
+need jq python3
 
 program=$SONDE_BUILD/tests/unit/zone_target
 [ -x "$program" ] || skip "the unit tests are not built"
@@ -30,6 +30,12 @@ near "$(cell histograms histogram sizes p50)" 501000 "(501000 / 256)"
 equal "$(cell spans span request count)" 1
 equal "$(cell iterations iteration epoch items)" 32
 
+# A thread has the name that the program gave it, also where the program records itself.
+run 0 env SONDE_OUT=self.sonde "$program" everything
+for file in a.sonde self*.sonde; do
+	equal "$(rows "$file" threads | jq -r '[.[] | select(.thread == "chief")] | length')" 1
+done
+
 # In the trace: the zone's own name with its keys and values, the instant, the message, counters and the span.
 run 0 "$SONDE" export -f chrome -o a.json a.sonde
 event() {
@@ -37,6 +43,14 @@ event() {
 }
 equal "$(event "select 1" | jq -r '.ph + " " + .args.site + " \(.args.flop) \(.args.bytes) \(.args.items)"')" "X work 1 2 3"
 equal "$(event "select 1" | jq -r '"\(.args.file) \(.args.ratio)"')" "a.c 0.25"
+equal "$(event "select 1" | jq -r '.args["sonde.file"] | split("/") | last')" zone_target.c
+python3 - <<'END' || fail "a key stands twice in an object"
+import json
+def once(pairs):
+    assert len(dict(pairs)) == len(pairs), pairs
+    return dict(pairs)
+json.load(open("a.json"), object_pairs_hook=once)
+END
 equal "$(event tock | jq -r '.ph + " " + .args.text')" "i why"
 equal "$(event message | jq -r .args.text)" hello
 equal "$(event level | jq -r '.ph + " \(.args.value)"')" "C 0.5"

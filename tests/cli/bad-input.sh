@@ -58,6 +58,13 @@ run 125 "$SONDE" record -o taken.sonde -- sh -c 'touch ran'
 matches "$err" '^sonde record: taken\.sonde.*exists.*--force'
 equal "$(cat taken.sonde)" precious
 [ ! -e ran ] || fail "the command was run before the output was looked at"
+for wrong in "127 ./no-such-command" "126 ./plain"; do
+	run "${wrong%% *}" "$SONDE" record --force -o taken.sonde -- "${wrong#* }"
+	equal "$(cat taken.sonde)" precious
+	equal "$(echo taken.sonde*)" taken.sonde
+done
+run 125 "$SONDE" record --force -o taken.sonde -p $gone -d 100ms
+equal "$(cat taken.sonde)" precious
 run 125 "$SONDE" record -o no/such/place.sonde -- sh -c 'touch ran'
 matches "$err" '^sonde record: no/such/place\.sonde.*No such file or directory'
 run 125 "$SONDE" record -o . -- sh -c 'touch ran'

@@ -1,5 +1,6 @@
 # export.sh: the habits of export: the format by its name or the file's, a file named like the recording, or the output.
 . "$(dirname "$0")/lib.sh"
+need jq
 
 mkdir elsewhere
 run 0 "$SONDE" record -q -o elsewhere/app.sonde -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
@@ -7,6 +8,17 @@ run 2 "$SONDE" export elsewhere/app.sonde
 has "$err" "which format?"
 run 2 "$SONDE" export -o app.nothing elsewhere/app.sonde
 has "$err" "'app.nothing' ends like no format"
+
+# Options that choose a part of the recording do so in every format, others are refused where they would do nothing.
+tid=$(rows elsewhere/app.sonde threads | jq '.[0].tid')
+run 0 "$SONDE" export -q -o whole.folded elsewhere/app.sonde
+run 0 "$SONDE" export -q -o same.folded --thread "$tid" elsewhere/app.sonde
+cmp whole.folded same.folded || fail "the only thread is not the whole recording"
+run 0 "$SONDE" export -q -o none.folded --from 1h elsewhere/app.sonde
+equal "$(cat none.folded)" ""
+run 2 "$SONDE" export -o never.folded --limit 3 elsewhere/app.sonde
+has "$err" "--limit is for reports, and folded is none"
+[ ! -e never.folded ] || fail "a file in spite of an error"
 
 # Every format of the help can be written, to a file of its own extension.
 formats=$("$SONDE" export --help | tr -s ' \n' ' ' | sed -n "s/.*output's format: \([a-z, ]*\) -o.*/\1/p" | tr -d ,)

@@ -1,6 +1,6 @@
 # install.sh: an installed tree is whole, runs from any place it is moved to, and finds its own injected objects there.
 . "$(dirname "$0")/lib.sh"
-need meson
+need meson jq
 
 DESTDIR=$work/root meson install -C "$SONDE_BUILD" --no-rebuild --quiet >log 2>&1 || fail "$(cat log)"
 prefix=$(meson introspect --buildoptions "$SONDE_BUILD" | jq -r '.[] | select(.name == "prefix").value')
@@ -24,6 +24,18 @@ done
 "$moved/bin/sonde" doctor -f csv >installed.csv
 "$SONDE" doctor -f csv >built.csv
 cmp installed.csv built.csv || fail "$(diff installed.csv built.csv)"
+
+# Where LD_PRELOAD leads is laid out for the machine that was built for, not for the one that builds.
+for machine in aarch64 x86_64; do
+	mkdir $machine
+	touch $machine/libsonde-cpu.so
+	"$repo/scripts/preload-tree" $machine "$work/$machine"
+	for own in lib/$machine-linux-gnu lib64 '$LIB'; do
+		[ $machine/preload/$own/libsonde-cpu.so -ef $machine/libsonde-cpu.so ] || fail "$own of $machine leads nowhere"
+	done
+done
+equal "$(find aarch64/preload -type f)" ""
+[ ! -e aarch64/preload/lib/x86_64-linux-gnu ] || fail "a cross build got the building machine's folders"
 
 # Programs are built against it through pkg-config, and need nothing else for that.
 if [ -f "$moved/$libdir/pkgconfig/sonde.pc" ]; then

@@ -47,6 +47,18 @@ code=0
 wait "$record" || code=$?
 [ "$code" -eq 143 ] || fail "exit code $code instead of SIGTERM's"
 
+# A file that is overwritten is a recording as soon as it is no longer the old one, whatever becomes of the recorder.
+echo precious >killed.sonde
+"$SONDE" record -q --force -o killed.sonde -- sleep 5 &
+record=$!
+differs() { ! grep -q precious killed.sonde; }
+wait_for differs
+{ kill -KILL "$record" && wait "$record"; } 2>/dev/null || true
+code=0
+"$SONDE" report killed.sonde >.out 2>.err || code=$?
+[ $code -eq 0 ] || [ $code -eq 4 ] || fail "a killed recorder's file: exit code $code"
+equal "$(echo killed.sonde*)" killed.sonde
+
 # Behind '--' stand files, too.
 cp over.sonde -- -odd.sonde
 touch -d '1 hour ago' ./-odd.sonde

@@ -38,6 +38,13 @@ run 2 "$SONDE" report --limit many old.sonde
 has "$err" "--limit many is no number"
 run 2 "$SONDE" report --thread 1 old.sonde
 has "$err" "no thread 1"
+run 2 "$SONDE" report --thread nobody old.sonde
+has "$err" "no thread nobody in the recording"
+tid=$(rows old.sonde threads | jq '.[0].tid') name=$(rows old.sonde threads | jq -r '.[0].thread')
+run 0 "$SONDE" report --thread "$tid" old.sonde
+has "$out" "selected: 1 thread with tid $tid;"
+run 0 "$SONDE" report --thread "$name" old.sonde
+matches "$out" "selected: [0-9]+ threads? named $name;"
 run 2 "$SONDE" report --from soon old.sonde
 has "$err" "soon"
 run 2 "$SONDE" report old.sonde new.sonde

@@ -619,3 +619,16 @@ void recording_work(struct recording *recording, uint32_t thread, uint64_t time_
 	struct sonde_event_work record = {head_of(SONDE_EVENT_WORK, 0, time_ns, sizeof record), flop, bytes, items};
 	event(recording, thread, &record, sizeof record);
 }
+
+void recording_arg(struct recording *recording, uint32_t thread, uint64_t time_ns, const char *key, int64_t value)
+{
+	struct {
+		struct sonde_event_arg arg;
+		char bytes[256];
+	} record = {.arg = {.bits = (uint64_t)value, .kind = SONDE_ARG_INT, .key_b = (uint16_t)strlen(key)}};
+	must(record.arg.key_b < sizeof record.bytes ? 0 : -1, "key too long");
+	memcpy(record.bytes, key, record.arg.key_b);
+	size_t size_b = sizeof record.arg + (record.arg.key_b + 7u) / 8 * 8;
+	record.arg.head = head_of(SONDE_EVENT_ARG, 0, time_ns, size_b);
+	event(recording, thread, &record, size_b);
+}

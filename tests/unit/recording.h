@@ -122,5 +122,7 @@ void recording_span(struct recording *recording, uint32_t thread, enum sonde_eve
 		    uint64_t time_ns, uint64_t id);
 void recording_work(struct recording *recording, uint32_t thread, uint64_t time_ns, double flop, double bytes,
 		    double items);
+/* Said of the innermost open zone. */
+void recording_arg(struct recording *recording, uint32_t thread, uint64_t time_ns, const char *key, int64_t value);
 
 #endif

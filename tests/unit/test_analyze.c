@@ -1,4 +1,5 @@
 /* test_analyze.c: passes over samples and switches give the known answers of made recordings. */
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "analyze/selection.h"
 #include "analyze/stats.h"
 #include "recording.h"
 #include "sections.h"
@@ -542,13 +544,63 @@ static void threads_and_processes_add_up(void **state)
 	assert_int_equal(sections_int(t, "process", "child", "wall_ns"), 90 * MS);
 	assert_string_equal(sections_cell(t, sections_row(t, "process", "child"), "status")->text, "exit 0");
 	sections_free(&s);
-	s = sections_of(path, "functions", &(struct sonde_pass_options){.thread = 3});
-	assert_int_equal(sections_int(sections_get(&s, "functions"), "function", "f", "samples"), 20);
-	sections_free(&s);
 	s = sections_of(path, "functions",
 			&(struct sonde_pass_options){.from_ns = START + 10 * MS, .to_ns = START + 30 * MS});
 	assert_int_equal(sections_int(sections_get(&s, "functions"), "function", "f", "samples"), 20);
 	sections_free(&s);
+}
+
+/* Functions' samples of the threads that `which` means, of which there are `count`. */
+static uint64_t samples_of_threads(const char *which, size_t count, const char *words)
+{
+	struct sonde_session *session;
+	struct sonde_selection selection;
+	assert_int_equal(sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1}), 0);
+	assert_int_equal(sonde_selection_find(&selection, session, which), 0);
+	sonde_session_close(session);
+	assert_int_equal(selection.count, count);
+	struct sections s = sections_of(path, "functions threads",
+					&(struct sonde_pass_options){.thread = selection.threads, .thread_is = words});
+	uint64_t samples = sections_int(sections_get(&s, "functions"), "function", "f", "samples");
+	assert_int_equal(sections_get(&s, "threads")->table.row_count, count);
+	assert_true(sections_noted(s.report->notes, words));
+	sections_free(&s);
+	free(selection.threads);
+	return samples;
+}
+
+/* The kernel gives a number again: 101 is a thread of the parent, and when that is gone a process of its own. */
+static void threads_are_chosen_by_number_and_name(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_open(&r, path);
+	recording_process(&r, 100, 0, "parent", START);
+	recording_process(&r, 101, 1, "child", START + 50 * MS);
+	recording_thread(&r, 1, 100, "main", START);
+	recording_thread(&r, 1, 101, "worker", START);
+	recording_thread(&r, 1, 102, "worker", START);
+	recording_thread(&r, 2, 101, "102", START + 50 * MS);
+	recording_module(&r, "/usr/bin/prog", 0);
+	uint32_t f = recording_call(&r, 0, 1, "f", 1);
+	for (uint64_t i = 0; i < 100; i++)
+		recording_sample(&r, (struct recording_sample){START + i * MS,
+							       i < 40   ? 1u
+							       : i < 70 ? 2u
+							       : i < 90 ? 3u
+									: 4u,
+							       f, MS, 0});
+	recording_close(&r, START + 100 * MS, 0);
+	assert_int_equal(samples_of_threads("100", 1, "1 thread with tid 100"), 40);
+	assert_int_equal(samples_of_threads("101", 2, "2 threads with tid 101"), 30 + 10);
+	assert_int_equal(samples_of_threads("102", 1, "1 thread with tid 102"), 20); /* a number before a name */
+	assert_int_equal(samples_of_threads("worker", 2, "2 threads named worker"), 30 + 20);
+	struct sonde_session *session;
+	struct sonde_selection selection;
+	assert_int_equal(sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1}), 0);
+	assert_int_equal(sonde_selection_find(&selection, session, "99"), -ESRCH);
+	assert_int_equal(sonde_selection_find(&selection, session, "work"), -ESRCH);
+	sonde_session_close(session);
 }
 
 /* Enough data for several workers: their merged answer is the same. */
@@ -651,6 +703,7 @@ int main(void)
 	    cmocka_unit_test(latency_under_a_quota),
 	    cmocka_unit_test(latency_says_why_it_is_absent),
 	    cmocka_unit_test(threads_and_processes_add_up),
+	    cmocka_unit_test(threads_are_chosen_by_number_and_name),
 	    cmocka_unit_test(parts_merge_to_the_whole),
 	    cmocka_unit_test(parts_give_every_event_once),
 	};

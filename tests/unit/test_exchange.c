@@ -29,17 +29,21 @@ struct text {
 	size_t size_b;
 };
 
-static struct text exported(const char *name)
+static struct text exported_part(const char *name, const struct sonde_format_options *options)
 {
 	const struct sonde_format *format = sonde_format_find(name);
 	assert_non_null(format);
 	assert_non_null(format->export);
-	const struct sonde_format_options options = {0};
 	struct text text = {0};
 	FILE *out = open_memstream(&text.data, &text.size_b);
-	assert_int_equal(format->export(session, &options, out), 0);
+	assert_int_equal(format->export(session, options, out), 0);
 	assert_int_equal(fclose(out), 0);
 	return text;
+}
+
+static struct text exported(const char *name)
+{
+	return exported_part(name, &(struct sonde_format_options){0});
 }
 
 static void assert_has(const char *text, const char *part)
@@ -76,9 +80,9 @@ static void folded_is_root_first(void **state)
 	free(text.data);
 }
 
-static uint64_t folded_samples(void)
+static uint64_t folded_samples(const struct sonde_format_options *options)
 {
-	struct text text = exported("folded");
+	struct text text = exported_part("folded", options);
 	uint64_t sum = 0;
 	for (char *line = strtok(text.data, "\n"); line; line = strtok(NULL, "\n"))
 		sum += strtoull(strrchr(line, ' '), NULL, 10);
@@ -309,7 +313,7 @@ static void all_formats_agree(void **state)
 	(void)state;
 	const uint64_t all_ns = (uint64_t)SAMPLE_COUNT * SAMPLE_WEIGHT_NS;
 	uint64_t samples, ns;
-	assert_int_equal(folded_samples(), SAMPLE_COUNT);
+	assert_int_equal(folded_samples(&(struct sonde_format_options){0}), SAMPLE_COUNT);
 	assert_int_equal(speedscope_ns(), all_ns);
 	callgrind_sums(&samples, &ns);
 	assert_int_equal(samples, SAMPLE_COUNT);
@@ -406,12 +410,93 @@ static int put_files(const char *to)
 	return error | leave(NULL);
 }
 
+/* A program may say the same twice, and use our words; an object of JSON may not. */
+static void keys_stand_once(void **state)
+{
+	(void)state;
+	struct sonde_session *whole = session;
+	struct recording r;
+	char other[96];
+	snprintf(other, sizeof other, "%s/keys.sonde", folder);
+	recording_open(&r, other);
+	recording_process(&r, 100, 0, "app", SAMPLE_START_NS);
+	recording_thread(&r, 1, 100, "app", SAMPLE_START_NS);
+	recording_begin(&r, 1, recording_site(&r, SONDE_SITE_ZONE, "zone", ""), SAMPLE_START_NS + 1000);
+	const char *const keys[] = {"step", "self_ns", "step", "sonde.self_ns", "\xff", "\xfe", "flop"};
+	for (uint32_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		recording_arg(&r, 1, SAMPLE_START_NS + 1100 + i, keys[i], (int64_t)i);
+	recording_work(&r, 1, SAMPLE_START_NS + 1200, 1, 2, 3);
+	recording_work(&r, 1, SAMPLE_START_NS + 1300, 10, 20, 30);
+	recording_end(&r, 1, SAMPLE_START_NS + 2000);
+	for (uint32_t i = 0; i < 40; i++) {
+		char key[8];
+		snprintf(key, sizeof key, "k%u", i);
+		if (i == 0)
+			recording_begin(&r, 1, 1, SAMPLE_START_NS + 3000);
+		recording_arg(&r, 1, SAMPLE_START_NS + 3000 + i, key, 0);
+	}
+	recording_end(&r, 1, SAMPLE_START_NS + 4000);
+	recording_close(&r, SAMPLE_START_NS + 200000000, 0);
+	assert_int_equal(sonde_session_open(&session, other, &(struct sonde_session_options){.no_symbols = 1}), 0);
+	struct text text = exported("chrome");
+	assert_has(text.data,
+		   "\"args\":{\"sonde.sonde.self_ns\":1000,\"function\":\"main\",\"file\":\"main.c\",\"line\":1,"
+		   "\"sonde.flop\":11,\"bytes\":22,\"items\":33,"
+		   "\"self_ns\":1,\"step\":2,\"sonde.self_ns\":3,\"\xef\xbf\xbd\":5,\"flop\":6}");
+	assert_has(text.data, "\"k8\":0,");
+	assert_null(strstr(text.data, "\"k7\":0"));
+	assert_has(text.data, "\"marks_dropped\":8");
+	free(text.data);
+	sonde_session_close(session);
+	unlink(other);
+	session = whole;
+}
+
+static size_t count_of(const char *text, const char *part)
+{
+	size_t count = 0;
+	for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+		count++;
+	return count;
+}
+
+/* Every second sample is the second thread's, a sample a millisecond; all zones are the first thread's. */
+static void a_part_is_only_that(void **state)
+{
+	(void)state;
+	const uint8_t second[] = {0, 0, 1};
+	struct sonde_format_options options = {.thread = second};
+	assert_int_equal(folded_samples(&options), SAMPLE_COUNT / 2);
+	struct text text = exported_part("speedscope", &options);
+	assert_null(strstr(text.data, "(100/100)"));
+	assert_has(text.data, "(100/101)");
+	free(text.data);
+	text = exported_part("chrome", &options);
+	assert_int_equal(count_of(text.data, "\"tid\":100,"), 1); /* the name of the process */
+	assert_int_equal(count_of(text.data, "\"name\":\"frame\""), 0);
+	assert_int_equal(count_of(text.data, "\"ph\":\"b\""), 1);
+	free(text.data);
+	options.from_ns = SAMPLE_START_NS + 10000000;
+	options.to_ns = SAMPLE_START_NS + 20000000;
+	assert_int_equal(folded_samples(&options), 5);
+	options.thread = NULL;
+	assert_int_equal(folded_samples(&options), 10);
+	text = exported_part("chrome", &options);
+	assert_int_equal(count_of(text.data, "\"ph\":\"X\""), 0);
+	free(text.data);
+	text = exported("chrome");
+	assert_int_equal(count_of(text.data, "\"ph\":\"X\""), 4);
+	assert_int_equal(count_of(text.data, "\"ph\":\"b\""), 2);
+	free(text.data);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(folded_is_root_first), cmocka_unit_test(speedscope_keeps_the_order_of_time),
 	    cmocka_unit_test(callgrind_has_calls),  cmocka_unit_test(chrome_has_every_event),
 	    cmocka_unit_test(all_formats_agree),    cmocka_unit_test(overlapping_zones_do_not_nest),
+	    cmocka_unit_test(a_part_is_only_that),  cmocka_unit_test(keys_stand_once),
 	};
 	if (argc > 1)
 		return put_files(argv[1]);

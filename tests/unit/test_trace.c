@@ -1,6 +1,7 @@
 /* test_trace.c: recordings written, cut off, damaged and forged. */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -185,6 +186,53 @@ static void never_overwrites_unasked(void **state)
 	assert_int_equal(sonde_reader_count(reader), 0);
 	assert_true(sonde_reader_is_closed(reader));
 	sonde_reader_close(reader);
+}
+
+/* How many files there are in the directory of `path`, but for the two dots. */
+static size_t files_beside(void)
+{
+	char pattern[sizeof path + 8];
+	glob_t found = {0};
+	snprintf(pattern, sizeof pattern, "%s*", path);
+	size_t count = glob(pattern, 0, NULL, &found) ? 0 : found.gl_pathc;
+	globfree(&found);
+	return count;
+}
+
+static uint64_t count_of_chunks(void)
+{
+	struct sonde_reader *reader = opened();
+	uint64_t count = sonde_reader_count(reader);
+	sonde_reader_close(reader);
+	return count;
+}
+
+/* What is there goes when recording has begun, whole and at once; through a link, too. */
+static void overwrites_when_recording_begins(void **state)
+{
+	(void)state;
+	struct sonde_writer_options options = {.overwrite = 1};
+	struct sonde_writer *writer;
+	char link[sizeof path + 8];
+	write_small();
+	uint64_t chunks = count_of_chunks();
+	snprintf(link, sizeof link, "%s.link", path);
+	assert_int_equal(symlink(path, link), 0);
+	assert_int_equal(sonde_writer_open(&writer, link, &options), 0);
+	put_chunk(writer, SONDE_CHUNK_SAMPLES, 1, 100);
+	assert_int_equal(count_of_chunks(), chunks);
+	sonde_writer_discard(writer);
+	assert_int_equal(count_of_chunks(), chunks);
+	assert_int_equal(files_beside(), 2);
+	assert_int_equal(sonde_writer_open(&writer, link, &options), 0);
+	put_chunk(writer, SONDE_CHUNK_SAMPLES, 1, 100);
+	assert_int_equal(sonde_writer_commit(writer), 0);
+	assert_int_equal(count_of_chunks(), 1); /* readable before it is closed */
+	assert_int_equal(files_beside(), 2);
+	put_chunk(writer, SONDE_CHUNK_SAMPLES, 2, 100);
+	assert_int_equal(sonde_writer_close(writer), 0);
+	assert_int_equal(count_of_chunks(), 2);
+	assert_int_equal(unlink(link), 0);
 }
 
 static void refuses_what_is_too_large(void **state)
@@ -575,6 +623,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(round_trips),
 	    cmocka_unit_test(never_overwrites_unasked),
+	    cmocka_unit_test(overwrites_when_recording_begins),
 	    cmocka_unit_test(refuses_what_is_too_large),
 	    cmocka_unit_test(full_disk_keeps_whole_chunks),
 	    cmocka_unit_test(keeps_the_last_seconds),

@@ -150,10 +150,16 @@ def check_nesting(events):
             stack.append(start - minus)
 
 
+def once(pairs):
+    """An object of JSON no key of which stands twice."""
+    expect(len(dict(pairs)) == len(pairs), f"a key stands twice: {pairs}")
+    return dict(pairs)
+
+
 def check_chrome(path):
     text = read(path)
     harmless(text)
-    trace = json.loads(text)
+    trace = json.loads(text, object_pairs_hook=once)
     events = trace["traceEvents"]
     opened, flows, samples, ns = {}, {}, 0, 0
     for event in events:

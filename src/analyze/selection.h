@@ -1,0 +1,22 @@
+/* selection.h: the threads that a report is about, by number or by name.
+ *
+ * The kernel uses a number again, and many threads have the same name: all of them are meant.
+ */
+#ifndef SONDE_ANALYZE_SELECTION_H
+#define SONDE_ANALYZE_SELECTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session/session.h"
+
+struct sonde_selection {
+	uint8_t *threads; /* by id: 1 = wanted; the caller's to free */
+	size_t count;     /* of the wanted */
+	int by_name;
+};
+
+/* `which`: a tid, or a name where it is no thread's tid. -ESRCH where there is no such thread. */
+int sonde_selection_find(struct sonde_selection *out, const struct sonde_session *session, const char *which);
+
+#endif
