@@ -62,6 +62,8 @@ struct heap_thread {
 	int64_t left;           /* bytes until the next sample */
 	uint64_t random;
 	struct heap_frame frames[HEAP_DEPTH]; /* outermost first */
+	struct heap_frame
+	    fresh[HEAP_DEPTH]; /* of the walk that goes on, leaf first: not on a stack that may be small */
 };
 
 /* --- heap_process.c -------------------------------------------------------------------------------------------- */

@@ -292,12 +292,12 @@ static uint8_t status_of(enum sonde_unwind_result result)
 }
 
 /* Puts the new frames, leaf first, behind the `kept` outer ones, and counts the hashes on. */
-static void keep(struct heap_thread *thread, uint32_t kept, const struct heap_frame *frames, uint32_t count)
+static void keep(struct heap_thread *thread, uint32_t kept, uint32_t count)
 {
 	uint64_t hash = kept ? thread->frames[kept - 1].hash : 1;
 	for (uint32_t i = count; i-- > 0;) {
 		struct heap_frame *frame = &thread->frames[kept++];
-		*frame = frames[i];
+		*frame = thread->fresh[i];
 		hash = (hash ^ frame->pc) * UINT64_C(0x9e3779b97f4a7c15);
 		hash ^= hash >> 29;
 		frame->hash = hash;
@@ -306,8 +306,8 @@ static void keep(struct heap_thread *thread, uint32_t kept, const struct heap_fr
 }
 
 /* Steps until a kept frame is met or the walk ends; how many outer frames are kept. */
-static inline uint32_t walk_on(const struct heap_thread *thread, struct walk *walk, struct heap_frame *fresh,
-			       uint32_t *count, enum sonde_unwind_result *result)
+static inline uint32_t walk_on(struct heap_thread *thread, struct walk *walk, uint32_t *count,
+			       enum sonde_unwind_result *result)
 {
 	uint32_t left = thread->depth;
 	uint64_t slot = walk->sp - 8;
@@ -320,7 +320,7 @@ static inline uint32_t walk_on(const struct heap_thread *thread, struct walk *wa
 				return left;
 			left = 0;
 		}
-		fresh[(*count)++] = (struct heap_frame){slot, walk->pc, walk->fp, walk->fp_slot, 0};
+		thread->fresh[(*count)++] = (struct heap_frame){slot, walk->pc, walk->fp, walk->fp_slot, 0};
 		*result = step(walk, get_rule(walk->pc), &slot);
 		if (unlikely(*result != SONDE_UNWIND_STEPPED))
 			break;
@@ -330,7 +330,6 @@ static inline uint32_t walk_on(const struct heap_thread *thread, struct walk *wa
 
 uint8_t heap_unwind(struct heap_thread *thread, const struct heap_caller *caller)
 {
-	struct heap_frame fresh[HEAP_DEPTH];
 	struct walk walk = {caller->pc, caller->sp, caller->fp, NOWHERE, caller->sp - 8, thread->stack_end};
 	enum sonde_unwind_result result = SONDE_UNWIND_STEPPED;
 	uint32_t count = 0;
@@ -338,13 +337,13 @@ uint8_t heap_unwind(struct heap_thread *thread, const struct heap_caller *caller
 		walk.end = caller->sp; /* a stack whose bounds nobody knows: only the leaf is certain */
 		thread->depth = 0;
 	}
-	uint32_t kept = walk_on(thread, &walk, fresh, &count, &result);
+	uint32_t kept = walk_on(thread, &walk, &count, &result);
 	if (!kept)
 		thread->status = status_of(result);
 	if (unlikely(kept + count > HEAP_DEPTH)) {
 		kept = 0;
 		thread->status = SONDE_STACK_DEEP;
 	}
-	keep(thread, kept, fresh, count);
+	keep(thread, kept, count);
 	return thread->status;
 }

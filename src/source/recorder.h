@@ -39,7 +39,6 @@ struct sonde_record_options {
 	uint32_t stack_b;     /* stack copy per sample, 0 = default */
 	int heap;             /* record allocations */
 	uint64_t heap_mean_b; /* bytes between samples; 0 = every allocation */
-	uint32_t stack_b; /* stack copy per sample, 0 = default */
 	/* Before and after symbols are looked up, which may take a while; NULL = not called. */
 	void (*looking_up)(const struct sonde_record_options *options, int over);
 };
