@@ -407,8 +407,9 @@ struct sonde_zone_open {
 #define SONDE_HEAP_TIME_EVERY 256u
 #define SONDE_HEAP_CLASSES 48u /* log2 of a size, and of a lifetime: the last holds all that is larger */
 
-/* After this struct: `sites` times struct sonde_heap_stat, of the sites that events of this chunk are about. Sampled
- * recordings hold the blocks that were sampled: an allocation of s bytes stands for 1 / (1 − e^(−s / mean_b)). */
+/* After this struct: `sites` times struct sonde_heap_stat, of the sites that events of this chunk are about. A sampled
+ * recording holds the blocks that were sampled: one of s bytes was with probability 1 − e^(−s / mean_b), and stands for
+ * as many as the inverse of that; all figures here are such estimates. */
 struct sonde_heap_summary {
 	uint64_t mean_b;              /* bytes between samples; 0 = every block was recorded */
 	uint64_t live_b, live_blocks; /* before the first event */
@@ -426,6 +427,7 @@ struct sonde_heap_stat {
 	uint32_t temporary; /* of `ends` */
 	uint64_t begins, begun_b;
 	uint64_t ends, ended_b;
+	double begun_variance, ended_variance; /* of the estimates begun_b and ended_b, in B²; 0 when nothing was sampled */
 };
 
 struct sonde_zone_stat {

@@ -120,6 +120,20 @@ struct sonde_histogram {
 	const uint64_t *hits;
 };
 
+/* Where blocks are allocated. */
+struct sonde_heap_site {
+	uint32_t id, process, thread;
+	uint32_t stack;  /* leaf node, 0 = none */
+	uint32_t status; /* enum sonde_stack_status */
+};
+
+/* Blocks of a site that were there when their process ended. */
+struct sonde_heap_rest {
+	uint32_t site;
+	uint32_t kind; /* enum sonde_heap_leak */
+	uint64_t blocks, size_b;
+};
+
 size_t sonde_session_process_count(const struct sonde_session *session);
 size_t sonde_session_thread_count(const struct sonde_session *session);
 size_t sonde_session_module_count(const struct sonde_session *session);
@@ -128,6 +142,8 @@ size_t sonde_session_source_count(const struct sonde_session *session);
 size_t sonde_session_lost_count(const struct sonde_session *session);
 size_t sonde_session_cost_count(const struct sonde_session *session);
 size_t sonde_session_histogram_count(const struct sonde_session *session);
+size_t sonde_session_heap_site_count(const struct sonde_session *session);
+size_t sonde_session_heap_rest_count(const struct sonde_session *session);
 size_t sonde_session_node_count(const struct sonde_session *session);
 
 /* By id: 1 … count. */
@@ -135,7 +151,9 @@ const struct sonde_process *sonde_session_process(const struct sonde_session *se
 const struct sonde_thread *sonde_session_thread(const struct sonde_session *session, uint32_t id);
 const struct sonde_module *sonde_session_module(const struct sonde_session *session, uint32_t id);
 const struct sonde_site *sonde_session_site(const struct sonde_session *session, uint32_t id);
+const struct sonde_heap_site *sonde_session_heap_site(const struct sonde_session *session, uint32_t id);
 /* By index: 0 … count − 1. */
+const struct sonde_heap_rest *sonde_session_heap_rest(const struct sonde_session *session, size_t i);
 const struct sonde_source_row *sonde_session_source(const struct sonde_session *session, size_t i);
 const struct sonde_lost *sonde_session_lost(const struct sonde_session *session, size_t i);
 const struct sonde_cost *sonde_session_cost(const struct sonde_session *session, size_t i);
@@ -201,6 +219,11 @@ struct sonde_batch {
 	const uint32_t *site;
 	const uint16_t *depth;     /* 0 = outermost */
 	const uint8_t *zone_flags; /* enum sonde_zone_flag */
+	/* HEAP: blocks of batch.process, in time order, with thread_of and time_ns (of every 256th exact, between them
+	 * interpolated). */
+	const uint32_t *heap_site; /* id, 0 = none that is known */
+	const uint64_t *size_b;
+	const uint8_t *block_ends; /* 0: the block begins */
 	/* EVENTS: count events (format/event.h), each at events[i]; times are CLOCK_MONOTONIC ns. */
 	const struct sonde_event *const *events;
 };
@@ -232,5 +255,32 @@ int sonde_session_zone_stats(struct sonde_session *session, struct sonde_zone_st
 
 /* How many zones were ended without having begun, from the same summaries: those that can be read. */
 uint64_t sonde_session_zones_unmatched(struct sonde_session *session);
+
+/* --- allocations: from the chunk summaries, without decoding but the one chunk in which the peak lies ------------- */
+
+struct sonde_heap_sum {
+	uint64_t begins, begun_b, ends, ended_b, temporary;
+	uint64_t peak_blocks, peak_b; /* alive at the peak of its process */
+	double begun_variance, ended_variance;
+};
+
+/* One process's. */
+struct sonde_heap_process {
+	uint32_t process;
+	uint64_t peak_b, peak_blocks, peak_ns;
+	uint64_t begins, begun_b, ends, ended_b, temporary, unknown;
+	uint64_t mean_b; /* bytes between samples; 0 = every block */
+};
+
+struct sonde_heap_sums {
+	struct sonde_heap_sum *sites; /* by heap site id; sonde_session_heap_site_count() + 1 rows */
+	struct sonde_heap_process *processes;
+	size_t process_count;
+	uint64_t size_classes[SONDE_HEAP_CLASSES], life_classes[SONDE_HEAP_CLASSES];
+};
+
+/* Free with sonde_heap_sums_free(). Chunks that cannot be read are left out; then a negative errno, and the rest. */
+int sonde_session_heap_sums(struct sonde_session *session, struct sonde_heap_sums *out);
+void sonde_heap_sums_free(struct sonde_heap_sums *sums);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fold/heap_worth.h"
 #include "source/columns.h"
 #include "source/heap_live.h"
 #include "util/error.h"
@@ -27,7 +28,7 @@ struct sonde_heap_chunks {
 	struct sonde_recorder *recorder;
 	uint32_t process;
 	struct sonde_heap_live live;
-	uint64_t live_b;
+	uint64_t live_b, live_blocks;
 	uint64_t last_begun; /* nothing was allocated since; 0 = something was */
 	struct sonde_heap_block last_ended;
 	struct site *sites; /* by id */
@@ -45,7 +46,7 @@ static void start_chunk(struct sonde_heap_chunks *chunks)
 {
 	uint64_t mean_b = chunks->summary.mean_b;
 	chunks->summary =
-	    (struct sonde_heap_summary){.mean_b = mean_b, .live_b = chunks->live_b, .live_blocks = chunks->live.count};
+	    (struct sonde_heap_summary){.mean_b = mean_b, .live_b = chunks->live_b, .live_blocks = chunks->live_blocks};
 	chunks->run = 0;
 }
 
@@ -175,7 +176,7 @@ static void end_event(struct sonde_heap_chunks *chunks)
 {
 	if (chunks->live_b > chunks->summary.peak_b) {
 		chunks->summary.peak_b = chunks->live_b;
-		chunks->summary.peak_blocks = chunks->live.count;
+		chunks->summary.peak_blocks = chunks->live_blocks;
 		chunks->summary.peak_at = chunks->columns.rows;
 	}
 	if (chunks->columns.rows >= EVENTS_A_CHUNK || chunks->summary.sites == SITES_A_CHUNK)
@@ -200,13 +201,16 @@ static void take_out(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_
 	unsigned class = class_of(time_ns > block->born ? time_ns - block->born : 0);
 	int temporary = chunks->last_begun == block->address;
 	struct sonde_heap_stat *stat = stat_of(chunks, site, id);
-	stat->ends++;
-	stat->ended_b += block->size_b;
-	stat->temporary += (uint32_t)temporary;
-	site->live_b -= block->size_b;
-	site->live_blocks--;
-	chunks->live_b -= block->size_b;
-	chunks->summary.life_classes[class]++;
+	struct sonde_heap_worth worth = sonde_heap_worth(block->size_b, chunks->summary.mean_b);
+	stat->ends += worth.blocks;
+	stat->ended_b += worth.size_b;
+	stat->ended_variance += worth.variance;
+	stat->temporary += temporary ? (uint32_t)worth.blocks : 0;
+	site->live_b -= worth.size_b;
+	site->live_blocks -= worth.blocks;
+	chunks->live_b -= worth.size_b;
+	chunks->live_blocks -= worth.blocks;
+	chunks->summary.life_classes[class] += worth.blocks;
 	put(chunks, time_ns, thread, (uint64_t)id << 1 | 1, block->size_b);
 	sonde_columns_put_byte(&chunks->columns, LIFE, (uint8_t)(class | (temporary ? SONDE_HEAP_TEMPORARY : 0)));
 	end_event(chunks);
@@ -223,12 +227,15 @@ static void put_in(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_t 
 		return;
 	}
 	struct sonde_heap_stat *stat = stat_of(chunks, site, id);
-	stat->begins++;
-	stat->begun_b += block->size_b;
-	site->live_b += block->size_b;
-	site->live_blocks++;
-	chunks->live_b += block->size_b;
-	chunks->summary.size_classes[class_of(block->size_b)]++;
+	struct sonde_heap_worth worth = sonde_heap_worth(block->size_b, chunks->summary.mean_b);
+	stat->begins += worth.blocks;
+	stat->begun_b += worth.size_b;
+	stat->begun_variance += worth.variance;
+	site->live_b += worth.size_b;
+	site->live_blocks += worth.blocks;
+	chunks->live_b += worth.size_b;
+	chunks->live_blocks += worth.blocks;
+	chunks->summary.size_classes[class_of(block->size_b)] += worth.blocks;
 	put(chunks, time_ns, thread, (uint64_t)id << 1, block->size_b);
 	end_event(chunks);
 }
