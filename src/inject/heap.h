@@ -61,6 +61,7 @@ struct heap_thread {
 	uint64_t deleted;       /* the block that operator delete is about to free */
 	int64_t left;           /* bytes until the next sample */
 	uint64_t random;
+	int drawn;                            /* `left` holds a distance */
 	struct heap_frame frames[HEAP_DEPTH]; /* outermost first */
 	struct heap_frame
 	    fresh[HEAP_DEPTH]; /* of the walk that goes on, leaf first: not on a stack that may be small */
@@ -77,6 +78,7 @@ struct heap_process {
 
 extern struct heap_process *heap_process; /* NULL = nothing is recorded */
 extern uint64_t heap_mean_b;              /* 0 = every block */
+extern uint64_t heap_seed;                /* of the sampling */
 
 /* Reads the environment; called until there is one. */
 void heap_process_init(void);

@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "inject/heap.h"
 
 struct heap_process *heap_process;
 uint64_t heap_mean_b;
+uint64_t heap_seed;
 
 static uint64_t read_number(const char *text)
 {
@@ -26,5 +28,6 @@ void heap_process_init(void)
 	if (!wanted || !inject_connect_name() || heap_unwind_init() || heap_stack_init())
 		return;
 	heap_mean_b = read_number(wanted);
+	heap_seed = sonde_clock_now_ns() ^ (uint64_t)getpid() << 32;
 	heap_process = inject_connect_page(sizeof(*heap_process));
 }
