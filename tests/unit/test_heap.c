@@ -1,0 +1,273 @@
+/* test_heap.c: live blocks against a model, the order in which threads' words are merged, what chunks say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "session/session.h"
+#include "source/heap_chunks.h"
+#include "source/heap_live.h"
+#include "source/heap_merge.h"
+#include "trace/writer.h"
+
+/* --- live blocks ------------------------------------------------------------------------------------------------- */
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return *state >> 33;
+}
+
+#define ADDRESSES 5000u
+
+/* Random adding and taking, against an array. */
+static void live_is_the_model(void **unused)
+{
+	(void)unused;
+	static uint64_t model[ADDRESSES]; /* size, 0 = none */
+	struct sonde_heap_live live = {0};
+	uint64_t random = 1, count = 0;
+	for (int round = 0; round < 300000; round++) {
+		uint64_t at = next_random(&random) % ADDRESSES, address = 0x7f0000000000 + at * 16;
+		struct sonde_heap_block block = {.address = address};
+		assert_int_equal(sonde_heap_live_find(&live, address) != NULL, model[at] != 0);
+		if (model[at]) {
+			assert_int_equal(sonde_heap_live_take(&live, address, &block), 1);
+			assert_int_equal(block.size_b, model[at]);
+			model[at] = 0;
+			count--;
+		} else {
+			assert_int_equal(sonde_heap_live_take(&live, address, &block), 0);
+			model[at] = next_random(&random) + 1;
+			block.size_b = model[at] & SONDE_HEAP_BLOCK_MAX_B;
+			assert_int_equal(sonde_heap_live_add(&live, &block), 0);
+			count++;
+		}
+		assert_int_equal(live.count, count);
+	}
+	sonde_heap_live_fini(&live);
+}
+
+/* --- merging ----------------------------------------------------------------------------------------------------- */
+
+struct seen {
+	char text[4096];
+	uint64_t alive; /* bit a: block 0x1000 × a */
+};
+
+static void on_event(void *context, const struct sonde_heap_event *event)
+{
+	struct seen *seen = context;
+	size_t used_b = strlen(seen->text);
+	snprintf(seen->text + used_b, sizeof seen->text - used_b, "%c%u:%llu@%llu ", "+-="[event->kind],
+		 event -> thread, (unsigned long long)(event->address >> 12), (unsigned long long)event -> ticks);
+	uint64_t bit = UINT64_C(1) << (event->address >> 12);
+	seen->alive = event->kind == SONDE_HEAP_BLOCK_ENDS ? seen->alive & ~bit : seen->alive | bit;
+}
+
+static void on_stack(void *context, uint32_t number, uint8_t status, const uint64_t *pcs, size_t count)
+{
+	struct seen *seen = context;
+	size_t used_b = strlen(seen->text);
+	snprintf(seen->text + used_b, sizeof seen->text - used_b, "stack%u/%u:%zu:%llx ", number, status, count,
+		 count ? (unsigned long long)pcs[0] : 0);
+}
+
+static int is_alive(void *context, uint64_t address)
+{
+	const struct seen *seen = context;
+	return seen->alive >> (address >> 12) & 1;
+}
+
+static uint64_t begins(unsigned block, uint64_t ticks)
+{
+	return SONDE_HEAP_BEGINS | sonde_heap_block((uint64_t)block << 12, ticks);
+}
+
+static uint64_t ends(unsigned block, uint64_t ticks)
+{
+	return sonde_heap_block((uint64_t)block << 12, ticks);
+}
+
+#define TIME(ticks) sonde_heap_op(SONDE_HEAP_TIME), (uint64_t)(ticks) << SONDE_HEAP_TICK_SHIFT | 1
+#define WHAT(size, stack) ((uint64_t)(size) << 32 | (stack))
+#define ADD(merge, serial, ...)                                                                       \
+	assert_int_equal(sonde_heap_merge_add(merge, serial, serial, (const uint64_t[]){__VA_ARGS__}, \
+					      sizeof((const uint64_t[]){__VA_ARGS__}) / 8),           \
+			 0)
+
+static struct sonde_heap_merge *merge_new(struct seen *seen)
+{
+	struct sonde_heap_merge *merge;
+	struct sonde_heap_sink sink = {seen, on_event, on_stack, is_alive};
+	assert_int_equal(sonde_heap_merge_new(&merge, &sink), 0);
+	return merge;
+}
+
+static void threads_come_in_time_order(void **unused)
+{
+	(void)unused;
+	struct seen seen = {0};
+	struct sonde_heap_merge *merge = merge_new(&seen);
+	ADD(merge, 1, TIME(100), sonde_heap_op(SONDE_HEAP_STACK), UINT64_C(7) << 32 | 2, 0xabc, 0xdef, begins(1, 0),
+	    WHAT(10, 7), ends(1, 30));
+	ADD(merge, 2, TIME(110), begins(2, 0), WHAT(10, 7), ends(2, 10));
+	sonde_heap_merge_run(merge, 115); /* what is later waits */
+	assert_string_equal(seen.text, "stack7/0:2:abc +1:1@100 +2:2@110 ");
+	sonde_heap_merge_run(merge, 1000);
+	assert_string_equal(seen.text, "stack7/0:2:abc +1:1@100 +2:2@110 -2:2@120 -1:1@130 ");
+	sonde_heap_merge_free(merge);
+}
+
+/* In one tick: a block is freed by one thread and given out to another, and handed over and freed. */
+static void equal_times_are_put_in_the_possible_order(void **unused)
+{
+	(void)unused;
+	struct seen seen = {0};
+	struct sonde_heap_merge *merge = merge_new(&seen);
+	ADD(merge, 1, TIME(5), begins(1, 0), WHAT(8, 1));
+	sonde_heap_merge_run(merge, 5);
+	ADD(merge, 2, TIME(9), begins(1, 0), WHAT(8, 1)); /* listed first, possible only after the next */
+	ADD(merge, 1, ends(1, 4));
+	sonde_heap_merge_run(merge, 9);
+	assert_string_equal(seen.text, "+1:1@5 -1:1@9 +2:1@9 ");
+	ADD(merge, 1, ends(3, 1)); /* of a block that the other thread is given in the same tick */
+	ADD(merge, 2, begins(3, 1), WHAT(8, 1));
+	sonde_heap_merge_run(merge, 20);
+	assert_string_equal(seen.text, "+1:1@5 -1:1@9 +2:1@9 +2:3@10 -1:3@10 ");
+	sonde_heap_merge_free(merge);
+}
+
+/* A record of which only a part is there waits for the rest; large sizes and failed moves. */
+static void records_are_taken_whole(void **unused)
+{
+	(void)unused;
+	struct seen seen = {0};
+	struct sonde_heap_merge *merge = merge_new(&seen);
+	ADD(merge, 1, TIME(1), begins(1, 0));
+	sonde_heap_merge_run(merge, 100);
+	assert_string_equal(seen.text, "");
+	ADD(merge, 1, WHAT(8, 1), sonde_heap_op(SONDE_HEAP_STACK));
+	ADD(merge, 1, UINT64_C(9) << 32 | UINT64_C(2) << 16 | 1);
+	ADD(merge, 1, 0x123, ends(1, 2), sonde_heap_op(SONDE_HEAP_KEPT), 0x1000);
+	sonde_heap_merge_run(merge, 100);
+	assert_string_equal(seen.text, "+1:1@1 stack9/2:1:123 -1:1@3 =1:1@3 ");
+	sonde_heap_merge_free(merge);
+}
+
+/* Any words at all: nothing is read beyond them. */
+static void hostile_words_end(void **unused)
+{
+	(void)unused;
+	uint64_t random = 3, words[64];
+	for (int round = 0; round < 2000; round++) {
+		struct seen seen = {0};
+		struct sonde_heap_merge *merge = merge_new(&seen);
+		for (uint32_t serial = 1; serial < 4; serial++) {
+			for (size_t i = 0; i < 64; i++)
+				words[i] =
+				    next_random(&random) % 3 ? next_random(&random) << 44 | 1 : next_random(&random);
+			assert_int_equal(sonde_heap_merge_add(merge, serial, serial, words, 64), 0);
+		}
+		seen.text[sizeof seen.text - 1] = '\0';
+		memset(seen.text, 'x', sizeof seen.text - 1);
+		sonde_heap_merge_run(merge, UINT64_MAX - 1);
+		sonde_heap_merge_free(merge);
+	}
+}
+
+/* --- chunks, read again ------------------------------------------------------------------------------------------ */
+
+static uint32_t site(struct sonde_recorder *recorder, uint32_t process, uint32_t thread)
+{
+	struct sonde_recorder_heap_site row = {process, thread, 0, SONDE_STACK_COMPLETE};
+	uint32_t id = sonde_recorder_heap_site(recorder, &row);
+	assert_int_equal(id, sonde_recorder_heap_site(recorder, &row));
+	return id;
+}
+
+/* Two sites; the peak lies in the second of three chunks. */
+static void write_recording(const char *path, struct sonde_recorder **recorder, struct sonde_writer **writer)
+{
+	struct sonde_record_options options = {.output = path};
+	struct sonde_heap_chunks *chunks;
+	assert_int_equal(sonde_writer_open(writer, path, &(struct sonde_writer_options){.overwrite = 1}), 0);
+	assert_int_equal(sonde_recorder_new(recorder, *writer, &options), 0);
+	uint32_t process = sonde_recorder_process(*recorder, getpid(), 1000);
+	uint32_t thread = sonde_recorder_thread(*recorder, getpid(), getpid(), 1000);
+	uint32_t first = site(*recorder, process, thread), second = site(*recorder, process, thread + 1);
+	assert_int_not_equal(first, second);
+	assert_int_equal(sonde_heap_chunks_new(&chunks, *recorder, process, 0), 0);
+	sonde_heap_chunks_begins(chunks, 1000, thread, 0x10, 100, first);
+	sonde_heap_chunks_begins(chunks, 1100, thread, 0x20, 200, second);
+	sonde_heap_chunks_flush(chunks);
+	sonde_heap_chunks_begins(chunks, 1200, thread, 0x30, 1000, first); /* the peak: 1300 */
+	sonde_heap_chunks_ends(chunks, 3248, thread, 0x30);                /* lived 2048 ns, and nothing came between */
+	sonde_heap_chunks_ends(chunks, 3300, thread, 0x20);
+	sonde_heap_chunks_ends(chunks, 3300, thread, 0x99); /* not ours */
+	sonde_heap_chunks_flush(chunks);
+	sonde_heap_chunks_begins(chunks, 4000, thread, 0x40, 50, second);
+	sonde_heap_chunks_ends(chunks, 4100, thread, 0x10);
+	sonde_heap_chunks_kept(chunks, 4100, thread, 0x10);
+	sonde_heap_chunks_close(chunks);
+	sonde_heap_chunks_free(chunks);
+}
+
+static void sums_are_those_of_the_events(void **unused)
+{
+	(void)unused;
+	char path[] = "/tmp/sonde-heap-XXXXXX";
+	struct sonde_recorder *recorder;
+	struct sonde_writer *writer;
+	struct sonde_session *session;
+	struct sonde_heap_sums sums;
+	close(mkstemp(path));
+	write_recording(path, &recorder, &writer);
+	assert_int_equal(sonde_recorder_close(recorder, 0, 5000), 0);
+	assert_int_equal(sonde_writer_close(writer), 0);
+	sonde_recorder_free(recorder);
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	unlink(path);
+	assert_int_equal(sonde_session_heap_site_count(session), 2);
+	assert_int_equal(sonde_session_heap_sums(session, &sums), 0);
+	const struct sonde_heap_sum *first = &sums.sites[1], *second = &sums.sites[2];
+	assert_int_equal(first->begins, 3); /* the one that was kept began again */
+	assert_int_equal(first->begun_b, 1200);
+	assert_int_equal(first->ends, 2);
+	assert_int_equal(first->temporary, 1);
+	assert_int_equal(first->peak_b, 1100);
+	assert_int_equal(first->peak_blocks, 2);
+	assert_int_equal(second->peak_b, 200);
+	assert_int_equal(second->begun_b - second->ended_b, 50);
+	assert_int_equal(sums.process_count, 1);
+	assert_int_equal(sums.processes[0].peak_b, 1300);
+	assert_int_equal(sums.processes[0].peak_blocks, 3);
+	assert_int_equal(sums.processes[0].peak_ns, 1200);
+	assert_int_equal(sums.processes[0].unknown, 1);
+	assert_int_equal(sums.life_classes[11], 3); /* 2048, 2200, 3100 ns */
+	assert_int_equal(sums.size_classes[6], 2);  /* 64 … 127: 100 twice */
+	assert_int_equal(sonde_session_heap_rest_count(session), 2);
+	assert_int_equal(sonde_session_heap_rest(session, 0)->size_b + sonde_session_heap_rest(session, 1)->size_b,
+			 150);
+	sonde_heap_sums_free(&sums);
+	sonde_session_close(session);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(live_is_the_model),
+	    cmocka_unit_test(threads_come_in_time_order),
+	    cmocka_unit_test(equal_times_are_put_in_the_possible_order),
+	    cmocka_unit_test(records_are_taken_whole),
+	    cmocka_unit_test(hostile_words_end),
+	    cmocka_unit_test(sums_are_those_of_the_events),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
