@@ -31,7 +31,7 @@ static void set_limits(struct sonde_session *session)
 static int load_chunk(struct sonde_session *session, size_t i, struct sonde_chunk_data *data)
 {
 	const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
-	if (head->type > SONDE_CHUNK_INDEX || head->version > SONDE_CHUNK_VERSION) {
+	if (head->type > SONDE_CHUNK_HEAP || head->version > SONDE_CHUNK_VERSION) {
 		session->run.skipped_chunks++;
 		return 0;
 	}
