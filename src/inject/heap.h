@@ -57,9 +57,9 @@ struct heap_thread {
 	uint64_t serial;
 	uint32_t last_seq;
 	pid_t pid, tid;
-	uint64_t begins, begun; /* blocks so far; the last one */
-	uint64_t deleted;       /* the block that operator delete is about to free */
-	int64_t left;           /* bytes until the next sample */
+	uint64_t begun;   /* the last block that was given out, recorded or not */
+	uint64_t deleted; /* the block that operator delete is about to free */
+	int64_t left;     /* bytes until the next sample */
 	uint64_t random;
 	int drawn;                            /* `left` holds a distance */
 	struct heap_frame frames[HEAP_DEPTH]; /* outermost first */
@@ -110,16 +110,16 @@ uint64_t heap_thread_ticks(struct heap_thread *thread);
 /* --- heap_record.c --------------------------------------------------------------------------------------------- */
 
 /* A block was given out, by the allocator that has just returned. NULL is nothing. Operators new and delete often call
- * malloc and free, which are hooked, too: see heap_record_new(), heap_record_deleted(). */
+ * malloc and free, which are hooked, too: see below. */
 void heap_record_begins(const void *block, size_t size_b, const struct heap_caller *caller);
 /* A block is about to be given back. */
 void heap_record_ends(const void *block);
 /* The last one was not: realloc had no memory. */
 void heap_record_kept(const void *block);
 
-/* Around operator new: `mark` is what heap_record_mark() said before. */
-uint64_t heap_record_mark(void);
-void heap_record_new(const void *block, size_t size_b, const struct heap_caller *caller, uint64_t mark);
+/* Before and after operator new. */
+void heap_record_will_new(void);
+void heap_record_new(const void *block, size_t size_b, const struct heap_caller *caller);
 /* Around operator delete: the block, then NULL. */
 void heap_record_deleted(const void *block);
 

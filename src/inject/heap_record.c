@@ -13,8 +13,6 @@ static void put_begins(struct heap_thread *thread, uint64_t address, size_t size
 	}
 	heap_thread_put(thread, SONDE_HEAP_BEGINS | sonde_heap_block(address, ticks));
 	heap_thread_put(thread, short_b << 32 | stack);
-	thread->begins++;
-	thread->begun = address;
 }
 
 /* --- sampling ------------------------------------------------------------------------------------------------------
@@ -119,6 +117,7 @@ void heap_record_begins(const void *block, size_t size_b, const struct heap_call
 	uint64_t address = (uint64_t)(uintptr_t)block, counted_b = size_b ? size_b : 1;
 	if (heap_mean_b && (thread = heap_self) && likely(thread->left > (int64_t)counted_b)) {
 		thread->left -= (int64_t)counted_b;
+		thread->begun = address;
 		return;
 	}
 	if (!block || !(thread = heap_thread_enter()))
@@ -131,6 +130,7 @@ void heap_record_begins(const void *block, size_t size_b, const struct heap_call
 		if (heap_mean_b)
 			note(address);
 	}
+	thread->begun = address;
 	heap_thread_leave(thread);
 }
 
@@ -159,16 +159,16 @@ void heap_record_kept(const void *block)
 	heap_thread_leave(thread);
 }
 
-uint64_t heap_record_mark(void)
+void heap_record_will_new(void)
 {
-	const struct heap_thread *thread = heap_self;
-	return thread ? thread->begins : 0;
+	if (heap_self)
+		heap_self->begun = 0;
 }
 
-void heap_record_new(const void *block, size_t size_b, const struct heap_caller *caller, uint64_t mark)
+void heap_record_new(const void *block, size_t size_b, const struct heap_caller *caller)
 {
 	const struct heap_thread *thread = heap_self;
-	if (!thread || thread->begins == mark || thread->begun != (uint64_t)(uintptr_t)block)
+	if (!thread || thread->begun != (uint64_t)(uintptr_t)block)
 		heap_record_begins(block, size_b, caller);
 }
 

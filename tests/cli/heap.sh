@@ -41,6 +41,19 @@ run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$blocks" forks
 is before 100 1000 100 1000
 is inside 10 5000 10 5000
 
+# C++: whoever brings operators of its own, and who calls malloc, says the same.
+shopt -s nullglob
+for library in "" /usr/lib/*/lib{jemalloc,tcmalloc_minimal,mimalloc}.so.[0-9]; do
+	[ -x "$SONDE_BUILD/tests/targets/operators" ] || break
+	run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- \
+		sh -c 'LD_PRELOAD=$LD_PRELOAD${1:+:$1} exec "$0"' "$SONDE_BUILD/tests/targets/operators" "$library"
+	equal "$out" refused
+	is "plain()" 1000 4000 0 0
+	is "arrays()" 100 4000 0 0
+	is "lines()" 10 1280 0 0
+	is "nothrow()" 7 700 7 700
+done
+
 # Sampled: of sizes up to 100 KB at one sample each 64 KB the variance of the estimate is 4e9 B² a block. The truth lies
 # within 4.5 standard errors (all but one in 100,000 times), and the mean of 20 runs is close.
 sum=0
