@@ -307,6 +307,53 @@ static void csv_of_one_section_is_that_table(void **state)
 	sonde_report_free(report);
 }
 
+static void openmetrics_has_a_gauge_a_column(void **state)
+{
+	(void)state;
+	char *text = sample_as("openmetrics", &plain);
+	assert_harmless(text);
+	assert_has(text, "# TYPE sonde_report info\n");
+	assert_has(text, "\nsonde_report_info{command=\"./app --size 3\",recording=\"app.sonde\"} 1\n");
+	assert_has(text, "# TYPE sonde_functions_self_seconds gauge\n# UNIT sonde_functions_self_seconds seconds\n"
+			 "# HELP sonde_functions_self_seconds Functions by self time: self, estimated\n"
+			 "sonde_functions_self_seconds{function=\"hot_loop\",module=\"app\"} 2.400000000\n"
+			 "sonde_functions_self_seconds{function=\"memcpy\",module=\"libc.so.6\"} 1.200000000\n");
+	assert_has(text, "\nsonde_functions_self_share_ratio{function=\"memcpy\",module=\"libc.so.6\"} 0.3\n");
+	assert_has(text,
+		   "\nsonde_functions_self_share_plus_minus_ratio{function=\"hot_loop\",module=\"app\"} 0.051\n#");
+	assert_has(text, "\nsonde_functions_samples{function=\"memcpy\",module=\"libc.so.6\"} 1200\n");
+	assert_has(text, "\nsonde_functions_peak_bytes{function=\"hot_loop\",module=\"app\"} 4200000\n#");
+	assert_has(text, "{function=\"=ev\\\\x1b[31mil<script>|`\\\"\\\\n;\\\\xff\\\\u{202e}\",module=\"app\"} 380\n");
+	assert_has_not(text, "calltree");
+	assert_string_equal(text + strlen(text) - 7, "\n# EOF\n");
+	free(text);
+}
+
+/* Two rows may say the same of themselves, a section may come twice, and a table may have no figures. */
+static void openmetrics_tells_rows_apart(void **state)
+{
+	(void)state;
+	static const struct sonde_column words[] = {{.key = "check", .title = "check"}};
+	struct sonde_report *report = NULL;
+	assert_int_equal(sonde_report_new(&report), 0);
+	sample_functions(report);
+	struct sonde_section *functions = report->first;
+	sonde_report_row(report, functions);
+	memcpy(&functions->table.cells[5 * functions->table.column_count], functions->table.cells,
+	       functions->table.column_count * sizeof *functions->table.cells);
+	sample_functions(report);
+	struct sonde_section *checks = sonde_report_table(report, "doctor", "Checks", words, 1);
+	sonde_report_row(report, checks)[0] = sonde_cell_text("clock");
+	char *text = rendered("openmetrics", report, &plain);
+	assert_has(text, "\nsonde_functions_samples{function=\"hot_loop\",module=\"app\"} 2400\n");
+	assert_has(text, "\nsonde_functions_samples{function=\"hot_loop\",module=\"app\",row=\"6\"} 2400\n");
+	assert_null(strstr(strstr(text, "# TYPE sonde_functions_samples ") + 1, "# TYPE sonde_functions_samples "));
+	assert_has(text,
+		   "# TYPE sonde_doctor info\n# HELP sonde_doctor Checks\nsonde_doctor_info{check=\"clock\"} 1\n");
+	free(text);
+	sonde_report_free(report);
+}
+
 static void markdown_is_escaped(void **state)
 {
 	(void)state;
@@ -429,6 +476,8 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(json_report_is_exact),
 	    cmocka_unit_test(csv_is_tidy),
 	    cmocka_unit_test(csv_of_one_section_is_that_table),
+	    cmocka_unit_test(openmetrics_has_a_gauge_a_column),
+	    cmocka_unit_test(openmetrics_tells_rows_apart),
 	    cmocka_unit_test(markdown_is_escaped),
 	    cmocka_unit_test(an_empty_report_is_fine),
 	    cmocka_unit_test(svg_shows_frames_and_escapes_them),

@@ -14,6 +14,9 @@ packages=${SONDE_VALIDATE_DIR:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/sonde-val
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+python=python3
+[ "$format" != openmetrics ] || python3 -c 'import prometheus_client' 2>/dev/null || python=/usr/bin/python3 # a package's
+
 missing() {
 	echo "$format: not asked: $1" >&2
 	exit 77
@@ -27,7 +30,7 @@ wrong() {
 
 check() {
 	command -v python3 >/dev/null || missing "python3 is not installed"
-	python3 "$here/check.py" "$format" "${1:-$file}" ${report:+"$report"} || exit $?
+	"$python" "$here/check.py" "$format" "${1:-$file}" ${report:+"$report"} || exit $?
 }
 
 npm_packages() {
@@ -107,6 +110,6 @@ validate_svg() {
 
 case $format in
 pprof | speedscope | chrome | callgrind | svg) "validate_$format" ;;
-text | json | csv | md | folded) check ;;
+text | json | csv | md | openmetrics | folded) check ;;
 *) echo "run.sh: no such format: $format" >&2 && exit 2 ;;
 esac
