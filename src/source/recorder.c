@@ -178,6 +178,11 @@ uint64_t sonde_recorder_sample_count(const struct sonde_recorder *recorder)
 	return recorder->sample_count;
 }
 
+uint32_t sonde_recorder_process_count(const struct sonde_recorder *recorder)
+{
+	return recorder->tasks.process_count;
+}
+
 /* Times of a column only go up: a record that comes late (buffers of several CPUs) takes the time of the one before. */
 static uint64_t time_delta(struct sonde_columns *columns, uint64_t *time_ns)
 {

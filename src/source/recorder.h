@@ -61,6 +61,9 @@ int sonde_recorder_triggered(struct sonde_recorder *recorder);
 /* CPU samples so far. */
 uint64_t sonde_recorder_sample_count(const struct sonde_recorder *recorder);
 
+/* Processes so far, also those that ended. */
+uint32_t sonde_recorder_process_count(const struct sonde_recorder *recorder);
+
 uint32_t sonde_recorder_string(struct sonde_recorder *recorder, const char *text, size_t len_b);
 uint32_t sonde_recorder_text(struct sonde_recorder *recorder, const char *text); /* NUL-terminated; NULL → 0 */
 
