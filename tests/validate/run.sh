@@ -108,8 +108,27 @@ validate_svg() {
 	xmllint --noout --nonet "$file" 2>"$scratch/log" || wrong "it is not well-formed"
 }
 
+# A flame graph in a browser: zoom, search and keyboard do what they should.
+validate_flame() {
+	local browser wrong
+	browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
+		missing "chromium is not installed"
+	python3 - "$file" "$here/flame.js" >"$scratch/flame.svg" <<-'END' || wrong "the page has no end"
+		import sys
+		page, driver = (open(path, encoding="utf-8").read() for path in sys.argv[1:])
+		head, end, tail = page.rpartition("</svg>")
+		assert end
+		print(head + "<script><![CDATA[" + driver + "]]></script></svg>" + tail)
+	END
+	HOME=$scratch timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/browser" \
+		--dump-dom "file://$scratch/flame.svg" >"$scratch/dom" 2>"$scratch/browser.log" || missing "chromium does not start"
+	wrong=$(sed -n 's/.*data-wrong="\([^"]*\)".*/\1/p' "$scratch/dom")
+	grep -q 'data-wrong="' "$scratch/dom" || wrong "its script ended early"
+	[ -z "$wrong" ] || wrong "$wrong"
+}
+
 case $format in
-pprof | speedscope | chrome | callgrind | svg) "validate_$format" ;;
+pprof | speedscope | chrome | callgrind | svg | flame) "validate_$format" ;;
 text | json | csv | md | openmetrics | folded) check ;;
 *) echo "run.sh: no such format: $format" >&2 && exit 2 ;;
 esac
