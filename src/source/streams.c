@@ -179,6 +179,20 @@ static struct sonde_zone_stat *row_of(struct sonde_pair_table *sums, uint32_t si
 	return sonde_pair_row(sums, site);
 }
 
+/* Zones with nothing in them, with which `count` events begin; how many, or a negative errno. */
+static ssize_t add_leaves(struct sonde_stream *stream, struct sonde_pair *pair, const uint32_t *sites,
+			  const uint64_t *times_ns, size_t count)
+{
+	struct sonde_pair_run run = sonde_pair_leaves(sites, times_ns, count);
+	struct sonde_zone_stat *row = row_of(&stream->sums, *sites);
+	if (!row)
+		return -ENOMEM;
+	sonde_pair_add_run(row, &run, sonde_pair_is_open(pair, *sites));
+	if (pair->depth)
+		pair->frames[pair->depth - 1].child_ns += run.sum_ns;
+	return (ssize_t)run.count;
+}
+
 static int pair_zones(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
 		      const uint64_t *times_ns, size_t count)
 {
@@ -186,16 +200,20 @@ static int pair_zones(const struct sonde_streams *streams, struct sonde_stream *
 	struct sonde_pair_zone zone;
 	struct sonde_zone_stat *row = NULL;
 	for (size_t i = 0; i < count; i++) {
-		if (!sites[i]) {
-			if (!sonde_pair_end(&pair, times_ns[i], &zone))
-				continue;
-		} else if (i + 1 < count && !sites[i + 1] && pair.depth < pair.capacity) {
-			sonde_pair_leaf(&pair, sites[i], times_ns[i], times_ns[i + 1], &zone);
-			i++;
-		} else {
+		if (sites[i] && i + 1 < count && !sites[i + 1] && pair.depth < pair.capacity && !streams->zone_ended) {
+			ssize_t leaves = add_leaves(stream, &pair, sites + i, times_ns + i, count - i);
+			if (leaves < 0)
+				return (int)leaves;
+			i += 2 * (size_t)leaves - 1;
+			row = NULL;
+			continue;
+		}
+		if (sites[i]) {
 			sonde_pair_begin(&pair, sites[i], times_ns[i]);
 			continue;
 		}
+		if (!sonde_pair_end(&pair, times_ns[i], &zone))
+			continue;
 		if (!row || row->site != zone.site)
 			row = row_of(&stream->sums, zone.site);
 		if (!row)
@@ -224,12 +242,18 @@ static uint8_t *put_sites(uint8_t *at, const uint32_t *sites, size_t count)
 	return at;
 }
 
-/* Differences of times that do not fall. */
-static uint8_t *put_times(uint8_t *at, uint64_t last_ns, const uint64_t *times_ns, size_t count)
+/* The bits that any difference of two times has; the highest: one is earlier than the one before. */
+static uint64_t deltas(uint64_t last_ns, const uint64_t *times_ns, size_t count)
 {
 	uint64_t all = times_ns[0] - last_ns;
 	for (size_t i = 1; i < count; i++)
 		all |= times_ns[i] - times_ns[i - 1];
+	return all;
+}
+
+/* Differences of times that do not fall; `all`: the bits that they have. */
+static uint8_t *put_times(uint8_t *at, uint64_t last_ns, const uint64_t *times_ns, size_t count, uint64_t all)
+{
 	if (all < 0x80) {
 		at[0] = (uint8_t)(times_ns[0] - last_ns);
 		for (size_t i = 1; i < count; i++)
@@ -243,15 +267,12 @@ static uint8_t *put_times(uint8_t *at, uint64_t last_ns, const uint64_t *times_n
 	return at;
 }
 
-/* `times_ns`, or `ordered` with a copy in which none is earlier than the one before. */
+/* A copy in which none is earlier than the one before. */
 static const uint64_t *order(uint64_t last_ns, const uint64_t *times_ns, size_t count, uint64_t *ordered)
 {
-	int fell = times_ns[0] < last_ns;
-	for (size_t i = 1; i < count; i++)
-		fell |= times_ns[i] < times_ns[i - 1];
-	for (size_t i = 0; fell && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		ordered[i] = last_ns = times_ns[i] > last_ns ? times_ns[i] : last_ns;
-	return fell ? ordered : times_ns;
+	return ordered;
 }
 
 /* At most BATCH events, for which the chunk has room. */
@@ -267,9 +288,11 @@ static int add_zones(const struct sonde_streams *streams, struct sonde_stream *s
 	uint8_t *time_at = sonde_columns_room(zones, ZONE_TIME, count);
 	if (rc || !site_at || !time_at)
 		return rc ? rc : out_of_memory();
-	times_ns = order(zones->time_max_ns, times_ns, count, ordered);
+	uint64_t all = deltas(zones->time_max_ns, times_ns, count);
+	if (all >> 63)
+		times_ns = order(zones->time_max_ns, times_ns, count, ordered);
 	sonde_columns_used(zones, ZONE_SITE, put_sites(site_at, sites, count));
-	sonde_columns_used(zones, ZONE_TIME, put_times(time_at, zones->time_max_ns, times_ns, count));
+	sonde_columns_used(zones, ZONE_TIME, put_times(time_at, zones->time_max_ns, times_ns, count, all));
 	zones->time_max_ns = times_ns[count - 1];
 	zones->rows += (uint32_t)count;
 	return pair_zones(streams, stream, sites, times_ns, count);
