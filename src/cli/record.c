@@ -32,7 +32,7 @@ static const struct sonde_option options[] = {
     {"on-full", 0, "WHAT", "when a ring is full: drop (default), overwrite or block"},
     {"keep", 0, "TIME", "flight recorder: keep only the last TIME, saved by --when, SIGUSR2 or the command's death"},
     {"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME' happens"},
-    {"stack", 0, "SIZE", "stack copy for each sample, at most 63K (default 16K)"},
+    {"stack", 0, "SIZE", "stack copy for each sample, at most 63K (default 16K to 32K)"},
     {"no-perf", 0, NULL, "do not use perf events: sample by CPU timers inside the processes"},
     {"no-inject", 0, NULL, "put nothing into the processes: perf events only"},
     {"no-symbols", 0, NULL, "look up no symbols when the recording ends"},
