@@ -221,6 +221,36 @@ static void text_fits_every_width(void **state)
 	}
 }
 
+/* Also what is said below a table of the columns that did not fit. */
+static void many_columns_fit_every_width(void **state)
+{
+	(void)state;
+	struct sonde_column columns[24];
+	char titles[24][16];
+	struct sonde_report *report = NULL;
+	assert_int_equal(sonde_report_new(&report), 0);
+	for (int i = 0; i < 24; i++) {
+		snprintf(titles[i], sizeof titles[i], "column %d", i);
+		columns[i] = (struct sonde_column){titles[i], titles[i], SONDE_UNIT_COUNT, SONDE_BASIS_ESTIMATED, 0, i};
+	}
+	struct sonde_section *section = sonde_report_table(report, "wide", "Wide", columns, 24);
+	struct sonde_cell *cells = sonde_report_row(report, section);
+	for (int i = 0; i < 24; i++)
+		cells[i] = sonde_cell_int(1000000);
+	report->title = report->path = "";
+	for (int width = SONDE_TEXT_WIDTH_MIN; width < 250; width++) {
+		char *text = rendered("text", report, &(struct sonde_format_options){.width = width});
+		assert_has(text, "left out for want of width:");
+		for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+			*end = 0;
+			if (sonde_clean_columns(line) > (size_t)width)
+				fail_msg("%zu columns, not %d: %s", sonde_clean_columns(line), width, line);
+		}
+		free(text);
+	}
+	sonde_report_free(report);
+}
+
 static void text_is_as_expected(void **state)
 {
 	(void)state;
@@ -471,6 +501,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(json_values_round_trip),
 	    cmocka_unit_test(json_escapes_everything),
 	    cmocka_unit_test(text_fits_every_width),
+	    cmocka_unit_test(many_columns_fit_every_width),
 	    cmocka_unit_test(text_is_as_expected),
 	    cmocka_unit_test(text_colours_only_when_asked),
 	    cmocka_unit_test(json_report_is_exact),
