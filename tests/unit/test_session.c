@@ -434,6 +434,38 @@ static void hostile_stacks_end(void **state)
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
 
+static void short_values_are_taken_eight_at_once(void **state)
+{
+	(void)state;
+	uint64_t times[130], sum = 7;
+	uint32_t ids[130];
+	uint8_t bytes[132];
+	for (size_t i = 0; i < 128; i++)
+		bytes[i] = (uint8_t)(127 - i);
+	bytes[128] = 0x80 | 1; /* the last value is a long one */
+	bytes[129] = 2;
+	struct sonde_column column = {bytes, bytes + 130};
+	assert_int_equal(sonde_column_times(&column, 129, sum, times), 0);
+	assert_int_equal(sonde_column_end(&column), 0);
+	for (size_t i = 0; i < 129; i++)
+		assert_int_equal(times[i], sum += i < 128 ? 127 - i : 257);
+	for (uint32_t max = 100; max <= 300; max += 100) {
+		column = (struct sonde_column){bytes, bytes + 130};
+		assert_int_equal(sonde_column_ids(&column, 129, max, ids), 0);
+		assert_int_equal(sonde_column_end(&column), 0);
+		for (uint32_t i = 0; i < 129; i++) {
+			uint32_t id = i < 128 ? 127 - i : 257;
+			assert_int_equal(ids[i], id <= max ? id : 0);
+		}
+	}
+	for (size_t cut = 0; cut < 130; cut++) {
+		column = (struct sonde_column){bytes, bytes + cut};
+		assert_int_equal(sonde_column_times(&column, 129, 0, times), -EBADMSG);
+		column = (struct sonde_column){bytes, bytes + cut};
+		assert_int_equal(sonde_column_ids(&column, 129, 300, ids), -EBADMSG);
+	}
+}
+
 static void columns_round_trip_at_every_length(void **state)
 {
 	(void)state;
@@ -672,6 +704,7 @@ int main(void)
 	    cmocka_unit_test(missing_symbols_are_looked_up),
 	    cmocka_unit_test(names_only_give_way_to_what_is_found),
 	    cmocka_unit_test(hostile_stacks_end),
+	    cmocka_unit_test(short_values_are_taken_eight_at_once),
 	    cmocka_unit_test(columns_round_trip_at_every_length),
 	    cmocka_unit_test(later_columns_are_passed_over),
 	    cmocka_unit_test(samples_and_switches_come_back),
