@@ -51,7 +51,7 @@ struct supervisor {
 	size_t active_count;
 	pid_t pid;
 	int pid_fd;
-	int killed;                     /* by a second interrupt */
+	unsigned interrupts;            /* that were acted on */
 	size_t fd_count, idle_fd_count; /* that are waited on: now, and when no process was connected */
 	uint32_t process_count;         /* when drained last */
 	uint64_t start_ns, flushed_ns;
@@ -191,11 +191,16 @@ static int next_wait_ms(struct supervisor *supervisor, int waited_ms)
 
 static void act_on_signals(struct supervisor *supervisor)
 {
-	int number = sonde_signals_take_forward();
-	if (number && supervisor->options->command)
-		kill(supervisor->pid, number);
-	if (sonde_signals_interrupts() > 1 && supervisor->options->command && !supervisor->killed)
-		supervisor->killed = !kill(supervisor->pid, SIGKILL);
+	int number;
+	while ((number = sonde_signals_take_forward()))
+		if (supervisor->options->command)
+			kill(supervisor->pid, number);
+	if (sonde_signals_interrupts() > supervisor->interrupts) {
+		supervisor->interrupts = sonde_signals_interrupts();
+		if (supervisor->interrupts > 1 && supervisor->options->command &&
+		    sonde_signals_is_ignored_by(supervisor->pid, SIGINT))
+			kill(supervisor->pid, SIGKILL);
+	}
 	if (sonde_signals_take_save())
 		sonde_recorder_save(supervisor->recorder);
 }
@@ -265,7 +270,7 @@ static int begin(struct supervisor *supervisor)
 	} else if (kill(options->attach, 0)) {
 		return sonde_error(errno, "cannot attach to process %d: %s", options->attach, strerror(errno));
 	}
-	sonde_signals_catch();
+	sonde_signals_catch(options->keep_ns != 0);
 	supervisor->pid_fd = (int)syscall(SYS_pidfd_open, supervisor->pid, 0);
 	start_sources(supervisor);
 	sonde_priority_raise(&supervisor->priority);
