@@ -14,39 +14,12 @@
 
 #include "base/varint.h"
 #include "fold/hist.h"
-#include "recording.h"
 #include "session/columns.h"
 #include "session/session.h"
+#include "session_fixture.h"
 #include "trace/reader.h"
 #include "util/error.h"
 #include "walk.h"
-
-static char folder[] = "/tmp/sonde-test-session-XXXXXX";
-static char path[64];
-static const struct sonde_session_options plain = {.no_symbols = 1};
-
-static int enter(void **state)
-{
-	(void)state;
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(path, sizeof path, "%s/a.sonde", folder);
-	return 0;
-}
-
-static int leave(void **state)
-{
-	(void)state;
-	unlink(path);
-	return rmdir(folder);
-}
-
-static struct sonde_session *opened(void)
-{
-	struct sonde_session *session;
-	assert_int_equal(sonde_session_open(&session, path, &plain), 0);
-	return session;
-}
 
 static void put(struct recording *recording, const void *record, size_t record_b, const void *more, size_t more_b)
 {
@@ -54,29 +27,6 @@ static void put(struct recording *recording, const void *record, size_t record_b
 }
 
 #define PUT(recording, ...) put(recording, &(__VA_ARGS__), sizeof(__VA_ARGS__), NULL, 0)
-
-/* Next batch, which must be of `type`. */
-static const struct sonde_batch *next(struct sonde_cursor *cursor, uint32_t type)
-{
-	const struct sonde_batch *batch;
-	assert_int_equal(sonde_cursor_next(cursor, &batch), 1);
-	assert_int_equal(batch->type, type);
-	return batch;
-}
-
-static struct sonde_cursor *cursor_over(struct sonde_session *session, uint32_t type)
-{
-	struct sonde_cursor *cursor;
-	assert_int_equal(sonde_cursor_open(&cursor, session, 1u << type), 0);
-	return cursor;
-}
-
-static void expect_end(struct sonde_cursor *cursor)
-{
-	const struct sonde_batch *batch;
-	assert_int_equal(sonde_cursor_next(cursor, &batch), 0);
-	sonde_cursor_close(cursor);
-}
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
