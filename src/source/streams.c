@@ -1,4 +1,9 @@
-/* streams.c: columns, open zones and per-site sums of each thread; one chunk a thread and flush. */
+/* streams.c: columns, open zones and per-site sums of each thread; one chunk a thread and flush.
+ *
+ * A chunk's summary names at most SONDE_ZONES_OPEN_MAX open zones, so deeper ones are left out of the columns together
+ * with their ends: what a chunk says of itself is what its body adds up to. The live statistics, which see the same
+ * events, count them as lost.
+ */
 #include "source/streams.h"
 
 #include <errno.h>
@@ -11,7 +16,6 @@
 
 #define ZONES_A_CHUNK 131072u
 #define EVENTS_A_CHUNK_B ((size_t)1 << 20)
-#define FRAMES_MAX 65536u
 #define BATCH 1024u
 #define THREADS_MAX ((uint32_t)1 << 24)
 
@@ -20,7 +24,8 @@ enum { ZONE_SITE, ZONE_TIME, ZONE_COLUMNS };
 struct sonde_stream {
 	uint32_t process, thread;
 	struct sonde_columns zones;
-	struct sonde_pair pair;
+	struct sonde_pair pair;        /* never asked for more than it holds */
+	uint64_t left_out;             /* open zones that are in no column */
 	struct sonde_pair_frame *open; /* as they stood when the chunk began */
 	uint32_t open_count;
 	uint64_t unmatched_before;
@@ -128,8 +133,9 @@ static int write_zones(struct sonde_streams *streams, struct sonde_stream *strea
 static int reserve_frames(struct sonde_pair *pair, uint32_t count)
 {
 	uint32_t cap = pair->capacity ? pair->capacity : 32;
-	while (cap < pair->depth + count && cap < FRAMES_MAX)
+	while (cap < pair->depth + count && cap < SONDE_ZONES_OPEN_MAX)
 		cap *= 2;
+	cap = cap < SONDE_ZONES_OPEN_MAX ? cap : SONDE_ZONES_OPEN_MAX;
 	if (cap == pair->capacity)
 		return 0;
 	struct sonde_pair_frame *frames = realloc(pair->frames, cap * sizeof *frames);
@@ -275,8 +281,8 @@ static const uint64_t *order(uint64_t last_ns, const uint64_t *times_ns, size_t 
 	return ordered;
 }
 
-/* At most BATCH events, for which the chunk has room. */
-static int add_zones(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
+/* At most BATCH events, for which the chunk has room and the summary, too. */
+static int put_zones(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
 		     const uint64_t *times_ns, size_t count)
 {
 	uint64_t ordered[BATCH];
@@ -296,6 +302,40 @@ static int add_zones(const struct sonde_streams *streams, struct sonde_stream *s
 	zones->time_max_ns = times_ns[count - 1];
 	zones->rows += (uint32_t)count;
 	return pair_zones(streams, stream, sites, times_ns, count);
+}
+
+/* The same without the begins and ends of zones that are too deep. */
+static int put_shallow(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
+		       const uint64_t *times_ns, size_t count)
+{
+	uint32_t kept_sites[BATCH], depth = stream->pair.depth;
+	uint64_t kept_ns[BATCH];
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (sites[i] && depth == SONDE_ZONES_OPEN_MAX) {
+			stream->left_out++;
+			continue;
+		}
+		if (!sites[i] && stream->left_out) {
+			stream->left_out--;
+			continue;
+		}
+		if (sites[i])
+			depth++;
+		else
+			depth -= depth > 0;
+		kept_sites[kept] = sites[i];
+		kept_ns[kept++] = times_ns[i];
+	}
+	return kept ? put_zones(streams, stream, kept_sites, kept_ns, kept) : 0;
+}
+
+static int add_zones(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
+		     const uint64_t *times_ns, size_t count)
+{
+	if (stream->left_out || stream->pair.depth + count > SONDE_ZONES_OPEN_MAX)
+		return put_shallow(streams, stream, sites, times_ns, count);
+	return put_zones(streams, stream, sites, times_ns, count);
 }
 
 int sonde_streams_zones(struct sonde_streams *streams, uint32_t process, uint32_t thread, const uint32_t *sites,
