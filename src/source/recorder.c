@@ -180,7 +180,7 @@ uint64_t sonde_recorder_sample_count(const struct sonde_recorder *recorder)
 
 uint32_t sonde_recorder_process_count(const struct sonde_recorder *recorder)
 {
-	return recorder->tasks.process_count;
+	return recorder->tasks.processes.made;
 }
 
 /* Times of a column only go up: a record that comes late (buffers of several CPUs) takes the time of the one before. */
@@ -229,6 +229,11 @@ void sonde_recorder_zones(struct sonde_recorder *recorder, uint32_t process, uin
 			  const uint64_t *times_ns, size_t count)
 {
 	keep_error(recorder, sonde_streams_zones(&recorder->streams, process, thread, sites, times_ns, count));
+}
+
+void sonde_recorder_thread_end(struct sonde_recorder *recorder, uint32_t thread)
+{
+	keep_error(recorder, sonde_streams_end(&recorder->streams, thread));
 }
 
 void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uint32_t thread,

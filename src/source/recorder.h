@@ -128,6 +128,9 @@ uint32_t sonde_recorder_site(struct sonde_recorder *recorder, const struct sonde
 void sonde_recorder_zones(struct sonde_recorder *recorder, uint32_t process, uint32_t thread, const uint32_t *sites,
 			  const uint64_t *times_ns, size_t count);
 
+/* A thread that zones or events came from has ended and all of them have come: forgets what it needed for them. */
+void sonde_recorder_thread_end(struct sonde_recorder *recorder, uint32_t thread);
+
 /* One event; site and time already the recording's. */
 void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uint32_t thread,
 			  const struct sonde_event *event);

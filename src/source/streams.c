@@ -17,7 +17,6 @@
 #define ZONES_A_CHUNK 131072u
 #define EVENTS_A_CHUNK_B ((size_t)1 << 20)
 #define BATCH 1024u
-#define THREADS_MAX ((uint32_t)1 << 24)
 
 enum { ZONE_SITE, ZONE_TIME, ZONE_COLUMNS };
 
@@ -40,23 +39,32 @@ void sonde_streams_init(struct sonde_streams *streams, struct sonde_writer *writ
 	*streams = (struct sonde_streams){.writer = writer};
 }
 
-static void free_stream(struct sonde_stream *stream)
+/* All but the open zones. They may be made again. */
+static void free_buffers(struct sonde_stream *stream)
 {
-	if (!stream)
-		return;
 	sonde_columns_fini(&stream->zones);
+	sonde_columns_init(&stream->zones, ZONE_COLUMNS);
 	sonde_buf_fini(&stream->events);
-	free(stream->pair.frames);
+	sonde_buf_init(&stream->events, 2 * EVENTS_A_CHUNK_B);
 	free(stream->open);
 	free(stream->sums.rows);
+	stream->open = NULL;
+	stream->open_count = 0;
+	stream->sums = (struct sonde_pair_table){0};
+}
+
+static void free_stream(struct sonde_stream *stream)
+{
+	free_buffers(stream);
+	free(stream->pair.frames);
 	free(stream);
 }
 
 void sonde_streams_fini(struct sonde_streams *streams)
 {
-	for (uint32_t i = 0; i < streams->thread_cap; i++)
-		free_stream(streams->threads[i]);
-	free(streams->threads);
+	for (uint32_t i = 0; i < streams->count; i++)
+		free_stream(streams->rows[i]);
+	free(streams->rows);
 }
 
 static int out_of_memory(void)
@@ -64,23 +72,30 @@ static int out_of_memory(void)
 	return sonde_error(ENOMEM, "out of memory for a thread's events");
 }
 
-static struct sonde_stream *find(struct sonde_streams *streams, uint32_t process, uint32_t thread)
+/* Where the thread's row is, or is to be. Threads that are new come last. */
+static uint32_t place_of(const struct sonde_streams *streams, uint32_t thread)
 {
-	if (thread >= THREADS_MAX)
-		return NULL;
-	if (thread >= streams->thread_cap) {
-		uint32_t cap = streams->thread_cap ? streams->thread_cap : 64;
-		while (cap <= thread)
-			cap *= 2;
-		struct sonde_stream **threads = realloc(streams->threads, cap * sizeof(struct sonde_stream *));
-		if (!threads)
-			return NULL;
-		memset(threads + streams->thread_cap, 0, (cap - streams->thread_cap) * sizeof *threads);
-		streams->threads = threads;
-		streams->thread_cap = cap;
+	uint32_t from = 0, to = streams->count;
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+		if (streams->rows[middle]->thread < thread)
+			from = middle + 1;
+		else
+			to = middle;
 	}
-	if (streams->threads[thread])
-		return streams->threads[thread];
+	return from;
+}
+
+static struct sonde_stream *add(struct sonde_streams *streams, uint32_t at, uint32_t process, uint32_t thread)
+{
+	if (streams->count == streams->cap) {
+		uint32_t cap = streams->cap ? streams->cap * 2 : 64;
+		struct sonde_stream **rows = realloc(streams->rows, cap * sizeof(struct sonde_stream *));
+		if (!rows)
+			return NULL;
+		streams->rows = rows;
+		streams->cap = cap;
+	}
 	struct sonde_stream *stream = calloc(1, sizeof *stream);
 	if (!stream)
 		return NULL;
@@ -88,8 +103,17 @@ static struct sonde_stream *find(struct sonde_streams *streams, uint32_t process
 	stream->thread = thread;
 	sonde_columns_init(&stream->zones, ZONE_COLUMNS);
 	sonde_buf_init(&stream->events, 2 * EVENTS_A_CHUNK_B);
-	streams->threads[thread] = stream;
+	memmove(streams->rows + at + 1, streams->rows + at, (streams->count++ - at) * sizeof(struct sonde_stream *));
+	streams->rows[at] = stream;
 	return stream;
+}
+
+static struct sonde_stream *find(struct sonde_streams *streams, uint32_t process, uint32_t thread)
+{
+	uint32_t at = place_of(streams, thread);
+	if (at < streams->count && streams->rows[at]->thread == thread)
+		return streams->rows[at];
+	return add(streams, at, process, thread);
 }
 
 /* --- zones ----------------------------------------------------------------------------------------------- */
@@ -399,16 +423,36 @@ int sonde_streams_event(struct sonde_streams *streams, uint32_t process, uint32_
 	return rc;
 }
 
+static int write_stream(struct sonde_streams *streams, struct sonde_stream *stream)
+{
+	int zones_rc = write_zones(streams, stream);
+	int events_rc = write_events(streams, stream);
+	return zones_rc ? zones_rc : events_rc;
+}
+
+/* A thread that has executed another program goes on, with zones open that nothing will end; its row is small then. */
+int sonde_streams_end(struct sonde_streams *streams, uint32_t thread)
+{
+	uint32_t at = place_of(streams, thread);
+	if (at == streams->count || streams->rows[at]->thread != thread)
+		return 0;
+	struct sonde_stream *stream = streams->rows[at];
+	int rc = write_stream(streams, stream);
+	if (stream->pair.depth) {
+		free_buffers(stream);
+		return rc;
+	}
+	free_stream(stream);
+	memmove(streams->rows + at, streams->rows + at + 1, (--streams->count - at) * sizeof(struct sonde_stream *));
+	return rc;
+}
+
 int sonde_streams_flush(struct sonde_streams *streams)
 {
 	int rc = 0;
-	for (uint32_t i = 0; i < streams->thread_cap; i++) {
-		struct sonde_stream *stream = streams->threads[i];
-		if (!stream)
-			continue;
-		int zones_rc = write_zones(streams, stream);
-		int events_rc = write_events(streams, stream);
-		rc = rc ? rc : zones_rc ? zones_rc : events_rc;
+	for (uint32_t i = 0; i < streams->count; i++) {
+		int stream_rc = write_stream(streams, streams->rows[i]);
+		rc = rc ? rc : stream_rc;
 	}
 	return rc;
 }

@@ -132,11 +132,47 @@ static void batches_that_become_too_deep_are_cut(void **state)
 	assert_int_equal(sums.self_ns, 2 * 68000 - 1);
 }
 
+/* The rows of threads that ended are gone, but for those with zones open: the thread may execute another program. */
+static void ended_threads_leave_no_rows(void **state)
+{
+	struct fixture *fixture = *state;
+	struct sonde_streams *streams = &fixture->streams;
+	const uint32_t sites[] = {SITE, SITE, 0, 0};
+	const uint64_t times_ns[] = {100, 110, 130, 200};
+	struct sonde_event_value value = {.head = {SONDE_EVENT_GAUGE, sizeof value / 8, SITE, 150}};
+	name_threads(fixture, 20000);
+	for (uint32_t thread = 20000; thread > 10000; thread--) { /* in any order */
+		assert_int_equal(sonde_streams_zones(streams, PROCESS, thread, sites, times_ns, 4), 0);
+		assert_int_equal(sonde_streams_event(streams, PROCESS, thread, &value.head), 0);
+	}
+	assert_int_equal(streams->count, 10000);
+	for (uint32_t thread = 10001; thread <= 20000; thread++)
+		assert_int_equal(sonde_streams_end(streams, thread), 0);
+	assert_int_equal(streams->count, 0);
+	for (uint32_t thread = 1; thread <= 10000; thread++) {
+		assert_int_equal(sonde_streams_zones(streams, PROCESS, thread, sites, times_ns, 4), 0);
+		assert_int_equal(sonde_streams_end(streams, thread), 0);
+		assert_int_equal(streams->count, 0);
+	}
+	assert_int_equal(sonde_streams_zones(streams, PROCESS, 7, sites, times_ns, 3),
+			 0); /* the outer one stays open */
+	assert_int_equal(sonde_streams_end(streams, 7), 0);
+	assert_int_equal(streams->count, 1);
+	assert_int_equal(sonde_streams_end(streams, 8), 0); /* not there: nothing to do */
+	const uint64_t more_ns[] = {300, 310, 330, 400};
+	assert_int_equal(sonde_streams_zones(streams, PROCESS, 7, sites, more_ns, 4), 0);
+	struct sums sums = read_zones(reopen(fixture));
+	assert_int_equal(sums.count, 2 * 20000 + 1 + 2 + 1);
+	assert_int_equal(sums.unfinished, 1);
+	assert_int_equal(sums.deepest, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(zones_that_are_too_deep_are_in_no_column, setup, teardown),
 	    cmocka_unit_test_setup_teardown(batches_that_become_too_deep_are_cut, setup, teardown),
+	    cmocka_unit_test_setup_teardown(ended_threads_leave_no_rows, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
