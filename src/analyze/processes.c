@@ -23,7 +23,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [WALL_NS] = {"wall_ns", "wall", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
     [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
     [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [PID] = {"pid", "pid", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 1},
+    [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 1},
     [STATUS] = {"status", "ended", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
 };
 
@@ -143,7 +143,7 @@ static int processes_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_tallies *tallies = state;
 	size_t count = sonde_session_process_count(tallies->session);
-	int empty = !tallies->all.count && sonde_pass_selects(&tallies->options);
+	int empty = !sonde_weight_is_any(tallies->all) && sonde_pass_selects(&tallies->options);
 	if (!tallies->options.asked && (count < 2 || empty))
 		return 0;
 	struct sums sums = {tallies, calloc(count + 1, sizeof *sums.by_process)};

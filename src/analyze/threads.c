@@ -16,9 +16,9 @@ static const struct sonde_column columns[COLUMNS] = {
     [MEASURED_NS] = {"cpu_ns", "measured CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
     [THREAD] = {"thread", "thread", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [TID] = {"tid", "tid", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 2},
+    [TID] = {"tid", "tid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 2},
     [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
-    [PID] = {"pid", "pid", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 1},
+    [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 1},
 };
 
 static int compare(const void *left, const void *right, void *state)
@@ -74,7 +74,8 @@ static int threads_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_tallies *tallies = state;
 	size_t limit = tallies->options.limit ? tallies->options.limit : DEFAULT_ROWS, count;
-	if (!tallies->options.asked && (!tallies->all.count || sonde_session_thread_count(tallies->session) < 2))
+	if (!tallies->options.asked &&
+	    (!sonde_weight_is_any(tallies->all) || sonde_session_thread_count(tallies->session) < 2))
 		return 0;
 	uint32_t *ids = ids_sorted(tallies, &count);
 	struct sonde_section *section = sonde_report_table(report, "threads", "Threads by CPU time", columns, COLUMNS);

@@ -62,8 +62,8 @@ static void name_family(char out[FAMILY_B], const char *section, const struct so
 
 static int is_label(const struct sonde_column *column)
 {
-	return column->unit == SONDE_UNIT_TEXT || column->unit == SONDE_UNIT_ADDRESS || !strcmp(column->key, "pid") ||
-	       !strcmp(column->key, "tid") || !strcmp(column->key, "line");
+	return column->unit == SONDE_UNIT_TEXT || column->unit == SONDE_UNIT_ADDRESS || column->unit == SONDE_UNIT_ID ||
+	       !strcmp(column->key, "line");
 }
 
 /* --- labels --------------------------------------------------------------------------------------------------------*/

@@ -156,6 +156,8 @@ static void figures_are_scaled(void **state)
 	assert_figure(SONDE_UNIT_FACTOR, sonde_cell_real(1.25, 0), 0, "1.25×");
 	assert_figure(SONDE_UNIT_HZ, sonde_cell_real(997, 0), 0, "997 Hz");
 	assert_figure(SONDE_UNIT_ADDRESS, sonde_cell_int(0xbeef), 0, "0xbeef");
+	assert_figure(SONDE_UNIT_ID, sonde_cell_int(4194303), 0, "4194303");
+	assert_figure(SONDE_UNIT_NUMBER, sonde_cell_int(4194303), 0, "4,194,303");
 	assert_figure(SONDE_UNIT_NS, sonde_cell_absent("why"), 1, "-");
 	assert_figure(SONDE_UNIT_NUMBER, sonde_cell_real(0.0 / 0.0, 0), 1, "-");
 }
