@@ -11,6 +11,27 @@
 #include "analyze_fixture.h"
 #include "sections.h"
 
+/* Rings lose begins and ends: nobody may read them as zones. */
+static void losses_of_zones_are_said_to_be_events(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	recording_lost(&r, "zones", "ring full", 60);
+	recording_lost(&r, "cpu", "ring full", 5);
+	recording_lost(&r, "zones", "site table full: counted as (other)", 3);
+	recording_lost(&r, "zones", "too many histograms in a thread", 2);
+	samples_add(&r, recording_call(&r, 0, 1, "f", 1), 10, 0);
+	recording_close(&r, START + 1000 * MS, 0);
+	struct sections s = sections_of(path, "functions", NULL);
+	assert_true(sections_noted(s.report->notes, "to the root, 70 events lost (a zone is two)"));
+	assert_true(sections_noted(s.report->notes, "zones: 60 events lost (a zone is two): ring full"));
+	assert_true(sections_noted(s.report->notes, "cpu: 5 lost: ring full"));
+	assert_true(sections_noted(s.report->notes, "zones: 3 sites not told apart: site table full"));
+	assert_true(sections_noted(s.report->notes, "zones: 2 values lost: too many histograms"));
+	sections_free(&s);
+}
+
 static void summary_says_what_was_and_was_not(void **state)
 {
 	(void)state;
@@ -240,6 +261,7 @@ static void empty_and_single(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(losses_of_zones_are_said_to_be_events),
 	    cmocka_unit_test(summary_says_what_was_and_was_not),
 	    cmocka_unit_test(cpu_time_has_orphans),
 	    cmocka_unit_test(without_samples_nothing_is_zero),

@@ -66,7 +66,7 @@ static void short_threads_leave_no_rows(void **state)
 		assert_true(tasks->threads.count <= ROWS_MAX);
 	}
 	assert_int_equal(tasks->threads.made, 20001);
-	assert_int_equal(tasks->processes.count, 2); /* with its parent */
+	assert_int_equal(tasks->processes.count, 2);                                 /* with its parent */
 	assert_int_equal(sonde_tasks_thread(tasks, PID, PID, 1000000), main_thread); /* alive: never forgotten */
 	assert_int_equal(tasks->error, 0);
 }
