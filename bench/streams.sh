@@ -18,7 +18,7 @@ record() {
 absent() {
 	local there
 	there=$(metric "$1" zones.count)
-	[ "$there" = "$2" ] || echo "$there of $2 zones are in the file, $(metric "$1" lost.count) counted as lost"
+	[ "$there" = "$2" ] || echo "$there of $2 zones are in the file, $(metric "$1" lost.count) events counted as lost, two a zone"
 }
 
 # --- bytes ----------------------------------------------------------------------------------------------------------

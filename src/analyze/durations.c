@@ -18,6 +18,25 @@ static struct sonde_moments moments_of(const struct sonde_durations *durations)
 	return moments;
 }
 
+int sonde_durations_add_all(struct sonde_durations *durations, const uint64_t *values, size_t count)
+{
+	int rc = count ? sonde_durations_add(durations, values[0]) : 0;
+	if (rc || count < 2)
+		return rc;
+	struct sonde_durations sums = *durations;
+	for (size_t i = 1; i < count; i++) {
+		double shifted = (double)values[i] - sums.shift;
+		sums.sum += shifted;
+		sums.squares += shifted * shifted;
+		sums.min = values[i] < sums.min ? values[i] : sums.min;
+		sums.max = values[i] > sums.max ? values[i] : sums.max;
+		sums.hits[sonde_hist_bucket(values[i])]++;
+	}
+	sums.count += count - 1;
+	*durations = sums;
+	return 0;
+}
+
 void sonde_durations_merge(struct sonde_durations *durations, struct sonde_durations *other)
 {
 	if (!other->count)

@@ -38,6 +38,9 @@ static inline int sonde_durations_add(struct sonde_durations *durations, uint64_
 	return 0;
 }
 
+/* `count` values at once, with the sums in registers; -ENOMEM as above. */
+int sonde_durations_add_all(struct sonde_durations *durations, const uint64_t *values, size_t count);
+
 /* Adds `other`, which must not be used afterwards but for fini. */
 void sonde_durations_merge(struct sonde_durations *durations, struct sonde_durations *other);
 void sonde_durations_fini(struct sonde_durations *durations);

@@ -28,7 +28,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [MODULE] = {"module", "module", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 6},
-    [LINE] = {"line", "line", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 6},
+    [LINE] = {"line", "line", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 6},
 };
 
 struct order {

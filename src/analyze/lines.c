@@ -18,7 +18,7 @@ enum { DEFAULT_ROWS = 200, AROUND = 2, SOURCE_MAX_B = 16 << 20, TEXT_MAX_B = 400
 enum { LINE, SELF, TOTAL, SELF_NS, TOTAL_NS, SAMPLES, SOURCE, FILE_NAME, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
-    [LINE] = {"line", "line", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [LINE] = {"line", "line", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 0},
     [SELF] = {"self_share", "self", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
     [TOTAL] = {"total_share", "total", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
     [SELF_NS] = {"self_ns", "self time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},

@@ -23,7 +23,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [WALL_NS] = {"wall_ns", "wall", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
     [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
     [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [PID] = {"pid", "pid", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 1},
+    [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 1},
     [STATUS] = {"status", "ended", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
 };
 

@@ -13,6 +13,7 @@
 #include "analyze/cputime.h"
 #include "analyze/stats.h"
 #include "analyze/words.h"
+#include "format/ring.h"
 #include "util/buf.h"
 #include "util/error.h"
 
@@ -33,6 +34,7 @@ struct facts {
 	const struct sonde_samples *samples;
 	struct sonde_cpu_time cpu;
 	uint64_t cost_ns, lost, zones;
+	int lost_zones; /* some of `lost` are events of zones */
 	int cost_known;
 };
 
@@ -54,8 +56,11 @@ static struct facts facts_of(const struct sonde_samples *samples)
 	struct facts facts = {.session = session, .run = sonde_session_run(session), .samples = samples};
 	facts.cpu = sonde_cpu_time_of(session, sonde_pass_selects(&samples->options) ? 0 : samples->all.ns);
 	facts.zones = zones_count(session);
-	for (size_t i = 0; i < sonde_session_lost_count(session); i++)
-		facts.lost += sonde_session_lost(session, i)->count;
+	for (size_t i = 0; i < sonde_session_lost_count(session); i++) {
+		const struct sonde_lost *lost = sonde_session_lost(session, i);
+		facts.lost += lost->count;
+		facts.lost_zones |= lost->count && strcmp(lost->source, "zones") == 0;
+	}
 	for (size_t i = 0; i < sonde_session_cost_count(session); i++) {
 		const struct sonde_cost *cost = sonde_session_cost(session, i);
 		if (strcmp(cost->what, "recorder.user_ns") && strcmp(cost->what, "recorder.system_ns"))
@@ -139,7 +144,11 @@ static void line_samples(struct sonde_buf *line, const struct facts *facts)
 	}
 	if (facts->zones)
 		sonde_buf_printf(line, " · %llu zone%s", (unsigned long long)facts->zones, sonde_plural(facts->zones));
-	sonde_buf_printf(line, ", %llu lost", (unsigned long long)facts->lost);
+	if (facts->lost_zones)
+		sonde_buf_printf(line, ", %llu event%s lost (a zone is two)", (unsigned long long)facts->lost,
+				 sonde_plural(facts->lost));
+	else
+		sonde_buf_printf(line, ", %llu lost", (unsigned long long)facts->lost);
 	if (is_cost_known(facts))
 		sonde_buf_printf(line, " · recorder cost %s%.1f %% of %s", facts->cpu.at_least ? "≤ " : "",
 				 100 * cost_share(facts), cost_whole(facts));
@@ -222,7 +231,19 @@ static int note_kept(const struct facts *facts, struct sonde_report *report)
 	    strtod(keep, NULL) / 1e9);
 }
 
-/* "12 samples: ring full" for each source and cause, over all processes and threads. */
+/* What a source counts where that is not what it is called: rings hold begins and ends, and any other event. */
+static const char *lost_what(const struct sonde_lost *lost)
+{
+	if (strcmp(lost->source, "zones") != 0)
+		return "lost";
+	if (strcmp(lost->cause, sonde_ring_lost_text(SONDE_RING_LOST_SITES)) == 0)
+		return "sites not told apart";
+	if (strcmp(lost->cause, sonde_ring_lost_text(SONDE_RING_LOST_HISTS)) == 0)
+		return "values lost";
+	return "events lost (a zone is two)";
+}
+
+/* "cpu: 12 lost: ring full" for each source and cause, over all processes and threads. */
 static int note_lost(const struct facts *facts, struct sonde_report *report)
 {
 	const struct sonde_session *session = facts->session;
@@ -239,8 +260,8 @@ static int note_lost(const struct facts *facts, struct sonde_report *report)
 			sum += other->count;
 		}
 		int rc = again || !sum ? 0
-				       : sonde_report_note(report, NULL, 1, "%s: %llu lost: %s", lost->source,
-							   (unsigned long long)sum, lost->cause);
+				       : sonde_report_note(report, NULL, 1, "%s: %llu %s: %s", lost->source,
+							   (unsigned long long)sum, lost_what(lost), lost->cause);
 		if (rc < 0)
 			return rc;
 	}

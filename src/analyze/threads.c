@@ -16,9 +16,9 @@ static const struct sonde_column columns[COLUMNS] = {
     [MEASURED_NS] = {"cpu_ns", "measured CPU", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
     [THREAD] = {"thread", "thread", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [TID] = {"tid", "tid", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 2},
+    [TID] = {"tid", "tid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 2},
     [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
-    [PID] = {"pid", "pid", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 1},
+    [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 1},
 };
 
 static int compare(const void *left, const void *right, void *state)

@@ -116,6 +116,37 @@ static uint32_t zones_wants(const void *state)
 	return ((const struct zones *)state)->decode ? 1u << SONDE_CHUNK_ZONES : 0;
 }
 
+/* Adds the zones from `from` on that are of one site and alike in flags; returns how many, or a negative errno. */
+static ssize_t add_alike(struct zones *zones, const struct sonde_batch *batch, size_t from)
+{
+	uint32_t site = batch->site[from];
+	unsigned flags = batch->zone_flags[from];
+	struct zone *zone = &zones->rows[site < zones->sites ? site : 0];
+	uint64_t self_ns = 0, dur_ns = 0;
+	size_t end = from;
+	for (; end < batch->count && batch->site[end] == site && batch->zone_flags[end] == flags; end++) {
+		self_ns += batch->self_ns[end];
+		dur_ns += batch->dur_ns[end];
+	}
+	zone->count += end - from;
+	zone->self_ns += self_ns;
+	zone->total_ns += flags & SONDE_ZONE_RECURSIVE ? 0 : dur_ns;
+	if (flags & SONDE_ZONE_UNFINISHED)
+		zone->unfinished += end - from;
+	else if (sonde_durations_add_all(&zone->durations, batch->dur_ns + from, end - from))
+		return -ENOMEM;
+	return (ssize_t)(end - from);
+}
+
+/* Every zone of a batch. */
+static int feed_all(struct zones *zones, const struct sonde_batch *batch)
+{
+	ssize_t added = 0;
+	for (size_t i = 0; i < batch->count && added >= 0; i += (size_t)added)
+		added = add_alike(zones, batch, i);
+	return added < 0 ? (int)added : 0;
+}
+
 static int zones_feed(void *state, const struct sonde_batch *batch)
 {
 	struct zones *zones = state;
@@ -123,10 +154,12 @@ static int zones_feed(void *state, const struct sonde_batch *batch)
 	int all = !options->from_ns && !options->to_ns && !options->thread, rc = 0;
 	if (batch->type != SONDE_CHUNK_ZONES)
 		return 0;
-	for (size_t i = 0; i < batch->count && rc == 0; i++) {
+	if (all)
+		rc = feed_all(zones, batch);
+	for (size_t i = 0; !all && i < batch->count && rc == 0; i++) {
 		struct zone *zone = &zones->rows[batch->site[i] < zones->sites ? batch->site[i] : 0];
 		unsigned flags = batch->zone_flags[i];
-		if (!all && !sonde_pass_takes(options, batch->start_ns[i], batch->thread))
+		if (!sonde_pass_takes(options, batch->start_ns[i], batch->thread))
 			continue;
 		zone->count++;
 		zone->self_ns += batch->self_ns[i];

@@ -13,7 +13,7 @@
 #include "cli/choices.h"
 
 #define OPTION_COLUMN 28
-#define HELP_WIDTH 96
+#define HELP_WIDTH 80
 
 #define SONDE_COMMAND(name) extern const struct sonde_command sonde_command_##name;
 #include "cli/commands.def"

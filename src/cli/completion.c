@@ -215,7 +215,7 @@ const struct sonde_command sonde_command_completion = {
     .title = "write a completion script for bash, zsh or fish",
     .usage = "bash|zsh|fish",
     .options = options,
-    .examples = "  source <(sonde completion bash)\n"
+    .examples = "source <(sonde completion bash)\n"
 		"sonde completion fish > ~/.config/fish/completions/sonde.fish\n",
     .run = run,
 };

@@ -17,6 +17,7 @@
 
 struct row {
 	const char *name;
+	const char *cost; /* of recording it; NULL where that is no question */
 	struct sonde_finding finding;
 };
 
@@ -56,6 +57,7 @@ static int look(struct doctor *doctor)
 	for (size_t i = 0; i < sonde_source_count; i++) {
 		struct row *row = &doctor->rows[doctor->count++];
 		row->name = sonde_sources[i]->name;
+		row->cost = sonde_sources[i]->cost;
 		probe_source(sonde_sources[i], &row->finding);
 		unusable += row->finding.verdict != SONDE_VERDICT_GREEN;
 	}
@@ -97,6 +99,8 @@ static void write_text(const struct doctor *doctor, FILE *out)
 			row->finding.what);
 		if (*row->finding.fix && row->finding.verdict != SONDE_VERDICT_GREEN)
 			fprintf(out, "%26s fix: %s\n", "", row->finding.fix);
+		if (row->cost && !doctor->quiet)
+			fprintf(out, "%26s cost: %s\n", "", row->cost);
 	}
 	if (!doctor->quiet)
 		fprintf(out, "%s\n", summary(doctor));
@@ -105,10 +109,11 @@ static void write_text(const struct doctor *doctor, FILE *out)
 static int fill_report(const struct doctor *doctor, struct sonde_report *report)
 {
 	static const struct sonde_column columns[] = {
-	    {.key = "check", .title = "say what can be recorded here, what cannot, and what would help"},
-	    {.key = "verdict", .title = "say what can be recorded here, what cannot, and what would help"},
-	    {.key = "found", .title = "say what can be recorded here, what cannot, and what would help", .wide = 1},
-	    {.key = "fix", .title = "say what can be recorded here, what cannot, and what would help", .wide = 1},
+	    {.key = "check", .title = "check"},
+	    {.key = "verdict", .title = "verdict"},
+	    {.key = "found", .title = "found", .wide = 1},
+	    {.key = "fix", .title = "fix", .wide = 1},
+	    {.key = "cost", .title = "cost of recording", .wide = 1},
 	};
 	report->title = "sonde doctor";
 	struct sonde_section *section = sonde_report_table(report, "doctor", "What can be recorded here", columns,
@@ -124,6 +129,7 @@ static int fill_report(const struct doctor *doctor, struct sonde_report *report)
 		cells[1] = sonde_cell_text(verdicts[finding->verdict].word);
 		cells[2] = sonde_cell_text(finding->what);
 		cells[3] = *finding->fix ? sonde_cell_text(finding->fix) : sonde_cell_absent(NULL);
+		cells[4] = doctor->rows[i].cost ? sonde_cell_text(doctor->rows[i].cost) : sonde_cell_absent(NULL);
 	}
 	return sonde_report_note(report, section, doctor->worst != SONDE_VERDICT_GREEN, "%s", summary(doctor));
 }

@@ -17,7 +17,7 @@ const struct sonde_command sonde_command_export = {
     .title = "write a recording in the format of another tool",
     .usage = "-f FORMAT [options] [FILE]",
     .options = options,
-    .examples = "sonde export -f chrome app.sonde      writes app and the format's extension here\n"
+    .examples = "sonde export -f chrome app.sonde      writes app.trace.json here\n"
 		"sonde export -o app.pb.gz app.sonde\n"
 		"sonde export -f folded -o - app.sonde | head\n",
     .run = run,

@@ -68,6 +68,17 @@ static const struct {
     {"127", "the program was not found"},
 };
 
+static const struct {
+	const char *name, *meaning;
+} variables[] = {
+    {"NO_COLOR", "no colours in what is written to a terminal"},
+    {"DEBUGINFOD_URLS", "servers asked for debug files with --debuginfod"},
+    {"XDG_CACHE_HOME", "the folder in which sonde keeps symbols and unwind tables, instead of ~/.cache"},
+    {"SONDE_OUT", "a program that uses the API records itself, without sonde record, to this name with its process id "
+		  "before the extension (app.sonde: app.4711.sonde), or in the place of %p"},
+    {"SONDE_SUMMARY", "1: a program that uses the API prints a table of its zones on the standard error at its end"},
+};
+
 static int run(int argc, char **argv)
 {
 	(void)argc;
@@ -87,8 +98,12 @@ static int run(int argc, char **argv)
 	printf(".SH EXIT STATUS\nCommands that run a program end as the program does.\n");
 	for (size_t i = 0; i < sizeof exits / sizeof *exits; i++)
 		printf(".TP\n%s\n%s\n", exits[i].code, exits[i].meaning);
-	printf(".SH ENVIRONMENT\n.TP\nNO_COLOR\nno colours in what is written to a terminal\n"
-	       ".TP\nDEBUGINFOD_URLS\nservers asked for debug files with \\-\\-debuginfod\n");
+	printf(".SH ENVIRONMENT\n");
+	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+		printf(".TP\n%s\n", variables[i].name);
+		put_text(variables[i].meaning);
+		putchar('\n');
+	}
 	return SONDE_EXIT_OK;
 }
 

@@ -221,8 +221,28 @@ static int parse_time(const struct sonde_present *present, const char *text, uin
 	int code = sonde_quantity_duration(&after_ns, text);
 	if (code)
 		return complain(present, SONDE_EXIT_USAGE);
-	*out = start_ns + after_ns;
+	*out = after_ns < UINT64_MAX - start_ns ? start_ns + after_ns : UINT64_MAX;
 	return 0;
+}
+
+/* --from and --to, which must leave something of the recording. */
+static int choose_time(struct sonde_present *present, const struct sonde_run *run)
+{
+	struct sonde_pass_options *pass = &present->pass;
+	int code = parse_time(present, present->from, run->start_ns, &pass->from_ns);
+	if (!code)
+		code = parse_time(present, present->to, run->start_ns, &pass->to_ns);
+	if (code)
+		return code;
+	if (present->from && pass->from_ns >= run->end_ns)
+		fprintf(stderr, "sonde %s: --from %s is the end of the recording or later: it has %.3f s\n",
+			present->command, present->from, (double)(run->end_ns - run->start_ns) / 1e9);
+	else if (present->to && pass->to_ns <= (present->from ? pass->from_ns : run->start_ns))
+		fprintf(stderr, "sonde %s: --to %s leaves nothing: it must be later than %s\n", present->command,
+			present->to, present->from ? present->from : "0");
+	else
+		return 0;
+	return SONDE_EXIT_USAGE;
 }
 
 static int choose_threads(struct sonde_present *present, const struct sonde_session *session)
@@ -286,9 +306,7 @@ static int write_out(struct sonde_present *present, struct sonde_session *sessio
 	if (!code)
 		code = choose_threads(present, session);
 	if (!code)
-		code = parse_time(present, present->from, run->start_ns, &present->pass.from_ns);
-	if (!code)
-		code = parse_time(present, present->to, run->start_ns, &present->pass.to_ns);
+		code = choose_time(present, run);
 	if (code)
 		return code;
 	struct sonde_output output;
@@ -333,7 +351,8 @@ int sonde_present_run(struct sonde_present *present)
 	}
 	struct sonde_session *session;
 	if (!present->quiet)
-		sonde_progress_begin("sonde: reading the recording and looking up symbols; --no-symbols takes what it holds\n");
+		sonde_progress_begin(
+		    "sonde: reading the recording and looking up symbols; --no-symbols takes what it holds\n");
 	int code = sonde_session_open(&session, present->file, &present->session);
 	sonde_progress_end();
 	if (code < 0)

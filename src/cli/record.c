@@ -32,7 +32,7 @@ static const struct sonde_option options[] = {
     {"on-full", 0, "WHAT", "when a ring is full: drop (default), overwrite or block"},
     {"keep", 0, "TIME", "flight recorder: keep only the last TIME, saved by --when, SIGUSR2 or the command's death"},
     {"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME' happens"},
-    {"stack", 0, "SIZE", "stack copy for each sample, at most 63K (default 16K)"},
+    {"stack", 0, "SIZE", "stack copy for each sample, at most 63K (default 16K to 32K)"},
     {"heap", 0, "[=full|SIZE]", "record allocations: every one, or one each SIZE bytes on average (default 512K)"},
     {"no-perf", 0, NULL, "do not use perf events: sample by CPU timers inside the processes"},
     {"no-inject", 0, NULL, "put nothing into the processes: perf events only"},
@@ -199,9 +199,9 @@ static void say_result(const struct sonde_record_options *record, const struct s
 	struct stat file = {0};
 	if (stat(record->output, &file))
 		return;
-	fprintf(stderr, "sonde: %.2f s, %" PRIu64 " samples, %.1f KB in %s  (sonde report %s)\n",
-		(double)result->wall_ns / 1e9, result->samples, (double)file.st_size / 1e3, record->output,
-		record->output);
+	fprintf(stderr, "sonde: %.2f s, %" PRIu64 " sample%s, %.1f KB: sonde report %s\n",
+		(double)result->wall_ns / 1e9, result->samples, result->samples == 1 ? "" : "s",
+		(double)file.st_size / 1e3, record->output);
 }
 
 static void say_looking_up(const struct sonde_record_options *record, int over)

@@ -42,7 +42,7 @@ static const struct {
     [SONDE_UNIT_NS] = LADDER(ns_steps),         [SONDE_UNIT_BYTES] = LADDER(byte_steps),
     [SONDE_UNIT_RATIO] = LADDER(ratio_steps),   [SONDE_UNIT_HZ] = LADDER(hz_steps),
     [SONDE_UNIT_FACTOR] = LADDER(factor_steps), [SONDE_UNIT_NUMBER] = LADDER(plain_steps),
-    [SONDE_UNIT_ADDRESS] = LADDER(plain_steps),
+    [SONDE_UNIT_ADDRESS] = LADDER(plain_steps), [SONDE_UNIT_ID] = LADDER(plain_steps),
 };
 
 static const struct step *step_for(enum sonde_unit unit, double value)
@@ -126,6 +126,8 @@ void sonde_figure(struct sonde_buf *out, enum sonde_unit unit, const struct sond
 		sonde_buf_text(out, ascii ? "-" : "–");
 	else if (cell->kind == SONDE_CELL_INT && unit == SONDE_UNIT_ADDRESS)
 		sonde_buf_printf(out, "0x%" PRIx64, cell->integer);
+	else if (cell->kind == SONDE_CELL_INT && unit == SONDE_UNIT_ID)
+		sonde_buf_printf(out, "%" PRIu64, cell->integer);
 	else if (cell->kind == SONDE_CELL_INT && (unit == SONDE_UNIT_COUNT || unit == SONDE_UNIT_NUMBER))
 		put_count(out, cell->integer);
 	else

@@ -111,7 +111,7 @@
 				end = at.x + at.w;
 			}
 		}
-		note.textContent = wanted ? count + " frames match, " + (100 * sum / WHOLE).toFixed(1) + " % in all" : "";
+		note.textContent = wanted ? count + (count === 1 ? " frame matches, " : " frames match, ") + (100 * sum / WHOLE).toFixed(1) + " % in all" : "";
 		place();
 	}
 

@@ -13,8 +13,7 @@
 
 enum { TEXT_MAX_B = 1 << 20 };
 
-/* Words of a cleaned text, in lines of at most `width` columns, the second and later ones indented. */
-static void put_wrapped(FILE *out, const char *text, int width, int indent)
+void sonde_text_wrap(FILE *out, const char *text, int width, int indent)
 {
 	int at = indent;
 	while (*text) {
@@ -47,7 +46,7 @@ static void put_notes(const struct sonde_note *note, const struct sonde_format_o
 			continue;
 		fputs(note->warning && options->color ? "\033[33m" : "", out);
 		fputs(note->warning ? "! " : "  ", out);
-		put_wrapped(out, (const char *)clean.data, options->width, 2);
+		sonde_text_wrap(out, (const char *)clean.data, options->width, 2);
 		fputs(note->warning && options->color ? "\033[0m" : "", out);
 	}
 	sonde_buf_fini(&clean);

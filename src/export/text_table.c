@@ -215,25 +215,37 @@ static int put_list(struct grid *grid, FILE *out)
 	return 0;
 }
 
+/* What was gathered in `scratch`, if anything, in as many lines as it needs. */
+static void put_gathered(struct grid *grid, const char *end, FILE *out)
+{
+	struct sonde_buf *scratch = &grid->scratch;
+	if (!scratch->len_b || sonde_buf_text(scratch, end) || sonde_buf_append(scratch, "", 1))
+		return;
+	fputs("  ", out);
+	sonde_text_wrap(out, (const char *)scratch->data, grid->options->width, 2);
+}
+
 static void put_hidden(struct grid *grid, FILE *out)
 {
-	size_t count = 0;
+	struct sonde_buf *scratch = &grid->scratch;
+	sonde_buf_clear(scratch);
 	for (size_t i = 0; i < grid->table->column_count; i++)
 		if (grid->hidden[i] == HIDDEN_NARROW)
-			fprintf(out, "%s%s", count++ ? ", " : "  (left out for want of width: ", grid->cells[i]);
-	fputs(count ? ")\n" : "", out);
+			sonde_buf_printf(scratch, "%s%s",
+					 scratch->len_b ? ", " : "(left out for want of width: ", grid->cells[i]);
+	put_gathered(grid, ")", out);
 }
 
 /* Which figures are not measured. */
 static void put_basis(struct grid *grid, enum sonde_basis basis, const char *word, FILE *out)
 {
 	const struct sonde_table *table = grid->table;
-	size_t count = 0;
+	struct sonde_buf *scratch = &grid->scratch;
+	sonde_buf_clear(scratch);
 	for (size_t i = 0; i < table->column_count; i++)
 		if (table->columns[i].basis == basis && !is_text(&table->columns[i]) && !grid->hidden[i])
-			fprintf(out, "%s%s", count++ ? ", " : "  ", grid->cells[i]);
-	if (count)
-		fprintf(out, ": %s\n", word);
+			sonde_buf_printf(scratch, "%s%s", scratch->len_b ? ", " : "", grid->cells[i]);
+	put_gathered(grid, word, out);
 }
 
 int sonde_text_table(const struct sonde_table *table, const struct sonde_format_options *options, FILE *out)
@@ -251,8 +263,8 @@ int sonde_text_table(const struct sonde_table *table, const struct sonde_format_
 		if (table->omitted)
 			fprintf(out, "  (%zu more rows)\n", table->omitted);
 		put_hidden(&grid, out);
-		put_basis(&grid, SONDE_BASIS_ESTIMATED, "estimated", out);
-		put_basis(&grid, SONDE_BASIS_MODELLED, "modelled", out);
+		put_basis(&grid, SONDE_BASIS_ESTIMATED, ": estimated", out);
+		put_basis(&grid, SONDE_BASIS_MODELLED, ": modelled", out);
 	}
 	sonde_buf_fini(&grid.scratch);
 	sonde_arena_fini(&grid.arena);

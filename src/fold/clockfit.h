@@ -7,6 +7,7 @@
 #ifndef SONDE_FOLD_CLOCKFIT_H
 #define SONDE_FOLD_CLOCKFIT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/clock.h"
@@ -42,6 +43,17 @@ static inline uint64_t sonde_clockfit_ns(const struct sonde_clockfit *fit, uint6
 	while (at + 1 < fit->count && (int64_t)(cycles - fit->pieces[at].base_cycles) < 0)
 		at++;
 	return sonde_clock_scale_ns(&fit->pieces[at], cycles);
+}
+
+/* The piece that all of [from, to] lies on; NULL when it is more than one. */
+static inline const struct sonde_clock_scale *sonde_clockfit_piece(const struct sonde_clockfit *fit, uint64_t from,
+								   uint64_t to)
+{
+	uint32_t at = 0;
+	while (at + 1 < fit->count && (int64_t)(from - fit->pieces[at].base_cycles) < 0)
+		at++;
+	int ends = at && (int64_t)(to - fit->pieces[at - 1].base_cycles) >= 0;
+	return ends ? NULL : &fit->pieces[at];
 }
 
 #endif

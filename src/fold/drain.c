@@ -44,6 +44,7 @@ struct sonde_drain {
 	uint32_t freed;
 	uint64_t lost_seen[SONDE_RING_LOST_CAUSES];
 	uint64_t known[(SONDE_RING_MAX_SITES + 63) / 64];
+	uint32_t known_below; /* all ids below it are known: programs count them up */
 	struct sonde_drain_thread threads[SONDE_DRAIN_THREADS];
 	uint16_t index[INDEX_SIZE]; /* row + 1 by serial; made anew each round */
 	struct entry entries[SONDE_RING_MAX_CHUNKS];
@@ -63,6 +64,13 @@ struct round {
 	const struct sonde_clockfit *fit;
 	const struct sonde_drain_sink *sink;
 	int final;
+};
+
+/* Of the words in `times` and `sites`. */
+struct block {
+	uint32_t count;
+	int unknown; /* not all sites are below `known_below` */
+	int fell;    /* not in order of time */
 };
 
 void sonde_drain_commit(struct sonde_ring_pool *pool, uint32_t from, uint32_t to)
@@ -91,6 +99,7 @@ void sonde_drain_rewind_sites(struct sonde_drain *drain)
 	drain->sites_at = 0;
 	memset(drain->known, 0, sizeof(drain->known));
 	drain->known[0] = UINT64_C(1) | UINT64_C(1) << SONDE_RING_SITE_OTHER; /* an end, and what found no room */
+	drain->known_below = SONDE_RING_SITE_OTHER + 1;
 }
 
 struct sonde_drain *sonde_drain_init(void *memory, struct sonde_ring_pool *pool, uint32_t chunks, uint32_t clock)
@@ -132,6 +141,8 @@ static void site_announce(const struct round *round, const struct sonde_ring_sit
 	struct sonde_drain_site site = {id,       head->kind, head->line, head->color & 0xffffff,
 					parts[0], parts[1],   parts[2],   parts[3]};
 	drain->known[id / 64] |= UINT64_C(1) << id % 64;
+	while (site_known(drain, drain->known_below))
+		drain->known_below++;
 	if (id > drain->site_highest)
 		drain->site_highest = id;
 	round->sink->site(round->sink->context, &site);
@@ -298,42 +309,46 @@ static void zones_sort(struct sonde_drain *drain, uint32_t count)
 	}
 }
 
-/* Ticks into ns that never fall. They rise, so most often all of them are later than the newest piece's start. */
-static void zones_time(const struct round *round, struct sonde_drain_thread *thread, uint32_t count)
+/* Ticks into ns, all on one piece of the clock's line and in order of time; 0 when they are not. Counted from the first
+ * one they are small, and 32 bits by 32 is what vectors multiply; the results are sonde_clock_scale_ns()'s. */
+static int zones_time_straight(const struct round *round, struct sonde_drain_thread *thread, const struct block *block,
+			       uint64_t latest)
 {
-	uint64_t *times = round->drain->times, last_ns = thread->last_ns;
-	struct sonde_clock_scale scale = round->fit->pieces[0];
-	int straight = round->drain->clock == SONDE_RING_CLOCK_CYCLES && scale.base_cycles >= round->fit->first.cycles;
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t time_ns = straight && (int64_t)(times[i] - scale.base_cycles) >= 0
-				       ? sonde_clock_scale_ns(&scale, times[i])
-				       : ticks_ns(round, times[i]);
-		last_ns = time_ns > last_ns ? time_ns : last_ns;
-		times[i] = last_ns;
-	}
-	thread->last_ns = last_ns;
+	uint64_t *times = round->drain->times, last = block->count - 1;
+	uint64_t first = ticks_unwrap(latest, times[0]), span = (times[last] - times[0]) & SONDE_RING_TIME_MASK;
+	if (block->fell || span >> 31 || round->drain->clock != SONDE_RING_CLOCK_CYCLES ||
+	    (int64_t)(first - round->fit->first.cycles) < 0)
+		return 0;
+	const struct sonde_clock_scale *piece = sonde_clockfit_piece(round->fit, first, first + span);
+	if (!piece || piece->mult >> 32 || (int64_t)(first - piece->base_cycles) < 0)
+		return 0;
+	unsigned __int128 scaled = (unsigned __int128)(first - piece->base_cycles) * piece->mult;
+	uint64_t first_ns = piece->base_ns + (uint64_t)(scaled >> 32), rest = (uint32_t)scaled;
+	uint64_t mult = piece->mult, from = times[0];
+	if (first_ns < thread->last_ns)
+		return 0;
+	for (uint64_t i = 0; i <= last; i++)
+		times[i] = first_ns + ((rest + (uint64_t)(uint32_t)(times[i] - from) * mult) >> 32);
+	thread->last_ns = times[last];
+	return 1;
 }
 
-/* Words into `sites` and `times`, in order of time: they are but for signal handlers. */
-static void zones_decode(const struct round *round, struct sonde_drain_thread *thread, uint32_t count)
+/* Ticks into ns that never fall. */
+static void zones_time(const struct round *round, struct sonde_drain_thread *thread, const struct block *block)
 {
 	struct sonde_drain *drain = round->drain;
-	uint64_t latest = ticks_now(drain) + FUTURE_TICKS, before = 0, fell = 0, unknown = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t word = drain->words[i];
-		uint64_t ticks = ticks_unwrap(latest, word >> SONDE_RING_SITE_BITS);
-		uint32_t site = (uint32_t)word & SONDE_RING_SITE_MASK;
-		fell |= (uint64_t)(ticks < before);
-		unknown |= (uint64_t)!site_known(drain, site);
-		before = ticks;
-		drain->times[i] = ticks;
-		drain->sites[i] = site;
+	uint64_t latest = ticks_now(drain) + FUTURE_TICKS;
+	if (zones_time_straight(round, thread, block, latest))
+		return;
+	for (uint32_t i = 0; i < block->count; i++)
+		drain->times[i] = ticks_unwrap(latest, drain->times[i]);
+	if (block->fell)
+		zones_sort(drain, block->count);
+	for (uint32_t i = 0; i < block->count; i++) {
+		uint64_t time_ns = ticks_ns(round, drain->times[i]);
+		thread->last_ns = time_ns > thread->last_ns ? time_ns : thread->last_ns;
+		drain->times[i] = thread->last_ns;
 	}
-	if (fell)
-		zones_sort(drain, count);
-	zones_time(round, thread, count);
-	for (uint32_t i = 0; unknown && i < count; i++)
-		drain->sites[i] = site_check(round, drain->sites[i]);
 }
 
 /* Copies what is published in [at, end) and returns where that stops. Words that a thread has reserved and never stored
@@ -354,6 +369,22 @@ static uint32_t zones_copy(struct sonde_drain *drain, struct sonde_ring_chunk *c
 	return at;
 }
 
+/* The copied words into `times`, still of 44 bits, and `sites`: no branch, so that vectors can do it. */
+static struct block zones_split(struct sonde_drain *drain)
+{
+	uint32_t count = drain->count, unknown = 0, known_below = drain->known_below;
+	uint64_t *times = drain->times, fell = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t site = (uint32_t)drain->words[i] & SONDE_RING_SITE_MASK;
+		times[i] = drain->words[i] >> SONDE_RING_SITE_BITS;
+		drain->sites[i] = site;
+		unknown |= (uint32_t)((int32_t)site >= (int32_t)known_below);
+	}
+	for (uint32_t i = 1; i < count; i++)
+		fell |= times[i] - times[i - 1];
+	return (struct block){count, (int)unknown, fell >> 63 != 0};
+}
+
 /* 1 = the chunk is finished and given back. */
 static int zones_read(const struct round *round, struct sonde_drain_thread *thread, const struct entry *entry)
 {
@@ -368,9 +399,9 @@ static int zones_read(const struct round *round, struct sonde_drain_thread *thre
 	int released = chunk_released(round, thread, state), published = 1;
 	int gap = seq != thread->zones_seq && thread->zones_seq && (prev != thread->zones_seq || !thread->zones_done);
 	gap |= seq != thread->zones_seq && !thread->zones_seq && prev;
-	uint32_t at = (uint32_t)mark, block = round->sink->zones_max ? round->sink->zones_max : SONDE_RING_WORDS;
+	uint32_t at = (uint32_t)mark, most = round->sink->zones_max ? round->sink->zones_max : SONDE_RING_WORDS;
 	while (published && at < SONDE_RING_WORDS) {
-		uint32_t from = at, end = SONDE_RING_WORDS - at < block ? SONDE_RING_WORDS : at + block;
+		uint32_t from = at, end = SONDE_RING_WORDS - at < most ? SONDE_RING_WORDS : at + most;
 		at = zones_copy(drain, chunk, from, end, released);
 		if (!chunk_claim(chunk, sonde_ring_mark(seq, from), sonde_ring_mark(seq, at)))
 			return 1; /* overwritten: the thread has counted it */
@@ -379,8 +410,11 @@ static int zones_read(const struct round *round, struct sonde_drain_thread *thre
 			continue;
 		thread->zones_seq = seq;
 		thread->zones_done = 0;
-		zones_decode(round, thread, drain->count);
-		round->sink->zones(round->sink->context, thread, drain->sites, drain->times, drain->count, gap);
+		struct block block = zones_split(drain);
+		zones_time(round, thread, &block);
+		for (uint32_t i = 0; block.unknown && i < block.count; i++)
+			drain->sites[i] = site_check(round, drain->sites[i]);
+		round->sink->zones(round->sink->context, thread, drain->sites, drain->times, block.count, gap);
 		gap = 0;
 	}
 	int done = released || (at >= SONDE_RING_WORDS && state == SONDE_RING_SEALED);

@@ -5,6 +5,7 @@
 #include "fold/live.h"
 
 #define SITES SONDE_RING_MAX_SITES
+#define SQUARES_MAX (UINT64_C(1) << 25) /* ns: the squares of a chunk's zones below it are a sum of 64 bits */
 
 struct row {
 	struct sonde_zone_stat stat;
@@ -18,7 +19,7 @@ struct row {
 struct sonde_live {
 	uint32_t hists_used;
 	uint32_t sites; /* highest seen + 1 */
-	struct sonde_pair_zone last;
+	uint32_t last;  /* the row of the zone that ended last */
 	uint8_t kinds[SITES];
 	uint16_t row_of[SITES]; /* the first site of the same name */
 	struct row rows[SITES];
@@ -57,16 +58,49 @@ void sonde_live_site(struct sonde_live *live, const struct sonde_drain_site *sit
 		}
 }
 
+/* The histogram of a row; NULL when there are no more. */
+static uint64_t *hist_of(struct sonde_live *live, struct row *row)
+{
+	if (!row->hist && live->hists_used < SONDE_LIVE_HISTS)
+		row->hist = ++live->hists_used;
+	return row->hist ? live->hists[row->hist - 1] : NULL;
+}
+
 static void zone_add(struct sonde_live *live, const struct sonde_pair_zone *zone)
 {
 	struct row *row = &live->rows[zone->site];
+	uint64_t *hits = hist_of(live, row);
 	sonde_pair_add(&row->stat, zone);
 	row->sum_ns += zone->dur_ns;
 	row->square_ns += (double)zone->dur_ns * (double)zone->dur_ns;
-	if (!row->hist && live->hists_used < SONDE_LIVE_HISTS)
-		row->hist = ++live->hists_used;
-	if (row->hist)
-		live->hists[row->hist - 1][sonde_hist_bucket(zone->dur_ns)]++;
+	if (hits)
+		hits[sonde_hist_bucket(zone->dur_ns)]++;
+}
+
+/* Zones with nothing in them, with which `count` events begin; how many. */
+static uint64_t leaves_add(struct sonde_live *live, struct sonde_pair *pair, const uint32_t *sites,
+			   const uint64_t *times_ns, size_t count)
+{
+	struct sonde_pair_run run = sonde_pair_leaves(sites, times_ns, count);
+	struct row *row = &live->rows[live->row_of[*sites]];
+	uint64_t *hits = hist_of(live, row), squares = 0;
+	uint32_t nested = sonde_pair_is_open(pair, live->row_of[*sites]);
+	sonde_pair_add_run(&row->stat, &run, nested);
+	row->sum_ns += run.sum_ns;
+	if (pair->depth)
+		pair->frames[pair->depth - 1].child_ns += run.sum_ns;
+	for (size_t i = 0; i < run.count; i++) {
+		uint64_t dur_ns = times_ns[2 * i + 1] - times_ns[2 * i];
+		if (dur_ns < SQUARES_MAX)
+			squares += dur_ns * dur_ns;
+		else
+			row->square_ns += (double)dur_ns * (double)dur_ns;
+		if (hits)
+			hits[sonde_hist_bucket(dur_ns)]++;
+	}
+	row->square_ns += (double)squares;
+	live->last = live->row_of[*sites];
+	return run.count;
 }
 
 uint64_t sonde_live_zones(struct sonde_live *live, const struct sonde_drain_thread *thread, const uint32_t *sites,
@@ -79,29 +113,22 @@ uint64_t sonde_live_zones(struct sonde_live *live, const struct sonde_drain_thre
 		sonde_frames_clear(own);
 	uint64_t left_out = 0;
 	struct sonde_pair pair = own->pair; /* a copy, so that the depth stays in a register */
-	struct sonde_pair_zone zone = {0}, last = live->last;
 	for (size_t i = 0; i < count; i++) {
-		int ended;
+		struct sonde_pair_zone zone;
 		if (sites[i] && pair.depth == pair.capacity) {
 			pair = sonde_frames_more(own, pair);
 			left_out += pair.depth == pair.capacity;
 		}
-		if (!sites[i]) {
-			ended = sonde_pair_end(&pair, times_ns[i], &zone);
-		} else if (i + 1 < count && !sites[i + 1] && pair.depth < pair.capacity) {
-			ended = sonde_pair_leaf(&pair, live->row_of[sites[i]], times_ns[i], times_ns[i + 1], &zone);
-			i++;
-		} else {
+		if (sites[i] && i + 1 < count && !sites[i + 1] && pair.depth < pair.capacity) {
+			i += 2 * leaves_add(live, &pair, sites + i, times_ns + i, count - i) - 1;
+		} else if (sites[i]) {
 			sonde_pair_begin(&pair, live->row_of[sites[i]], times_ns[i]);
-			continue;
+		} else if (sonde_pair_end(&pair, times_ns[i], &zone)) {
+			zone_add(live, &zone);
+			live->last = zone.site;
 		}
-		if (!ended)
-			continue;
-		zone_add(live, &zone);
-		last = zone;
 	}
 	own->pair = pair;
-	live->last = last;
 	return left_out;
 }
 
@@ -189,9 +216,9 @@ static uint32_t answer_top(const struct sonde_live *live, const struct sonde_lin
 static uint32_t answer_last(const struct sonde_live *live, const struct sonde_link_query *query,
 			    struct sonde_link_answer *out)
 {
-	if (!live->last.site)
+	if (!live->last)
 		return 0;
-	row_copy(live, &live->rows[live->last.site], query->quantile, &out->row[0]);
+	row_copy(live, &live->rows[live->last], query->quantile, &out->row[0]);
 	return 1;
 }
 

@@ -7,7 +7,9 @@
 #ifndef SONDE_FOLD_PAIR_H
 #define SONDE_FOLD_PAIR_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "format/record.h"
 
@@ -86,16 +88,29 @@ static inline int sonde_pair_end(struct sonde_pair *pair, uint64_t time_ns, stru
 	return 1;
 }
 
-/* A begin whose end is the next event, as of most zones, while there is a frame to spare, which it then does not need;
- * 1, as for an end that ends a zone. */
-static inline int sonde_pair_leaf(struct sonde_pair *pair, uint32_t site, uint64_t start_ns, uint64_t end_ns,
-				  struct sonde_pair_zone *out)
+/* Zones of one site, one after the other and nothing in them, as most are. */
+struct sonde_pair_run {
+	uint64_t count, sum_ns, min_ns, max_ns;
+};
+
+/* Those that `count` events begin with, of which the first begins a zone and the second ends it. While there is a frame
+ * to spare, which they then do not need. */
+static inline struct sonde_pair_run sonde_pair_leaves(const uint32_t *sites, const uint64_t *times_ns, size_t count)
 {
-	uint64_t dur_ns = end_ns > start_ns ? end_ns - start_ns : 0;
-	if (pair->depth)
-		pair->frames[pair->depth - 1].child_ns += dur_ns;
-	*out = (struct sonde_pair_zone){site, sonde_pair_is_open(pair, site), pair->depth, start_ns, dur_ns, dur_ns};
-	return 1;
+	struct sonde_pair_run run = {0, 0, UINT64_MAX, 0};
+	uint64_t first, two; /* a begin and the event after it */
+	memcpy(&first, sites, sizeof(first));
+	for (size_t i = 0; i + 1 < count; i += 2) {
+		memcpy(&two, sites + i, sizeof(two));
+		if (two != first)
+			break;
+		uint64_t dur_ns = times_ns[i + 1] > times_ns[i] ? times_ns[i + 1] - times_ns[i] : 0;
+		run.sum_ns += dur_ns;
+		run.min_ns = dur_ns < run.min_ns ? dur_ns : run.min_ns;
+		run.max_ns = dur_ns > run.max_ns ? dur_ns : run.max_ns;
+		run.count++;
+	}
+	return run;
 }
 
 /* Adds a zone to its site's row; a fresh row is all zeros but for `site`. */
@@ -108,6 +123,18 @@ static inline void sonde_pair_add(struct sonde_zone_stat *stat, const struct son
 	stat->count++;
 	stat->total_ns += zone->nested ? 0 : zone->dur_ns;
 	stat->self_ns += zone->self_ns;
+}
+
+/* Adds a run of zones, which an open one of the same site is outside of when they are `nested`. */
+static inline void sonde_pair_add_run(struct sonde_zone_stat *stat, const struct sonde_pair_run *run, uint32_t nested)
+{
+	if (!stat->count || run->min_ns < stat->min_ns)
+		stat->min_ns = run->min_ns;
+	if (run->max_ns > stat->max_ns)
+		stat->max_ns = run->max_ns;
+	stat->count += run->count;
+	stat->total_ns += nested ? 0 : run->sum_ns;
+	stat->self_ns += run->sum_ns;
 }
 
 /* Adds one row to another of the same site. */

@@ -1,12 +1,19 @@
 /* signals.c: counters that handlers raise. */
 #include "run/signals.h"
 
+#include <fcntl.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t interrupts;
 static volatile sig_atomic_t ends;
-static volatile sig_atomic_t forward;
 static volatile sig_atomic_t saves;
+static _Atomic uint64_t forward; /* bit number − 1 */
 
 static void on_end(int number, siginfo_t *info, void *context)
 {
@@ -15,7 +22,7 @@ static void on_end(int number, siginfo_t *info, void *context)
 	if (number == SIGINT)
 		interrupts = interrupts + 1;
 	if (info->si_code != SI_KERNEL) /* the terminal's go to the whole group */
-		forward = number;
+		atomic_fetch_or(&forward, UINT64_C(1) << (number - 1));
 }
 
 static void on_save(int number)
@@ -30,17 +37,24 @@ void sonde_signals_ignore_file_limit(struct sigaction *old)
 	sigaction(SIGXFSZ, &action, old);
 }
 
-void sonde_signals_catch(void)
+static void catch (int number)
 {
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-		struct sigaction old;
-		struct sigaction action = {.sa_sigaction = on_end, .sa_flags = SA_SIGINFO | SA_RESTART};
-		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			sigaction(numbers[i], &action, NULL);
-	}
+	struct sigaction old, action = {.sa_sigaction = on_end, .sa_flags = SA_SIGINFO | SA_RESTART};
+	if (!sigaction(number, NULL, &old) && old.sa_handler != SIG_IGN)
+		sigaction(number, &action, NULL);
+}
+
+void sonde_signals_catch(int saves_wanted)
+{
+	static const int numbers[] = {SIGINT,  SIGTERM,   SIGHUP,  SIGQUIT, SIGUSR1,   SIGUSR2,
+				      SIGALRM, SIGVTALRM, SIGPROF, SIGPOLL, SIGSTKFLT, SIGPWR};
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		catch (numbers[i]);
+	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+		catch (number);
 	struct sigaction save = {.sa_handler = on_save, .sa_flags = SA_RESTART};
-	sigaction(SIGUSR2, &save, NULL);
+	if (saves_wanted)
+		sigaction(SIGUSR2, &save, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
 	sonde_signals_ignore_file_limit(NULL);
@@ -48,8 +62,11 @@ void sonde_signals_catch(void)
 
 int sonde_signals_take_forward(void)
 {
-	int number = forward;
-	forward = 0;
+	uint64_t waiting = atomic_load(&forward);
+	if (!waiting)
+		return 0;
+	int number = __builtin_ctzll(waiting) + 1;
+	atomic_fetch_and(&forward, ~(UINT64_C(1) << (number - 1)));
 	return number;
 }
 
@@ -68,4 +85,18 @@ int sonde_signals_take_save(void)
 	int asked = saves != 0;
 	saves = 0;
 	return asked;
+}
+
+int sonde_signals_is_ignored_by(pid_t pid, int number)
+{
+	char path[64], text[4096];
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t got_b = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[got_b > 0 ? got_b : 0] = '\0';
+	const char *line = strstr(text, "\nSigIgn:");
+	return line && strtoull(line + strlen("\nSigIgn:"), NULL, 16) >> (number - 1) & 1;
 }

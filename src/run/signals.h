@@ -7,22 +7,27 @@
 #define SONDE_RUN_SIGNALS_H
 
 #include <signal.h>
+#include <sys/types.h>
 
 /* A limit on file sizes becomes a write error. `old` (may be NULL): what the signal did before. */
 void sonde_signals_ignore_file_limit(struct sigaction *old);
 
-/* Call it after the command was forked, which keeps what we were started with. Catches INT, TERM, HUP, QUIT (those that
- * were not ignored) and USR2; takes CHLD back from who ignored it, so that the command can be waited for. */
-void sonde_signals_catch(void);
+/* Call it after the command was forked, which keeps what we were started with. Catches whatever else would end us,
+ * unless it was ignored; SIGUSR2 only `saves` when that is asked for. Takes CHLD back from who ignored it, so that the
+ * command can be waited for. */
+void sonde_signals_catch(int saves);
 
-/* A signal that only we were sent, once; 0 = none. */
+/* A signal that only we were sent, once each; 0 = none. */
 int sonde_signals_take_forward(void);
 
-/* How often an end was asked for: INT, TERM, HUP, QUIT, from wherever; and INT alone. */
+/* How often an end was asked for, from wherever; and by INT alone. */
 unsigned sonde_signals_ends(void);
 unsigned sonde_signals_interrupts(void);
 
-/* Whether USR2 came since the last call. */
+/* Whether a save was asked for since the last call. */
 int sonde_signals_take_save(void);
+
+/* Whether a process ignores a signal, as /proc says; 0 also when that cannot be read. */
+int sonde_signals_is_ignored_by(pid_t pid, int number);
 
 #endif

@@ -43,6 +43,15 @@ void sonde_link_forget(void)
 	made_fd = 0;
 }
 
+/* The name is no secret once it is in use, and whoever finds it free may take it: only our own user's recorder, or
+ * root's, is sent anything. */
+static int is_trusted(int fd)
+{
+	struct ucred peer;
+	socklen_t peer_b = sizeof(peer);
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_b) && (peer.uid == geteuid() || !peer.uid);
+}
+
 static int socket_open(const char *name)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -68,9 +77,9 @@ static int socket_open(const char *name)
 	do
 		failed = connect(fd, (struct sockaddr *)&address, address_b);
 	while (failed && errno == EINTR);
-	if (!failed)
+	if (!failed && is_trusted(fd))
 		return fd;
-	int code = -errno;
+	int code = failed ? -errno : -EPERM;
 	close(fd);
 	return code;
 }

@@ -60,12 +60,12 @@ static void read_environment(void)
 {
 	if (atomic_exchange(&environment_read, 1))
 		return;
-	copy_name(socket_name, getenv(SONDE_LINK_ENV));
+	copy_name(socket_name, secure_getenv(SONDE_LINK_ENV));
 	if (SONDE_RUNTIME_CLIENT != SONDE_LINK_ZONES)
 		return; /* files and summaries are libsonde's */
-	copy_name(self_name, getenv("SONDE_OUT"));
+	copy_name(self_name, secure_getenv("SONDE_OUT"));
 	atomic_store(&self_name_is_prefix, 1);
-	const char *summary = getenv("SONDE_SUMMARY");
+	const char *summary = secure_getenv("SONDE_SUMMARY");
 	if (summary && *summary && strcmp(summary, "0") != 0)
 		atomic_store(&summary_wanted, 1);
 }

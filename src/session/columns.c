@@ -85,11 +85,25 @@ static inline int take(struct feed *feed, uint64_t *out)
 	return 0;
 }
 
+/* The next eight values when all are one byte long, as ids and short times are. */
+static inline int eight_bytes(const uint8_t *at, const uint8_t *end, uint64_t *word)
+{
+	if (end - at < 8)
+		return 0;
+	memcpy(word, at, sizeof *word);
+	return !(*word & 0x8080808080808080u);
+}
+
 int sonde_column_times(struct sonde_column *column, size_t count, uint64_t base, uint64_t *out)
 {
-	struct feed feed = {.at = column->at, .end = column->end};
-	uint64_t time = base, delta;
-	for (size_t i = 0; i < count; i++) {
+	uint64_t time = base, delta, word;
+	const uint8_t *at = column->at;
+	size_t i = 0;
+	for (; i + 8 <= count && eight_bytes(at, column->end, &word); i += 8, at += 8)
+		for (size_t k = 0; k < 8; k++)
+			out[i + k] = time += at[k];
+	struct feed feed = {.at = at, .end = column->end};
+	for (; i < count; i++) {
 		if (take(&feed, &delta))
 			return -EBADMSG;
 		out[i] = time += delta;
@@ -101,8 +115,12 @@ int sonde_column_times(struct sonde_column *column, size_t count, uint64_t base,
 int sonde_column_ids(struct sonde_column *column, size_t count, uint32_t max, uint32_t *out)
 {
 	const uint8_t *at = column->at;
-	uint64_t value;
-	for (size_t i = 0; i < count; i++) {
+	uint64_t value, word;
+	size_t i = 0;
+	for (; max >= 0x7f && i + 8 <= count && eight_bytes(at, column->end, &word); i += 8, at += 8)
+		for (size_t k = 0; k < 8; k++)
+			out[i + k] = at[k];
+	for (; i < count; i++) {
 		at = sonde_varint_get(at, column->end, &value);
 		if (!at)
 			return -EBADMSG;

@@ -103,6 +103,22 @@ static inline void end(struct sonde_pair *pair, uint32_t *open, uint64_t time_ns
 	rows->flags[i] = zone.nested ? SONDE_ZONE_RECURSIVE : 0;
 }
 
+/* A zone whose end is the event after its begin, as most: it needs no frame where there is one to spare. */
+static inline void leaf(struct sonde_pair *pair, const uint32_t *open, uint32_t site, const uint64_t *times,
+			struct rows *rows)
+{
+	size_t i = rows->count++;
+	uint64_t dur_ns = times[1] > times[0] ? times[1] - times[0] : 0;
+	if (pair->depth)
+		pair->frames[pair->depth - 1].child_ns += dur_ns;
+	rows->start_ns[i] = times[0];
+	rows->dur_ns[i] = dur_ns;
+	rows->self_ns[i] = dur_ns;
+	rows->site[i] = site;
+	rows->depth[i] = (uint16_t)pair->depth;
+	rows->flags[i] = open[site] ? SONDE_ZONE_RECURSIVE : 0;
+}
+
 /* Works on copies, so that the stack's depth and the row count stay in registers. */
 static void pair_block(struct sonde_zones *zones, const uint32_t *sites, const uint64_t *times, size_t count,
 		       struct rows *into)
@@ -111,11 +127,13 @@ static void pair_block(struct sonde_zones *zones, const uint32_t *sites, const u
 	struct rows rows = *into;
 	uint32_t *open = zones->open, site_max = zones->site_max;
 	for (size_t i = 0; i < count; i++) {
-		uint32_t site = sites[i];
-		if (site)
-			begin(&pair, open, (struct sonde_pair_frame){site <= site_max ? site : 0, 0, times[i], 0});
-		else
+		uint32_t site = sites[i] <= site_max ? sites[i] : 0;
+		if (!sites[i])
 			end(&pair, open, times[i], &rows);
+		else if (i + 1 < count && !sites[i + 1] && pair.depth < pair.capacity)
+			leaf(&pair, open, site, &times[i++], &rows);
+		else
+			begin(&pair, open, (struct sonde_pair_frame){site, 0, times[i], 0});
 	}
 	zones->pair = pair;
 	into->count = rows.count;

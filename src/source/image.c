@@ -174,14 +174,6 @@ static int open_vdso(struct sonde_elf *out)
 	return sonde_elf_open_bytes(out, "[vdso]", head, head->e_shoff + (size_t)head->e_shentsize * head->e_shnum);
 }
 
-static uint64_t entry_of(const struct sonde_elf *file)
-{
-	Elf64_Ehdr head;
-	if (!file->class64 || pread(file->fd, &head, sizeof head, 0) != (ssize_t)sizeof head)
-		return 0;
-	return head.e_entry;
-}
-
 static void say_slow(const struct sonde_images *images, int compiles)
 {
 	if (images->slow)
@@ -192,7 +184,7 @@ static void say_slow(const struct sonde_images *images, int compiles)
 static void take(const struct sonde_images *images, struct sonde_image *image, const struct sonde_elf *file)
 {
 	image->known = 1;
-	image->entry = entry_of(file);
+	image->entry = file->class64 ? file->entry : 0;
 	image->segment_count = file->segment_count;
 	memcpy(image->segments, file->segments, sizeof image->segments);
 	if (!image->build_id_b) {

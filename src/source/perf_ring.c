@@ -25,6 +25,7 @@
 #define SPILL_MAX_B (64u << 20) /* of all buffers together */
 #define RECORD_MAX_B 65536      /* perf_event_header.size is 16 bits */
 #define NOTHING UINT64_MAX
+#define SMALL_B (1u << 20) /* we are woken when a quarter of a small buffer is full, or half of a larger one */
 
 struct ring {
 	int fd;
@@ -61,7 +62,7 @@ static int open_owner(int cpu, size_t size_b)
 	    .exclude_kernel = 1,
 	    .exclude_hv = 1,
 	    .watermark = 1,
-	    .wakeup_watermark = (uint32_t)(size_b / 4),
+	    .wakeup_watermark = (uint32_t)(size_b > SMALL_B ? size_b / 2 : size_b / 4),
 	    .use_clockid = 1,
 	    .clockid = CLOCK_MONOTONIC,
 	};

@@ -300,6 +300,8 @@ static void take_thread_end(void *context, struct sonde_drain_thread *thread)
 	sonde_live_thread_end(pool->live, thread);
 	if (pool->options.heap)
 		take_heap(pool, thread, NULL, 0);
+	if (thread->user)
+		sonde_recorder_thread_end(pool->options.recorder, (uint32_t)thread->user);
 }
 
 static int thread_alive(void *context, uint32_t tid)

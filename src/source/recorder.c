@@ -181,6 +181,11 @@ uint64_t sonde_recorder_sample_count(const struct sonde_recorder *recorder)
 	return recorder->sample_count;
 }
 
+uint32_t sonde_recorder_process_count(const struct sonde_recorder *recorder)
+{
+	return recorder->tasks.processes.made;
+}
+
 /* Times of a column only go up: a record that comes late (buffers of several CPUs) takes the time of the one before. */
 static uint64_t time_delta(struct sonde_columns *columns, uint64_t *time_ns)
 {
@@ -227,6 +232,11 @@ void sonde_recorder_zones(struct sonde_recorder *recorder, uint32_t process, uin
 			  const uint64_t *times_ns, size_t count)
 {
 	keep_error(recorder, sonde_streams_zones(&recorder->streams, process, thread, sites, times_ns, count));
+}
+
+void sonde_recorder_thread_end(struct sonde_recorder *recorder, uint32_t thread)
+{
+	keep_error(recorder, sonde_streams_end(&recorder->streams, thread));
 }
 
 void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uint32_t thread,

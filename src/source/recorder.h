@@ -63,6 +63,9 @@ int sonde_recorder_triggered(struct sonde_recorder *recorder);
 /* CPU samples so far. */
 uint64_t sonde_recorder_sample_count(const struct sonde_recorder *recorder);
 
+/* Processes so far, also those that ended. */
+uint32_t sonde_recorder_process_count(const struct sonde_recorder *recorder);
+
 uint32_t sonde_recorder_string(struct sonde_recorder *recorder, const char *text, size_t len_b);
 uint32_t sonde_recorder_text(struct sonde_recorder *recorder, const char *text); /* NUL-terminated; NULL → 0 */
 
@@ -126,6 +129,9 @@ uint32_t sonde_recorder_site(struct sonde_recorder *recorder, const struct sonde
 /* `count` zone events of a thread in time order: sites[i] is the recording's site id or 0, times CLOCK_MONOTONIC ns. */
 void sonde_recorder_zones(struct sonde_recorder *recorder, uint32_t process, uint32_t thread, const uint32_t *sites,
 			  const uint64_t *times_ns, size_t count);
+
+/* A thread that zones or events came from has ended and all of them have come: forgets what it needed for them. */
+void sonde_recorder_thread_end(struct sonde_recorder *recorder, uint32_t thread);
 
 /* One event; site and time already the recording's. */
 void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uint32_t thread,

@@ -19,7 +19,7 @@ struct sonde_source_run; /* each source's own */
 struct sonde_source {
 	const char *name;  /* "cpu" */
 	const char *title; /* one line for doctor and --help */
-	const char *cost;  /* measured cost, for --help */
+	const char *cost;  /* measured cost, for doctor */
 
 	/* 0 when it can run here, else a negative errno and a sentence that says what is missing and how to get it.
 	 * Has no lasting effect. */

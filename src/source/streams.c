@@ -1,4 +1,9 @@
-/* streams.c: columns, open zones and per-site sums of each thread; one chunk a thread and flush. */
+/* streams.c: columns, open zones and per-site sums of each thread; one chunk a thread and flush.
+ *
+ * A chunk's summary names at most SONDE_ZONES_OPEN_MAX open zones, so deeper ones are left out of the columns together
+ * with their ends: what a chunk says of itself is what its body adds up to. The live statistics, which see the same
+ * events, count them as lost.
+ */
 #include "source/streams.h"
 
 #include <errno.h>
@@ -11,16 +16,15 @@
 
 #define ZONES_A_CHUNK 131072u
 #define EVENTS_A_CHUNK_B ((size_t)1 << 20)
-#define FRAMES_MAX 65536u
 #define BATCH 1024u
-#define THREADS_MAX ((uint32_t)1 << 24)
 
 enum { ZONE_SITE, ZONE_TIME, ZONE_COLUMNS };
 
 struct sonde_stream {
 	uint32_t process, thread;
 	struct sonde_columns zones;
-	struct sonde_pair pair;
+	struct sonde_pair pair;        /* never asked for more than it holds */
+	uint64_t left_out;             /* open zones that are in no column */
 	struct sonde_pair_frame *open; /* as they stood when the chunk began */
 	uint32_t open_count;
 	uint64_t unmatched_before;
@@ -35,23 +39,32 @@ void sonde_streams_init(struct sonde_streams *streams, struct sonde_writer *writ
 	*streams = (struct sonde_streams){.writer = writer};
 }
 
-static void free_stream(struct sonde_stream *stream)
+/* All but the open zones. They may be made again. */
+static void free_buffers(struct sonde_stream *stream)
 {
-	if (!stream)
-		return;
 	sonde_columns_fini(&stream->zones);
+	sonde_columns_init(&stream->zones, ZONE_COLUMNS);
 	sonde_buf_fini(&stream->events);
-	free(stream->pair.frames);
+	sonde_buf_init(&stream->events, 2 * EVENTS_A_CHUNK_B);
 	free(stream->open);
 	free(stream->sums.rows);
+	stream->open = NULL;
+	stream->open_count = 0;
+	stream->sums = (struct sonde_pair_table){0};
+}
+
+static void free_stream(struct sonde_stream *stream)
+{
+	free_buffers(stream);
+	free(stream->pair.frames);
 	free(stream);
 }
 
 void sonde_streams_fini(struct sonde_streams *streams)
 {
-	for (uint32_t i = 0; i < streams->thread_cap; i++)
-		free_stream(streams->threads[i]);
-	free(streams->threads);
+	for (uint32_t i = 0; i < streams->count; i++)
+		free_stream(streams->rows[i]);
+	free(streams->rows);
 }
 
 static int out_of_memory(void)
@@ -59,23 +72,30 @@ static int out_of_memory(void)
 	return sonde_error(ENOMEM, "out of memory for a thread's events");
 }
 
-static struct sonde_stream *find(struct sonde_streams *streams, uint32_t process, uint32_t thread)
+/* Where the thread's row is, or is to be. Threads that are new come last. */
+static uint32_t place_of(const struct sonde_streams *streams, uint32_t thread)
 {
-	if (thread >= THREADS_MAX)
-		return NULL;
-	if (thread >= streams->thread_cap) {
-		uint32_t cap = streams->thread_cap ? streams->thread_cap : 64;
-		while (cap <= thread)
-			cap *= 2;
-		struct sonde_stream **threads = realloc(streams->threads, cap * sizeof(struct sonde_stream *));
-		if (!threads)
-			return NULL;
-		memset(threads + streams->thread_cap, 0, (cap - streams->thread_cap) * sizeof *threads);
-		streams->threads = threads;
-		streams->thread_cap = cap;
+	uint32_t from = 0, to = streams->count;
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+		if (streams->rows[middle]->thread < thread)
+			from = middle + 1;
+		else
+			to = middle;
 	}
-	if (streams->threads[thread])
-		return streams->threads[thread];
+	return from;
+}
+
+static struct sonde_stream *add(struct sonde_streams *streams, uint32_t at, uint32_t process, uint32_t thread)
+{
+	if (streams->count == streams->cap) {
+		uint32_t cap = streams->cap ? streams->cap * 2 : 64;
+		struct sonde_stream **rows = realloc(streams->rows, cap * sizeof(struct sonde_stream *));
+		if (!rows)
+			return NULL;
+		streams->rows = rows;
+		streams->cap = cap;
+	}
 	struct sonde_stream *stream = calloc(1, sizeof *stream);
 	if (!stream)
 		return NULL;
@@ -83,8 +103,17 @@ static struct sonde_stream *find(struct sonde_streams *streams, uint32_t process
 	stream->thread = thread;
 	sonde_columns_init(&stream->zones, ZONE_COLUMNS);
 	sonde_buf_init(&stream->events, 2 * EVENTS_A_CHUNK_B);
-	streams->threads[thread] = stream;
+	memmove(streams->rows + at + 1, streams->rows + at, (streams->count++ - at) * sizeof(struct sonde_stream *));
+	streams->rows[at] = stream;
 	return stream;
+}
+
+static struct sonde_stream *find(struct sonde_streams *streams, uint32_t process, uint32_t thread)
+{
+	uint32_t at = place_of(streams, thread);
+	if (at < streams->count && streams->rows[at]->thread == thread)
+		return streams->rows[at];
+	return add(streams, at, process, thread);
 }
 
 /* --- zones ----------------------------------------------------------------------------------------------- */
@@ -128,8 +157,9 @@ static int write_zones(struct sonde_streams *streams, struct sonde_stream *strea
 static int reserve_frames(struct sonde_pair *pair, uint32_t count)
 {
 	uint32_t cap = pair->capacity ? pair->capacity : 32;
-	while (cap < pair->depth + count && cap < FRAMES_MAX)
+	while (cap < pair->depth + count && cap < SONDE_ZONES_OPEN_MAX)
 		cap *= 2;
+	cap = cap < SONDE_ZONES_OPEN_MAX ? cap : SONDE_ZONES_OPEN_MAX;
 	if (cap == pair->capacity)
 		return 0;
 	struct sonde_pair_frame *frames = realloc(pair->frames, cap * sizeof *frames);
@@ -179,6 +209,20 @@ static struct sonde_zone_stat *row_of(struct sonde_pair_table *sums, uint32_t si
 	return sonde_pair_row(sums, site);
 }
 
+/* Zones with nothing in them, with which `count` events begin; how many, or a negative errno. */
+static ssize_t add_leaves(struct sonde_stream *stream, struct sonde_pair *pair, const uint32_t *sites,
+			  const uint64_t *times_ns, size_t count)
+{
+	struct sonde_pair_run run = sonde_pair_leaves(sites, times_ns, count);
+	struct sonde_zone_stat *row = row_of(&stream->sums, *sites);
+	if (!row)
+		return -ENOMEM;
+	sonde_pair_add_run(row, &run, sonde_pair_is_open(pair, *sites));
+	if (pair->depth)
+		pair->frames[pair->depth - 1].child_ns += run.sum_ns;
+	return (ssize_t)run.count;
+}
+
 static int pair_zones(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
 		      const uint64_t *times_ns, size_t count)
 {
@@ -186,16 +230,20 @@ static int pair_zones(const struct sonde_streams *streams, struct sonde_stream *
 	struct sonde_pair_zone zone;
 	struct sonde_zone_stat *row = NULL;
 	for (size_t i = 0; i < count; i++) {
-		if (!sites[i]) {
-			if (!sonde_pair_end(&pair, times_ns[i], &zone))
-				continue;
-		} else if (i + 1 < count && !sites[i + 1] && pair.depth < pair.capacity) {
-			sonde_pair_leaf(&pair, sites[i], times_ns[i], times_ns[i + 1], &zone);
-			i++;
-		} else {
+		if (sites[i] && i + 1 < count && !sites[i + 1] && pair.depth < pair.capacity && !streams->zone_ended) {
+			ssize_t leaves = add_leaves(stream, &pair, sites + i, times_ns + i, count - i);
+			if (leaves < 0)
+				return (int)leaves;
+			i += 2 * (size_t)leaves - 1;
+			row = NULL;
+			continue;
+		}
+		if (sites[i]) {
 			sonde_pair_begin(&pair, sites[i], times_ns[i]);
 			continue;
 		}
+		if (!sonde_pair_end(&pair, times_ns[i], &zone))
+			continue;
 		if (!row || row->site != zone.site)
 			row = row_of(&stream->sums, zone.site);
 		if (!row)
@@ -224,12 +272,18 @@ static uint8_t *put_sites(uint8_t *at, const uint32_t *sites, size_t count)
 	return at;
 }
 
-/* Differences of times that do not fall. */
-static uint8_t *put_times(uint8_t *at, uint64_t last_ns, const uint64_t *times_ns, size_t count)
+/* The bits that any difference of two times has; the highest: one is earlier than the one before. */
+static uint64_t deltas(uint64_t last_ns, const uint64_t *times_ns, size_t count)
 {
 	uint64_t all = times_ns[0] - last_ns;
 	for (size_t i = 1; i < count; i++)
 		all |= times_ns[i] - times_ns[i - 1];
+	return all;
+}
+
+/* Differences of times that do not fall; `all`: the bits that they have. */
+static uint8_t *put_times(uint8_t *at, uint64_t last_ns, const uint64_t *times_ns, size_t count, uint64_t all)
+{
 	if (all < 0x80) {
 		at[0] = (uint8_t)(times_ns[0] - last_ns);
 		for (size_t i = 1; i < count; i++)
@@ -243,19 +297,16 @@ static uint8_t *put_times(uint8_t *at, uint64_t last_ns, const uint64_t *times_n
 	return at;
 }
 
-/* `times_ns`, or `ordered` with a copy in which none is earlier than the one before. */
+/* A copy in which none is earlier than the one before. */
 static const uint64_t *order(uint64_t last_ns, const uint64_t *times_ns, size_t count, uint64_t *ordered)
 {
-	int fell = times_ns[0] < last_ns;
-	for (size_t i = 1; i < count; i++)
-		fell |= times_ns[i] < times_ns[i - 1];
-	for (size_t i = 0; fell && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		ordered[i] = last_ns = times_ns[i] > last_ns ? times_ns[i] : last_ns;
-	return fell ? ordered : times_ns;
+	return ordered;
 }
 
-/* At most BATCH events, for which the chunk has room. */
-static int add_zones(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
+/* At most BATCH events, for which the chunk has room and the summary, too. */
+static int put_zones(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
 		     const uint64_t *times_ns, size_t count)
 {
 	uint64_t ordered[BATCH];
@@ -267,12 +318,48 @@ static int add_zones(const struct sonde_streams *streams, struct sonde_stream *s
 	uint8_t *time_at = sonde_columns_room(zones, ZONE_TIME, count);
 	if (rc || !site_at || !time_at)
 		return rc ? rc : out_of_memory();
-	times_ns = order(zones->time_max_ns, times_ns, count, ordered);
+	uint64_t all = deltas(zones->time_max_ns, times_ns, count);
+	if (all >> 63)
+		times_ns = order(zones->time_max_ns, times_ns, count, ordered);
 	sonde_columns_used(zones, ZONE_SITE, put_sites(site_at, sites, count));
-	sonde_columns_used(zones, ZONE_TIME, put_times(time_at, zones->time_max_ns, times_ns, count));
+	sonde_columns_used(zones, ZONE_TIME, put_times(time_at, zones->time_max_ns, times_ns, count, all));
 	zones->time_max_ns = times_ns[count - 1];
 	zones->rows += (uint32_t)count;
 	return pair_zones(streams, stream, sites, times_ns, count);
+}
+
+/* The same without the begins and ends of zones that are too deep. */
+static int put_shallow(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
+		       const uint64_t *times_ns, size_t count)
+{
+	uint32_t kept_sites[BATCH], depth = stream->pair.depth;
+	uint64_t kept_ns[BATCH];
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (sites[i] && depth == SONDE_ZONES_OPEN_MAX) {
+			stream->left_out++;
+			continue;
+		}
+		if (!sites[i] && stream->left_out) {
+			stream->left_out--;
+			continue;
+		}
+		if (sites[i])
+			depth++;
+		else
+			depth -= depth > 0;
+		kept_sites[kept] = sites[i];
+		kept_ns[kept++] = times_ns[i];
+	}
+	return kept ? put_zones(streams, stream, kept_sites, kept_ns, kept) : 0;
+}
+
+static int add_zones(const struct sonde_streams *streams, struct sonde_stream *stream, const uint32_t *sites,
+		     const uint64_t *times_ns, size_t count)
+{
+	if (stream->left_out || stream->pair.depth + count > SONDE_ZONES_OPEN_MAX)
+		return put_shallow(streams, stream, sites, times_ns, count);
+	return put_zones(streams, stream, sites, times_ns, count);
 }
 
 int sonde_streams_zones(struct sonde_streams *streams, uint32_t process, uint32_t thread, const uint32_t *sites,
@@ -336,16 +423,36 @@ int sonde_streams_event(struct sonde_streams *streams, uint32_t process, uint32_
 	return rc;
 }
 
+static int write_stream(struct sonde_streams *streams, struct sonde_stream *stream)
+{
+	int zones_rc = write_zones(streams, stream);
+	int events_rc = write_events(streams, stream);
+	return zones_rc ? zones_rc : events_rc;
+}
+
+/* A thread that has executed another program goes on, with zones open that nothing will end; its row is small then. */
+int sonde_streams_end(struct sonde_streams *streams, uint32_t thread)
+{
+	uint32_t at = place_of(streams, thread);
+	if (at == streams->count || streams->rows[at]->thread != thread)
+		return 0;
+	struct sonde_stream *stream = streams->rows[at];
+	int rc = write_stream(streams, stream);
+	if (stream->pair.depth) {
+		free_buffers(stream);
+		return rc;
+	}
+	free_stream(stream);
+	memmove(streams->rows + at, streams->rows + at + 1, (--streams->count - at) * sizeof(struct sonde_stream *));
+	return rc;
+}
+
 int sonde_streams_flush(struct sonde_streams *streams)
 {
 	int rc = 0;
-	for (uint32_t i = 0; i < streams->thread_cap; i++) {
-		struct sonde_stream *stream = streams->threads[i];
-		if (!stream)
-			continue;
-		int zones_rc = write_zones(streams, stream);
-		int events_rc = write_events(streams, stream);
-		rc = rc ? rc : zones_rc ? zones_rc : events_rc;
+	for (uint32_t i = 0; i < streams->count; i++) {
+		int stream_rc = write_stream(streams, streams->rows[i]);
+		rc = rc ? rc : stream_rc;
 	}
 	return rc;
 }

@@ -17,8 +17,8 @@ struct sonde_stream;
 
 struct sonde_streams {
 	struct sonde_writer *writer;
-	struct sonde_stream **threads; /* by thread id; NULL = no events yet */
-	uint32_t thread_cap;
+	struct sonde_stream **rows; /* by thread, ascending */
+	uint32_t count, cap;
 	/* Called for every zone that ends; NULL = nobody asks. */
 	void (*zone_ended)(void *context, const struct sonde_pair_zone *zone);
 	void *context;
@@ -31,6 +31,8 @@ int sonde_streams_zones(struct sonde_streams *streams, uint32_t process, uint32_
 			const uint64_t *times_ns, size_t count);
 int sonde_streams_event(struct sonde_streams *streams, uint32_t process, uint32_t thread,
 			const struct sonde_event *event);
+/* The thread has ended: writes what it has, and keeps nothing but the zones that it left open, if any. */
+int sonde_streams_end(struct sonde_streams *streams, uint32_t thread);
 int sonde_streams_flush(struct sonde_streams *streams);
 
 #endif

@@ -26,8 +26,10 @@
 #include "trace/writer.h"
 #include "util/error.h"
 
+#define POLL_FIRST_MS 2 /* doubled up to one of these: files are opened while a program is still small */
 #define POLL_MS 50
-#define POLL_FIRST_MS 2 /* doubled until it is POLL_MS: files are opened while a program is still small */
+#define POLL_QUIET_MS 200 /* waking up costs 0.1 ms: caches are cold */
+#define MS_NS 1000000u
 #define FLUSH_NS 1000000000u
 #define FLUSHES_A_KEEP 8          /* a flight recorder forgets whole chunks: they must be short beside what it keeps */
 #define HORIZON_SLACK_NS 1000000u /* a record may be published that long after its time was taken */
@@ -49,7 +51,9 @@ struct supervisor {
 	size_t active_count;
 	pid_t pid;
 	int pid_fd;
-	int killed; /* by a second interrupt */
+	unsigned interrupts;            /* that were acted on */
+	size_t fd_count, idle_fd_count; /* that are waited on: now, and when no process was connected */
+	uint32_t process_count;         /* when drained last */
 	uint64_t start_ns, flushed_ns;
 	struct rusage usage;
 	int status;
@@ -157,16 +161,46 @@ static void wait_for_something(struct supervisor *supervisor, int timeout_ms)
 	}
 	for (size_t i = 0; i < count; i++)
 		polls[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+	supervisor->fd_count = count;
+	if (!supervisor->idle_fd_count)
+		supervisor->idle_fd_count = count;
 	poll(polls, (nfds_t)count, timeout_ms);
+}
+
+/* Buffers of the kernel wake us when they fill up. Rings of connected processes do not, files of short-lived processes
+ * are best opened soon, what a flight recorder keeps is cut by time, and without a descriptor ends are asked for. */
+static int is_quiet(struct supervisor *supervisor)
+{
+	uint32_t before = supervisor->process_count;
+	supervisor->process_count = sonde_recorder_process_count(supervisor->recorder);
+	return supervisor->process_count == before && supervisor->fd_count <= supervisor->idle_fd_count &&
+	       supervisor->pid_fd >= 0 && !supervisor->options->keep_ns;
+}
+
+/* How long to wait next, after `waited_ms`; not beyond the end of the recording. */
+static int next_wait_ms(struct supervisor *supervisor, int waited_ms)
+{
+	uint64_t most_ms = is_quiet(supervisor) ? POLL_QUIET_MS : POLL_MS,
+		 duration_ns = supervisor->options->duration_ns;
+	uint64_t passed_ns = sonde_clock_now_ns() - supervisor->start_ns;
+	uint64_t wait_ms = (uint64_t)waited_ms * 2 < most_ms ? (uint64_t)waited_ms * 2 : most_ms;
+	if (duration_ns && passed_ns < duration_ns && (duration_ns - passed_ns) / MS_NS < wait_ms)
+		wait_ms = (duration_ns - passed_ns) / MS_NS + 1;
+	return (int)wait_ms;
 }
 
 static void act_on_signals(struct supervisor *supervisor)
 {
-	int number = sonde_signals_take_forward();
-	if (number && supervisor->options->command)
-		kill(supervisor->pid, number);
-	if (sonde_signals_interrupts() > 1 && supervisor->options->command && !supervisor->killed)
-		supervisor->killed = !kill(supervisor->pid, SIGKILL);
+	int number;
+	while ((number = sonde_signals_take_forward()))
+		if (supervisor->options->command)
+			kill(supervisor->pid, number);
+	if (sonde_signals_interrupts() > supervisor->interrupts) {
+		supervisor->interrupts = sonde_signals_interrupts();
+		if (supervisor->interrupts > 1 && supervisor->options->command &&
+		    sonde_signals_is_ignored_by(supervisor->pid, SIGINT))
+			kill(supervisor->pid, SIGKILL);
+	}
 	if (sonde_signals_take_save())
 		sonde_recorder_save(supervisor->recorder);
 }
@@ -198,9 +232,9 @@ static void run_loop(struct supervisor *supervisor)
 	int timeout_ms = POLL_FIRST_MS;
 	while (!is_over(supervisor)) {
 		wait_for_something(supervisor, timeout_ms);
-		timeout_ms = timeout_ms * 2 < POLL_MS ? timeout_ms * 2 : POLL_MS;
 		act_on_signals(supervisor);
 		drain_sources(supervisor, 0);
+		timeout_ms = next_wait_ms(supervisor, timeout_ms);
 	}
 }
 
@@ -236,7 +270,7 @@ static int begin(struct supervisor *supervisor)
 	} else if (kill(options->attach, 0)) {
 		return sonde_error(errno, "cannot attach to process %d: %s", options->attach, strerror(errno));
 	}
-	sonde_signals_catch();
+	sonde_signals_catch(options->keep_ns != 0);
 	supervisor->pid_fd = (int)syscall(SYS_pidfd_open, supervisor->pid, 0);
 	start_sources(supervisor);
 	sonde_priority_raise(&supervisor->priority);

@@ -18,7 +18,7 @@ struct sonde_supervise_result {
 };
 
 /* Returns 0 when a recording was made (perhaps with result->error), else a negative errno before anything ran: -ENOENT
- * and -EACCES are the command's. Signals: SIGINT and SIGTERM sent to us reach the command; a second SIGINT kills it.
+ * and -EACCES are the command's. Signals sent to us reach the command; one that ignores SIGINT is killed by a second.
  * When attached, SIGINT ends the recording. SIGUSR2 saves what a flight recorder holds. */
 int sonde_supervise(const struct sonde_record_options *options, struct sonde_supervise_result *result);
 

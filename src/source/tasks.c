@@ -1,4 +1,8 @@
-/* tasks.c: two arrays of lives and, for each number, its latest one. */
+/* tasks.c: two tables of lives and, for each number, its latest one.
+ *
+ * Ids only go up, so new rows come last and a row is found by bisection. Rows of tasks that ended long ago are dropped
+ * when they are half of all: each row is moved a bounded number of times.
+ */
 #include "source/tasks.h"
 
 #include <errno.h>
@@ -13,64 +17,131 @@
 
 #define COMMAND_MAX_B 4096
 
-void sonde_tasks_init(struct sonde_tasks *tasks, struct sonde_writer *writer, struct sonde_strings *strings)
-{
-	*tasks = (struct sonde_tasks){.writer = writer, .strings = strings};
-}
-
-void sonde_tasks_fini(struct sonde_tasks *tasks)
-{
-	free(tasks->processes);
-	free(tasks->threads);
-	sonde_map_fini(&tasks->by_pid);
-	sonde_map_fini(&tasks->by_tid);
-}
+/* --- tables ---------------------------------------------------------------------------------------------- */
 
 static uint64_t key(pid_t number)
 {
 	return sonde_hash_mix((uint64_t)number + 1);
 }
 
-/* A row more in an array of `size_b`-byte rows. */
-static void *add_row(struct sonde_tasks *tasks, void *rows, uint32_t count, uint32_t *cap, size_t size_b)
+static struct sonde_task *row_at(const struct sonde_task_table *table, uint32_t at)
 {
-	if (count < *cap)
-		return rows;
-	uint32_t wanted = *cap ? *cap * 2 : 64;
-	void *grown = realloc(rows, wanted * size_b);
-	if (!grown) {
-		tasks->error = sonde_error(ENOMEM, "out of memory for %u tasks", wanted);
-		return NULL;
-	}
-	*cap = wanted;
-	return grown;
+	return (struct sonde_task *)(void *)(table->rows + at * table->row_b);
 }
 
-static void write_process(struct sonde_tasks *tasks, uint32_t id)
+/* The row of an id; NULL when it has been dropped. */
+static void *row_of(const struct sonde_task_table *table, uint32_t id)
 {
-	const struct sonde_task_process *process = &tasks->processes[id - 1];
+	uint32_t from = 0, to = table->count;
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+		if (row_at(table, middle)->id < id)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < table->count && row_at(table, from)->id == id ? row_at(table, from) : NULL;
+}
+
+/* The latest life of a number; NULL when there was none, or so long ago that it is forgotten. */
+static void *latest(const struct sonde_task_table *table, pid_t number)
+{
+	uint32_t id = sonde_map_find(&table->by_number, key(number), NULL, NULL);
+	return id ? row_of(table, id) : NULL;
+}
+
+/* A row more, all zeros but for its task; NULL without memory. Rows move. */
+static void *add_row(struct sonde_tasks *tasks, struct sonde_task_table *table, pid_t number, uint64_t start_ns)
+{
+	if (table->count == table->cap) {
+		uint32_t wanted = table->cap ? table->cap * 2 : 64;
+		char *grown = realloc(table->rows, wanted * table->row_b);
+		if (!grown) {
+			tasks->error = sonde_error(ENOMEM, "out of memory for %u tasks", wanted);
+			return NULL;
+		}
+		table->rows = grown;
+		table->cap = wanted;
+	}
+	struct sonde_task *row = row_at(table, table->count++);
+	memset(row, 0, table->row_b);
+	*row = (struct sonde_task){.id = ++table->made, .number = number, .start_ns = start_ns};
+	tasks->error |= sonde_map_set(&table->by_number, key(number), row->id);
+	return row;
+}
+
+static void drop_gone(struct sonde_tasks *tasks, struct sonde_task_table *table)
+{
+	uint32_t kept = 0;
+	sonde_map_fini(&table->by_number);
+	table->by_number = (struct sonde_map){0};
+	for (uint32_t i = 0; i < table->count; i++) {
+		const struct sonde_task *row = row_at(table, i);
+		if (row->gone)
+			continue;
+		memmove(row_at(table, kept), row, table->row_b);
+		row = row_at(table, kept++);
+		tasks->error |= sonde_map_set(&table->by_number, key(row->number), row->id);
+	}
+	table->count = kept;
+	table->gone = 0;
+}
+
+/* `task` has ended, and the one that did SONDE_TASKS_ENDED ends ago may be forgotten. */
+static void end_row(struct sonde_tasks *tasks, struct sonde_task_table *table, struct sonde_task *task,
+		    uint64_t time_ns)
+{
+	uint32_t *place = &table->ended[table->ends++ % SONDE_TASKS_ENDED];
+	struct sonde_task *oldest = *place ? row_of(table, *place) : NULL;
+	task->end_ns = time_ns;
+	*place = task->id;
+	if (!oldest)
+		return;
+	oldest->gone = 1;
+	if (++table->gone > table->count / 2)
+		drop_gone(tasks, table);
+}
+
+void sonde_tasks_init(struct sonde_tasks *tasks, struct sonde_writer *writer, struct sonde_strings *strings)
+{
+	*tasks = (struct sonde_tasks){.writer = writer, .strings = strings};
+	tasks->processes.row_b = sizeof(struct sonde_task_process);
+	tasks->threads.row_b = sizeof(struct sonde_task_thread);
+}
+
+void sonde_tasks_fini(struct sonde_tasks *tasks)
+{
+	free(tasks->processes.rows);
+	free(tasks->threads.rows);
+	sonde_map_fini(&tasks->processes.by_number);
+	sonde_map_fini(&tasks->threads.by_number);
+}
+
+/* --- records --------------------------------------------------------------------------------------------- */
+
+static void write_process(struct sonde_tasks *tasks, const struct sonde_task_process *process)
+{
 	struct sonde_meta_process record = {
 	    .head.type = SONDE_META_PROCESS,
-	    .id = id,
-	    .pid = (uint32_t)process->pid,
+	    .id = process->task.id,
+	    .pid = (uint32_t)process->task.number,
 	    .parent = process->parent,
 	    .name = process->name,
 	    .command = process->command,
-	    .start_ns = process->start_ns,
+	    .start_ns = process->task.start_ns,
 	};
 	sonde_writer_meta(tasks->writer, &record, sizeof record, NULL, 0);
 }
 
-static void write_thread(struct sonde_tasks *tasks, uint32_t id)
+static void write_thread(struct sonde_tasks *tasks, const struct sonde_task_thread *thread)
 {
-	const struct sonde_task_thread *thread = &tasks->threads[id - 1];
 	struct sonde_meta_thread record = {
 	    .head.type = SONDE_META_THREAD,
-	    .id = id,
+	    .id = thread->task.id,
 	    .process = thread->process,
-	    .tid = (uint32_t)thread->tid,
+	    .tid = (uint32_t)thread->task.number,
 	    .name = thread->name,
-	    .start_ns = thread->start_ns,
+	    .start_ns = thread->task.start_ns,
 	};
 	sonde_writer_meta(tasks->writer, &record, sizeof record, NULL, 0);
 }
@@ -97,164 +168,166 @@ static size_t read_proc(pid_t pid, const char *name, char *out, size_t max_b)
 static void read_command(struct sonde_tasks *tasks, struct sonde_task_process *process)
 {
 	char text[COMMAND_MAX_B];
-	size_t len = read_proc(process->pid, "cmdline", text, sizeof text);
+	size_t len = read_proc(process->task.number, "cmdline", text, sizeof text);
 	process->command = sonde_strings_intern(tasks->strings, text, len);
 }
 
-static uint32_t add_process(struct sonde_tasks *tasks, pid_t pid, uint32_t parent, uint64_t time_ns)
+/* --- lives ----------------------------------------------------------------------------------------------- */
+
+/* `parent`: an id, or 0. */
+static struct sonde_task_process *add_process(struct sonde_tasks *tasks, pid_t pid, uint32_t parent, uint64_t time_ns)
 {
-	struct sonde_task_process *rows =
-	    add_row(tasks, tasks->processes, tasks->process_count, &tasks->process_cap, sizeof *rows);
-	if (!rows)
-		return 0;
-	tasks->processes = rows;
-	uint32_t id = ++tasks->process_count;
-	rows[id - 1] = (struct sonde_task_process){.pid = pid, .parent = parent, .start_ns = time_ns};
-	if (parent) {
-		rows[id - 1].name = rows[parent - 1].name;
-		rows[id - 1].command = rows[parent - 1].command;
+	struct sonde_task_process *row = add_row(tasks, &tasks->processes, pid, time_ns);
+	if (!row)
+		return NULL;
+	const struct sonde_task_process *from = parent ? row_of(&tasks->processes, parent) : NULL;
+	row->parent = parent;
+	if (from) {
+		row->name = from->name;
+		row->command = from->command;
 	} else {
 		char name[64];
 		size_t len = read_proc(pid, "comm", name, sizeof name);
-		rows[id - 1].name = sonde_strings_intern(tasks->strings, name, len);
-		read_command(tasks, &rows[id - 1]);
+		row->name = sonde_strings_intern(tasks->strings, name, len);
+		read_command(tasks, row);
 	}
-	tasks->error |= sonde_map_set(&tasks->by_pid, key(pid), id);
-	write_process(tasks, id);
-	return id;
+	write_process(tasks, row);
+	return row;
+}
+
+/* The life of `task`, which may be NULL, that was at a time. */
+static int lived(const struct sonde_task *task, uint64_t time_ns)
+{
+	return task && (!task->end_ns || time_ns <= task->end_ns);
+}
+
+static struct sonde_task_process *get_process(struct sonde_tasks *tasks, pid_t pid, uint64_t time_ns)
+{
+	struct sonde_task_process *row = latest(&tasks->processes, pid);
+	return row && lived(&row->task, time_ns) ? row : add_process(tasks, pid, 0, time_ns);
 }
 
 uint32_t sonde_tasks_process(struct sonde_tasks *tasks, pid_t pid, uint64_t time_ns)
 {
-	uint32_t id = sonde_map_find(&tasks->by_pid, key(pid), NULL, NULL);
-	if (id && (!tasks->processes[id - 1].end_ns || time_ns <= tasks->processes[id - 1].end_ns))
-		return id;
-	return add_process(tasks, pid, 0, time_ns);
+	const struct sonde_task_process *row = get_process(tasks, pid, time_ns);
+	return row ? row->task.id : 0;
 }
 
-static uint32_t find_thread(const struct sonde_tasks *tasks, pid_t tid, uint32_t process, uint64_t time_ns)
+static struct sonde_task_thread *find_thread(const struct sonde_tasks *tasks, pid_t tid, uint32_t process,
+					     uint64_t time_ns)
 {
-	uint32_t id = sonde_map_find(&tasks->by_tid, key(tid), NULL, NULL);
-	if (!id || tasks->threads[id - 1].process != process)
-		return 0;
-	const struct sonde_task_thread *thread = &tasks->threads[id - 1];
-	return !thread->end_ns || time_ns <= thread->end_ns ? id : 0;
+	struct sonde_task_thread *row = latest(&tasks->threads, tid);
+	return row && row->process == process && lived(&row->task, time_ns) ? row : NULL;
 }
 
-static uint32_t add_thread(struct sonde_tasks *tasks, uint32_t process, pid_t tid, uint64_t time_ns)
+static struct sonde_task_thread *add_thread(struct sonde_tasks *tasks, struct sonde_task_process *owner, pid_t tid,
+					    uint64_t time_ns)
 {
-	struct sonde_task_thread *rows =
-	    add_row(tasks, tasks->threads, tasks->thread_count, &tasks->thread_cap, sizeof *rows);
-	if (!rows)
-		return 0;
-	tasks->threads = rows;
-	uint32_t id = ++tasks->thread_count;
-	struct sonde_task_process *owner = &tasks->processes[process - 1];
-	rows[id - 1] = (struct sonde_task_thread){
-	    .tid = tid,
-	    .process = process,
-	    .name = owner->name,
-	    .start_ns = time_ns,
-	};
+	struct sonde_task_thread *row = add_row(tasks, &tasks->threads, tid, time_ns);
+	if (!row)
+		return NULL;
+	row->process = owner->task.id;
+	row->name = owner->name;
 	owner->live++;
-	tasks->error |= sonde_map_set(&tasks->by_tid, key(tid), id);
-	write_thread(tasks, id);
-	return id;
+	write_thread(tasks, row);
+	return row;
+}
+
+static struct sonde_task_thread *get_thread(struct sonde_tasks *tasks, pid_t pid, pid_t tid, uint64_t time_ns)
+{
+	struct sonde_task_process *process = get_process(tasks, pid, time_ns);
+	struct sonde_task_thread *row = process ? find_thread(tasks, tid, process->task.id, time_ns) : NULL;
+	if (!process || row)
+		return row;
+	row = add_thread(tasks, process, tid, time_ns);
+	char path[64];
+	char name[64];
+	snprintf(path, sizeof path, "task/%d/comm", tid);
+	size_t len = row && tid != pid ? read_proc(pid, path, name, sizeof name) : 0;
+	if (len) {
+		row->name = sonde_strings_intern(tasks->strings, name, len);
+		write_thread(tasks, row);
+	}
+	return row;
 }
 
 uint32_t sonde_tasks_thread(struct sonde_tasks *tasks, pid_t pid, pid_t tid, uint64_t time_ns)
 {
-	uint32_t process = sonde_tasks_process(tasks, pid, time_ns);
-	if (!process)
-		return 0;
-	uint32_t id = find_thread(tasks, tid, process, time_ns);
-	if (id)
-		return id;
-	id = add_thread(tasks, process, tid, time_ns);
-	char path[64];
-	char name[64];
-	snprintf(path, sizeof path, "task/%d/comm", tid);
-	size_t len = id && tid != pid ? read_proc(pid, path, name, sizeof name) : 0;
-	if (len) {
-		tasks->threads[id - 1].name = sonde_strings_intern(tasks->strings, name, len);
-		write_thread(tasks, id);
-	}
-	return id;
+	const struct sonde_task_thread *row = get_thread(tasks, pid, tid, time_ns);
+	return row ? row->task.id : 0;
 }
 
 void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t tid, uint64_t time_ns)
 {
-	uint32_t process = sonde_map_find(&tasks->by_pid, key(pid), NULL, NULL);
-	int alive = process && !tasks->processes[process - 1].end_ns;
+	struct sonde_task_process *process = latest(&tasks->processes, pid);
+	int alive = process && !process->task.end_ns;
 	if (!alive && pid == tid) {
 		uint32_t of = parent != pid ? sonde_tasks_process(tasks, parent, time_ns) : 0;
 		process = add_process(tasks, pid, of, time_ns);
 	} else if (!alive) {
-		process = sonde_tasks_process(tasks, pid, time_ns);
+		process = get_process(tasks, pid, time_ns);
 	}
-	if (!process || find_thread(tasks, tid, process, UINT64_MAX))
+	if (!process || find_thread(tasks, tid, process->task.id, UINT64_MAX))
 		return;
 	add_thread(tasks, process, tid, time_ns);
 }
 
 void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const char *name, int exec, uint64_t time_ns)
 {
-	uint32_t thread = sonde_tasks_thread(tasks, pid, tid, time_ns);
-	if (!thread)
+	struct sonde_task_thread *row = get_thread(tasks, pid, tid, time_ns);
+	if (!row)
 		return;
 	uint32_t text = sonde_strings_intern(tasks->strings, name, strlen(name));
-	struct sonde_task_thread *row = &tasks->threads[thread - 1];
 	row->called = row->called && !exec;
 	if (!row->called) {
 		row->name = text;
-		write_thread(tasks, thread);
+		write_thread(tasks, row);
 	}
-	if (pid != tid)
+	struct sonde_task_process *process = pid == tid ? row_of(&tasks->processes, row->process) : NULL;
+	if (!process)
 		return;
-	uint32_t process = tasks->threads[thread - 1].process;
-	tasks->processes[process - 1].name = text;
+	process->name = text;
 	if (exec)
-		read_command(tasks, &tasks->processes[process - 1]);
+		read_command(tasks, process);
 	write_process(tasks, process);
 }
 
 void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *name, size_t name_b)
 {
-	if (!thread || thread > tasks->thread_count)
+	struct sonde_task_thread *row = row_of(&tasks->threads, thread);
+	if (!row)
 		return;
-	struct sonde_task_thread *row = &tasks->threads[thread - 1];
 	row->name = sonde_strings_intern(tasks->strings, name, name_b);
 	row->called = 1;
-	write_thread(tasks, thread);
+	write_thread(tasks, row);
 }
 
-static void end_process(struct sonde_tasks *tasks, uint32_t process, uint64_t time_ns)
+static void end_process(struct sonde_tasks *tasks, struct sonde_task_process *process, uint64_t time_ns)
 {
-	tasks->processes[process - 1].end_ns = time_ns;
 	struct sonde_meta_process_end record = {
 	    .head.type = SONDE_META_PROCESS_END,
-	    .id = process,
+	    .id = process->task.id,
 	    .status = -1,
 	    .time_ns = time_ns,
 	};
+	end_row(tasks, &tasks->processes, &process->task, time_ns);
 	sonde_writer_meta(tasks->writer, &record, sizeof record, NULL, 0);
 }
 
 void sonde_tasks_exit(struct sonde_tasks *tasks, pid_t pid, pid_t tid, uint64_t cpu_ns, uint64_t time_ns)
 {
-	uint32_t process = sonde_map_find(&tasks->by_pid, key(pid), NULL, NULL);
-	uint32_t thread = process ? find_thread(tasks, tid, process, time_ns) : 0;
-	if (!thread || tasks->threads[thread - 1].end_ns)
+	struct sonde_task_process *process = latest(&tasks->processes, pid);
+	struct sonde_task_thread *thread = process ? find_thread(tasks, tid, process->task.id, time_ns) : NULL;
+	if (!thread || thread->task.end_ns)
 		return;
-	tasks->threads[thread - 1].end_ns = time_ns;
 	struct sonde_meta_thread_end record = {
 	    .head.type = SONDE_META_THREAD_END,
-	    .id = thread,
+	    .id = thread->task.id,
 	    .time_ns = time_ns,
 	    .cpu_ns = cpu_ns,
 	};
+	end_row(tasks, &tasks->threads, &thread->task, time_ns);
 	sonde_writer_meta(tasks->writer, &record, sizeof record, NULL, 0);
-	struct sonde_task_process *owner = &tasks->processes[process - 1];
-	if (owner->live && --owner->live == 0 && !owner->end_ns)
+	if (process->live && --process->live == 0 && !process->task.end_ns)
 		end_process(tasks, process, time_ns);
 }

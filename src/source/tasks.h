@@ -1,7 +1,9 @@
 /* tasks.h: the processes and threads of a recording.
  *
  * The kernel uses pids and tids again, so each life of a number has an id of its own. Events may come late (a ring is
- * drained after its thread has died): a look-up at a time up to a thread's end finds the thread that was.
+ * drained after its thread has died): a look-up at a time up to a thread's end finds the thread that was, as long as
+ * SONDE_TASKS_ENDED others have not ended since. Earlier ones are forgotten, or a recording of short threads would
+ * grow.
  */
 #ifndef SONDE_SOURCE_TASKS_H
 #define SONDE_SOURCE_TASKS_H
@@ -11,30 +13,46 @@
 
 #include "source/strings.h"
 
+#define SONDE_TASKS_ENDED 4096u
+
+/* A life of a number. */
+struct sonde_task {
+	uint32_t id;
+	pid_t number;
+	uint64_t start_ns, end_ns; /* end 0: alive */
+	int gone;                  /* ended so long ago that it may be dropped */
+};
+
 struct sonde_task_process {
-	pid_t pid;
+	struct sonde_task task;
 	uint32_t parent;
 	uint32_t name, command;
-	uint32_t live;             /* threads */
-	uint64_t start_ns, end_ns; /* end 0: alive */
+	uint32_t live; /* threads */
 };
 
 struct sonde_task_thread {
-	pid_t tid;
+	struct sonde_task task;
 	uint32_t process;
 	uint32_t name;
 	int called; /* the name is the program's own */
-	uint64_t start_ns, end_ns;
+};
+
+/* Rows that begin with a struct sonde_task. */
+struct sonde_task_table {
+	char *rows; /* by id, ascending */
+	size_t row_b;
+	uint32_t count, cap;
+	uint32_t made;                     /* ids so far */
+	uint32_t gone;                     /* rows that may be dropped */
+	uint32_t ended[SONDE_TASKS_ENDED]; /* ids of the latest that ended, a ring */
+	uint64_t ends;
+	struct sonde_map by_number; /* id of the latest life */
 };
 
 struct sonde_tasks {
 	struct sonde_writer *writer;
 	struct sonde_strings *strings;
-	struct sonde_task_process *processes; /* id − 1 */
-	struct sonde_task_thread *threads;
-	uint32_t process_count, process_cap;
-	uint32_t thread_count, thread_cap;
-	struct sonde_map by_pid, by_tid; /* latest life */
+	struct sonde_task_table processes, threads;
 	int error;
 };
 

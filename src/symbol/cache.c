@@ -54,9 +54,10 @@ static int open_directory(void)
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	const char *cache = secure_getenv("XDG_CACHE_HOME");
 	if (cache && *cache == '/') {
-		if (mkdir(cache, 0700) && errno != EEXIST)
-			return -ENOENT;
-		return open_inside(open(cache, flags), "sonde", S_IWGRP | S_IWOTH);
+		int fd = open(cache, flags);
+		if (fd < 0 && errno == ENOENT && !mkdir(cache, 0700))
+			fd = open(cache, flags);
+		return open_inside(fd, "sonde", S_IWGRP | S_IWOTH);
 	}
 	const char *home = secure_getenv("HOME");
 	if (!home || *home != '/')

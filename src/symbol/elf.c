@@ -2,7 +2,8 @@
  * not a SIGBUS.
  *
  * Both classes are read into the 64-bit structures, little-endian only. Every count and size in the file is checked
- * against a limit before memory is taken, and every range against what pread gives.
+ * against a limit before memory is taken, and every range against what pread gives. Headers are read 4 KB at a time:
+ * a file's first page mostly holds its program headers and notes, a page or two behind the code all section headers.
  */
 #include "symbol/elf.h"
 
@@ -22,6 +23,7 @@
 #define PROGRAM_HEADERS_MAX 256
 #define SECTIONS_MAX 65536
 #define NOTES_MAX_B (64u << 10)
+#define WINDOW_B 4096
 
 static int bad(const struct sonde_elf *file, const char *what)
 {
@@ -46,20 +48,46 @@ static int read_at(const struct sonde_elf *file, void *out, size_t size_b, uint6
 	return 0;
 }
 
-static int read_header(const struct sonde_elf *file, Elf64_Ehdr *out)
+/* What was read last of a file's headers. */
+struct window {
+	const struct sonde_elf *file;
+	uint64_t offset;
+	size_t size_b;
+	uint8_t bytes[WINDOW_B];
+};
+
+static int look_at(struct window *window, void *out, size_t size_b, uint64_t offset)
 {
+	if (offset < window->offset || offset - window->offset > window->size_b ||
+	    window->size_b - (offset - window->offset) < size_b) {
+		ssize_t got = offset < INT64_MAX && size_b <= sizeof window->bytes
+				  ? pread(window->file->fd, window->bytes, sizeof window->bytes, (off_t)offset)
+				  : -1;
+		window->offset = offset;
+		window->size_b = got > 0 ? (size_t)got : 0;
+		if (window->size_b < size_b)
+			return read_at(window->file, out, size_b, offset);
+	}
+	memcpy(out, window->bytes + (offset - window->offset), size_b);
+	return 0;
+}
+
+static int read_header(struct window *window, Elf64_Ehdr *out)
+{
+	const struct sonde_elf *file = window->file;
 	unsigned char ident[EI_NIDENT];
-	if (read_at(file, ident, sizeof ident, 0) || memcmp(ident, ELFMAG, SELFMAG))
+	if (look_at(window, ident, sizeof ident, 0) || memcmp(ident, ELFMAG, SELFMAG))
 		return bad(file, "not an ELF file");
 	if (ident[EI_DATA] != ELFDATA2LSB || (ident[EI_CLASS] != ELFCLASS64 && ident[EI_CLASS] != ELFCLASS32))
 		return bad(file, "an ELF file of an unknown class or byte order");
 	if (ident[EI_CLASS] == ELFCLASS64)
-		return read_at(file, out, sizeof *out, 0);
+		return look_at(window, out, sizeof *out, 0);
 	Elf32_Ehdr head;
-	int error = read_at(file, &head, sizeof head, 0);
+	int error = look_at(window, &head, sizeof head, 0);
 	if (error)
 		return error;
 	*out = (Elf64_Ehdr){.e_machine = head.e_machine,
+			    .e_entry = head.e_entry,
 			    .e_phoff = head.e_phoff,
 			    .e_phentsize = head.e_phentsize,
 			    .e_phnum = head.e_phnum,
@@ -71,13 +99,13 @@ static int read_header(const struct sonde_elf *file, Elf64_Ehdr *out)
 	return 0;
 }
 
-static int read_program_header(const struct sonde_elf *file, const Elf64_Ehdr *head, unsigned index, Elf64_Phdr *out)
+static int read_program_header(struct window *window, const Elf64_Ehdr *head, unsigned index, Elf64_Phdr *out)
 {
 	uint64_t offset = head->e_phoff + (uint64_t)index * head->e_phentsize;
-	if (file->class64)
-		return read_at(file, out, sizeof *out, offset);
+	if (window->file->class64)
+		return look_at(window, out, sizeof *out, offset);
 	Elf32_Phdr small;
-	int error = read_at(file, &small, sizeof small, offset);
+	int error = look_at(window, &small, sizeof small, offset);
 	if (!error)
 		*out = (Elf64_Phdr){.p_type = small.p_type,
 				    .p_flags = small.p_flags,
@@ -88,12 +116,12 @@ static int read_program_header(const struct sonde_elf *file, const Elf64_Ehdr *h
 	return error;
 }
 
-static void read_build_id(struct sonde_elf *file, const Elf64_Phdr *header)
+static void read_build_id(struct sonde_elf *file, struct window *window, const Elf64_Phdr *header)
 {
 	if (file->build_id_b || !header->p_filesz || header->p_filesz > NOTES_MAX_B)
 		return;
 	void *notes = malloc(header->p_filesz);
-	if (notes && !read_at(file, notes, header->p_filesz, header->p_offset))
+	if (notes && !look_at(window, notes, header->p_filesz, header->p_offset))
 		file->build_id_b = sonde_elf_note_build_id(notes, header->p_filesz, file->build_id);
 	free(notes);
 }
@@ -112,19 +140,19 @@ static void add_segment(struct sonde_elf *file, const Elf64_Phdr *header)
 	file->segments[at] = (struct sonde_elf_segment){header->p_vaddr, header->p_offset, header->p_filesz};
 }
 
-static int read_segments(struct sonde_elf *file, const Elf64_Ehdr *head)
+static int read_segments(struct sonde_elf *file, struct window *window, const Elf64_Ehdr *head)
 {
 	if (head->e_phnum > PROGRAM_HEADERS_MAX)
 		return bad(file, "too many program headers");
 	for (unsigned i = 0; i < head->e_phnum; i++) {
 		Elf64_Phdr header;
-		int error = read_program_header(file, head, i, &header);
+		int error = read_program_header(window, head, i, &header);
 		if (error)
 			return error;
 		if (header.p_type == PT_LOAD)
 			add_segment(file, &header);
 		else if (header.p_type == PT_NOTE)
-			read_build_id(file, &header);
+			read_build_id(file, window, &header);
 		else if (header.p_type == PT_GNU_EH_FRAME)
 			file->frame_header =
 			    (struct sonde_elf_segment){header.p_vaddr, header.p_offset, header.p_filesz};
@@ -135,12 +163,14 @@ static int read_segments(struct sonde_elf *file, const Elf64_Ehdr *head)
 static int read_facts(struct sonde_elf *file)
 {
 	Elf64_Ehdr head;
-	int error = read_header(file, &head);
+	struct window window = {.file = file};
+	int error = read_header(&window, &head);
 	if (error)
 		return error;
 	file->class64 = head.e_ident[EI_CLASS] == ELFCLASS64;
 	file->machine = head.e_machine;
-	return read_segments(file, &head);
+	file->entry = head.e_entry;
+	return read_segments(file, &window, &head);
 }
 
 static int finish_open(struct sonde_elf *out, struct sonde_elf *file)
@@ -211,13 +241,13 @@ int sonde_elf_is_code(const struct sonde_elf *file, uint64_t address)
 	return 0;
 }
 
-static int read_section_header(const struct sonde_elf *file, const Elf64_Ehdr *head, uint32_t index, Elf64_Shdr *out)
+static int read_section_header(struct window *window, const Elf64_Ehdr *head, uint32_t index, Elf64_Shdr *out)
 {
 	uint64_t offset = head->e_shoff + (uint64_t)index * head->e_shentsize;
-	if (file->class64)
-		return read_at(file, out, sizeof *out, offset);
+	if (window->file->class64)
+		return look_at(window, out, sizeof *out, offset);
 	Elf32_Shdr small;
-	int error = read_at(file, &small, sizeof small, offset);
+	int error = look_at(window, &small, sizeof small, offset);
 	if (!error)
 		*out = (Elf64_Shdr){.sh_name = small.sh_name,
 				    .sh_type = small.sh_type,
@@ -232,16 +262,17 @@ static int read_section_header(const struct sonde_elf *file, const Elf64_Ehdr *h
 }
 
 /* The header, the number of sections and the index of their names; those of large files lie in section 0. */
-static int read_section_count(const struct sonde_elf *file, Elf64_Ehdr *head, uint32_t *count, uint32_t *names)
+static int read_section_count(struct window *window, Elf64_Ehdr *head, uint32_t *count, uint32_t *names)
 {
-	int error = read_header(file, head);
+	const struct sonde_elf *file = window->file;
+	int error = read_header(window, head);
 	if (error)
 		return error;
 	*count = head->e_shoff ? head->e_shnum : 0;
 	*names = head->e_shstrndx;
 	if (head->e_shoff && (!head->e_shnum || head->e_shstrndx == SHN_XINDEX)) {
 		Elf64_Shdr first;
-		if (read_section_header(file, head, 0, &first))
+		if (read_section_header(window, head, 0, &first))
 			return bad(file, "no section headers where the file header says");
 		*count = head->e_shnum ? head->e_shnum : (uint32_t)first.sh_size;
 		*names = head->e_shstrndx == SHN_XINDEX ? first.sh_link : head->e_shstrndx;
@@ -264,12 +295,13 @@ int sonde_elf_section_at(const struct sonde_elf *file, uint32_t index, struct so
 {
 	Elf64_Ehdr head;
 	Elf64_Shdr header;
+	struct window window = {.file = file};
 	uint32_t count, names;
-	int error = read_section_count(file, &head, &count, &names);
+	int error = read_section_count(&window, &head, &count, &names);
 	if (!error && index >= count)
 		return -ENOENT;
 	if (!error)
-		error = read_section_header(file, &head, index, &header);
+		error = read_section_header(&window, &head, index, &header);
 	if (!error)
 		*out = to_section(&header);
 	return error;
@@ -308,15 +340,16 @@ int sonde_elf_section(const struct sonde_elf *file, const char *name, struct son
 	Elf64_Ehdr head;
 	Elf64_Shdr header;
 	struct section_names names;
+	struct window window = {.file = file};
 	uint32_t count, names_at;
-	int error = read_section_count(file, &head, &count, &names_at);
+	int error = read_section_count(&window, &head, &count, &names_at);
 	if (error)
 		return error;
-	if (names_at >= count || read_section_header(file, &head, names_at, &header))
+	if (names_at >= count || read_section_header(&window, &head, names_at, &header))
 		return -ENOENT;
 	read_section_names(file, &header, &names);
 	for (uint32_t i = 1; i < count; i++) {
-		if (read_section_header(file, &head, i, &header))
+		if (read_section_header(&window, &head, i, &header))
 			return -ENOENT;
 		if (has_name(file, &names, &header, name)) {
 			*out = to_section(&header);

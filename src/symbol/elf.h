@@ -20,7 +20,8 @@ struct sonde_elf {
 	int fd;
 	uint16_t machine; /* e_machine */
 	int class64;
-	char *path; /* as opened; may go through /proc/PID/root */
+	uint64_t entry; /* virtual address of a program's first instruction; 0 = none */
+	char *path;     /* as opened; may go through /proc/PID/root */
 	uint8_t build_id[SONDE_BUILD_ID_MAX_B];
 	size_t build_id_b;                     /* 0 = none */
 	struct sonde_elf_segment segments[16]; /* PT_LOAD; executable ones first */

@@ -14,8 +14,10 @@ struct sonde_unpacker;
 struct sonde_packer *sonde_packer_new(void);
 void sonde_packer_free(struct sonde_packer *packer);
 
-/* Compresses into `scratch` (cleared first). 1: smaller, and in scratch; 0: better stored as it is. */
-int sonde_packer_pack(struct sonde_packer *packer, struct sonde_buf *scratch, const void *body, size_t body_b);
+/* Compresses into `scratch` (cleared first). 1: smaller, and in scratch; 0: better stored as it is. `is_noise`: small
+ * numbers in no order, in which it does not pay to look for what was there before. */
+int sonde_packer_pack(struct sonde_packer *packer, struct sonde_buf *scratch, const void *body, size_t body_b,
+		      int is_noise);
 
 /* May be shared by threads: a call takes the decompression context, or makes one of its own. */
 struct sonde_unpacker *sonde_unpacker_new(void);

@@ -140,7 +140,9 @@ static struct sonde_chunk_head pack(struct sonde_writer *writer, const struct so
 	    .stored_b = chunk->body_b,
 	};
 	*stored = chunk->body;
-	if (!writer->no_compression && sonde_packer_pack(writer->packer, &writer->packed, chunk->body, chunk->body_b)) {
+	int is_noise = chunk->type == SONDE_CHUNK_ZONES;
+	if (!writer->no_compression &&
+	    sonde_packer_pack(writer->packer, &writer->packed, chunk->body, chunk->body_b, is_noise)) {
 		head.codec = SONDE_CODEC_ZSTD;
 		head.stored_b = (uint32_t)writer->packed.len_b;
 		*stored = writer->packed.data;

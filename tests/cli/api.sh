@@ -36,6 +36,13 @@ for file in a.sonde self*.sonde; do
 	equal "$(rows "$file" threads | jq -r '[.[] | select(.thread == "chief")] | length')" 1
 done
 
+# As metrics.
+run 0 "$SONDE" report --section counters,histograms -o a.prom a.sonde
+grep -qxF 'sonde_counters_value{name="bytes",kind="counter",unit=""} 1000' a.prom || fail "no counter in a.prom"
+grep -qxF 'sonde_counters_mean{name="level",kind="gauge",unit=""} 0.5' a.prom || fail "no gauge in a.prom"
+grep -qxF 'sonde_histograms_count{histogram="sizes",unit=""} 1001' a.prom || fail "no histogram in a.prom"
+equal "$(tail -n 1 a.prom)" "# EOF"
+
 # In the trace: the zone's own name with its keys and values, the instant, the message, counters and the span.
 run 0 "$SONDE" export -f chrome -o a.json a.sonde
 event() {

@@ -9,6 +9,9 @@ rows=$(jq -r '.sections[0].rows[] | [.check, .verdict, .found] | @tsv' .out)
 for check in "perf events" "kernel frames" "perf buffers" attaching "hardware counters" clock cache debuginfod; do
 	matches "$rows" "^$check"
 done
+# What recording costs stands beside each source, and nowhere else.
+equal "$(jq '[.sections[0].rows[] | select(.cost)] | length' .out)" "$(jq '[.sections[0].rows[] | select(.check == "cpu" or .check == "zones")] | length' .out)"
+matches "$(jq -r '.sections[0].rows[] | select(.check == "cpu") | .cost' .out)" "1000 .*%.* of .*CPU time"
 if [ -r /proc/sys/kernel/perf_event_paranoid ]; then
 	has "$rows" "perf_event_paranoid is $(cat /proc/sys/kernel/perf_event_paranoid)"
 fi
@@ -16,6 +19,7 @@ fi
 run 0 "$SONDE" doctor
 cp .out plain
 matches "$out" '^(green|yellow) +perf events'
+equal "$(grep -A 1 -E '^[a-z]+ +(cpu|zones) ' plain | grep -c '^ *cost: ')" "$(grep -c '^ *cost: ' plain)"
 grep -q $'\033' plain && fail "colours in a file"
 run 0 "$SONDE" doctor -q
 equal "$out" ""
@@ -43,7 +47,7 @@ jq -e . out.json >/dev/null || fail "no JSON in out.json"
 run 4 "$SONDE" doctor -o out.json -f json
 has "$err" "out.json exists"
 run 0 "$SONDE" doctor --force -o out.json -f csv
-matches "$(cat out.json)" '^check,verdict,found,fix'
+matches "$(cat out.json)" '^check,verdict,found,fix,cost'
 run 2 "$SONDE" doctor -f jsn
 run 2 "$SONDE" doctor file.sonde
 has "$err" "file.sonde"

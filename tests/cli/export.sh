@@ -14,7 +14,7 @@ tid=$(rows elsewhere/app.sonde threads | jq '.[0].tid')
 run 0 "$SONDE" export -q -o whole.folded elsewhere/app.sonde
 run 0 "$SONDE" export -q -o same.folded --thread "$tid" elsewhere/app.sonde
 cmp whole.folded same.folded || fail "the only thread is not the whole recording"
-run 0 "$SONDE" export -q -o none.folded --from 1h elsewhere/app.sonde
+run 0 "$SONDE" export -q -o none.folded --to 1ns elsewhere/app.sonde
 equal "$(cat none.folded)" ""
 run 2 "$SONDE" export -o never.folded --limit 3 elsewhere/app.sonde
 has "$err" "--limit is for reports, and folded is none"

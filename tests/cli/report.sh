@@ -47,6 +47,10 @@ run 0 "$SONDE" report --thread "$name" old.sonde
 matches "$out" "selected: [0-9]+ threads? named $name;"
 run 2 "$SONDE" report --from soon old.sonde
 has "$err" "soon"
+run 2 "$SONDE" report --from 1h old.sonde
+has "$err" "--from 1h is the end of the recording or later"
+run 2 "$SONDE" report --from 2us --to 1us old.sonde
+has "$err" "--to 1us leaves nothing: it must be later than 2us"
 run 2 "$SONDE" report old.sonde new.sonde
 has "$err" "one recording at a time"
 

@@ -70,6 +70,11 @@ play "signal 9" "^C ^C" "${record[@]}" "$behave" ignores
 lacks "$(cat played)" "ended by itself"
 readable
 
+# A command that handles it is not ended by any number of them.
+play "exit 0" "^C ^C" "${record[@]}" "$behave" counts
+matches "$(cat played)" "^(\^C)*2$"
+readable
+
 # Sent to the recorder alone it is passed on, once.
 play "exit 0" "INT" "${record[@]}" "$behave" counts
 matches "$(cat played)" "^(\^C)?1$"
@@ -77,6 +82,10 @@ readable
 play "signal 15" "TERM" "${record[@]}" "$behave" waits
 readable
 matches "$(rows a.sonde processes | jq -r '.[0].status')" 'signal 15|SIGTERM'
+for name in 10:USR1 12:USR2 14:ALRM; do
+	play "signal ${name%:*}" "${name#*:}" "${record[@]}" "$behave" waits
+	readable
+done
 
 # An attached process is not ours to end: the recording ends, and it goes on.
 rm -f beats

@@ -263,6 +263,7 @@ void recording_open(struct recording *recording, const char *path)
 	*recording = (struct recording){.chunk_rows = 1000};
 	snprintf(recording->path, sizeof recording->path, "%s", path);
 	must(sonde_writer_open(&recording->writer, path, &(struct sonde_writer_options){.overwrite = 1}), path);
+	must(sonde_writer_commit(recording->writer), path);
 }
 
 /* Gives the file a fixed start and id. */

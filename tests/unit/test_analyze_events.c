@@ -8,35 +8,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "recording.h"
+#include "analyze_fixture.h"
 #include "sections.h"
 
-#define MS 1000000ull
-#define START RECORDING_START_NS
-
-static char path[64];
-
-static int path_make(void **state)
-{
-	(void)state;
-	snprintf(path, sizeof path, "/tmp/sonde-test-events-%d.sonde", (int)getpid());
-	return 0;
-}
-
-static int path_remove(void **state)
-{
-	(void)state;
-	unlink(path);
-	return 0;
-}
-
-static void assert_near(double value, double expected, double tolerance)
-{
-	if (fabs(value - expected) > tolerance)
-		fail_msg("%g is not within %g of %g", value, tolerance, expected);
-}
-
-static void simple_open(struct recording *recording)
+static void two_threads_open(struct recording *recording)
 {
 	recording_open(recording, path);
 	recording_process(recording, 100, 0, "prog", START);
@@ -57,7 +32,7 @@ static void zone_statistics(void **state)
 	enum { TURNS = 500, INNER = 10 };
 	static uint64_t inner_ns[TURNS * INNER], outer_ns[TURNS];
 	struct recording r;
-	simple_open(&r);
+	two_threads_open(&r);
 	r.chunk_rows = 777; /* chunks end anywhere */
 	uint32_t outer = recording_site(&r, SONDE_SITE_ZONE, "outer", NULL);
 	uint32_t inner = recording_site(&r, SONDE_SITE_ZONE, "inner", NULL);
@@ -111,7 +86,7 @@ static void zone_recursion(void **state)
 {
 	(void)state;
 	struct recording r;
-	simple_open(&r);
+	two_threads_open(&r);
 	uint32_t f = recording_site(&r, SONDE_SITE_ZONE, "f", NULL);
 	recording_begin(&r, 1, f, START);
 	recording_begin(&r, 1, f, START + 2 * MS);
@@ -132,7 +107,7 @@ static void zones_never_closed(void **state)
 {
 	(void)state;
 	struct recording r;
-	simple_open(&r);
+	two_threads_open(&r);
 	uint32_t open = recording_site(&r, SONDE_SITE_ZONE, "open", NULL);
 	uint32_t done = recording_site(&r, SONDE_SITE_ZONE, "done", NULL);
 	recording_begin(&r, 1, open, START + 10 * MS);
@@ -155,7 +130,7 @@ static void work_goes_to_the_innermost_zone(void **state)
 {
 	(void)state;
 	struct recording r;
-	simple_open(&r);
+	two_threads_open(&r);
 	r.chunk_rows = 3;
 	uint32_t outer = recording_site(&r, SONDE_SITE_ZONE, "outer", NULL);
 	uint32_t inner = recording_site(&r, SONDE_SITE_ZONE, "inner", NULL);
@@ -189,7 +164,7 @@ static void spans_pair_by_id(void **state)
 {
 	(void)state;
 	struct recording r;
-	simple_open(&r);
+	two_threads_open(&r);
 	uint32_t a = recording_site(&r, SONDE_SITE_SPAN, "request", NULL);
 	uint32_t b = recording_site(&r, SONDE_SITE_SPAN, "query", NULL);
 	recording_span(&r, 2, SONDE_EVENT_SPAN_BEGIN, a, START, 7);
@@ -221,7 +196,7 @@ static void counters_and_gauges(void **state)
 {
 	(void)state;
 	struct recording r;
-	simple_open(&r);
+	two_threads_open(&r);
 	uint32_t c = recording_site(&r, SONDE_SITE_COUNTER, "bytes read", "B");
 	uint32_t g = recording_site(&r, SONDE_SITE_GAUGE, "queue", NULL);
 	uint32_t n = recording_site(&r, SONDE_SITE_COUNT, "tick", NULL);
@@ -253,7 +228,7 @@ static void counters_of_a_selection(void **state)
 {
 	(void)state;
 	struct recording r;
-	simple_open(&r);
+	two_threads_open(&r);
 	r.chunk_rows = 2; /* what came before is in another chunk */
 	uint32_t c = recording_site(&r, SONDE_SITE_COUNTER, "turns", NULL);
 	for (uint64_t i = 1; i <= 10; i++)
@@ -279,7 +254,7 @@ static void figures_of_a_flight_recorder(void **state)
 {
 	(void)state;
 	struct recording r;
-	simple_open(&r);
+	two_threads_open(&r);
 	recording_info(&r, "option.keep_ns", "300000000");
 	uint32_t z = recording_site(&r, SONDE_SITE_ZONE, "frame", NULL);
 	uint32_t c = recording_site(&r, SONDE_SITE_COUNTER, "turns", NULL);
@@ -307,7 +282,7 @@ static void zone_ends_without_a_begin_are_said(void **state)
 {
 	(void)state;
 	struct recording r;
-	simple_open(&r);
+	two_threads_open(&r);
 	r.chunk_rows = 2;
 	uint32_t z = recording_site(&r, SONDE_SITE_ZONE, "z", NULL);
 	for (uint64_t i = 1; i <= 3; i++)
@@ -326,7 +301,7 @@ static void histograms_merge_over_processes(void **state)
 {
 	(void)state;
 	struct recording r;
-	simple_open(&r);
+	two_threads_open(&r);
 	recording_process(&r, 200, 1, "child", START);
 	uint32_t h = recording_site(&r, SONDE_SITE_HISTOGRAM, "size", "B");
 	uint64_t values[1000];
@@ -351,7 +326,7 @@ static void iterations_rates(void **state)
 {
 	(void)state;
 	struct recording r;
-	simple_open(&r);
+	two_threads_open(&r);
 	uint32_t i = recording_site(&r, SONDE_SITE_ITERATION, "step", NULL);
 	/* thread 1: marks at 0, 10, 30 ms: intervals 10 and 20; thread 2: at 0 and 30 ms */
 	recording_value(&r, 1, SONDE_EVENT_ITERATION, i, START, 100);
@@ -375,7 +350,7 @@ static void messages_in_time_order(void **state)
 {
 	(void)state;
 	struct recording r;
-	simple_open(&r);
+	two_threads_open(&r);
 	uint32_t gc = recording_site(&r, SONDE_SITE_INSTANT, "gc", NULL);
 	for (uint64_t i = 0; i < 300; i++)
 		recording_text(&r, 1, SONDE_EVENT_MESSAGE, 0, START + (i + 1) * MS, "later");
@@ -399,7 +374,7 @@ static void absurd_values_do_no_harm(void **state)
 {
 	(void)state;
 	struct recording r;
-	simple_open(&r);
+	two_threads_open(&r);
 	r.chunk_rows = 4;
 	uint32_t zone = recording_site(&r, SONDE_SITE_ZONE, "z", NULL);
 	uint32_t gauge = recording_site(&r, SONDE_SITE_GAUGE, "g", NULL);

@@ -8,50 +8,28 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "recording.h"
+#include "analyze_fixture.h"
 #include "sections.h"
 
-#define MS 1000000ull
-#define START RECORDING_START_NS
-
-static char path[64];
-
-static int path_make(void **state)
+/* Rings lose begins and ends: nobody may read them as zones. */
+static void losses_of_zones_are_said_to_be_events(void **state)
 {
 	(void)state;
-	snprintf(path, sizeof path, "/tmp/sonde-test-summary-%d.sonde", (int)getpid());
-	return 0;
-}
-
-static int path_remove(void **state)
-{
-	(void)state;
-	unlink(path);
-	return 0;
-}
-
-static void assert_near(double value, double expected, double tolerance)
-{
-	if (fabs(value - expected) > tolerance)
-		fail_msg("%g is not within %g of %g", value, tolerance, expected);
-}
-
-/* One process "prog" with one thread and one module: ids 1. */
-static void simple_open(struct recording *recording)
-{
-	recording_open(recording, path);
-	recording_process(recording, 100, 0, "prog", START);
-	recording_thread(recording, 1, 100, "prog", START);
-	recording_module(recording, "/usr/bin/prog", 0);
-}
-
-static void samples_add(struct recording *recording, uint32_t stack, int count, uint8_t status)
-{
-	static uint64_t time_ns = START;
-	for (int i = 0; i < count; i++) {
-		time_ns += MS;
-		recording_sample(recording, (struct recording_sample){time_ns, 1, stack, MS, status});
-	}
+	struct recording r;
+	simple_open(&r);
+	recording_lost(&r, "zones", "ring full", 60);
+	recording_lost(&r, "cpu", "ring full", 5);
+	recording_lost(&r, "zones", "site table full: counted as (other)", 3);
+	recording_lost(&r, "zones", "too many histograms in a thread", 2);
+	samples_add(&r, recording_call(&r, 0, 1, "f", 1), 10, 0);
+	recording_close(&r, START + 1000 * MS, 0);
+	struct sections s = sections_of(path, "functions", NULL);
+	assert_true(sections_noted(s.report->notes, "to the root, 70 events lost (a zone is two)"));
+	assert_true(sections_noted(s.report->notes, "zones: 60 events lost (a zone is two): ring full"));
+	assert_true(sections_noted(s.report->notes, "cpu: 5 lost: ring full"));
+	assert_true(sections_noted(s.report->notes, "zones: 3 sites not told apart: site table full"));
+	assert_true(sections_noted(s.report->notes, "zones: 2 values lost: too many histograms"));
+	sections_free(&s);
 }
 
 static void summary_says_what_was_and_was_not(void **state)
@@ -283,6 +261,7 @@ static void empty_and_single(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(losses_of_zones_are_said_to_be_events),
 	    cmocka_unit_test(summary_says_what_was_and_was_not),
 	    cmocka_unit_test(cpu_time_has_orphans),
 	    cmocka_unit_test(without_samples_nothing_is_zero),

@@ -200,6 +200,42 @@ static void clocks_meet_at_anchors(void **state)
 			5000 + 2000000000 + 2000 + 50);
 }
 
+/* Four events 1000 cycles apart from `first` on, of a clock that has been read at several times. */
+static void check_cycles(uint64_t first, const struct sonde_clockfit *fit)
+{
+	struct pool pool;
+	uint64_t words[4];
+	pool_make(&pool);
+	pool.drain = sonde_drain_init(pool.drain, pool.ring, CHUNKS, SONDE_RING_CLOCK_CYCLES);
+	for (uint64_t i = 0; i < 4; i++)
+		words[i] = (first + 1000 * i) << SONDE_RING_SITE_BITS | (i + 1) % 2;
+	chunk_put(&pool, words, 4);
+	sonde_drain_run(pool.drain, fit, sink_of(&pool.seen), 0);
+	assert_int_equal(pool.seen.zones, 4);
+	for (uint64_t i = 0; i < 4; i++) {
+		uint64_t cycles = first + 1000 * i < fit->first.cycles ? fit->first.cycles : first + 1000 * i;
+		assert_int_equal(pool.seen.times[i], sonde_clockfit_ns(fit, cycles));
+	}
+	pool_end(&pool);
+}
+
+static void cycles_become_ns_on_their_piece_of_the_line(void **state)
+{
+	(void)state;
+	struct sonde_clockfit fit;
+	uint64_t now = sonde_clock_cycles(), start = now - 3000000000u;
+	sonde_clockfit_init(&fit, &(struct sonde_clockfit_anchor){start, 1000000, 1});
+	for (uint64_t i = 1; i <= 4; i++) /* 2.5 cycles a ns, and 700 ns more or less */
+		sonde_clockfit_add(&fit, &(struct sonde_clockfit_anchor){start + i * 700000000,
+									 1000000 + i * 280000000 + i % 2 * 700, 1});
+	assert_int_equal(fit.count, 4);
+	check_cycles(start + 2900000000u, &fit);              /* on the newest */
+	check_cycles(start + 800000000, &fit);                /* on an older one */
+	check_cycles(fit.pieces[1].base_cycles - 1500, &fit); /* across an end */
+	check_cycles(start + 100, &fit);                      /* on the oldest */
+	check_cycles(start - 1500, &fit);                     /* nothing is older than the recording */
+}
+
 /* Random bytes everywhere a target can write, drained again and again, alive and dead. */
 static void hostile_pools_do_no_harm(void **state)
 {
@@ -241,6 +277,7 @@ int main(void)
 	    cmocka_unit_test(reading_stops_at_words_not_yet_stored),
 	    cmocka_unit_test(times_are_made_whole),
 	    cmocka_unit_test(clocks_meet_at_anchors),
+	    cmocka_unit_test(cycles_become_ns_on_their_piece_of_the_line),
 	    cmocka_unit_test(hostile_pools_do_no_harm),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

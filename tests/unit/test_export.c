@@ -156,6 +156,8 @@ static void figures_are_scaled(void **state)
 	assert_figure(SONDE_UNIT_FACTOR, sonde_cell_real(1.25, 0), 0, "1.25×");
 	assert_figure(SONDE_UNIT_HZ, sonde_cell_real(997, 0), 0, "997 Hz");
 	assert_figure(SONDE_UNIT_ADDRESS, sonde_cell_int(0xbeef), 0, "0xbeef");
+	assert_figure(SONDE_UNIT_ID, sonde_cell_int(4194303), 0, "4194303");
+	assert_figure(SONDE_UNIT_NUMBER, sonde_cell_int(4194303), 0, "4,194,303");
 	assert_figure(SONDE_UNIT_NS, sonde_cell_absent("why"), 1, "-");
 	assert_figure(SONDE_UNIT_NUMBER, sonde_cell_real(0.0 / 0.0, 0), 1, "-");
 }
@@ -219,6 +221,36 @@ static void text_fits_every_width(void **state)
 			free(text);
 		}
 	}
+}
+
+/* Also what is said below a table of the columns that did not fit. */
+static void many_columns_fit_every_width(void **state)
+{
+	(void)state;
+	struct sonde_column columns[24];
+	char titles[24][16];
+	struct sonde_report *report = NULL;
+	assert_int_equal(sonde_report_new(&report), 0);
+	for (int i = 0; i < 24; i++) {
+		snprintf(titles[i], sizeof titles[i], "column %d", i);
+		columns[i] = (struct sonde_column){titles[i], titles[i], SONDE_UNIT_COUNT, SONDE_BASIS_ESTIMATED, 0, i};
+	}
+	struct sonde_section *section = sonde_report_table(report, "wide", "Wide", columns, 24);
+	struct sonde_cell *cells = sonde_report_row(report, section);
+	for (int i = 0; i < 24; i++)
+		cells[i] = sonde_cell_int(1000000);
+	report->title = report->path = "";
+	for (int width = SONDE_TEXT_WIDTH_MIN; width < 250; width++) {
+		char *text = rendered("text", report, &(struct sonde_format_options){.width = width});
+		assert_has(text, "left out for want of width:");
+		for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+			*end = 0;
+			if (sonde_clean_columns(line) > (size_t)width)
+				fail_msg("%zu columns, not %d: %s", sonde_clean_columns(line), width, line);
+		}
+		free(text);
+	}
+	sonde_report_free(report);
 }
 
 static void text_is_as_expected(void **state)
@@ -303,6 +335,53 @@ static void csv_of_one_section_is_that_table(void **state)
 	char *text = rendered("csv", report, &plain);
 	assert_int_equal(strncmp(text, "function,module,self_ns,", 24), 0);
 	assert_has_not(text, "Shares");
+	free(text);
+	sonde_report_free(report);
+}
+
+static void openmetrics_has_a_gauge_a_column(void **state)
+{
+	(void)state;
+	char *text = sample_as("openmetrics", &plain);
+	assert_harmless(text);
+	assert_has(text, "# TYPE sonde_report info\n");
+	assert_has(text, "\nsonde_report_info{command=\"./app --size 3\",recording=\"app.sonde\"} 1\n");
+	assert_has(text, "# TYPE sonde_functions_self_seconds gauge\n# UNIT sonde_functions_self_seconds seconds\n"
+			 "# HELP sonde_functions_self_seconds Functions by self time: self, estimated\n"
+			 "sonde_functions_self_seconds{function=\"hot_loop\",module=\"app\"} 2.400000000\n"
+			 "sonde_functions_self_seconds{function=\"memcpy\",module=\"libc.so.6\"} 1.200000000\n");
+	assert_has(text, "\nsonde_functions_self_share_ratio{function=\"memcpy\",module=\"libc.so.6\"} 0.3\n");
+	assert_has(text,
+		   "\nsonde_functions_self_share_plus_minus_ratio{function=\"hot_loop\",module=\"app\"} 0.051\n#");
+	assert_has(text, "\nsonde_functions_samples{function=\"memcpy\",module=\"libc.so.6\"} 1200\n");
+	assert_has(text, "\nsonde_functions_peak_bytes{function=\"hot_loop\",module=\"app\"} 4200000\n#");
+	assert_has(text, "{function=\"=ev\\\\x1b[31mil<script>|`\\\"\\\\n;\\\\xff\\\\u{202e}\",module=\"app\"} 380\n");
+	assert_has_not(text, "calltree");
+	assert_string_equal(text + strlen(text) - 7, "\n# EOF\n");
+	free(text);
+}
+
+/* Two rows may say the same of themselves, a section may come twice, and a table may have no figures. */
+static void openmetrics_tells_rows_apart(void **state)
+{
+	(void)state;
+	static const struct sonde_column words[] = {{.key = "check", .title = "check"}};
+	struct sonde_report *report = NULL;
+	assert_int_equal(sonde_report_new(&report), 0);
+	sample_functions(report);
+	struct sonde_section *functions = report->first;
+	sonde_report_row(report, functions);
+	memcpy(&functions->table.cells[5 * functions->table.column_count], functions->table.cells,
+	       functions->table.column_count * sizeof *functions->table.cells);
+	sample_functions(report);
+	struct sonde_section *checks = sonde_report_table(report, "doctor", "Checks", words, 1);
+	sonde_report_row(report, checks)[0] = sonde_cell_text("clock");
+	char *text = rendered("openmetrics", report, &plain);
+	assert_has(text, "\nsonde_functions_samples{function=\"hot_loop\",module=\"app\"} 2400\n");
+	assert_has(text, "\nsonde_functions_samples{function=\"hot_loop\",module=\"app\",row=\"6\"} 2400\n");
+	assert_null(strstr(strstr(text, "# TYPE sonde_functions_samples ") + 1, "# TYPE sonde_functions_samples "));
+	assert_has(text,
+		   "# TYPE sonde_doctor info\n# HELP sonde_doctor Checks\nsonde_doctor_info{check=\"clock\"} 1\n");
 	free(text);
 	sonde_report_free(report);
 }
@@ -424,11 +503,14 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(json_values_round_trip),
 	    cmocka_unit_test(json_escapes_everything),
 	    cmocka_unit_test(text_fits_every_width),
+	    cmocka_unit_test(many_columns_fit_every_width),
 	    cmocka_unit_test(text_is_as_expected),
 	    cmocka_unit_test(text_colours_only_when_asked),
 	    cmocka_unit_test(json_report_is_exact),
 	    cmocka_unit_test(csv_is_tidy),
 	    cmocka_unit_test(csv_of_one_section_is_that_table),
+	    cmocka_unit_test(openmetrics_has_a_gauge_a_column),
+	    cmocka_unit_test(openmetrics_tells_rows_apart),
 	    cmocka_unit_test(markdown_is_escaped),
 	    cmocka_unit_test(an_empty_report_is_fine),
 	    cmocka_unit_test(svg_shows_frames_and_escapes_them),

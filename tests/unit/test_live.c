@@ -72,11 +72,64 @@ static void deeper_ones_are_said_to_be_left_out(void **state)
 	assert_int_equal(row.min_ns, 2 * 100 + 1);
 }
 
+/* Short zones in a row, one too long to be squared as an integer, inside a long one of the same name or of another. */
+static void zones_in_a_row_are_zones_like_others(void **state)
+{
+	(void)state;
+	const uint64_t durations[] = {5, 300, UINT64_C(1) << 33, 5};
+	void *memory =
+	    mmap(NULL, SONDE_LIVE_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	assert_true(memory != MAP_FAILED);
+	struct sonde_live *live = sonde_live_init(memory);
+	const struct sonde_drain_site inner = {SITE, SONDE_SITE_ZONE, 0, 0, "inner", "", "", ""};
+	const struct sonde_drain_site outer = {SITE + 1, SONDE_SITE_ZONE, 0, 0, "outer", "", "", ""};
+	const struct sonde_drain_thread thread = {.serial = 1, .index = THREAD_INDEX};
+	sonde_live_site(live, &inner);
+	sonde_live_site(live, &outer);
+	uint64_t now_ns = 1000, sum_ns = 0;
+	double squares = 0;
+	for (uint32_t round = 0; round < 2; round++) {
+		uint32_t count = 0;
+		sites[count] = SITE + round;
+		times_ns[count++] = now_ns;
+		for (size_t i = 0; i < 4; i++) {
+			sites[count] = SITE;
+			times_ns[count++] = ++now_ns;
+			sites[count] = 0;
+			times_ns[count++] = now_ns += durations[i];
+			sum_ns += durations[i];
+			squares += (double)durations[i] * (double)durations[i];
+		}
+		sites[count] = 0;
+		times_ns[count++] = ++now_ns;
+		assert_int_equal(sonde_live_zones(live, &thread, sites, times_ns, count, 0), 0);
+	}
+	uint64_t long_ns = sum_ns / 2 + 5;
+	struct sonde_link_query query = {.what = SONDE_LINK_BY_NAME, .quantile = 0.5, .name = "inner"};
+	struct sonde_link_answer answer;
+	sonde_live_answer(live, &query, &answer);
+	assert_int_equal(answer.row[0].count, 9);
+	assert_int_equal(answer.row[0].total_ns, long_ns + sum_ns / 2);
+	assert_int_equal(answer.row[0].self_ns, long_ns + sum_ns / 2);
+	assert_int_equal(answer.row[0].min_ns, 5);
+	assert_int_equal(answer.row[0].max_ns, long_ns);
+	assert_int_equal(answer.row[0].quantile_ns, sonde_hist_value(sonde_hist_bucket(300)));
+	squares += (double)long_ns * (double)long_ns;
+	assert_true(answer.row[0].square_ns > squares * (1 - 1e-12) && answer.row[0].square_ns < squares * (1 + 1e-12));
+	query.what = SONDE_LINK_LAST;
+	sonde_live_answer(live, &query, &answer);
+	assert_string_equal(answer.row[0].name, "outer");
+	assert_int_equal(answer.row[0].self_ns, 5);
+	sonde_live_fini(live);
+	munmap(memory, SONDE_LIVE_B);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(deep_zones_all_count),
 	    cmocka_unit_test(deeper_ones_are_said_to_be_left_out),
+	    cmocka_unit_test(zones_in_a_row_are_zones_like_others),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

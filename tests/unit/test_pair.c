@@ -51,6 +51,27 @@ static void recursion_counts_time_once(void **state)
 	assert_int_equal(stat.max_ns, 50);
 }
 
+static void runs_add_up_as_single_zones_do(void **state)
+{
+	(void)state;
+	const uint32_t sites[] = {7, 0, 7, 0, 7, 0, 9, 0, 7, 0};
+	const uint64_t times_ns[] = {10, 15, 20, 22, 30, 39, 40, 50, 60, 70};
+	struct sonde_pair_run run = sonde_pair_leaves(sites, times_ns, 10);
+	assert_int_equal(run.count, 3); /* up to the first of another site */
+	assert_int_equal(run.sum_ns, 5 + 2 + 9);
+	assert_int_equal(run.min_ns, 2);
+	assert_int_equal(run.max_ns, 9);
+	assert_int_equal(sonde_pair_leaves(sites, times_ns, 5).count, 2); /* the third has no end here */
+	struct sonde_zone_stat stat = {.site = 7, .count = 1, .total_ns = 4, .self_ns = 4, .min_ns = 4, .max_ns = 4};
+	sonde_pair_add_run(&stat, &run, 0);
+	sonde_pair_add_run(&stat, &run, 1);
+	assert_int_equal(stat.count, 7);
+	assert_int_equal(stat.total_ns, 4 + 16); /* those inside another of the same site add none */
+	assert_int_equal(stat.self_ns, 4 + 16 + 16);
+	assert_int_equal(stat.min_ns, 2);
+	assert_int_equal(stat.max_ns, 9);
+}
+
 static void ends_without_begin_are_counted(void **state)
 {
 	(void)state;
@@ -97,9 +118,8 @@ static void rows_are_found_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(self_time_excludes_children),
-	    cmocka_unit_test(recursion_counts_time_once),
-	    cmocka_unit_test(ends_without_begin_are_counted),
+	    cmocka_unit_test(self_time_excludes_children),    cmocka_unit_test(recursion_counts_time_once),
+	    cmocka_unit_test(runs_add_up_as_single_zones_do), cmocka_unit_test(ends_without_begin_are_counted),
 	    cmocka_unit_test(rows_are_found_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,39 +14,12 @@
 
 #include "base/varint.h"
 #include "fold/hist.h"
-#include "recording.h"
 #include "session/columns.h"
 #include "session/session.h"
+#include "session_fixture.h"
 #include "trace/reader.h"
 #include "util/error.h"
 #include "walk.h"
-
-static char folder[] = "/tmp/sonde-test-session-XXXXXX";
-static char path[64];
-static const struct sonde_session_options plain = {.no_symbols = 1};
-
-static int enter(void **state)
-{
-	(void)state;
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(path, sizeof path, "%s/a.sonde", folder);
-	return 0;
-}
-
-static int leave(void **state)
-{
-	(void)state;
-	unlink(path);
-	return rmdir(folder);
-}
-
-static struct sonde_session *opened(void)
-{
-	struct sonde_session *session;
-	assert_int_equal(sonde_session_open(&session, path, &plain), 0);
-	return session;
-}
 
 static void put(struct recording *recording, const void *record, size_t record_b, const void *more, size_t more_b)
 {
@@ -54,29 +27,6 @@ static void put(struct recording *recording, const void *record, size_t record_b
 }
 
 #define PUT(recording, ...) put(recording, &(__VA_ARGS__), sizeof(__VA_ARGS__), NULL, 0)
-
-/* Next batch, which must be of `type`. */
-static const struct sonde_batch *next(struct sonde_cursor *cursor, uint32_t type)
-{
-	const struct sonde_batch *batch;
-	assert_int_equal(sonde_cursor_next(cursor, &batch), 1);
-	assert_int_equal(batch->type, type);
-	return batch;
-}
-
-static struct sonde_cursor *cursor_over(struct sonde_session *session, uint32_t type)
-{
-	struct sonde_cursor *cursor;
-	assert_int_equal(sonde_cursor_open(&cursor, session, 1u << type), 0);
-	return cursor;
-}
-
-static void expect_end(struct sonde_cursor *cursor)
-{
-	const struct sonde_batch *batch;
-	assert_int_equal(sonde_cursor_next(cursor, &batch), 0);
-	sonde_cursor_close(cursor);
-}
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
@@ -434,6 +384,38 @@ static void hostile_stacks_end(void **state)
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
 
+static void short_values_are_taken_eight_at_once(void **state)
+{
+	(void)state;
+	uint64_t times[130], sum = 7;
+	uint32_t ids[130];
+	uint8_t bytes[132];
+	for (size_t i = 0; i < 128; i++)
+		bytes[i] = (uint8_t)(127 - i);
+	bytes[128] = 0x80 | 1; /* the last value is a long one */
+	bytes[129] = 2;
+	struct sonde_column column = {bytes, bytes + 130};
+	assert_int_equal(sonde_column_times(&column, 129, sum, times), 0);
+	assert_int_equal(sonde_column_end(&column), 0);
+	for (size_t i = 0; i < 129; i++)
+		assert_int_equal(times[i], sum += i < 128 ? 127 - i : 257);
+	for (uint32_t max = 100; max <= 300; max += 100) {
+		column = (struct sonde_column){bytes, bytes + 130};
+		assert_int_equal(sonde_column_ids(&column, 129, max, ids), 0);
+		assert_int_equal(sonde_column_end(&column), 0);
+		for (uint32_t i = 0; i < 129; i++) {
+			uint32_t id = i < 128 ? 127 - i : 257;
+			assert_int_equal(ids[i], id <= max ? id : 0);
+		}
+	}
+	for (size_t cut = 0; cut < 130; cut++) {
+		column = (struct sonde_column){bytes, bytes + cut};
+		assert_int_equal(sonde_column_times(&column, 129, 0, times), -EBADMSG);
+		column = (struct sonde_column){bytes, bytes + cut};
+		assert_int_equal(sonde_column_ids(&column, 129, 300, ids), -EBADMSG);
+	}
+}
+
 static void columns_round_trip_at_every_length(void **state)
 {
 	(void)state;
@@ -672,6 +654,7 @@ int main(void)
 	    cmocka_unit_test(missing_symbols_are_looked_up),
 	    cmocka_unit_test(names_only_give_way_to_what_is_found),
 	    cmocka_unit_test(hostile_stacks_end),
+	    cmocka_unit_test(short_values_are_taken_eight_at_once),
 	    cmocka_unit_test(columns_round_trip_at_every_length),
 	    cmocka_unit_test(later_columns_are_passed_over),
 	    cmocka_unit_test(samples_and_switches_come_back),

@@ -11,59 +11,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "recording.h"
 #include "session/session.h"
+#include "session_fixture.h"
 #include "trace/reader.h"
 #include "util/error.h"
-
-static char folder[] = "/tmp/sonde-test-zones-XXXXXX";
-static char path[64];
-static const struct sonde_session_options plain = {.no_symbols = 1};
-
-static int enter(void **state)
-{
-	(void)state;
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(path, sizeof path, "%s/a.sonde", folder);
-	return 0;
-}
-
-static int leave(void **state)
-{
-	(void)state;
-	unlink(path);
-	return rmdir(folder);
-}
-
-static struct sonde_session *opened(void)
-{
-	struct sonde_session *session;
-	assert_int_equal(sonde_session_open(&session, path, &plain), 0);
-	return session;
-}
-
-static const struct sonde_batch *next(struct sonde_cursor *cursor)
-{
-	const struct sonde_batch *batch;
-	assert_int_equal(sonde_cursor_next(cursor, &batch), 1);
-	assert_int_equal(batch->type, SONDE_CHUNK_ZONES);
-	return batch;
-}
-
-static struct sonde_cursor *cursor_over(struct sonde_session *session)
-{
-	struct sonde_cursor *cursor;
-	assert_int_equal(sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_ZONES), 0);
-	return cursor;
-}
-
-static void expect_end(struct sonde_cursor *cursor)
-{
-	const struct sonde_batch *batch;
-	assert_int_equal(sonde_cursor_next(cursor, &batch), 0);
-	sonde_cursor_close(cursor);
-}
 
 /* Three threads, random nesting over many chunks, against a plain replay of the same marks. */
 struct expected {
@@ -142,7 +93,7 @@ static void check_zones(struct sonde_session *session, const struct replay *repl
 {
 	size_t seen[3] = {0};
 	const struct sonde_batch *batch;
-	struct sonde_cursor *cursor = cursor_over(session);
+	struct sonde_cursor *cursor = cursor_over(session, SONDE_CHUNK_ZONES);
 	while (sonde_cursor_next(cursor, &batch)) {
 		assert_in_range(batch->thread, 1, 3);
 		const struct expected *zone = &replays[batch->thread - 1].zones[seen[batch->thread - 1]];
@@ -292,12 +243,12 @@ static void a_lost_zone_chunk_costs_only_its_zones(void **state)
 
 	struct sonde_session *session = opened();
 	assert_int_equal(sonde_session_damaged_b(session), 0);
-	struct sonde_cursor *cursor = cursor_over(session);
-	const struct sonde_batch *batch = next(cursor);
+	struct sonde_cursor *cursor = cursor_over(session, SONDE_CHUNK_ZONES);
+	const struct sonde_batch *batch = next(cursor, SONDE_CHUNK_ZONES);
 	assert_int_equal(batch->count, 0);
 	assert_int_equal(sonde_cursor_next(cursor, &batch), -EBADMSG);
 	assert_non_null(strstr(sonde_error_text(), "checksum"));
-	batch = next(cursor);
+	batch = next(cursor, SONDE_CHUNK_ZONES);
 	assert_int_equal(batch->count, 2);
 	assert_int_equal(batch->start_ns[0], 130);
 	assert_int_equal(batch->dur_ns[1], 100);

@@ -125,6 +125,12 @@ void sonde_recorder_zones(struct sonde_recorder *recorder, uint32_t process, uin
 		one_zone(recorder, thread, sites[i], times_ns[i]);
 }
 
+void sonde_recorder_thread_end(struct sonde_recorder *recorder, uint32_t thread)
+{
+	if (!thread || thread > recorder->thread_count)
+		abort();
+}
+
 static void copy_text(char *out, size_t out_b, const void *text, size_t text_b)
 {
 	snprintf(out, out_b, "%.*s", (int)(text_b < out_b ? text_b : out_b), (const char *)text);

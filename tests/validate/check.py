@@ -74,6 +74,23 @@ def check_json(path):
     return tree_total(report)
 
 
+def check_openmetrics(path):
+    text = read(path)
+    harmless(text)
+    try:
+        from prometheus_client.openmetrics.parser import text_string_to_metric_families
+    except ImportError:
+        print("python3-prometheus-client is not installed", file=sys.stderr)
+        sys.exit(77)
+    try:
+        families = list(text_string_to_metric_families(text))
+    except ValueError as error:
+        raise Wrong(str(error)) from error
+    expect(len(families) > 1 and families[0].type == "info", "no figures")
+    expect(all(family.documentation and family.samples for family in families), "a family without a word or a sample")
+    expect(len({family.name for family in families}) == len(families), "a family that comes twice")
+
+
 def check_csv(path):
     text = read(path)
     harmless(text, "\r\n")

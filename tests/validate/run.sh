@@ -14,6 +14,9 @@ packages=${SONDE_VALIDATE_DIR:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/sonde-val
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+python=python3
+[ "$format" != openmetrics ] || python3 -c 'import prometheus_client' 2>/dev/null || python=/usr/bin/python3 # a package's
+
 missing() {
 	echo "$format: not asked: $1" >&2
 	exit 77
@@ -27,7 +30,7 @@ wrong() {
 
 check() {
 	command -v python3 >/dev/null || missing "python3 is not installed"
-	python3 "$here/check.py" "$format" "${1:-$file}" ${report:+"$report"} || exit $?
+	"$python" "$here/check.py" "$format" "${1:-$file}" ${report:+"$report"} || exit $?
 }
 
 npm_packages() {
@@ -105,8 +108,27 @@ validate_svg() {
 	xmllint --noout --nonet "$file" 2>"$scratch/log" || wrong "it is not well-formed"
 }
 
+# A flame graph in a browser: zoom, search and keyboard do what they should.
+validate_flame() {
+	local browser wrong
+	browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
+		missing "chromium is not installed"
+	python3 - "$file" "$here/flame.js" >"$scratch/flame.svg" <<-'END' || wrong "the page has no end"
+		import sys
+		page, driver = (open(path, encoding="utf-8").read() for path in sys.argv[1:])
+		head, end, tail = page.rpartition("</svg>")
+		assert end
+		print(head + "<script><![CDATA[" + driver + "]]></script></svg>" + tail)
+	END
+	HOME=$scratch timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/browser" \
+		--dump-dom "file://$scratch/flame.svg" >"$scratch/dom" 2>"$scratch/browser.log" || missing "chromium does not start"
+	wrong=$(sed -n 's/.*data-wrong="\([^"]*\)".*/\1/p' "$scratch/dom")
+	grep -q 'data-wrong="' "$scratch/dom" || wrong "its script ended early"
+	[ -z "$wrong" ] || wrong "$wrong"
+}
+
 case $format in
-pprof | speedscope | chrome | callgrind | svg) "validate_$format" ;;
-text | json | csv | md | folded) check ;;
+pprof | speedscope | chrome | callgrind | svg | flame) "validate_$format" ;;
+text | json | csv | md | openmetrics | folded) check ;;
 *) echo "run.sh: no such format: $format" >&2 && exit 2 ;;
 esac

@@ -1,0 +1,98 @@
+/* test_tasks.c: lives of processes and threads are kept while they are needed, and no longer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "source/tasks.h"
+#include "trace/writer.h"
+
+#define PID 0x7ffffff0 /* above any that the kernel gives */
+#define TIDS 1000u     /* numbers are used again */
+#define ROWS_MAX (2 * SONDE_TASKS_ENDED + 16)
+
+struct fixture {
+	struct sonde_writer *writer;
+	struct sonde_strings strings;
+	struct sonde_tasks tasks;
+};
+
+static struct fixture fixture;
+
+static int setup(void **state)
+{
+	(void)state;
+	struct sonde_writer_options options = {.overwrite = 1};
+	assert_int_equal(sonde_writer_open(&fixture.writer, "/dev/null", &options), 0);
+	sonde_strings_init(&fixture.strings, fixture.writer);
+	sonde_tasks_init(&fixture.tasks, fixture.writer, &fixture.strings);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	sonde_tasks_fini(&fixture.tasks);
+	sonde_strings_fini(&fixture.strings);
+	sonde_writer_close(fixture.writer);
+	return 0;
+}
+
+static pid_t tid_of(uint32_t i)
+{
+	return PID - 1 - (pid_t)(i % TIDS);
+}
+
+static void short_threads_leave_no_rows(void **state)
+{
+	(void)state;
+	struct sonde_tasks *tasks = &fixture.tasks;
+	sonde_tasks_fork(tasks, 1, PID, PID, 1);
+	uint32_t main_thread = sonde_tasks_thread(tasks, PID, PID, 1), last = main_thread, late = 0;
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint64_t start_ns = 10 * (uint64_t)i + 10;
+		sonde_tasks_fork(tasks, PID, PID, tid_of(i), start_ns);
+		uint32_t id = sonde_tasks_thread(tasks, PID, tid_of(i), start_ns + 1);
+		assert_int_equal(id, last + 1);
+		last = id;
+		sonde_tasks_exit(tasks, PID, tid_of(i), 5, start_ns + 5);
+		assert_int_equal(sonde_tasks_thread(tasks, PID, tid_of(i), start_ns + 3), id); /* drained late */
+		if (i >= TIDS / 2) { /* another has ended since, and its number is not used yet */
+			uint32_t before = i - TIDS / 2;
+			late = sonde_tasks_thread(tasks, PID, tid_of(before), 10 * (uint64_t)before + 12);
+			assert_int_equal(late, id - TIDS / 2);
+		}
+		assert_true(tasks->threads.count <= ROWS_MAX);
+	}
+	assert_int_equal(tasks->threads.made, 20001);
+	assert_int_equal(tasks->processes.count, 2);                                 /* with its parent */
+	assert_int_equal(sonde_tasks_thread(tasks, PID, PID, 1000000), main_thread); /* alive: never forgotten */
+	assert_int_equal(tasks->error, 0);
+}
+
+static void short_processes_leave_no_rows(void **state)
+{
+	(void)state;
+	struct sonde_tasks *tasks = &fixture.tasks;
+	uint32_t parent = sonde_tasks_process(tasks, PID, 1);
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint64_t start_ns = 10 * (uint64_t)i + 10;
+		sonde_tasks_fork(tasks, PID, tid_of(i), tid_of(i), start_ns);
+		assert_int_equal(sonde_tasks_process(tasks, tid_of(i), start_ns + 1), parent + 1 + i);
+		sonde_tasks_exit(tasks, tid_of(i), tid_of(i), 5, start_ns + 5);
+		assert_true(tasks->processes.count <= ROWS_MAX && tasks->threads.count <= ROWS_MAX);
+	}
+	assert_int_equal(tasks->processes.made, 20001);
+	assert_int_equal(sonde_tasks_process(tasks, PID, 1000000), parent);
+	assert_int_equal(tasks->error, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(short_threads_leave_no_rows, setup, teardown),
+	    cmocka_unit_test_setup_teardown(short_processes_leave_no_rows, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
