@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyze/pass.h"
-#include "analyze/selection.h"
+#include "analyze/marks.h"
 #include "analyze/stats.h"
 #include "analyze/words.h"
 #include "util/error.h"

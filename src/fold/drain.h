@@ -45,9 +45,6 @@ struct sonde_drain_sink {
 		      size_t count, int gap);
 	void (*event)(void *context, struct sonde_drain_thread *thread, const struct sonde_event *event);
 	void (*counter)(void *context, struct sonde_drain_thread *thread, uint32_t site, uint64_t total);
-	/* Words of a HEAP chunk (format/heap.h), in the order in which the thread wrote them, unchecked; NULL =
-	 * dropped. */
-	void (*heap)(void *context, struct sonde_drain_thread *thread, const uint64_t *words, size_t count);
 	/* Called at the end of a thread and at the final drain: everything the thread recorded. */
 	void (*histogram)(void *context, struct sonde_drain_thread *thread, uint32_t site, const uint64_t *hits,
 			  uint64_t sum, uint64_t min, uint64_t max);
@@ -56,6 +53,9 @@ struct sonde_drain_sink {
 	/* Whether a thread of the process still exists. */
 	int (*alive)(void *context, uint32_t tid);
 	uint32_t zones_max; /* events handed to `zones` at once; 0 = a whole chunk's */
+	/* Words of a HEAP chunk (format/heap.h), in the order in which the thread wrote them, unchecked; NULL =
+	 * dropped. */
+	void (*heap)(void *context, struct sonde_drain_thread *thread, const uint64_t *words, size_t count);
 };
 
 struct sonde_drain;

@@ -325,8 +325,9 @@ struct heard {
 	int opened, closed;
 };
 
-static void on_opened(void *context, pid_t pid)
+static void on_opened(void *context, pid_t pid, uint32_t clock)
 {
+	(void)clock;
 	((struct heard *)context)->opened += pid > 0;
 }
 
@@ -354,13 +355,14 @@ static void injected_samples_reach_a_listener(void **state)
 	if (!PRELOAD_WORKS)
 		skip();
 	struct heard heard = {0};
-	const struct sonde_zones_listener listener = {&heard, on_opened, on_sample, on_closed, NULL};
+	const struct sonde_zones_listener listener = {
+	    .context = &heard, .opened = on_opened, .sample = on_sample, .closed = on_closed};
 	struct zones_run run;
-	sonde_zones_listen(&listener);
+	sonde_zones_listen(SONDE_LINK_CPU, &listener);
 	setenv("LD_PRELOAD", ZONE_INJECT, 1);
 	int status = run_target(&run, NULL, "pairs", "10");
 	unsetenv("LD_PRELOAD");
-	sonde_zones_listen(NULL);
+	sonde_zones_listen(SONDE_LINK_CPU, NULL);
 	assert_int_equal(status, 0);
 	assert_int_equal(heard.samples, 3);
 	assert_int_equal(heard.pc, 0x1003);
