@@ -183,9 +183,9 @@ static void say_result(const struct sonde_record_options *record, const struct s
 	struct stat file = {0};
 	if (stat(record->output, &file))
 		return;
-	fprintf(stderr, "sonde: %.2f s, %" PRIu64 " sample%s, %.1f KB: sonde report %s\n",
+	fprintf(stderr, "sonde: %.2f s, %" PRIu64 " sample%s, %.1f KB in %s  (sonde report %s)\n",
 		(double)result->wall_ns / 1e9, result->samples, result->samples == 1 ? "" : "s",
-		(double)file.st_size / 1e3, record->output);
+		(double)file.st_size / 1e3, record->output, record->output);
 }
 
 static void say_looking_up(const struct sonde_record_options *record, int over)
