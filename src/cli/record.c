@@ -16,19 +16,21 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "format/ring.h"
 #include "source/supervise.h"
 #include "util/error.h"
 #include "util/quantity.h"
 
 #define DEFAULT_RATE_HZ 1000
 #define DEFAULT_BUFFER_B ((uint64_t)64 << 20)
+#define PROCESS_BUFFER_MAX_B (SONDE_RING_MAX_CHUNKS * SONDE_RING_CHUNK_B)
 
 static const struct sonde_option options[] = {
     {"output", 'o', "FILE", "the recording to write (default: COMMAND.PID.sonde)"},
     {"rate", 'F', "HZ", "CPU samples per second of CPU time, 1 to 10000 (default 1000)"},
     {"pid", 'p', "PID", "attach to a running process instead of starting a command"},
     {"duration", 'd', "TIME", "stop recording after this long: 10s, 500ms, 2m"},
-    {"buffer", 0, "SIZE", "memory for the rings of all processes together (default 64M)"},
+    {"buffer", 0, "SIZE", "memory for the rings of all processes together (default 64M; 256M a process at most)"},
     {"on-full", 0, "WHAT", "when a ring is full: drop (default), overwrite or block"},
     {"keep", 0, "TIME", "flight recorder: keep only the last TIME, saved by --when, SIGUSR2 or the command's death"},
     {"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME' happens"},
@@ -144,6 +146,9 @@ static int check(struct request *request)
 		wrong = "--buffer must be at least 1M";
 	if (wrong)
 		fprintf(stderr, "sonde record: %s\n", wrong);
+	else if (record->buffer_b > PROCESS_BUFFER_MAX_B && !record->quiet)
+		fprintf(stderr, "sonde record: of --buffer a process gets %u MB at most: the rest is for others\n",
+			PROCESS_BUFFER_MAX_B >> 20);
 	return wrong ? SONDE_EXIT_OURS : 0;
 }
 

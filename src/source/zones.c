@@ -114,7 +114,7 @@ static int zones_open(struct sonde_source_run **out, struct sonde_recorder *reco
 	run->listen_fd = -1;
 	uint64_t buffer_b = sonde_recorder_options(recorder)->buffer_b;
 	uint64_t chunks = (buffer_b ? buffer_b : BUFFER_DEFAULT_B) / SONDE_RING_CHUNK_B;
-	run->budget.cap = chunks > SONDE_RING_MAX_CHUNKS ? SONDE_RING_MAX_CHUNKS : (uint32_t)chunks;
+	run->budget.cap = chunks > UINT32_MAX ? UINT32_MAX : (uint32_t)chunks;
 	run->clock = sonde_clockfit_usable() ? SONDE_RING_CLOCK_CYCLES : SONDE_RING_CLOCK_NS;
 	struct sonde_clockfit_anchor anchor = sonde_clockfit_read();
 	sonde_clockfit_init(&run->fit, &anchor);
