@@ -1,7 +1,6 @@
 /* functions.c: self and total CPU time of every function, as shares with their intervals.
  *
- * Where the kernel could not be sampled, a note says how much system time there is besides: a figure of another kind
- * than the rows', and no part of their 100 %.
+ * Where the kernel could not be sampled it is one row, [kernel], of measured time and without samples.
  */
 #include "analyze/by_function.h"
 
@@ -9,12 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/cputime.h"
 #include "analyze/stats.h"
 #include "analyze/words.h"
 #include "util/error.h"
-
-#define NO_KERNEL "kernel is not sampled" /* in the cpu source's detail */
 
 enum { DEFAULT_ROWS = 20 };
 enum { SELF, TOTAL, SELF_NS, TOTAL_NS, SAMPLES, FUNCTION, MODULE, FILE_NAME, LINE, COLUMNS };
@@ -69,7 +65,7 @@ static uint32_t *ids_sorted(const struct sonde_samples *samples, const struct so
 	size_t count = 0;
 	struct order order = {samples->session, rows, samples->options.sort};
 	for (uint32_t id = 0; ids && id < row_count; id++)
-		if (rows[id].total.count || rows[id].self.count)
+		if (sonde_weight_is_any(rows[id].total) || sonde_weight_is_any(rows[id].self))
 			ids[count++] = id;
 	if (ids)
 		qsort_r(ids, count, sizeof *ids, compare, &order);
@@ -104,7 +100,7 @@ static int note_unnamed(const struct sonde_samples *samples, const struct sonde_
 	uint64_t functions = 0, self_ns = 0;
 	for (uint32_t id = 1; id < count; id++) {
 		const struct sonde_function *function = sonde_session_function(samples->session, id);
-		if (!function || !function->unnamed || !rows[id].total.count)
+		if (!function || !function->unnamed || !sonde_weight_is_any(rows[id].total))
 			continue;
 		functions++;
 		self_ns += rows[id].self.ns;
@@ -119,33 +115,12 @@ static int note_unnamed(const struct sonde_samples *samples, const struct sonde_
 	    100 * sonde_stats_share((double)self_ns, (double)samples->all.ns), sonde_word(functions, "is", "are"));
 }
 
-/* System time, where the recorder says that it could not sample the kernel. That no sample hit it is no reason: it may
- * have had little to do. */
-static int note_kernel(const struct sonde_samples *samples, struct sonde_report *report, struct sonde_section *section)
-{
-	const struct sonde_source_row *cpu = sonde_samples_source(samples->session);
-	if (samples->kernel || !cpu || cpu->state != SONDE_SOURCE_LIMITED || !strstr(cpu->detail, NO_KERNEL))
-		return 0;
-	struct sonde_cpu_time time = sonde_cpu_time_of(samples->session, 0);
-	if (!time.known || time.at_least || sonde_pass_selects(&samples->options))
-		return sonde_report_note(report, section, 0,
-					 "time in the kernel was not sampled: it is no part of the 100 %%");
-	return sonde_report_note(report, section, 0,
-				 "time in the kernel was not sampled and is no part of the 100 %%: %.3f s of system "
-				 "time besides, %.1f %% of the run's %.3f s of CPU time",
-				 (double)time.system_ns / 1e9,
-				 100 * sonde_stats_share((double)time.system_ns, (double)time.ns),
-				 (double)time.ns / 1e9);
-}
-
 static int notes_add(const struct sonde_samples *samples, const struct sonde_function_weight *rows, size_t count,
 		     struct sonde_report *report, struct sonde_section *section)
 {
 	int rc = sonde_samples_note_shares(samples, report, section);
 	if (rc == 0)
 		rc = note_unnamed(samples, rows, count, report, section);
-	if (rc == 0)
-		rc = note_kernel(samples, report, section);
 	return rc < 0 ? rc : sonde_samples_note_missing(samples, report, section);
 }
 
@@ -175,7 +150,7 @@ static int functions_finish(void *state, struct sonde_report *report)
 	struct sonde_samples *samples = state;
 	struct sonde_function_weight *rows;
 	size_t count;
-	if (!samples->all.count)
+	if (!sonde_weight_is_any(samples->all))
 		return sonde_samples_none(samples, report, "functions", "Functions");
 	int rc = sonde_samples_fold(samples);
 	if (rc == 0)

@@ -233,7 +233,7 @@ static int lines_finish(void *state, struct sonde_report *report)
 	struct sonde_function_weight *functions;
 	struct fold fold = {.session = samples->session};
 	size_t count;
-	if (!samples->all.count)
+	if (!sonde_weight_is_any(samples->all))
 		return sonde_samples_none(samples, report, "lines", "Source lines");
 	int rc = sonde_samples_fold(samples);
 	if (rc == 0)

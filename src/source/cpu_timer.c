@@ -15,12 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "run/paths.h"
+#include "source/cpu_account.h"
 #include "source/perf_event.h"
 #include "source/source.h"
 #include "source/unsampled.h"
@@ -33,7 +33,6 @@
 #define OBJECT "libsonde-cpu.so"
 #define ENVIRONMENT "SONDE_CPU" /* src/inject: "RATE_HZ STACK_B" */
 #define STACK_DEFAULT_B 57344u  /* of the stack at most: a chunk of a ring holds no more */
-#define NOTABLE_SHARE 0.02      /* of the CPU time: less is not worth a word */
 #define METHOD "CPU timers inside the processes, at the kernel's tick; user stacks from call-frame tables"
 
 #define LIMITS                                                                                                     \
@@ -83,8 +82,8 @@ struct sonde_source_run {
 	int started;
 	int named; /* the command has executed, and its name is known */
 	uint64_t batch;
-	uint64_t samples, sampled_ns;
-	uint64_t children_ns; /* CPU time of our children before the command */
+	uint64_t samples, sampled_ns, written_ns; /* written: also what was not sampled */
+	struct sonde_cpu_account account;
 };
 
 /* --- tables ------------------------------------------------------------------------------------------------------ */
@@ -127,7 +126,7 @@ static struct thread *get_thread(struct sonde_source_run *run, pid_t pid, pid_t 
 			return NULL;
 		id = (uint32_t)++run->thread_count;
 	}
-	run->threads[id - 1] = (struct thread){.pid = pid, .tid = tid, .status = SONDE_STACK_NO_USER};
+	run->threads[id - 1] = (struct thread){.pid = pid, .tid = tid, .status = SONDE_STACK_NOT_SAMPLED};
 	return &run->threads[id - 1];
 }
 
@@ -245,7 +244,9 @@ static void keep_row(struct sonde_source_run *run, struct process *process, cons
 	run->rows[run->row_count] = *row;
 	run->rows[run->row_count].order = (uint32_t)run->row_count;
 	run->row_count++;
-	run->sampled_ns += row->weight_ns;
+	run->written_ns += row->weight_ns;
+	if (sonde_sample_status(row->status) != SONDE_STACK_NOT_SAMPLED)
+		run->sampled_ns += row->weight_ns;
 }
 
 /* CPU time of a process that no sample stands for: of threads that ended before they found room, or were never seen. */
@@ -254,7 +255,7 @@ static void write_unseen(struct sonde_source_run *run, struct process *process)
 	struct row rest = {.time_ns = sonde_clock_now_ns(),
 			   .weight_ns = process->clock_ns - process->sampled_ns,
 			   .thread = process->thread,
-			   .status = SONDE_STACK_NO_USER};
+			   .status = SONDE_STACK_NOT_SAMPLED};
 	if (process->clock_ns > process->sampled_ns)
 		keep_row(run, process, &rest);
 }
@@ -338,7 +339,7 @@ static void on_sample(void *context, pid_t pid, pid_t tid, uint32_t id, const st
 			  .weight_ns = weigh(run, thread, sample->cpu_ns),
 			  .thread = id,
 			  .stack = thread->stack,
-			  .status = thread->status};
+			  .status = (uint8_t)(thread->status | (sample->pc ? 0 : SONDE_SAMPLE_EXTRA))};
 	keep_row(run, process, &row);
 	if (!sample->pc)
 		end_thread(run, process, thread, id, sample);
@@ -364,7 +365,7 @@ static void on_farewell(void *context, pid_t pid, const struct sonde_link_farewe
 			  .weight_ns = weigh(run, thread, farewell->cpu_ns),
 			  .thread = sonde_recorder_thread(run->recorder, pid, pid, now_ns),
 			  .stack = thread->stack,
-			  .status = thread->status};
+			  .status = thread->status | SONDE_SAMPLE_EXTRA};
 	keep_row(run, process, &row);
 	end_threads(run, pid, 1);
 	if (process)
@@ -454,15 +455,6 @@ static void free_run(struct sonde_source_run *run)
 	free(run);
 }
 
-static uint64_t children_cpu_ns(void)
-{
-	struct rusage use;
-	if (getrusage(RUSAGE_CHILDREN, &use))
-		return 0;
-	return (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000000u +
-	       (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000u;
-}
-
 static int timer_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
 {
 	struct sonde_source_run *run = calloc(1, sizeof *run);
@@ -471,7 +463,6 @@ static int timer_open(struct sonde_source_run **out, struct sonde_recorder *reco
 	run->recorder = recorder;
 	run->batch = 1;
 	run->cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-	run->children_ns = children_cpu_ns();
 	has_no_perf(sonde_recorder_options(recorder), run->why, sizeof run->why);
 	int result = sonde_images_new(&run->images, recorder, NULL, NULL);
 	result = result ? result : sonde_spaces_new(&run->spaces, run->images);
@@ -521,6 +512,7 @@ static int timer_start(struct sonde_source_run *run, pid_t pid)
 	run->pid = pid;
 	run->started = 1;
 	run->start_ns = sonde_clock_now_ns();
+	sonde_cpu_account_begin(&run->account, pid, 0);
 	sonde_recorder_process(run->recorder, pid, run->start_ns);
 	return 0;
 }
@@ -555,12 +547,18 @@ static int timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 /* What could not be seen, and why. */
 static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
 {
-	uint64_t all_ns = children_cpu_ns() - run->children_ns;
+	struct sonde_cpu_account since = sonde_cpu_account_since(&run->account);
+	uint64_t unseen_ns = sonde_cpu_account_missing(&since, run->written_ns);
+	uint64_t missing_ns = sonde_cpu_account_missing(&since, run->sampled_ns);
+	if (unseen_ns)
+		sonde_recorder_sample(run->recorder, sonde_clock_now_ns(), 0, 0, unseen_ns, SONDE_STACK_NOT_SAMPLED);
 	size_t used = (size_t)snprintf(out, out_b, "%s%s", run->why, run->sampled_ns ? LIMITS : "");
 	used = used < out_b ? used : out_b - 1;
-	if ((double)run->sampled_ns < (1 - NOTABLE_SHARE) * (double)all_ns)
-		used += (size_t)snprintf(out + used, out_b - used, "; %.2f of %.2f s of CPU time were not sampled",
-					 (double)(all_ns - run->sampled_ns) / 1e9, (double)all_ns / 1e9);
+	if (missing_ns) {
+		used += (size_t)snprintf(out + used, out_b - used, "; ");
+		sonde_cpu_account_say(&since, missing_ns, out + used, out_b - used);
+		used += strlen(out + used);
+	}
 	used = used < out_b ? used : out_b - 1;
 	char more[384];
 	if (sonde_unsampled_say(run->unsampled, more, sizeof more))
