@@ -201,12 +201,13 @@ SONDE_CALL(int, sonde_profiler_print(struct sonde_profiler *profiler, int fd), S
 
 /* --- the hot path: use the macros below ---------------------------------------------------------------------------*/
 
-/* One a use of a macro; static, so `id` is given once, at the first event. */
+/* One a use of a macro; static, so `id` is given once, at the first event. Until then it is so large that no time and
+ * it can be added in 64 bits (hot.h). */
+#define SONDE_PLACE_NEW (~UINT64_C(0) << 20)
 struct sonde_place {
-	uint32_t id; /* 0 = not yet registered in this process */
-	uint32_t kind;
+	uint64_t id;
 	const char *name, *function, *file, *unit;
-	uint32_t line, color;
+	uint32_t kind, line, color;
 };
 
 #ifdef __cplusplus
