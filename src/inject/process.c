@@ -34,17 +34,12 @@
 #pragma weak __register_atfork
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *handle);
 
-struct record {
-	struct sonde_process link;
-	uint32_t tries;
-	_Atomic uint32_t ended;
-	uint64_t start_ns;
-};
-
 struct inject_settings inject_settings = {1000000000u / RATE_DEFAULT_HZ, STACK_MAX_B};
 
 static char socket_name[96];
-static struct record *record; /* NULL = not to be sampled */
+struct inject_record *inject_record;
+static uint64_t filters; /* of seccomp, that the recorder is under itself */
+static int has_filters;  /* it says so */
 static struct {
 	struct sonde_ring_pool *pool;
 	size_t size_b;
@@ -52,12 +47,12 @@ static struct {
 
 int inject_is_on(void)
 {
-	return record && atomic_load(&record->link.state) != SONDE_PROCESS_OFF;
+	return inject_record && !inject_sandbox_is_on() && atomic_load(&inject_record->link.state) != SONDE_PROCESS_OFF;
 }
 
 struct sonde_process *inject_process(void)
 {
-	return record ? &record->link : NULL;
+	return inject_record ? &inject_record->link : NULL;
 }
 
 /* glibc before 2.33 has no such function. */
@@ -117,20 +112,20 @@ static int connect_once(struct sonde_process *link)
 /* The calls below are points where a thread may be cancelled; a signal handler must not be. */
 static void set_up(void)
 {
-	struct sonde_process *link = &record->link;
+	struct sonde_process *link = &inject_record->link;
 	int before = 0;
 	if (pthread_setcancelstate)
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	int code = connect_once(link);
 	if (pthread_setcancelstate)
 		pthread_setcancelstate(before, &before);
-	int again = (code == -EMFILE || code == -ENFILE) && ++record->tries < TRIES;
+	int again = (code == -EMFILE || code == -ENFILE) && ++inject_record->tries < TRIES;
 	atomic_store(&link->state, !code ? SONDE_PROCESS_ON : again ? SONDE_PROCESS_NEW : SONDE_PROCESS_OFF);
 }
 
 struct sonde_ring_pool *inject_pool(void)
 {
-	struct sonde_process *link = &record->link;
+	struct sonde_process *link = &inject_record->link;
 	uint32_t state = SONDE_PROCESS_NEW;
 	if (atomic_compare_exchange_strong(&link->state, &state, SONDE_PROCESS_SETUP))
 		set_up();
@@ -177,24 +172,51 @@ static void say_good_bye(uint64_t cpu_ns)
 	struct sonde_link_farewell message = {.head = {SONDE_LINK_FAREWELL, SONDE_LINK_VERSION}};
 	message.pid = (uint32_t)getpid();
 	message.parent = (uint32_t)getppid();
-	message.start_ns = record->start_ns;
+	message.start_ns = inject_record->start_ns;
 	message.cpu_ns = cpu_ns;
 	prctl(PR_GET_NAME, message.name);
 	send_alone(&message, sizeof(message));
 }
 
-void inject_process_end(void)
+__attribute__((noinline)) static void say_end(void)
 {
-	struct inject_thread *thread = &inject_self;
-	if (!record || thread->pid != getpid() || atomic_exchange(&record->ended, 1))
-		return;
+	struct inject_record *record = inject_record;
 	int saved = errno;
+	if (inject_self.pid != record->pid || atomic_exchange(&record->ended, 1))
+		return;
 	uint32_t state = atomic_load(&record->link.state);
 	uint64_t cpu_ns = sonde_clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	inject_thread_end(cpu_ns);
 	if (state == SONDE_PROCESS_NEW)
 		say_good_bye(cpu_ns);
 	errno = saved;
+}
+
+/* A child that shares our memory may have no thread-local storage at all (Chromium's, when it changes its root): first
+ * of all it must be told apart. */
+void inject_process_end(void)
+{
+	if (inject_sandbox_is_childs() || !inject_calls_begin())
+		return;
+	if (inject_record->pid == getpid())
+		say_end();
+	inject_calls_end();
+}
+
+/* It connects when it has not yet: the recorder shall know who it is, and that it lives on. */
+void inject_process_leave(void)
+{
+	struct inject_thread *thread = &inject_self;
+	if (!inject_calls_begin())
+		return;
+	if (thread->tid && !thread->busy && !atomic_exchange(&inject_record->ended, 1)) {
+		thread->busy = 1;
+		inject_pool();
+		thread->busy = 0;
+		thread->leaves = 1;
+		inject_thread_end(sonde_clock_read_ns(CLOCK_PROCESS_CPUTIME_ID));
+	}
+	inject_calls_end();
 }
 
 /* --- the beginning --------------------------------------------------------------------------------------------- */
@@ -219,14 +241,16 @@ static int read_environment(void)
 	uint64_t rate_hz = read_number(&wanted), stack_b = read_number(&wanted);
 	if (rate_hz)
 		inject_settings.period_ns = 1000000000u / rate_hz;
+	has_filters = *wanted >= '0' && *wanted <= '9';
+	filters = read_number(&wanted);
 	if (stack_b)
 		inject_settings.stack_b = (uint32_t)(stack_b < STACK_MAX_B ? stack_b : STACK_MAX_B);
 	return 1;
 }
 
-static struct record *new_record(void)
+static struct inject_record *new_record(void)
 {
-	size_t size_b = (sizeof(struct record) + 4095) & ~(size_t)4095;
+	size_t size_b = (sizeof(struct inject_record) + 4095) & ~(size_t)4095;
 	void *page = mmap(NULL, size_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return NULL;
@@ -242,30 +266,44 @@ static void child_begin(void)
 	int saved = errno;
 	struct inject_thread *thread = &inject_self;
 	struct inject_stack stack = {thread->stack_low, thread->stack_end};
-	if (record && thread->pid != getpid()) {
-		record->start_ns = sonde_clock_now_ns();
+	if (!inject_calls_begin())
+		return;
+	pid_t pid = getpid();
+	if (thread->pid != pid) {
+		inject_record->pid = pid;
+		inject_record->start_ns = sonde_clock_now_ns();
 		inject_thread_begin(&stack);
 	}
+	inject_calls_end();
 	errno = saved;
+}
+
+static void begin(void)
+{
+	struct inject_stack stack = inject_stack_main();
+	if (!read_environment() || (has_filters && inject_sandbox_is_inherited(filters)))
+		return;
+	struct inject_record *record = new_record();
+	if (!record)
+		return;
+	inject_thread_init();
+	if (inject_dispositions_take())
+		return;
+	record->pid = getpid();
+	record->start_ns = sonde_clock_now_ns();
+	inject_record = record;
+	if (__register_atfork)
+		__register_atfork(NULL, NULL, child_begin, NULL);
+	else if (pthread_atfork)
+		pthread_atfork(NULL, NULL, child_begin);
+	inject_thread_begin(&stack);
 }
 
 __attribute__((constructor)) static void inject_begin(void)
 {
 	int saved = errno;
-	struct inject_stack stack = inject_stack_main();
-	if (read_environment() && (record = new_record())) {
-		inject_thread_init();
-		if (inject_dispositions_take()) {
-			record = NULL;
-			return;
-		}
-		if (__register_atfork)
-			__register_atfork(NULL, NULL, child_begin, NULL);
-		else if (pthread_atfork)
-			pthread_atfork(NULL, NULL, child_begin);
-		record->start_ns = sonde_clock_now_ns();
-		inject_thread_begin(&stack);
-	}
+	inject_sandbox_init();
+	begin();
 	errno = saved;
 }
 

@@ -64,10 +64,24 @@ static int unblock(void)
 	return (before & wanted) != 0;
 }
 
+/* Where the timer can be found by who begins a sandbox. */
+static uint32_t keep_timer(pid_t tid, int timer)
+{
+	for (uint32_t i = 0; timer >= 0 && i < INJECT_TIMERS; i++) {
+		uint32_t slot = ((uint32_t)tid + i) % INJECT_TIMERS;
+		int unused = 0;
+		if (atomic_compare_exchange_strong(&inject_record->timers[slot], &unused, timer + 1))
+			return slot;
+	}
+	return INJECT_TIMERS;
+}
+
 void inject_thread_begin(const struct inject_stack *stack)
 {
 	struct inject_thread *thread = &inject_self;
 	int saved = errno;
+	if (!inject_calls_begin())
+		return;
 	*thread = (struct inject_thread){
 	    .pid = getpid(),
 	    .timer = -1,
@@ -77,24 +91,27 @@ void inject_thread_begin(const struct inject_stack *stack)
 	};
 	pid_t tid = (pid_t)syscall(SYS_gettid);
 	thread->timer = timer_start(tid);
+	thread->slot = keep_timer(tid, thread->timer);
 	if (has_end_key)
 		pthread_setspecific(end_key, thread);
 	thread->tid = tid;
+	inject_calls_end();
 	errno = saved;
 }
 
 void inject_thread_quiet(void)
 {
 	struct inject_thread *thread = &inject_self;
-	if (thread->timer >= 0)
+	int is_ours = thread->timer >= 0;
+	if (is_ours && thread->slot < INJECT_TIMERS)
+		is_ours = atomic_exchange(&inject_record->timers[thread->slot], 0) != 0;
+	if (is_ours)
 		syscall(SYS_timer_delete, thread->timer);
 	thread->timer = -1;
 }
 
-void inject_thread_end(uint64_t process_ns)
+static void say_end(struct inject_thread *thread, uint64_t process_ns)
 {
-	struct inject_thread *thread = &inject_self;
-	int saved = errno;
 	if (!thread->tid || thread->busy || thread->pid != getpid())
 		return;
 	thread->busy = 1;
@@ -103,6 +120,15 @@ void inject_thread_end(uint64_t process_ns)
 	inject_writer_release();
 	thread->tid = 0;
 	thread->busy = 0;
+}
+
+void inject_thread_end(uint64_t process_ns)
+{
+	int saved = errno;
+	if (!inject_calls_begin())
+		return;
+	say_end(&inject_self, process_ns);
+	inject_calls_end();
 	errno = saved;
 }
 
