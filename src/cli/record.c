@@ -34,7 +34,8 @@ static const struct sonde_option options[] = {
     {"on-full", 0, "WHAT", "when a ring is full: drop (default), overwrite or block"},
     {"keep", 0, "TIME", "flight recorder: keep only the last TIME, saved by --when, SIGUSR2 or the command's death"},
     {"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME' happens"},
-    {"stack", 0, "SIZE", "stack copy for each sample, at most 63K (default 16K to 32K)"},
+    {"stack", 0, "SIZE",
+     "stack copy for each sample, at most 63K (default 16K to 32K); with --no-perf at most 56K, the default"},
     {"no-perf", 0, NULL, "do not use perf events: sample by CPU timers inside the processes"},
     {"no-inject", 0, NULL, "put nothing into the processes: perf events only"},
     {"no-symbols", 0, NULL, "look up no symbols when the recording ends"},
@@ -66,6 +67,15 @@ static int set_number(const char *value, uint64_t *number, uint64_t min, uint64_
 	return sonde_quantity_integer(number, value, min, max);
 }
 
+/* 0 would be no limit, or nothing to keep. */
+static int set_duration(const char *value, uint64_t *out_ns)
+{
+	int rc = sonde_quantity_duration(out_ns, value);
+	if (!rc && !*out_ns)
+		rc = sonde_error(EINVAL, "'%s' is no time to record: write 10s, 250ms, 2m", value);
+	return rc;
+}
+
 static int set_value(struct request *request, const char *name, const char *value)
 {
 	struct sonde_record_options *record = &request->options;
@@ -79,13 +89,13 @@ static int set_value(struct request *request, const char *name, const char *valu
 		rc = set_number(value, &number, 1, 4194304);
 		record->attach = (pid_t)number;
 	} else if (!strcmp(name, "duration"))
-		rc = sonde_quantity_duration(&record->duration_ns, value);
+		rc = set_duration(value, &record->duration_ns);
 	else if (!strcmp(name, "buffer"))
 		rc = sonde_quantity_bytes(&record->buffer_b, value);
 	else if (!strcmp(name, "on-full"))
 		rc = set_on_full(record, value);
 	else if (!strcmp(name, "keep"))
-		rc = sonde_quantity_duration(&record->keep_ns, value);
+		rc = set_duration(value, &record->keep_ns);
 	else if (!strcmp(name, "when"))
 		record->when = value;
 	else if (!strcmp(name, "stack")) {
@@ -188,6 +198,12 @@ static void say_result(const struct sonde_record_options *record, const struct s
 	struct stat file = {0};
 	if (stat(record->output, &file))
 		return;
+	if (record->keep_ns) { /* of the samples that were taken the file holds the last */
+		fprintf(stderr, "sonde: %.2f s, the last %.3g s before each save, %.1f KB in %s  (sonde report %s)\n",
+			(double)result->wall_ns / 1e9, (double)record->keep_ns / 1e9, (double)file.st_size / 1e3,
+			record->output, record->output);
+		return;
+	}
 	fprintf(stderr, "sonde: %.2f s, %" PRIu64 " sample%s, %.1f KB in %s  (sonde report %s)\n",
 		(double)result->wall_ns / 1e9, result->samples, result->samples == 1 ? "" : "s",
 		(double)file.st_size / 1e3, record->output, record->output);
