@@ -66,3 +66,9 @@ run 0 "$SONDE" report --section summary -- -odd.sonde
 has "$out" "-odd.sonde"
 run 125 "$SONDE" record -o - -- true
 has "$err" "a recording is a file"
+
+# Few descriptors: those of the recorder are not the command's matter, whose limit stays.
+few() (ulimit -S -n 10 && exec "$@")
+run 0 few "$SONDE" record -q -o few.sonde -- sh -c 'ulimit -S -n'
+equal "$out" 10
+[ -s few.sonde ] || fail "no recording with few descriptors"
