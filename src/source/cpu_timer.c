@@ -31,7 +31,7 @@
 #include "util/map.h"
 
 #define OBJECT "libsonde-cpu.so"
-#define ENVIRONMENT "SONDE_CPU" /* src/inject: "RATE_HZ STACK_B" */
+#define ENVIRONMENT "SONDE_CPU" /* src/inject: "RATE_HZ STACK_B FILTERS" */
 #define STACK_DEFAULT_B 57344u  /* of the stack at most: a chunk of a ring holds no more */
 #define METHOD "CPU timers inside the processes, at the kernel's tick; user stacks from call-frame tables"
 
@@ -313,6 +313,8 @@ static void end_thread(struct sonde_source_run *run, struct process *process, st
 		memcpy(name, sample + 1, SONDE_EVENT_NAME_B);
 	if (*name)
 		sonde_recorder_comm(run->recorder, thread->pid, thread->tid, name, 0, time_ns);
+	if (sample->fp) /* it lives on, in a sandbox */
+		sonde_unsampled_sandboxed(run->unsampled, thread->pid, name);
 	if (!process_ns) {
 		thread->ended = 1;
 		sonde_recorder_exit(run->recorder, thread->pid, thread->tid, thread->clock_ns, time_ns);
@@ -499,8 +501,8 @@ static int timer_prepare(struct sonde_source_run *run, struct sonde_launch *laun
 	if (result)
 		return result;
 	preload_path(preload, sizeof preload, object);
-	snprintf(wanted, sizeof wanted, "%llu %u", (unsigned long long)options->rate_hz,
-		 options->stack_b ? options->stack_b : STACK_DEFAULT_B);
+	snprintf(wanted, sizeof wanted, "%llu %u %u", (unsigned long long)options->rate_hz,
+		 options->stack_b ? options->stack_b : STACK_DEFAULT_B, sonde_unsampled_filters(getpid()));
 	result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
 	result = result ? result : sonde_launch_prepend(launch, "LD_PRELOAD", preload, ':');
 	/* AddressSanitizer ends a program before whose runtime something else was loaded. */
