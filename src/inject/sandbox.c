@@ -171,20 +171,20 @@ static void look_for(struct line *line, char c)
 	}
 }
 
+/* Not by the C library's functions, which sanitizers replace and are not ready for yet. */
 int inject_sandbox_is_inherited(uint64_t recorders)
 {
 	struct line mode = {.title = "\nSeccomp:"}, filters = {.title = "\nSeccomp_filters:"};
 	char piece[512];
-	ssize_t got;
-	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	long got, fd = direct(SYS_openat, AT_FDCWD, (long)"/proc/self/status", O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	if (fd < 0)
 		return 1; /* unknown */
-	while ((got = read(fd, piece, sizeof(piece))) > 0)
-		for (ssize_t i = 0; i < got; i++) {
+	while ((got = direct(SYS_read, fd, (long)piece, sizeof(piece), 0, 0, 0)) > 0)
+		for (long i = 0; i < got; i++) {
 			look_for(&mode, piece[i]);
 			look_for(&filters, piece[i]);
 		}
-	close(fd);
+	direct(SYS_close, fd, 0, 0, 0, 0, 0);
 	if (filters.is_there)
 		return filters.value > recorders;
 	return mode.is_there && mode.value > 0 && !recorders; /* before Linux 5.9 */
