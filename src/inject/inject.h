@@ -122,7 +122,7 @@ void inject_sample_rest(uint64_t process_ns);
 
 /* --- writer.c -------------------------------------------------------------------------------------------------- */
 
-/* Room for an event of `words`; NULL = none now. Never waits. */
+/* Room for an event of `words`; NULL = none now, and that is counted by cause. Never waits. */
 struct sonde_event *inject_writer_reserve(struct sonde_ring_pool *pool, uint32_t words);
 /* Stores the head, which makes it visible. */
 void inject_writer_publish(struct sonde_event *event, const struct sonde_event *head);

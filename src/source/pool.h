@@ -30,7 +30,7 @@ struct sonde_pool_options {
 	uint32_t on_full; /* enum sonde_ring_on_full */
 	void *context;
 	void (*cpu_sample)(void *context, pid_t pid, pid_t tid, uint32_t thread,
-			   const struct sonde_event_cpu_sample *sample); /* NULL = dropped */
+			   const struct sonde_event_cpu_sample *sample); /* NULL = not a pool of samples */
 };
 
 /* Makes and allocates the memory: at least two chunks, even beyond the budget. */

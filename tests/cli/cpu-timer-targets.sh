@@ -53,6 +53,11 @@ holds "$(metric t.sonde samples.cpu_time_s) > 0.97 * $(metric t.sonde timing.cpu
 run 0 record "$crowd" threads 40 20
 holds "$(metric t.sonde samples.cpu_time_s) > 0.97 * $(metric t.sonde timing.cpu_time_s) - 0.01"
 
+# Samples that find no room are counted: 200 threads, and room for 16.
+run 0 "$SONDE" record -q --force --no-perf --buffer 1M -o t.sonde -- "$crowd" threads 200 20
+holds "$(metric t.sonde lost.count) > 0"
+matches "$(detail)" 'cpu: [0-9]+ lost: ring full'
+
 # What cannot be sampled still runs, and is named with its reason.
 same "$(target split_static)" 0.3
 has "$(detail)" "1 process was not sampled (split_static): statically linked"
