@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/stats.h"
 #include "analyze/words.h"
@@ -94,25 +95,50 @@ static int row_add(const struct sonde_samples *samples, const struct sonde_funct
 	return 0;
 }
 
+/* Why functions have no name, and what would give them one. */
+enum unnamed { UNNAMED_GENERATED, UNNAMED_GONE, UNNAMED_STRIPPED, UNNAMED_KINDS };
+
+static const char *const advice[UNNAMED_KINDS] = {
+    [UNNAMED_GENERATED] =
+	", in generated code: its runtime names it in /tmp/perf-PID.map (java -XX:+UnlockDiagnosticVMOptions "
+	"-XX:+DumpPerfMapAtExit, node --perf-basic-prof, python -X perf)",
+    [UNNAMED_GONE] = ", in files that are gone: keep the program until its recording is looked at",
+    [UNNAMED_STRIPPED] = " (module+0x…): add --debuginfod, or install the debug packages of their modules",
+};
+
+static enum unnamed kind_of(const struct sonde_session *session, const struct sonde_function *function)
+{
+	const struct sonde_module *module = sonde_session_module(session, function->module);
+	if (module && module->flags & SONDE_MODULE_ANONYMOUS)
+		return UNNAMED_GENERATED;
+	if (module && *module->path == '/' && access(module->path, F_OK) && errno == ENOENT)
+		return UNNAMED_GONE;
+	return UNNAMED_STRIPPED;
+}
+
 static int note_unnamed(const struct sonde_samples *samples, const struct sonde_function_weight *rows, size_t count,
 			struct sonde_report *report, struct sonde_section *section)
 {
-	uint64_t functions = 0, self_ns = 0;
+	struct {
+		uint64_t functions, self_ns;
+	} sums[UNNAMED_KINDS] = {0};
+	int rc = 0;
 	for (uint32_t id = 1; id < count; id++) {
 		const struct sonde_function *function = sonde_session_function(samples->session, id);
 		if (!function || !function->unnamed || !sonde_weight_is_any(rows[id].total))
 			continue;
-		functions++;
-		self_ns += rows[id].self.ns;
+		enum unnamed kind = kind_of(samples->session, function);
+		sums[kind].functions++;
+		sums[kind].self_ns += rows[id].self.ns;
 	}
-	if (!functions)
-		return 0;
-	return sonde_report_note(
-	    report, section, 0,
-	    "%llu function%s with %.1f %% of the time %s unnamed (module+0x…): add --debuginfod, or install the debug "
-	    "packages of their modules",
-	    (unsigned long long)functions, sonde_plural(functions),
-	    100 * sonde_stats_share((double)self_ns, (double)samples->all.ns), sonde_word(functions, "is", "are"));
+	for (int kind = 0; kind < UNNAMED_KINDS && rc == 0; kind++)
+		if (sums[kind].functions)
+			rc = sonde_report_note(
+			    report, section, 0, "%llu function%s with %.1f %% of the time %s unnamed%s",
+			    (unsigned long long)sums[kind].functions, sonde_plural(sums[kind].functions),
+			    100 * sonde_stats_share((double)sums[kind].self_ns, (double)samples->all.ns),
+			    sonde_word(sums[kind].functions, "is", "are"), advice[kind]);
+	return rc;
 }
 
 static int notes_add(const struct sonde_samples *samples, const struct sonde_function_weight *rows, size_t count,

@@ -336,6 +336,43 @@ static void what_is_no_sample_does_not_count(void **state)
 	sections_free(&s);
 }
 
+/* What gives a function its name depends on where its code comes from. */
+static void advice_for_unnamed_functions_fits(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	uint32_t stripped = recording_module(&r, "/bin/sh", 0);
+	uint32_t gone = recording_module(&r, "/nonexistent/prog", 0);
+	uint32_t generated = recording_module(&r, "[generated code]", SONDE_MODULE_ANONYMOUS);
+	samples_add(&r, recording_node(&r, 0, stripped, 0x10), 50, 0);
+	samples_add(&r, recording_node(&r, 0, gone, 0x10), 30, 0);
+	samples_add(&r, recording_node(&r, 0, generated, 0x10), 20, 0);
+	recording_close(&r, START + 200 * MS, 0);
+	struct sections s = sections_of(path, "functions", NULL);
+	const struct sonde_note *notes = sections_get(&s, "functions")->notes;
+	assert_true(
+	    sections_noted(notes, "1 function with 50.0 % of the time is unnamed (module+0x…): add --debuginfod"));
+	assert_true(sections_noted(notes, "1 function with 30.0 % of the time is unnamed, in files that are gone"));
+	assert_true(
+	    sections_noted(notes, "1 function with 20.0 % of the time is unnamed, in generated code: its runtime"));
+	sections_free(&s);
+	static const char *const said[] = {"its file is gone", "it is generated code"};
+	const uint32_t focus[] = {gone, generated};
+	for (size_t i = 0; i < 2; i++) {
+		struct sonde_session *session;
+		struct sonde_pass_options options = {.asked = 1};
+		assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+		for (uint32_t id = 1; id <= sonde_session_function_count(session); id++)
+			if (sonde_session_function(session, id)->module == focus[i])
+				options.focus = sonde_session_function(session, id)->name;
+		s = sections_of(path, "lines", &options);
+		assert_true(sections_noted(sections_get(&s, "lines")->notes, said[i]));
+		sections_free(&s);
+		sonde_session_close(session);
+	}
+}
+
 /* Lost time is one heavy sample without a stack: in the 100 %, in no row, and without a say in the intervals. */
 static void lost_time_is_in_no_function(void **state)
 {
@@ -696,6 +733,7 @@ int main(void)
 	    cmocka_unit_test(kernel_is_shown),
 	    cmocka_unit_test(kernel_time_that_was_measured_is_a_row),
 	    cmocka_unit_test(what_is_no_sample_does_not_count),
+	    cmocka_unit_test(advice_for_unnamed_functions_fits),
 	    cmocka_unit_test(lost_time_is_in_no_function),
 	    cmocka_unit_test(interval_of_a_known_binomial),
 	    cmocka_unit_test(latency_of_a_known_schedule),
