@@ -37,7 +37,6 @@
 #define FRONT_STACKS 128u /* that it should hold where the recorder goes before busy threads */
 #define QUEUE_STACKS 256u /* and where it has to wait for its turn among them */
 #define SHORT_PERIODS 10u /* CPU time of a thread that may stand for others of its program */
-#define PROCESSES_MANY 10u
 #define DETAIL_MAX_B 4096u
 #define METHOD "perf events (cpu-clock), user stacks from call-frame tables"
 
@@ -557,6 +556,9 @@ static size_t cpu_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
 static uint64_t write_missing(struct sonde_source_run *run, const struct sonde_cpu_account *since)
 {
 	uint64_t missing_ns = sonde_cpu_account_missing(since, run->written_ns), now_ns = sonde_clock_now_ns();
+	if (sonde_recorder_options(run->recorder)
+		->keep_ns) /* nobody knows when: no part of what a flight recorder held */
+		return missing_ns;
 	if (!run->events.shape.kernel && missing_ns && since->system_ns > run->kernel_ns) {
 		uint64_t kernel_ns = since->system_ns - run->kernel_ns;
 		kernel_ns = kernel_ns < missing_ns ? kernel_ns : missing_ns;
@@ -579,9 +581,8 @@ static void say_why_missing(const struct sonde_source_run *run, struct sonde_buf
 				 ": %llu programs, \"%s\" first, have more rights than the recorder (setuid), so the "
 				 "kernel takes their events away",
 				 (unsigned long long)run->refused, run->refused_name);
-	else if (!run->lost && sonde_recorder_process_count(run->recorder) > PROCESSES_MANY)
-		sonde_buf_text(out,
-			       ": each process runs on in the kernel for a moment after the events that it had are gone");
+	else if (!run->lost)
+		sonde_buf_text(out, ": around context switches and at the end of processes no event counts");
 }
 
 /* What could not be seen, and how it could. */

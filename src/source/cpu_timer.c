@@ -552,7 +552,7 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 	struct sonde_cpu_account since = sonde_cpu_account_since(&run->account);
 	uint64_t unseen_ns = sonde_cpu_account_missing(&since, run->written_ns);
 	uint64_t missing_ns = sonde_cpu_account_missing(&since, run->sampled_ns);
-	if (unseen_ns)
+	if (unseen_ns && !sonde_recorder_options(run->recorder)->keep_ns) /* nobody knows when it was */
 		sonde_recorder_sample(run->recorder, sonde_clock_now_ns(), 0, 0, unseen_ns, SONDE_STACK_NOT_SAMPLED);
 	size_t used = (size_t)snprintf(out, out_b, "%s%s", run->why, run->sampled_ns ? LIMITS : "");
 	used = used < out_b ? used : out_b - 1;

@@ -138,9 +138,3 @@ void sonde_recorder_lost(struct sonde_recorder *recorder, const struct sonde_rec
 {
 	recorder->lost += loss->count;
 }
-
-uint32_t sonde_recorder_process_count(const struct sonde_recorder *recorder)
-{
-	(void)recorder;
-	return 0;
-}
