@@ -58,7 +58,8 @@ extern struct inject_settings inject_settings;
 struct inject_record {
 	struct sonde_process link;
 	pid_t pid; /* 0 in a child that was forked behind our back */
-	uint32_t tries;
+	uint32_t tries, unanswered;
+	volatile uint32_t quiet_ticks; /* to go by before the next try to connect */
 	_Atomic uint32_t ended;
 	uint64_t start_ns;
 	_Atomic uint32_t calling;          /* who is making system calls of ours; sandbox.c */

@@ -1,8 +1,9 @@
 /* process.c: whether this process is sampled, its link to the recorder, its beginning and end.
  *
- * A process connects in its first tick, so that the many that end before it cost next to nothing. The connection is
- * closed again once the pool is mapped: the program finds no descriptor that it did not open. A process that ends
- * unconnected says what it used and who it was, in one message that nobody answers.
+ * A process connects in its first tick, so that the many that end before it cost next to nothing. A recorder that is
+ * stopped may hold it up twice, for 150 ms; then it is not sampled. The connection is closed again once the pool is
+ * mapped: the program finds no descriptor that it did not open. A process that ends unconnected says what it used and
+ * who it was, in one message that nobody answers.
  *
  * The record lies on a page that a forked child reads as zeros: it finds state NEW and connects for itself. A child of
  * vfork shares all memory with its parent but has another pid: it must change nothing.
@@ -25,6 +26,7 @@
 #include "inject/inject.h"
 
 #define TRIES 20              /* ticks at which connecting is tried: descriptors may be used up for a while */
+#define QUIET_TICKS 25        /* before the second and last try to reach a recorder that does not answer */
 #define ROOM_B (512ull << 20) /* address space that must be left where it is limited */
 #define RATE_DEFAULT_HZ 1000
 #define STACK_MAX_B 57344u /* of the 64 KB of a chunk */
@@ -120,6 +122,10 @@ static void set_up(void)
 	if (pthread_setcancelstate)
 		pthread_setcancelstate(before, &before);
 	int again = (code == -EMFILE || code == -ENFILE) && ++inject_record->tries < TRIES;
+	if (code == -EAGAIN && !inject_record->unanswered++) {
+		inject_record->quiet_ticks = QUIET_TICKS;
+		again = 1;
+	}
 	atomic_store(&link->state, !code ? SONDE_PROCESS_ON : again ? SONDE_PROCESS_NEW : SONDE_PROCESS_OFF);
 }
 
@@ -127,6 +133,11 @@ struct sonde_ring_pool *inject_pool(void)
 {
 	struct sonde_process *link = &inject_record->link;
 	uint32_t state = SONDE_PROCESS_NEW;
+	uint32_t left = inject_record->quiet_ticks;
+	if (left) {
+		inject_record->quiet_ticks = left - 1; /* threads that count at once count as one */
+		return NULL;
+	}
 	if (atomic_compare_exchange_strong(&link->state, &state, SONDE_PROCESS_SETUP))
 		set_up();
 	if (atomic_load(&link->state) != SONDE_PROCESS_ON)
@@ -187,7 +198,7 @@ __attribute__((noinline)) static void say_end(void)
 	uint32_t state = atomic_load(&record->link.state);
 	uint64_t cpu_ns = sonde_clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	inject_thread_end(cpu_ns);
-	if (state == SONDE_PROCESS_NEW)
+	if (state == SONDE_PROCESS_NEW || (state == SONDE_PROCESS_OFF && record->unanswered))
 		say_good_bye(cpu_ns);
 	errno = saved;
 }

@@ -53,6 +53,12 @@ holds "$(metric t.sonde samples.cpu_time_s) > 0.97 * $(metric t.sonde timing.cpu
 run 0 record "$crowd" threads 40 20
 holds "$(metric t.sonde samples.cpu_time_s) > 0.97 * $(metric t.sonde timing.cpu_time_s) - 0.01"
 
+# A recorder that is stopped does not hold up what it records.
+echo 'kill -STOP $PPID; for i in 1 2 3; do timeout 4 "$1" 0.2 || echo "held up: $?"; done; kill -CONT $PPID' >stops.sh
+run 0 record bash stops.sh "$split"
+lacks "$out" "held up"
+holds "$(metric t.sonde samples.not_sampled_s) > 0.3"
+
 # Samples that find no room are counted: 200 threads, and room for 16.
 run 0 "$SONDE" record -q --force --no-perf --buffer 1M -o t.sonde -- "$crowd" threads 200 20
 holds "$(metric t.sonde lost.count) > 0"
@@ -80,7 +86,11 @@ fi
 for sanitizer in address thread; do
 	gcc -O1 -g "-fsanitize=$sanitizer" -o "with_$sanitizer" "$repo/tests/targets/crowd.c" -lpthread 2>/dev/null || continue
 	same "./with_$sanitizer" threads 4 50
-	holds "$(metric t.sonde samples.count) >= 1"
+	if [ $sanitizer = thread ]; then # which holds signals back until a thread calls something: often for good
+		holds "$(metric t.sonde samples.cpu_time_s) > 0.97 * $(metric t.sonde timing.cpu_time_s) - 0.01"
+	else
+		holds "$(metric t.sonde samples.count) >= 1"
+	fi
 done
 
 # --no-inject forbids it; a running process cannot be entered.
