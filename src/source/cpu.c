@@ -556,8 +556,8 @@ static size_t cpu_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
 static uint64_t write_missing(struct sonde_source_run *run, const struct sonde_cpu_account *since)
 {
 	uint64_t missing_ns = sonde_cpu_account_missing(since, run->written_ns), now_ns = sonde_clock_now_ns();
-	if (sonde_recorder_options(run->recorder)
-		->keep_ns) /* nobody knows when: no part of what a flight recorder held */
+	/* Nobody knows when it was: no part of what a flight recorder held. */
+	if (sonde_recorder_options(run->recorder)->keep_ns)
 		return missing_ns;
 	if (!run->events.shape.kernel && missing_ns && since->system_ns > run->kernel_ns) {
 		uint64_t kernel_ns = since->system_ns - run->kernel_ns;
