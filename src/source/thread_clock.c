@@ -27,6 +27,7 @@
 #define LOOKS_MAX 256u             /* clocks that are set in one drain */
 #define SHORT_LAGS 3u              /* a thread that ran for less cannot tell its own user share */
 #define STALE_NS 20000000u         /* by how much the kernel's count may lag: two ticks at 100 Hz */
+#define CHECK_NS 500000000u        /* a clock that is not in doubt is checked so often */
 
 struct clock_row {
 	pid_t tid; /* 0 = unused */
@@ -38,7 +39,8 @@ struct clock_row {
 	/* of the whole thread, in its first row */
 	uint64_t before_ns; /* it ran before it was followed */
 	uint64_t known_ns,
-	    set_at_ns; /* it ran since, but for the interval that is open; nothing before set_at_ns counts */
+	    set_at_ns;       /* it ran since, but for the interval that is open; nothing before set_at_ns counts */
+	uint64_t checked_ns; /* the kernel's count when it was set */
 	uint64_t doubt_ns, last_ns;        /* may be missing from it; the last switch */
 	uint64_t given_ns;                 /* samples stand for */
 	uint64_t kernel_ns;                /* written as time in the kernel */
@@ -314,9 +316,11 @@ uint64_t sonde_thread_clocks_read(pid_t tid)
 /* A count below ours is another thread's that has the number now. */
 static void set(struct clock_row *first, uint64_t ran_ns, uint64_t time_ns)
 {
-	if (ran_ns < first->before_ns || ran_ns - first->before_ns + STALE_NS < first->known_ns)
+	uint64_t since_ns = first->known_ns > first->checked_ns ? first->known_ns - first->checked_ns : 0;
+	uint64_t most_ns = STALE_NS + since_ns / 8; /* ours has what interrupts and other machines took besides */
+	if (ran_ns < first->before_ns || ran_ns - first->before_ns + most_ns < first->known_ns)
 		return;
-	first->known_ns = ran_ns - first->before_ns;
+	first->known_ns = first->checked_ns = ran_ns - first->before_ns;
 	first->set_at_ns = time_ns;
 	first->doubt_ns = 0;
 }
@@ -328,13 +332,30 @@ void sonde_thread_clocks_set(struct sonde_thread_clocks *clocks, pid_t tid, uint
 		set(first, ran_ns, time_ns);
 }
 
+static uint64_t clock_at(const struct sonde_thread_clocks *clocks, const struct clock_row *first, uint64_t time_ns)
+{
+	uint64_t ran_ns = first->known_ns;
+	for (const struct clock_row *row = first; row; row = next_of(clocks, row))
+		if (row->in_ns)
+			ran_ns += length(first, row->in_ns, time_ns);
+	return ran_ns;
+}
+
+/* Where the rest of the clock is time in the kernel, it must be the kernel's. */
+static int is_due(const struct sonde_thread_clocks *clocks, const struct clock_row *row, uint64_t now_ns)
+{
+	return row->doubt_ns || (clocks->user_only && clock_at(clocks, row, now_ns) >= row->checked_ns + CHECK_NS);
+}
+
 void sonde_thread_clocks_settle(struct sonde_thread_clocks *clocks)
 {
 	uint32_t looks = 0;
-	for (uint32_t i = 0; clocks->doubts && i < clocks->count && looks < LOOKS_MAX; i++) {
+	uint64_t now_ns = sonde_clock_now_ns();
+	int wanted = clocks->doubts || clocks->user_only;
+	for (uint32_t i = 0; wanted && i < clocks->count && looks < LOOKS_MAX; i++) {
 		clocks->looked_at = (clocks->looked_at + 1) % clocks->count;
 		struct clock_row *row = &clocks->rows[clocks->looked_at];
-		if (!row->is_first || !row->doubt_ns)
+		if (!row->is_first || !is_due(clocks, row, now_ns))
 			continue;
 		uint64_t ran_ns = sonde_thread_clocks_read(row->tid);
 		if (ran_ns)
@@ -343,15 +364,6 @@ void sonde_thread_clocks_settle(struct sonde_thread_clocks *clocks)
 	}
 	if (looks < LOOKS_MAX)
 		clocks->doubts = 0;
-}
-
-static uint64_t clock_at(const struct sonde_thread_clocks *clocks, const struct clock_row *first, uint64_t time_ns)
-{
-	uint64_t ran_ns = first->known_ns;
-	for (const struct clock_row *row = first; row; row = next_of(clocks, row))
-		if (row->in_ns)
-			ran_ns += length(first, row->in_ns, time_ns);
-	return ran_ns;
 }
 
 /* Whether a clock tells enough to weigh samples by it. */
