@@ -33,6 +33,7 @@ struct inject_thread {
 	int timer;     /* kernel's id; −1 = none */
 	uint32_t slot; /* of the timer, in the record; INJECT_TIMERS = none */
 	volatile int busy;
+	int is_cramped;                 /* its alternate stack is too small for the handler */
 	int leaves;                     /* its last words are those of a process that lives on unsampled */
 	uintptr_t stack_low, stack_end; /* where its own stack may be; 0, 0 = not known */
 	uint64_t serial;
@@ -40,7 +41,7 @@ struct inject_thread {
 	struct sonde_ring_chunk *chunk;
 	uint32_t at; /* next word of the chunk */
 	uint32_t last_seq;
-	int wants_blocked; /* the program believes INJECT_SIGNAL to be blocked in this thread */
+	int wants_blocked; /* the program believes INJECT_SIGNAL to be blocked in this thread, and it is not */
 };
 
 extern __thread struct inject_thread inject_self __attribute__((tls_model("initial-exec")));
@@ -105,8 +106,12 @@ void inject_thread_init(void);
 void inject_thread_begin(const struct inject_stack *stack);
 /* Stops the timer and writes what the thread ran since its last sample; process_ns: as of inject_sample_rest(). */
 void inject_thread_end(uint64_t process_ns);
-/* Stops the timer alone: nobody listens any more. */
+/* Stops the timer alone. */
 void inject_thread_quiet(void);
+/* Starts it again. */
+void inject_thread_resume(void);
+/* The thread has an alternate stack of that size, where the handler runs: while there is no room it is not sampled. */
+void inject_thread_room(size_t size_b);
 /* The stack of the program's first thread. */
 struct inject_stack inject_stack_main(void);
 /* The stack of a created thread, in it. */

@@ -9,7 +9,9 @@ struct inject_registers {
 	uint64_t pc, sp, fp, lr;
 };
 
+/* Of the frame that the kernel puts onto a handler's stack, as far as AT_MINSIGSTKSZ says no less. */
 #if defined(__x86_64__)
+#define INJECT_FRAME_MAX_B 4096u /* with AVX-512; who asks for AMX must have a larger stack */
 static inline struct inject_registers inject_machine_registers(const void *context)
 {
 	const greg_t *regs = ((const ucontext_t *)context)->uc_mcontext.gregs;
@@ -29,6 +31,7 @@ static inline long inject_machine_call(long number, long a, long b, long c, long
 	return result;
 }
 #elif defined(__aarch64__)
+#define INJECT_FRAME_MAX_B 65536u /* with SVE */
 static inline struct inject_registers inject_machine_registers(const void *context)
 {
 	const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;

@@ -15,10 +15,16 @@
 #include <unistd.h>
 
 #include "inject/inject.h"
+#include "inject/machine.h"
 
 #define PAGE_B ((uintptr_t)4096)
 #define MAIN_STACK_B ((uintptr_t)128 << 20) /* the kernel maps nothing else so close below a program's first stack */
 #define FRAMES_MAX_B ((uintptr_t)16 << 20)  /* between a thread's first frame and its control block */
+
+#define HANDLER_B 2048ul /* of stack, in the first tick, which connects */
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
 
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
@@ -88,9 +94,10 @@ void inject_thread_begin(const struct inject_stack *stack)
 	    .stack_low = stack->low,
 	    .stack_end = stack->end,
 	    .wants_blocked = unblock() || thread->wants_blocked,
+	    .is_cramped = thread->is_cramped,
 	};
 	pid_t tid = (pid_t)syscall(SYS_gettid);
-	thread->timer = timer_start(tid);
+	thread->timer = thread->is_cramped ? -1 : timer_start(tid);
 	thread->slot = keep_timer(tid, thread->timer);
 	if (has_end_key)
 		pthread_setspecific(end_key, thread);
@@ -108,6 +115,36 @@ void inject_thread_quiet(void)
 	if (is_ours)
 		syscall(SYS_timer_delete, thread->timer);
 	thread->timer = -1;
+}
+
+void inject_thread_resume(void)
+{
+	struct inject_thread *thread = &inject_self;
+	int saved = errno;
+	if (thread->timer >= 0 || thread->is_cramped || !thread->tid || !inject_is_on() || !inject_calls_begin())
+		return;
+	if (thread->pid == getpid()) {
+		thread->timer = timer_start(thread->tid);
+		thread->slot = keep_timer(thread->tid, thread->timer);
+	}
+	inject_calls_end();
+	errno = saved;
+}
+
+void inject_thread_room(size_t size_b)
+{
+	struct inject_thread *thread = &inject_self;
+	unsigned long frame_b = getauxval(AT_MINSIGSTKSZ);
+	frame_b = !frame_b || frame_b > INJECT_FRAME_MAX_B ? INJECT_FRAME_MAX_B : frame_b;
+	thread->is_cramped = size_b < frame_b + HANDLER_B;
+	if (!thread->is_cramped) {
+		inject_thread_resume();
+	} else if (thread->tid && inject_calls_begin()) {
+		int saved = errno;
+		inject_thread_quiet();
+		inject_calls_end();
+		errno = saved;
+	}
 }
 
 static void say_end(struct inject_thread *thread, uint64_t process_ns)

@@ -17,7 +17,12 @@ same() {
 	cmp expected.err .err || fail "other errors: $*"
 }
 same "$ticks" own
+same "$ticks" urgent
 same "$ticks" waits
+for size in 2560 3072 8192; do
+	same "$ticks" small $size
+done
+holds "$(share t.sonde total_share do_small) > 20" # outside of the handler
 same "$ticks" naps 500
 same "$ticks" fiber 100
 same "$ticks" spawns
