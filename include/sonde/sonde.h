@@ -20,7 +20,7 @@
  * Sandboxes (seccomp): record something in each thread before the filter is installed, and allow futex, fstat,
  * newfstatat, sendto and madvise, which are called when 64 KB of events are full or a ring is; threads begun later also
  * call gettid and mmap, and forked children connect again (socket and its like). A program that allows less calls
- * sonde_stop() before: from then on nothing is called.
+ * sonde_stop() before, and records nothing in threads that it begins later.
  *
  * Limits: 65535 zones open at once in a thread (deeper ones are left out), 64 histograms in a thread. What is beyond is
  * counted by cause in the recording, and in sonde_lost().
