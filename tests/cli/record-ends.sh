@@ -72,3 +72,8 @@ few() (ulimit -S -n 10 && exec "$@")
 run 0 few "$SONDE" record -q -o few.sonde -- sh -c 'ulimit -S -n'
 equal "$out" 10
 [ -s few.sonde ] || fail "no recording with few descriptors"
+
+# What a flight recorder took is not what its file holds: it does not say how many samples.
+run 0 "$SONDE" record --keep 1s -o keep.sonde -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
+has "$err" "the last 1 s before each save"
+lacks "$err" "sample"
