@@ -51,6 +51,8 @@ struct process {
 	pid_t pid;
 	uint32_t links; /* open connections: two for a moment around an exec */
 	int fresh;      /* its mappings are not read yet */
+	int ended;      /* the next of that number is another */
+	uint64_t start; /* as the kernel counts it; 0 = it was gone already */
 	uint64_t batch; /* in which they may be read again */
 	uint64_t sampled_ns;
 	uint64_t clock_ns; /* of all of it, said when it ended; 0 = not yet */
@@ -159,10 +161,18 @@ static int is_known(void *context, pid_t pid, pid_t tid)
 
 /* --- processes --------------------------------------------------------------------------------------------------- */
 
-/* Its name, and state and parent where they are wanted; 0 when there is no such process. */
-static int read_stat(pid_t pid, char name[32], char *state, pid_t *parent)
+struct stat_line {
+	char name[32];
+	char state;
+	pid_t parent;
+	uint64_t start; /* with the number it tells a process from every other */
+};
+
+/* 0 when there is no such process. */
+static int read_stat(pid_t pid, struct stat_line *out)
 {
 	char path[64], text[512];
+	unsigned long long start = 0;
 	int number = 0;
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -172,12 +182,23 @@ static int read_stat(pid_t pid, char name[32], char *state, pid_t *parent)
 	close(fd);
 	text[got > 0 ? got : 0] = '\0';
 	char *begin = strchr(text, '('), *end = strrchr(text, ')');
-	if (!begin || !end || sscanf(end, ") %c %d", state, &number) != 2)
+	if (!begin || !end ||
+	    sscanf(end,
+		   ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", /* proc(5) */
+		   &out->state, &number, &start) != 3)
 		return 0;
 	*end = '\0';
-	snprintf(name, 32, "%s", begin + 1);
-	*parent = (pid_t)number;
+	snprintf(out->name, sizeof out->name, "%s", begin + 1);
+	out->parent = (pid_t)number;
+	out->start = start;
 	return 1;
+}
+
+/* Whether it is not known, or known as one that has ended: numbers are used again. */
+static int is_new(const struct sonde_source_run *run, pid_t pid)
+{
+	const struct process *process = find_process(run, pid);
+	return pid != run->pid && (!process || process->ended);
 }
 
 static int is_followed(const struct sonde_source_run *run, pid_t pid)
@@ -189,20 +210,22 @@ static void on_opened(void *context, pid_t pid)
 {
 	struct sonde_source_run *run = context;
 	uint64_t now_ns = sonde_clock_now_ns();
-	char name[32], state;
-	pid_t parent;
-	int there = read_stat(pid, name, &state, &parent);
-	if (there && !find_process(run, pid) && pid != run->pid && is_followed(run, parent))
-		sonde_recorder_fork(run->recorder, parent, pid, pid, now_ns);
+	struct stat_line stat = {.name = ""};
+	int there = read_stat(pid, &stat);
+	if (there && is_new(run, pid) && is_followed(run, stat.parent))
+		sonde_recorder_fork(run->recorder, stat.parent, pid, pid, now_ns);
 	if (there)
-		sonde_recorder_comm(run->recorder, pid, pid, name, 1, now_ns);
+		sonde_recorder_comm(run->recorder, pid, pid, stat.name, 1, now_ns);
 	run->named |= there && pid == run->pid;
 	struct process *process = get_process(run, pid);
 	if (!process)
 		return;
+	if (process->ended)
+		*process = (struct process){.pid = pid};
 	process->links++;
 	process->fresh = 1;
-	sonde_spaces_exec(run->spaces, pid, there ? name : "");
+	process->start = stat.start;
+	sonde_spaces_exec(run->spaces, pid, stat.name);
 }
 
 /* `all`: the first thread too, which lives on when it has executed another program. */
@@ -264,11 +287,10 @@ static void on_closed(void *context, pid_t pid)
 {
 	struct sonde_source_run *run = context;
 	struct process *process = find_process(run, pid);
-	char name[32], state;
-	pid_t parent;
+	struct stat_line stat;
 	if (!process || !process->links || --process->links)
 		return;
-	int lives = read_stat(pid, name, &state, &parent) && state != 'Z' && state != 'X';
+	int lives = read_stat(pid, &stat) && !strchr("ZX", stat.state) && stat.start == process->start;
 	end_threads(run, pid, !lives);
 	if (lives)
 		return;
@@ -276,6 +298,7 @@ static void on_closed(void *context, pid_t pid)
 	write_unseen(run, process);
 	process->sampled_ns = 0;
 	process->clock_ns = 0;
+	process->ended = 1;
 }
 
 /* A clock that went back is another thread's, of the same number; one that runs faster than time is a lie. */
@@ -355,7 +378,7 @@ static void on_farewell(void *context, pid_t pid, const struct sonde_link_farewe
 	    farewell->start_ns > run->start_ns && farewell->start_ns < now_ns ? farewell->start_ns : now_ns;
 	char name[sizeof farewell->name + 1] = "";
 	memcpy(name, farewell->name, sizeof farewell->name);
-	if (pid != run->pid && !find_process(run, pid) && is_followed(run, (pid_t)farewell->parent))
+	if (is_new(run, pid) && is_followed(run, (pid_t)farewell->parent))
 		sonde_recorder_fork(run->recorder, (pid_t)farewell->parent, pid, pid, start_ns);
 	sonde_recorder_comm(run->recorder, pid, pid, name, 0, start_ns);
 	run->named |= pid == run->pid;
@@ -370,8 +393,10 @@ static void on_farewell(void *context, pid_t pid, const struct sonde_link_farewe
 			  .status = thread->status | SONDE_SAMPLE_EXTRA};
 	keep_row(run, process, &row);
 	end_threads(run, pid, 1);
-	if (process)
+	if (process) {
 		process->sampled_ns = 0;
+		process->ended = 1;
+	}
 }
 
 static int by_time(const void *a, const void *b)
@@ -522,12 +547,11 @@ static int timer_start(struct sonde_source_run *run, pid_t pid)
 /* Until it connects, if ever, the command is known by the name that it has in /proc. */
 static void name_command(struct sonde_source_run *run, uint64_t now_ns)
 {
-	char name[32], state;
-	pid_t parent;
-	if (run->named || !read_stat(run->pid, name, &state, &parent))
+	struct stat_line stat;
+	if (run->named || !read_stat(run->pid, &stat))
 		return;
 	run->named = 1;
-	sonde_recorder_comm(run->recorder, run->pid, run->pid, name, 1, now_ns);
+	sonde_recorder_comm(run->recorder, run->pid, run->pid, stat.name, 1, now_ns);
 }
 
 static int timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)

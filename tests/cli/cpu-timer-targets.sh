@@ -55,6 +55,12 @@ holds "$(metric t.sonde samples.cpu_time_s) > 0.97 * $(metric t.sonde timing.cpu
 run 0 record "$crowd" exec 100
 equal "$(rows t.sonde processes | jq length)" 1
 holds "$(metric t.sonde samples.cpu_time_s) > 0.97 * $(metric t.sonde timing.cpu_time_s) - 0.01"
+# A number that is used again is another process.
+if unshare -pf --mount-proc sh -c 'echo 500 >/proc/sys/kernel/ns_last_pid' 2>/dev/null; then
+	echo 'for i in 1 2 3 4; do echo 500 >/proc/sys/kernel/ns_last_pid; "$1" 0.1; done' >again.sh
+	run 0 unshare -pf --mount-proc "$SONDE" record -q --force --no-perf -o t.sonde -- bash again.sh "$split"
+	equal "$(rows t.sonde processes | jq length)" 5
+fi
 run 0 record "$crowd" threads 40 20
 holds "$(metric t.sonde samples.cpu_time_s) > 0.97 * $(metric t.sonde timing.cpu_time_s) - 0.01"
 
