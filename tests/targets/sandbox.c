@@ -30,8 +30,8 @@
 #define CALLS_MAX 32
 
 static const unsigned own[] = {SYS_write, SYS_exit_group};
-static const unsigned threaded[] = {SYS_write,   SYS_exit_group, SYS_exit,         SYS_futex,
-				    SYS_madvise, SYS_munmap,     SYS_rt_sigreturn, SYS_rt_sigprocmask};
+static const unsigned threaded[] = {SYS_write,  SYS_exit_group,   SYS_exit,           SYS_futex,           SYS_madvise,
+				    SYS_munmap, SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_set_robust_list, SYS_rseq};
 static const unsigned forking[] = {SYS_write, SYS_exit_group, SYS_clone, SYS_wait4, SYS_set_robust_list};
 static const unsigned ours[] = {SYS_timer_create, SYS_timer_settime, SYS_socket, SYS_connect, SYS_process_vm_readv};
 
