@@ -35,7 +35,9 @@
 #define RING_LEAST_B (64u << 10)
 #define RING_STACKS 8u    /* stack copies that a buffer must hold at least */
 #define FRONT_STACKS 128u /* that it should hold where the recorder goes before busy threads */
+#define FRONT_WAKE 2u     /* the part of it that is full when the recorder is woken: one half */
 #define QUEUE_STACKS 256u /* and where it has to wait for its turn among them */
+#define QUEUE_WAKE 4u
 #define SHORT_PERIODS 10u /* CPU time of a thread that may stand for others of its program */
 #define DETAIL_MAX_B 4096u
 #define METHOD "perf events (cpu-clock), user stacks from call-frame tables"
@@ -409,11 +411,11 @@ static int goes_first(void)
 }
 
 /* A record takes the whole size of a copy in the buffer, however shallow the stack is. */
-static uint32_t stack_size(const struct sonde_record_options *options, size_t ring_b)
+static uint32_t stack_size(const struct sonde_record_options *options, size_t ring_b, int first)
 {
 	size_t stack_b = options->stack_b, most_b = ring_b / RING_STACKS;
 	if (!stack_b) {
-		stack_b = ring_b / (goes_first() ? FRONT_STACKS : QUEUE_STACKS);
+		stack_b = ring_b / (first ? FRONT_STACKS : QUEUE_STACKS);
 		stack_b = stack_b < STACK_LEAST_B ? STACK_LEAST_B : stack_b;
 	}
 	most_b = most_b < STACK_MAX_B ? most_b : STACK_MAX_B;
@@ -429,10 +431,11 @@ static int open_rings(struct sonde_source_run *run, const struct sonde_record_op
 		return sonde_error(ENOMEM, "out of memory for the cpu source");
 	if (options->buffer_b && options->buffer_b / cpus < want_b)
 		want_b = options->buffer_b / cpus;
-	int result = sonde_perf_rings_open(&run->rings, want_b, RING_LEAST_B);
+	int first = goes_first();
+	int result = sonde_perf_rings_open(&run->rings, want_b, RING_LEAST_B, first ? FRONT_WAKE : QUEUE_WAKE);
 	if (result < 0)
 		return result;
-	run->events.shape.stack_b = stack_size(options, sonde_perf_rings_size_b(run->rings));
+	run->events.shape.stack_b = stack_size(options, sonde_perf_rings_size_b(run->rings), first);
 	return 0;
 }
 
