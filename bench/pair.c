@@ -1,11 +1,13 @@
 /* pair.c: what a pair of calls adds to a loop, in ns.
  *
- *	pair ROUNDS COUNT        prints a line a loop and round: name, ns added to its base loop; then page faults
+ *	pair ROUNDS COUNT        prints the page faults, then a line a turn: each loop's ns added to its base loop
  *	pair --stops NAME        runs that loop 100 and then 300 times between three stops, for `steps`
  *
- * PAIR_LOOPS, given by the build, lists the loops. Each round runs every loop once, so that a change of the machine's
- * speed reaches all of them, and then rests until what was recorded has been drained: a ring that is full is another
- * benchmark. Rounds are short (COUNT pairs, some milliseconds) and many.
+ * PAIR_LOOPS, given by the build, lists the loops; the first line names them. Figures on one line are of one turn, in
+ * which every loop and its base run once, every other time in reverse: a change of the machine's speed reaches all of
+ * them, and what a loop takes more than another is the difference on the line. A turn is short, so that few are hit by
+ * something else that runs. After TURNS turns comes a rest until what was recorded has been drained: a ring that is
+ * full is another benchmark. Nothing is printed meanwhile.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -19,7 +21,7 @@
 
 #define LOOP(name) &pair_##name,
 static const struct pair_loop *const loops[] = {PAIR_LOOPS};
-enum { LOOPS = sizeof loops / sizeof *loops, WARM_UP_ROUNDS = 5, WARM_UP_PAIRS = 2000 };
+enum { LOOPS = sizeof loops / sizeof *loops, TURNS = 5, WARM_UP_ROUNDS = 5, WARM_UP_PAIRS = 2000 };
 static const struct timespec rest = {.tv_nsec = 30000000};
 
 static double time_ns(const struct pair_loop *loop, uint64_t count)
@@ -37,17 +39,25 @@ static long page_faults(void)
 	return use.ru_minflt;
 }
 
-static void round_of_loops(uint64_t count, int print)
+/* `out`: TURNS lines. */
+static void round_of_loops(uint64_t count, double (*out)[LOOPS])
 {
-	for (unsigned i = 0; i < LOOPS; i++) {
-		if (!loops[i]->base)
-			continue;
-		double base_ns = time_ns(loops[i]->base, count);
-		double added_ns = time_ns(loops[i], count) - base_ns;
-		if (print)
-			printf("%s\t%.3f\n", loops[i]->name, added_ns);
-	}
+	for (unsigned turn = 0; turn < TURNS; turn++)
+		for (unsigned at = 0; at < LOOPS; at++) {
+			unsigned i = turn % 2 ? LOOPS - 1 - at : at;
+			double base_ns = loops[i]->base ? time_ns(loops[i]->base, count / TURNS) : 0;
+			out[turn][i] = time_ns(loops[i], count / TURNS) - base_ns;
+		}
 	nanosleep(&rest, NULL);
+}
+
+static void print_lines(const double (*lines)[LOOPS], size_t count)
+{
+	for (unsigned i = 0; i < LOOPS; i++)
+		printf("%s%c", loops[i]->name, i + 1 < LOOPS ? '\t' : '\n');
+	for (size_t line = 0; line < count; line++)
+		for (unsigned i = 0; i < LOOPS; i++)
+			printf("%.3f%c", lines[line][i], i + 1 < LOOPS ? '\t' : '\n');
 }
 
 static int stops(const char *name)
@@ -75,15 +85,20 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: pair ROUNDS COUNT | pair --stops NAME\n");
 		return 2;
 	}
-	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
-	int rounds = atoi(argv[1]);
+	size_t rounds = (size_t)atoi(argv[1]);
 	uint64_t count = strtoull(argv[2], NULL, 10);
-	for (int i = 0; i < WARM_UP_ROUNDS; i++)
-		round_of_loops(count, 0);
-	printf("rounds\t%d\n", rounds);
+	size_t lines_b = (rounds + 1) * TURNS * sizeof(double[LOOPS]); /* one for the warm-up */
+	double(*lines)[LOOPS] = malloc(lines_b);
+	if (!lines)
+		return 2;
+	memset(lines, 1, lines_b); /* its pages are there before the faults are counted */
+	for (size_t i = 0; i < WARM_UP_ROUNDS; i++)
+		round_of_loops(count, lines);
 	long before = page_faults();
-	for (int i = 0; i < rounds; i++)
-		round_of_loops(count, 1);
+	for (size_t i = 0; i < rounds; i++)
+		round_of_loops(count, lines + i * TURNS);
 	printf("faults\t%ld\n", page_faults() - before);
+	print_lines(lines, rounds * TURNS);
+	free(lines);
 	return 0;
 }

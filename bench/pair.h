@@ -13,6 +13,12 @@ struct pair_loop {
 extern const struct pair_loop pair_empty, pair_floor, pair_zone, pair_compiled_out, pair_values, pair_histogram,
     pair_lttng, pair_call, pair_uftrace;
 
+/* What stands in a zone: like a call, it may change any memory, so nothing known before it is known after it. */
+static inline void pair_work(uint64_t value)
+{
+	__asm__ volatile("" : : "r"(value) : "memory");
+}
+
 /* The compiler may neither drop nor move what makes `value`. */
 static inline void pair_use(uint64_t value)
 {

@@ -8,7 +8,7 @@ static void run(uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		SONDE_BEGIN("pair");
-		pair_use(i);
+		pair_work(i);
 		SONDE_END();
 	}
 }

@@ -8,7 +8,7 @@ static void run(uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		lttng_ust_tracepoint(sonde_bench, zone_begin, 1);
-		pair_use(i);
+		pair_work(i);
 		lttng_ust_tracepoint(sonde_bench, zone_end);
 	}
 }

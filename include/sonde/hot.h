@@ -2,8 +2,10 @@
  *
  * A thread has a cursor and a limit on a page of its own. An event reserves the next word by adding to the cursor with
  * one instruction, so that a signal handler in between gets a word of its own, and then stores time and site in it.
- * Everything else (not started, off, paused, chunk full, forked, cycle counter forbidden) is a limit of 0 or a cursor
- * that has reached the limit, and goes to sonde_hot_slow().
+ * Everything else (not started, paused, chunk full, forked, cycle counter forbidden, a site without an id) is a limit
+ * of 0, a cursor that has reached the limit or a sum that overflows, and goes to sonde_hot_slow(), which gives back
+ * what was reserved. Where nothing is recorded an event is one test, and falls through it: the rest stands out of the
+ * way.
  */
 #ifndef SONDE_SONDE_H
 #include <sonde/sonde.h> /* which includes this file where it is wanted */
@@ -17,7 +19,7 @@ extern "C" {
 
 struct sonde_hot {
 	uint64_t cursor;               /* address of the next word */
-	uint64_t limit;                /* address after the chunk; 0 = ask sonde_hot_slow() */
+	uint64_t limit;                /* address after the chunk; 0 = sonde_hot_slow() knows */
 	uint64_t off;                  /* nothing is recorded and nothing need be asked; changed by any thread */
 	uint64_t *counters;            /* this thread's totals by site id; NULL = ask */
 	struct sonde_hot_hist **hists; /* this thread's histograms, SONDE_HOT_HISTS of them by site id; NULL = ask */
@@ -38,7 +40,7 @@ struct sonde_hot_hist {
 
 extern __thread struct sonde_hot *sonde_hot_self __attribute__((tls_model("initial-exec")));
 
-/* `site` NULL: an end. `slot`: what was reserved past the limit, 0 = nothing. */
+/* `site` NULL: an end. `slot`: what was reserved, 8 bytes for an event. */
 void sonde_hot_slow(struct sonde_place *site, uint64_t slot) __attribute__((cold));
 void sonde_hot_slow_next(struct sonde_place *site, uint64_t slot) __attribute__((cold));
 void sonde_hot_slow_count(struct sonde_place *site, uint64_t amount) __attribute__((cold));
@@ -53,6 +55,7 @@ void sonde_place_span(struct sonde_place *site, uint64_t id);
 #endif
 #pragma GCC visibility pop
 
+#define SONDE_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define SONDE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 /* Adds to a word of this thread and returns what it was: one instruction, so that signal handlers see all or nothing;
@@ -110,71 +113,55 @@ static inline void sonde_hot_store(uint64_t slot, uint64_t word)
 static inline __attribute__((always_inline)) void sonde_hot_begin(struct sonde_place *site)
 {
 	struct sonde_hot *hot = sonde_hot_self;
-	if (SONDE_UNLIKELY(!SONDE_HOT_LOAD(hot->limit))) {
-		if (!SONDE_HOT_LOAD(hot->off))
-			sonde_hot_slow(site, 0);
+	if (SONDE_LIKELY(SONDE_HOT_LOAD(hot->off)))
 		return;
-	}
-	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
-	if (SONDE_UNLIKELY(!id)) {
-		sonde_hot_slow(site, 0);
-		return;
-	}
-	uint64_t slot = sonde_hot_reserve(hot, 8);
-	if (SONDE_UNLIKELY(slot >= SONDE_HOT_LOAD(hot->limit))) {
+	uint64_t word, slot = sonde_hot_reserve(hot, 8);
+	if (SONDE_UNLIKELY(slot >= SONDE_HOT_LOAD(hot->limit) ||
+			   __builtin_add_overflow(sonde_hot_time() << 20, SONDE_HOT_LOAD(site->id), &word)))
 		sonde_hot_slow(site, slot);
-		return;
-	}
-	sonde_hot_store(slot, sonde_hot_time() << 20 | id);
+	else
+		sonde_hot_store(slot, word);
 }
 
 static inline __attribute__((always_inline)) void sonde_hot_end(void)
 {
 	struct sonde_hot *hot = sonde_hot_self;
-	if (SONDE_UNLIKELY(!SONDE_HOT_LOAD(hot->limit))) {
-		if (!SONDE_HOT_LOAD(hot->off))
-			sonde_hot_slow(NULL, 0);
+	if (SONDE_LIKELY(SONDE_HOT_LOAD(hot->off)))
 		return;
-	}
 	uint64_t slot = sonde_hot_reserve(hot, 8);
-	if (SONDE_UNLIKELY(slot >= SONDE_HOT_LOAD(hot->limit))) {
+	if (SONDE_UNLIKELY(slot >= SONDE_HOT_LOAD(hot->limit)))
 		sonde_hot_slow(NULL, slot);
-		return;
-	}
-	sonde_hot_store(slot, sonde_hot_time() << 20);
+	else
+		sonde_hot_store(slot, sonde_hot_time() << 20);
 }
 
 /* An end and a begin with one reading of the clock. */
 static inline __attribute__((always_inline)) void sonde_hot_next(struct sonde_place *site)
 {
 	struct sonde_hot *hot = sonde_hot_self;
-	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
-	if (SONDE_UNLIKELY(!SONDE_HOT_LOAD(hot->limit) || !id)) {
-		if (!SONDE_HOT_LOAD(hot->off))
-			sonde_hot_slow_next(site, 0);
+	if (SONDE_LIKELY(SONDE_HOT_LOAD(hot->off)))
 		return;
-	}
-	uint64_t slot = sonde_hot_reserve(hot, 16);
-	if (SONDE_UNLIKELY(slot + 8 >= SONDE_HOT_LOAD(hot->limit))) {
+	uint64_t time = 0, word, slot = sonde_hot_reserve(hot, 16);
+	if (SONDE_UNLIKELY(slot + 8 >= SONDE_HOT_LOAD(hot->limit) ||
+			   __builtin_add_overflow(time = sonde_hot_time() << 20, SONDE_HOT_LOAD(site->id), &word))) {
 		sonde_hot_slow_next(site, slot);
 		return;
 	}
-	uint64_t time = sonde_hot_time() << 20;
 	sonde_hot_store(slot, time);
-	sonde_hot_store(slot + 8, time | id);
+	sonde_hot_store(slot + 8, word);
 }
 
 static inline __attribute__((always_inline)) void sonde_hot_count(struct sonde_place *site, uint64_t amount)
 {
 	struct sonde_hot *hot = sonde_hot_self;
-	uint64_t *counters = __atomic_load_n(&hot->counters, __ATOMIC_RELAXED);
-	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
-	if (SONDE_UNLIKELY(!counters || !id)) {
-		if (!SONDE_HOT_LOAD(hot->off))
-			sonde_hot_slow_count(site, amount);
+	if (SONDE_LIKELY(SONDE_HOT_LOAD(hot->off)))
 		return;
-	}
-	sonde_hot_add(&counters[id], amount);
+	uint64_t *counters = __atomic_load_n(&hot->counters, __ATOMIC_RELAXED);
+	uint64_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+	if (SONDE_UNLIKELY(!counters || id >= SONDE_PLACE_NEW))
+		sonde_hot_slow_count(site, amount);
+	else
+		sonde_hot_add(&counters[id], amount);
 }
 
 /* Adds to a word of this thread, in one instruction on x86-64. */
@@ -187,21 +174,23 @@ static inline void sonde_hot_bump(uint64_t *word, uint64_t amount)
 #endif
 }
 
-/* A new smallest or largest value, like everything rare, goes to sonde_place_histogram(). */
+/* A new smallest or largest value, like everything rare, goes to sonde_place_histogram(). Values below 128 are their
+ * own buckets; as if they had bit 7, they are shifted like those up to 255, without a branch that nobody could predict.
+ */
 static inline __attribute__((always_inline)) void sonde_hot_histogram(struct sonde_place *site, uint64_t value)
 {
 	struct sonde_hot *hot = sonde_hot_self;
+	if (SONDE_LIKELY(SONDE_HOT_LOAD(hot->off)))
+		return;
 	struct sonde_hot_hist **hists = __atomic_load_n(&hot->hists, __ATOMIC_RELAXED);
-	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+	uint64_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
 	struct sonde_hot_hist *hist = hists ? hists[id % SONDE_HOT_HISTS] : NULL;
 	if (SONDE_UNLIKELY(!hist || hist->site != id || ~value > SONDE_HOT_LOAD(hist->not_min) ||
 			   value > SONDE_HOT_LOAD(hist->max))) {
-		if (!SONDE_HOT_LOAD(hot->off))
-			sonde_place_histogram(site, value);
+		sonde_place_histogram(site, value);
 		return;
 	}
-	uint32_t shift =
-	    value >> SONDE_HOT_HIST_BITS ? 63u - SONDE_HOT_HIST_BITS - (uint32_t)__builtin_clzll(value) : 0;
+	uint32_t shift = 63u - SONDE_HOT_HIST_BITS - (uint32_t)__builtin_clzll(value | 1u << SONDE_HOT_HIST_BITS);
 	uint64_t bucket = ((uint64_t)shift << SONDE_HOT_HIST_BITS) + (value >> shift);
 	sonde_hot_bump(&hist->sum, value);
 	sonde_hot_bump(&hist->hits[bucket], 1);
@@ -212,7 +201,7 @@ static inline __attribute__((always_inline)) void sonde_hot_histogram(struct son
 #define SONDE_UNIQUE(stem) SONDE_PASTE(stem, __LINE__)
 
 #define SONDE_SITE(variable, kind, name, unit, rgb) \
-	static struct sonde_place variable = {0, kind, name, __func__, __FILE__, unit, __LINE__, rgb}
+	static struct sonde_place variable = {SONDE_PLACE_NEW, name, __func__, __FILE__, unit, kind, __LINE__, rgb}
 
 #define SONDE_KIND_ZONE 1
 #define SONDE_KIND_COUNTER 2

@@ -17,6 +17,11 @@
  * fork() records by itself. Names that macros take must be string literals; names that functions take are copied. Times
  * are nanoseconds. Functions that return int return 0 (or a count) or one of enum sonde_code.
  *
+ * Sandboxes (seccomp): record something in each thread before the filter is installed, and allow futex, fstat,
+ * newfstatat, sendto and madvise, which are called when 64 KB of events are full or a ring is; threads begun later also
+ * call gettid and mmap, and forked children connect again (socket and its like). A program that allows less calls
+ * sonde_stop() before, and records nothing in threads that it begins later.
+ *
  * Limits: 65535 zones open at once in a thread (deeper ones are left out), 64 histograms in a thread. What is beyond is
  * counted by cause in the recording, and in sonde_lost().
  */
@@ -201,12 +206,13 @@ SONDE_CALL(int, sonde_profiler_print(struct sonde_profiler *profiler, int fd), S
 
 /* --- the hot path: use the macros below ---------------------------------------------------------------------------*/
 
-/* One a use of a macro; static, so `id` is given once, at the first event. */
+/* One a use of a macro; static, so `id` is given once, at the first event. Until then it is so large that no time and
+ * it can be added in 64 bits (hot.h). */
+#define SONDE_PLACE_NEW (~UINT64_C(0) << 20)
 struct sonde_place {
-	uint32_t id; /* 0 = not yet registered in this process */
-	uint32_t kind;
+	uint64_t id;
 	const char *name, *function, *file, *unit;
-	uint32_t line, color;
+	uint32_t kind, line, color;
 };
 
 #ifdef __cplusplus

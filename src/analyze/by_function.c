@@ -64,7 +64,7 @@ static void visit_function(void *state, const struct sonde_visit *visit)
 		enter(fold, sonde_function_of(fold->session, frame, i - 1), visit->total);
 	if (count && sonde_function_of(fold->session, frame, 0) < fold->count)
 		sonde_weight_add(&fold->rows[sonde_function_of(fold->session, frame, 0)].self, visit->self);
-	if (!visit->kernel.count)
+	if (!sonde_weight_is_any(visit->kernel))
 		return;
 	sonde_weight_add(&fold->rows[0].self, visit->kernel);
 	enter(fold, 0, visit->kernel);
@@ -101,7 +101,7 @@ uint32_t sonde_function_pick(const struct sonde_session *session, const struct s
 	for (uint32_t id = 1; id < count; id++) {
 		if (name && strcmp(sonde_function_name(session, id), name) != 0)
 			continue;
-		uint64_t weight = name ? rows[id].total.count : rows[id].self.ns;
+		uint64_t weight = name ? rows[id].total.ns : rows[id].self.ns;
 		if (weight > most) {
 			best = id;
 			most = weight;

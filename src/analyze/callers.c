@@ -81,7 +81,7 @@ static void visit_call(void *state, const struct sonde_visit *visit)
 	}
 	if (fold->error == 0 && fold->depth && fold->path[fold->depth - 1].callee)
 		sonde_weight_add(&fold->callees[fold->path[fold->depth - 1].callee], visit->self);
-	if (fold->error < 0 || !visit->kernel.count)
+	if (fold->error < 0 || !sonde_weight_is_any(visit->kernel))
 		return;
 	fold->error = path_push(fold, 0, visit->kernel);
 	if (fold->error < 0)
@@ -120,7 +120,7 @@ static int rows_add(const struct fold *fold, struct sonde_weight *rows, const st
 	size_t count = 0;
 	int rc = keys ? 0 : sonde_error(ENOMEM, "out of memory for callers");
 	for (uint32_t key = 0; keys && key <= fold->count; key++)
-		if (rows[key].count)
+		if (sonde_weight_is_any(rows[key]))
 			keys[count++] = key;
 	if (keys)
 		qsort_r(keys, count, sizeof *keys, compare, rows);
@@ -178,7 +178,7 @@ static int callers_finish(void *state, struct sonde_report *report)
 	struct sonde_samples *samples = state;
 	struct sonde_function_weight *functions;
 	struct fold fold = {.session = samples->session};
-	if (!samples->all.count)
+	if (!sonde_weight_is_any(samples->all))
 		return sonde_samples_none(samples, report, "callers", "Callers and callees");
 	int rc = sonde_samples_fold(samples);
 	if (rc == 0)
@@ -187,7 +187,7 @@ static int callers_finish(void *state, struct sonde_report *report)
 		return rc;
 	const char *name = samples->options.focus;
 	fold.focus = sonde_function_pick(samples->session, functions, fold.count, name);
-	int kernel = fold.focus == 0 && name && strcmp(name, SONDE_KERNEL_NAME) == 0 && functions[0].total.count;
+	int kernel = fold.focus == 0 && name && strcmp(name, SONDE_KERNEL_NAME) == 0 && functions[0].total.ns;
 	rc = fold.focus || kernel ? section_build(&fold, samples, functions, report) : focus_missing(samples, report);
 	free(fold.path);
 	free(fold.callers);

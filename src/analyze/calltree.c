@@ -91,7 +91,7 @@ static void visit_node(void *state, const struct sonde_visit *visit)
 		sonde_weight_add(&build->nodes[build->at].total, visit->total);
 	}
 	sonde_weight_add(&build->nodes[build->at].self, visit->self);
-	if (!visit->kernel.count)
+	if (!sonde_weight_is_any(visit->kernel))
 		return;
 	uint32_t kernel = child_of(build, build->at, 0);
 	sonde_weight_add(&build->nodes[kernel].total, visit->kernel);
@@ -152,15 +152,14 @@ static int tree_link(const struct build *build, struct sonde_report *report, str
 
 static int notes_add(const struct sonde_samples *samples, struct sonde_report *report, struct sonde_section *section)
 {
-	uint64_t broken = sonde_samples_broken(samples);
+	uint64_t broken = sonde_samples_broken(samples), stacks = sonde_samples_stacks(samples);
 	int rc = sonde_samples_note_shares(samples, report, section);
 	if (rc == 0 && broken)
 		rc = sonde_report_note(report, section, 1,
 				       "%llu of %llu stack%s (%.1f %%) did not reach the thread's root: they start "
 				       "where unwinding stopped",
-				       (unsigned long long)broken, (unsigned long long)samples->all.count,
-				       sonde_plural(samples->all.count),
-				       100 * sonde_stats_share((double)broken, (double)samples->all.count));
+				       (unsigned long long)broken, (unsigned long long)stacks, sonde_plural(stacks),
+				       100 * sonde_stats_share((double)broken, (double)stacks));
 	return rc < 0 ? rc : sonde_samples_note_missing(samples, report, section);
 }
 
@@ -171,7 +170,7 @@ static int section_build(struct build *build, struct sonde_report *report)
 	    sonde_report_tree(report, "calltree", "Call tree by CPU time", SONDE_UNIT_NS, "CPU time");
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for a call tree");
-	if (samples->kernel && samples->kernel[0].count) {
+	if (samples->kernel && sonde_weight_is_any(samples->kernel[0])) {
 		uint32_t kernel = child_of(build, 0, 0);
 		if (build->error < 0)
 			return build->error;
@@ -189,7 +188,7 @@ static int calltree_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_samples *samples = state;
 	struct build build = {.samples = samples, .count = 1};
-	if (!samples->all.count)
+	if (!sonde_weight_is_any(samples->all))
 		return sonde_samples_none(samples, report, "calltree", "Call tree");
 	int rc = sonde_samples_fold(samples);
 	if (rc == 0)

@@ -31,6 +31,8 @@ struct sonde_cpu_time sonde_cpu_time_of(const struct sonde_session *session, uin
 		seen_ns = sampled_ns;
 	if (!time.known && run->status == -1) /* attached, or not closed: the rest is anybody's guess */
 		return time;
+	if (time.known && sonde_session_process_count(session) < 2) /* nothing was not waited for */
+		return time;
 	if (seen_ns <= time.ns + time.ns / 50 + SLACK_NS)
 		return time;
 	time.ns = seen_ns;

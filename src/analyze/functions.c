@@ -1,20 +1,17 @@
 /* functions.c: self and total CPU time of every function, as shares with their intervals.
  *
- * Where the kernel could not be sampled, a note says how much system time there is besides: a figure of another kind
- * than the rows', and no part of their 100 %.
+ * Where the kernel could not be sampled it is one row, [kernel], of measured time and without samples.
  */
 #include "analyze/by_function.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "analyze/cputime.h"
 #include "analyze/stats.h"
 #include "analyze/words.h"
 #include "util/error.h"
-
-#define NO_KERNEL "kernel is not sampled" /* in the cpu source's detail */
 
 enum { DEFAULT_ROWS = 20 };
 enum { SELF, TOTAL, SELF_NS, TOTAL_NS, SAMPLES, FUNCTION, MODULE, FILE_NAME, LINE, COLUMNS };
@@ -69,7 +66,7 @@ static uint32_t *ids_sorted(const struct sonde_samples *samples, const struct so
 	size_t count = 0;
 	struct order order = {samples->session, rows, samples->options.sort};
 	for (uint32_t id = 0; ids && id < row_count; id++)
-		if (rows[id].total.count || rows[id].self.count)
+		if (sonde_weight_is_any(rows[id].total) || sonde_weight_is_any(rows[id].self))
 			ids[count++] = id;
 	if (ids)
 		qsort_r(ids, count, sizeof *ids, compare, &order);
@@ -98,44 +95,50 @@ static int row_add(const struct sonde_samples *samples, const struct sonde_funct
 	return 0;
 }
 
+/* Why functions have no name, and what would give them one. */
+enum unnamed { UNNAMED_GENERATED, UNNAMED_GONE, UNNAMED_STRIPPED, UNNAMED_KINDS };
+
+static const char *const advice[UNNAMED_KINDS] = {
+    [UNNAMED_GENERATED] =
+	(", in generated code: its runtime names it in /tmp/perf-PID.map (java -XX:+UnlockDiagnosticVMOptions "
+	 "-XX:+DumpPerfMapAtExit, node --perf-basic-prof, python -X perf)"),
+    [UNNAMED_GONE] = ", in files that are gone: keep the program until its recording is looked at",
+    [UNNAMED_STRIPPED] = " (module+0x…): add --debuginfod, or install the debug packages of their modules",
+};
+
+static enum unnamed kind_of(const struct sonde_session *session, const struct sonde_function *function)
+{
+	const struct sonde_module *module = sonde_session_module(session, function->module);
+	if (module && module->flags & SONDE_MODULE_ANONYMOUS)
+		return UNNAMED_GENERATED;
+	if (module && *module->path == '/' && access(module->path, F_OK) && errno == ENOENT)
+		return UNNAMED_GONE;
+	return UNNAMED_STRIPPED;
+}
+
 static int note_unnamed(const struct sonde_samples *samples, const struct sonde_function_weight *rows, size_t count,
 			struct sonde_report *report, struct sonde_section *section)
 {
-	uint64_t functions = 0, self_ns = 0;
+	struct {
+		uint64_t functions, self_ns;
+	} sums[UNNAMED_KINDS] = {0};
+	int rc = 0;
 	for (uint32_t id = 1; id < count; id++) {
 		const struct sonde_function *function = sonde_session_function(samples->session, id);
-		if (!function || !function->unnamed || !rows[id].total.count)
+		if (!function || !function->unnamed || !sonde_weight_is_any(rows[id].total))
 			continue;
-		functions++;
-		self_ns += rows[id].self.ns;
+		enum unnamed kind = kind_of(samples->session, function);
+		sums[kind].functions++;
+		sums[kind].self_ns += rows[id].self.ns;
 	}
-	if (!functions)
-		return 0;
-	return sonde_report_note(
-	    report, section, 0,
-	    "%llu function%s with %.1f %% of the time %s unnamed (module+0x…): add --debuginfod, or install the debug "
-	    "packages of their modules",
-	    (unsigned long long)functions, sonde_plural(functions),
-	    100 * sonde_stats_share((double)self_ns, (double)samples->all.ns), sonde_word(functions, "is", "are"));
-}
-
-/* System time, where the recorder says that it could not sample the kernel. That no sample hit it is no reason: it may
- * have had little to do. */
-static int note_kernel(const struct sonde_samples *samples, struct sonde_report *report, struct sonde_section *section)
-{
-	const struct sonde_source_row *cpu = sonde_samples_source(samples->session);
-	if (samples->kernel || !cpu || cpu->state != SONDE_SOURCE_LIMITED || !strstr(cpu->detail, NO_KERNEL))
-		return 0;
-	struct sonde_cpu_time time = sonde_cpu_time_of(samples->session, 0);
-	if (!time.known || time.at_least || sonde_pass_selects(&samples->options))
-		return sonde_report_note(report, section, 0,
-					 "time in the kernel was not sampled: it is no part of the 100 %%");
-	return sonde_report_note(report, section, 0,
-				 "time in the kernel was not sampled and is no part of the 100 %%: %.3f s of system "
-				 "time besides, %.1f %% of the run's %.3f s of CPU time",
-				 (double)time.system_ns / 1e9,
-				 100 * sonde_stats_share((double)time.system_ns, (double)time.ns),
-				 (double)time.ns / 1e9);
+	for (int kind = 0; kind < UNNAMED_KINDS && rc == 0; kind++)
+		if (sums[kind].functions)
+			rc = sonde_report_note(
+			    report, section, 0, "%llu function%s with %.1f %% of the time %s unnamed%s",
+			    (unsigned long long)sums[kind].functions, sonde_plural(sums[kind].functions),
+			    100 * sonde_stats_share((double)sums[kind].self_ns, (double)samples->all.ns),
+			    sonde_word(sums[kind].functions, "is", "are"), advice[kind]);
+	return rc;
 }
 
 static int notes_add(const struct sonde_samples *samples, const struct sonde_function_weight *rows, size_t count,
@@ -144,8 +147,6 @@ static int notes_add(const struct sonde_samples *samples, const struct sonde_fun
 	int rc = sonde_samples_note_shares(samples, report, section);
 	if (rc == 0)
 		rc = note_unnamed(samples, rows, count, report, section);
-	if (rc == 0)
-		rc = note_kernel(samples, report, section);
 	return rc < 0 ? rc : sonde_samples_note_missing(samples, report, section);
 }
 
@@ -175,7 +176,7 @@ static int functions_finish(void *state, struct sonde_report *report)
 	struct sonde_samples *samples = state;
 	struct sonde_function_weight *rows;
 	size_t count;
-	if (!samples->all.count)
+	if (!sonde_weight_is_any(samples->all))
 		return sonde_samples_none(samples, report, "functions", "Functions");
 	int rc = sonde_samples_fold(samples);
 	if (rc == 0)

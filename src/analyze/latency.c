@@ -196,7 +196,7 @@ static int functions_add(struct latency *latency, struct sonde_report *report, s
 		rc = sonde_error(ENOMEM, "out of memory for latencies");
 	struct rows rows = {cpu, weighed};
 	for (uint32_t id = 0; rc == 0 && id < count; id++)
-		if (cpu[id].self.count)
+		if (sonde_weight_is_any(cpu[id].self))
 			ids[seen++] = id;
 	if (rc == 0)
 		qsort_r(ids, seen, sizeof *ids, compare_rows, &rows);

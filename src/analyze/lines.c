@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -192,6 +193,18 @@ static int file_add(const struct output *output, const struct line *lines, size_
 	return rc;
 }
 
+/* What would give the function lines. */
+static const char *advice(const struct sonde_session *session, uint32_t id)
+{
+	const struct sonde_function *function = sonde_session_function(session, id);
+	const struct sonde_module *module = function ? sonde_session_module(session, function->module) : NULL;
+	if (module && module->flags & SONDE_MODULE_ANONYMOUS)
+		return "it is generated code, whose runtime may name it, but not its lines";
+	if (module && *module->path == '/' && access(module->path, F_OK) && errno == ENOENT)
+		return "its file is gone: keep the program until its recording is looked at";
+	return "compile with -g, or add --debuginfod";
+}
+
 static int section_build(struct fold *fold, const struct sonde_samples *samples, struct sonde_report *report)
 {
 	const char *name = sonde_function_name(fold->session, fold->focus);
@@ -213,8 +226,8 @@ static int section_build(struct fold *fold, const struct sonde_samples *samples,
 	if (rc == 0)
 		rc = sonde_samples_note_shares(samples, report, output.section);
 	if (rc == 0 && fold->count && fold->lines[fold->count - 1].line == 0)
-		rc = sonde_report_note(report, output.section, 1,
-				       "%s has no line information: compile with -g, or add --debuginfod", name);
+		rc = sonde_report_note(report, output.section, 1, "%s has no line information: %s", name,
+				       advice(samples->session, fold->focus));
 	return rc;
 }
 
@@ -233,7 +246,7 @@ static int lines_finish(void *state, struct sonde_report *report)
 	struct sonde_function_weight *functions;
 	struct fold fold = {.session = samples->session};
 	size_t count;
-	if (!samples->all.count)
+	if (!sonde_weight_is_any(samples->all))
 		return sonde_samples_none(samples, report, "lines", "Source lines");
 	int rc = sonde_samples_fold(samples);
 	if (rc == 0)

@@ -88,7 +88,7 @@ static int table_fill(struct fold *fold, uint32_t *ids, struct sonde_report *rep
 		sonde_weight_add(&fold->rows[0].total, fold->samples->kernel[0]);
 	}
 	for (uint32_t id = 0; id < fold->count; id++)
-		if (fold->rows[id].total.count)
+		if (sonde_weight_is_any(fold->rows[id].total))
 			ids[count++] = id;
 	qsort_r(ids, count, sizeof *ids, compare, fold);
 	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)
@@ -104,7 +104,7 @@ static int modules_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_samples *samples = state;
 	struct fold fold = {.samples = samples, .count = sonde_session_module_count(samples->session) + 1};
-	if (!samples->all.count)
+	if (!sonde_weight_is_any(samples->all))
 		return sonde_samples_none(samples, report, "modules", "Modules");
 	int rc = sonde_samples_fold(samples);
 	if (rc < 0)

@@ -143,7 +143,7 @@ static int processes_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_tallies *tallies = state;
 	size_t count = sonde_session_process_count(tallies->session);
-	int empty = !tallies->all.count && sonde_pass_selects(&tallies->options);
+	int empty = !sonde_weight_is_any(tallies->all) && sonde_pass_selects(&tallies->options);
 	if (!tallies->options.asked && (count < 2 || empty))
 		return 0;
 	struct sums sums = {tallies, calloc(count + 1, sizeof *sums.by_process)};

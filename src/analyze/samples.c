@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@ static const char *const status_texts[SONDE_STACK_STATUS_COUNT] = {
     [SONDE_STACK_FRAME_POINTER] = "complete, by frame pointers",
     [SONDE_STACK_NOT_SAMPLED] = "not sampled",
     [SONDE_STACK_BORROWED] = "another thread's of the same program",
+    [SONDE_STACK_MEASURED] = "measured from CPU clocks, not sampled",
 };
 
 const char *sonde_samples_status_text(unsigned status)
@@ -40,7 +42,9 @@ const char *sonde_samples_status_text(unsigned status)
 int sonde_samples_init(struct sonde_samples *samples, struct sonde_session *session,
 		       const struct sonde_pass_options *options)
 {
-	*samples = (struct sonde_samples){.session = session, .node_count = sonde_session_node_count(session)};
+	*samples = (struct sonde_samples){.session = session,
+					  .node_count = sonde_session_node_count(session),
+					  .period_ns = sonde_session_period_ns(session)};
 	if (options)
 		samples->options = *options;
 	samples->self = calloc(samples->node_count + 1, sizeof *samples->self);
@@ -86,10 +90,31 @@ static int kernel_need(struct sonde_samples *samples)
 	return samples->kernel ? 0 : sonde_error(ENOMEM, "out of memory for kernel samples");
 }
 
+double sonde_samples_square(uint64_t weight_ns, uint8_t status, uint64_t period_ns)
+{
+	int is_measured = sonde_sample_status(status) == SONDE_STACK_MEASURED;
+	return (double)weight_ns * (double)(is_measured ? period_ns : weight_ns);
+}
+
+/* Rows that are no samples are counted by what they are. */
+static void note_kind(struct sonde_samples *samples, uint64_t weight_ns, uint8_t status)
+{
+	const struct sonde_weight row = {weight_ns, 1};
+	unsigned reason = sonde_sample_status(status);
+	int is_extra = (status & SONDE_SAMPLE_EXTRA) != 0;
+	if (is_extra)
+		sonde_weight_add(&samples->extra, row);
+	if (is_extra || sonde_sample_counts(status))
+		samples->by_status[reason < SONDE_STACK_STATUS_COUNT ? reason : SONDE_STACK_NO_TABLE]++;
+	else if (reason == SONDE_STACK_MEASURED)
+		sonde_weight_add(&samples->measured, row);
+	else if (reason == SONDE_STACK_BORROWED)
+		sonde_weight_add(&samples->borrowed, row);
+}
+
 int sonde_samples_add(struct sonde_samples *samples, uint32_t stack, uint64_t weight_ns, uint8_t status)
 {
-	const struct sonde_weight weight = {weight_ns, 1};
-	unsigned reason = status & (unsigned)~SONDE_SAMPLE_KERNEL;
+	const struct sonde_weight weight = {weight_ns, (uint64_t)sonde_sample_counts(status)};
 	if (stack > samples->node_count)
 		stack = 0;
 	if (status & SONDE_SAMPLE_KERNEL) {
@@ -102,8 +127,8 @@ int sonde_samples_add(struct sonde_samples *samples, uint32_t stack, uint64_t we
 	}
 	sonde_weight_add(&samples->all, weight);
 	if (stack || status & SONDE_SAMPLE_KERNEL)
-		samples->square += (double)weight_ns * (double)weight_ns;
-	samples->by_status[reason < SONDE_STACK_STATUS_COUNT ? reason : SONDE_STACK_NO_TABLE]++;
+		samples->square += sonde_samples_square(weight_ns, status, samples->period_ns);
+	note_kind(samples, weight_ns, status);
 	return 0;
 }
 
@@ -139,6 +164,9 @@ int sonde_samples_merge(void *state, void *other_state)
 	}
 	sonde_weight_add(&samples->all, other->all);
 	samples->square += other->square;
+	sonde_weight_add(&samples->extra, other->extra);
+	sonde_weight_add(&samples->borrowed, other->borrowed);
+	sonde_weight_add(&samples->measured, other->measured);
 	for (unsigned i = 0; i < SONDE_STACK_STATUS_COUNT; i++)
 		samples->by_status[i] += other->by_status[i];
 	return 0;
@@ -148,7 +176,8 @@ int sonde_samples_merge(void *state, void *other_state)
 static void kernel_settle(struct sonde_samples *samples, uint32_t id, const struct sonde_frame *frame)
 {
 	const struct sonde_module *module = frame ? sonde_session_module(samples->session, frame->module) : NULL;
-	if (!samples->kernel || !samples->kernel[id].count || !module || !(module->flags & SONDE_MODULE_KERNEL))
+	if (!samples->kernel || !sonde_weight_is_any(samples->kernel[id]) || !module ||
+	    !(module->flags & SONDE_MODULE_KERNEL))
 		return;
 	sonde_weight_add(&samples->self[id], samples->kernel[id]);
 	samples->kernel[id] = (struct sonde_weight){0};
@@ -171,7 +200,7 @@ int sonde_samples_fold(struct sonde_samples *samples)
 		sonde_weight_add(&samples->total[id], samples->self[id]);
 		if (samples->kernel)
 			sonde_weight_add(&samples->total[id], samples->kernel[id]);
-		if (!samples->total[id].count)
+		if (!sonde_weight_is_any(samples->total[id]))
 			continue;
 		const struct sonde_node *node = sonde_session_node(samples->session, id);
 		uint32_t parent = parent_of(node, id);
@@ -231,20 +260,31 @@ struct sonde_cell sonde_samples_share(const struct sonde_samples *samples, uint6
 
 uint64_t sonde_samples_broken(const struct sonde_samples *samples)
 {
-	return samples->all.count - samples->by_status[SONDE_STACK_COMPLETE] -
-	       samples->by_status[SONDE_STACK_FRAME_POINTER] - samples->by_status[SONDE_STACK_BORROWED] -
-	       samples->by_status[SONDE_STACK_NOT_SAMPLED];
+	return sonde_samples_stacks(samples) - samples->by_status[SONDE_STACK_COMPLETE] -
+	       samples->by_status[SONDE_STACK_FRAME_POINTER];
 }
 
 int sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_report *report,
 			      struct sonde_section *section)
 {
-	return sonde_report_note(
-	    report, section, 0,
-	    "100 %% = %.3f s of sampled CPU time (%llu sample%s); ± is the 95 %% interval (Wilson) "
-	    "for the %.0f equally weighted samples that these amount to",
-	    (double)samples->all.ns / 1e9, (unsigned long long)samples->all.count, sonde_plural(samples->all.count),
-	    effective_n(samples));
+	char whole[192];
+	sonde_samples_say_whole(samples->all, samples->measured.ns, whole, sizeof whole);
+	return sonde_report_note(report, section, 0,
+				 "%s; ± is the 95 %% interval (Wilson) for the %.0f equally weighted samples that "
+				 "these amount to",
+				 whole, effective_n(samples));
+}
+
+void sonde_samples_say_whole(struct sonde_weight all, uint64_t measured_ns, char *out, size_t out_b)
+{
+	int used = snprintf(out, out_b, "100 %% = %.3f s of %sCPU time (%llu sample%s", (double)all.ns / 1e9,
+			    measured_ns ? "" : "sampled ", (unsigned long long)all.count, sonde_plural(all.count));
+	if (measured_ns)
+		snprintf(out + used, out_b - (size_t)used,
+			 ", and %.3f s in the kernel, measured from CPU clocks, not sampled)",
+			 (double)measured_ns / 1e9);
+	else
+		snprintf(out + used, out_b - (size_t)used, ")");
 }
 
 int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde_report *report,

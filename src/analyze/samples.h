@@ -15,8 +15,13 @@
 
 struct sonde_weight {
 	uint64_t ns;
-	uint64_t count;
+	uint64_t count; /* samples; time that was measured, or left out by samples, is none */
 };
+
+static inline int sonde_weight_is_any(struct sonde_weight weight)
+{
+	return weight.ns || weight.count;
+}
 
 static inline void sonde_weight_add(struct sonde_weight *to, struct sonde_weight from)
 {
@@ -34,7 +39,9 @@ struct sonde_samples {
 	uint32_t *child, *next;      /* first child and next sibling of nodes with a total; after fold */
 	struct sonde_weight all;
 	double square; /* Σ weight² of the samples that were taken: with a stack, or in the kernel */
-	uint64_t by_status[SONDE_STACK_STATUS_COUNT];
+	uint64_t by_status[SONDE_STACK_STATUS_COUNT];  /* of samples */
+	struct sonde_weight extra, borrowed, measured; /* rows that are no samples: how many, and the part of `all` */
+	uint64_t period_ns;
 };
 
 /* `begin`, `feed`, `merge` and `end` of a pass whose state is a struct sonde_samples. */
@@ -47,6 +54,13 @@ void sonde_samples_end(void *state);
 int sonde_samples_init(struct sonde_samples *samples, struct sonde_session *session,
 		       const struct sonde_pass_options *options);
 void sonde_samples_fini(struct sonde_samples *samples);
+
+/* What a row adds to Σ weight². Measured time counts as many samples of the rate: what user samples leave of it has
+ * their error. */
+double sonde_samples_square(uint64_t weight_ns, uint8_t status, uint64_t period_ns);
+
+/* "100 % = 2.000 s of sampled CPU time (2000 samples)" */
+void sonde_samples_say_whole(struct sonde_weight all, uint64_t measured_ns, char *out, size_t out_b);
 
 /* Adds one sample, whatever the options say. */
 int sonde_samples_add(struct sonde_samples *samples, uint32_t stack, uint64_t weight_ns, uint8_t status);
@@ -75,7 +89,13 @@ static inline int sonde_pass_selects(const struct sonde_pass_options *options)
 /* A part of all sampled time, with its 95 % interval. */
 struct sonde_cell sonde_samples_share(const struct sonde_samples *samples, uint64_t part_ns);
 
-/* Samples whose stack did not reach the thread's root. */
+/* How many stacks were taken: of samples and extra ones. */
+static inline uint64_t sonde_samples_stacks(const struct sonde_samples *samples)
+{
+	return samples->all.count + samples->extra.count;
+}
+
+/* Stacks that did not reach the thread's root. */
 uint64_t sonde_samples_broken(const struct sonde_samples *samples);
 const char *sonde_samples_status_text(unsigned status);
 

@@ -21,6 +21,7 @@
 
 enum { METRIC, VALUE, UNIT, COLUMNS };
 enum { LINE_MAX_B = 1 << 16 };
+enum { NOTABLE_PART = 50 }; /* of all time: less in extra samples is not worth a word */
 
 static const struct sonde_column columns[COLUMNS] = {
     [METRIC] = {"metric", "metric", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
@@ -134,11 +135,15 @@ static const char *cost_whole(const struct facts *facts)
 static void line_samples(struct sonde_buf *line, const struct facts *facts)
 {
 	const struct sonde_samples *samples = facts->samples;
-	if (samples->all.count) {
-		uint64_t whole = samples->all.count - sonde_samples_broken(samples);
-		sonde_buf_printf(line, " · %llu sample%s, %.1f %% to the root", (unsigned long long)samples->all.count,
-				 sonde_plural(samples->all.count),
-				 100 * sonde_stats_share((double)whole, (double)samples->all.count));
+	if (sonde_weight_is_any(samples->all)) {
+		uint64_t stacks = sonde_samples_stacks(samples), whole = stacks - sonde_samples_broken(samples);
+		sonde_buf_printf(line, " · %llu sample%s", (unsigned long long)samples->all.count,
+				 sonde_plural(samples->all.count));
+		if (samples->extra.ns > samples->all.ns / NOTABLE_PART)
+			sonde_buf_printf(line, " and %llu extra", (unsigned long long)samples->extra.count);
+		if (stacks)
+			sonde_buf_printf(line, ", %.1f %% to the root",
+					 100 * sonde_stats_share((double)whole, (double)stacks));
 	} else {
 		sonde_buf_printf(line, " · %s", sonde_samples_why_none(facts->session, &samples->options));
 	}
@@ -282,28 +287,28 @@ static int note_unmatched(const struct facts *facts, struct sonde_report *report
 static int note_borrowed(const struct facts *facts, struct sonde_report *report)
 {
 	const struct sonde_samples *samples = facts->samples;
-	uint64_t count = samples->by_status[SONDE_STACK_BORROWED];
+	uint64_t count = samples->borrowed.count;
 	if (!count)
 		return 0;
 	return sonde_report_note(
 	    report, NULL, 0,
-	    "%llu stack%s (%.1f %%) %s of another thread of the same program: the own one ended before it could be "
-	    "sampled",
+	    "%llu stack%s (%.1f %% of the time) %s of another thread of the same program: the own one ended before it "
+	    "could be sampled",
 	    (unsigned long long)count, sonde_plural(count),
-	    100 * sonde_stats_share((double)count, (double)samples->all.count), sonde_word(count, "is", "are"));
+	    100 * sonde_stats_share((double)samples->borrowed.ns, (double)samples->all.ns),
+	    sonde_word(count, "is", "are"));
 }
 
 static int note_broken(const struct facts *facts, struct sonde_report *report)
 {
 	const struct sonde_samples *samples = facts->samples;
 	for (unsigned i = 0; i < SONDE_STACK_STATUS_COUNT; i++) {
-		if (i == SONDE_STACK_COMPLETE || i == SONDE_STACK_FRAME_POINTER || i == SONDE_STACK_NOT_SAMPLED ||
-		    i == SONDE_STACK_BORROWED || !samples->by_status[i])
+		if (i == SONDE_STACK_COMPLETE || i == SONDE_STACK_FRAME_POINTER || !samples->by_status[i])
 			continue;
 		int rc = sonde_report_note(
 		    report, NULL, 1, "%llu stack%s (%.1f %%) %s before the root: %s",
 		    (unsigned long long)samples->by_status[i], sonde_plural(samples->by_status[i]),
-		    100 * sonde_stats_share((double)samples->by_status[i], (double)samples->all.count),
+		    100 * sonde_stats_share((double)samples->by_status[i], (double)sonde_samples_stacks(samples)),
 		    sonde_word(samples->by_status[i], "stops", "stop"), sonde_samples_status_text(i));
 		if (rc < 0)
 			return rc;
@@ -394,12 +399,16 @@ static int section_fill(const struct facts *facts, struct sonde_report *report, 
 	const struct sonde_run *run = facts->run;
 	const struct sonde_samples *samples = facts->samples;
 	uint64_t peak_b = peak_rss_b(facts->session), count = samples->all.count;
-	double whole = sonde_stats_share((double)(count - sonde_samples_broken(samples)), (double)count);
+	uint64_t stacks = sonde_samples_stacks(samples);
+	double whole = sonde_stats_share((double)(stacks - sonde_samples_broken(samples)), (double)stacks);
 	double busy = sonde_stats_share((double)facts->cpu.ns, (double)run->wall_ns);
 	const char *no_cpu = why_no_cpu_time(facts), *no_split = why_no_split(facts);
 	const char *no_cost = facts->cost_known ? NULL : "not measured";
-	const char *none = count ? NULL : sonde_samples_why_none(facts->session, &samples->options);
-	const char *unsampled = sonde_samples_source(facts->session) ? NULL : none;
+	const char *none =
+	    sonde_weight_is_any(samples->all) ? NULL : sonde_samples_why_none(facts->session, &samples->options);
+	const char *unsampled = sonde_samples_source(facts->session) || count
+				    ? NULL
+				    : sonde_samples_why_none(facts->session, &samples->options);
 	int least = facts->cpu.at_least;
 	const struct {
 		const char *metric;
@@ -416,9 +425,11 @@ static int section_fill(const struct facts *facts, struct sonde_report *report, 
 	    {"run.processes", sonde_cell_int(sonde_session_process_count(facts->session)), ""},
 	    {"run.threads", sonde_cell_int(sonde_session_thread_count(facts->session)), ""},
 	    {"samples.count", unsampled ? sonde_cell_absent(unsampled) : sonde_cell_int(count), ""},
+	    {"samples.extra", unsampled ? sonde_cell_absent(unsampled) : sonde_cell_int(samples->extra.count), ""},
 	    {"samples.cpu_time_s", seconds(none, samples->all.ns), "s"},
 	    {"samples.not_sampled_s", seconds(none, samples->self[0].ns), "s of samples.cpu_time_s"},
-	    {"samples.complete_percent", percent(none, whole), "%"},
+	    {"samples.kernel_measured_s", seconds(none, samples->measured.ns), "s of samples.cpu_time_s"},
+	    {"samples.complete_percent", percent(none || stacks ? none : "no samples", whole), "%"},
 	    {"zones.count", sonde_cell_int(facts->zones), ""},
 	    {"lost.count", sonde_cell_int(facts->lost), ""},
 	    {"cost.recorder_cpu_time_s", seconds(no_cost, facts->cost_ns), "s"},

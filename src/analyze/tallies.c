@@ -20,6 +20,7 @@ int sonde_tallies_begin(void **state, struct sonde_session *session, const struc
 	tallies->session = session;
 	tallies->options = *options;
 	tallies->count = count;
+	tallies->period_ns = sonde_session_period_ns(session);
 	*state = tallies;
 	return 0;
 }
@@ -32,14 +33,15 @@ int sonde_tallies_feed(void *state, const struct sonde_batch *batch)
 		uint64_t weight_ns = batch->weight_ns[i];
 		if (!sonde_pass_takes(&tallies->options, batch->time_ns[i], batch->thread_of[i]))
 			continue;
-		tallies->by_thread[thread].ns += weight_ns;
-		tallies->by_thread[thread].count++;
-		tallies->all.ns += weight_ns;
-		tallies->all.count++;
+		struct sonde_weight weight = {weight_ns, (uint64_t)sonde_sample_counts(batch->status[i])};
+		sonde_weight_add(&tallies->by_thread[thread], weight);
+		sonde_weight_add(&tallies->all, weight);
+		if (sonde_sample_status(batch->status[i]) == SONDE_STACK_MEASURED)
+			tallies->measured_ns += weight_ns;
 		if (!batch->stack[i] && !(batch->status[i] & SONDE_SAMPLE_KERNEL))
 			continue;
 		tallies->taken_ns += weight_ns;
-		tallies->square += (double)weight_ns * (double)weight_ns;
+		tallies->square += sonde_samples_square(weight_ns, batch->status[i], tallies->period_ns);
 	}
 	return 0;
 }
@@ -54,6 +56,7 @@ int sonde_tallies_merge(void *state, void *other_state)
 	tallies->all.ns += other->all.ns;
 	tallies->all.count += other->all.count;
 	tallies->taken_ns += other->taken_ns;
+	tallies->measured_ns += other->measured_ns;
 	tallies->square += other->square;
 	return 0;
 }
@@ -69,7 +72,7 @@ void sonde_tallies_end(void *state)
 void sonde_tallies_cells(const struct sonde_tallies *tallies, struct sonde_weight part, struct sonde_cell *share,
 			 struct sonde_cell *sampled_ns, struct sonde_cell *samples)
 {
-	if (!tallies->all.count) {
+	if (!sonde_weight_is_any(tallies->all)) {
 		*share = *sampled_ns = *samples =
 		    sonde_cell_absent(sonde_samples_why_none(tallies->session, &tallies->options));
 		return;
@@ -90,10 +93,16 @@ struct sonde_cell sonde_tallies_clock(const struct sonde_tallies *tallies, uint6
 
 int sonde_tallies_note(const struct sonde_tallies *tallies, struct sonde_report *report, struct sonde_section *section)
 {
-	if (!tallies->all.count)
+	if (!sonde_weight_is_any(tallies->all))
 		return sonde_report_note(report, section, 1, "no shares: %s",
 					 sonde_samples_why_none(tallies->session, &tallies->options));
-	return sonde_report_note(report, section, 0, "100 %% = %.3f s of sampled CPU time (%llu sample%s)",
-				 (double)tallies->all.ns / 1e9, (unsigned long long)tallies->all.count,
-				 sonde_plural(tallies->all.count));
+	char whole[192];
+	sonde_samples_say_whole(tallies->all, tallies->measured_ns, whole, sizeof whole);
+	int rc = sonde_report_note(report, section, 0, "%s", whole);
+	uint64_t nobodys_ns = tallies->by_thread[0].ns;
+	if (rc < 0 || !nobodys_ns)
+		return rc;
+	return sonde_report_note(report, section, 1, "of no thread that is known: %.3f s (%.1f %% of the 100 %%)",
+				 (double)nobodys_ns / 1e9,
+				 100 * sonde_stats_share((double)nobodys_ns, (double)tallies->all.ns));
 }

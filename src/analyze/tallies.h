@@ -10,8 +10,9 @@ struct sonde_tallies {
 	size_t count; /* thread ids are 0 … count − 1 */
 	struct sonde_weight *by_thread;
 	struct sonde_weight all;
-	uint64_t taken_ns; /* the part of it that samples with a stack, or in the kernel, stand for */
-	double square;     /* Σ weight² of these */
+	uint64_t taken_ns;               /* the part of it that samples with a stack, or in the kernel, stand for */
+	double square;                   /* Σ weight² of these */
+	uint64_t measured_ns, period_ns; /* as in struct sonde_samples */
 };
 
 int sonde_tallies_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options);

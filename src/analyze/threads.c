@@ -74,7 +74,8 @@ static int threads_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_tallies *tallies = state;
 	size_t limit = tallies->options.limit ? tallies->options.limit : DEFAULT_ROWS, count;
-	if (!tallies->options.asked && (!tallies->all.count || sonde_session_thread_count(tallies->session) < 2))
+	if (!tallies->options.asked &&
+	    (!sonde_weight_is_any(tallies->all) || sonde_session_thread_count(tallies->session) < 2))
 		return 0;
 	uint32_t *ids = ids_sorted(tallies, &count);
 	struct sonde_section *section = sonde_report_table(report, "threads", "Threads by CPU time", columns, COLUMNS);

@@ -43,6 +43,7 @@ static const struct sonde_column columns[WORK_COLUMNS] = {
 
 struct zone {
 	uint64_t count, total_ns, self_ns, unfinished;
+	uint64_t share_ns; /* self time within the window */
 	struct sonde_durations durations;
 	double flop, bytes, items;
 };
@@ -82,7 +83,7 @@ static int sums_read(struct zones *zones, uint64_t *all)
 		*all += stats[i].count;
 		zone->count = stats[i].count;
 		zone->total_ns = stats[i].total_ns;
-		zone->self_ns = stats[i].self_ns;
+		zone->self_ns = zone->share_ns = stats[i].self_ns;
 		zone->durations.min = stats[i].min_ns;
 		zone->durations.max = stats[i].max_ns;
 	}
@@ -116,20 +117,34 @@ static uint32_t zones_wants(const void *state)
 	return ((const struct zones *)state)->decode ? 1u << SONDE_CHUNK_ZONES : 0;
 }
 
+/* A flight recorder holds zones that began before the first of its events, or ended after the last. */
+static uint64_t self_in_window(const struct zones *zones, const struct sonde_batch *batch, size_t i)
+{
+	uint64_t from_ns = batch->start_ns[i], to_ns = from_ns + batch->dur_ns[i];
+	if (!zones->window.held)
+		return batch->self_ns[i];
+	from_ns = from_ns > zones->window.from_ns ? from_ns : zones->window.from_ns;
+	to_ns = to_ns < zones->window.to_ns ? to_ns : zones->window.to_ns;
+	uint64_t within_ns = to_ns > from_ns ? to_ns - from_ns : 0;
+	return within_ns < batch->self_ns[i] ? within_ns : batch->self_ns[i];
+}
+
 /* Adds the zones from `from` on that are of one site and alike in flags; returns how many, or a negative errno. */
 static ssize_t add_alike(struct zones *zones, const struct sonde_batch *batch, size_t from)
 {
 	uint32_t site = batch->site[from];
 	unsigned flags = batch->zone_flags[from];
 	struct zone *zone = &zones->rows[site < zones->sites ? site : 0];
-	uint64_t self_ns = 0, dur_ns = 0;
+	uint64_t self_ns = 0, dur_ns = 0, share_ns = 0;
 	size_t end = from;
 	for (; end < batch->count && batch->site[end] == site && batch->zone_flags[end] == flags; end++) {
 		self_ns += batch->self_ns[end];
+		share_ns += self_in_window(zones, batch, end);
 		dur_ns += batch->dur_ns[end];
 	}
 	zone->count += end - from;
 	zone->self_ns += self_ns;
+	zone->share_ns += share_ns;
 	zone->total_ns += flags & SONDE_ZONE_RECURSIVE ? 0 : dur_ns;
 	if (flags & SONDE_ZONE_UNFINISHED)
 		zone->unfinished += end - from;
@@ -163,6 +178,7 @@ static int zones_feed(void *state, const struct sonde_batch *batch)
 			continue;
 		zone->count++;
 		zone->self_ns += batch->self_ns[i];
+		zone->share_ns += self_in_window(zones, batch, i);
 		zone->total_ns += flags & SONDE_ZONE_RECURSIVE ? 0 : batch->dur_ns[i];
 		if (flags & SONDE_ZONE_UNFINISHED)
 			zone->unfinished++;
@@ -183,6 +199,7 @@ static int zones_merge(void *state, void *other_state)
 		zone->count += more->count;
 		zone->total_ns += more->total_ns;
 		zone->self_ns += more->self_ns;
+		zone->share_ns += more->share_ns;
 		zone->unfinished += more->unfinished;
 		sonde_durations_merge(&zone->durations, &more->durations);
 	}
@@ -253,7 +270,7 @@ static int row_add(const struct zones *zones, uint32_t id, struct sonde_report *
 	row[NAME] = sonde_cell_text(site ? site->name : "(unknown)");
 	row[CALLS] = sonde_cell_int(zone->count);
 	row[SELF_SHARE] =
-	    sonde_cell_real(sonde_stats_share((double)zone->self_ns / 1e9, sonde_window_s(&zones->window)), 0);
+	    sonde_cell_real(sonde_stats_share((double)zone->share_ns / 1e9, sonde_window_s(&zones->window)), 0);
 	row[SELF_NS] = sonde_cell_int(zone->self_ns);
 	row[TOTAL_NS] = sonde_cell_int(zone->total_ns);
 	if (zones->decode)
@@ -296,9 +313,10 @@ static int notes_add(const struct zones *zones, uint64_t outside, struct sonde_r
 	if (rc == 0 && unfinished)
 		rc = sonde_report_note(
 		    report, section, 1,
-		    "%llu zone%s never ended: up to the end of the recording in calls, self and total, and not in "
-		    "mean, spread and percentiles",
-		    (unsigned long long)unfinished, sonde_plural(unfinished));
+		    "%llu zone%s %s: up to %s in calls, self and total, and not in mean, spread and percentiles",
+		    (unsigned long long)unfinished, sonde_plural(unfinished),
+		    zones->window.held ? "had not ended when the flight recorder was saved" : "never ended",
+		    zones->window.held ? "then" : "the end of the recording");
 	if (rc == 0 && outside)
 		rc = sonde_report_note(report, section, 1, "%llu report%s of work came from outside every zone",
 				       (unsigned long long)outside, sonde_plural(outside));

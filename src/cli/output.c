@@ -36,11 +36,25 @@ int sonde_output_open(struct sonde_output *out, const char *path, int force)
 	return 0;
 }
 
+/* Why writing failed: the stream has forgotten it, but the next byte, of an output that is not whole anyway, will fail
+ * for the same reason. */
+static int cause_of(FILE *file)
+{
+	clearerr(file);
+	errno = 0;
+	if (putc('\n', file) != EOF && fflush(file) == 0)
+		return EIO;
+	return errno ? errno : EIO;
+}
+
 int sonde_output_close(struct sonde_output *output, int code)
 {
 	errno = 0;
-	int bad = ferror(output->file) || fflush(output->file) != 0;
-	int cause = errno ? errno : EIO;
+	int bad = fflush(output->file) != 0, cause = errno;
+	if (!bad && ferror(output->file)) {
+		bad = 1;
+		cause = cause_of(output->file);
+	}
 	if (output->path && fclose(output->file) != 0 && !bad) {
 		bad = 1;
 		cause = errno;

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/words.h"
@@ -298,6 +299,14 @@ static int check_options(const struct sonde_present *present, const struct sonde
 	return SONDE_EXIT_USAGE;
 }
 
+/* Whether the output would take the place of what it is made of. */
+static int is_recording(const struct sonde_present *present)
+{
+	struct stat in, out;
+	return present->output && strcmp(present->output, "-") && !stat(present->file, &in) &&
+	       !stat(present->output, &out) && in.st_dev == out.st_dev && in.st_ino == out.st_ino;
+}
+
 /* Positive codes are exit codes with their sentence printed, negative ones errnos with their sentence kept. */
 static int write_out(struct sonde_present *present, struct sonde_session *session, const struct sonde_format *format)
 {
@@ -309,6 +318,11 @@ static int write_out(struct sonde_present *present, struct sonde_session *sessio
 		code = choose_time(present, run);
 	if (code)
 		return code;
+	if (is_recording(present)) {
+		fprintf(stderr, "sonde %s: -o %s is the recording itself; name another file\n", present->command,
+			present->output);
+		return SONDE_EXIT_USAGE;
+	}
 	struct sonde_output output;
 	code = sonde_output_open(&output, present->output, present->force);
 	if (code)

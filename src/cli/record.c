@@ -16,23 +16,26 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "format/ring.h"
 #include "source/supervise.h"
 #include "util/error.h"
 #include "util/quantity.h"
 
 #define DEFAULT_RATE_HZ 1000
 #define DEFAULT_BUFFER_B ((uint64_t)64 << 20)
+#define PROCESS_BUFFER_MAX_B (SONDE_RING_MAX_CHUNKS * SONDE_RING_CHUNK_B)
 
 static const struct sonde_option options[] = {
     {"output", 'o', "FILE", "the recording to write (default: COMMAND.PID.sonde)"},
     {"rate", 'F', "HZ", "CPU samples per second of CPU time, 1 to 10000 (default 1000)"},
     {"pid", 'p', "PID", "attach to a running process instead of starting a command"},
     {"duration", 'd', "TIME", "stop recording after this long: 10s, 500ms, 2m"},
-    {"buffer", 0, "SIZE", "memory for the rings of all processes together (default 64M)"},
+    {"buffer", 0, "SIZE", "memory for the rings of all processes together (default 64M; 256M a process at most)"},
     {"on-full", 0, "WHAT", "when a ring is full: drop (default), overwrite or block"},
     {"keep", 0, "TIME", "flight recorder: keep only the last TIME, saved by --when, SIGUSR2 or the command's death"},
     {"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME' happens"},
-    {"stack", 0, "SIZE", "stack copy for each sample, at most 63K (default 16K to 32K)"},
+    {"stack", 0, "SIZE",
+     "stack copy for each sample, at most 63K (default 16K to 32K); with --no-perf at most 56K, the default"},
     {"heap", 0, "[=full|SIZE]", "record allocations: every one, or one each SIZE bytes on average (default 512K)"},
     {"no-perf", 0, NULL, "do not use perf events: sample by CPU timers inside the processes"},
     {"no-inject", 0, NULL, "put nothing into the processes: perf events only"},
@@ -78,6 +81,15 @@ static int set_heap(struct sonde_record_options *record, const char *value)
 	return rc;
 }
 
+/* 0 would be no limit, or nothing to keep. */
+static int set_duration(const char *value, uint64_t *out_ns)
+{
+	int rc = sonde_quantity_duration(out_ns, value);
+	if (!rc && !*out_ns)
+		rc = sonde_error(EINVAL, "'%s' is no time to record: write 10s, 250ms, 2m", value);
+	return rc;
+}
+
 static int set_value(struct request *request, const char *name, const char *value)
 {
 	struct sonde_record_options *record = &request->options;
@@ -91,7 +103,7 @@ static int set_value(struct request *request, const char *name, const char *valu
 		rc = set_number(value, &number, 1, 4194304);
 		record->attach = (pid_t)number;
 	} else if (!strcmp(name, "duration"))
-		rc = sonde_quantity_duration(&record->duration_ns, value);
+		rc = set_duration(value, &record->duration_ns);
 	else if (!strcmp(name, "buffer"))
 		rc = sonde_quantity_bytes(&record->buffer_b, value);
 	else if (!strcmp(name, "on-full"))
@@ -99,7 +111,7 @@ static int set_value(struct request *request, const char *name, const char *valu
 	else if (!strcmp(name, "heap"))
 		rc = set_heap(record, value);
 	else if (!strcmp(name, "keep"))
-		rc = sonde_quantity_duration(&record->keep_ns, value);
+		rc = set_duration(value, &record->keep_ns);
 	else if (!strcmp(name, "when"))
 		record->when = value;
 	else if (!strcmp(name, "stack")) {
@@ -160,6 +172,9 @@ static int check(struct request *request)
 		wrong = "--buffer must be at least 1M";
 	if (wrong)
 		fprintf(stderr, "sonde record: %s\n", wrong);
+	else if (record->buffer_b > PROCESS_BUFFER_MAX_B && !record->quiet)
+		fprintf(stderr, "sonde record: of --buffer a process gets %u MB at most: the rest is for others\n",
+			PROCESS_BUFFER_MAX_B >> 20);
 	return wrong ? SONDE_EXIT_OURS : 0;
 }
 
@@ -199,9 +214,15 @@ static void say_result(const struct sonde_record_options *record, const struct s
 	struct stat file = {0};
 	if (stat(record->output, &file))
 		return;
-	fprintf(stderr, "sonde: %.2f s, %" PRIu64 " sample%s, %.1f KB: sonde report %s\n",
+	if (record->keep_ns) { /* of the samples that were taken the file holds the last */
+		fprintf(stderr, "sonde: %.2f s, the last %.3g s before each save, %.1f KB in %s  (sonde report %s)\n",
+			(double)result->wall_ns / 1e9, (double)record->keep_ns / 1e9, (double)file.st_size / 1e3,
+			record->output, record->output);
+		return;
+	}
+	fprintf(stderr, "sonde: %.2f s, %" PRIu64 " sample%s, %.1f KB in %s  (sonde report %s)\n",
 		(double)result->wall_ns / 1e9, result->samples, result->samples == 1 ? "" : "s",
-		(double)file.st_size / 1e3, record->output);
+		(double)file.st_size / 1e3, record->output, record->output);
 }
 
 static void say_looking_up(const struct sonde_record_options *record, int over)

@@ -1,7 +1,8 @@
 /* folded.c: folded stacks, as flamegraph.pl, inferno and speedscope read them: "app;worker;main;hot 12".
  *
  * Root first. The first frame is the process's name, then the thread's where it has another one. The count is samples,
- * which is what those tools say it is; CPU time by stack is in pprof and callgrind. Names are cleaned (clean.h) and
+ * which is what those tools say it is; time that is no sample's (in the kernel, measured; lost; left out by samples)
+ * counts as many as it would have been. CPU time by stack is in pprof and callgrind. Names are cleaned (clean.h) and
  * their semicolons, the separator here, become colons, as perf's folding does. Lines are sorted, one per stack.
  */
 #include <errno.h>
@@ -19,7 +20,7 @@ enum { LINE_MAX_B = 64 << 20 };
 
 struct line {
 	const char *text;
-	uint64_t count;
+	uint64_t count, beside_ns;
 };
 
 struct fold {
@@ -62,6 +63,7 @@ static int put_stack(struct fold *fold, const struct sonde_stack *stack, struct 
 	if (sonde_buf_error(&fold->text))
 		return sonde_buf_error(&fold->text);
 	line->count = stack->count;
+	line->beside_ns = stack->beside_ns;
 	line->text = sonde_arena_strndup(&fold->arena, (const char *)fold->text.data, fold->text.len_b);
 	return line->text ? 0 : sonde_error(ENOMEM, "out of memory for folded stacks");
 }
@@ -71,14 +73,19 @@ static int by_text(const void *left, const void *right)
 	return strcmp(((const struct line *)left)->text, ((const struct line *)right)->text);
 }
 
-static void put_lines(const struct line *lines, size_t count, FILE *out)
+/* What is left of a line's time after its last whole sample goes to the next line: the sum is right. */
+static void put_lines(const struct line *lines, size_t count, uint64_t period_ns, FILE *out)
 {
+	uint64_t beside_ns = period_ns / 2;
 	for (size_t i = 0; i < count;) {
 		uint64_t sum = 0;
 		size_t first = i;
 		for (; i < count && !strcmp(lines[first].text, lines[i].text); i++)
-			sum += lines[i].count;
-		fprintf(out, "%s %" PRIu64 "\n", lines[first].text, sum);
+			sum += lines[i].count, beside_ns += lines[i].beside_ns;
+		sum += beside_ns / period_ns;
+		beside_ns %= period_ns;
+		if (sum)
+			fprintf(out, "%s %" PRIu64 "\n", lines[first].text, sum);
 	}
 }
 
@@ -97,7 +104,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 		error = put_stack(&fold, &stacks.rows[i], &fold.lines[i]);
 	if (!error) {
 		qsort(fold.lines, stacks.count, sizeof *fold.lines, by_text);
-		put_lines(fold.lines, stacks.count, out);
+		put_lines(fold.lines, stacks.count, sonde_session_period_ns(session), out);
 	}
 	free(fold.lines);
 	sonde_stack_lines_fini(&fold.stack);

@@ -43,6 +43,7 @@ static int add(struct sonde_stacks *stacks, struct sonde_stack stack)
 	} else {
 		stacks->rows[at - 1].count += stack.count;
 		stacks->rows[at - 1].weight_ns += stack.weight_ns;
+		stacks->rows[at - 1].beside_ns += stack.beside_ns;
 	}
 	stacks->samples += stack.count;
 	stacks->weight_ns += stack.weight_ns;
@@ -81,12 +82,14 @@ int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *
 		for (size_t i = 0; i < batch->count && rc > 0; i++) {
 			if (!sonde_format_takes(options, batch->time_ns[i], batch->thread_of[i]))
 				continue;
+			int counts = sonde_sample_counts(batch->status[i]);
 			struct sonde_stack stack = {.thread = batch->thread_of[i],
 						    .node = batch->stack[i],
 						    .kernel =
 							(uint32_t)sonde_export_stacks_in_kernel(session, batch, i),
-						    .count = 1,
-						    .weight_ns = batch->weight_ns[i]};
+						    .count = (uint64_t)counts,
+						    .weight_ns = batch->weight_ns[i],
+						    .beside_ns = counts ? 0 : batch->weight_ns[i]};
 			int error = add(stacks, stack);
 			rc = error ? error : rc;
 		}

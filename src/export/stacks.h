@@ -21,7 +21,8 @@
 struct sonde_stack {
 	uint32_t thread, node, kernel;
 	uint64_t count;     /* samples */
-	uint64_t weight_ns; /* CPU time they stand for */
+	uint64_t weight_ns; /* CPU time of the stack */
+	uint64_t beside_ns; /* the part of it that no sample stands for: measured, or left out by samples */
 };
 
 /* All wanted samples of a session by stack, in the order in which the stacks were first seen. */

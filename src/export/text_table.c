@@ -11,6 +11,7 @@
 
 #include "export/clean.h"
 #include "export/figure.h"
+#include "export/shorten.h"
 #include "util/error.h"
 
 enum { GAP = 2, TEXT_LEAST = 8, TEXT_WANT = 13, WIDE_LEAST = 16, WIDE_WANT = 32, CELL_MAX_B = 1 << 20 };
@@ -163,7 +164,9 @@ static int put_cell(struct grid *grid, size_t column, const char *text, FILE *ou
 	struct sonde_buf *scratch = &grid->scratch;
 	size_t width = grid->widths[column];
 	sonde_buf_clear(scratch);
-	int used = (int)sonde_clean_cut(scratch, text, width, grid->options->ascii);
+	int is_function = !strcmp(grid->table->columns[column].key, "function");
+	int used = (int)(is_function ? sonde_shorten_name(scratch, text, width, grid->options->ascii)
+				     : sonde_clean_cut(scratch, text, width, grid->options->ascii));
 	int pad = (int)width - used;
 	if (!is_text(&grid->table->columns[column]))
 		fprintf(out, "%*s", pad, "");
@@ -257,12 +260,14 @@ int sonde_text_table(const struct sonde_table *table, const struct sonde_format_
 	struct grid grid = {.table = table, .options = options};
 	sonde_buf_init(&grid.scratch, CELL_MAX_B);
 	int error = fill(&grid);
+	int fits = !error && fit(&grid);
 	if (!error)
-		error = fit(&grid) ? put_rows(&grid, out) : put_list(&grid, out);
+		error = fits ? put_rows(&grid, out) : put_list(&grid, out);
 	if (!error) {
 		if (table->omitted)
 			fprintf(out, "  (%zu more rows)\n", table->omitted);
-		put_hidden(&grid, out);
+		if (fits)
+			put_hidden(&grid, out);
 		put_basis(&grid, SONDE_BASIS_ESTIMATED, ": estimated", out);
 		put_basis(&grid, SONDE_BASIS_MODELLED, ": modelled", out);
 	}

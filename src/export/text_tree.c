@@ -12,6 +12,7 @@
 
 #include "export/clean.h"
 #include "export/figure.h"
+#include "export/shorten.h"
 #include "util/error.h"
 
 enum { BRANCH_COLUMNS = 2, FIGURES_COLUMNS = 32, LINE_MAX_B = 1 << 20, LEVELS_MAX = 60 };
@@ -33,7 +34,7 @@ struct walk {
 	const struct sonde_format_options *options;
 	FILE *out;
 	double whole;
-	struct sonde_buf line;
+	struct sonde_buf line, name;
 	size_t levels;
 	struct level level[LEVELS_MAX];
 };
@@ -94,7 +95,12 @@ static int put_line(struct walk *walk, const struct sonde_tree_node *node, enum 
 	sonde_buf_clear(&walk->line);
 	size_t module = sonde_clean_columns(node->module) + 3;
 	int with_module = *node->module && module < room / 2;
-	used = sonde_clean_cut(&walk->line, node->name, with_module ? room - module : room, walk->options->ascii);
+	sonde_buf_clear(&walk->name);
+	sonde_clean(&walk->name, node->name, walk->options->ascii);
+	if (sonde_buf_append(&walk->name, "", 1))
+		return sonde_buf_error(&walk->name);
+	used = sonde_shorten_name(&walk->line, (const char *)walk->name.data, with_module ? room - module : room,
+				  walk->options->ascii);
 	if (with_module) {
 		sonde_buf_text(&walk->line, walk->options->color ? " \033[2m(" : " (");
 		sonde_clean_cut(&walk->line, node->module, module - 3, walk->options->ascii);
@@ -175,9 +181,11 @@ int sonde_text_tree(const struct sonde_tree *tree, const struct sonde_format_opt
 	}
 	struct walk walk = {.tree = tree, .options = options, .out = out, .whole = (double)tree->root->total};
 	sonde_buf_init(&walk.line, LINE_MAX_B);
+	sonde_buf_init(&walk.name, LINE_MAX_B);
 	fprintf(out, "%s%8s%11s%11s  %s%s\n", options->color ? "\033[2m" : "", "share", "total", "self", tree->value,
 		options->color ? "\033[0m" : "");
 	int error = put_nodes(&walk);
 	sonde_buf_fini(&walk.line);
+	sonde_buf_fini(&walk.name);
 	return error;
 }

@@ -18,6 +18,7 @@
 #define COUNTERS_SEEN 16384u
 #define FUTURE_TICKS (UINT64_C(1) << 30) /* counters of two cores may differ by this much, no more */
 #define SORT_MOVES 65536u                /* handlers need a few; more is a hostile order, which is clamped instead */
+#define CATCH_UP 32u                     /* words of signal handlers that a block takes beyond its end */
 #define ALIVE_EVERY 16u                  /* rounds between checks of threads that hold chunks */
 
 struct entry {
@@ -360,12 +361,32 @@ static uint32_t zones_copy(struct sonde_drain *drain, struct sonde_ring_chunk *c
 	uint32_t used = 0;
 	for (; at < end; at++) {
 		uint64_t word = atomic_load_explicit(&words[at], memory_order_acquire);
-		if (!word && !released)
-			break;
-		drain->words[used] = word;
-		used += word != 0;
+		if (__builtin_expect(!word, 0)) {
+			if (!released)
+				break;
+			continue;
+		}
+		drain->words[used++] = word;
 	}
 	drain->count = used;
+	return at;
+}
+
+/* Adds the words after a block's end that belong before its last ones: of signal handlers that interrupted an event
+ * which had its place, but not yet its word. Without them the next block's times would have to be held up. */
+static uint32_t zones_catch_up(struct sonde_drain *drain, struct sonde_ring_chunk *chunk, uint32_t at)
+{
+	_Atomic uint64_t *words = sonde_ring_words(chunk);
+	uint64_t newest = 0;
+	for (uint32_t i = drain->count < CATCH_UP ? 0 : drain->count - CATCH_UP; i < drain->count; i++)
+		if (drain->words[i] >> SONDE_RING_SITE_BITS > newest)
+			newest = drain->words[i] >> SONDE_RING_SITE_BITS;
+	for (uint32_t end = at + CATCH_UP; at < end && at < SONDE_RING_WORDS; at++) {
+		uint64_t word = atomic_load_explicit(&words[at], memory_order_acquire);
+		if (!word || word >> SONDE_RING_SITE_BITS >= newest)
+			break;
+		drain->words[drain->count++] = word;
+	}
 	return at;
 }
 
@@ -399,13 +420,17 @@ static int zones_read(const struct round *round, struct sonde_drain_thread *thre
 	int released = chunk_released(round, thread, state), published = 1;
 	int gap = seq != thread->zones_seq && thread->zones_seq && (prev != thread->zones_seq || !thread->zones_done);
 	gap |= seq != thread->zones_seq && !thread->zones_seq && prev;
-	uint32_t at = (uint32_t)mark, most = round->sink->zones_max ? round->sink->zones_max : SONDE_RING_WORDS;
+	uint32_t at = (uint32_t)mark, most = SONDE_RING_WORDS;
+	if (round->sink->zones_max)
+		most = round->sink->zones_max > 2 * CATCH_UP ? round->sink->zones_max - CATCH_UP : CATCH_UP;
 	while (published && at < SONDE_RING_WORDS) {
 		uint32_t from = at, end = SONDE_RING_WORDS - at < most ? SONDE_RING_WORDS : at + most;
 		at = zones_copy(drain, chunk, from, end, released);
+		published = at == end;
+		if (published)
+			at = zones_catch_up(drain, chunk, at);
 		if (!chunk_claim(chunk, sonde_ring_mark(seq, from), sonde_ring_mark(seq, at)))
 			return 1; /* overwritten: the thread has counted it */
-		published = at == end;
 		if (!drain->count)
 			continue;
 		thread->zones_seq = seq;

@@ -376,11 +376,26 @@ enum sonde_stack_status {
 	SONDE_STACK_DEEP = 6,          /* deeper than the limit */
 	SONDE_STACK_NO_USER = 7,       /* no user registers were given: exiting, or a kernel thread */
 	SONDE_STACK_FRAME_POINTER = 8, /* complete, but frame pointers were followed where tables were missing */
-	SONDE_STACK_NOT_SAMPLED = 9,   /* no stack: time whose samples were lost, or that ended before any came */
+	SONDE_STACK_NOT_SAMPLED = 9,   /* no stack: time whose samples were lost, or that none could reach */
 	SONDE_STACK_BORROWED = 10,     /* another thread's that ran the same program: this one ended before a sample */
-	SONDE_STACK_STATUS_COUNT = 11,
+	SONDE_STACK_MEASURED = 11,     /* no stack: time in the kernel, which may not be sampled, from CPU clocks */
+	SONDE_STACK_STATUS_COUNT = 12,
 };
 #define SONDE_SAMPLE_KERNEL 0x80
+#define SONDE_SAMPLE_EXTRA 0x40 /* beyond the rate: an extra sample, or a stack for time that samples left out */
+
+static inline unsigned sonde_sample_status(uint8_t status)
+{
+	return status & 0x3fu;
+}
+
+/* Whether a row is one of the samples that were taken at the rate; the others have a weight only. */
+static inline int sonde_sample_counts(uint8_t status)
+{
+	unsigned reason = sonde_sample_status(status);
+	return !(status & SONDE_SAMPLE_EXTRA) && reason != SONDE_STACK_NOT_SAMPLED && reason != SONDE_STACK_BORROWED &&
+	       reason != SONDE_STACK_MEASURED;
+}
 
 enum sonde_switch_kind {
 	SONDE_SWITCH_IN = 0,

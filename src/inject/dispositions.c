@@ -1,23 +1,36 @@
 /* dispositions.c: a program sees the disposition and the mask that it set for our signal, and we keep ours.
  *
- * What it sets for INJECT_SIGNAL is remembered, told when asked, and called when such a signal comes from elsewhere.
- * Blocking it is remembered likewise: many programs block all signals in their workers, which would never be sampled.
- * sigwait() and its kin do not return our ticks.
+ * What it sets for INJECT_SIGNAL is remembered, told when asked, and called when such a signal comes from elsewhere,
+ * with the flags and the mask that it asked for. Many programs block all signals in their workers, which would never be
+ * sampled: that the signal is blocked is pretended as long as nobody can tell. When one comes from elsewhere, the
+ * thread blocks it in earnest and sends it to itself again, so that it is pending for sigpending(), sigwait() and
+ * signalfd as without us; the thread's timer stops until the program unblocks the signal. sigwait() and its kin do not
+ * return our ticks.
+ *
+ * Our handler runs on the alternate stack where there is one: a runtime with small stacks of its own (Go's) demands
+ * that, and needs one itself. Handlers of the program that run there too are not interrupted, and a thread whose
+ * alternate stack is too small for what the kernel and we put there is not sampled.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 #include "inject/inject.h"
 #include "inject/next.h"
 
 #define EXPORT __attribute__((visibility("default")))
+#define OURS (UINT64_C(1) << (INJECT_SIGNAL - 1)) /* as the kernel's set */
 
 /* Two places, so that a handler never sees one half written. */
 static struct sigaction theirs[2];
 static _Atomic uint32_t current;
 static _Atomic uint32_t writing;
+static _Atomic uint64_t widened; /* signals to whose masks ours was added */
 
 static int real_sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
@@ -38,13 +51,83 @@ int inject_dispositions_take(void)
 	return real_sigaction(INJECT_SIGNAL, &ours, &theirs[0]);
 }
 
+/* As it was sent: to the thread or to the process. */
+static void send_again(siginfo_t *info)
+{
+	if (info->si_code == SI_TKILL)
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), INJECT_SIGNAL, info);
+	else
+		syscall(SYS_rt_sigqueueinfo, getpid(), INJECT_SIGNAL, info);
+}
+
+/* The thread is about to block the signal: a tick that is pending would be seen, and would swallow others. */
+static void stop_ticks(void)
+{
+	uint64_t ours = OURS;
+	struct timespec now = {0, 0};
+	siginfo_t got, other;
+	int has_other = 0;
+	inject_thread_quiet();
+	while (syscall(SYS_rt_sigtimedwait, &ours, &got, &now, sizeof(ours)) == INJECT_SIGNAL)
+		if (!inject_sample_is_ours(&got)) {
+			other = got;
+			has_other = 1;
+		}
+	if (has_other)
+		send_again(&other);
+}
+
+/* The program believes it to be blocked: from now on it is, in what the handler returns to, and it comes again. */
+static void block_in_earnest(struct inject_thread *thread, siginfo_t *info, ucontext_t *interrupted)
+{
+	if (!inject_calls_begin())
+		return;
+	stop_ticks();
+	thread->wants_blocked = 0;
+	sigaddset(&interrupted->uc_sigmask, INJECT_SIGNAL);
+	send_again(info);
+	inject_calls_end();
+}
+
+/* As the kernel does before it calls a handler: what is blocked then, and whether the handler is for once. Where it
+ * leaves by a jump the thread is sampled again when it next unblocks the signal. */
+static void prepare(const struct sigaction *action, const ucontext_t *interrupted)
+{
+	uint64_t mask, before;
+	int defers = !(action->sa_flags & (int)SA_NODEFER);
+	memcpy(&mask, &action->sa_mask, sizeof(mask));
+	memcpy(&before, &interrupted->uc_sigmask, sizeof(before));
+	mask |= before | (defers ? OURS : 0);
+	if (inject_calls_begin()) {
+		if (mask & OURS)
+			stop_ticks();
+		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+		inject_calls_end();
+	}
+	if (action->sa_flags & (int)SA_RESETHAND && !atomic_exchange(&writing, 1)) {
+		uint32_t now = atomic_load(&current);
+		theirs[1 - now] = theirs[now];
+		theirs[1 - now].sa_handler = SIG_DFL;
+		atomic_store(&current, 1 - now);
+		atomic_store(&writing, 0);
+	}
+}
+
 void inject_dispositions_chain(int number, siginfo_t *info, void *context)
 {
 	struct sigaction action = theirs[atomic_load(&current)];
+	if (inject_self.wants_blocked) {
+		block_in_earnest(&inject_self, info, context);
+		return;
+	}
+	if (!(action.sa_flags & SA_SIGINFO) && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN))
+		return;
+	prepare(&action, context);
 	if (action.sa_flags & SA_SIGINFO)
 		action.sa_sigaction(number, info, context);
-	else if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN)
+	else
 		action.sa_handler(number);
+	inject_thread_resume();
 }
 
 static void remember(const struct sigaction *action, struct sigaction *old)
@@ -62,15 +145,56 @@ static void remember(const struct sigaction *action, struct sigaction *old)
 		*old = before;
 }
 
+/* Ours is blocked while a handler runs on the alternate stack, which may have no room for two. */
+static int set_other(int number, const struct sigaction *action, struct sigaction *old)
+{
+	struct sigaction changed;
+	uint64_t bit = number > 0 && number <= 64 ? UINT64_C(1) << (number - 1) : 0;
+	int was_widened = (atomic_load(&widened) & bit) != 0, is_widened = 0;
+	if (action) {
+		changed = *action;
+		is_widened = changed.sa_flags & SA_ONSTACK && sigismember(&changed.sa_mask, INJECT_SIGNAL) == 0;
+		if (is_widened)
+			sigaddset(&changed.sa_mask, INJECT_SIGNAL);
+	}
+	int result = real_sigaction(number, action ? &changed : NULL, old);
+	if (result)
+		return result;
+	if (old && was_widened)
+		sigdelset(&old->sa_mask, INJECT_SIGNAL);
+	if (action && is_widened)
+		atomic_fetch_or(&widened, bit);
+	else if (action)
+		atomic_fetch_and(&widened, ~bit);
+	return 0;
+}
+
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
-	if (number != INJECT_SIGNAL || !inject_process())
+	if (!inject_process())
 		return real_sigaction(number, action, old);
+	if (number != INJECT_SIGNAL)
+		return set_other(number, action, old);
 	struct sigaction wanted;
 	if (action)
 		wanted = *action;
 	remember(action ? &wanted : NULL, old);
 	return 0;
+}
+
+EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
+{
+	static int (*next)(const stack_t *, stack_t *);
+	if (!next)
+		next = (int (*)(const stack_t *, stack_t *))inject_next("sigaltstack");
+	if (!next) {
+		errno = ENOSYS;
+		return -1;
+	}
+	int result = next(stack, old);
+	if (!result && stack && inject_process())
+		inject_thread_room(stack->ss_flags & SS_DISABLE ? SIZE_MAX : stack->ss_size);
+	return result;
 }
 
 static sighandler_t set_simple(const char *name, int number, sighandler_t handler, int flags)
@@ -111,6 +235,7 @@ EXPORT sighandler_t sysv_signal(int number, sighandler_t handler)
 
 typedef int (*set_mask)(int how, const sigset_t *set, sigset_t *old);
 
+/* Pretends where the program blocks what was not blocked; what a handler's own mask blocks is left as it is. */
 static int change_mask(set_mask next, int how, const sigset_t *set, sigset_t *old)
 {
 	if (!next)
@@ -118,21 +243,27 @@ static int change_mask(set_mask next, int how, const sigset_t *set, sigset_t *ol
 	if (!inject_process())
 		return next(how, set, old);
 	struct inject_thread *thread = &inject_self;
-	int before = thread->wants_blocked, after = before;
-	sigset_t wanted;
-	if (set) {
-		wanted = *set;
-		int named = sigismember(&wanted, INJECT_SIGNAL) == 1;
-		after = how == SIG_SETMASK ? named : named ? how == SIG_BLOCK : before;
-		if (how != SIG_UNBLOCK)
-			sigdelset(&wanted, INJECT_SIGNAL);
-	}
-	int result = next(how, set ? &wanted : NULL, old);
+	int may_pretend = inject_is_on() && thread->tid;
+	int is_named = set && sigismember(set, INJECT_SIGNAL) == 1, pretended = thread->wants_blocked;
+	sigset_t before, ours;
+	int result = next(how, set, &before);
 	if (result)
 		return result;
-	thread->wants_blocked = after;
-	if (old && before)
-		sigaddset(old, INJECT_SIGNAL);
+	int was_blocked = sigismember(&before, INJECT_SIGNAL) == 1;
+	if (set && (how == SIG_SETMASK || is_named))
+		thread->wants_blocked = may_pretend && is_named && how != SIG_UNBLOCK && !was_blocked;
+	if (is_named && thread->wants_blocked) {
+		sigemptyset(&ours);
+		sigaddset(&ours, INJECT_SIGNAL);
+		next(SIG_UNBLOCK, &ours, NULL);
+	} else if (was_blocked && set && (is_named ? how == SIG_UNBLOCK : how == SIG_SETMASK)) {
+		inject_thread_resume();
+	}
+	if (old) {
+		*old = before;
+		if (pretended)
+			sigaddset(old, INJECT_SIGNAL);
+	}
 	return 0;
 }
 

@@ -23,21 +23,25 @@
 #include "runtime/runtime.h"
 
 #define INJECT_SIGNAL SIGURG
-#define INJECT_ENV "SONDE_CPU" /* "RATE_HZ STACK_B", written by the recorder */
+#define INJECT_ENV "SONDE_CPU" /* "RATE_HZ STACK_B FILTERS", written by the recorder; FILTERS: its own of seccomp */
+#define INJECT_TIMERS 4096     /* threads at once; the timers of more are not found when a sandbox begins */
 
 /* Of the calling thread; owner: the thread, in and out of the handler. */
 struct inject_thread {
-	pid_t pid; /* whose thread it is: another number in a forked child */
-	pid_t tid; /* 0 = not sampled */
-	int timer; /* kernel's id */
+	pid_t pid;     /* whose thread it is: another number in a forked child */
+	pid_t tid;     /* 0 = not sampled */
+	int timer;     /* kernel's id; −1 = none */
+	uint32_t slot; /* of the timer, in the record; INJECT_TIMERS = none */
 	volatile int busy;
+	int is_cramped;                 /* its alternate stack is too small for the handler */
+	int leaves;                     /* its last words are those of a process that lives on unsampled */
 	uintptr_t stack_low, stack_end; /* where its own stack may be; 0, 0 = not known */
 	uint64_t serial;
 	struct sonde_ring_pool *pool; /* what `chunk` belongs to */
 	struct sonde_ring_chunk *chunk;
 	uint32_t at; /* next word of the chunk */
 	uint32_t last_seq;
-	int wants_blocked; /* the program believes INJECT_SIGNAL to be blocked in this thread */
+	int wants_blocked; /* the program believes INJECT_SIGNAL to be blocked in this thread, and it is not */
 };
 
 extern __thread struct inject_thread inject_self __attribute__((tls_model("initial-exec")));
@@ -51,6 +55,20 @@ struct inject_settings {
 
 extern struct inject_settings inject_settings;
 
+/* Of the process; a forked child reads zeros. */
+struct inject_record {
+	struct sonde_process link;
+	pid_t pid; /* 0 in a child that was forked behind our back */
+	uint32_t tries, unanswered;
+	volatile uint32_t quiet_ticks; /* to go by before the next try to connect */
+	_Atomic uint32_t ended;
+	uint64_t start_ns;
+	_Atomic uint32_t calling;          /* who is making system calls of ours; sandbox.c */
+	_Atomic int timers[INJECT_TIMERS]; /* kernel's id + 1; who takes one out deletes it */
+};
+
+extern struct inject_record *inject_record; /* NULL = not to be sampled */
+
 /* Whether this process is to be sampled. */
 int inject_is_on(void);
 /* In the handler: the pool, after connecting when this is the first sample; NULL = none, and there will be none when
@@ -61,6 +79,21 @@ struct sonde_process *inject_process(void);
 void inject_process_ring(struct sonde_ring_pool *pool);
 /* The calling process ends: what its main thread ran since its last sample. */
 void inject_process_end(void);
+/* It goes where it cannot be sampled: what it ran so far. Not for handlers. */
+void inject_process_leave(void);
+
+/* --- sandbox.c -------------------------------------------------------------------------------------------------- */
+
+/* Around system calls of ours: 0 = there must be none, and there is nothing to end. */
+int inject_calls_begin(void);
+void inject_calls_end(void);
+/* This process may make none any more. */
+int inject_sandbox_is_on(void);
+/* A child that shares our memory may make none. */
+int inject_sandbox_is_childs(void);
+void inject_sandbox_init(void);
+/* Whether more filters were inherited than the recorder has itself. */
+int inject_sandbox_is_inherited(uint64_t recorders);
 
 /* --- thread.c -------------------------------------------------------------------------------------------------- */
 
@@ -73,8 +106,12 @@ void inject_thread_init(void);
 void inject_thread_begin(const struct inject_stack *stack);
 /* Stops the timer and writes what the thread ran since its last sample; process_ns: as of inject_sample_rest(). */
 void inject_thread_end(uint64_t process_ns);
-/* Stops the timer alone: nobody listens any more. */
+/* Stops the timer alone. */
 void inject_thread_quiet(void);
+/* Starts it again. */
+void inject_thread_resume(void);
+/* The thread has an alternate stack of that size, where the handler runs: while there is no room it is not sampled. */
+void inject_thread_room(size_t size_b);
 /* The stack of the program's first thread. */
 struct inject_stack inject_stack_main(void);
 /* The stack of a created thread, in it. */
@@ -91,7 +128,7 @@ void inject_sample_rest(uint64_t process_ns);
 
 /* --- writer.c -------------------------------------------------------------------------------------------------- */
 
-/* Room for an event of `words`; NULL = none now. Never waits. */
+/* Room for an event of `words`; NULL = none now, and that is counted by cause. Never waits. */
 struct sonde_event *inject_writer_reserve(struct sonde_ring_pool *pool, uint32_t words);
 /* Stores the head, which makes it visible. */
 void inject_writer_publish(struct sonde_event *event, const struct sonde_event *head);

@@ -1,4 +1,4 @@
-/* machine.h: where each machine keeps a thread's registers in a signal's context. */
+/* machine.h: where each machine keeps a thread's registers in a signal's context, and how it calls the kernel. */
 #ifndef SONDE_INJECT_MACHINE_H
 #define SONDE_INJECT_MACHINE_H
 
@@ -9,18 +9,41 @@ struct inject_registers {
 	uint64_t pc, sp, fp, lr;
 };
 
+/* Of the frame that the kernel puts onto a handler's stack, as far as AT_MINSIGSTKSZ says no less. */
 #if defined(__x86_64__)
+#define INJECT_FRAME_MAX_B 4096u /* with AVX-512; who asks for AMX must have a larger stack */
 static inline struct inject_registers inject_machine_registers(const void *context)
 {
 	const greg_t *regs = ((const ucontext_t *)context)->uc_mcontext.gregs;
 	return (struct inject_registers){
 	    .pc = (uint64_t)regs[REG_RIP], .sp = (uint64_t)regs[REG_RSP], .fp = (uint64_t)regs[REG_RBP]};
 }
+
+/* A result or a negative errno. */
+static inline long inject_machine_call(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
+	long result;
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
 #elif defined(__aarch64__)
+#define INJECT_FRAME_MAX_B 65536u /* with SVE */
 static inline struct inject_registers inject_machine_registers(const void *context)
 {
 	const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;
 	return (struct inject_registers){machine->pc, machine->sp, machine->regs[29], machine->regs[30]};
+}
+
+static inline long inject_machine_call(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d, x4 __asm__("x4") = e, x5 __asm__("x5") = f;
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+	return x0;
 }
 #else
 #error "sonde: the registers of this machine in a signal handler are not known"

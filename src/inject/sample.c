@@ -90,21 +90,28 @@ static void write_sample(struct sonde_ring_pool *pool, const struct inject_regis
 	inject_writer_publish(event, &sample.head);
 }
 
+static void take_sample(struct inject_thread *thread, const void *context)
+{
+	struct inject_registers registers = inject_machine_registers(context);
+	thread->busy = 1;
+	struct sonde_ring_pool *pool = inject_pool();
+	if (pool)
+		write_sample(pool, &registers);
+	else if (!inject_is_on())
+		inject_thread_quiet();
+	thread->busy = 0;
+}
+
 void inject_sample_handler(int number, siginfo_t *info, void *context)
 {
 	struct inject_thread *thread = &inject_self;
 	int saved = errno;
 	if (!inject_sample_is_ours(info)) {
 		inject_dispositions_chain(number, info, context);
-	} else if (!thread->busy && thread->tid) {
-		thread->busy = 1;
-		struct inject_registers registers = inject_machine_registers(context);
-		struct sonde_ring_pool *pool = inject_pool();
-		if (pool)
-			write_sample(pool, &registers);
-		else if (!inject_is_on())
-			inject_thread_quiet();
-		thread->busy = 0;
+	} else if (inject_calls_begin()) {
+		if (!thread->busy && thread->tid)
+			take_sample(thread, context);
+		inject_calls_end();
 	}
 	errno = saved;
 }
@@ -126,6 +133,7 @@ void inject_sample_rest(uint64_t process_ns)
 	memcpy(out + 1, name, sizeof(name));
 	out->stack_b = sizeof(name);
 	out->sp = process_ns;
+	out->fp = (uint64_t)inject_self.leaves;
 	out->cpu_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	sample.head.time = time_now(pool);
 	inject_writer_publish(event, &sample.head);

@@ -15,10 +15,16 @@
 #include <unistd.h>
 
 #include "inject/inject.h"
+#include "inject/machine.h"
 
 #define PAGE_B ((uintptr_t)4096)
 #define MAIN_STACK_B ((uintptr_t)128 << 20) /* the kernel maps nothing else so close below a program's first stack */
 #define FRAMES_MAX_B ((uintptr_t)16 << 20)  /* between a thread's first frame and its control block */
+
+#define HANDLER_B 2048ul /* of stack, in the first tick, which connects */
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
 
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
@@ -64,37 +70,85 @@ static int unblock(void)
 	return (before & wanted) != 0;
 }
 
+/* Where the timer can be found by who begins a sandbox. */
+static uint32_t keep_timer(pid_t tid, int timer)
+{
+	for (uint32_t i = 0; timer >= 0 && i < INJECT_TIMERS; i++) {
+		uint32_t slot = ((uint32_t)tid + i) % INJECT_TIMERS;
+		int unused = 0;
+		if (atomic_compare_exchange_strong(&inject_record->timers[slot], &unused, timer + 1))
+			return slot;
+	}
+	return INJECT_TIMERS;
+}
+
 void inject_thread_begin(const struct inject_stack *stack)
 {
 	struct inject_thread *thread = &inject_self;
 	int saved = errno;
+	if (!inject_calls_begin())
+		return;
 	*thread = (struct inject_thread){
 	    .pid = getpid(),
 	    .timer = -1,
 	    .stack_low = stack->low,
 	    .stack_end = stack->end,
 	    .wants_blocked = unblock() || thread->wants_blocked,
+	    .is_cramped = thread->is_cramped,
 	};
 	pid_t tid = (pid_t)syscall(SYS_gettid);
-	thread->timer = timer_start(tid);
+	thread->timer = thread->is_cramped ? -1 : timer_start(tid);
+	thread->slot = keep_timer(tid, thread->timer);
 	if (has_end_key)
 		pthread_setspecific(end_key, thread);
 	thread->tid = tid;
+	inject_calls_end();
 	errno = saved;
 }
 
 void inject_thread_quiet(void)
 {
 	struct inject_thread *thread = &inject_self;
-	if (thread->timer >= 0)
+	int is_ours = thread->timer >= 0;
+	if (is_ours && thread->slot < INJECT_TIMERS)
+		is_ours = atomic_exchange(&inject_record->timers[thread->slot], 0) != 0;
+	if (is_ours)
 		syscall(SYS_timer_delete, thread->timer);
 	thread->timer = -1;
 }
 
-void inject_thread_end(uint64_t process_ns)
+void inject_thread_resume(void)
 {
 	struct inject_thread *thread = &inject_self;
 	int saved = errno;
+	if (thread->timer >= 0 || thread->is_cramped || !thread->tid || !inject_is_on() || !inject_calls_begin())
+		return;
+	if (thread->pid == getpid()) {
+		thread->timer = timer_start(thread->tid);
+		thread->slot = keep_timer(thread->tid, thread->timer);
+	}
+	inject_calls_end();
+	errno = saved;
+}
+
+void inject_thread_room(size_t size_b)
+{
+	struct inject_thread *thread = &inject_self;
+	unsigned long frame_b = getauxval(AT_MINSIGSTKSZ);
+	frame_b = !frame_b || frame_b > INJECT_FRAME_MAX_B ? INJECT_FRAME_MAX_B : frame_b;
+	thread->is_cramped = size_b < frame_b + HANDLER_B;
+	if (!thread->is_cramped) {
+		inject_thread_resume();
+	} else if (thread->tid && inject_calls_begin()) {
+		int saved = errno;
+		inject_thread_quiet();
+		inject_calls_end();
+		errno = saved;
+	}
+}
+
+static void say_end(struct inject_thread *thread, uint64_t process_ns)
+{
 	if (!thread->tid || thread->busy || thread->pid != getpid())
 		return;
 	thread->busy = 1;
@@ -103,6 +157,15 @@ void inject_thread_end(uint64_t process_ns)
 	inject_writer_release();
 	thread->tid = 0;
 	thread->busy = 0;
+}
+
+void inject_thread_end(uint64_t process_ns)
+{
+	int saved = errno;
+	if (!inject_calls_begin())
+		return;
+	say_end(&inject_self, process_ns);
+	inject_calls_end();
 	errno = saved;
 }
 

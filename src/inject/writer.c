@@ -1,8 +1,8 @@
 /* writer.c: events into the process's ring, from a signal handler: no waiting.
  *
  * A cut-down sonde_event_reserve(): one kind of event and one writer a thread, because all signals are blocked in the
- * handler. Where there is no free chunk the sample is given up and the recorder woken, so that it drains and adds
- * memory; the CPU time is then part of the next sample's, since samples carry the thread's clock.
+ * handler. Where there is no free chunk the sample is given up and counted, and the recorder woken, so that it drains
+ * and adds memory; the CPU time is then part of the next sample's, since samples carry the thread's clock.
  */
 #include <string.h>
 
@@ -62,11 +62,17 @@ static int open_chunk(struct inject_thread *thread, struct sonde_ring_pool *pool
 	return 0;
 }
 
+static struct sonde_event *lose(struct sonde_ring_pool *pool, enum sonde_ring_lost cause)
+{
+	atomic_fetch_add_explicit(&pool->lost[cause], 1, memory_order_relaxed);
+	return NULL;
+}
+
 struct sonde_event *inject_writer_reserve(struct sonde_ring_pool *pool, uint32_t words)
 {
 	struct inject_thread *thread = &inject_self;
 	if (words > SONDE_RING_WORDS)
-		return NULL;
+		return lose(pool, SONDE_RING_LOST_LONG);
 	if (thread->pool != pool) {
 		thread->chunk = NULL;
 		thread->serial = 0;
@@ -76,7 +82,7 @@ struct sonde_event *inject_writer_reserve(struct sonde_ring_pool *pool, uint32_t
 	if (thread->chunk && words > SONDE_RING_WORDS - thread->at)
 		close_chunk(thread, SONDE_RING_SEALED);
 	if (!thread->chunk && open_chunk(thread, pool))
-		return NULL;
+		return lose(pool, SONDE_RING_LOST_FULL);
 	_Atomic uint64_t *slot = &sonde_ring_words(thread->chunk)[thread->at];
 	thread->at += words;
 	atomic_store_explicit(slot, (uint64_t)words << 16, memory_order_release);

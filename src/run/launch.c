@@ -19,9 +19,20 @@
 
 extern char **environ;
 
+/* The recorder's descriptors are no matter of the command's limit. */
+static void raise_files(struct sonde_launch *launch)
+{
+	if (getrlimit(RLIMIT_NOFILE, &launch->files))
+		launch->files = (struct rlimit){0};
+	struct rlimit most = {launch->files.rlim_max, launch->files.rlim_max};
+	if (most.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &most);
+}
+
 int sonde_launch_init(struct sonde_launch *launch, char **argv)
 {
 	*launch = (struct sonde_launch){.argv = argv, .release_fd = -1, .error_fd = -1};
+	raise_files(launch);
 	size_t count = 0;
 	while (environ[count])
 		count++;
@@ -127,6 +138,8 @@ static _Noreturn void child(struct sonde_launch *launch, int release_fd, int err
 	while (got < 0 && errno == EINTR);
 	if (got != 1)
 		_exit(125);
+	if (launch->files.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &launch->files);
 	execvpe(launch->argv[0], launch->argv, launch->env);
 	int code = exec_error(launch->argv[0], errno);
 	ssize_t sent = write(error_fd, &code, sizeof code);

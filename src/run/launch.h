@@ -8,15 +8,17 @@
 #define SONDE_RUN_LAUNCH_H
 
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct sonde_launch {
 	char **argv; /* the caller's */
 	char **env;  /* starts as a copy of environ; sonde_launch_setenv() edits it */
 	size_t env_count;
-	pid_t pid;      /* 0 before sonde_launch_hold() */
-	int release_fd; /* written to let it go */
-	int error_fd;   /* exec's errno comes back here */
+	pid_t pid;           /* 0 before sonde_launch_hold() */
+	int release_fd;      /* written to let it go */
+	int error_fd;        /* exec's errno comes back here */
+	struct rlimit files; /* descriptors, as we were given them; ours are as many as may be */
 };
 
 int sonde_launch_init(struct sonde_launch *launch, char **argv);

@@ -2,9 +2,8 @@
  *
  * A chunk is taken by clearing its bit with one atomic and: no list, so neither a dying thread nor a hostile one can
  * break it. When none is free the drainer is asked once (the doorbell word keeps threads from asking again and again);
- * while the pool may still grow that is worth 10 ms,
- * for a thread's first chunks 100 ms. After that the policy decides: give up, take the thread's own oldest
- * chunk, or wait as long as the drainer lives.
+ * while the pool may still grow that is worth 10 ms, for a thread's first chunks 100 ms. After that the policy decides:
+ * give up, take the thread's own oldest chunk, or wait as long as the drainer lives.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -22,69 +21,75 @@
 #define FIRST_CHUNKS 4u      /* of a thread: zones, events, counters, a histogram */
 #define WAIT_STEPS_CHECK 100 /* every so many steps: is the drainer still there? */
 
-#define POPULATE_AHEAD 64u
+#define MAP_AHEAD 64u
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
 #endif
 
-static struct sonde_ring_chunk *take_free(struct sonde_ring_pool *pool, uint32_t hint)
+static uint32_t committed(const struct sonde_ring_pool *pool)
 {
-	uint32_t committed = atomic_load_explicit(&pool->committed, memory_order_acquire);
-	if (committed > pool->chunk_count)
-		committed = pool->chunk_count;
-	uint32_t words = (committed + 63) / 64;
+	uint32_t count = atomic_load_explicit(&pool->committed, memory_order_acquire);
+	return count < pool->chunk_count ? count : pool->chunk_count;
+}
+
+/* Of the first `count` chunks. */
+static struct sonde_ring_chunk *take_below(struct sonde_ring_pool *pool, uint32_t count, uint32_t hint)
+{
+	uint32_t words = (count + 63) / 64;
 	for (uint32_t i = 0; i < words; i++) {
 		uint32_t word = (i + hint) % words;
 		uint64_t bits = atomic_load_explicit(&pool->free_map[word], memory_order_relaxed);
 		while (bits) {
 			uint64_t bit = bits & -bits;
 			uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bit);
+			if (index >= count)
+				break;
 			/* acquire: the drainer zeroed the chunk before it set the bit */
 			bits = atomic_fetch_and_explicit(&pool->free_map[word], ~bit, memory_order_acquire);
-			if (bits & bit && index < committed)
+			if (bits & bit)
 				return sonde_ring_chunk_at(pool, index);
-			bits &= ~bit;
 		}
 	}
 	return NULL;
+}
+
+/* Maps all pages of the next chunks that are not mapped yet, so that no event faults later. Reading first maps 16 pages
+ * a fault where the kernel can, and what it maps so may be written. 0 when there are none. */
+static int map_more(struct sonde_process *process, struct sonde_ring_pool *pool)
+{
+	uint32_t from = atomic_load_explicit(&process->mapped, memory_order_acquire), to = committed(pool);
+	if (from >= to)
+		return 0;
+	if (to > from + MAP_AHEAD)
+		to = from + MAP_AHEAD;
+	char *start = (char *)sonde_ring_chunk_at(pool, from);
+	size_t size_b = (size_t)(to - from) * SONDE_RING_CHUNK_B;
+	(void)madvise(start, size_b, MADV_POPULATE_READ);
+	if (madvise(start, size_b, MADV_POPULATE_WRITE))
+		for (size_t at = 0; at < size_b; at += 4096)
+			atomic_fetch_or_explicit((_Atomic uint64_t *)(void *)(start + at), 0, memory_order_relaxed);
+	/* Two threads may do the same; whoever is late changes nothing. */
+	atomic_compare_exchange_strong_explicit(&process->mapped, &from, to, memory_order_release,
+						memory_order_relaxed);
+	return 1;
+}
+
+/* Chunks that are mapped are used again before others. */
+static struct sonde_ring_chunk *take_free(struct sonde_process *process, struct sonde_ring_pool *pool, uint32_t hint)
+{
+	struct sonde_ring_chunk *chunk;
+	do
+		chunk = take_below(pool, atomic_load_explicit(&process->mapped, memory_order_acquire), hint);
+	while (!chunk && map_more(process, pool));
+	return chunk;
 }
 
 static uint32_t chunk_index(const struct sonde_ring_pool *pool, const struct sonde_ring_chunk *chunk)
 {
 	size_t at = (size_t)((const char *)chunk - (const char *)pool);
 	return (uint32_t)((at - SONDE_RING_CHUNKS_OFFSET) / SONDE_RING_CHUNK_B);
-}
-
-/* Marks the chunks from `index` on that nobody has mapped yet, up to POPULATE_AHEAD; returns how many. */
-static uint32_t populate_claim(struct sonde_process *process, const struct sonde_ring_pool *pool, uint32_t index)
-{
-	uint32_t end = atomic_load_explicit(&pool->committed, memory_order_relaxed), at = index;
-	if (end > pool->chunk_count)
-		end = pool->chunk_count;
-	for (; at < end && at < index + POPULATE_AHEAD; at++) {
-		uint64_t bit = UINT64_C(1) << at % 64;
-		if (atomic_fetch_or_explicit(&process->populated[at / 64], bit, memory_order_relaxed) & bit)
-			break;
-	}
-	return at - index;
-}
-
-/* Maps all pages of a chunk and of some after it now, once, so that no event faults later, also when the drainer is
- * late and more chunks are in use than ever. Reading first maps 16 pages a fault where the kernel can, and what it maps
- * so may be written. */
-static void populate(struct sonde_process *process, struct sonde_ring_pool *pool, struct sonde_ring_chunk *chunk)
-{
-	size_t size_b = (size_t)populate_claim(process, pool, chunk_index(pool, chunk)) * SONDE_RING_CHUNK_B;
-	if (!size_b)
-		return;
-	(void)madvise(chunk, size_b, MADV_POPULATE_READ);
-	if (!madvise(chunk, size_b, MADV_POPULATE_WRITE))
-		return;
-	_Atomic uint64_t *words = (_Atomic uint64_t *)(void *)chunk;
-	for (size_t i = 0; i < size_b / 8; i += 512)
-		atomic_fetch_or_explicit(&words[i], 0, memory_order_relaxed);
 }
 
 static void wait_freed(struct sonde_ring_pool *pool, uint32_t seen)
@@ -167,14 +172,14 @@ static struct sonde_ring_chunk *take_or_wait(struct sonde_thread *thread, struct
 {
 	struct sonde_process *process = sonde_process_get();
 	uint32_t seen = atomic_load_explicit(&pool->freed, memory_order_acquire);
-	struct sonde_ring_chunk *chunk = take_free(pool, (uint32_t)thread->serial);
+	struct sonde_ring_chunk *chunk = take_free(process, pool, (uint32_t)thread->serial);
 	for (uint32_t step = 0; !chunk; step++) {
 		sonde_process_doorbell(process, pool);
 		if (!may_wait(process, pool, thread, step + 1))
 			break;
 		wait_freed(pool, seen);
 		seen = atomic_load_explicit(&pool->freed, memory_order_acquire);
-		chunk = take_free(pool, (uint32_t)thread->serial);
+		chunk = take_free(process, pool, (uint32_t)thread->serial);
 	}
 	if (!chunk && pool->on_full == SONDE_RING_OVERWRITE)
 		chunk = take_own(thread, pool);
@@ -189,7 +194,6 @@ struct sonde_ring_chunk *sonde_chunk_take(struct sonde_thread *thread, struct so
 	thread->waited = 0;
 	thread->taken++;
 	struct sonde_process *process = sonde_process_get();
-	populate(process, pool, chunk);
 	/* Release and acquire: a chunk comes from its last thread by way of the drainer, which is another process: this
 	 * orders the two threads in the eyes of the language, too. */
 	uint32_t seq = atomic_fetch_add_explicit(&process->chunks, 1, memory_order_acq_rel) + 1;
@@ -219,6 +223,7 @@ int sonde_chain_next(struct sonde_thread *thread, struct sonde_ring_pool *pool, 
 {
 	struct sonde_ring_chunk *old = chain->chunk;
 	if (old) {
+		atomic_fetch_add_explicit(&sonde_process_get()->chunks, 0, memory_order_release); /* see above */
 		atomic_store_explicit(&old->state, SONDE_RING_SEALED, memory_order_release);
 		chain->chunk = NULL;
 		chain->end = 0;

@@ -18,7 +18,8 @@
 #include "runtime/runtime.h"
 
 #define FD_LOWEST 200
-#define ANSWER_TIMEOUT_S 5
+/* A signal handler of somebody else's program waits less for a recorder that is stopped. */
+#define ANSWER_TIMEOUT_US (SONDE_RUNTIME_CLIENT == SONDE_LINK_CPU ? 150000 : 5000000)
 
 static int fd_is(int fd, dev_t dev, ino_t ino)
 {
@@ -69,7 +70,7 @@ static int socket_open(const char *name)
 	close(low);
 	if (fd < 0)
 		return -errno;
-	struct timeval timeout = {ANSWER_TIMEOUT_S, 0};
+	struct timeval timeout = {ANSWER_TIMEOUT_US / 1000000, ANSWER_TIMEOUT_US % 1000000};
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	socklen_t address_b = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);

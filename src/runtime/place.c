@@ -17,6 +17,7 @@ _Static_assert(SONDE_KIND_ZONE == SONDE_SITE_ZONE && SONDE_KIND_COUNTER == SONDE
 		   SONDE_KIND_SPAN == SONDE_SITE_SPAN && SONDE_KIND_INSTANT == SONDE_SITE_INSTANT &&
 		   SONDE_KIND_ITERATION == SONDE_SITE_ITERATION && SONDE_KIND_COUNT == SONDE_SITE_COUNT,
 	       "the public header and the format agree");
+_Static_assert(SONDE_PLACE_NEW == ~UINT64_C(0) << SONDE_RING_SITE_BITS, "a new place overflows any time");
 
 struct text {
 	const char *at;
@@ -124,13 +125,13 @@ static struct sonde_ring_site *place_register(struct sonde_ring_pool *pool, cons
 
 uint32_t sonde_place_id(struct sonde_ring_pool *pool, struct sonde_place *place)
 {
-	uint32_t id = __atomic_load_n(&place->id, __ATOMIC_RELAXED);
-	if (id)
-		return id;
+	uint64_t known = __atomic_load_n(&place->id, __ATOMIC_RELAXED);
+	if (known < SONDE_PLACE_NEW)
+		return (uint32_t)known;
 	struct sonde_ring_site *entry = place_register(pool, place);
 	if (!entry)
 		sonde_process_lost(pool, SONDE_RING_LOST_SITES, 1);
-	id = entry ? atomic_load(&entry->id) : SONDE_RING_SITE_OTHER;
+	uint32_t id = entry ? atomic_load(&entry->id) : SONDE_RING_SITE_OTHER;
 	__atomic_store_n(&place->id, id, __ATOMIC_RELEASE);
 	return id;
 }

@@ -61,8 +61,6 @@ static void read_environment(void)
 	if (atomic_exchange(&environment_read, 1))
 		return;
 	copy_name(socket_name, secure_getenv(SONDE_LINK_ENV));
-	if (SONDE_RUNTIME_CLIENT != SONDE_LINK_ZONES)
-		return; /* files and summaries are libsonde's */
 	copy_name(self_name, secure_getenv("SONDE_OUT"));
 	atomic_store(&self_name_is_prefix, 1);
 	const char *summary = secure_getenv("SONDE_SUMMARY");
@@ -172,7 +170,7 @@ struct sonde_ring_pool *sonde_process_pool(struct sonde_process *process)
 	if (state == SONDE_PROCESS_ON || state == SONDE_PROCESS_PAUSED)
 		sonde_process_off(process); /* the recorder has ended */
 	if (state == SONDE_PROCESS_OFF)
-		sonde_thread_off();
+		sonde_thread_off(process);
 	return NULL;
 }
 

@@ -43,7 +43,7 @@ struct sonde_process {
 	_Atomic(struct sonde_ring_pool *) pool;
 	uint64_t pool_b;
 	_Atomic uint32_t recording; /* its number, when this process writes them itself: pools are used again */
-	_Atomic uint64_t populated[SONDE_RING_MAX_CHUNKS / 64]; /* chunks whose pages are mapped already */
+	_Atomic uint32_t mapped;    /* the first chunks: their pages are mapped already */
 	uint32_t setup_tid;
 	_Atomic uint32_t asking; /* one question at a time on the one socket */
 	int fd;                  /* of the link */
@@ -73,6 +73,7 @@ int sonde_link_ask(struct sonde_process *process, const struct sonde_link_query 
 /* --- thread.c -----------------------------------------------------------------------------------------------------*/
 
 #define SONDE_THREAD_PENDING 128u
+#define SONDE_THREAD_LATE 32u
 #define SONDE_THREAD_HISTS SONDE_HOT_HISTS
 #define SONDE_THREAD_OPEN 128u
 #define SONDE_THREAD_OWNED 512u
@@ -95,7 +96,10 @@ struct sonde_thread {
 	uint32_t tid;
 	uint64_t serial;
 	uint32_t recording; /* that the chunks belong to */
-	uint32_t busy;      /* in the slow path: what a signal handler adds is dropped and counted */
+	uint32_t busy;      /* in the slow path: what a signal handler adds is dropped and counted, */
+	uint32_t skipped;   /* its zones as wholes: these are open, */
+	uint32_t late;      /* and these ends of zones that it had begun in the fast path are stored by leave() */
+	uint64_t late_ends[SONDE_THREAD_LATE];
 	/* Events that found no room, reduced: first ends of recorded zones, then begins of zones still open. They are
 	 * written when there is room again, so that nesting in the recording stays right. */
 	uint32_t waited; /* in vain for a chunk */
@@ -132,8 +136,8 @@ void sonde_thread_interrupt_all(int off);
 void sonde_thread_forget_all(void);
 /* Makes the key whose destructor sees threads end; once, and early. */
 void sonde_thread_key(void);
-/* This thread's next events need not even ask. */
-void sonde_thread_off(void);
+/* This thread's next events need not even ask, unless recording begins. */
+void sonde_thread_off(struct sonde_process *process);
 
 /* --- chunk.c ------------------------------------------------------------------------------------------------------*/
 

@@ -226,8 +226,7 @@ static void begin(struct sonde_process *process, const struct fresh *fresh, stru
 	sonde_clockfit_init(&fit, &anchor);
 	drain = sonde_drain_init(span, pool, chunks, clock);
 	sink = sonde_sink_init(span + SONDE_DRAIN_B, pool, file);
-	for (uint32_t i = 0; i < SONDE_RING_MAX_CHUNKS / 64; i++)
-		atomic_store(&process->populated[i], 0);
+	atomic_store(&process->mapped, 0);
 	process->pool_b = sonde_ring_pool_b(chunks);
 	atomic_fetch_add(&process->recording, 1);
 	atomic_store(&process->pool, pool);

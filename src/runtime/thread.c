@@ -168,9 +168,12 @@ static void page_adopt(struct sonde_thread *thread)
 	}
 }
 
-void sonde_thread_off(void)
+void sonde_thread_off(struct sonde_process *process)
 {
-	__atomic_store_n(&sonde_hot_self->off, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&sonde_hot_self->off, 1, __ATOMIC_SEQ_CST);
+	/* A start meanwhile either sees this and undoes it, or is seen here. */
+	if (atomic_load(&process->state) != SONDE_PROCESS_OFF)
+		__atomic_store_n(&sonde_hot_self->off, 0, __ATOMIC_SEQ_CST);
 }
 
 static struct sonde_thread *thread_register(struct sonde_process *process)
@@ -227,12 +230,6 @@ struct sonde_thread *sonde_thread_enter(struct sonde_ring_pool **pool)
 	if (thread->pool != *pool || thread->recording != recording)
 		pool_changed(thread, *pool, recording);
 	return thread;
-}
-
-void sonde_thread_leave(struct sonde_thread *thread)
-{
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->busy = 0;
 }
 
 uint32_t sonde_thread_innermost(const struct sonde_thread *thread)
@@ -335,46 +332,128 @@ static void zone_word(struct sonde_thread *thread, struct sonde_ring_pool *pool,
 		__atomic_store_n(&thread->hot.limit, 0, __ATOMIC_RELAXED);
 }
 
-/* A word that was reserved inside a chunk whose limit was taken away meanwhile. */
-static int slot_is_ours(uint64_t slot)
+/* Ends that handlers left behind, in their order: they are older than what comes next. */
+static void late_store(struct sonde_thread *thread)
 {
-	return slot % SONDE_RING_CHUNK_B >= SONDE_RING_HEAD_B;
+	for (uint32_t i = 0; i < thread->late; i++)
+		zone_word(thread, thread->pool, thread->late_ends[i]);
+	thread->late = 0;
+}
+
+void sonde_thread_leave(struct sonde_thread *thread)
+{
+	do {
+		thread->busy = 1;
+		atomic_signal_fence(memory_order_seq_cst);
+		late_store(thread);
+		thread->skipped = 0;
+		atomic_signal_fence(memory_order_seq_cst);
+		thread->busy = 0;
+		atomic_signal_fence(memory_order_seq_cst);
+	} while (thread->late);
+}
+
+/* A handler's event while its thread is busy. With a limit of 0 the rest of the handler's events come here, too, so
+ * that a zone is recorded or left out as a whole. */
+static void zone_inside(struct sonde_thread *thread, struct sonde_ring_pool *pool, int is_end)
+{
+	__atomic_store_n(&thread->hot.limit, 0, __ATOMIC_RELAXED);
+	if (is_end && !thread->skipped && thread->late < SONDE_THREAD_LATE) {
+		thread->late_ends[thread->late++] = sonde_event_time(pool) << SONDE_RING_SITE_BITS;
+		return;
+	}
+	if (!is_end)
+		thread->skipped++;
+	else if (thread->skipped)
+		thread->skipped--;
+	sonde_process_lost(pool, SONDE_RING_LOST_SIGNAL, 1);
+}
+
+/* As sonde_thread_enter(), but handlers store no words from here on, and what they have stored is complete. `inside`:
+ * we are such a handler, and need no leave. */
+static struct sonde_thread *zone_enter(struct sonde_ring_pool **pool, int *inside)
+{
+	struct sonde_thread *thread = sonde_thread_current();
+	*inside = thread && thread->busy;
+	if (*inside) {
+		*pool = thread->pool;
+		return *pool ? thread : NULL;
+	}
+	thread = sonde_thread_enter(pool);
+	if (!thread)
+		return NULL;
+	__atomic_store_n(&thread->hot.limit, 0, __ATOMIC_RELAXED);
+	atomic_signal_fence(memory_order_seq_cst);
+	late_store(thread);
+	return thread;
+}
+
+/* Gives a reservation back, and returns 0; or the slot, which must be filled where it is, since the drainer waits for
+ * it. Handlers give back all that they do not fill, so that happens only where one has stored words behind it. */
+static uint64_t slot_kept(uint64_t slot, uint64_t size_b)
+{
+	uint64_t after = slot + size_b;
+	int back =
+	    __atomic_compare_exchange_n(&sonde_hot_self->cursor, &after, slot, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return back ? 0 : slot;
+}
+
+/* Not after the end of a chunk, nor in no chunk at all, nor in one of a recording before this one. */
+static int slot_is_word(const struct sonde_ring_pool *pool, uint64_t slot)
+{
+	uint64_t at = slot - (uint64_t)(uintptr_t)pool;
+	return at >= SONDE_RING_CHUNKS_OFFSET && at < sonde_ring_pool_b(pool->chunk_count) &&
+	       slot % SONDE_RING_CHUNK_B >= SONDE_RING_HEAD_B;
 }
 
 void sonde_hot_slow(struct sonde_place *place, uint64_t slot)
 {
 	struct sonde_ring_pool *pool;
-	struct sonde_thread *thread = sonde_thread_enter(&pool);
+	int inside;
+	slot = slot_kept(slot, 8);
+	struct sonde_thread *thread = zone_enter(&pool, &inside);
 	if (!thread)
 		return;
-	int saved = errno;
+	int saved = errno, keep = slot_is_word(pool, slot);
+	if (inside && !keep) {
+		zone_inside(thread, pool, !place);
+		return;
+	}
 	uint64_t word = place ? sonde_place_id(pool, place) : 0;
 	word |= sonde_event_time(pool) << SONDE_RING_SITE_BITS;
-	if (slot_is_ours(slot))
+	if (keep)
 		sonde_hot_store(slot, word);
 	else
 		zone_word(thread, pool, word);
 	errno = saved;
-	sonde_thread_leave(thread);
+	if (!inside)
+		sonde_thread_leave(thread);
 }
 
 void sonde_hot_slow_next(struct sonde_place *place, uint64_t slot)
 {
 	struct sonde_ring_pool *pool;
-	struct sonde_thread *thread = sonde_thread_enter(&pool);
+	int inside;
+	slot = slot_kept(slot, 16);
+	struct sonde_thread *thread = zone_enter(&pool, &inside);
 	if (!thread)
 		return;
-	int saved = errno;
+	int saved = errno, keep = slot_is_word(pool, slot), keep_next = keep && slot_is_word(pool, slot + 8);
+	if (inside && !keep)
+		zone_inside(thread, pool, 1);
+	if (inside && !keep_next)
+		zone_inside(thread, pool, 0);
 	uint64_t time = sonde_event_time(pool) << SONDE_RING_SITE_BITS;
 	uint64_t word = time | sonde_place_id(pool, place);
-	if (slot_is_ours(slot))
+	if (keep)
 		sonde_hot_store(slot, time);
-	else
+	else if (!inside)
 		zone_word(thread, pool, time);
-	if (slot_is_ours(slot) && slot_is_ours(slot + 8))
+	if (keep_next)
 		sonde_hot_store(slot + 8, word);
-	else
+	else if (!inside)
 		zone_word(thread, pool, word);
 	errno = saved;
-	sonde_thread_leave(thread);
+	if (!inside)
+		sonde_thread_leave(thread);
 }

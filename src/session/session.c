@@ -326,3 +326,13 @@ const struct sonde_frame *sonde_session_frame(const struct sonde_session *sessio
 {
 	return sonde_rows_at(&session->stacks.frames, index);
 }
+
+uint64_t sonde_session_period_ns(const struct sonde_session *session)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *row = sonde_session_source(session, i);
+		if (!strcmp(row->name, "cpu") && row->effective_hz >= 1 && row->effective_hz <= 1e9)
+			return (uint64_t)(1e9 / row->effective_hz);
+	}
+	return 1000000;
+}

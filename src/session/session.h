@@ -53,6 +53,9 @@ struct sonde_run {
 
 const struct sonde_run *sonde_session_run(const struct sonde_session *session);
 
+/* What a sample of the cpu source stands for: the inverse of its effective rate; 1 ms where that is not known. */
+uint64_t sonde_session_period_ns(const struct sonde_session *session);
+
 /* Bytes that could not be read, as run.damaged_b, but with the damaged chunks that cursors have met since opening. */
 uint64_t sonde_session_damaged_b(const struct sonde_session *session);
 

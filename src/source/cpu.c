@@ -6,7 +6,6 @@
  * next drain. Before something slow (a table to compile) what is pending is copied out of the kernel's buffers.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 
 #include "base/clock.h"
 #include "run/priority.h"
+#include "source/cpu_account.h"
 #include "source/newborn.h"
 #include "source/perf_attach.h"
 #include "source/perf_event.h"
@@ -26,6 +26,7 @@
 #include "source/source.h"
 #include "source/thread_clock.h"
 #include "source/unwinder.h"
+#include "util/buf.h"
 #include "util/error.h"
 
 #define STACK_LEAST_B 16384u /* unless the user wants less */
@@ -34,8 +35,11 @@
 #define RING_LEAST_B (64u << 10)
 #define RING_STACKS 8u    /* stack copies that a buffer must hold at least */
 #define FRONT_STACKS 128u /* that it should hold where the recorder goes before busy threads */
+#define FRONT_WAKE 2u     /* the part of it that is full when the recorder is woken: one half */
 #define QUEUE_STACKS 256u /* and where it has to wait for its turn among them */
+#define QUEUE_WAKE 4u
 #define SHORT_PERIODS 10u /* CPU time of a thread that may stand for others of its program */
+#define DETAIL_MAX_B 4096u
 #define METHOD "perf events (cpu-clock), user stacks from call-frame tables"
 
 struct sonde_source_run {
@@ -53,6 +57,11 @@ struct sonde_source_run {
 
 	struct sonde_perf_sample *current; /* being unwound */
 	uint8_t copy[STACK_MAX_B + 8];     /* its stack, when the buffers had to be emptied meanwhile */
+
+	struct sonde_cpu_account account;
+	uint64_t written_ns, kernel_ns; /* in the recording; the part of it that is measured time in the kernel */
+	uint64_t refused;      /* programs that took their events away: they have more rights than the recorder */
+	char refused_name[32]; /* the first of them */
 
 	uint64_t samples, foreign; /* foreign: of 32-bit code */
 	uint64_t lost;
@@ -82,11 +91,27 @@ static void count_lost(struct sonde_source_run *run, const char *cause, uint64_t
 	sonde_recorder_lost(run->recorder, &loss);
 }
 
+static void write_time(struct sonde_source_run *run, uint64_t time_ns, const struct sonde_newborn_time *time,
+		       uint32_t stack, uint8_t status)
+{
+	if (!time->cpu_ns)
+		return;
+	run->written_ns += time->cpu_ns;
+	sonde_recorder_sample(run->recorder, time_ns, time->thread, stack, time->cpu_ns, status);
+}
+
 /* Time that stands for no stack. */
 static void write_unsampled(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns)
 {
-	if (cpu_ns)
-		sonde_recorder_sample(run->recorder, time_ns, thread, 0, cpu_ns, SONDE_STACK_NOT_SAMPLED);
+	write_time(run, time_ns, &(struct sonde_newborn_time){thread, cpu_ns}, 0, SONDE_STACK_NOT_SAMPLED);
+}
+
+/* Time in the kernel where it may not be sampled. */
+static void write_kernel(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns)
+{
+	run->kernel_ns += cpu_ns;
+	write_time(run, time_ns, &(struct sonde_newborn_time){thread, cpu_ns}, 0,
+		   SONDE_STACK_MEASURED | SONDE_SAMPLE_KERNEL);
 }
 
 static void on_sample(struct sonde_source_run *run, const struct sonde_perf_record *record)
@@ -112,7 +137,7 @@ static void on_sample(struct sonde_source_run *run, const struct sonde_perf_reco
 		sonde_thread_clocks_hint(run->clocks, sample.tid, stack, flagged);
 		return;
 	}
-	run->samples++;
+	run->samples += !sample.extra;
 	run->foreign += (uint64_t)(sample.unwind.leaf_only != 0);
 	uint32_t thread = sonde_recorder_thread(run->recorder, sample.pid, sample.tid, record->time_ns);
 	struct sonde_thread_share share = {.weight_ns = sample.extra ? extra_ns : run->weight_ns};
@@ -120,8 +145,10 @@ static void on_sample(struct sonde_source_run *run, const struct sonde_perf_reco
 		share = sonde_thread_clocks_sample(run->clocks, sample.tid, record->cpu, record->time_ns);
 	sonde_thread_clocks_stack(run->clocks, sample.tid, stack, flagged);
 	write_unsampled(run, record->time_ns, thread, share.lost_ns);
-	if (share.weight_ns)
-		sonde_recorder_sample(run->recorder, record->time_ns, thread, stack, share.weight_ns, flagged);
+	write_time(run, record->time_ns, &(struct sonde_newborn_time){thread, share.weight_ns}, stack,
+		   (uint8_t)(flagged | (sample.extra ? SONDE_SAMPLE_EXTRA : 0)));
+	write_kernel(run, record->time_ns, thread,
+		     sonde_thread_clocks_kernel(run->clocks, sample.tid, thread, record->time_ns));
 }
 
 struct mmap2_record {
@@ -176,8 +203,7 @@ static void write_waiting(struct sonde_source_run *run, uint64_t time_ns, int fi
 	uint32_t stack;
 	while (sonde_newborns_next(run->newborns, final, &time, &stack)) {
 		if (stack)
-			sonde_recorder_sample(run->recorder, time_ns, time.thread, stack, time.cpu_ns,
-					      SONDE_STACK_BORROWED);
+			write_time(run, time_ns, &time, stack, SONDE_STACK_BORROWED);
 		else
 			write_unsampled(run, time_ns, time.thread, time.cpu_ns);
 	}
@@ -192,6 +218,7 @@ static void write_left_out(struct sonde_source_run *run, const struct sonde_perf
 	uint32_t thread = sonde_recorder_thread(run->recorder, pid, tid, record->time_ns);
 	struct sonde_newborn_time time = {thread, total->left_ns};
 	write_unsampled(run, record->time_ns, thread, total->lost_ns);
+	write_kernel(run, record->time_ns, thread, total->kernel_ns);
 	if (!total->samples)
 		sonde_newborns_missed(run->newborns);
 	if (total->stack && total->cpu_ns < SHORT_PERIODS * run->weight_ns) {
@@ -202,13 +229,20 @@ static void write_left_out(struct sonde_source_run *run, const struct sonde_perf
 		return;
 	uint32_t borrowed = total->stack ? 0 : sonde_newborns_borrow(run->newborns, program);
 	if (total->stack)
-		sonde_recorder_sample(run->recorder, record->time_ns, thread, total->stack, total->left_ns,
-				      total->status);
+		write_time(run, record->time_ns, &time, total->stack, total->status | SONDE_SAMPLE_EXTRA);
 	else if (borrowed)
-		sonde_recorder_sample(run->recorder, record->time_ns, thread, borrowed, total->left_ns,
-				      SONDE_STACK_BORROWED);
+		write_time(run, record->time_ns, &time, borrowed, SONDE_STACK_BORROWED);
 	else if (sonde_newborns_wait(run->newborns, program, &time) < 0)
 		write_unsampled(run, record->time_ns, thread, total->left_ns);
+}
+
+/* At the exec of a program that has more rights than the recorder the kernel takes all events away and says that the
+ * process ended, before anything is mapped. */
+static void look_for_refusal(struct sonde_source_run *run, pid_t pid)
+{
+	const char *name = sonde_spaces_unmapped(run->spaces, pid);
+	if (name && !run->refused++)
+		snprintf(run->refused_name, sizeof run->refused_name, "%s", name);
 }
 
 static void on_exit_record(struct sonde_source_run *run, const struct sonde_perf_record *record)
@@ -219,6 +253,7 @@ static void on_exit_record(struct sonde_source_run *run, const struct sonde_perf
 	pid_t pid = (pid_t)ids[0], tid = (pid_t)ids[2];
 	struct sonde_thread_total total = sonde_thread_clocks_end(run->clocks, tid, record->time_ns);
 	write_left_out(run, record, pid, tid, &total);
+	look_for_refusal(run, pid);
 	sonde_spaces_exit(run->spaces, pid);
 	sonde_recorder_exit(run->recorder, pid, tid, total.cpu_ns, record->time_ns);
 }
@@ -288,6 +323,8 @@ static void on_switch(struct sonde_source_run *run, const struct sonde_perf_reco
 	}
 	uint32_t thread = sonde_recorder_thread(run->recorder, pid, tid, record->time_ns);
 	sonde_recorder_switch(run->recorder, record->time_ns, thread, kind);
+	write_kernel(run, record->time_ns, thread,
+		     sonde_thread_clocks_kernel(run->clocks, tid, thread, record->time_ns));
 }
 
 static uint64_t last_ns(const struct sonde_source_run *run, int cpu)
@@ -374,11 +411,11 @@ static int goes_first(void)
 }
 
 /* A record takes the whole size of a copy in the buffer, however shallow the stack is. */
-static uint32_t stack_size(const struct sonde_record_options *options, size_t ring_b)
+static uint32_t stack_size(const struct sonde_record_options *options, size_t ring_b, int first)
 {
 	size_t stack_b = options->stack_b, most_b = ring_b / RING_STACKS;
 	if (!stack_b) {
-		stack_b = ring_b / (goes_first() ? FRONT_STACKS : QUEUE_STACKS);
+		stack_b = ring_b / (first ? FRONT_STACKS : QUEUE_STACKS);
 		stack_b = stack_b < STACK_LEAST_B ? STACK_LEAST_B : stack_b;
 	}
 	most_b = most_b < STACK_MAX_B ? most_b : STACK_MAX_B;
@@ -394,10 +431,11 @@ static int open_rings(struct sonde_source_run *run, const struct sonde_record_op
 		return sonde_error(ENOMEM, "out of memory for the cpu source");
 	if (options->buffer_b && options->buffer_b / cpus < want_b)
 		want_b = options->buffer_b / cpus;
-	int result = sonde_perf_rings_open(&run->rings, want_b, RING_LEAST_B);
+	int first = goes_first();
+	int result = sonde_perf_rings_open(&run->rings, want_b, RING_LEAST_B, first ? FRONT_WAKE : QUEUE_WAKE);
 	if (result < 0)
 		return result;
-	run->events.shape.stack_b = stack_size(options, sonde_perf_rings_size_b(run->rings));
+	run->events.shape.stack_b = stack_size(options, sonde_perf_rings_size_b(run->rings), first);
 	return 0;
 }
 
@@ -454,6 +492,7 @@ static int cpu_start(struct sonde_source_run *run, pid_t pid)
 	uint64_t now_ns = sonde_clock_now_ns();
 	sonde_recorder_process(run->recorder, pid, now_ns);
 	sonde_thread_clocks_start(run->clocks, pid, sonde_thread_clocks_read(pid), now_ns);
+	sonde_cpu_account_begin(&run->account, pid, sonde_recorder_options(run->recorder)->attach != 0);
 	int result = sonde_recorder_options(run->recorder)->attach
 			 ? attach(run, pid)
 			 : sonde_perf_events_follow(&run->events, run->rings, pid, 1);
@@ -461,25 +500,25 @@ static int cpu_start(struct sonde_source_run *run, pid_t pid)
 	return result;
 }
 
-/* User and system time of the process and of the children that it waited for, from /proc/PID/stat. */
+/* What of all CPU time the command and the children that it waited for spend in user code. */
 static void look_at_user_share(struct sonde_source_run *run)
 {
-	char path[64], text[1024];
-	unsigned long long user, system, child_user, child_system;
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)run->pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	struct sonde_cpu_times times;
+	if (sonde_cpu_account_read(run->pid, &times) < 0)
 		return;
-	ssize_t got_b = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[got_b > 0 ? got_b : 0] = '\0';
-	const char *fields = strrchr(text, ')'); /* behind the name, which may hold anything */
-	if (!fields || sscanf(fields, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu", &user,
-			      &system, &child_user, &child_system) != 4)
-		return;
-	unsigned long long all = user + system + child_user + child_system;
-	if (all)
-		sonde_thread_clocks_user_only(run->clocks, (double)(user + child_user) / (double)all);
+	uint64_t user_ns = times.user_ns + times.child_user_ns;
+	uint64_t all_ns = user_ns + times.system_ns + times.child_system_ns;
+	if (all_ns)
+		sonde_thread_clocks_user_only(run->clocks, (double)user_ns / (double)all_ns);
+}
+
+/* Of threads that live. */
+static void write_kernel_rests(struct sonde_source_run *run)
+{
+	uint64_t now_ns = sonde_clock_now_ns(), kernel_ns;
+	uint32_t at = 0, thread;
+	while (sonde_thread_clocks_next_kernel(run->clocks, &at, now_ns, &thread, &kernel_ns))
+		write_kernel(run, now_ns, thread, kernel_ns);
 }
 
 static int cpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
@@ -503,8 +542,10 @@ static int cpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fina
 	sonde_thread_clocks_settle(run->clocks);
 	if (!final)
 		sonde_newborns_adapt(run->newborns, &run->events.shape);
-	else
+	else {
 		write_waiting(run, sonde_clock_now_ns(), 1);
+		write_kernel_rests(run);
+	}
 	return sonde_recorder_error(run->recorder);
 }
 
@@ -513,40 +554,84 @@ static size_t cpu_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
 	return sonde_perf_rings_poll_fds(run->rings, fds, max);
 }
 
-/* What could not be seen, and how it could. */
-static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
+/* CPU time of the command that nothing was written for: time in the kernel where that may not be sampled, as far as it
+ * was system time, else not sampled. How much is not. */
+static uint64_t write_missing(struct sonde_source_run *run, const struct sonde_cpu_account *since)
 {
-	int used = 0;
-	out[0] = '\0';
+	uint64_t missing_ns = sonde_cpu_account_missing(since, run->written_ns), now_ns = sonde_clock_now_ns();
+	/* Nobody knows when it was: no part of what a flight recorder held. */
+	if (sonde_recorder_options(run->recorder)->keep_ns)
+		return missing_ns;
+	if (!run->events.shape.kernel && missing_ns && since->system_ns > run->kernel_ns) {
+		uint64_t kernel_ns = since->system_ns - run->kernel_ns;
+		kernel_ns = kernel_ns < missing_ns ? kernel_ns : missing_ns;
+		write_kernel(run, now_ns, 0, kernel_ns);
+		missing_ns = sonde_cpu_account_missing(since, run->written_ns);
+	}
+	write_unsampled(run, now_ns, 0, missing_ns);
+	return missing_ns;
+}
+
+static void say_why_missing(const struct sonde_source_run *run, struct sonde_buf *out)
+{
+	if (run->refused == 1)
+		sonde_buf_printf(out,
+				 ": \"%s\" has more rights than the recorder (setuid), so the kernel takes its "
+				 "events away",
+				 run->refused_name);
+	else if (run->refused)
+		sonde_buf_printf(out,
+				 ": %llu programs, \"%s\" first, have more rights than the recorder (setuid), so the "
+				 "kernel takes their events away",
+				 (unsigned long long)run->refused, run->refused_name);
+	else if (!run->lost)
+		sonde_buf_text(out, ": around context switches and at the end of processes no event counts");
+}
+
+/* What could not be seen, and how it could. */
+static void write_detail(struct sonde_source_run *run, struct sonde_buf *out)
+{
+	struct sonde_cpu_account since = sonde_cpu_account_since(&run->account);
+	uint64_t missing_ns = write_missing(run, &since);
+	char text[96];
 	if (!run->events.shape.kernel)
-		used += snprintf(out, out_b,
-				 "time in the kernel is not sampled: its share comes from the CPU time "
-				 "of processes; sudo sysctl kernel.perf_event_paranoid=1, or "
-				 "CAP_PERFMON, would show kernel functions");
+		sonde_buf_text(out, "time in the kernel is not sampled, but measured: sudo sysctl "
+				    "kernel.perf_event_paranoid=1, or CAP_PERFMON, would show kernel functions");
 	if (!run->events.shape.switches)
-		used += snprintf(out + used, out_b - (size_t)used, "%scontext switches are not reported by this kernel",
-				 used ? "; " : "");
+		sonde_buf_printf(out, "%scontext switches are not reported by this kernel", out->len_b ? "; " : "");
 	if (run->foreign)
-		snprintf(out + used, out_b - (size_t)used, "%s%llu samples of 32-bit code have no callers",
-			 used ? "; " : "", (unsigned long long)run->foreign);
+		sonde_buf_printf(out, "%s%llu samples of 32-bit code have no callers", out->len_b ? "; " : "",
+				 (unsigned long long)run->foreign);
+	if (!missing_ns)
+		return;
+	sonde_cpu_account_say(&since, missing_ns, text, sizeof text);
+	sonde_buf_printf(out, "%s%s", out->len_b ? "; " : "", text);
+	say_why_missing(run, out);
+}
+
+static void say_state(struct sonde_source_run *run)
+{
+	struct sonde_buf detail;
+	double rate_hz = (double)run->events.shape.rate_hz;
+	sonde_buf_init(&detail, DETAIL_MAX_B);
+	write_detail(run, &detail);
+	sonde_buf_append(&detail, "", 1);
+	struct sonde_recorder_state state = {
+	    .state = detail.len_b > 1 ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON,
+	    .method = METHOD,
+	    .detail = detail.len_b > 1 && !sonde_buf_error(&detail) ? (const char *)detail.data : NULL,
+	    .rate_hz = rate_hz,
+	    .effective_hz = run->lost ? rate_hz * (double)run->samples / (double)(run->samples + run->lost) : rate_hz,
+	};
+	sonde_recorder_source(run->recorder, "cpu", &state);
+	sonde_buf_fini(&detail);
 }
 
 static void cpu_stop(struct sonde_source_run *run)
 {
 	if (run->started) {
-		char detail[512];
 		uint64_t damaged = sonde_perf_rings_damaged(run->rings);
-		double rate_hz = (double)run->events.shape.rate_hz;
-		write_detail(run, detail, sizeof detail);
-		struct sonde_recorder_state state = {
-		    .state = detail[0] ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON,
-		    .method = METHOD,
-		    .detail = detail[0] ? detail : NULL,
-		    .rate_hz = rate_hz,
-		    .effective_hz =
-			run->lost ? rate_hz * (double)run->samples / (double)(run->samples + run->lost) : rate_hz,
-		};
-		sonde_recorder_source(run->recorder, "cpu", &state);
+		say_state(run);
 		if (damaged)
 			count_lost(run, "perf event buffer damaged", damaged, sonde_clock_now_ns());
 	}
@@ -556,7 +641,8 @@ static void cpu_stop(struct sonde_source_run *run)
 const struct sonde_source sonde_source_cpu = {
     .name = "cpu",
     .title = "CPU time of every thread, by stacks",
-    .cost = "at 1000 samples a CPU second 1.5 % of the program's CPU time, and for the recorder 0.6 % and 10 ms (record -F)",
+    .cost = "at 1000 samples a CPU second 1.5 % of the program's CPU time, and for the recorder 0.6 % and 10 ms "
+	    "(record -F)",
     .probe = cpu_probe,
     .open = cpu_open,
     .start = cpu_start,

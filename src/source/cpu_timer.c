@@ -15,12 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "run/paths.h"
+#include "source/cpu_account.h"
 #include "source/perf_event.h"
 #include "source/source.h"
 #include "source/unsampled.h"
@@ -31,9 +31,8 @@
 #include "util/map.h"
 
 #define OBJECT "libsonde-cpu.so"
-#define ENVIRONMENT "SONDE_CPU" /* src/inject: "RATE_HZ STACK_B" */
+#define ENVIRONMENT "SONDE_CPU" /* src/inject: "RATE_HZ STACK_B FILTERS" */
 #define STACK_DEFAULT_B 57344u  /* of the stack at most: a chunk of a ring holds no more */
-#define NOTABLE_SHARE 0.02      /* of the CPU time: less is not worth a word */
 #define METHOD "CPU timers inside the processes, at the kernel's tick; user stacks from call-frame tables"
 
 #define LIMITS                                                                                                     \
@@ -52,6 +51,8 @@ struct process {
 	pid_t pid;
 	uint32_t links; /* open connections: two for a moment around an exec */
 	int fresh;      /* its mappings are not read yet */
+	int ended;      /* the next of that number is another */
+	uint64_t start; /* as the kernel counts it; 0 = it was gone already */
 	uint64_t batch; /* in which they may be read again */
 	uint64_t sampled_ns;
 	uint64_t clock_ns; /* of all of it, said when it ended; 0 = not yet */
@@ -83,8 +84,8 @@ struct sonde_source_run {
 	int started;
 	int named; /* the command has executed, and its name is known */
 	uint64_t batch;
-	uint64_t samples, sampled_ns;
-	uint64_t children_ns; /* CPU time of our children before the command */
+	uint64_t samples, sampled_ns, written_ns; /* written: also what was not sampled */
+	struct sonde_cpu_account account;
 };
 
 /* --- tables ------------------------------------------------------------------------------------------------------ */
@@ -127,7 +128,7 @@ static struct thread *get_thread(struct sonde_source_run *run, pid_t pid, pid_t 
 			return NULL;
 		id = (uint32_t)++run->thread_count;
 	}
-	run->threads[id - 1] = (struct thread){.pid = pid, .tid = tid, .status = SONDE_STACK_NO_USER};
+	run->threads[id - 1] = (struct thread){.pid = pid, .tid = tid, .status = SONDE_STACK_NOT_SAMPLED};
 	return &run->threads[id - 1];
 }
 
@@ -160,10 +161,18 @@ static int is_known(void *context, pid_t pid, pid_t tid)
 
 /* --- processes --------------------------------------------------------------------------------------------------- */
 
-/* Its name, and state and parent where they are wanted; 0 when there is no such process. */
-static int read_stat(pid_t pid, char name[32], char *state, pid_t *parent)
+struct stat_line {
+	char name[32];
+	char state;
+	pid_t parent;
+	uint64_t start; /* with the number it tells a process from every other */
+};
+
+/* 0 when there is no such process. */
+static int read_stat(pid_t pid, struct stat_line *out)
 {
 	char path[64], text[512];
+	unsigned long long start = 0;
 	int number = 0;
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -173,12 +182,23 @@ static int read_stat(pid_t pid, char name[32], char *state, pid_t *parent)
 	close(fd);
 	text[got > 0 ? got : 0] = '\0';
 	char *begin = strchr(text, '('), *end = strrchr(text, ')');
-	if (!begin || !end || sscanf(end, ") %c %d", state, &number) != 2)
+	if (!begin || !end ||
+	    sscanf(end,
+		   ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", /* proc(5) */
+		   &out->state, &number, &start) != 3)
 		return 0;
 	*end = '\0';
-	snprintf(name, 32, "%s", begin + 1);
-	*parent = (pid_t)number;
+	snprintf(out->name, sizeof out->name, "%s", begin + 1);
+	out->parent = (pid_t)number;
+	out->start = start;
 	return 1;
+}
+
+/* Whether it is not known, or known as one that has ended: numbers are used again. */
+static int is_new(const struct sonde_source_run *run, pid_t pid)
+{
+	const struct process *process = find_process(run, pid);
+	return pid != run->pid && (!process || process->ended);
 }
 
 static int is_followed(const struct sonde_source_run *run, pid_t pid)
@@ -191,20 +211,22 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	(void)clock;
 	struct sonde_source_run *run = context;
 	uint64_t now_ns = sonde_clock_now_ns();
-	char name[32], state;
-	pid_t parent;
-	int there = read_stat(pid, name, &state, &parent);
-	if (there && !find_process(run, pid) && pid != run->pid && is_followed(run, parent))
-		sonde_recorder_fork(run->recorder, parent, pid, pid, now_ns);
+	struct stat_line stat = {.name = ""};
+	int there = read_stat(pid, &stat);
+	if (there && is_new(run, pid) && is_followed(run, stat.parent))
+		sonde_recorder_fork(run->recorder, stat.parent, pid, pid, now_ns);
 	if (there)
-		sonde_recorder_comm(run->recorder, pid, pid, name, 1, now_ns);
+		sonde_recorder_comm(run->recorder, pid, pid, stat.name, 1, now_ns);
 	run->named |= there && pid == run->pid;
 	struct process *process = get_process(run, pid);
 	if (!process)
 		return;
+	if (process->ended)
+		*process = (struct process){.pid = pid};
 	process->links++;
 	process->fresh = 1;
-	sonde_spaces_exec(run->spaces, pid, there ? name : "");
+	process->start = stat.start;
+	sonde_spaces_exec(run->spaces, pid, stat.name);
 }
 
 /* `all`: the first thread too, which lives on when it has executed another program. */
@@ -246,7 +268,9 @@ static void keep_row(struct sonde_source_run *run, struct process *process, cons
 	run->rows[run->row_count] = *row;
 	run->rows[run->row_count].order = (uint32_t)run->row_count;
 	run->row_count++;
-	run->sampled_ns += row->weight_ns;
+	run->written_ns += row->weight_ns;
+	if (sonde_sample_status(row->status) != SONDE_STACK_NOT_SAMPLED)
+		run->sampled_ns += row->weight_ns;
 }
 
 /* CPU time of a process that no sample stands for: of threads that ended before they found room, or were never seen. */
@@ -255,7 +279,7 @@ static void write_unseen(struct sonde_source_run *run, struct process *process)
 	struct row rest = {.time_ns = sonde_clock_now_ns(),
 			   .weight_ns = process->clock_ns - process->sampled_ns,
 			   .thread = process->thread,
-			   .status = SONDE_STACK_NO_USER};
+			   .status = SONDE_STACK_NOT_SAMPLED};
 	if (process->clock_ns > process->sampled_ns)
 		keep_row(run, process, &rest);
 }
@@ -264,11 +288,10 @@ static void on_closed(void *context, pid_t pid)
 {
 	struct sonde_source_run *run = context;
 	struct process *process = find_process(run, pid);
-	char name[32], state;
-	pid_t parent;
+	struct stat_line stat;
 	if (!process || !process->links || --process->links)
 		return;
-	int lives = read_stat(pid, name, &state, &parent) && state != 'Z' && state != 'X';
+	int lives = read_stat(pid, &stat) && !strchr("ZX", stat.state) && stat.start == process->start;
 	end_threads(run, pid, !lives);
 	if (lives)
 		return;
@@ -276,6 +299,7 @@ static void on_closed(void *context, pid_t pid)
 	write_unseen(run, process);
 	process->sampled_ns = 0;
 	process->clock_ns = 0;
+	process->ended = 1;
 }
 
 /* A clock that went back is another thread's, of the same number; one that runs faster than time is a lie. */
@@ -313,6 +337,8 @@ static void end_thread(struct sonde_source_run *run, struct process *process, st
 		memcpy(name, sample + 1, SONDE_EVENT_NAME_B);
 	if (*name)
 		sonde_recorder_comm(run->recorder, thread->pid, thread->tid, name, 0, time_ns);
+	if (sample->fp) /* it lives on, in a sandbox */
+		sonde_unsampled_sandboxed(run->unsampled, thread->pid, name);
 	if (!process_ns) {
 		thread->ended = 1;
 		sonde_recorder_exit(run->recorder, thread->pid, thread->tid, thread->clock_ns, time_ns);
@@ -339,7 +365,7 @@ static void on_sample(void *context, pid_t pid, pid_t tid, uint32_t id, const st
 			  .weight_ns = weigh(run, thread, sample->cpu_ns),
 			  .thread = id,
 			  .stack = thread->stack,
-			  .status = thread->status};
+			  .status = (uint8_t)(thread->status | (sample->pc ? 0 : SONDE_SAMPLE_EXTRA))};
 	keep_row(run, process, &row);
 	if (!sample->pc)
 		end_thread(run, process, thread, id, sample);
@@ -353,7 +379,7 @@ static void on_farewell(void *context, pid_t pid, const struct sonde_link_farewe
 	    farewell->start_ns > run->start_ns && farewell->start_ns < now_ns ? farewell->start_ns : now_ns;
 	char name[sizeof farewell->name + 1] = "";
 	memcpy(name, farewell->name, sizeof farewell->name);
-	if (pid != run->pid && !find_process(run, pid) && is_followed(run, (pid_t)farewell->parent))
+	if (is_new(run, pid) && is_followed(run, (pid_t)farewell->parent))
 		sonde_recorder_fork(run->recorder, (pid_t)farewell->parent, pid, pid, start_ns);
 	sonde_recorder_comm(run->recorder, pid, pid, name, 0, start_ns);
 	run->named |= pid == run->pid;
@@ -365,11 +391,13 @@ static void on_farewell(void *context, pid_t pid, const struct sonde_link_farewe
 			  .weight_ns = weigh(run, thread, farewell->cpu_ns),
 			  .thread = sonde_recorder_thread(run->recorder, pid, pid, now_ns),
 			  .stack = thread->stack,
-			  .status = thread->status};
+			  .status = thread->status | SONDE_SAMPLE_EXTRA};
 	keep_row(run, process, &row);
 	end_threads(run, pid, 1);
-	if (process)
+	if (process) {
 		process->sampled_ns = 0;
+		process->ended = 1;
+	}
 }
 
 static int by_time(const void *a, const void *b)
@@ -455,15 +483,6 @@ static void free_run(struct sonde_source_run *run)
 	free(run);
 }
 
-static uint64_t children_cpu_ns(void)
-{
-	struct rusage use;
-	if (getrusage(RUSAGE_CHILDREN, &use))
-		return 0;
-	return (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000000u +
-	       (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000u;
-}
-
 static int timer_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
 {
 	struct sonde_source_run *run = calloc(1, sizeof *run);
@@ -472,7 +491,6 @@ static int timer_open(struct sonde_source_run **out, struct sonde_recorder *reco
 	run->recorder = recorder;
 	run->batch = 1;
 	run->cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-	run->children_ns = children_cpu_ns();
 	has_no_perf(sonde_recorder_options(recorder), run->why, sizeof run->why);
 	int result = sonde_images_new(&run->images, recorder, NULL, NULL);
 	result = result ? result : sonde_spaces_new(&run->spaces, run->images);
@@ -510,8 +528,8 @@ static int timer_prepare(struct sonde_source_run *run, struct sonde_launch *laun
 	if (result)
 		return result;
 	preload_path(preload, sizeof preload, object);
-	snprintf(wanted, sizeof wanted, "%llu %u", (unsigned long long)options->rate_hz,
-		 options->stack_b ? options->stack_b : STACK_DEFAULT_B);
+	snprintf(wanted, sizeof wanted, "%llu %u %u", (unsigned long long)options->rate_hz,
+		 options->stack_b ? options->stack_b : STACK_DEFAULT_B, sonde_unsampled_filters(getpid()));
 	result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
 	result = result ? result : sonde_launch_prepend(launch, "LD_PRELOAD", preload, ':');
 	/* AddressSanitizer ends a program before whose runtime something else was loaded. */
@@ -523,6 +541,7 @@ static int timer_start(struct sonde_source_run *run, pid_t pid)
 	run->pid = pid;
 	run->started = 1;
 	run->start_ns = sonde_clock_now_ns();
+	sonde_cpu_account_begin(&run->account, pid, 0);
 	sonde_recorder_process(run->recorder, pid, run->start_ns);
 	return 0;
 }
@@ -530,12 +549,11 @@ static int timer_start(struct sonde_source_run *run, pid_t pid)
 /* Until it connects, if ever, the command is known by the name that it has in /proc. */
 static void name_command(struct sonde_source_run *run, uint64_t now_ns)
 {
-	char name[32], state;
-	pid_t parent;
-	if (run->named || !read_stat(run->pid, name, &state, &parent))
+	struct stat_line stat;
+	if (run->named || !read_stat(run->pid, &stat))
 		return;
 	run->named = 1;
-	sonde_recorder_comm(run->recorder, run->pid, run->pid, name, 1, now_ns);
+	sonde_recorder_comm(run->recorder, run->pid, run->pid, stat.name, 1, now_ns);
 }
 
 static int timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
@@ -557,12 +575,18 @@ static int timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 /* What could not be seen, and why. */
 static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
 {
-	uint64_t all_ns = children_cpu_ns() - run->children_ns;
+	struct sonde_cpu_account since = sonde_cpu_account_since(&run->account);
+	uint64_t unseen_ns = sonde_cpu_account_missing(&since, run->written_ns);
+	uint64_t missing_ns = sonde_cpu_account_missing(&since, run->sampled_ns);
+	if (unseen_ns && !sonde_recorder_options(run->recorder)->keep_ns) /* nobody knows when it was */
+		sonde_recorder_sample(run->recorder, sonde_clock_now_ns(), 0, 0, unseen_ns, SONDE_STACK_NOT_SAMPLED);
 	size_t used = (size_t)snprintf(out, out_b, "%s%s", run->why, run->sampled_ns ? LIMITS : "");
 	used = used < out_b ? used : out_b - 1;
-	if ((double)run->sampled_ns < (1 - NOTABLE_SHARE) * (double)all_ns)
-		used += (size_t)snprintf(out + used, out_b - used, "; %.2f of %.2f s of CPU time were not sampled",
-					 (double)(all_ns - run->sampled_ns) / 1e9, (double)all_ns / 1e9);
+	if (missing_ns) {
+		used += (size_t)snprintf(out + used, out_b - used, "; ");
+		sonde_cpu_account_say(&since, missing_ns, out + used, out_b - used);
+		used += strlen(out + used);
+	}
 	used = used < out_b ? used : out_b - 1;
 	char more[384];
 	if (sonde_unsampled_say(run->unsampled, more, sizeof more))

@@ -25,7 +25,6 @@
 #define SPILL_MAX_B (64u << 20) /* of all buffers together */
 #define RECORD_MAX_B 65536      /* perf_event_header.size is 16 bits */
 #define NOTHING UINT64_MAX
-#define SMALL_B (1u << 20) /* we are woken when a quarter of a small buffer is full, or half of a larger one */
 
 struct ring {
 	int fd;
@@ -52,7 +51,7 @@ struct sonde_perf_rings {
 
 /* --- opening --------------------------------------------------------------------------------------------- */
 
-static int open_owner(int cpu, size_t size_b)
+static int open_owner(int cpu, size_t size_b, unsigned wake_part)
 {
 	struct perf_event_attr attr = {
 	    .size = sizeof attr,
@@ -62,7 +61,7 @@ static int open_owner(int cpu, size_t size_b)
 	    .exclude_kernel = 1,
 	    .exclude_hv = 1,
 	    .watermark = 1,
-	    .wakeup_watermark = (uint32_t)(size_b > SMALL_B ? size_b / 2 : size_b / 4),
+	    .wakeup_watermark = (uint32_t)(size_b / wake_part),
 	    .use_clockid = 1,
 	    .clockid = CLOCK_MONOTONIC,
 	};
@@ -70,9 +69,9 @@ static int open_owner(int cpu, size_t size_b)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int map_ring(struct ring *ring, int cpu, size_t size_b)
+static int map_ring(struct ring *ring, int cpu, size_t size_b, unsigned wake_part)
 {
-	int fd = open_owner(cpu, size_b);
+	int fd = open_owner(cpu, size_b, wake_part);
 	if (fd < 0)
 		return fd;
 	size_t page_b = (size_t)sysconf(_SC_PAGESIZE);
@@ -99,11 +98,11 @@ static void unmap_all(struct sonde_perf_rings *rings)
 }
 
 /* One buffer of size_b for each CPU that is online. */
-static int map_all(struct sonde_perf_rings *rings, size_t cpus, size_t size_b)
+static int map_all(struct sonde_perf_rings *rings, size_t cpus, size_t size_b, unsigned wake_part)
 {
 	rings->size_b = size_b;
 	for (size_t cpu = 0; cpu < cpus; cpu++) {
-		int result = map_ring(&rings->rings[rings->count], (int)cpu, size_b);
+		int result = map_ring(&rings->rings[rings->count], (int)cpu, size_b, wake_part);
 		if (result == -ENODEV)
 			continue;
 		if (result < 0) {
@@ -123,7 +122,7 @@ static size_t power_of_two_below(size_t value)
 	return power;
 }
 
-int sonde_perf_rings_open(struct sonde_perf_rings **out, size_t want_b, size_t least_b)
+int sonde_perf_rings_open(struct sonde_perf_rings **out, size_t want_b, size_t least_b, unsigned wake_part)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	size_t page_b = (size_t)sysconf(_SC_PAGESIZE);
@@ -138,7 +137,7 @@ int sonde_perf_rings_open(struct sonde_perf_rings **out, size_t want_b, size_t l
 		least_b = page_b;
 	size_t size_b = power_of_two_below(want_b < least_b ? least_b : want_b);
 	int result;
-	while ((result = map_all(rings, cpus > 0 ? (size_t)cpus : 1, size_b)) < 0) {
+	while ((result = map_all(rings, cpus > 0 ? (size_t)cpus : 1, size_b, wake_part)) < 0) {
 		if ((result != -EPERM && result != -ENOMEM) || size_b / 2 < least_b)
 			break;
 		size_b /= 2;

@@ -13,8 +13,8 @@
 struct sonde_perf_rings;
 
 /* Opens and maps a buffer for each CPU that is online; `want_b` of data for each at most, halved until the kernel
- * grants it, but at least `least_b`. */
-int sonde_perf_rings_open(struct sonde_perf_rings **out, size_t want_b, size_t least_b);
+ * grants it, but at least `least_b`. Its descriptor becomes readable when a buffer is 1 / `wake_part` full. */
+int sonde_perf_rings_open(struct sonde_perf_rings **out, size_t want_b, size_t least_b, unsigned wake_part);
 void sonde_perf_rings_close(struct sonde_perf_rings *rings); /* NULL is fine */
 
 size_t sonde_perf_rings_count(const struct sonde_perf_rings *rings);

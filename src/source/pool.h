@@ -35,7 +35,7 @@ struct sonde_pool_options {
 	uint32_t on_full; /* enum sonde_ring_on_full */
 	void *context;
 	void (*cpu_sample)(void *context, pid_t pid, pid_t tid, uint32_t thread,
-			   const struct sonde_event_cpu_sample *sample); /* NULL = dropped */
+			   const struct sonde_event_cpu_sample *sample); /* NULL = not a pool of samples */
 	/* Words of a thread's HEAP chunks; none, with `words` NULL, when the thread has ended. NULL = dropped. */
 	void (*heap)(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
 		     size_t count);

@@ -212,7 +212,7 @@ void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, ui
 	sonde_columns_put_byte(columns, SAMPLE_STATUS, status);
 	recorder->last_stack = stack;
 	recorder->last_weight = weight_ns;
-	recorder->sample_count++;
+	recorder->sample_count += (uint64_t)sonde_sample_counts(status);
 	if (++columns->rows >= SAMPLES_A_CHUNK)
 		flush_samples(recorder);
 }

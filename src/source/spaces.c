@@ -196,8 +196,17 @@ void sonde_spaces_exec(struct sonde_spaces *spaces, pid_t pid, const char *name)
 	if (id)
 		drop(spaces, id);
 	struct sonde_space *space = add(spaces, pid, sonde_maps_new());
-	if (space)
-		space->program = sonde_hash_bytes(name, strlen(name)) | 1;
+	if (!space)
+		return;
+	space->program = sonde_hash_bytes(name, strlen(name)) | 1;
+	snprintf(space->name, sizeof space->name, "%s", name);
+}
+
+const char *sonde_spaces_unmapped(const struct sonde_spaces *spaces, pid_t pid)
+{
+	uint32_t id = find(spaces, pid);
+	const struct sonde_space *space = id ? spaces->rows[id - 1] : NULL;
+	return space && *space->name && !sonde_maps_count(space->maps) ? space->name : NULL;
 }
 
 uint64_t sonde_spaces_program(const struct sonde_spaces *spaces, pid_t pid)

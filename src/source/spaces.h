@@ -19,6 +19,7 @@ struct sonde_space {
 	uint32_t anonymous; /* module id for generated code, 0 = not yet needed */
 	uint64_t program;   /* hash of the name it had at its last exec, 0 = not seen */
 	uint64_t reread_ns; /* when /proc/PID/maps was read last */
+	char name[16];      /* of its program, when it was seen to execute one; "" = not */
 };
 
 struct sonde_spaces;
@@ -35,7 +36,10 @@ int sonde_spaces_refresh(struct sonde_spaces *spaces, struct sonde_space *space,
 void sonde_spaces_fork(struct sonde_spaces *spaces, pid_t parent, pid_t pid, uint64_t time_ns);
 void sonde_spaces_exec(struct sonde_spaces *spaces, pid_t pid, const char *name);
 uint64_t sonde_spaces_program(const struct sonde_spaces *spaces, pid_t pid); /* 0 = not known */
-void sonde_spaces_exit(struct sonde_spaces *spaces, pid_t pid);              /* of one thread */
+
+/* The name of the program that a process executed and that nothing was mapped of; NULL when there is none. */
+const char *sonde_spaces_unmapped(const struct sonde_spaces *spaces, pid_t pid);
+void sonde_spaces_exit(struct sonde_spaces *spaces, pid_t pid); /* of one thread */
 
 void sonde_spaces_map(struct sonde_spaces *spaces, pid_t pid, const struct sonde_mapping *mapping, uint64_t time_ns);
 

@@ -27,6 +27,7 @@
 #define LOOKS_MAX 256u             /* clocks that are set in one drain */
 #define SHORT_LAGS 3u              /* a thread that ran for less cannot tell its own user share */
 #define STALE_NS 20000000u         /* by how much the kernel's count may lag: two ticks at 100 Hz */
+#define CHECK_NS 500000000u        /* a clock that is not in doubt is checked so often */
 
 struct clock_row {
 	pid_t tid; /* 0 = unused */
@@ -38,9 +39,12 @@ struct clock_row {
 	/* of the whole thread, in its first row */
 	uint64_t before_ns; /* it ran before it was followed */
 	uint64_t known_ns,
-	    set_at_ns; /* it ran since, but for the interval that is open; nothing before set_at_ns counts */
+	    set_at_ns;       /* it ran since, but for the interval that is open; nothing before set_at_ns counts */
+	uint64_t checked_ns; /* the kernel's count when it was set */
 	uint64_t doubt_ns, last_ns;        /* may be missing from it; the last switch */
 	uint64_t given_ns;                 /* samples stand for */
+	uint64_t kernel_ns;                /* written as time in the kernel */
+	uint32_t owner;                    /* whose: the recording's thread id */
 	uint64_t losses;                   /* of `clocks`, when last known to lack none */
 	uint64_t whole_ns, whole_given_ns; /* clock and samples at that time */
 	uint64_t forks;                    /* of processes */
@@ -312,9 +316,11 @@ uint64_t sonde_thread_clocks_read(pid_t tid)
 /* A count below ours is another thread's that has the number now. */
 static void set(struct clock_row *first, uint64_t ran_ns, uint64_t time_ns)
 {
-	if (ran_ns < first->before_ns || ran_ns - first->before_ns + STALE_NS < first->known_ns)
+	uint64_t since_ns = first->known_ns > first->checked_ns ? first->known_ns - first->checked_ns : 0;
+	uint64_t most_ns = STALE_NS + since_ns / 8; /* ours has what interrupts and other machines took besides */
+	if (ran_ns < first->before_ns || ran_ns - first->before_ns + most_ns < first->known_ns)
 		return;
-	first->known_ns = ran_ns - first->before_ns;
+	first->known_ns = first->checked_ns = ran_ns - first->before_ns;
 	first->set_at_ns = time_ns;
 	first->doubt_ns = 0;
 }
@@ -326,13 +332,30 @@ void sonde_thread_clocks_set(struct sonde_thread_clocks *clocks, pid_t tid, uint
 		set(first, ran_ns, time_ns);
 }
 
+static uint64_t clock_at(const struct sonde_thread_clocks *clocks, const struct clock_row *first, uint64_t time_ns)
+{
+	uint64_t ran_ns = first->known_ns;
+	for (const struct clock_row *row = first; row; row = next_of(clocks, row))
+		if (row->in_ns)
+			ran_ns += length(first, row->in_ns, time_ns);
+	return ran_ns;
+}
+
+/* Where the rest of the clock is time in the kernel, it must be the kernel's. */
+static int is_due(const struct sonde_thread_clocks *clocks, const struct clock_row *row, uint64_t now_ns)
+{
+	return row->doubt_ns || (clocks->user_only && clock_at(clocks, row, now_ns) >= row->checked_ns + CHECK_NS);
+}
+
 void sonde_thread_clocks_settle(struct sonde_thread_clocks *clocks)
 {
 	uint32_t looks = 0;
-	for (uint32_t i = 0; clocks->doubts && i < clocks->count && looks < LOOKS_MAX; i++) {
+	uint64_t now_ns = sonde_clock_now_ns();
+	int wanted = clocks->doubts || clocks->user_only;
+	for (uint32_t i = 0; wanted && i < clocks->count && looks < LOOKS_MAX; i++) {
 		clocks->looked_at = (clocks->looked_at + 1) % clocks->count;
 		struct clock_row *row = &clocks->rows[clocks->looked_at];
-		if (!row->is_first || !row->doubt_ns)
+		if (!row->is_first || !is_due(clocks, row, now_ns))
 			continue;
 		uint64_t ran_ns = sonde_thread_clocks_read(row->tid);
 		if (ran_ns)
@@ -341,15 +364,6 @@ void sonde_thread_clocks_settle(struct sonde_thread_clocks *clocks)
 	}
 	if (looks < LOOKS_MAX)
 		clocks->doubts = 0;
-}
-
-static uint64_t clock_at(const struct sonde_thread_clocks *clocks, const struct clock_row *first, uint64_t time_ns)
-{
-	uint64_t ran_ns = first->known_ns;
-	for (const struct clock_row *row = first; row; row = next_of(clocks, row))
-		if (row->in_ns)
-			ran_ns += length(first, row->in_ns, time_ns);
-	return ran_ns;
 }
 
 /* Whether a clock tells enough to weigh samples by it. */
@@ -381,6 +395,13 @@ static void is_whole(const struct sonde_thread_clocks *clocks, struct clock_row 
 	first->losses = clocks->losses;
 	first->whole_ns = ran_ns;
 	first->whole_given_ns = first->given_ns;
+}
+
+/* Time that nothing was written for. */
+static uint64_t open_ns(const struct clock_row *first, uint64_t ran_ns)
+{
+	uint64_t written_ns = first->given_ns + first->kernel_ns;
+	return ran_ns > written_ns ? ran_ns - written_ns : 0;
 }
 
 /* How much of the thread's time could be sampled and stands for nothing. Without kernel samples that is only known as
@@ -425,7 +446,7 @@ struct sonde_thread_share sonde_thread_clocks_sample(struct sonde_thread_clocks 
 		first->given_ns += share.weight_ns;
 		return share;
 	}
-	uint64_t room_ns = ran_ns > first->given_ns ? ran_ns - first->given_ns : 0;
+	uint64_t room_ns = open_ns(first, ran_ns);
 	if (share.weight_ns > room_ns) /* the kernel swaps the events of threads: this one is another's */
 		share.weight_ns = room_ns;
 	uint64_t lag = lag_ns(clocks, first, ran_ns), usual = usual_lag_ns(clocks) + share.weight_ns;
@@ -434,6 +455,8 @@ struct sonde_thread_share sonde_thread_clocks_sample(struct sonde_thread_clocks 
 		share.lost_ns = lag - usual;
 	else if (lag > usual && !clocks->user_only) /* a little at a time: a loss may be told later */
 		share.weight_ns += lag - usual < most_left_ns(clocks) ? lag - usual : most_left_ns(clocks);
+	if (clocks->user_only && share.lost_ns > room_ns - share.weight_ns)
+		share.lost_ns = room_ns - share.weight_ns;
 	first->given_ns += share.weight_ns + share.lost_ns;
 	is_whole(clocks, first, ran_ns);
 	return share;
@@ -451,6 +474,46 @@ uint64_t sonde_thread_clocks_extra(struct sonde_thread_clocks *clocks, pid_t tid
 	uint64_t weight_ns = lag - usual < most ? lag - usual : most;
 	first->given_ns += weight_ns;
 	return weight_ns;
+}
+
+/* Time that no sample of user code will reach any more: events fire in the kernel too, and write nothing there. On each
+ * CPU a thread may be as far behind as its events' periods. */
+static uint64_t kernel_due_ns(const struct sonde_thread_clocks *clocks, const struct clock_row *first, uint64_t time_ns)
+{
+	uint64_t ran_ns = clock_at(clocks, first, time_ns), behind_ns = usual_lag_ns(clocks) / 2;
+	if (!clocks->user_only || first->losses != clocks->losses || !is_known(clocks, first, ran_ns, time_ns))
+		return 0;
+	for (const struct clock_row *row = first; row; row = next_of(clocks, row))
+		behind_ns += usual_lag_ns(clocks) / 2;
+	uint64_t due_ns = open_ns(first, ran_ns);
+	return due_ns > behind_ns ? due_ns - behind_ns : 0;
+}
+
+uint64_t sonde_thread_clocks_kernel(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t owner, uint64_t time_ns)
+{
+	struct clock_row *first = clocks->user_only ? first_of(clocks, tid) : NULL;
+	uint64_t due_ns = first ? kernel_due_ns(clocks, first, time_ns) : 0;
+	if (first)
+		first->owner = owner;
+	if (due_ns < clocks->sampling.weight_ns)
+		return 0;
+	first->kernel_ns += due_ns;
+	return due_ns;
+}
+
+int sonde_thread_clocks_next_kernel(struct sonde_thread_clocks *clocks, uint32_t *at, uint64_t time_ns, uint32_t *owner,
+				    uint64_t *kernel_ns)
+{
+	while (*at < clocks->count) {
+		struct clock_row *row = &clocks->rows[(*at)++];
+		*kernel_ns = row->is_first && row->owner ? kernel_due_ns(clocks, row, time_ns) : 0;
+		if (!*kernel_ns)
+			continue;
+		row->kernel_ns += *kernel_ns;
+		*owner = row->owner;
+		return 1;
+	}
+	return 0;
 }
 
 /* Reservoir sampling: each of the thread's samples is kept with the same probability. */
@@ -500,7 +563,7 @@ static uint64_t user_rest_ns(struct sonde_thread_clocks *clocks, const struct cl
 {
 	uint64_t usual = usual_lag_ns(clocks), lag = lag_ns(clocks, first, ran_ns);
 	uint64_t forked = first->forks * 2 * clocks->sampling.weight_ns;
-	uint64_t room_ns = ran_ns > first->given_ns ? ran_ns - first->given_ns : 0;
+	uint64_t room_ns = open_ns(first, ran_ns);
 	if (ran_ns < SHORT_LAGS * usual) {
 		clocks->balance_ns += (double)ran_ns * clocks->user_share - (double)first->given_ns;
 		double rest = clocks->balance_ns < 0 ? 0 : clocks->balance_ns;
@@ -529,6 +592,9 @@ static void weigh_rest(struct sonde_thread_clocks *clocks, struct clock_row *fir
 		out->left_ns = most_ns;
 	out->lost_ns = rest_ns - out->left_ns;
 	first->given_ns += rest_ns;
+	if (clocks->user_only)
+		out->kernel_ns = open_ns(first, ran_ns);
+	first->kernel_ns += out->kernel_ns;
 	is_whole(clocks, first, ran_ns);
 }
 

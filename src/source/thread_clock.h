@@ -63,6 +63,14 @@ struct sonde_thread_share sonde_thread_clocks_sample(struct sonde_thread_clocks 
  * losses only threads that fork lack much: their events go on in their children. */
 uint64_t sonde_thread_clocks_extra(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns);
 
+/* Time in the kernel that is to be written for a thread of the recording now: what the clock went on and samples of
+ * user code did not; 0 where the kernel is sampled, and where it is less than a sample stands for. */
+uint64_t sonde_thread_clocks_kernel(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t owner, uint64_t time_ns);
+
+/* The same of every thread that lives, at the end: 1 and the next one, 0 when there is no more. `at` begins with 0. */
+int sonde_thread_clocks_next_kernel(struct sonde_thread_clocks *clocks, uint32_t *at, uint64_t time_ns, uint32_t *owner,
+				    uint64_t *kernel_ns);
+
 /* A stack that the thread had; one of them is kept. */
 void sonde_thread_clocks_stack(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t stack, uint8_t status);
 
@@ -71,11 +79,12 @@ int sonde_thread_clocks_lacks(const struct sonde_thread_clocks *clocks, pid_t ti
 void sonde_thread_clocks_hint(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t stack, uint8_t status);
 
 struct sonde_thread_total {
-	uint64_t cpu_ns;  /* on a CPU in all, 0 = never seen, or not known within 2 % */
-	uint64_t left_ns; /* that no sample stands for, and `stack` may */
-	uint64_t lost_ns; /* that no sample stands for, and no stack may */
-	uint64_t samples; /* how many were counted */
-	uint32_t stack;   /* one of them; 0 = none */
+	uint64_t cpu_ns;    /* on a CPU in all, 0 = never seen, or not known within 2 % */
+	uint64_t left_ns;   /* that no sample stands for, and `stack` may */
+	uint64_t lost_ns;   /* that no sample stands for, and no stack may */
+	uint64_t kernel_ns; /* in the kernel, where that is not sampled */
+	uint64_t samples;   /* how many were counted */
+	uint32_t stack;     /* one of them; 0 = none */
 	uint8_t status;
 };
 

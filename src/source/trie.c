@@ -158,14 +158,23 @@ static uint32_t intern_node(struct sonde_trie *stacks, struct sonde_stack_node n
 	return id;
 }
 
+/* The outer nodes are mostly those of the stack before. */
 uint32_t sonde_trie_intern(struct sonde_trie *stacks, const struct sonde_recorder_frame *frames, size_t count)
 {
 	uint32_t node = 0;
-	while (count--) {
+	for (size_t depth = 0; count--; depth++) {
 		struct sonde_stack_node next = {node, frames[count].module, frames[count].address};
+		struct node_probe probe = {stacks->nodes, next};
+		uint32_t *before = depth < SONDE_TRIE_PATH ? &stacks->path[depth] : NULL;
+		if (before && *before && same_node(&probe, *before)) {
+			node = *before;
+			continue;
+		}
 		node = intern_node(stacks, next);
 		if (!node)
 			return 0;
+		if (before)
+			*before = node;
 	}
 	return node;
 }

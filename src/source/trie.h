@@ -26,6 +26,8 @@ struct sonde_stack_module {
 	int fd; /* keeps the file for symbols when its path will no longer lead to it; −1 = none */
 };
 
+#define SONDE_TRIE_PATH 128
+
 struct sonde_trie {
 	struct sonde_writer *writer;
 	struct sonde_strings *strings;
@@ -33,6 +35,7 @@ struct sonde_trie {
 	uint32_t node_count, node_cap;
 	uint32_t written; /* nodes that are in the file */
 	struct sonde_map node_map;
+	uint32_t path[SONDE_TRIE_PATH];     /* nodes that were interned last, by depth; 0 = none */
 	struct sonde_stack_module *modules; /* id − 1 */
 	uint32_t module_count, module_cap;
 	struct sonde_map module_map;

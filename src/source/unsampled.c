@@ -23,37 +23,19 @@
 #define PROCESSES 4096u /* of one look */
 #define NAME_B 32u
 
-enum reason { REASON_FOREIGN, REASON_STATIC, REASON_ENVIRONMENT, REASON_OTHER, REASONS };
+enum reason { REASON_SANDBOX, REASON_FOREIGN, REASON_STATIC, REASON_ENVIRONMENT, REASON_OTHER, REASONS };
 
 struct sonde_unsampled {
 	int (*known)(void *context, pid_t pid, pid_t tid);
 	void *context;
 	uint64_t looked_ns;
+	unsigned filters;        /* our own */
 	struct sonde_map judged; /* by pid and tid */
 	uint32_t counts[REASONS];
 	char names[REASONS][NAME_B]; /* of the first */
 	uint32_t threads;
 	pid_t queue[PROCESSES];
 };
-
-int sonde_unsampled_new(struct sonde_unsampled **out, int (*known)(void *context, pid_t pid, pid_t tid), void *context)
-{
-	struct sonde_unsampled *unsampled = calloc(1, sizeof *unsampled);
-	if (!unsampled)
-		return sonde_error(ENOMEM, "out of memory for the list of processes");
-	unsampled->known = known;
-	unsampled->context = context;
-	*out = unsampled;
-	return 0;
-}
-
-void sonde_unsampled_free(struct sonde_unsampled *unsampled)
-{
-	if (!unsampled)
-		return;
-	sonde_map_fini(&unsampled->judged);
-	free(unsampled);
-}
 
 static size_t read_file(const char *path, char *out, size_t max_b)
 {
@@ -65,6 +47,38 @@ static size_t read_file(const char *path, char *out, size_t max_b)
 	close(fd);
 	out[got > 0 ? got : 0] = '\0';
 	return got > 0 ? (size_t)got : 0;
+}
+
+unsigned sonde_unsampled_filters(pid_t pid)
+{
+	char path[64], text[8192]; /* groups stand before it, each up to 11 bytes */
+	unsigned mode = 0, filters = 0;
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	read_file(path, text, sizeof text);
+	const char *line = strstr(text, "\nSeccomp:"), *more = strstr(text, "\nSeccomp_filters:");
+	if (more && sscanf(more, "\nSeccomp_filters: %u", &filters) == 1)
+		return filters;
+	return line && sscanf(line, "\nSeccomp: %u", &mode) == 1 && mode; /* before Linux 5.9 */
+}
+
+int sonde_unsampled_new(struct sonde_unsampled **out, int (*known)(void *context, pid_t pid, pid_t tid), void *context)
+{
+	struct sonde_unsampled *unsampled = calloc(1, sizeof *unsampled);
+	if (!unsampled)
+		return sonde_error(ENOMEM, "out of memory for the list of processes");
+	unsampled->known = known;
+	unsampled->context = context;
+	unsampled->filters = sonde_unsampled_filters(getpid());
+	*out = unsampled;
+	return 0;
+}
+
+void sonde_unsampled_free(struct sonde_unsampled *unsampled)
+{
+	if (!unsampled)
+		return;
+	sonde_map_fini(&unsampled->judged);
+	free(unsampled);
 }
 
 /* Clock ticks that a thread, or a whole process (tid 0), has run; its name. */
@@ -96,8 +110,10 @@ static int is_judged(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid)
 }
 
 /* Why what we preload is not in a process. */
-static enum reason find_reason(pid_t pid)
+static enum reason find_reason(const struct sonde_unsampled *unsampled, pid_t pid)
 {
+	if (sonde_unsampled_filters(pid) > unsampled->filters)
+		return REASON_SANDBOX;
 	char path[64];
 	union {
 		Elf64_Ehdr head;
@@ -129,15 +145,25 @@ static enum reason find_reason(pid_t pid)
 	return ours ? REASON_OTHER : REASON_ENVIRONMENT;
 }
 
+static void count(struct sonde_unsampled *unsampled, enum reason reason, const char *name)
+{
+	if (!unsampled->counts[reason]++)
+		snprintf(unsampled->names[reason], NAME_B, "%s", name);
+}
+
 static void judge_process(struct sonde_unsampled *unsampled, pid_t pid)
 {
 	char name[NAME_B] = "";
 	if (unsampled->known(unsampled->context, pid, 0) || ticks_run(pid, 0, name) < TICKS_LEAST ||
 	    is_judged(unsampled, pid, 0))
 		return;
-	enum reason reason = find_reason(pid);
-	if (!unsampled->counts[reason]++)
-		memcpy(unsampled->names[reason], name, sizeof name);
+	count(unsampled, find_reason(unsampled, pid), name);
+}
+
+void sonde_unsampled_sandboxed(struct sonde_unsampled *unsampled, pid_t pid, const char *name)
+{
+	if (!is_judged(unsampled, pid, 0))
+		count(unsampled, REASON_SANDBOX, name);
 }
 
 static void judge_thread(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid)
@@ -192,10 +218,12 @@ void sonde_unsampled_look(struct sonde_unsampled *unsampled, pid_t root, uint64_
 size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, size_t out_b)
 {
 	static const char *const reasons[REASONS] = {
+	    [REASON_SANDBOX] = "in a sandbox (seccomp), where a sample could get it killed; sampled until then",
 	    [REASON_FOREIGN] = "of another machine type",
 	    [REASON_STATIC] = "statically linked",
 	    [REASON_ENVIRONMENT] = "started with an environment of their own",
-	    [REASON_OTHER] = "forked by hand, out of descriptors or address space, or another user's",
+	    [REASON_OTHER] =
+		"forked by hand, out of descriptors or address space, not answered in time, or another user's",
 	};
 	size_t used = 0;
 	for (int i = 0; i < REASONS && used < out_b; i++)

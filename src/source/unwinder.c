@@ -264,6 +264,22 @@ static enum sonde_unwind_result step(struct walk *walk, const struct code *code,
 	return sonde_unwind_step(row, &walk->regs, read_stack, walk, signal);
 }
 
+static int has_rule(const struct code *code)
+{
+	return code->row && code->row->kind != SONDE_UNWIND_NONE;
+}
+
+/* Whether the pc of a caller, with nothing in front of it, is the beginning of a function: no call came from there. It
+ * was laid where the first function of a context returns to (makecontext()), and is that one's root. */
+static int is_laid(struct walk *walk)
+{
+	const struct code *code = look_up(walk, walk->regs.pc);
+	if (!has_rule(code))
+		return 0;
+	push(walk, code->module, code->address);
+	return 1;
+}
+
 static enum sonde_stack_status follow(struct walk *walk)
 {
 	size_t limit = walk->count + SONDE_UNWINDER_DEPTH_MAX;
@@ -273,6 +289,11 @@ static enum sonde_stack_status follow(struct walk *walk)
 		if (code->kind == CODE_UNMAPPED) /* inside exec the registers are still those of the program before */
 			return walk->count == walk->sample->kernel_count && walk->count ? SONDE_STACK_NO_USER
 											: SONDE_STACK_UNMAPPED;
+		if (back && !has_rule(code) && code->kind != CODE_ENTRY) {
+			if (is_laid(walk))
+				return walk->guessed ? SONDE_STACK_FRAME_POINTER : SONDE_STACK_COMPLETE;
+			code = look_up(walk, walk->regs.pc - back);
+		}
 		int trampoline = back && code->row && code->row->kind == SONDE_UNWIND_SIGNAL; /* nothing called it */
 		push(walk,
 		     code->kind == CODE_GENERATED ? anonymous_module(walk->unwinder, walk->space, walk->sample->time_ns)

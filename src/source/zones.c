@@ -57,8 +57,8 @@ struct sonde_source_run {
 	struct connection *connections;
 	size_t count;
 	uint64_t connected;
-	uint64_t programs; /* of those: with zones */
-	uint64_t refused;
+	uint64_t programs;  /* of those: with zones */
+	uint64_t strangers; /* connections of other users that were refused */
 };
 
 void sonde_zones_listen(enum sonde_link_client client, const struct sonde_zones_listener *listener)
@@ -128,7 +128,7 @@ static int zones_open(struct sonde_source_run **out, struct sonde_recorder *reco
 	run->listen_fd = -1;
 	uint64_t buffer_b = sonde_recorder_options(recorder)->buffer_b;
 	uint64_t chunks = (buffer_b ? buffer_b : BUFFER_DEFAULT_B) / SONDE_RING_CHUNK_B;
-	run->budget.cap = chunks > SONDE_RING_MAX_CHUNKS ? SONDE_RING_MAX_CHUNKS : (uint32_t)chunks;
+	run->budget.cap = chunks > UINT32_MAX ? UINT32_MAX : (uint32_t)chunks;
 	run->clock = sonde_clockfit_usable() ? SONDE_RING_CLOCK_CYCLES : SONDE_RING_CLOCK_NS;
 	struct sonde_clockfit_anchor anchor = sonde_clockfit_read();
 	sonde_clockfit_init(&run->fit, &anchor);
@@ -317,9 +317,12 @@ static int admit(struct sonde_source_run *run, int fd)
 {
 	struct ucred peer;
 	socklen_t peer_b = sizeof(peer);
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_b) || peer.uid != geteuid() || peer.pid <= 0 ||
-	    run->count >= CONNECTIONS_MAX)
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_b) || peer.pid <= 0 || run->count >= CONNECTIONS_MAX)
 		return -EPERM;
+	if (peer.uid != geteuid()) {
+		run->strangers++;
+		return -EPERM;
+	}
 	struct connection *grown = realloc(run->connections, (run->count + 1) * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
@@ -335,10 +338,8 @@ static void accept_all(struct sonde_source_run *run)
 		int fd = accept4(run->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
-		if (admit(run, fd)) {
+		if (admit(run, fd))
 			close(fd);
-			run->refused++;
-		}
 	}
 }
 
@@ -414,19 +415,39 @@ static size_t zones_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
 	return used;
 }
 
+/* What could not be seen, and why. */
+static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
+{
+	int used = 0;
+	out[0] = '\0';
+	if (run->strangers)
+		used = snprintf(out, out_b,
+				"%llu process%s of other users wanted to send zones and %s refused: record as the user "
+				"who runs them",
+				(unsigned long long)run->strangers, run->strangers == 1 ? "" : "es",
+				run->strangers == 1 ? "was" : "were");
+	else if (!run->programs)
+		used = snprintf(out, out_b, "no program used the sonde API");
+	if (run->programs && run->clock != SONDE_RING_CLOCK_CYCLES)
+		snprintf(out + used, out_b - (size_t)used,
+			 "%sthe cycle counter of this machine is not stable: each event reads CLOCK_MONOTONIC, which "
+			 "costs more",
+			 used ? "; " : "");
+}
+
 static void zones_stop(struct sonde_source_run *run)
 {
+	char detail[512];
 	for (size_t i = 0; i < run->count; i++)
 		connection_end(&run->connections[i]);
+	write_detail(run, detail, sizeof(detail));
 	struct sonde_recorder_state state = {
-	    .state = run->programs ? SONDE_SOURCE_ON : SONDE_SOURCE_OFF,
+	    .state = run->strangers  ? SONDE_SOURCE_LIMITED
+		     : run->programs ? SONDE_SOURCE_ON
+				     : SONDE_SOURCE_OFF,
 	    .method = METHOD,
-	    .detail = run->programs ? NULL : "no program used the sonde API",
+	    .detail = *detail ? detail : NULL,
 	};
-	if (run->programs && run->clock != SONDE_RING_CLOCK_CYCLES)
-		state.detail =
-		    "the cycle counter of this machine is not stable: each event reads CLOCK_MONOTONIC, which "
-		    "costs more";
 	sonde_recorder_source(run->recorder, "zones", &state);
 	close(run->listen_fd);
 	free(run->connections);

@@ -81,3 +81,6 @@ fi
 # The rest of the habits: usage is 2 for what runs no program.
 run 2 "$SONDE" report --limit -1 taken.sonde
 run 2 "$SONDE" report a b
+# No time is no limit, and no flight recorder.
+refused 125 "no time to record" -d 0 -- true
+refused 125 "no time to record" --keep 0s -- true

@@ -66,3 +66,14 @@ run 0 "$SONDE" report --section summary -- -odd.sonde
 has "$out" "-odd.sonde"
 run 125 "$SONDE" record -o - -- true
 has "$err" "a recording is a file"
+
+# Few descriptors: those of the recorder are not the command's matter, whose limit stays.
+few() (ulimit -S -n 10 && exec "$@")
+run 0 few "$SONDE" record -q -o few.sonde -- sh -c 'ulimit -S -n'
+equal "$out" 10
+[ -s few.sonde ] || fail "no recording with few descriptors"
+
+# What a flight recorder took is not what its file holds: it does not say how many samples.
+run 0 "$SONDE" record --keep 1s -o keep.sonde -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
+has "$err" "the last 1 s before each save"
+lacks "$err" "sample"

@@ -73,7 +73,23 @@ if [ -w /dev/full ]; then
 	"$SONDE" report old.sonde >/dev/full 2>.err || code=$?
 	equal "$code" 4
 	has "$(cat .err)" "No space left on device"
+	code=0
+	"$SONDE" report -f svg old.sonde >/dev/full 2>.err || code=$? # more than a buffer
+	equal "$code" 4
+	has "$(cat .err)" "No space left on device"
 fi
+code=0
+"$SONDE" report -f json old.sonde >&- 2>.err || code=$?
+[ $code -ne 0 ] || fail "a report on a closed output"
+has "$(cat .err)" "Bad file descriptor"
+
+# A recording is not replaced by its own report, under whatever name.
+ln -s old.sonde same.sonde
+for name in old.sonde ./same.sonde; do
+	run 2 "$SONDE" report -o $name --force old.sonde
+	has "$err" "is the recording itself"
+done
+run 0 "$SONDE" report old.sonde
 
 # What cannot be read is code 4.
 run 4 "$SONDE" report none.sonde

@@ -88,7 +88,7 @@ for name in 10:USR1 12:USR2 14:ALRM; do
 done
 
 # An attached process is not ours to end: the recording ends, and it goes on.
-rm -f beats
+rm -f beats a.sonde
 "$behave" beats beats &
 pid=$!
 wait_for test -s beats

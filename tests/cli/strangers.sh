@@ -67,3 +67,9 @@ equal "$(ls private)" ""
 # The check of the check: as root it writes there.
 env SONDE_OUT="$work/private/own.sonde" "$work/setuid" >/dev/null
 matches "$(ls private)" "^own\."
+
+# Zones of another user's process are refused, and the report says so.
+chmod 755 "$work"/zones
+run 0 "$SONDE" record -q -o a.sonde -- setpriv --reuid=65534 --regid=65534 --clear-groups "$zones"
+run 0 "$SONDE" report a.sonde
+has "$(tr -s '\n ' ' ' <<<"$out")" "1 process of other users wanted to send zones and was refused: record as the user who runs them"

@@ -44,6 +44,12 @@ equal "$(zone exec.sonde outer calls)" 7
 run 0 "$SONDE" record -q -o churn.sonde -- "$zones" churn 2000
 equal "$(zone churn.sonde short calls)" 2000
 
+# A large buffer is for many processes: nobody may believe that one has all of it.
+run 0 "$SONDE" record -f -o true.sonde --buffer 1G -- true
+has "$err" "a process gets 256 MB at most"
+run 0 "$SONDE" record -f -o true.sonde --buffer 256M -- true
+lacks "$err" "at most"
+
 # Nothing is lost without being counted: zones and half the lost events are what there was.
 run 0 "$SONDE" record -q -o flood.sonde -- "$zones" flood 3000000
 lost=$(metric flood.sonde lost.count)

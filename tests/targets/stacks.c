@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "burn.h"
@@ -203,16 +204,39 @@ static void any_time(void)
 			victim(10);
 }
 
+/* A coroutine: its first function returns to where makecontext() laid it. */
+static ucontext_t outside, inside;
+
+__attribute__((noinline)) static void coroutine(void)
+{
+	while (!is_over()) {
+		leaf();
+		swapcontext(&inside, &outside);
+	}
+}
+
+static void contexts(void)
+{
+	static char room[256 << 10];
+	getcontext(&inside);
+	inside.uc_stack.ss_sp = room;
+	inside.uc_stack.ss_size = sizeof room;
+	inside.uc_link = &outside;
+	makecontext(&inside, coroutine, 0);
+	while (!is_over())
+		swapcontext(&outside, &inside);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
 	} shapes[] = {
-	    {"recursion", recursion}, {"deep", deep},       {"bottomless", bottomless},
-	    {"inlined", inlined},     {"large", large_1},   {"huge", huge_1},
-	    {"alloca", varied},       {"signals", signals}, {"signals-elsewhere", signals_elsewhere},
-	    {"any-time", any_time},
+	    {"recursion", recursion}, {"deep", deep},         {"bottomless", bottomless},
+	    {"inlined", inlined},     {"large", large_1},     {"huge", huge_1},
+	    {"alloca", varied},       {"signals", signals},   {"signals-elsewhere", signals_elsewhere},
+	    {"any-time", any_time},   {"contexts", contexts},
 	};
 	run_ns = argc > 2 ? (uint64_t)(atof(argv[2]) * 1e9) : 0;
 	for (size_t i = 0; argc > 2 && i < sizeof shapes / sizeof *shapes; i++) {

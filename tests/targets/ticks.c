@@ -1,11 +1,13 @@
 /* ticks.c: programs that a signal at every tick could disturb, one a command; each prints what it saw.
  *
  * own            sets handlers and masks for SIGURG and SIGPROF, asks for them again, and raises them
- * waits          burns while a thread waits for any signal; prints the one that it got
- * naps MS        burns a little and sleeps a little, in five ways, for MS; prints how many calls ended with EINTR
- * fiber UNITS    burns on a stack of its own making (swapcontext)
- * clones MS      burns in a thread made by clone(), which nobody can know of
- * spawns         vfork, posix_spawn and system, whose children fail or succeed; prints their statuses
+ * urgent         blocks SIGURG and gets it by sigpending(), sigtimedwait(), signalfd() and at last by its handler,
+ * which is for once, or blocks others, or not even itself; burns in between small BYTES    a handler burns on an
+ * alternate stack of that size, with a page behind it that may not be touched waits          burns while a thread waits
+ * for any signal; prints the one that it got naps MS        burns a little and sleeps a little, in five ways, for MS;
+ * prints how many calls ended with EINTR fiber UNITS    burns on a stack of its own making (swapcontext) clones MS
+ * burns in a thread made by clone(), which nobody can know of spawns         vfork, posix_spawn and system, whose
+ * children fail or succeed; prints their statuses
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,6 +21,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/select.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -80,6 +83,99 @@ static int do_own(const char *arg)
 	setitimer(ITIMER_PROF, &every, NULL);
 	burn_ms(300);
 	printf("profiled %d\n", profiled > 3);
+	return 0;
+}
+
+static volatile sig_atomic_t depth, deepest, others;
+
+static void on_nested(int number)
+{
+	sigset_t mask;
+	(void)number;
+	depth++;
+	deepest = depth > deepest ? depth : deepest;
+	urgent++;
+	if (urgent < 3)
+		raise(SIGURG);
+	burn_ms(20);
+	sigprocmask(SIG_BLOCK, NULL, &mask);
+	others += sigismember(&mask, SIGUSR2);
+	depth--;
+}
+
+static void get_urgent(const char *how, int flags)
+{
+	struct sigaction action = {.sa_handler = on_nested, .sa_flags = flags}, said;
+	sigset_t mask;
+	sigaddset(&action.sa_mask, SIGUSR2);
+	urgent = depth = deepest = others = 0;
+	sigaction(SIGURG, &action, NULL);
+	raise(SIGURG);
+	burn_ms(20);
+	sigaction(SIGURG, NULL, &said);
+	sigprocmask(SIG_BLOCK, NULL, &mask);
+	printf("%s: %d times, %d deep, %d with others blocked; then handler %d, blocked %d %d\n", how, (int)urgent,
+	       (int)deepest, (int)others, said.sa_handler == on_nested, sigismember(&mask, SIGURG),
+	       sigismember(&mask, SIGUSR2));
+}
+
+static int do_urgent(const char *arg)
+{
+	struct sigaction action = {.sa_handler = on_urgent};
+	struct timespec second = {1, 0};
+	struct signalfd_siginfo read_info;
+	sigset_t only, pending;
+	siginfo_t info;
+	(void)arg;
+	sigaction(SIGURG, &action, NULL);
+	sigemptyset(&only);
+	sigaddset(&only, SIGURG);
+	for (int round = 0; round < 2; round++) {
+		sigprocmask(SIG_BLOCK, &only, NULL);
+		burn_ms(30);
+		kill(getpid(), SIGURG);
+		burn_ms(30);
+		sigpending(&pending);
+		printf("pending %d, handled %d\n", sigismember(&pending, SIGURG), (int)urgent);
+		printf("waited %d", sigtimedwait(&only, &info, &second));
+		printf(" from %d\n", info.si_pid == getpid());
+		raise(SIGURG);
+		int fd = signalfd(-1, &only, SFD_NONBLOCK);
+		burn_ms(30);
+		printf("read %d\n", read(fd, &read_info, sizeof read_info) == sizeof read_info);
+		close(fd);
+		raise(SIGURG);
+		sigprocmask(SIG_UNBLOCK, &only, NULL);
+		printf("handled %d\n", (int)urgent);
+		burn_ms(30);
+	}
+	get_urgent("plain", 0);
+	get_urgent("for once", (int)SA_RESETHAND);
+	get_urgent("not deferred", SA_NODEFER);
+	return 0;
+}
+
+static void on_small(int number)
+{
+	(void)number;
+	burn_ms(150);
+}
+
+static int do_small(const char *arg)
+{
+	size_t size_b = (size_t)atol(arg), guard_b = 4096;
+	char *room = mmap(NULL, guard_b + size_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stack_t stack = {.ss_sp = room + guard_b, .ss_size = size_b};
+	struct sigaction action = {.sa_handler = on_small, .sa_flags = SA_ONSTACK}, said;
+	mprotect(room, guard_b, PROT_NONE);
+	printf("stack %d\n", sigaltstack(&stack, NULL));
+	sigaction(SIGUSR1, &action, NULL);
+	sigaction(SIGUSR1, NULL, &said);
+	printf("blocks %d\n", sigismember(&said.sa_mask, SIGURG));
+	burn_ms(50);
+	raise(SIGUSR1);
+	burn_ms(50);
+	puts("back");
 	return 0;
 }
 
@@ -206,8 +302,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(const char *arg);
-	} commands[] = {{"own", do_own},     {"waits", do_waits},   {"naps", do_naps},
-			{"fiber", do_fiber}, {"clones", do_clones}, {"spawns", do_spawns}};
+	} commands[] = {{"own", do_own},   {"urgent", do_urgent}, {"small", do_small},   {"waits", do_waits},
+			{"naps", do_naps}, {"fiber", do_fiber},   {"clones", do_clones}, {"spawns", do_spawns}};
 	for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc > 2 ? argv[2] : "1");

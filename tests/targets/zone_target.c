@@ -221,6 +221,56 @@ static int do_signals(char **args)
 	return 0;
 }
 
+static char *hidden_name;
+static int faults;
+
+static void known(int rounds)
+{
+	for (int i = 0; i < rounds; i++) {
+		SONDE_ZONE("known");
+	}
+}
+
+static void on_fault(int number)
+{
+	(void)number;
+	if (!faults++) {
+		SONDE_ZONE("new");
+	} else {
+		known(5000);
+	}
+	mprotect(hidden_name, 4096, PROT_READ);
+}
+
+static void hide(struct sonde_place *place, uint32_t kind)
+{
+	place->id = SONDE_PLACE_NEW;
+	place->kind = kind;
+	place->name = hidden_name;
+	mprotect(hidden_name, 4096, PROT_NONE);
+}
+
+/* Names that cannot be read put a handler into the slow path of a zone and of a gauge; in the latter it fills the rest
+ * of the chunk, whose last word is a begin. */
+static int do_inside(char **args)
+{
+	(void)args;
+	static struct sonde_place zone, gauge;
+	struct sigaction action = {.sa_handler = on_fault};
+	sigaction(SIGSEGV, &action, NULL);
+	hidden_name = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	strcpy(hidden_name, "hidden");
+	SONDE_ZONE("around");
+	known(1);
+	hide(&zone, SONDE_KIND_ZONE);
+	sonde_hot_begin(&zone);
+	sonde_hot_end();
+	hide(&gauge, SONDE_KIND_GAUGE);
+	sonde_place_gauge(&gauge, 1);
+	known(1);
+	return faults != 2;
+}
+
 static int do_pause(char **args)
 {
 	(void)args;
@@ -295,13 +345,10 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(char **args);
 	} commands[] = {
-	    {"pairs", do_pairs},       {"everything", do_everything},
-	    {"mismatch", do_mismatch}, {"flood", do_flood},
-	    {"two", do_two},           {"killed", do_killed},
-	    {"fork", do_fork},         {"churn", do_churn},
-	    {"plugin", do_plugin},     {"signals", do_signals},
-	    {"pause", do_pause},       {"closed", do_closed},
-	    {"query", do_query},       {"exec", do_exec},
+	    {"pairs", do_pairs},   {"everything", do_everything}, {"mismatch", do_mismatch}, {"flood", do_flood},
+	    {"two", do_two},       {"killed", do_killed},         {"fork", do_fork},         {"churn", do_churn},
+	    {"plugin", do_plugin}, {"signals", do_signals},       {"inside", do_inside},     {"pause", do_pause},
+	    {"closed", do_closed}, {"query", do_query},           {"exec", do_exec},
 	};
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))

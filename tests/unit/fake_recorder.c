@@ -113,7 +113,7 @@ void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, ui
 	recorder->samples =
 	    grow(recorder->samples, recorder->sample_count, 1, &recorder->sample_cap, sizeof *recorder->samples);
 	recorder->samples[recorder->sample_count++] = (struct fake_sample){time_ns, weight_ns, thread, stack, status};
-	recorder->by_status[status & ~SONDE_SAMPLE_KERNEL]++;
+	recorder->by_status[sonde_sample_status(status)]++;
 	recorder->kernel_samples += (status & SONDE_SAMPLE_KERNEL) != 0;
 }
 

@@ -263,34 +263,113 @@ static void kernel_is_shown(void **state)
 	sections_free(&s);
 }
 
-/* System time is said beside the sampled 100 %, and only where the recorder could not sample the kernel. */
-static void kernel_time_that_was_not_sampled_is_said(void **state)
+/* Time in the kernel that was measured is the row [kernel] of each table, a part of the 100 %, and no sample. */
+static void kernel_time_that_was_measured_is_a_row(void **state)
 {
 	(void)state;
-	static const struct {
-		enum sonde_source_state state;
-		const char *detail;
-		int said;
-	} rows[] = {
-	    {SONDE_SOURCE_LIMITED, "time in the kernel is not sampled: its share comes from elsewhere", 1},
-	    {SONDE_SOURCE_LIMITED, "time in the kernel counts for the calls that led there", 0},
-	    {SONDE_SOURCE_ON, "", 0},
-	};
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct recording r;
-		simple_open(&r);
-		recording_source(&r, "cpu", rows[i].state, "perf events", rows[i].detail, 1000);
-		samples_add(&r, recording_call(&r, 0, 1, "f", 1), 75, 0);
-		recording_process_end(&r, 1, START + 100 * MS, 75 * MS, 25 * MS);
-		recording_close(&r, START + 100 * MS, 0);
-		struct sections s = sections_of(path, "functions", NULL);
-		const struct sonde_section *t = sections_get(&s, "functions");
-		assert_near(sections_real(t, "function", "f", "self_share"), 1, 0);
-		assert_int_equal(t->table.row_count, 1); /* the rows are the 100 % */
-		assert_int_equal(
-		    sections_noted(t->notes, "0.025 s of system time besides, 25.0 % of the run's 0.100 s"),
-		    rows[i].said);
+	struct recording r;
+	simple_open(&r);
+	recording_source(&r, "cpu", SONDE_SOURCE_LIMITED, "perf events", "anything", 1000);
+	samples_add(&r, recording_call(&r, 0, 1, "f", 1), 25, 0);
+	recording_sample(
+	    &r, (struct recording_sample){START + 90 * MS, 1, 0, 75 * MS, SONDE_STACK_MEASURED | SONDE_SAMPLE_KERNEL});
+	recording_close(&r, START + 100 * MS, 0);
+	struct sonde_pass_options options = {.asked = 1};
+	struct sections s = sections_of(path, "functions modules calltree threads summary", &options);
+	static const char *const ids[] = {"functions", "modules", "calltree", "threads"};
+	for (size_t i = 0; i < 4; i++)
+		assert_true(sections_noted(sections_get(&s, ids[i])->notes,
+					   "100 % = 0.100 s of CPU time (25 samples, and 0.075 s in the kernel, "
+					   "measured from CPU clocks, not sampled)"));
+	const struct sonde_section *t = sections_get(&s, "functions");
+	assert_near(sections_real(t, "function", "[kernel]", "self_share"), 0.75, 1e-12);
+	assert_int_equal(sections_int(t, "function", "[kernel]", "samples"), 0);
+	assert_near(sections_real(t, "function", "f", "self_share"), 0.25, 1e-12);
+	/* The error of what is left of 100: as of so many samples. */
+	assert_near(sections_cell(t, sections_row(t, "function", "f"), "self_share")->plus_minus,
+		    sonde_stats_share_half(0.25, 100), 1e-9);
+	assert_near(sections_real(sections_get(&s, "modules"), "module", "[kernel]", "self_share"), 0.75, 1e-12);
+	const struct sonde_tree_node *root = sections_get(&s, "calltree")->tree.root;
+	assert_string_equal(root->child->name, "[kernel]");
+	assert_int_equal(root->child->total, 75 * MS);
+	assert_int_equal(root->total, 100 * MS);
+	t = sections_get(&s, "summary");
+	assert_int_equal(sections_int(t, "metric", "samples.count", "value"), 25);
+	assert_near(sections_real(t, "metric", "samples.cpu_time_s", "value"), 0.1, 1e-9);
+	assert_near(sections_real(t, "metric", "samples.not_sampled_s", "value"), 0, 0);
+	assert_near(sections_real(t, "metric", "samples.kernel_measured_s", "value"), 0.075, 1e-9);
+	sections_free(&s);
+}
+
+/* What a recording holds beside its samples has a weight and does not count. */
+static void what_is_no_sample_does_not_count(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	uint32_t f = recording_call(&r, 0, 1, "f", 1), g = recording_call(&r, 0, 1, "g", 2);
+	samples_add(&r, f, 10, 0);
+	recording_sample(&r, (struct recording_sample){START + 50 * MS, 1, g, 3 * MS, SONDE_SAMPLE_EXTRA});
+	recording_sample(
+	    &r, (struct recording_sample){START + 51 * MS, 1, g, 1 * MS, SONDE_STACK_TRUNCATED | SONDE_SAMPLE_EXTRA});
+	recording_sample(&r, (struct recording_sample){START + 52 * MS, 1, f, 2 * MS, SONDE_STACK_BORROWED});
+	recording_sample(&r, (struct recording_sample){START + 53 * MS, 0, 0, 4 * MS, SONDE_STACK_NOT_SAMPLED});
+	recording_close(&r, START + 100 * MS, 0);
+	struct sonde_pass_options options = {.asked = 1};
+	struct sections s = sections_of(path, "functions threads summary", &options);
+	const struct sonde_section *t = sections_get(&s, "functions");
+	assert_int_equal(sections_int(t, "function", "f", "samples"), 10);
+	assert_int_equal(sections_int(t, "function", "f", "self_ns"), 12 * MS);
+	assert_int_equal(sections_int(t, "function", "g", "samples"), 0);
+	assert_int_equal(sections_int(t, "function", "g", "self_ns"), 4 * MS);
+	assert_true(sections_noted(t->notes, "100 % = 0.020 s of sampled CPU time (10 samples)"));
+	t = sections_get(&s, "threads");
+	assert_true(sections_noted(t->notes, "of no thread that is known: 0.004 s (20.0 % of the 100 %)"));
+	t = sections_get(&s, "summary");
+	assert_int_equal(sections_int(t, "metric", "samples.count", "value"), 10);
+	assert_int_equal(sections_int(t, "metric", "samples.extra", "value"), 2);
+	assert_near(sections_real(t, "metric", "samples.cpu_time_s", "value"), 0.02, 1e-9);
+	assert_near(sections_real(t, "metric", "samples.not_sampled_s", "value"), 0.004, 1e-9);
+	assert_near(sections_real(t, "metric", "samples.complete_percent", "value"), 100 * 11 / 12.0, 1e-9);
+	assert_true(sections_noted(s.report->notes, "10 samples and 2 extra, 91.7 % to the root"));
+	assert_true(sections_noted(s.report->notes, "1 stack (10.0 % of the time) is of another thread"));
+	sections_free(&s);
+}
+
+/* What gives a function its name depends on where its code comes from. */
+static void advice_for_unnamed_functions_fits(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	uint32_t stripped = recording_module(&r, "/bin/sh", 0);
+	uint32_t gone = recording_module(&r, "/nonexistent/prog", 0);
+	uint32_t generated = recording_module(&r, "[generated code]", SONDE_MODULE_ANONYMOUS);
+	samples_add(&r, recording_node(&r, 0, stripped, 0x10), 50, 0);
+	samples_add(&r, recording_node(&r, 0, gone, 0x10), 30, 0);
+	samples_add(&r, recording_node(&r, 0, generated, 0x10), 20, 0);
+	recording_close(&r, START + 200 * MS, 0);
+	struct sections s = sections_of(path, "functions", NULL);
+	const struct sonde_note *notes = sections_get(&s, "functions")->notes;
+	assert_true(
+	    sections_noted(notes, "1 function with 50.0 % of the time is unnamed (module+0x…): add --debuginfod"));
+	assert_true(sections_noted(notes, "1 function with 30.0 % of the time is unnamed, in files that are gone"));
+	assert_true(
+	    sections_noted(notes, "1 function with 20.0 % of the time is unnamed, in generated code: its runtime"));
+	sections_free(&s);
+	static const char *const said[] = {"its file is gone", "it is generated code"};
+	const uint32_t focus[] = {gone, generated};
+	for (size_t i = 0; i < 2; i++) {
+		struct sonde_session *session;
+		struct sonde_pass_options options = {.asked = 1};
+		assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+		for (uint32_t id = 1; id <= sonde_session_function_count(session); id++)
+			if (sonde_session_function(session, id)->module == focus[i])
+				options.focus = sonde_session_function(session, id)->name;
+		s = sections_of(path, "lines", &options);
+		assert_true(sections_noted(sections_get(&s, "lines")->notes, said[i]));
 		sections_free(&s);
+		sonde_session_close(session);
 	}
 }
 
@@ -652,7 +731,9 @@ int main(void)
 	    cmocka_unit_test(lines_show_the_source),
 	    cmocka_unit_test(broken_stacks_are_counted),
 	    cmocka_unit_test(kernel_is_shown),
-	    cmocka_unit_test(kernel_time_that_was_not_sampled_is_said),
+	    cmocka_unit_test(kernel_time_that_was_measured_is_a_row),
+	    cmocka_unit_test(what_is_no_sample_does_not_count),
+	    cmocka_unit_test(advice_for_unnamed_functions_fits),
 	    cmocka_unit_test(lost_time_is_in_no_function),
 	    cmocka_unit_test(interval_of_a_known_binomial),
 	    cmocka_unit_test(latency_of_a_known_schedule),

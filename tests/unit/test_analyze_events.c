@@ -261,6 +261,10 @@ static void figures_of_a_flight_recorder(void **state)
 	uint32_t q = recording_site(&r, SONDE_SITE_SPAN, "query", NULL);
 	recording_begin(&r, 1, z, START + 9000 * MS);
 	recording_end(&r, 1, START + 9150 * MS);
+	recording_begin(&r, 2, recording_site(&r, SONDE_SITE_ZONE, "late", NULL), START + 9270 * MS);
+	uint32_t inner = recording_site(&r, SONDE_SITE_ZONE, "inner", NULL);
+	recording_begin(&r, 2, inner, START + 9280 * MS);
+	recording_end(&r, 2, START + 9300 * MS);
 	recording_value(&r, 1, SONDE_EVENT_COUNTER, c, START + 9000 * MS, 5000);
 	recording_value(&r, 1, SONDE_EVENT_COUNTER, c, START + 9300 * MS, 5030);
 	recording_span(&r, 2, SONDE_EVENT_SPAN_BEGIN, q, START + 9010 * MS, 1);
@@ -269,6 +273,8 @@ static void figures_of_a_flight_recorder(void **state)
 	struct sections s = sections_of(path, "zones counters spans", NULL);
 	const struct sonde_section *t = sections_get(&s, "zones");
 	assert_near(sections_real(t, "zone", "frame", "self_share"), 0.5, 1e-9);
+	assert_near(sections_real(t, "zone", "late", "self_share"), 10 / 300.0, 1e-9);
+	assert_true(sections_noted(t->notes, "1 zone had not ended when the flight recorder was saved"));
 	assert_true(sections_noted(t->notes, "0.300 s of wall time that the flight recorder held"));
 	t = sections_get(&s, "counters");
 	assert_near(sections_real(t, "name", "turns", "value"), 5030, 1e-9);

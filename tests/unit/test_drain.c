@@ -17,7 +17,7 @@
 
 struct seen {
 	uint64_t events, zones, backwards, bad_sites, last_ns;
-	uint64_t first_ns;
+	uint64_t sum_ns;
 	uint32_t sites[16];
 	uint64_t times[16];
 	struct sonde_live *live;
@@ -43,6 +43,7 @@ static void take_zones(void *context, struct sonde_drain_thread *thread, const u
 			seen->times[seen->zones] = times_ns[i];
 		}
 		seen->zones++;
+		seen->sum_ns += times_ns[i];
 	}
 }
 
@@ -168,6 +169,33 @@ static void reading_stops_at_words_not_yet_stored(void **state)
 	pool_end(&pool);
 }
 
+/* A handler's zone stands behind the event that it interrupted, wherever that is, and loses none of its time. */
+static void handlers_are_put_in_order_at_any_place(void **state)
+{
+	(void)state;
+	uint64_t words[240], now = sonde_clock_now_ns();
+	for (uint32_t place = 0; place < 200; place++) {
+		struct pool pool;
+		uint64_t sum_ns = 0;
+		pool_make(&pool);
+		for (uint32_t i = 0; i < 240; i++) {
+			uint64_t time_ns = now + 10 * i;
+			if (i == place)
+				time_ns += 100;
+			if (i > place && i < place + 10)
+				time_ns -= 5;
+			words[i] = time_ns << 20 | (i + 1) % 2;
+			sum_ns += time_ns;
+		}
+		chunk_put(&pool, words, 240);
+		sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 0);
+		assert_int_equal(pool.seen.zones, 240);
+		assert_int_equal(pool.seen.backwards, 0);
+		assert_int_equal(pool.seen.sum_ns, sum_ns);
+		pool_end(&pool);
+	}
+}
+
 static void times_are_made_whole(void **state)
 {
 	(void)state;
@@ -276,6 +304,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(reading_stops_at_words_not_yet_stored),
+	    cmocka_unit_test(handlers_are_put_in_order_at_any_place),
 	    cmocka_unit_test(times_are_made_whole),
 	    cmocka_unit_test(clocks_meet_at_anchors),
 	    cmocka_unit_test(cycles_become_ns_on_their_piece_of_the_line),

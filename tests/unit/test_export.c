@@ -14,6 +14,7 @@
 #include "export/clean.h"
 #include "export/figure.h"
 #include "export/format.h"
+#include "export/shorten.h"
 #include "export/text.h"
 #include "util/json.h"
 #include "util/utf8.h"
@@ -494,6 +495,49 @@ static int leave(const char *folder)
 	return 0;
 }
 
+/* What tells functions apart goes last. */
+static void names_of_functions_survive(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name;
+		size_t columns;
+		const char *cut;
+	} rows[] = {
+	    {"main", 4, "main"},
+	    {"unsigned int burn<unsigned int>(unsigned int, double)", 60,
+	     "unsigned int burn<unsigned int>(unsigned int, double)"},
+	    {"unsigned int burn<unsigned int>(unsigned int, double)", 40, "unsigned int burn<unsigned int>(…)"},
+	    {"unsigned int burn<unsigned int>(unsigned int, double)", 24, "burn<unsigned int>(…)"},
+	    {"unsigned int burn<unsigned int>(unsigned int, double)", 12, "burn<…>(…)"},
+	    {"std::map<int, std::less<int>>::insert(std::pair<int, int>&&)", 40,
+	     "std::map<int, std::less<int>>::insert(…)"},
+	    {"std::map<int, std::less<int>>::insert(std::pair<int, int>&&)", 24, "std::map<…>::insert(…)"},
+	    {"std::map<int, std::less<int>>::insert(std::pair<int, int>&&)", 14, "…::insert(…)"},
+	    {"(anonymous namespace)::Widget::paint(QPainter*) const", 40, "(anonymous namespace)::Widget::paint(…)"},
+	    {"Matrix::operator()(unsigned int, unsigned int) const", 24, "Matrix::operator()(…)"},
+	    {"bool operator< <char>(Text<char> const&, Text<char> const&)", 20, "operator< <char>(…)"},
+	    {"Node::operator new(unsigned long)", 24, "Node::operator new(…)"},
+	    {"f(int)::{lambda(int)#1}::operator()(int) const", 24, "…::operator()(…)"},
+	    {"sqlite3VdbeExecuteAllOfTheProgram", 13, "sqlite…rogram"},
+	    {"(((<<<>>>)))::(", 6, NULL},
+	    {"operator", 3, NULL},
+	    {"a>b->c(", 4, NULL},
+	};
+	struct sonde_buf out;
+	sonde_buf_init(&out, 4096);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		sonde_buf_clear(&out);
+		size_t used = sonde_shorten_name(&out, rows[i].name, rows[i].columns, 0);
+		assert_int_equal(sonde_buf_append(&out, "", 1), 0);
+		if (rows[i].cut)
+			assert_string_equal((const char *)out.data, rows[i].cut);
+		assert_int_equal(used, sonde_clean_columns((const char *)out.data));
+		assert_in_range(used, 0, rows[i].columns);
+	}
+	sonde_buf_fini(&out);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -517,6 +561,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(deep_trees_are_drawn),
 	    cmocka_unit_test(a_flame_graph_needs_a_tree),
 	    cmocka_unit_test(every_row_is_complete),
+	    cmocka_unit_test(names_of_functions_survive),
 	};
 	if (argc > 1)
 		return leave(argv[1]);

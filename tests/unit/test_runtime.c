@@ -19,13 +19,6 @@
 
 #include "zones_recorder.h"
 
-/* A sanitizer's library must come before any preloaded one: such a build cannot run the test of injection. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define PRELOAD_WORKS 0
-#else
-#define PRELOAD_WORKS 1
-#endif
-
 static int run_target(struct zones_run *run, const struct sonde_record_options *options, const char *command,
 		      const char *argument)
 {
@@ -279,6 +272,25 @@ static void zones_in_signal_handlers_nest(void **state)
 	zones_free(&run);
 }
 
+/* A zone is recorded or left out as a whole, whatever its handler has interrupted. */
+static void zones_inside_the_slow_path_are_whole(void **state)
+{
+	(void)state;
+	struct sonde_record_options options = {.on_full = SONDE_ON_FULL_BLOCK};
+	struct zones_run run;
+	assert_int_equal(run_target(&run, &options, "inside", NULL), 0);
+	uint64_t ended = zones_find(run.recorder, "known")->ended;
+	assert_in_range(ended, 4000, 4999);
+	assert_int_equal(zones_lost(run.recorder, NULL), 2 * (5002 - ended) + 2);
+	assert_int_equal(zones_find(run.recorder, "new")->begun, 0);
+	assert_int_equal(zones_find(run.recorder, "hidden")->ended, 1);
+	assert_int_equal(zones_find(run.recorder, "around")->ended, 1);
+	assert_int_equal(run.recorder->unmatched, 0);
+	assert_event(&run, SONDE_EVENT_GAUGE, NULL, 1);
+	assert_sound(&run);
+	zones_free(&run);
+}
+
 static void pauses_keep_nesting(void **state)
 {
 	(void)state;
@@ -320,60 +332,6 @@ static void executed_programs_connect_again(void **state)
 	zones_free(&run);
 }
 
-struct heard {
-	uint64_t samples, pc, stack_sum;
-	int opened, closed;
-};
-
-static void on_opened(void *context, pid_t pid, uint32_t clock)
-{
-	(void)clock;
-	((struct heard *)context)->opened += pid > 0;
-}
-
-static void on_closed(void *context, pid_t pid)
-{
-	((struct heard *)context)->closed += pid > 0;
-}
-
-static void on_sample(void *context, pid_t pid, pid_t tid, uint32_t thread, const struct sonde_event_cpu_sample *sample)
-{
-	struct heard *heard = context;
-	const uint64_t *stack = (const uint64_t *)(const void *)(sample + 1);
-	assert_int_equal(pid, tid);
-	assert_int_not_equal(thread, 0);
-	heard->samples++;
-	heard->pc = sample->pc;
-	for (uint64_t i = 0; i < sample->stack_b / 8; i++)
-		heard->stack_sum += stack[i];
-}
-
-/* An injected object's samples and the program's own zones come by separate connections. */
-static void injected_samples_reach_a_listener(void **state)
-{
-	(void)state;
-	if (!PRELOAD_WORKS)
-		skip();
-	struct heard heard = {0};
-	const struct sonde_zones_listener listener = {
-	    .context = &heard, .opened = on_opened, .sample = on_sample, .closed = on_closed};
-	struct zones_run run;
-	sonde_zones_listen(SONDE_LINK_CPU, &listener);
-	setenv("LD_PRELOAD", ZONE_INJECT, 1);
-	int status = run_target(&run, NULL, "pairs", "10");
-	unsetenv("LD_PRELOAD");
-	sonde_zones_listen(SONDE_LINK_CPU, NULL);
-	assert_int_equal(status, 0);
-	assert_int_equal(heard.samples, 3);
-	assert_int_equal(heard.pc, 0x1003);
-	assert_int_equal(heard.stack_sum, 3 * 110);
-	assert_int_equal(heard.opened, 1);
-	assert_int_equal(heard.closed, 1);
-	assert_int_equal(zones_find(run.recorder, "outer")->ended, 10);
-	assert_int_equal(sonde_zones_connected(run.source), 2);
-	zones_free(&run);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,11 +346,11 @@ int main(void)
 	    cmocka_unit_test(many_short_threads_fit),
 	    cmocka_unit_test(closed_libraries_leave_their_names),
 	    cmocka_unit_test(zones_in_signal_handlers_nest),
+	    cmocka_unit_test(zones_inside_the_slow_path_are_whole),
 	    cmocka_unit_test(pauses_keep_nesting),
 	    cmocka_unit_test(closing_all_descriptors_loses_nothing),
 	    cmocka_unit_test(programs_can_ask),
 	    cmocka_unit_test(executed_programs_connect_again),
-	    cmocka_unit_test(injected_samples_reach_a_listener),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

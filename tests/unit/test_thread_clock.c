@@ -211,6 +211,40 @@ static void user_parts_of_short_threads_add_up(void **state)
 	assert_in_range(sum_ns, 399000, 401000);
 }
 
+/* Where events may not fire in the kernel, what samples leave of the clock was there: at once but for what may lag, all
+ * of it at the end, and never the time of lost samples. */
+static void what_user_samples_leave_was_in_the_kernel(void **state)
+{
+	(void)state;
+	uint64_t kernel_ns = 0, weight_ns = 0, time_ns = 1, ns;
+	uint32_t at = 0, owner;
+	sonde_thread_clocks_start(clocks, 7, 0, 1);
+	sonde_thread_clocks_in(clocks, 7, 0, 1);
+	assert_int_equal(sonde_thread_clocks_kernel(clocks, 7, 3, 900001), 0); /* the kernel is sampled */
+	sonde_thread_clocks_user_only(clocks, 0.25);
+	for (int i = 0; i < 100; i++) { /* of 4000 each 1000 in user code */
+		weight_ns += sonde_thread_clocks_sample(clocks, 7, 0, time_ns += 4000).weight_ns;
+		kernel_ns += sonde_thread_clocks_kernel(clocks, 7, 3, time_ns);
+	}
+	assert_int_equal(weight_ns, 100000);
+	assert_in_range(kernel_ns, 300000 - 2 * 4236, 300000);
+	kernel_ns += sonde_thread_clocks_kernel(clocks, 7, 3, time_ns += 500000);
+	assert_int_equal(sonde_thread_clocks_next_kernel(clocks, &at, time_ns += 500, &owner, &ns), 1);
+	assert_int_equal(owner, 3);
+	kernel_ns += ns;
+	assert_int_equal(sonde_thread_clocks_next_kernel(clocks, &at, time_ns, &owner, &ns), 0);
+	assert_in_range(kernel_ns, 800500 - 4236, 800500);
+	struct sonde_thread_total total = sonde_thread_clocks_end(clocks, 7, time_ns);
+	assert_int_equal(weight_ns + kernel_ns + total.left_ns + total.lost_ns + total.kernel_ns, total.cpu_ns);
+	assert_int_equal(total.cpu_ns, 900500);
+
+	sonde_thread_clocks_start(clocks, 7, 0, 1);
+	sonde_thread_clocks_in(clocks, 7, 0, 1);
+	sonde_thread_clocks_lost(clocks, 1, 100001);
+	sonde_thread_clocks_set(clocks, 7, 100000, 100001);
+	assert_int_equal(sonde_thread_clocks_kernel(clocks, 7, 3, 100001), 0);
+}
+
 static void each_sample_is_kept_as_often(void **state)
 {
 	(void)state;
@@ -284,6 +318,7 @@ int main(void)
 	    ROW(time_of_lost_samples_is_no_sample),
 	    ROW(samples_to_spare_stand_for_what_is_missing),
 	    ROW(user_parts_of_short_threads_add_up),
+	    ROW(what_user_samples_leave_was_in_the_kernel),
 	    ROW(each_sample_is_kept_as_often),
 	    ROW(the_kernel_settles_doubts),
 	    ROW(stacks_of_the_program_before_exec_are_forgotten),
