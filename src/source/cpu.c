@@ -31,12 +31,15 @@
 
 #define STACK_LEAST_B 16384u /* unless the user wants less */
 #define STACK_MAX_B 65528u
-#define RING_WANT_B (4u << 20) /* of each CPU */
 #define RING_LEAST_B (64u << 10)
-#define RING_STACKS 8u    /* stack copies that a buffer must hold at least */
-#define FRONT_STACKS 128u /* that it should hold where the recorder goes before busy threads */
-#define FRONT_WAKE 2u     /* the part of it that is full when the recorder is woken: one half */
-#define QUEUE_STACKS 256u /* and where it has to wait for its turn among them */
+#define RING_STACKS 8u /* stack copies that a buffer must hold at least */
+/* Where the recorder goes before busy threads, and where it waits for its turn among them: the buffer of a CPU, the
+ * stack copies that it should hold, and the part of it that is full when the recorder is woken. The rest of 256 copies
+ * is a quarter of a second in which it may be late. */
+#define FRONT_RING_B (8u << 20)
+#define QUEUE_RING_B (4u << 20)
+#define RING_COPIES 256u
+#define FRONT_WAKE 3u
 #define QUEUE_WAKE 4u
 #define SHORT_PERIODS 10u /* CPU time of a thread that may stand for others of its program */
 #define DETAIL_MAX_B 4096u
@@ -411,11 +414,11 @@ static int goes_first(void)
 }
 
 /* A record takes the whole size of a copy in the buffer, however shallow the stack is. */
-static uint32_t stack_size(const struct sonde_record_options *options, size_t ring_b, int first)
+static uint32_t stack_size(const struct sonde_record_options *options, size_t ring_b)
 {
 	size_t stack_b = options->stack_b, most_b = ring_b / RING_STACKS;
 	if (!stack_b) {
-		stack_b = ring_b / (first ? FRONT_STACKS : QUEUE_STACKS);
+		stack_b = ring_b / RING_COPIES;
 		stack_b = stack_b < STACK_LEAST_B ? STACK_LEAST_B : stack_b;
 	}
 	most_b = most_b < STACK_MAX_B ? most_b : STACK_MAX_B;
@@ -424,18 +427,18 @@ static uint32_t stack_size(const struct sonde_record_options *options, size_t ri
 
 static int open_rings(struct sonde_source_run *run, const struct sonde_record_options *options)
 {
-	size_t cpus = (size_t)sysconf(_SC_NPROCESSORS_ONLN), want_b = RING_WANT_B;
+	int first = goes_first();
+	size_t cpus = (size_t)sysconf(_SC_NPROCESSORS_ONLN), want_b = first ? FRONT_RING_B : QUEUE_RING_B;
 	run->cpu_count = (size_t)sysconf(_SC_NPROCESSORS_CONF);
 	run->last_ns = calloc(run->cpu_count, sizeof *run->last_ns);
 	if (!run->last_ns)
 		return sonde_error(ENOMEM, "out of memory for the cpu source");
 	if (options->buffer_b && options->buffer_b / cpus < want_b)
 		want_b = options->buffer_b / cpus;
-	int first = goes_first();
 	int result = sonde_perf_rings_open(&run->rings, want_b, RING_LEAST_B, first ? FRONT_WAKE : QUEUE_WAKE);
 	if (result < 0)
 		return result;
-	run->events.shape.stack_b = stack_size(options, sonde_perf_rings_size_b(run->rings), first);
+	run->events.shape.stack_b = stack_size(options, sonde_perf_rings_size_b(run->rings));
 	return 0;
 }
 
