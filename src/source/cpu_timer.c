@@ -9,8 +9,6 @@
  * address is unknown. It writes the record of "cpu", as the perf source does where that can run.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,17 +16,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
-#include "run/paths.h"
 #include "source/cpu_account.h"
 #include "source/perf_event.h"
+#include "source/preload.h"
 #include "source/source.h"
+#include "source/timer_tasks.h"
 #include "source/unsampled.h"
 #include "source/unwinder.h"
 #include "source/zones.h"
 #include "util/buf.h"
 #include "util/error.h"
-#include "util/map.h"
 
 #define OBJECT "libsonde-cpu.so"
 #define ENVIRONMENT "SONDE_CPU" /* src/inject: "RATE_HZ STACK_B FILTERS" */
@@ -38,26 +35,6 @@
 #define LIMITS                                                                                                     \
 	"; time in the kernel counts for the calls that led there, and a program whose cycle is in step with the " \
 	"kernel's tick may be misjudged"
-
-struct thread {
-	pid_t pid, tid;
-	uint64_t clock_ns; /* at its last sample */
-	uint32_t stack;
-	uint8_t status;
-	uint8_t ended;
-};
-
-struct process {
-	pid_t pid;
-	uint32_t links; /* open connections: two for a moment around an exec */
-	int fresh;      /* its mappings are not read yet */
-	int ended;      /* the next of that number is another */
-	uint64_t start; /* as the kernel counts it; 0 = it was gone already */
-	uint64_t batch; /* in which they may be read again */
-	uint64_t sampled_ns;
-	uint64_t clock_ns; /* of all of it, said when it ended; 0 = not yet */
-	uint32_t thread;   /* its first */
-};
 
 struct row {
 	uint64_t time_ns, weight_ns;
@@ -72,11 +49,9 @@ struct sonde_source_run {
 	struct sonde_unwinder *unwinder;
 	struct sonde_unsampled *unsampled;
 	struct sonde_zones_listener listener;
-	struct thread *threads;
-	struct process *processes;
+	struct sonde_timer_tasks tasks;
 	struct row *rows; /* unwound, not yet written */
-	size_t thread_count, thread_cap, process_count, process_cap, row_count, row_cap;
-	struct sonde_map by_tid, by_pid;
+	size_t row_count, row_cap;
 	char why[256]; /* perf events are not used */
 	pid_t pid;
 	uint64_t start_ns;
@@ -88,122 +63,27 @@ struct sonde_source_run {
 	struct sonde_cpu_account account;
 };
 
-/* --- tables ------------------------------------------------------------------------------------------------------ */
-
-/* Room for one element more; 0, or −1 when out of memory. */
-static int reserve(void **array, size_t count, size_t *cap, size_t size_b)
-{
-	if (count < *cap)
-		return 0;
-	size_t wanted = *cap ? *cap * 2 : 64;
-	void *grown = realloc(*array, wanted * size_b);
-	if (!grown)
-		return -1;
-	*array = grown;
-	*cap = wanted;
-	return 0;
-}
-
-static uint64_t key(pid_t number)
-{
-	return sonde_hash_mix((uint64_t)number + 1);
-}
-
-static struct thread *find_thread(const struct sonde_source_run *run, pid_t pid, pid_t tid)
-{
-	uint32_t id = sonde_map_find(&run->by_tid, key(tid), NULL, NULL);
-	struct thread *thread = id ? &run->threads[id - 1] : NULL;
-	return thread && thread->pid == pid && !thread->ended ? thread : NULL;
-}
-
-static struct thread *get_thread(struct sonde_source_run *run, pid_t pid, pid_t tid)
-{
-	struct thread *thread = find_thread(run, pid, tid);
-	if (thread)
-		return thread;
-	uint32_t id = sonde_map_find(&run->by_tid, key(tid), NULL, NULL);
-	if (!id) {
-		if (reserve((void **)&run->threads, run->thread_count, &run->thread_cap, sizeof *run->threads) ||
-		    sonde_map_set(&run->by_tid, key(tid), (uint32_t)run->thread_count + 1))
-			return NULL;
-		id = (uint32_t)++run->thread_count;
-	}
-	run->threads[id - 1] = (struct thread){.pid = pid, .tid = tid, .status = SONDE_STACK_NOT_SAMPLED};
-	return &run->threads[id - 1];
-}
-
-static struct process *find_process(const struct sonde_source_run *run, pid_t pid)
-{
-	uint32_t id = sonde_map_find(&run->by_pid, key(pid), NULL, NULL);
-	return id ? &run->processes[id - 1] : NULL;
-}
-
-static struct process *get_process(struct sonde_source_run *run, pid_t pid)
-{
-	struct process *process = find_process(run, pid);
-	if (process)
-		return process;
-	if (reserve((void **)&run->processes, run->process_count, &run->process_cap, sizeof *run->processes) ||
-	    sonde_map_set(&run->by_pid, key(pid), (uint32_t)run->process_count + 1))
-		return NULL;
-	run->processes[run->process_count] = (struct process){.pid = pid};
-	return &run->processes[run->process_count++];
-}
-
 static int is_known(void *context, pid_t pid, pid_t tid)
 {
 	const struct sonde_source_run *run = context;
-	const struct process *process = find_process(run, pid);
+	const struct sonde_timer_process *process = sonde_timer_tasks_find_process(&run->tasks, pid);
 	if (!process || !process->links)
 		return 0;
-	return !tid || find_thread(run, pid, tid);
+	return !tid || sonde_timer_tasks_find_thread(&run->tasks, pid, tid);
 }
 
 /* --- processes --------------------------------------------------------------------------------------------------- */
 
-struct stat_line {
-	char name[32];
-	char state;
-	pid_t parent;
-	uint64_t start; /* with the number it tells a process from every other */
-};
-
-/* 0 when there is no such process. */
-static int read_stat(pid_t pid, struct stat_line *out)
-{
-	char path[64], text[512];
-	unsigned long long start = 0;
-	int number = 0;
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	ssize_t got = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[got > 0 ? got : 0] = '\0';
-	char *begin = strchr(text, '('), *end = strrchr(text, ')');
-	if (!begin || !end ||
-	    sscanf(end,
-		   ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", /* proc(5) */
-		   &out->state, &number, &start) != 3)
-		return 0;
-	*end = '\0';
-	snprintf(out->name, sizeof out->name, "%s", begin + 1);
-	out->parent = (pid_t)number;
-	out->start = start;
-	return 1;
-}
-
 /* Whether it is not known, or known as one that has ended: numbers are used again. */
 static int is_new(const struct sonde_source_run *run, pid_t pid)
 {
-	const struct process *process = find_process(run, pid);
+	const struct sonde_timer_process *process = sonde_timer_tasks_find_process(&run->tasks, pid);
 	return pid != run->pid && (!process || process->ended);
 }
 
 static int is_followed(const struct sonde_source_run *run, pid_t pid)
 {
-	return pid == run->pid || find_process(run, pid);
+	return pid == run->pid || sonde_timer_tasks_find_process(&run->tasks, pid);
 }
 
 static void on_opened(void *context, pid_t pid, uint32_t clock)
@@ -211,18 +91,18 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	(void)clock;
 	struct sonde_source_run *run = context;
 	uint64_t now_ns = sonde_clock_now_ns();
-	struct stat_line stat = {.name = ""};
-	int there = read_stat(pid, &stat);
+	struct sonde_timer_stat stat = {.name = ""};
+	int there = sonde_timer_stat_read(pid, &stat);
 	if (there && is_new(run, pid) && is_followed(run, stat.parent))
 		sonde_recorder_fork(run->recorder, stat.parent, pid, pid, now_ns);
 	if (there)
 		sonde_recorder_comm(run->recorder, pid, pid, stat.name, 1, now_ns);
 	run->named |= there && pid == run->pid;
-	struct process *process = get_process(run, pid);
+	struct sonde_timer_process *process = sonde_timer_tasks_process(&run->tasks, pid);
 	if (!process)
 		return;
 	if (process->ended)
-		*process = (struct process){.pid = pid};
+		*process = (struct sonde_timer_process){.pid = pid};
 	process->links++;
 	process->fresh = 1;
 	process->start = stat.start;
@@ -233,8 +113,8 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 static void end_threads(struct sonde_source_run *run, pid_t pid, int all)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
-	for (size_t i = 0; i < run->thread_count; i++) {
-		struct thread *thread = &run->threads[i];
+	for (size_t i = 0; i < run->tasks.thread_count; i++) {
+		struct sonde_timer_thread *thread = &run->tasks.threads[i];
 		if (thread->pid != pid || thread->ended || (!all && thread->tid == pid))
 			continue;
 		thread->ended = 1;
@@ -243,7 +123,7 @@ static void end_threads(struct sonde_source_run *run, pid_t pid, int all)
 }
 
 /* Reads the mappings of a process that has just connected; from then on once a batch, when an address is unknown. */
-static void look_at_maps(struct sonde_source_run *run, struct process *process, uint64_t time_ns)
+static void look_at_maps(struct sonde_source_run *run, struct sonde_timer_process *process, uint64_t time_ns)
 {
 	struct sonde_space *space = sonde_spaces_get(run->spaces, process->pid, time_ns);
 	if (!space || process->batch == run->batch)
@@ -257,14 +137,20 @@ static void look_at_maps(struct sonde_source_run *run, struct process *process, 
 
 /* --- samples ----------------------------------------------------------------------------------------------------- */
 
-static void keep_row(struct sonde_source_run *run, struct process *process, const struct row *row)
+static void keep_row(struct sonde_source_run *run, struct sonde_timer_process *process, const struct row *row)
 {
 	if (process)
 		process->sampled_ns += row->weight_ns;
 	if (!row->weight_ns || !row->thread)
 		return;
-	if (reserve((void **)&run->rows, run->row_count, &run->row_cap, sizeof *run->rows))
-		return;
+	if (run->row_count == run->row_cap) {
+		size_t cap = run->row_cap ? run->row_cap * 2 : 64;
+		struct row *rows = realloc(run->rows, cap * sizeof *rows);
+		if (!rows)
+			return;
+		run->rows = rows;
+		run->row_cap = cap;
+	}
 	run->rows[run->row_count] = *row;
 	run->rows[run->row_count].order = (uint32_t)run->row_count;
 	run->row_count++;
@@ -274,7 +160,7 @@ static void keep_row(struct sonde_source_run *run, struct process *process, cons
 }
 
 /* CPU time of a process that no sample stands for: of threads that ended before they found room, or were never seen. */
-static void write_unseen(struct sonde_source_run *run, struct process *process)
+static void write_unseen(struct sonde_source_run *run, struct sonde_timer_process *process)
 {
 	struct row rest = {.time_ns = sonde_clock_now_ns(),
 			   .weight_ns = process->clock_ns - process->sampled_ns,
@@ -287,11 +173,11 @@ static void write_unseen(struct sonde_source_run *run, struct process *process)
 static void on_closed(void *context, pid_t pid)
 {
 	struct sonde_source_run *run = context;
-	struct process *process = find_process(run, pid);
-	struct stat_line stat;
+	struct sonde_timer_process *process = sonde_timer_tasks_find_process(&run->tasks, pid);
+	struct sonde_timer_stat stat;
 	if (!process || !process->links || --process->links)
 		return;
-	int lives = read_stat(pid, &stat) && !strchr("ZX", stat.state) && stat.start == process->start;
+	int lives = sonde_timer_stat_read(pid, &stat) && !strchr("ZX", stat.state) && stat.start == process->start;
 	end_threads(run, pid, !lives);
 	if (lives)
 		return;
@@ -303,7 +189,7 @@ static void on_closed(void *context, pid_t pid)
 }
 
 /* A clock that went back is another thread's, of the same number; one that runs faster than time is a lie. */
-static uint64_t weigh(const struct sonde_source_run *run, struct thread *thread, uint64_t clock_ns)
+static uint64_t weigh(const struct sonde_source_run *run, struct sonde_timer_thread *thread, uint64_t clock_ns)
 {
 	uint64_t most_ns = sonde_clock_now_ns() - run->start_ns;
 	if (clock_ns > most_ns)
@@ -313,7 +199,8 @@ static uint64_t weigh(const struct sonde_source_run *run, struct thread *thread,
 	return weight_ns;
 }
 
-static void unwind(struct sonde_source_run *run, struct thread *thread, const struct sonde_event_cpu_sample *from)
+static void unwind(struct sonde_source_run *run, struct sonde_timer_thread *thread,
+		   const struct sonde_event_cpu_sample *from)
 {
 	struct sonde_unwind_sample sample = {
 	    .pid = thread->pid,
@@ -328,8 +215,8 @@ static void unwind(struct sonde_source_run *run, struct thread *thread, const st
 
 /* Its last words: its name, which it may have got since it was seen first, and with the first thread's the CPU time of
  * the process. */
-static void end_thread(struct sonde_source_run *run, struct process *process, struct thread *thread, uint32_t id,
-		       const struct sonde_event_cpu_sample *sample)
+static void end_thread(struct sonde_source_run *run, struct sonde_timer_process *process,
+		       struct sonde_timer_thread *thread, uint32_t id, const struct sonde_event_cpu_sample *sample)
 {
 	char name[SONDE_EVENT_NAME_B + 1] = "";
 	uint64_t time_ns = sample->head.time, process_ns = sample->sp;
@@ -352,8 +239,8 @@ static void end_thread(struct sonde_source_run *run, struct process *process, st
 static void on_sample(void *context, pid_t pid, pid_t tid, uint32_t id, const struct sonde_event_cpu_sample *sample)
 {
 	struct sonde_source_run *run = context;
-	struct thread *thread = get_thread(run, pid, tid);
-	struct process *process = find_process(run, pid);
+	struct sonde_timer_thread *thread = sonde_timer_tasks_thread(&run->tasks, pid, tid);
+	struct sonde_timer_process *process = sonde_timer_tasks_find_process(&run->tasks, pid);
 	if (!thread || !process)
 		return;
 	if (sample->pc) {
@@ -383,8 +270,8 @@ static void on_farewell(void *context, pid_t pid, const struct sonde_link_farewe
 		sonde_recorder_fork(run->recorder, (pid_t)farewell->parent, pid, pid, start_ns);
 	sonde_recorder_comm(run->recorder, pid, pid, name, 0, start_ns);
 	run->named |= pid == run->pid;
-	struct thread *thread = get_thread(run, pid, pid);
-	struct process *process = find_process(run, pid);
+	struct sonde_timer_thread *thread = sonde_timer_tasks_thread(&run->tasks, pid, pid);
+	struct sonde_timer_process *process = sonde_timer_tasks_find_process(&run->tasks, pid);
 	if (!thread)
 		return;
 	struct row row = {.time_ns = now_ns,
@@ -423,19 +310,6 @@ static void write_rows(struct sonde_source_run *run)
 
 /* --- the source -------------------------------------------------------------------------------------------------- */
 
-static int find_object(char *out, size_t out_b, char *why, size_t why_b)
-{
-	int result = sonde_paths_object(out, out_b, OBJECT);
-	if (result)
-		snprintf(why, why_b, "%s", sonde_error_text());
-	else if (strpbrk(out, ": ")) {
-		snprintf(why, why_b, "%s: LD_PRELOAD takes no path with a blank or a colon; install sonde elsewhere",
-			 out);
-		result = -EINVAL;
-	}
-	return result;
-}
-
 /* Why perf events are not used; 0 when they are. */
 static int has_no_perf(const struct sonde_record_options *options, char *why, size_t why_b)
 {
@@ -450,10 +324,10 @@ static int has_no_perf(const struct sonde_record_options *options, char *why, si
 
 static int timer_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
-	char path[PATH_MAX], perf[256];
+	char perf[256];
 	int is_asked_only = !options || (!options->command && !options->attach);
 	if (is_asked_only)
-		return find_object(path, sizeof path, why, why_b);
+		return sonde_preload_probe(OBJECT, why, why_b);
 	if (!has_no_perf(options, perf, sizeof perf))
 		return -EALREADY;
 	if (options->attach) {
@@ -465,7 +339,7 @@ static int timer_probe(const struct sonde_record_options *options, char *why, si
 		snprintf(why, why_b, "%s; without --no-inject, timers inside the processes would take samples", perf);
 		return -EOPNOTSUPP;
 	}
-	return find_object(path, sizeof path, why, why_b);
+	return sonde_preload_probe(OBJECT, why, why_b);
 }
 
 static void free_run(struct sonde_source_run *run)
@@ -475,10 +349,7 @@ static void free_run(struct sonde_source_run *run)
 	sonde_unwinder_free(run->unwinder);
 	sonde_spaces_free(run->spaces);
 	sonde_images_free(run->images);
-	sonde_map_fini(&run->by_tid);
-	sonde_map_fini(&run->by_pid);
-	free(run->threads);
-	free(run->processes);
+	sonde_timer_tasks_fini(&run->tasks);
 	free(run->rows);
 	free(run);
 }
@@ -507,33 +378,14 @@ static int timer_open(struct sonde_source_run **out, struct sonde_recorder *reco
 	return 0;
 }
 
-/* Each machine type finds an object of its own where the dynamic loader's $LIB leads: a loader that meets one of
- * another type writes a warning to the program's standard error. */
-static void preload_path(char *out, size_t out_b, const char *object)
-{
-	char tree[PATH_MAX];
-	int stem = (int)(strrchr(object, '/') - object);
-	snprintf(tree, sizeof tree, "%.*s/preload", stem, object);
-	if (access(tree, X_OK))
-		snprintf(out, out_b, "%s", object);
-	else
-		snprintf(out, out_b, "%s/$LIB/" OBJECT, tree);
-}
-
 static int timer_prepare(struct sonde_source_run *run, struct sonde_launch *launch)
 {
 	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
-	char object[PATH_MAX], preload[PATH_MAX + 32], wanted[64];
-	int result = sonde_paths_object(object, sizeof object, OBJECT);
-	if (result)
-		return result;
-	preload_path(preload, sizeof preload, object);
+	char wanted[64];
 	snprintf(wanted, sizeof wanted, "%llu %u %u", (unsigned long long)options->rate_hz,
 		 options->stack_b ? options->stack_b : STACK_DEFAULT_B, sonde_unsampled_filters(getpid()));
-	result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
-	result = result ? result : sonde_launch_prepend(launch, "LD_PRELOAD", preload, ':');
-	/* AddressSanitizer ends a program before whose runtime something else was loaded. */
-	return result ? result : sonde_launch_prepend(launch, "ASAN_OPTIONS", "verify_asan_link_order=0", ':');
+	int result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
+	return result ? result : sonde_preload_add(launch, OBJECT);
 }
 
 static int timer_start(struct sonde_source_run *run, pid_t pid)
@@ -549,8 +401,8 @@ static int timer_start(struct sonde_source_run *run, pid_t pid)
 /* Until it connects, if ever, the command is known by the name that it has in /proc. */
 static void name_command(struct sonde_source_run *run, uint64_t now_ns)
 {
-	struct stat_line stat;
-	if (run->named || !read_stat(run->pid, &stat))
+	struct sonde_timer_stat stat;
+	if (run->named || !sonde_timer_stat_read(run->pid, &stat))
 		return;
 	run->named = 1;
 	sonde_recorder_comm(run->recorder, run->pid, run->pid, stat.name, 1, now_ns);
@@ -562,9 +414,9 @@ static int timer_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 	uint64_t now_ns = sonde_clock_now_ns();
 	write_rows(run);
 	name_command(run, now_ns);
-	for (size_t i = 0; i < run->process_count; i++)
-		if (run->processes[i].fresh)
-			look_at_maps(run, &run->processes[i], now_ns);
+	for (size_t i = 0; i < run->tasks.process_count; i++)
+		if (run->tasks.processes[i].fresh)
+			look_at_maps(run, &run->tasks.processes[i], now_ns);
 	run->batch++;
 	sonde_unwinder_begin(run->unwinder);
 	if (!final)

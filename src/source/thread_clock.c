@@ -1,8 +1,5 @@
 /* thread_clock.c: how long threads were on a CPU, and what their samples stand for.
  *
- * A row for each CPU that a thread visited, the first found by tid, the others chained to it. Rows of threads that
- * ended are used again, and an index entry that points to another thread's row is stale.
- *
  * Switch records come in pairs. Where one is missing, the time that it would have told is not counted but doubted, and
  * so is the time in which a CPU lost records. The kernel's own count settles doubts: it replaces all that was counted
  * before it was read, and of intervals only what lies behind counts. A clock that is more than 2 % in doubt says
@@ -19,8 +16,8 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "format/record.h"
+#include "source/clock_rows.h"
 #include "util/error.h"
-#include "util/map.h"
 
 #define DOUBT_SHARE 50u            /* of which a clock may be in doubt: one part */
 #define NOT_KNOWN (UINT64_MAX / 4) /* doubt: of a thread that was not seen to begin */
@@ -28,44 +25,6 @@
 #define SHORT_LAGS 3u              /* a thread that ran for less cannot tell its own user share */
 #define STALE_NS 20000000u         /* by how much the kernel's count may lag: two ticks at 100 Hz */
 #define CHECK_NS 500000000u        /* a clock that is not in doubt is checked so often */
-
-struct clock_row {
-	pid_t tid; /* 0 = unused */
-	int cpu;   /* −1: not on any yet */
-	int is_first;
-	uint32_t next;     /* id of the thread's row on another CPU, or of the next free one */
-	uint64_t in_ns;    /* 0 = off */
-	uint64_t total_ns; /* here */
-	/* of the whole thread, in its first row */
-	uint64_t before_ns; /* it ran before it was followed */
-	uint64_t known_ns,
-	    set_at_ns;       /* it ran since, but for the interval that is open; nothing before set_at_ns counts */
-	uint64_t checked_ns; /* the kernel's count when it was set */
-	uint64_t doubt_ns, last_ns;        /* may be missing from it; the last switch */
-	uint64_t given_ns;                 /* samples stand for */
-	uint64_t kernel_ns;                /* written as time in the kernel */
-	uint32_t owner;                    /* whose: the recording's thread id */
-	uint64_t losses;                   /* of `clocks`, when last known to lack none */
-	uint64_t whole_ns, whole_given_ns; /* clock and samples at that time */
-	uint64_t forks;                    /* of processes */
-	uint64_t samples;
-	uint64_t kept_of; /* how many samples `stack` was chosen from */
-	uint32_t stack;
-	uint8_t status;
-};
-
-struct sonde_thread_clocks {
-	struct sonde_thread_sampling sampling;
-	int user_only;
-	double user_share;
-	double balance_ns;      /* user time of short threads that no sample stands for; negative: too many samples */
-	struct clock_row *rows; /* id − 1 */
-	uint32_t count, cap, first_free, looked_at;
-	int doubts; /* some clock is in doubt */
-	uint64_t losses;
-	uint64_t random;
-	struct sonde_map by_tid;
-};
 
 int sonde_thread_clocks_new(struct sonde_thread_clocks **out, const struct sonde_thread_sampling *sampling)
 {
@@ -93,98 +52,9 @@ void sonde_thread_clocks_user_only(struct sonde_thread_clocks *clocks, double us
 	clocks->user_share = user_share;
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------ */
-
-static uint64_t key(pid_t tid)
-{
-	return sonde_hash_mix((uint64_t)tid + 1);
-}
-
-/* A row that was not in use, or 0 when out of memory. */
-static uint32_t take_row(struct sonde_thread_clocks *clocks)
-{
-	uint32_t id = clocks->first_free;
-	if (id) {
-		clocks->first_free = clocks->rows[id - 1].next;
-		return id;
-	}
-	if (clocks->count == clocks->cap) {
-		uint32_t cap = clocks->cap ? clocks->cap * 2 : 64;
-		struct clock_row *rows = realloc(clocks->rows, cap * sizeof *rows);
-		if (!rows)
-			return 0;
-		clocks->rows = rows;
-		clocks->cap = cap;
-	}
-	return ++clocks->count;
-}
-
-static void give_row(struct sonde_thread_clocks *clocks, uint32_t id)
-{
-	clocks->rows[id - 1] = (struct clock_row){.next = clocks->first_free};
-	clocks->first_free = id;
-}
-
-/* The thread's first row, or 0. */
-static uint32_t find(const struct sonde_thread_clocks *clocks, pid_t tid)
-{
-	uint32_t id = sonde_map_find(&clocks->by_tid, key(tid), NULL, NULL);
-	return id && clocks->rows[id - 1].tid == tid ? id : 0;
-}
-
-/* The thread's first row, NULL when there is none. */
-static struct clock_row *first_of(const struct sonde_thread_clocks *clocks, pid_t tid)
-{
-	uint32_t id = find(clocks, tid);
-	return id ? &clocks->rows[id - 1] : NULL;
-}
-
-static struct clock_row *next_of(const struct sonde_thread_clocks *clocks, const struct clock_row *row)
-{
-	return row->next ? &clocks->rows[row->next - 1] : NULL;
-}
-
-/* The first row of a thread that is new; NULL when out of memory. */
-static struct clock_row *add_first(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t time_ns)
-{
-	uint32_t id = take_row(clocks);
-	if (!id)
-		return NULL;
-	if (sonde_map_set(&clocks->by_tid, key(tid), id) < 0) {
-		give_row(clocks, id);
-		return NULL;
-	}
-	struct clock_row *row = &clocks->rows[id - 1];
-	*row = (struct clock_row){.tid = tid,
-				  .cpu = -1,
-				  .is_first = 1,
-				  .set_at_ns = time_ns,
-				  .last_ns = time_ns,
-				  .losses = clocks->losses,
-				  .status = SONDE_STACK_NO_USER};
-	return row;
-}
-
-/* The thread's row on `cpu`, made when it is new; NULL when out of memory. Moves rows. */
-static struct clock_row *row_on(struct sonde_thread_clocks *clocks, pid_t tid, int cpu)
-{
-	uint32_t first = find(clocks, tid);
-	if (clocks->rows[first - 1].cpu < 0)
-		clocks->rows[first - 1].cpu = cpu;
-	for (struct clock_row *row = &clocks->rows[first - 1]; row; row = next_of(clocks, row))
-		if (row->cpu == cpu)
-			return row;
-	uint32_t id = take_row(clocks);
-	if (!id)
-		return NULL;
-	clocks->rows[id - 1] = (struct clock_row){.tid = tid, .cpu = cpu, .next = clocks->rows[first - 1].next};
-	clocks->rows[first - 1].next = id;
-	return &clocks->rows[id - 1];
-}
-
 /* --- the clock ------------------------------------------------------------------------------------------- */
 
-static void doubt(struct sonde_thread_clocks *clocks, struct clock_row *first, uint64_t from_ns, uint64_t to_ns)
+static void doubt(struct sonde_thread_clocks *clocks, struct sonde_clock_row *first, uint64_t from_ns, uint64_t to_ns)
 {
 	if (from_ns < first->set_at_ns)
 		from_ns = first->set_at_ns;
@@ -196,7 +66,7 @@ static void doubt(struct sonde_thread_clocks *clocks, struct clock_row *first, u
 }
 
 /* What counts of an interval. */
-static uint64_t length(const struct clock_row *first, uint64_t in_ns, uint64_t out_ns)
+static uint64_t length(const struct sonde_clock_row *first, uint64_t in_ns, uint64_t out_ns)
 {
 	if (in_ns < first->set_at_ns)
 		in_ns = first->set_at_ns;
@@ -204,10 +74,10 @@ static uint64_t length(const struct clock_row *first, uint64_t in_ns, uint64_t o
 }
 
 /* A thread is on one CPU only: intervals that are open elsewhere ended at a time that is not known. */
-static void cancel(struct sonde_thread_clocks *clocks, struct clock_row *first, const struct clock_row *but,
+static void cancel(struct sonde_thread_clocks *clocks, struct sonde_clock_row *first, const struct sonde_clock_row *but,
 		   uint64_t time_ns)
 {
-	for (struct clock_row *row = first; row; row = next_of(clocks, row)) {
+	for (struct sonde_clock_row *row = first; row; row = sonde_clock_next(clocks, row)) {
 		if (row == but || !row->in_ns)
 			continue;
 		doubt(clocks, first, row->in_ns, time_ns);
@@ -216,10 +86,10 @@ static void cancel(struct sonde_thread_clocks *clocks, struct clock_row *first, 
 }
 
 /* The first row of a thread; one that was not seen to begin is in doubt. NULL when out of memory. */
-static struct clock_row *get_first(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t time_ns)
+static struct sonde_clock_row *get_first(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t time_ns)
 {
-	struct clock_row *first = first_of(clocks, tid);
-	if (first || !(first = add_first(clocks, tid, time_ns)))
+	struct sonde_clock_row *first = sonde_clock_first(clocks, tid);
+	if (first || !(first = sonde_clock_add(clocks, tid, time_ns)))
 		return first;
 	first->doubt_ns = NOT_KNOWN;
 	clocks->doubts = 1;
@@ -228,23 +98,23 @@ static struct clock_row *get_first(struct sonde_thread_clocks *clocks, pid_t tid
 
 static void forget(struct sonde_thread_clocks *clocks, pid_t tid)
 {
-	for (uint32_t id = find(clocks, tid), next; id; id = next) {
+	for (uint32_t id = sonde_clock_find(clocks, tid), next; id; id = next) {
 		next = clocks->rows[id - 1].next;
-		give_row(clocks, id);
+		sonde_clock_give(clocks, id);
 	}
 }
 
 void sonde_thread_clocks_start(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t ran_ns, uint64_t time_ns)
 {
 	forget(clocks, tid); /* the end of the one that had the number was lost */
-	struct clock_row *first = add_first(clocks, tid, time_ns);
+	struct sonde_clock_row *first = sonde_clock_add(clocks, tid, time_ns);
 	if (first)
 		first->before_ns = ran_ns;
 }
 
 void sonde_thread_clocks_forked(struct sonde_thread_clocks *clocks, pid_t tid)
 {
-	struct clock_row *first = first_of(clocks, tid);
+	struct sonde_clock_row *first = sonde_clock_first(clocks, tid);
 	if (first)
 		first->forks++;
 }
@@ -253,7 +123,7 @@ void sonde_thread_clocks_in(struct sonde_thread_clocks *clocks, pid_t tid, int c
 {
 	if (!get_first(clocks, tid, time_ns))
 		return;
-	struct clock_row *row = row_on(clocks, tid, cpu), *first = first_of(clocks, tid);
+	struct sonde_clock_row *row = sonde_clock_on(clocks, tid, cpu), *first = sonde_clock_first(clocks, tid);
 	cancel(clocks, first, NULL, time_ns);
 	first->last_ns = time_ns;
 	if (row)
@@ -264,7 +134,7 @@ void sonde_thread_clocks_out(struct sonde_thread_clocks *clocks, pid_t tid, int 
 {
 	if (!get_first(clocks, tid, time_ns))
 		return;
-	struct clock_row *row = row_on(clocks, tid, cpu), *first = first_of(clocks, tid);
+	struct sonde_clock_row *row = sonde_clock_on(clocks, tid, cpu), *first = sonde_clock_first(clocks, tid);
 	if (row && row->in_ns) {
 		first->known_ns += length(first, row->in_ns, time_ns);
 		row->total_ns += time_ns > row->in_ns ? time_ns - row->in_ns : 0;
@@ -278,7 +148,7 @@ void sonde_thread_clocks_out(struct sonde_thread_clocks *clocks, pid_t tid, int 
 
 void sonde_thread_clocks_exec(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns)
 {
-	struct clock_row *first = get_first(clocks, tid, time_ns);
+	struct sonde_clock_row *first = get_first(clocks, tid, time_ns);
 	if (!first)
 		return;
 	if (first->cpu < 0) { /* its events begin with it */
@@ -314,7 +184,7 @@ uint64_t sonde_thread_clocks_read(pid_t tid)
 }
 
 /* A count below ours is another thread's that has the number now. */
-static void set(struct clock_row *first, uint64_t ran_ns, uint64_t time_ns)
+static void set(struct sonde_clock_row *first, uint64_t ran_ns, uint64_t time_ns)
 {
 	uint64_t since_ns = first->known_ns > first->checked_ns ? first->known_ns - first->checked_ns : 0;
 	uint64_t most_ns = STALE_NS + since_ns / 8; /* ours has what interrupts and other machines took besides */
@@ -327,22 +197,23 @@ static void set(struct clock_row *first, uint64_t ran_ns, uint64_t time_ns)
 
 void sonde_thread_clocks_set(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t ran_ns, uint64_t time_ns)
 {
-	struct clock_row *first = first_of(clocks, tid);
+	struct sonde_clock_row *first = sonde_clock_first(clocks, tid);
 	if (first)
 		set(first, ran_ns, time_ns);
 }
 
-static uint64_t clock_at(const struct sonde_thread_clocks *clocks, const struct clock_row *first, uint64_t time_ns)
+static uint64_t clock_at(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first,
+			 uint64_t time_ns)
 {
 	uint64_t ran_ns = first->known_ns;
-	for (const struct clock_row *row = first; row; row = next_of(clocks, row))
+	for (const struct sonde_clock_row *row = first; row; row = sonde_clock_next(clocks, row))
 		if (row->in_ns)
 			ran_ns += length(first, row->in_ns, time_ns);
 	return ran_ns;
 }
 
 /* Where the rest of the clock is time in the kernel, it must be the kernel's. */
-static int is_due(const struct sonde_thread_clocks *clocks, const struct clock_row *row, uint64_t now_ns)
+static int is_due(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *row, uint64_t now_ns)
 {
 	return row->doubt_ns || (clocks->user_only && clock_at(clocks, row, now_ns) >= row->checked_ns + CHECK_NS);
 }
@@ -354,7 +225,7 @@ void sonde_thread_clocks_settle(struct sonde_thread_clocks *clocks)
 	int wanted = clocks->doubts || clocks->user_only;
 	for (uint32_t i = 0; wanted && i < clocks->count && looks < LOOKS_MAX; i++) {
 		clocks->looked_at = (clocks->looked_at + 1) % clocks->count;
-		struct clock_row *row = &clocks->rows[clocks->looked_at];
+		struct sonde_clock_row *row = &clocks->rows[clocks->looked_at];
 		if (!row->is_first || !is_due(clocks, row, now_ns))
 			continue;
 		uint64_t ran_ns = sonde_thread_clocks_read(row->tid);
@@ -367,7 +238,7 @@ void sonde_thread_clocks_settle(struct sonde_thread_clocks *clocks)
 }
 
 /* Whether a clock tells enough to weigh samples by it. */
-static int is_known(const struct sonde_thread_clocks *clocks, const struct clock_row *first, uint64_t ran_ns,
+static int is_known(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first, uint64_t ran_ns,
 		    uint64_t time_ns)
 {
 	uint64_t most_ns = ran_ns / DOUBT_SHARE;
@@ -390,7 +261,7 @@ static uint64_t most_left_ns(const struct sonde_thread_clocks *clocks)
 }
 
 /* From here on only what comes next can be lacking. */
-static void is_whole(const struct sonde_thread_clocks *clocks, struct clock_row *first, uint64_t ran_ns)
+static void is_whole(const struct sonde_thread_clocks *clocks, struct sonde_clock_row *first, uint64_t ran_ns)
 {
 	first->losses = clocks->losses;
 	first->whole_ns = ran_ns;
@@ -398,7 +269,7 @@ static void is_whole(const struct sonde_thread_clocks *clocks, struct clock_row 
 }
 
 /* Time that nothing was written for. */
-static uint64_t open_ns(const struct clock_row *first, uint64_t ran_ns)
+static uint64_t open_ns(const struct sonde_clock_row *first, uint64_t ran_ns)
 {
 	uint64_t written_ns = first->given_ns + first->kernel_ns;
 	return ran_ns > written_ns ? ran_ns - written_ns : 0;
@@ -406,7 +277,7 @@ static uint64_t open_ns(const struct clock_row *first, uint64_t ran_ns)
 
 /* How much of the thread's time could be sampled and stands for nothing. Without kernel samples that is only known as
  * an average: the thread's own where it had samples before, else that of all. */
-static uint64_t lag_ns(const struct sonde_thread_clocks *clocks, const struct clock_row *first, uint64_t ran_ns)
+static uint64_t lag_ns(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first, uint64_t ran_ns)
 {
 	if (!clocks->user_only)
 		return ran_ns > first->given_ns ? ran_ns - first->given_ns : 0;
@@ -418,11 +289,11 @@ static uint64_t lag_ns(const struct sonde_thread_clocks *clocks, const struct cl
 }
 
 /* A sampled thread is on the CPU: if no record said so, it was lost. */
-static struct clock_row *get_running(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns)
+static struct sonde_clock_row *get_running(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns)
 {
 	if (!get_first(clocks, tid, time_ns))
 		return NULL;
-	struct clock_row *row = row_on(clocks, tid, cpu), *first = first_of(clocks, tid);
+	struct sonde_clock_row *row = sonde_clock_on(clocks, tid, cpu), *first = sonde_clock_first(clocks, tid);
 	if (row && row->in_ns)
 		return first;
 	doubt(clocks, first, first->last_ns, time_ns);
@@ -436,7 +307,7 @@ static struct clock_row *get_running(struct sonde_thread_clocks *clocks, pid_t t
 struct sonde_thread_share sonde_thread_clocks_sample(struct sonde_thread_clocks *clocks, pid_t tid, int cpu,
 						     uint64_t time_ns)
 {
-	struct clock_row *first = get_running(clocks, tid, cpu, time_ns);
+	struct sonde_clock_row *first = get_running(clocks, tid, cpu, time_ns);
 	struct sonde_thread_share share = {.weight_ns = clocks->sampling.weight_ns};
 	if (!first)
 		return share;
@@ -464,7 +335,7 @@ struct sonde_thread_share sonde_thread_clocks_sample(struct sonde_thread_clocks 
 
 uint64_t sonde_thread_clocks_extra(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns)
 {
-	struct clock_row *first = get_running(clocks, tid, cpu, time_ns);
+	struct sonde_clock_row *first = get_running(clocks, tid, cpu, time_ns);
 	if (!first || clocks->user_only || first->losses != clocks->losses)
 		return 0;
 	uint64_t ran_ns = clock_at(clocks, first, time_ns);
@@ -478,12 +349,13 @@ uint64_t sonde_thread_clocks_extra(struct sonde_thread_clocks *clocks, pid_t tid
 
 /* Time that no sample of user code will reach any more: events fire in the kernel too, and write nothing there. On each
  * CPU a thread may be as far behind as its events' periods. */
-static uint64_t kernel_due_ns(const struct sonde_thread_clocks *clocks, const struct clock_row *first, uint64_t time_ns)
+static uint64_t kernel_due_ns(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first,
+			      uint64_t time_ns)
 {
 	uint64_t ran_ns = clock_at(clocks, first, time_ns), behind_ns = usual_lag_ns(clocks) / 2;
 	if (!clocks->user_only || first->losses != clocks->losses || !is_known(clocks, first, ran_ns, time_ns))
 		return 0;
-	for (const struct clock_row *row = first; row; row = next_of(clocks, row))
+	for (const struct sonde_clock_row *row = first; row; row = sonde_clock_next(clocks, row))
 		behind_ns += usual_lag_ns(clocks) / 2;
 	uint64_t due_ns = open_ns(first, ran_ns);
 	return due_ns > behind_ns ? due_ns - behind_ns : 0;
@@ -491,7 +363,7 @@ static uint64_t kernel_due_ns(const struct sonde_thread_clocks *clocks, const st
 
 uint64_t sonde_thread_clocks_kernel(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t owner, uint64_t time_ns)
 {
-	struct clock_row *first = clocks->user_only ? first_of(clocks, tid) : NULL;
+	struct sonde_clock_row *first = clocks->user_only ? sonde_clock_first(clocks, tid) : NULL;
 	uint64_t due_ns = first ? kernel_due_ns(clocks, first, time_ns) : 0;
 	if (first)
 		first->owner = owner;
@@ -505,7 +377,7 @@ int sonde_thread_clocks_next_kernel(struct sonde_thread_clocks *clocks, uint32_t
 				    uint64_t *kernel_ns)
 {
 	while (*at < clocks->count) {
-		struct clock_row *row = &clocks->rows[(*at)++];
+		struct sonde_clock_row *row = &clocks->rows[(*at)++];
 		*kernel_ns = row->is_first && row->owner ? kernel_due_ns(clocks, row, time_ns) : 0;
 		if (!*kernel_ns)
 			continue;
@@ -519,7 +391,7 @@ int sonde_thread_clocks_next_kernel(struct sonde_thread_clocks *clocks, uint32_t
 /* Reservoir sampling: each of the thread's samples is kept with the same probability. */
 void sonde_thread_clocks_stack(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t stack, uint8_t status)
 {
-	struct clock_row *first = first_of(clocks, tid);
+	struct sonde_clock_row *first = sonde_clock_first(clocks, tid);
 	if (!first)
 		return;
 	clocks->random = sonde_hash_mix(clocks->random + 0x9e3779b97f4a7c15u);
@@ -531,13 +403,13 @@ void sonde_thread_clocks_stack(struct sonde_thread_clocks *clocks, pid_t tid, ui
 
 int sonde_thread_clocks_lacks(const struct sonde_thread_clocks *clocks, pid_t tid)
 {
-	const struct clock_row *first = first_of(clocks, tid);
+	const struct sonde_clock_row *first = sonde_clock_first(clocks, tid);
 	return first && !first->kept_of && !first->stack;
 }
 
 void sonde_thread_clocks_hint(struct sonde_thread_clocks *clocks, pid_t tid, uint32_t stack, uint8_t status)
 {
-	struct clock_row *first = first_of(clocks, tid);
+	struct sonde_clock_row *first = sonde_clock_first(clocks, tid);
 	if (!first)
 		return;
 	first->stack = stack;
@@ -545,10 +417,10 @@ void sonde_thread_clocks_hint(struct sonde_thread_clocks *clocks, pid_t tid, uin
 }
 
 /* What the periods had not yet given when the thread ended, and its user part. */
-static uint64_t rest_of_periods_ns(const struct sonde_thread_clocks *clocks, const struct clock_row *first)
+static uint64_t rest_of_periods_ns(const struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first)
 {
 	double rest = 0;
-	for (const struct clock_row *row = first; row; row = next_of(clocks, row))
+	for (const struct sonde_clock_row *row = first; row; row = sonde_clock_next(clocks, row))
 		for (int i = 0; i < 2; i++) {
 			uint64_t period_ns = clocks->sampling.period_ns[i];
 			rest += (double)(row->total_ns % period_ns) / (double)period_ns;
@@ -558,7 +430,7 @@ static uint64_t rest_of_periods_ns(const struct sonde_thread_clocks *clocks, con
 
 /* The user part of what no sample stands for. Of a short thread it is the average of all such, of a long one what its
  * periods have not given, and, lost, what its forks took: their children began with what its events had counted. */
-static uint64_t user_rest_ns(struct sonde_thread_clocks *clocks, const struct clock_row *first, uint64_t ran_ns,
+static uint64_t user_rest_ns(struct sonde_thread_clocks *clocks, const struct sonde_clock_row *first, uint64_t ran_ns,
 			     uint64_t *lost)
 {
 	uint64_t usual = usual_lag_ns(clocks), lag = lag_ns(clocks, first, ran_ns);
@@ -581,7 +453,7 @@ static uint64_t user_rest_ns(struct sonde_thread_clocks *clocks, const struct cl
 }
 
 /* Splits what no sample stands for into what a stack may stand for and what not. */
-static void weigh_rest(struct sonde_thread_clocks *clocks, struct clock_row *first, uint64_t ran_ns,
+static void weigh_rest(struct sonde_thread_clocks *clocks, struct sonde_clock_row *first, uint64_t ran_ns,
 		       struct sonde_thread_total *out)
 {
 	uint64_t most_ns = first->losses != clocks->losses ? usual_lag_ns(clocks) : most_left_ns(clocks), lost_ns = 0;
@@ -601,10 +473,10 @@ static void weigh_rest(struct sonde_thread_clocks *clocks, struct clock_row *fir
 struct sonde_thread_total sonde_thread_clocks_total(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t time_ns)
 {
 	struct sonde_thread_total total = {.status = SONDE_STACK_NO_USER};
-	struct clock_row *first = first_of(clocks, tid);
+	struct sonde_clock_row *first = sonde_clock_first(clocks, tid);
 	if (!first)
 		return total;
-	for (struct clock_row *row = first; row; row = next_of(clocks, row)) {
+	for (struct sonde_clock_row *row = first; row; row = sonde_clock_next(clocks, row)) {
 		if (!row->in_ns)
 			continue;
 		first->known_ns += length(first, row->in_ns, time_ns);

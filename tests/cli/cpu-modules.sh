@@ -46,8 +46,9 @@ matches "$out" '^jit;.*;main;interpret;jit_major [0-9]+$'
 # Two plugins that are loaded to the same address in turn keep their own names.
 loader=$(target loader)
 run 0 "$SONDE" record -q -o loader.sonde -- "$loader" 1.5 "$(target plugin_a.so)" "$(target plugin_b.so)"
-near "$(share loader.sonde total_share plugin_a)" 70 7
-near "$(share loader.sonde total_share plugin_b)" 30 7
+a=$(share loader.sonde total_share plugin_a) b=$(share loader.sonde total_share plugin_b)
+near "$(awk "BEGIN { print $a / ($a + $b) * 100 }")" 70 5
+holds "$a + $b > 80" "the rest is the loader's, and the kernel's that maps for it"
 equal "$(rows loader.sonde functions | jq -r '[.[] | select(.function | startswith("plugin_")) |
 	.function + " " + .module] | sort | join(", ")')" "plugin_a plugin_a.so, plugin_b plugin_b.so"
 holds "$(metric loader.sonde samples.complete_percent) >= 97"

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fold/clockfit.h"
 #include "zones_recorder.h"
 
 static int run_target(struct zones_run *run, const struct sonde_record_options *options, const char *command,
@@ -280,7 +281,10 @@ static void zones_inside_the_slow_path_are_whole(void **state)
 	struct zones_run run;
 	assert_int_equal(run_target(&run, &options, "inside", NULL), 0);
 	uint64_t ended = zones_find(run.recorder, "known")->ended;
-	assert_in_range(ended, 4000, 4999);
+	if (sonde_clockfit_usable())
+		assert_in_range(ended, 4000, 4999);
+	else
+		assert_int_equal(ended, 2); /* where the clock is asked, every event takes the slow path */
 	assert_int_equal(zones_lost(run.recorder, NULL), 2 * (5002 - ended) + 2);
 	assert_int_equal(zones_find(run.recorder, "new")->begun, 0);
 	assert_int_equal(zones_find(run.recorder, "hidden")->ended, 1);

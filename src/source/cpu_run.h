@@ -1,0 +1,58 @@
+/* cpu_run.h: the cpu source while it runs: cpu.c opens, drains and stops it, cpu_records.c takes what the kernel wrote.
+ */
+#ifndef SONDE_SOURCE_CPU_RUN_H
+#define SONDE_SOURCE_CPU_RUN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "source/cpu_account.h"
+#include "source/newborn.h"
+#include "source/perf_event.h"
+#include "source/perf_ring.h"
+#include "source/source.h"
+#include "source/thread_clock.h"
+#include "source/unwinder.h"
+
+#define SONDE_CPU_STACK_MAX_B 65528u
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+	struct sonde_perf_rings *rings;
+	struct sonde_perf_events events;
+	struct sonde_images *images;
+	struct sonde_spaces *spaces;
+	struct sonde_unwinder *unwinder;
+	struct sonde_thread_clocks *clocks;
+	struct sonde_newborns *newborns;
+	uint64_t weight_ns; /* of each sample */
+	pid_t pid;
+	int started;
+
+	struct sonde_perf_sample *current;       /* being unwound */
+	uint8_t copy[SONDE_CPU_STACK_MAX_B + 8]; /* its stack, when the buffers had to be emptied meanwhile */
+
+	struct sonde_cpu_account account;
+	uint64_t written_ns, kernel_ns; /* in the recording; the part of it that is measured time in the kernel */
+	uint64_t refused;      /* programs that took their events away: they have more rights than the recorder */
+	char refused_name[32]; /* the first of them */
+
+	uint64_t samples, foreign; /* foreign: of 32-bit code */
+	uint64_t lost;
+	uint64_t *last_ns; /* by CPU: of the last record; the next one may say that some are missing between */
+	size_t cpu_count;
+};
+
+/* Takes one record: all records of all CPUs pass in time order. */
+void sonde_cpu_record(struct sonde_source_run *run, const struct sonde_perf_record *record);
+
+/* CPU time of a thread (0 = of none that is known) that stands for no stack; in the kernel, where that may not be
+ * sampled; of threads that wait for a stack of their program (`final`: there will be none). */
+void sonde_cpu_write_unsampled(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns);
+void sonde_cpu_write_kernel(struct sonde_source_run *run, uint64_t time_ns, uint32_t thread, uint64_t cpu_ns);
+void sonde_cpu_write_waiting(struct sonde_source_run *run, uint64_t time_ns, int final);
+
+void sonde_cpu_count_lost(struct sonde_source_run *run, const char *cause, uint64_t count, uint64_t time_ns);
+
+#endif
