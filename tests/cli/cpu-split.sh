@@ -51,5 +51,8 @@ program=$(target split)
 run 0 "$SONDE" record -q -F 1009 -o work.sonde -- "$program" "$SECONDS_EACH" 2
 split work.sonde
 total work.sonde
-near "$(share work.sonde self_share burn)" 100 3
+# Where the kernel is not sampled, what its clocks took is an entry: interrupts, up to 5 % where others want the CPU too.
+burn=$(share work.sonde self_share burn) kernel=$(share work.sonde self_share '[kernel]')
+near "$(awk "BEGIN { print $burn + $kernel }")" 100 3
+holds "$kernel <= 8" "$kernel % of the time is said to be the kernel's"
 equal "$(rows work.sonde threads | jq -r '[.[].thread] | sort | join(" ")')" "second split"
