@@ -59,8 +59,8 @@ for thread in crowd helper latecomer; do
 done
 holds "$(metric attached.sonde samples.complete_percent) >= 97"
 near "$(metric attached.sonde timing.wall_time_s)" 2.5 1
-work=$(share attached.sonde total_share work) kernel=$(share attached.sonde total_share '[kernel]')
-near "$(awk "BEGIN { print $work + $kernel }")" 100 5
+mine=$(share attached.sonde total_share work) kernel=$(share attached.sonde total_share '[kernel]')
+near "$(awk "BEGIN { print $mine + $kernel }")" 100 5
 wait $pid || fail "the process that was attached to ended with $?"
 equal "$(cat said)" "steady to the end"
 
