@@ -278,8 +278,9 @@ void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const cha
 	if (!row)
 		return;
 	uint32_t text = sonde_strings_intern(tasks->strings, name, strlen(name));
-	row->called = row->called && !exec;
-	if (!row->called) {
+	if (exec && row->called_ns < time_ns) /* what the program before it said */
+		row->called_ns = 0;
+	if (!row->called_ns) {
 		row->name = text;
 		write_thread(tasks, row);
 	}
@@ -292,13 +293,13 @@ void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const cha
 	write_process(tasks, process);
 }
 
-void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *name, size_t name_b)
+void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *name, size_t name_b, uint64_t time_ns)
 {
 	struct sonde_task_thread *row = row_of(&tasks->threads, thread);
 	if (!row)
 		return;
 	row->name = sonde_strings_intern(tasks->strings, name, name_b);
-	row->called = 1;
+	row->called_ns = time_ns;
 	write_thread(tasks, row);
 }
 
