@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "util/error.h"
+#include "util/file.h"
 
 #define COMMAND_MAX_B 4096
 
@@ -149,14 +150,7 @@ static void write_thread(struct sonde_tasks *tasks, const struct sonde_task_thre
 /* Up to max_b − 1 bytes of a file under /proc/PID, with NULs as blanks; its length. */
 static size_t read_proc(pid_t pid, const char *name, char *out, size_t max_b)
 {
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	ssize_t got = read(fd, out, max_b - 1);
-	close(fd);
-	size_t len = got > 0 ? (size_t)got : 0;
+	size_t len = sonde_file_read(out, max_b, "/proc/%d/%s", pid, name);
 	while (len && (out[len - 1] == '\0' || out[len - 1] == '\n'))
 		len--;
 	for (size_t i = 0; i < len; i++)
