@@ -59,7 +59,7 @@ void sonde_samples_fini(struct sonde_samples *samples);
  * their error. */
 double sonde_samples_square(uint64_t weight_ns, uint8_t status, uint64_t period_ns);
 
-/* "100 % = 2.000 s of sampled CPU time (2000 samples)" */
+/* "100 % = 2.000 s of CPU time (2000 samples)" */
 void sonde_samples_say_whole(struct sonde_weight all, uint64_t measured_ns, char *out, size_t out_b);
 
 /* Adds one sample, whatever the options say. */

@@ -223,6 +223,20 @@ static int note_selected(const struct facts *facts, struct sonde_report *report)
 				 time, *time && options->thread ? ", " : "", options->thread ? options->thread_is : "");
 }
 
+/* Events count the time between a thread's getting a CPU and losing it, whoever had that CPU in truth. */
+static int note_stolen(const struct facts *facts, struct sonde_report *report)
+{
+	uint64_t sampled_ns = facts->samples->all.ns, stolen_ns = facts->cpu.stolen_ns;
+	if (!facts->cpu.known || facts->cpu.at_least || sonde_pass_selects(&facts->samples->options) ||
+	    stolen_ns <= facts->cpu.ns / NOTABLE_PART || sampled_ns <= facts->cpu.ns + facts->cpu.ns / NOTABLE_PART)
+		return 0;
+	return sonde_report_note(
+	    report, NULL, 1,
+	    "a hypervisor took %.2f s from the machine's CPUs meanwhile (steal): sampled time, %.2f s, "
+	    "has what of that fell on the program, CPU time has not",
+	    (double)stolen_ns / 1e9, (double)sampled_ns / 1e9);
+}
+
 /* A flight recorder drops events on purpose: figures cover what it still held when it was saved. */
 static int note_kept(const struct facts *facts, struct sonde_report *report)
 {
@@ -419,6 +433,8 @@ static int section_fill(const struct facts *facts, struct sonde_report *report, 
 	    {"timing.cpu_time_s", seconds(no_cpu, facts->cpu.ns), least ? "s, at least" : "s"},
 	    {"timing.user_time_s", seconds(no_split, facts->cpu.user_ns), "s"},
 	    {"timing.system_time_s", seconds(no_split, facts->cpu.system_ns), "s"},
+	    {"timing.stolen_time_s", seconds(facts->cpu.stolen_known ? NULL : "not measured", facts->cpu.stolen_ns),
+	     "s of all CPUs, by a hypervisor"},
 	    {"compute.cpu_utilization_percent", percent(run->wall_ns ? no_cpu : "no wall time", busy),
 	     least ? "% of one CPU, at least" : "% of one CPU"},
 	    {"memory.peak_process_rss_b", peak_b ? sonde_cell_int(peak_b) : sonde_cell_absent("not measured"), "B"},
@@ -462,8 +478,8 @@ static void titles_set(const struct facts *facts, struct sonde_report *report)
 static int notes_add(const struct facts *facts, struct sonde_report *report)
 {
 	static int (*const notes[])(const struct facts *, struct sonde_report *) = {
-	    note_line, note_cpu_time,  note_rate,   note_selected, note_kept,    note_file,
-	    note_lost, note_unmatched, note_broken, note_borrowed, note_sources,
+	    note_line, note_cpu_time, note_stolen,    note_rate,   note_selected, note_kept,
+	    note_file, note_lost,     note_unmatched, note_broken, note_borrowed, note_sources,
 	};
 	int rc = 0;
 	titles_set(facts, report);

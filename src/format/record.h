@@ -275,7 +275,8 @@ struct sonde_meta_lost {
 	uint64_t to_ns;
 };
 
-/* What recording cost, said by whoever paid: "recorder.cpu_ns", "recorder.peak_rss_b", "samples.bytes", … */
+/* What recording cost, said by whoever paid: "recorder.user_ns", "recorder.peak_rss_b", …; and "machine.stolen_ns",
+ * which the hypervisor took from all CPUs of the machine meanwhile. */
 struct sonde_meta_cost {
 	struct sonde_meta_head head;
 	uint32_t what; /* string */

@@ -1,14 +1,13 @@
 /* signals.c: counters that handlers raise. */
 #include "run/signals.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "util/file.h"
 
 static volatile sig_atomic_t interrupts;
 static volatile sig_atomic_t ends;
@@ -89,14 +88,8 @@ int sonde_signals_take_save(void)
 
 int sonde_signals_is_ignored_by(pid_t pid, int number)
 {
-	char path[64], text[4096];
-	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	ssize_t got_b = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[got_b > 0 ? got_b : 0] = '\0';
+	char text[8192]; /* groups stand before it, each up to 11 bytes */
+	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
 	const char *line = strstr(text, "\nSigIgn:");
 	return line && strtoull(line + strlen("\nSigIgn:"), NULL, 16) >> (number - 1) & 1;
 }

@@ -19,8 +19,10 @@ size_t sonde_sink_b(void);
 struct sonde_sink *sonde_sink_init(void *memory, struct sonde_ring_pool *ring, struct sonde_file *file);
 /* Drains once and writes what came. */
 void sonde_sink_drain(struct sonde_sink *sink, struct sonde_drain *drain, const struct sonde_clockfit *fit, int final);
-/* Writes histograms and the end of the recording, closes the file; its first error as a negative errno. Answers stay.*/
+/* Writes histograms and the end of the recording, closes the file; 0, or its first error as a negative errno. Answers
+ * stay. */
 int sonde_sink_close(struct sonde_sink *sink);
+/* What is known of the site that the query names, as link.h says; all 0 where nothing is. */
 void sonde_sink_answer(const struct sonde_sink *sink, const struct sonde_link_query *query,
 		       struct sonde_link_answer *out);
 /* In a forked child: the parent's file is not ours to write. */

@@ -18,6 +18,7 @@
 #include "run/priority.h"
 #include "source/cpu_run.h"
 #include "source/perf_attach.h"
+#include "source/proc_stat.h"
 #include "util/buf.h"
 #include "util/error.h"
 
@@ -179,11 +180,11 @@ static int cpu_start(struct sonde_source_run *run, pid_t pid)
 /* What of all CPU time the command and the children that it waited for spend in user code. */
 static void look_at_user_share(struct sonde_source_run *run)
 {
-	struct sonde_cpu_times times;
-	if (sonde_cpu_account_read(run->pid, &times) < 0)
+	struct sonde_proc_stat stat;
+	if (sonde_proc_stat_read(&stat, run->pid, 0) < 0)
 		return;
-	uint64_t user_ns = times.user_ns + times.child_user_ns;
-	uint64_t all_ns = user_ns + times.system_ns + times.child_system_ns;
+	uint64_t user_ns = stat.user_ns + stat.child_user_ns;
+	uint64_t all_ns = user_ns + stat.system_ns + stat.child_system_ns;
 	if (all_ns)
 		sonde_thread_clocks_user_only(run->clocks, (double)user_ns / (double)all_ns);
 }
@@ -312,8 +313,8 @@ static void cpu_stop(struct sonde_source_run *run)
 const struct sonde_source sonde_source_cpu = {
     .name = "cpu",
     .title = "CPU time of every thread, by stacks",
-    .cost = "at 1000 samples a CPU second 1.5 % of the program's CPU time, and for the recorder 0.6 % and 10 ms "
-	    "(record -F)",
+    .cost = "at 1000 samples a CPU second the recorder takes 0.8 to 1.5 % of the program's CPU time; what interrupts "
+	    "take is the machine's (docs/PERFORMANCE.md; record -F)",
     .probe = cpu_probe,
     .open = cpu_open,
     .start = cpu_start,

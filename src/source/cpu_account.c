@@ -1,11 +1,10 @@
 /* cpu_account.c: CPU time as the kernel counts it: getrusage() and /proc/PID/stat. */
 #include "source/cpu_account.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
+
+#include "source/proc_stat.h"
 
 #define NOTABLE_PART 50u    /* of the CPU time: less than one part is not worth a word */
 #define NOTABLE_NS 5000000u /* nor is this */
@@ -16,39 +15,13 @@ static uint64_t time_ns(const struct timeval *time)
 	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
 }
 
-static uint64_t tick_ns(void)
-{
-	long hz = sysconf(_SC_CLK_TCK);
-	return 1000000000u / (uint64_t)(hz > 0 ? hz : 100);
-}
-
-int sonde_cpu_account_read(pid_t pid, struct sonde_cpu_times *out)
-{
-	char path[64], text[1024];
-	unsigned long long user, system, child_user, child_system;
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	ssize_t got_b = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[got_b > 0 ? got_b : 0] = '\0';
-	const char *fields = strrchr(text, ')'); /* behind the name, which may hold anything */
-	if (!fields || sscanf(fields, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu", &user,
-			      &system, &child_user, &child_system) != 4)
-		return -1;
-	uint64_t tick = tick_ns();
-	*out = (struct sonde_cpu_times){user * tick, system * tick, child_user * tick, child_system * tick};
-	return 0;
-}
-
 static void read_ticks(struct sonde_cpu_account *account)
 {
-	struct sonde_cpu_times times;
-	if (sonde_cpu_account_read(account->pid, &times) < 0)
+	struct sonde_proc_stat stat;
+	if (sonde_proc_stat_read(&stat, account->pid, 0) < 0)
 		return;
-	account->user_ns = times.user_ns + (account->attached ? 0 : times.child_user_ns);
-	account->system_ns = times.system_ns + (account->attached ? 0 : times.child_system_ns);
+	account->user_ns = stat.user_ns + (account->attached ? 0 : stat.child_user_ns);
+	account->system_ns = stat.system_ns + (account->attached ? 0 : stat.child_system_ns);
 	account->coarse = 1;
 }
 
@@ -88,7 +61,7 @@ uint64_t sonde_cpu_account_missing(const struct sonde_cpu_account *since, uint64
 {
 	uint64_t all_ns = since->user_ns + since->system_ns, least_ns = NOTABLE_NS;
 	if (since->coarse)
-		least_ns = TICKS * tick_ns();
+		least_ns = TICKS * sonde_proc_tick_ns();
 	if (least_ns < all_ns / NOTABLE_PART)
 		least_ns = all_ns / NOTABLE_PART;
 	return all_ns > seen_ns && all_ns - seen_ns > least_ns ? all_ns - seen_ns : 0;

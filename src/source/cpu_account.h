@@ -12,9 +12,9 @@
 
 struct sonde_cpu_account {
 	pid_t pid;
-	int attached; /* else it is our child */
-	int coarse;   /* counted in ticks */
-	uint64_t user_ns, system_ns;
+	int attached;                /* else it is our child */
+	int coarse;                  /* counted in ticks */
+	uint64_t user_ns, system_ns; /* CPU time */
 };
 
 /* From now on. */
@@ -23,19 +23,11 @@ void sonde_cpu_account_begin(struct sonde_cpu_account *account, pid_t pid, int a
 /* What went on since; both 0 where it cannot be known. */
 struct sonde_cpu_account sonde_cpu_account_since(const struct sonde_cpu_account *account);
 
-/* What is missing in `seen_ns` of `all_ns`, where that is more than 2 % and more than the figures are off by; else 0.
- */
+/* ns that `seen_ns` lacks of the user and system time of `since`, where that is more than 2 % of them and more than
+ * they are off by; else 0. */
 uint64_t sonde_cpu_account_missing(const struct sonde_cpu_account *since, uint64_t seen_ns);
 
-/* "0.05 of 0.52 s of CPU time were not sampled" */
+/* Writes "0.05 of 0.52 s of CPU time were not sampled", cut at out_b. */
 void sonde_cpu_account_say(const struct sonde_cpu_account *since, uint64_t missing_ns, char *out, size_t out_b);
-
-/* User and system time of a process, and of the children that it waited for, from /proc/PID/stat; 0, or −1 when it
- * cannot be read. */
-struct sonde_cpu_times {
-	uint64_t user_ns, system_ns, child_user_ns, child_system_ns;
-};
-
-int sonde_cpu_account_read(pid_t pid, struct sonde_cpu_times *out);
 
 #endif

@@ -28,6 +28,7 @@ enum { REG_FP, REG_LR, REG_SP, REG_PC, REG_COUNT };
 #endif
 
 #include "util/error.h"
+#include "util/file.h"
 
 #define PHI 1.6180339887498948482
 #define SECOND_NS 1e9
@@ -77,13 +78,8 @@ static struct perf_event_attr attr_of(const struct sonde_perf_shape *shape, int 
 /* kernel.perf_event_paranoid, or −100 where it cannot be read. */
 static int paranoid(void)
 {
-	char text[16] = "";
-	int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -100;
-	ssize_t got_b = read(fd, text, sizeof text - 1);
-	close(fd);
-	return got_b > 0 ? atoi(text) : -100;
+	char text[16];
+	return sonde_file_read(text, sizeof text, "/proc/sys/kernel/perf_event_paranoid") ? atoi(text) : -100;
 }
 
 /* Why events of the process itself are refused. */

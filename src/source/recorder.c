@@ -245,7 +245,7 @@ void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uin
 	keep_error(recorder, sonde_streams_event(&recorder->streams, process, thread, event));
 	if (event->type == SONDE_EVENT_THREAD_NAME) {
 		const struct sonde_event_text *name = (const void *)event;
-		sonde_tasks_call(&recorder->tasks, thread, (const char *)(name + 1), name->len_b);
+		sonde_tasks_call(&recorder->tasks, thread, (const char *)(name + 1), name->len_b, event->time);
 	}
 	int is_span = event->type == SONDE_EVENT_SPAN_BEGIN || event->type == SONDE_EVENT_SPAN_END;
 	if (!recorder->options.when || !is_span)

@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "util/error.h"
+#include "util/file.h"
 
 #define COMMAND_MAX_B 4096
 
@@ -149,14 +150,7 @@ static void write_thread(struct sonde_tasks *tasks, const struct sonde_task_thre
 /* Up to max_b − 1 bytes of a file under /proc/PID, with NULs as blanks; its length. */
 static size_t read_proc(pid_t pid, const char *name, char *out, size_t max_b)
 {
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	ssize_t got = read(fd, out, max_b - 1);
-	close(fd);
-	size_t len = got > 0 ? (size_t)got : 0;
+	size_t len = sonde_file_read(out, max_b, "/proc/%d/%s", pid, name);
 	while (len && (out[len - 1] == '\0' || out[len - 1] == '\n'))
 		len--;
 	for (size_t i = 0; i < len; i++)
@@ -278,8 +272,9 @@ void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const cha
 	if (!row)
 		return;
 	uint32_t text = sonde_strings_intern(tasks->strings, name, strlen(name));
-	row->called = row->called && !exec;
-	if (!row->called) {
+	if (exec && row->called_ns < time_ns) /* what the program before it said */
+		row->called_ns = 0;
+	if (!row->called_ns) {
 		row->name = text;
 		write_thread(tasks, row);
 	}
@@ -292,13 +287,13 @@ void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const cha
 	write_process(tasks, process);
 }
 
-void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *name, size_t name_b)
+void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *name, size_t name_b, uint64_t time_ns)
 {
 	struct sonde_task_thread *row = row_of(&tasks->threads, thread);
 	if (!row)
 		return;
 	row->name = sonde_strings_intern(tasks->strings, name, name_b);
-	row->called = 1;
+	row->called_ns = time_ns;
 	write_thread(tasks, row);
 }
 

@@ -34,7 +34,7 @@ struct sonde_task_thread {
 	struct sonde_task task;
 	uint32_t process;
 	uint32_t name;
-	int called; /* the name is the program's own */
+	uint64_t called_ns; /* when the program gave it its name; 0 = it did not */
 };
 
 /* Rows that begin with a struct sonde_task. */
@@ -65,7 +65,7 @@ uint32_t sonde_tasks_thread(struct sonde_tasks *tasks, pid_t pid, pid_t tid, uin
 void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t tid, uint64_t time_ns);
 void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const char *name, int exec, uint64_t time_ns);
 /* What the program calls a thread itself; stands until the thread execs. */
-void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *name, size_t name_b);
+void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *name, size_t name_b, uint64_t time_ns);
 void sonde_tasks_exit(struct sonde_tasks *tasks, pid_t pid, pid_t tid, uint64_t cpu_ns, uint64_t time_ns);
 
 #endif

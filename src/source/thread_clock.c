@@ -8,16 +8,14 @@
 #include "source/thread_clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "format/record.h"
 #include "source/clock_rows.h"
 #include "util/error.h"
+#include "util/file.h"
 
 #define DOUBT_SHARE 50u            /* of which a clock may be in doubt: one part */
 #define NOT_KNOWN (UINT64_MAX / 4) /* doubt: of a thread that was not seen to begin */
@@ -172,14 +170,8 @@ void sonde_thread_clocks_lost(struct sonde_thread_clocks *clocks, uint64_t from_
 /* The first number of /proc/TID/schedstat: ns. */
 uint64_t sonde_thread_clocks_read(pid_t tid)
 {
-	char path[64], text[128];
-	snprintf(path, sizeof path, "/proc/%d/schedstat", (int)tid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	ssize_t got_b = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[got_b > 0 ? got_b : 0] = '\0';
+	char text[128];
+	sonde_file_read(text, sizeof text, "/proc/%d/schedstat", (int)tid);
 	return strtoull(text, NULL, 10);
 }
 

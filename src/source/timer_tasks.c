@@ -2,11 +2,7 @@
  */
 #include "source/timer_tasks.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "format/record.h"
@@ -78,29 +74,4 @@ struct sonde_timer_process *sonde_timer_tasks_process(struct sonde_timer_tasks *
 		return NULL;
 	tasks->processes[tasks->process_count] = (struct sonde_timer_process){.pid = pid};
 	return &tasks->processes[tasks->process_count++];
-}
-
-int sonde_timer_stat_read(pid_t pid, struct sonde_timer_stat *out)
-{
-	char path[64], text[512];
-	unsigned long long start = 0;
-	int number = 0;
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	ssize_t got = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[got > 0 ? got : 0] = '\0';
-	char *begin = strchr(text, '('), *end = strrchr(text, ')');
-	if (!begin || !end ||
-	    sscanf(end,
-		   ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", /* proc(5) */
-		   &out->state, &number, &start) != 3)
-		return 0;
-	*end = '\0';
-	snprintf(out->name, sizeof out->name, "%s", begin + 1);
-	out->parent = (pid_t)number;
-	out->start = start;
-	return 1;
 }

@@ -1,4 +1,4 @@
-/* timer_tasks.h: the threads and processes that CPU timers sample, by number, and what /proc says of a process. */
+/* timer_tasks.h: the threads and processes that CPU timers sample, by number. */
 #ifndef SONDE_SOURCE_TIMER_TASKS_H
 #define SONDE_SOURCE_TIMER_TASKS_H
 
@@ -11,21 +11,21 @@
 struct sonde_timer_thread {
 	pid_t pid, tid;
 	uint64_t clock_ns; /* at its last sample */
-	uint32_t stack;
-	uint8_t status;
+	uint32_t stack;    /* its last one: a node of the recording */
+	uint8_t status;    /* of that: enum sonde_stack_status */
 	uint8_t ended;
 };
 
 struct sonde_timer_process {
 	pid_t pid;
-	uint32_t links; /* open connections: two for a moment around an exec */
-	int fresh;      /* its mappings are not read yet */
-	int ended;      /* the next of that number is another */
-	uint64_t start; /* as the kernel counts it; 0 = it was gone already */
-	uint64_t batch; /* in which they may be read again */
-	uint64_t sampled_ns;
-	uint64_t clock_ns; /* of all of it, said when it ended; 0 = not yet */
-	uint32_t thread;   /* its first */
+	uint32_t links;       /* open connections: two for a moment around an exec */
+	int fresh;            /* its mappings are not read yet */
+	int ended;            /* the next of that number is another */
+	uint64_t start_ticks; /* since the machine started; 0 = it was gone already */
+	uint64_t batch;       /* in which they may be read again */
+	uint64_t sampled_ns;  /* CPU time that samples stand for */
+	uint64_t clock_ns;    /* of all of it, said when it ended; 0 = not yet */
+	uint32_t thread;      /* its first */
 };
 
 /* Zeroed: none. Rows stay where they are until the next get. */
@@ -44,16 +44,5 @@ struct sonde_timer_thread *sonde_timer_tasks_find_thread(const struct sonde_time
 struct sonde_timer_thread *sonde_timer_tasks_thread(struct sonde_timer_tasks *tasks, pid_t pid, pid_t tid);
 struct sonde_timer_process *sonde_timer_tasks_find_process(const struct sonde_timer_tasks *tasks, pid_t pid);
 struct sonde_timer_process *sonde_timer_tasks_process(struct sonde_timer_tasks *tasks, pid_t pid);
-
-/* A line of /proc/PID/stat. */
-struct sonde_timer_stat {
-	char name[32];
-	char state;
-	pid_t parent;
-	uint64_t start; /* with the number it tells a process from every other */
-};
-
-/* 0 when there is no such process. */
-int sonde_timer_stat_read(pid_t pid, struct sonde_timer_stat *out);
 
 #endif

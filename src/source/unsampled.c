@@ -8,18 +8,19 @@
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "source/proc_stat.h"
 #include "util/error.h"
+#include "util/file.h"
 #include "util/map.h"
 
 #define EVERY_NS 100000000u
-#define TICKS_LEAST 3u  /* of CPU time, mostly 10 ms each */
+#define TICKS_LEAST 3u  /* of CPU time */
 #define PROCESSES 4096u /* of one look */
 #define NAME_B 32u
 
@@ -37,24 +38,11 @@ struct sonde_unsampled {
 	pid_t queue[PROCESSES];
 };
 
-static size_t read_file(const char *path, char *out, size_t max_b)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	out[0] = '\0';
-	if (fd < 0)
-		return 0;
-	ssize_t got = read(fd, out, max_b - 1);
-	close(fd);
-	out[got > 0 ? got : 0] = '\0';
-	return got > 0 ? (size_t)got : 0;
-}
-
 unsigned sonde_unsampled_filters(pid_t pid)
 {
-	char path[64], text[8192]; /* groups stand before it, each up to 11 bytes */
+	char text[8192]; /* groups stand before it, each up to 11 bytes */
 	unsigned mode = 0, filters = 0;
-	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-	read_file(path, text, sizeof text);
+	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
 	const char *line = strstr(text, "\nSeccomp:"), *more = strstr(text, "\nSeccomp_filters:");
 	if (more && sscanf(more, "\nSeccomp_filters: %u", &filters) == 1)
 		return filters;
@@ -81,23 +69,15 @@ void sonde_unsampled_free(struct sonde_unsampled *unsampled)
 	free(unsampled);
 }
 
-/* Clock ticks that a thread, or a whole process (tid 0), has run; its name. */
-static unsigned long long ticks_run(pid_t pid, pid_t tid, char name[NAME_B])
+/* Whether a thread, or a whole process (tid 0), lives and has run for some ticks; its name. */
+static int ran_long(pid_t pid, pid_t tid, char name[NAME_B])
 {
-	char path[64], text[1024];
-	unsigned long long user = 0, system = 0;
-	if (tid)
-		snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-	else
-		snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	size_t got_b = read_file(path, text, sizeof text);
-	char *begin = got_b ? strchr(text, '(') : NULL, *end = begin ? strrchr(begin, ')') : NULL;
-	if (!end || strchr("ZX", end[2]) || /* dead: it was judged, or too short */
-	    sscanf(end, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
+	struct sonde_proc_stat stat;
+	if (sonde_proc_stat_read(&stat, pid, tid) < 0 ||
+	    strchr("ZX", stat.state)) /* dead: it was judged, or too short */
 		return 0;
-	*end = '\0';
-	snprintf(name, NAME_B, "%s", begin + 1);
-	return user + system;
+	snprintf(name, NAME_B, "%s", stat.name);
+	return stat.user_ns + stat.system_ns >= TICKS_LEAST * sonde_proc_tick_ns();
 }
 
 static int is_judged(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid)
@@ -114,13 +94,11 @@ static enum reason find_reason(const struct sonde_unsampled *unsampled, pid_t pi
 {
 	if (sonde_unsampled_filters(pid) > unsampled->filters)
 		return REASON_SANDBOX;
-	char path[64];
 	union {
 		Elf64_Ehdr head;
 		char bytes[4096];
 	} file;
-	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-	size_t got_b = read_file(path, file.bytes, sizeof file.bytes);
+	size_t got_b = sonde_file_read(file.bytes, sizeof file.bytes, "/proc/%d/exe", (int)pid);
 	if (got_b < sizeof file.head || memcmp(file.head.e_ident, ELFMAG, SELFMAG) != 0)
 		return REASON_OTHER;
 	if (file.head.e_ident[EI_CLASS] != ELFCLASS64)
@@ -138,8 +116,7 @@ static enum reason find_reason(const struct sonde_unsampled *unsampled, pid_t pi
 		return REASON_STATIC;
 	size_t size_b = 1u << 20;
 	char *environment = malloc(size_b);
-	snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-	size_t used_b = environment ? read_file(path, environment, size_b) : 0;
+	size_t used_b = environment ? sonde_file_read(environment, size_b, "/proc/%d/environ", (int)pid) : 0;
 	int ours = used_b && memmem(environment, used_b, "libsonde-cpu.so", 15) != NULL;
 	free(environment);
 	return ours ? REASON_OTHER : REASON_ENVIRONMENT;
@@ -154,8 +131,7 @@ static void count(struct sonde_unsampled *unsampled, enum reason reason, const c
 static void judge_process(struct sonde_unsampled *unsampled, pid_t pid)
 {
 	char name[NAME_B] = "";
-	if (unsampled->known(unsampled->context, pid, 0) || ticks_run(pid, 0, name) < TICKS_LEAST ||
-	    is_judged(unsampled, pid, 0))
+	if (unsampled->known(unsampled->context, pid, 0) || !ran_long(pid, 0, name) || is_judged(unsampled, pid, 0))
 		return;
 	count(unsampled, find_reason(unsampled, pid), name);
 }
@@ -170,7 +146,7 @@ static void judge_thread(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid
 {
 	char name[NAME_B];
 	if (!unsampled->known(unsampled->context, pid, 0) || unsampled->known(unsampled->context, pid, tid) ||
-	    ticks_run(pid, tid, name) < TICKS_LEAST || is_judged(unsampled, pid, tid))
+	    !ran_long(pid, tid, name) || is_judged(unsampled, pid, tid))
 		return;
 	unsampled->threads++;
 }
@@ -178,9 +154,8 @@ static void judge_thread(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid
 /* Appends the children that one thread started. */
 static size_t add_children(struct sonde_unsampled *unsampled, pid_t pid, pid_t tid, size_t count)
 {
-	char path[64], text[4096], *at = text;
-	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)tid);
-	read_file(path, text, sizeof text);
+	char text[4096], *at = text;
+	sonde_file_read(text, sizeof text, "/proc/%d/task/%d/children", (int)pid, (int)tid);
 	for (char *end; count < PROCESSES; at = end) {
 		long child = strtol(at, &end, 10);
 		if (end == at || child <= 0)

@@ -7,35 +7,22 @@
 #include "symbol/kernel.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "symbol/maps.h"
+#include "util/file.h"
 
 #define BOOT_ID_B 16
 #define MODULES_MAX_B ((size_t)4 << 20)
-
-/* The start of a file of /proc; 0 where it cannot be read. */
-static size_t read_file(const char *path, char *out, size_t out_b)
-{
-	size_t done = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	for (ssize_t got = 1; fd >= 0 && got > 0 && done<out_b; done += got> 0 ? (size_t)got : 0)
-		got = read(fd, out + done, out_b - done);
-	if (fd >= 0)
-		close(fd);
-	return done;
-}
 
 /* The hexadecimal digits of the boot id as bytes. */
 static int read_boot_id(uint8_t out[BOOT_ID_B])
 {
 	char text[64];
-	size_t text_b = read_file("/proc/sys/kernel/random/boot_id", text, sizeof text), digits = 0;
+	size_t text_b = sonde_file_read(text, sizeof text, "/proc/sys/kernel/random/boot_id"), digits = 0;
 	memset(out, 0, BOOT_ID_B);
 	for (size_t i = 0; i < text_b && digits < 2 * (size_t)BOOT_ID_B; i++) {
 		const char *all = "0123456789abcdef", *digit = text[i] ? strchr(all, text[i]) : NULL;
@@ -54,7 +41,7 @@ static uint64_t hash_kernel(void)
 	uint64_t hash = sonde_hash_pair(sonde_hash_bytes(system.release, strlen(system.release)),
 					sonde_hash_bytes(system.version, strlen(system.version)));
 	char *modules = malloc(MODULES_MAX_B);
-	size_t modules_b = modules ? read_file("/proc/modules", modules, MODULES_MAX_B) : 0;
+	size_t modules_b = modules ? sonde_file_read(modules, MODULES_MAX_B, "/proc/modules") : 0;
 	/* Of each line the name, the size and the address: users come and go. */
 	for (char *line = modules, *end; line && line < modules + modules_b; line = end + 1) {
 		end = memchr(line, '\n', (size_t)(modules + modules_b - line));

@@ -1,11 +1,12 @@
 /* crowd.c: many threads and processes with known names, loads and numbers, one a command.
  *
  * threads COUNT UNITS   thread i is called wIII and burns (i % 4 + 1) × UNITS units of work
- * processes COUNT       forks and reaps COUNT children that end at once
- * family UNITS          main, a child, its child, and a program that this one execs burn 1, 2, 3 and 4 × UNITS
- * exec UNITS            burns UNITS, then becomes "crowd became UNITS", which burns three times as much, in one pid
- * steady SECONDS        two threads, main and "helper", burn for SECONDS of wall time; starts a thread "latecomer"
- * half-way named SECONDS         burns, renamed by prctl to "renamed"
+ * clocks COUNT UNITS    the same, and prints each one's name and the CPU time in ns that its own clock showed at its
+ * end processes COUNT       forks and reaps COUNT children that end at once family UNITS          main, a child, its
+ * child, and a program that this one execs burn 1, 2, 3 and 4 × UNITS exec UNITS            burns UNITS, then becomes
+ * "crowd became UNITS", which burns three times as much, in one pid steady SECONDS        two threads, main and
+ * "helper", burn for SECONDS of wall time; starts a thread "latecomer" half-way named SECONDS         burns, renamed by
+ * prctl to "renamed"
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "burn.h"
@@ -26,13 +28,18 @@ __attribute__((noinline)) void work(long amount)
 	no_tail_call();
 }
 
+static unsigned long long worker_ns[1000];
+
 static void *worker(void *index)
 {
 	long i = (long)(intptr_t)index;
 	char name[16];
+	struct timespec clock;
 	snprintf(name, sizeof name, "w%03ld", i);
 	pthread_setname_np(pthread_self(), name);
 	work((i % 4 + 1) * units);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &clock);
+	worker_ns[i] = (unsigned long long)clock.tv_sec * 1000000000u + (unsigned long long)clock.tv_nsec;
 	return NULL;
 }
 
@@ -49,6 +56,14 @@ static int do_threads(char **args)
 	for (long i = 0; i < count; i++)
 		pthread_join(ids[i], NULL);
 	return 0;
+}
+
+static int do_clocks(char **args)
+{
+	int code = do_threads(args);
+	for (long i = 0; !code && i < atol(args[0]); i++)
+		printf("w%03ld %llu\n", i, worker_ns[i]);
+	return code;
 }
 
 static int do_processes(char **args)
@@ -187,9 +202,9 @@ int main(int argc, char **argv)
 		int (*run)(char **args);
 		int args;
 	} commands[] = {
-	    {"threads", do_threads, 2}, {"processes", do_processes, 1}, {"family", do_family, 1},
-	    {"last", do_last, 1},       {"exec", do_exec, 1},           {"became", do_became, 1},
-	    {"steady", do_steady, 1},   {"named", do_named, 1},
+	    {"threads", do_threads, 2}, {"clocks", do_clocks, 2}, {"processes", do_processes, 1},
+	    {"family", do_family, 1},   {"last", do_last, 1},     {"exec", do_exec, 1},
+	    {"became", do_became, 1},   {"steady", do_steady, 1}, {"named", do_named, 1},
 	};
 	static char path[] = "/proc/self/exe";
 	self = path;

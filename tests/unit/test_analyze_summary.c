@@ -101,6 +101,33 @@ static void cpu_time_has_orphans(void **state)
 	sections_free(&s);
 }
 
+/* What a hypervisor took is in the time of samples, not in the kernel's figure: no reason to doubt that one. */
+static void stolen_time_is_told_apart(void **state)
+{
+	(void)state;
+	for (int is_stolen = 0; is_stolen < 2; is_stolen++) {
+		struct recording r;
+		simple_open(&r);
+		recording_process(&r, 101, 1, "child", START);
+		if (is_stolen)
+			recording_cost(&r, "machine.stolen_ns", 60 * MS);
+		samples_add(&r, recording_call(&r, 0, 1, "f", 1), 250, 0);
+		recording_thread_end(&r, 1, START + 450 * MS, 250 * MS);
+		recording_process_end(&r, 1, START + 450 * MS, 200 * MS, 0);
+		recording_close(&r, START + 500 * MS, 0);
+		struct sections s = sections_of(path, "summary", NULL);
+		const struct sonde_section *t = sections_get(&s, "summary");
+		assert_int_equal(sections_noted(s.report->notes, "a hypervisor took 0.06 s from the machine's CPUs"),
+				 is_stolen);
+		assert_int_equal(sections_noted(s.report->notes, "CPU time is a lower bound"), !is_stolen);
+		assert_near(sections_real(t, "metric", "timing.cpu_time_s", "value"), is_stolen ? 0.2 : 0.25, 1e-9);
+		const struct sonde_cell *cell =
+		    sections_cell(t, sections_row(t, "metric", "timing.stolen_time_s"), "value");
+		assert_int_equal(cell->kind, is_stolen ? SONDE_CELL_REAL : SONDE_CELL_ABSENT);
+		sections_free(&s);
+	}
+}
+
 /* Nothing that was not measured is shown as zero. */
 static void without_samples_nothing_is_zero(void **state)
 {
@@ -264,6 +291,7 @@ int main(void)
 	    cmocka_unit_test(losses_of_zones_are_said_to_be_events),
 	    cmocka_unit_test(summary_says_what_was_and_was_not),
 	    cmocka_unit_test(cpu_time_has_orphans),
+	    cmocka_unit_test(stolen_time_is_told_apart),
 	    cmocka_unit_test(without_samples_nothing_is_zero),
 	    cmocka_unit_test(a_cut_recording_does_not_mix_times),
 	    cmocka_unit_test(damage_met_while_reading_is_said),

@@ -88,11 +88,30 @@ static void short_processes_leave_no_rows(void **state)
 	assert_int_equal(tasks->error, 0);
 }
 
+/* The call comes by the program's own ring, which may be read before the kernel's records of what went on earlier. */
+static void a_name_that_is_called_outlives_an_earlier_exec_read_later(void **state)
+{
+	(void)state;
+	struct sonde_tasks *tasks = &fixture.tasks;
+	sonde_tasks_fork(tasks, 1, PID, PID, 1);
+	uint32_t id = sonde_tasks_thread(tasks, PID, PID, 1);
+	sonde_tasks_call(tasks, id, "called", 6, 50);
+	uint32_t called = sonde_strings_intern(&fixture.strings, "called", 6);
+	const struct sonde_task_thread *row = (const void *)tasks->threads.rows;
+	sonde_tasks_comm(tasks, PID, PID, "program", 1, 40);
+	assert_int_equal(row->name, called);
+	sonde_tasks_comm(tasks, PID, PID, "renamed", 0, 60);
+	assert_int_equal(row->name, called);
+	sonde_tasks_comm(tasks, PID, PID, "another", 1, 70);
+	assert_int_equal(row->name, sonde_strings_intern(&fixture.strings, "another", 7));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(short_threads_leave_no_rows, setup, teardown),
 	    cmocka_unit_test_setup_teardown(short_processes_leave_no_rows, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_name_that_is_called_outlives_an_earlier_exec_read_later, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,45 @@
+/* proc_stat.c: fields by their order, as proc(5) lists them. The name is in brackets and may itself hold brackets. */
+#include "source/proc_stat.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "util/file.h"
+
+uint64_t sonde_proc_tick_ns(void)
+{
+	long hz = sysconf(_SC_CLK_TCK);
+	return 1000000000u / (uint64_t)(hz > 0 ? hz : 100);
+}
+
+int sonde_proc_stat_read(struct sonde_proc_stat *out, pid_t pid, pid_t tid)
+{
+	char text[1024];
+	unsigned long long user, system, child_user, child_system, start;
+	int parent;
+	size_t text_b = tid ? sonde_file_read(text, sizeof text, "/proc/%d/task/%d/stat", (int)pid, (int)tid)
+			    : sonde_file_read(text, sizeof text, "/proc/%d/stat", (int)pid);
+	char *begin = text_b ? strchr(text, '(') : NULL, *end = begin ? strrchr(begin, ')') : NULL;
+	if (!end || sscanf(end, ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu %*d %*d %*d %*d %llu",
+			   &out->state, &parent, &user, &system, &child_user, &child_system, &start) != 7)
+		return -1;
+	*end = '\0';
+	snprintf(out->name, sizeof out->name, "%s", begin + 1);
+	uint64_t tick_ns = sonde_proc_tick_ns();
+	out->parent = (pid_t)parent;
+	out->user_ns = user * tick_ns;
+	out->system_ns = system * tick_ns;
+	out->child_user_ns = child_user * tick_ns;
+	out->child_system_ns = child_system * tick_ns;
+	out->start_ticks = start;
+	return 0;
+}
+
+uint64_t sonde_proc_stolen_ns(void)
+{
+	char text[512];
+	unsigned long long stolen = 0;
+	sonde_file_read(text, sizeof text, "/proc/stat");
+	return sscanf(text, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &stolen) == 1 ? stolen * sonde_proc_tick_ns() : 0;
+}
