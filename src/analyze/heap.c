@@ -121,8 +121,6 @@ static int compare_places(const void *left, const void *right)
 
 static int compare_weights(const void *left, const void *right)
 {
-	const struct heap *const *unused = NULL;
-	(void)unused;
 	const struct place *a = left, *b = right;
 	if (a->sum.peak_b != b->sum.peak_b)
 		return a->sum.peak_b < b->sum.peak_b ? 1 : -1;
@@ -209,8 +207,8 @@ static int heap_finish(void *state, struct sonde_report *report)
 	    sonde_report_table(report, "heap", "Allocations by what was alive at the peak", columns, COLUMNS);
 	if (rc == 0 && !section)
 		rc = sonde_error(ENOMEM, "out of memory for the heap");
-	for (size_t i = 0; i < heap->sums.process_count; i++)
-		peak_b += heap->sums.processes[i].peak_b;
+	for (size_t i = 0; rc == 0 && i <= sonde_session_heap_count(heap->session); i++)
+		peak_b += heap->sums.heaps[i].peak_b;
 	for (size_t i = 0; rc == 0 && i < heap->place_count && i < limit; i++)
 		rc = row_add(heap, &heap->places[i], peak_b, report, section);
 	if (rc == 0 && heap->place_count > limit)

@@ -12,7 +12,13 @@
  *   STACK          op, then stack << 32 | count, then `count` return addresses, leaf first
  *   SIZE           op, then the size of the block that begins next
  *   KEPT           op, then address: the block whose end came before did not end, since there was no memory to move it
- *   MAP, UNMAP     op, then address, then size, and for MAP the stack
+ *   MAP            op, then address, then size, then stack: the program has mapped memory
+ *   UNMAP          op, then address, then size: nothing is mapped there now
+ *   POOL           op, then pool << 32 | name_b, then the name in words: a pool (sonde_alloc()) that is not known yet
+ *   TAKE           op, then pool << 32 | stack, then address, then size + 1: a block of a pool begins
+ *   GIVE           op, then pool, then address: it ends
+ *
+ * KEPT, MAP, UNMAP, TAKE and GIVE have the time of the record before them. Pools are numbered by the process, from 1.
  *
  * A block's end is stamped before the allocator is called and its beginning afterwards: in the order of stamps nobody
  * gets a block that is still somebody's. Each thread writes its own chunks. Stacks are numbered by the process.
@@ -30,6 +36,7 @@
 #define SONDE_HEAP_TICKS_MAX ((UINT64_C(1) << 19) - 1)
 #define SONDE_HEAP_SIZE_MAX UINT32_MAX /* and how a larger one begins */
 #define SONDE_HEAP_FRAMES_MAX 512u
+#define SONDE_HEAP_NAME_MAX_B 255u /* of a pool; the rest is cut off */
 
 enum sonde_heap_op {
 	SONDE_HEAP_TIME = 1,
@@ -38,6 +45,9 @@ enum sonde_heap_op {
 	SONDE_HEAP_MAP = 4,
 	SONDE_HEAP_UNMAP = 5,
 	SONDE_HEAP_KEPT = 6,
+	SONDE_HEAP_POOL_NAME = 7,
+	SONDE_HEAP_TAKE = 8,
+	SONDE_HEAP_GIVE = 9,
 };
 
 static inline uint64_t sonde_heap_block(uint64_t address, uint64_t ticks)

@@ -118,6 +118,8 @@ enum sonde_meta_type {
 	SONDE_META_HISTOGRAM = 15,
 	SONDE_META_HEAP_SITE = 16,
 	SONDE_META_HEAP_LEAK = 17,
+	SONDE_META_HEAP = 18,
+	SONDE_META_SNAPSHOT = 19,
 };
 
 /* An interned string; the bytes follow, without a NUL. May hold any byte: what shows it escapes it. */
@@ -305,15 +307,49 @@ struct sonde_meta_histogram {
 	uint32_t reserved;
 };
 
-/* Where blocks are allocated: by a thread, from a stack. */
-struct sonde_meta_heap_site {
+enum sonde_heap_kind {
+	SONDE_HEAP_MALLOC = 1,  /* what the allocator's functions give out, and operators new */
+	SONDE_HEAP_MAPPING = 2, /* mmap() and brk() that the program calls itself, not its allocator */
+	SONDE_HEAP_POOL = 3,    /* what the program says of an allocator of its own: sonde_alloc() */
+};
+
+/* Blocks of one kind in one process: summed, and at their peak, apart from those of other heaps. */
+struct sonde_meta_heap {
 	struct sonde_meta_head head;
 	uint32_t id;
 	uint32_t process;
+	uint32_t kind; /* enum sonde_heap_kind */
+	uint32_t name; /* str: a pool's; 0 = none */
+};
+
+/* Where blocks of a heap begin: in a thread, by a stack. */
+struct sonde_meta_heap_site {
+	struct sonde_meta_head head;
+	uint32_t id;
+	uint32_t heap;
 	uint32_t thread;
 	uint32_t stack;  /* leaf node */
 	uint32_t status; /* enum sonde_stack_status */
 	uint32_t reserved;
+};
+
+/* A moment to look at, and what the process had of memory then. What was alive is in the HEAP chunks. */
+enum sonde_snapshot_reason {
+	SONDE_SNAPSHOT_API = 1,      /* sonde_snapshot() */
+	SONDE_SNAPSHOT_COMMAND = 2,  /* sonde snapshot */
+	SONDE_SNAPSHOT_SIGNAL = 3,   /* the recorder was sent SIGUSR1 */
+	SONDE_SNAPSHOT_INTERVAL = 4, /* --snapshot-every */
+	SONDE_SNAPSHOT_END = 5,      /* as the process ended */
+};
+
+struct sonde_meta_snapshot {
+	struct sonde_meta_head head;
+	uint32_t process;
+	uint32_t label;  /* str */
+	uint32_t reason; /* enum sonde_snapshot_reason */
+	uint32_t reserved;
+	uint64_t time_ns;
+	uint64_t rss_b, pss_b; /* 0 = not known */
 };
 
 enum sonde_heap_leak {
@@ -353,13 +389,14 @@ struct sonde_meta_heap_leak {
  * ZONES    the thread is in the chunk head; the summary is struct sonde_zones_summary.
  *          0 site    varint: begins a zone of that site, 0 ends the innermost one
  *          1 time    varint delta
- * HEAP     the process is in the chunk head; the summary is struct sonde_heap_summary. Events in time order.
+ * HEAP     of one heap, whose process is in the chunk head; the summary is struct sonde_heap_summary. Events in time
+ *          order.
  *          0 block   varint: heap site × 2, + 1 when the block ends
  *          1 size    varint: bytes of the block, also when it ends
  *          2 life    u8, of ends alone: log2 of the block's lifetime in ns, | SONDE_HEAP_TEMPORARY when nothing was
- *                    allocated in the process between its beginning and its end
+ *                    allocated in the heap between its beginning and its end
  *          3 thread  varint pairs: who did it, how many events in a row
- *          4 time    varint delta: of every 256th event, the first included
+ *          4 time    varint delta: of every time_every-th event, the first included
  * EVENTS   no columns: struct sonde_event after struct sonde_event (format/event.h).
  */
 struct sonde_stacks_summary {
@@ -420,13 +457,15 @@ struct sonde_zone_open {
 };
 
 #define SONDE_HEAP_TEMPORARY 0x80
-#define SONDE_HEAP_TIME_EVERY 256u
-#define SONDE_HEAP_CLASSES 48u /* log2 of a size, and of a lifetime: the last holds all that is larger */
+#define SONDE_HEAP_TIME_EVERY 256u /* where nothing asks for more: time_every of most chunks */
+#define SONDE_HEAP_CLASSES 48u     /* log2 of a size, and of a lifetime: the last holds all that is larger */
 
 /* After this struct: `sites` times struct sonde_heap_stat, of the sites that events of this chunk are about. A sampled
  * recording holds the blocks that were sampled: one of s bytes was with probability 1 − e^(−s / mean_b), and stands for
  * as many as the inverse of that; all figures here are such estimates. */
 struct sonde_heap_summary {
+	uint32_t heap;
+	uint32_t time_every;          /* events from one that has its time to the next */
 	uint64_t mean_b;              /* bytes between samples; 0 = every block was recorded */
 	uint64_t live_b, live_blocks; /* before the first event */
 	uint64_t peak_b;              /* the most that was live after an event of this chunk */
@@ -443,7 +482,8 @@ struct sonde_heap_stat {
 	uint32_t temporary; /* of `ends` */
 	uint64_t begins, begun_b;
 	uint64_t ends, ended_b;
-	double begun_variance, ended_variance; /* of the estimates begun_b and ended_b, in B²; 0 when nothing was sampled */
+	double begun_variance,
+	    ended_variance; /* of the estimates begun_b and ended_b, in B²; 0 when nothing was sampled */
 };
 
 struct sonde_zone_stat {

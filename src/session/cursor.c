@@ -184,6 +184,7 @@ static int decode_heap(struct sonde_cursor *cursor)
 	cursor->batch.count = error ? 0 : count;
 	cursor->batch.time_ns = columns.time_ns;
 	cursor->batch.thread_of = columns.threads;
+	cursor->batch.heap = columns.heap <= cursor->session->heaps.count ? columns.heap : 0;
 	cursor->batch.heap_site = columns.sites;
 	cursor->batch.size_b = columns.sizes;
 	cursor->batch.block_ends = columns.ends;

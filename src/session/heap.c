@@ -53,17 +53,18 @@ static int decode_threads(struct sonde_column *column, size_t count, uint32_t th
 }
 
 /* Between marks time is spread evenly. */
-static int decode_times(struct sonde_column *column, size_t count, const struct sonde_chunk_head *head, uint64_t *out)
+static int decode_times(struct sonde_column *column, size_t count, const struct sonde_chunk_head *head, size_t every,
+			uint64_t *out)
 {
 	uint64_t from = head->time_min_ns, delta;
-	for (size_t i = 0; i < count; i += SONDE_HEAP_TIME_EVERY) {
+	for (size_t i = 0; i < count; i += every) {
 		if (sonde_column_next(column, &delta))
 			return -EBADMSG;
 		from += delta;
 		out[i] = from;
 	}
-	for (size_t i = 0; i < count; i += SONDE_HEAP_TIME_EVERY) {
-		size_t run = count - i < SONDE_HEAP_TIME_EVERY ? count - i : SONDE_HEAP_TIME_EVERY;
+	for (size_t i = 0; i < count; i += every) {
+		size_t run = count - i < every ? count - i : every;
 		uint64_t next = i + run < count ? out[i + run] : head->time_max_ns;
 		uint64_t span = next > out[i] ? next - out[i] : 0;
 		for (size_t j = 1; j < run; j++)
@@ -76,108 +77,38 @@ int sonde_heap_decode(struct sonde_heap_columns *out, const struct sonde_chunk_d
 		      uint32_t thread_max, uint32_t site_max)
 {
 	struct sonde_column columns[COLUMNS];
+	struct sonde_heap_summary summary;
 	size_t count = data->head->count;
-	*out = (struct sonde_heap_columns){.time_ns = memory};
+	if (data->head->summary_b < sizeof summary)
+		return -EBADMSG;
+	memcpy(&summary, data->summary, sizeof summary);
+	*out = (struct sonde_heap_columns){.time_ns = memory, .heap = summary.heap};
 	out->sizes = out->time_ns + count;
 	out->sites = (uint32_t *)(out->sizes + count);
 	out->threads = out->sites + count;
 	out->ends = (uint8_t *)(out->threads + count);
-	if (sonde_columns_split(columns, COLUMNS, data) || decode_blocks(&columns[BLOCK], count, site_max, out) ||
-	    decode_sizes(&columns[SIZE], count, out->sizes) ||
+	if (!summary.time_every || sonde_columns_split(columns, COLUMNS, data) ||
+	    decode_blocks(&columns[BLOCK], count, site_max, out) || decode_sizes(&columns[SIZE], count, out->sizes) ||
 	    decode_threads(&columns[THREAD], count, thread_max, out->threads) ||
-	    decode_times(&columns[TIME], count, data->head, out->time_ns))
+	    decode_times(&columns[TIME], count, data->head, summary.time_every, out->time_ns))
 		return -EBADMSG;
 	return 0;
 }
 
-/* --- sums -------------------------------------------------------------------------------------------------------- */
-
-/* What is found on the way, of a process. */
-struct peak {
-	size_t chunk;
-	uint32_t at;
-};
-
-struct summing {
-	struct sonde_session *session;
-	struct sonde_heap_sums *sums;
-	struct peak *peaks; /* as sums->processes */
-	uint32_t *row_of;   /* by process id; row + 1 */
-	struct sonde_chunk_data data;
-};
-
-static struct sonde_heap_process *process_of(struct summing *summing, uint32_t id)
-{
-	struct sonde_heap_sums *sums = summing->sums;
-	if (id > summing->session->processes.count)
-		return NULL;
-	if (summing->row_of[id])
-		return &sums->processes[summing->row_of[id] - 1];
-	struct sonde_heap_process *rows = realloc(sums->processes, (sums->process_count + 1) * sizeof *rows);
-	if (!rows)
-		return NULL;
-	sums->processes = rows;
-	struct peak *peaks = realloc(summing->peaks, (sums->process_count + 1) * sizeof *peaks);
-	if (!peaks)
-		return NULL;
-	summing->peaks = peaks;
-	rows[sums->process_count] = (struct sonde_heap_process){.process = id};
-	peaks[sums->process_count] = (struct peak){0};
-	summing->row_of[id] = (uint32_t)++sums->process_count;
-	return &rows[sums->process_count - 1];
-}
+/* --- chunks ------------------------------------------------------------------------------------------------------ */
 
 /* The summary of a chunk, checked; the stats follow it. NULL when it makes no sense. */
-static const struct sonde_heap_stat *read_summary(const struct sonde_chunk_data *data, struct sonde_heap_summary *out)
+static const struct sonde_heap_stat *read_summary(const struct sonde_session *session,
+						  const struct sonde_chunk_data *data, struct sonde_heap_summary *out)
 {
 	size_t left_b = data->head->summary_b;
 	if (left_b < sizeof *out)
 		return NULL;
 	memcpy(out, data->summary, sizeof *out);
-	if (out->sites > (left_b - sizeof *out) / sizeof(struct sonde_heap_stat) || out->peak_at > data->head->count)
+	if (out->sites > (left_b - sizeof *out) / sizeof(struct sonde_heap_stat) || out->peak_at > data->head->count ||
+	    !out->time_every || out->heap > session->heaps.count)
 		return NULL;
 	return (const struct sonde_heap_stat *)(const void *)(data->summary + sizeof *out);
-}
-
-static int add_chunk(struct summing *summing, size_t i)
-{
-	struct sonde_heap_summary summary;
-	const struct sonde_heap_stat *stats = read_summary(&summing->data, &summary);
-	const struct sonde_chunk_head *head = summing->data.head;
-	struct sonde_heap_process *process = stats ? process_of(summing, head->process) : NULL;
-	size_t sites = summing->session->heap_sites.count;
-	if (!process)
-		return -EBADMSG;
-	process->mean_b = summary.mean_b;
-	process->unknown += summary.unknown;
-	if (summary.peak_b > process->peak_b) {
-		process->peak_b = summary.peak_b;
-		process->peak_blocks = summary.peak_blocks;
-		process->peak_ns = head->time_min_ns;
-		summing->peaks[process - summing->sums->processes] = (struct peak){i + 1, summary.peak_at};
-	}
-	for (size_t c = 0; c < SONDE_HEAP_CLASSES; c++) {
-		summing->sums->size_classes[c] += summary.size_classes[c];
-		summing->sums->life_classes[c] += summary.life_classes[c];
-	}
-	for (uint32_t row = 0; row < summary.sites; row++) {
-		struct sonde_heap_stat stat;
-		memcpy(&stat, &stats[row], sizeof stat);
-		struct sonde_heap_sum *sum = &summing->sums->sites[stat.site <= sites ? stat.site : 0];
-		sum->begins += stat.begins;
-		sum->begun_b += stat.begun_b;
-		sum->ends += stat.ends;
-		sum->ended_b += stat.ended_b;
-		sum->temporary += stat.temporary;
-		sum->begun_variance += stat.begun_variance;
-		sum->ended_variance += stat.ended_variance;
-		process->begins += stat.begins;
-		process->begun_b += stat.begun_b;
-		process->ends += stat.ends;
-		process->ended_b += stat.ended_b;
-		process->temporary += stat.temporary;
-	}
-	return 0;
 }
 
 static int is_heap(const struct sonde_chunk_head *head)
@@ -185,63 +116,157 @@ static int is_heap(const struct sonde_chunk_head *head)
 	return head->type == SONDE_CHUNK_HEAP && head->version <= SONDE_CHUNK_VERSION;
 }
 
-/* What a chunk before the peak leaves alive. */
-static void add_before(struct summing *summing)
+/* What a chunk leaves alive beyond what was alive before it. */
+static int add_whole(const struct sonde_session *session, const struct sonde_chunk_data *data,
+		     struct sonde_heap_alive *sites)
 {
 	struct sonde_heap_summary summary;
-	const struct sonde_heap_stat *stats = read_summary(&summing->data, &summary);
-	size_t sites = summing->session->heap_sites.count;
-	for (uint32_t row = 0; stats && row < summary.sites; row++) {
+	const struct sonde_heap_stat *stats = read_summary(session, data, &summary);
+	if (!stats)
+		return -EBADMSG;
+	for (uint32_t row = 0; row < summary.sites; row++) {
 		struct sonde_heap_stat stat;
 		memcpy(&stat, &stats[row], sizeof stat);
-		struct sonde_heap_sum *sum = &summing->sums->sites[stat.site <= sites ? stat.site : 0];
-		sum->peak_blocks += stat.begins - stat.ends;
-		sum->peak_b += stat.begun_b - stat.ended_b;
+		struct sonde_heap_alive *site = &sites[stat.site <= session->heap_sites.count ? stat.site : 0];
+		site->blocks += stat.begins - stat.ends;
+		site->size_b += stat.begun_b - stat.ended_b;
 	}
+	return 0;
 }
 
-/* The events of the chunk with the peak, up to it. */
-static int add_until(struct summing *summing, struct sonde_heap_process *process, uint32_t at)
+/* What its events leave alive: the first `at` of them, and none that is later than until_ns. The time of the last. */
+static int add_some(const struct sonde_session *session, const struct sonde_chunk_data *data, uint32_t at,
+		    uint64_t until_ns, struct sonde_heap_alive *sites, uint64_t *last_ns)
 {
-	size_t count = summing->data.head->count;
+	struct sonde_heap_summary summary;
 	struct sonde_heap_columns columns;
-	void *memory = malloc(count * SONDE_HEAP_ROW_B + 1);
+	if (!read_summary(session, data, &summary))
+		return -EBADMSG;
+	void *memory = malloc(data->head->count * SONDE_HEAP_ROW_B + 1);
 	if (!memory)
 		return sonde_error(ENOMEM, "out of memory for a heap chunk");
-	int error = sonde_heap_decode(&columns, &summing->data, memory, UINT32_MAX,
-				      (uint32_t)summing->session->heap_sites.count);
-	for (uint32_t i = 0; !error && i < at; i++) {
-		struct sonde_heap_sum *sum = &summing->sums->sites[columns.sites[i]];
-		struct sonde_heap_worth worth = sonde_heap_worth(columns.sizes[i], process->mean_b);
+	int error = sonde_heap_decode(&columns, data, memory, UINT32_MAX, (uint32_t)session->heap_sites.count);
+	for (uint32_t i = 0; !error && i < at && columns.time_ns[i] <= until_ns; i++) {
+		struct sonde_heap_alive *site = &sites[columns.sites[i]];
+		struct sonde_heap_worth worth = sonde_heap_worth(columns.sizes[i], summary.mean_b);
 		uint64_t sign = columns.ends[i] ? UINT64_MAX : 1;
-		sum->peak_blocks += sign * worth.blocks;
-		sum->peak_b += sign * worth.size_b;
+		site->blocks += sign * worth.blocks;
+		site->size_b += sign * worth.size_b;
+		*last_ns = columns.time_ns[i];
 	}
-	if (!error && at)
-		process->peak_ns = columns.time_ns[at - 1];
 	free(memory);
 	return error;
 }
 
+int sonde_session_heap_alive(struct sonde_session *session, uint64_t time_ns, struct sonde_heap_alive *sites)
+{
+	struct sonde_chunk_data data = {0};
+	int error = 0;
+	sonde_buf_init(&data.buf, SONDE_READER_BUF_MAX_B);
+	for (size_t i = 0; error != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
+		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
+		uint64_t last_ns;
+		if (!is_heap(head) || head->time_min_ns > time_ns)
+			continue;
+		int whole = head->time_max_ns <= time_ns;
+		int bad = whole ? sonde_reader_summary(session->reader, i, &data)
+				: sonde_reader_read(session->reader, i, &data);
+		if (!bad)
+			bad = whole ? add_whole(session, &data, sites)
+				    : add_some(session, &data, head->count, time_ns, sites, &last_ns);
+		error = bad ? bad : error;
+	}
+	sonde_buf_fini(&data.buf);
+	return error;
+}
+
+/* --- sums -------------------------------------------------------------------------------------------------------- */
+
+/* Where the peak of a heap was found. */
+struct peak {
+	size_t chunk; /* + 1; 0 = nowhere */
+	uint32_t at;
+};
+
+struct summing {
+	struct sonde_session *session;
+	struct sonde_heap_sums *sums;
+	struct peak *peaks; /* by heap id */
+	struct sonde_chunk_data data;
+};
+
+static void add_stat(struct sonde_heap_sum *sum, struct sonde_heap_total *total, const struct sonde_heap_stat *stat)
+{
+	sum->begins += stat->begins;
+	sum->begun_b += stat->begun_b;
+	sum->ends += stat->ends;
+	sum->ended_b += stat->ended_b;
+	sum->temporary += stat->temporary;
+	sum->begun_variance += stat->begun_variance;
+	sum->ended_variance += stat->ended_variance;
+	total->begins += stat->begins;
+	total->begun_b += stat->begun_b;
+	total->ends += stat->ends;
+	total->ended_b += stat->ended_b;
+	total->temporary += stat->temporary;
+}
+
+static int add_chunk(struct summing *summing, size_t i)
+{
+	struct sonde_heap_summary summary;
+	const struct sonde_heap_stat *stats = read_summary(summing->session, &summing->data, &summary);
+	const struct sonde_chunk_head *head = summing->data.head;
+	size_t sites = summing->session->heap_sites.count;
+	if (!stats)
+		return -EBADMSG;
+	struct sonde_heap_total *total = &summing->sums->heaps[summary.heap];
+	total->mean_b = summary.mean_b;
+	total->unknown += summary.unknown;
+	if (summary.peak_b > total->peak_b) {
+		total->peak_b = summary.peak_b;
+		total->peak_blocks = summary.peak_blocks;
+		total->peak_ns = head->time_min_ns;
+		summing->peaks[summary.heap] = (struct peak){i + 1, summary.peak_at};
+	}
+	for (size_t c = 0; c < SONDE_HEAP_CLASSES; c++) {
+		total->size_classes[c] += summary.size_classes[c];
+		total->life_classes[c] += summary.life_classes[c];
+	}
+	for (uint32_t row = 0; row < summary.sites; row++) {
+		struct sonde_heap_stat stat;
+		memcpy(&stat, &stats[row], sizeof stat);
+		add_stat(&summing->sums->sites[stat.site <= sites ? stat.site : 0], total, &stat);
+	}
+	return 0;
+}
+
+/* What was alive at the peak of each heap: what its chunks before that one left, and that chunk's events up to it. */
 static int add_peaks(struct summing *summing)
 {
 	struct sonde_session *session = summing->session;
-	int error = 0;
+	size_t sites = session->heap_sites.count;
+	struct sonde_heap_alive *alive = calloc(sites + 1, sizeof *alive);
+	int error = alive ? 0 : sonde_error(ENOMEM, "out of memory for %zu places that allocate", sites);
 	for (size_t i = 0; error != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
-		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
-		uint32_t row =
-		    is_heap(head) && head->process <= session->processes.count ? summing->row_of[head->process] : 0;
-		const struct peak *peak = row ? &summing->peaks[row - 1] : NULL;
-		if (!peak || i + 1 > peak->chunk)
+		struct sonde_heap_summary summary;
+		if (!is_heap(&sonde_reader_entry(session->reader, i)->head) ||
+		    sonde_reader_summary(session->reader, i, &summing->data) ||
+		    !read_summary(session, &summing->data, &summary) || i + 1 > summing->peaks[summary.heap].chunk)
 			continue;
-		int bad = i + 1 < peak->chunk ? sonde_reader_summary(session->reader, i, &summing->data)
-					      : sonde_reader_read(session->reader, i, &summing->data);
-		if (!bad && i + 1 < peak->chunk)
-			add_before(summing);
-		else if (!bad)
-			bad = add_until(summing, &summing->sums->processes[row - 1], peak->at);
+		uint64_t *peak_ns = &summing->sums->heaps[summary.heap].peak_ns;
+		int bad;
+		if (i + 1 < summing->peaks[summary.heap].chunk)
+			bad = add_whole(session, &summing->data, alive);
+		else if (!(bad = sonde_reader_read(session->reader, i, &summing->data)))
+			bad = add_some(session, &summing->data, summing->peaks[summary.heap].at, UINT64_MAX, alive,
+				       peak_ns);
 		error = bad ? bad : error;
 	}
+	for (size_t i = 0; alive && i <= sites; i++) {
+		summing->sums->sites[i].peak_blocks = alive[i].blocks;
+		summing->sums->sites[i].peak_b = alive[i].size_b;
+	}
+	free(alive);
 	return error;
 }
 
@@ -249,10 +274,11 @@ int sonde_session_heap_sums(struct sonde_session *session, struct sonde_heap_sum
 {
 	struct summing summing = {.session = session, .sums = out};
 	int error = 0;
-	*out = (struct sonde_heap_sums){.sites = calloc(session->heap_sites.count + 1, sizeof *out->sites)};
-	summing.row_of = calloc(session->processes.count + 1, sizeof *summing.row_of);
+	*out = (struct sonde_heap_sums){.sites = calloc(session->heap_sites.count + 1, sizeof *out->sites),
+					.heaps = calloc(session->heaps.count + 1, sizeof *out->heaps)};
+	summing.peaks = calloc(session->heaps.count + 1, sizeof *summing.peaks);
 	sonde_buf_init(&summing.data.buf, SONDE_READER_BUF_MAX_B);
-	if (!out->sites || !summing.row_of)
+	if (!out->sites || !out->heaps || !summing.peaks)
 		error = sonde_error(ENOMEM, "out of memory for %zu places that allocate", session->heap_sites.count);
 	for (size_t i = 0; error != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
 		if (!is_heap(&sonde_reader_entry(session->reader, i)->head))
@@ -266,7 +292,6 @@ int sonde_session_heap_sums(struct sonde_session *session, struct sonde_heap_sum
 		error = bad ? bad : error;
 	}
 	sonde_buf_fini(&summing.data.buf);
-	free(summing.row_of);
 	free(summing.peaks);
 	return error;
 }
@@ -274,6 +299,6 @@ int sonde_session_heap_sums(struct sonde_session *session, struct sonde_heap_sum
 void sonde_heap_sums_free(struct sonde_heap_sums *sums)
 {
 	free(sums->sites);
-	free(sums->processes);
+	free(sums->heaps);
 	*sums = (struct sonde_heap_sums){0};
 }

@@ -11,6 +11,7 @@ struct sonde_heap_columns {
 	uint64_t *time_ns, *sizes;
 	uint32_t *sites, *threads;
 	uint8_t *ends;
+	uint32_t heap; /* as it stands there */
 };
 
 #define SONDE_HEAP_ROW_B 25u /* of all columns */

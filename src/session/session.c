@@ -172,6 +172,8 @@ static void init_rows(struct sonde_session *session)
 	session->lost.row_b = sizeof(struct sonde_lost);
 	session->costs.row_b = sizeof(struct sonde_cost);
 	session->histograms.row_b = sizeof(struct sonde_histogram);
+	session->heaps.row_b = sizeof(struct sonde_heap);
+	session->snapshots.row_b = sizeof(struct sonde_snapshot);
 	session->heap_sites.row_b = sizeof(struct sonde_heap_site);
 	session->heap_rests.row_b = sizeof(struct sonde_heap_rest);
 	sonde_session_stacks_init(&session->stacks);
@@ -205,9 +207,9 @@ void sonde_session_close(struct sonde_session *session)
 	if (!session)
 		return;
 	struct sonde_rows *all[] = {
-	    &session->strings, &session->processes,  &session->threads,    &session->modules,
-	    &session->sites,   &session->infos,      &session->sources,    &session->lost,
-	    &session->costs,   &session->histograms, &session->heap_sites, &session->heap_rests,
+	    &session->strings,    &session->processes,  &session->threads, &session->modules,   &session->sites,
+	    &session->infos,      &session->sources,    &session->lost,    &session->costs,     &session->histograms,
+	    &session->heap_sites, &session->heap_rests, &session->heaps,   &session->snapshots,
 	};
 	sonde_lookup_fini(session);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -302,6 +304,8 @@ COUNT(source, sources)
 COUNT(lost, lost)
 COUNT(cost, costs)
 COUNT(histogram, histograms)
+COUNT(heap, heaps)
+COUNT(snapshot, snapshots)
 COUNT(heap_site, heap_sites)
 COUNT(heap_rest, heap_rests)
 COUNT(node, stacks.nodes)
@@ -312,6 +316,7 @@ GET_BY_ID(process, processes)
 GET_BY_ID(thread, threads)
 GET_BY_ID(module, modules)
 GET_BY_ID(site, sites)
+GET_BY_ID(heap, heaps)
 GET_BY_ID(heap_site, heap_sites)
 GET_BY_ID(node, stacks.nodes)
 GET_BY_ID(function, stacks.functions)
@@ -320,6 +325,7 @@ GET_AT(source, sonde_source_row, sources)
 GET_AT(lost, sonde_lost, lost)
 GET_AT(cost, sonde_cost, costs)
 GET_AT(histogram, sonde_histogram, histograms)
+GET_AT(snapshot, sonde_snapshot, snapshots)
 GET_AT(heap_rest, sonde_heap_rest, heap_rests)
 
 const struct sonde_frame *sonde_session_frame(const struct sonde_session *session, uint32_t index)

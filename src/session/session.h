@@ -123,9 +123,24 @@ struct sonde_histogram {
 	const uint64_t *hits;
 };
 
-/* Where blocks are allocated. */
+/* Blocks of one kind in one process. */
+struct sonde_heap {
+	uint32_t id, process;
+	uint32_t kind;    /* enum sonde_heap_kind */
+	const char *name; /* a pool's; "" = none */
+};
+
+struct sonde_snapshot {
+	uint32_t process;
+	uint32_t reason; /* enum sonde_snapshot_reason */
+	const char *label;
+	uint64_t time_ns;
+	uint64_t rss_b, pss_b; /* 0 = not known */
+};
+
+/* Where blocks of a heap begin. */
 struct sonde_heap_site {
-	uint32_t id, process, thread;
+	uint32_t id, heap, thread;
 	uint32_t stack;  /* leaf node, 0 = none */
 	uint32_t status; /* enum sonde_stack_status */
 };
@@ -145,6 +160,8 @@ size_t sonde_session_source_count(const struct sonde_session *session);
 size_t sonde_session_lost_count(const struct sonde_session *session);
 size_t sonde_session_cost_count(const struct sonde_session *session);
 size_t sonde_session_histogram_count(const struct sonde_session *session);
+size_t sonde_session_heap_count(const struct sonde_session *session);
+size_t sonde_session_snapshot_count(const struct sonde_session *session);
 size_t sonde_session_heap_site_count(const struct sonde_session *session);
 size_t sonde_session_heap_rest_count(const struct sonde_session *session);
 size_t sonde_session_node_count(const struct sonde_session *session);
@@ -154,8 +171,10 @@ const struct sonde_process *sonde_session_process(const struct sonde_session *se
 const struct sonde_thread *sonde_session_thread(const struct sonde_session *session, uint32_t id);
 const struct sonde_module *sonde_session_module(const struct sonde_session *session, uint32_t id);
 const struct sonde_site *sonde_session_site(const struct sonde_session *session, uint32_t id);
+const struct sonde_heap *sonde_session_heap(const struct sonde_session *session, uint32_t id);
 const struct sonde_heap_site *sonde_session_heap_site(const struct sonde_session *session, uint32_t id);
 /* By index: 0 … count − 1. */
+const struct sonde_snapshot *sonde_session_snapshot(const struct sonde_session *session, size_t i);
 const struct sonde_heap_rest *sonde_session_heap_rest(const struct sonde_session *session, size_t i);
 const struct sonde_source_row *sonde_session_source(const struct sonde_session *session, size_t i);
 const struct sonde_lost *sonde_session_lost(const struct sonde_session *session, size_t i);
@@ -222,9 +241,10 @@ struct sonde_batch {
 	const uint32_t *site;
 	const uint16_t *depth;     /* 0 = outermost */
 	const uint8_t *zone_flags; /* enum sonde_zone_flag */
-	/* HEAP: blocks of batch.process, in time order, with thread_of and time_ns (of every 256th exact, between them
-	 * interpolated). */
-	const uint32_t *heap_site; /* id, 0 = none that is known */
+	/* HEAP: blocks of one heap, in time order, with thread_of and time_ns (mostly of every 256th exact, between
+	 * them interpolated). */
+	uint32_t heap;             /* id, 0 = none that is known */
+	const uint32_t *heap_site; /* the same */
 	const uint64_t *size_b;
 	const uint8_t *block_ends; /* 0: the block begins */
 	/* EVENTS: count events (format/event.h), each at events[i]; times are CLOCK_MONOTONIC ns. */
@@ -263,24 +283,31 @@ uint64_t sonde_session_zones_unmatched(struct sonde_session *session);
 
 struct sonde_heap_sum {
 	uint64_t begins, begun_b, ends, ended_b, temporary;
-	uint64_t peak_blocks, peak_b; /* alive at the peak of its process */
+	uint64_t peak_blocks, peak_b; /* alive at the peak of its heap */
 	double begun_variance, ended_variance;
 };
 
-/* One process's. */
-struct sonde_heap_process {
-	uint32_t process;
+/* One heap's. */
+struct sonde_heap_total {
 	uint64_t peak_b, peak_blocks, peak_ns;
 	uint64_t begins, begun_b, ends, ended_b, temporary, unknown;
 	uint64_t mean_b; /* bytes between samples; 0 = every block */
+	uint64_t size_classes[SONDE_HEAP_CLASSES], life_classes[SONDE_HEAP_CLASSES];
 };
 
 struct sonde_heap_sums {
-	struct sonde_heap_sum *sites; /* by heap site id; sonde_session_heap_site_count() + 1 rows */
-	struct sonde_heap_process *processes;
-	size_t process_count;
-	uint64_t size_classes[SONDE_HEAP_CLASSES], life_classes[SONDE_HEAP_CLASSES];
+	struct sonde_heap_sum *sites;   /* by heap site id; sonde_session_heap_site_count() + 1 rows */
+	struct sonde_heap_total *heaps; /* by heap id; sonde_session_heap_count() + 1 rows */
 };
+
+/* What a site holds at some moment. */
+struct sonde_heap_alive {
+	uint64_t blocks, size_b;
+};
+
+/* What was alive at a moment: sonde_session_heap_site_count() + 1 rows by heap site id, zeroed by the caller. Decodes
+ * one chunk a heap. Errors as below. */
+int sonde_session_heap_alive(struct sonde_session *session, uint64_t time_ns, struct sonde_heap_alive *sites);
 
 /* Free with sonde_heap_sums_free(). Chunks that cannot be read are left out; then a negative errno, and the rest. */
 int sonde_session_heap_sums(struct sonde_session *session, struct sonde_heap_sums *out);

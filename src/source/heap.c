@@ -10,10 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
-#include "format/ring.h"
-#include "source/heap_chunks.h"
-#include "source/heap_merge.h"
+#include "source/heap_process.h"
 #include "source/image.h"
 #include "source/preload.h"
 #include "source/source.h"
@@ -28,22 +25,10 @@
 #define METHOD "allocation functions, every call; stacks from call-frame tables"
 #define METHOD_SAMPLED "allocation functions, sampled by bytes; stacks from call-frame tables"
 
-struct stack {
-	uint32_t node;
-	uint8_t status;
-};
-
 /* One life of a program in one process. */
 struct process {
-	struct sonde_source_run *run;
 	pid_t pid;
-	uint32_t clock; /* enum sonde_ring_clock */
-	uint32_t id;    /* the recording's */
-	struct sonde_heap_merge *merge;
-	struct sonde_heap_chunks *chunks;
-	struct stack *stacks; /* by the process's number − 1 */
-	size_t stack_count, stack_cap;
-	uint32_t last_thread, last_stack, last_site;
+	struct sonde_heap_process *heaps;
 	struct process *next;
 };
 
@@ -58,89 +43,7 @@ struct sonde_source_run {
 	uint64_t connected;
 };
 
-/* --- one process ------------------------------------------------------------------------------------------------- */
-
-static uint64_t time_of(const struct process *process, uint64_t ticks)
-{
-	uint64_t raw = ticks << SONDE_HEAP_TICK_SHIFT;
-	return process->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clockfit_ns(sonde_zones_fit(), raw) : raw;
-}
-
-static uint32_t site_of(struct process *process, uint32_t thread, uint32_t number)
-{
-	if (thread == process->last_thread && number == process->last_stack)
-		return process->last_site;
-	struct stack stack = {0, SONDE_STACK_NOT_SAMPLED};
-	if (number && number <= process->stack_count)
-		stack = process->stacks[number - 1];
-	struct sonde_recorder_heap_site site = {process->id, thread, stack.node, stack.status};
-	process->last_thread = thread;
-	process->last_stack = number;
-	return process->last_site = sonde_recorder_heap_site(process->run->recorder, &site);
-}
-
-static void on_event(void *context, const struct sonde_heap_event *event)
-{
-	struct process *process = context;
-	uint64_t time_ns = time_of(process, event->ticks);
-	switch (event->kind) {
-	case SONDE_HEAP_BLOCK_BEGINS:
-		sonde_heap_chunks_begins(process->chunks, time_ns, event->thread, event->address, event->size_b,
-					 site_of(process, event->thread, event->stack));
-		break;
-	case SONDE_HEAP_BLOCK_ENDS:
-		sonde_heap_chunks_ends(process->chunks, time_ns, event->thread, event->address);
-		break;
-	case SONDE_HEAP_BLOCK_KEPT:
-		sonde_heap_chunks_kept(process->chunks, time_ns, event->thread, event->address);
-		break;
-	}
-}
-
-#define STACKS_MAX (1u << 24)
-
-static void on_stack(void *context, uint32_t number, uint8_t status, const uint64_t *pcs, size_t count)
-{
-	struct process *process = context;
-	if (!number || number > STACKS_MAX || status >= SONDE_STACK_STATUS_COUNT)
-		return;
-	if (number > process->stack_cap) {
-		size_t cap = process->stack_cap ? process->stack_cap : 256;
-		while (cap < number)
-			cap *= 2;
-		struct stack *stacks = realloc(process->stacks, cap * sizeof *stacks);
-		if (!stacks)
-			return;
-		memset(stacks + process->stack_cap, 0, (cap - process->stack_cap) * sizeof *stacks);
-		process->stacks = stacks;
-		process->stack_cap = cap;
-	}
-	if (number > process->stack_count)
-		process->stack_count = number;
-	process->stacks[number - 1] = (struct stack){
-	    sonde_unwinder_intern(process->run->unwinder, process->pid, sonde_clock_now_ns(), pcs, count), status};
-}
-
-static int is_alive(void *context, uint64_t address)
-{
-	const struct process *process = context;
-	return sonde_heap_chunks_is_alive(process->chunks, address);
-}
-
-static void process_free(struct process *process)
-{
-	sonde_heap_merge_free(process->merge);
-	sonde_heap_chunks_free(process->chunks);
-	free(process->stacks);
-	free(process);
-}
-
-static void process_end(struct process *process)
-{
-	sonde_heap_merge_run(process->merge, UINT64_MAX - 1);
-	sonde_heap_chunks_close(process->chunks);
-	process_free(process);
-}
+/* --- what the zones source tells --------------------------------------------------------------------------------- */
 
 static struct process *find(struct sonde_source_run *run, pid_t pid)
 {
@@ -150,23 +53,16 @@ static struct process *find(struct sonde_source_run *run, pid_t pid)
 	return process;
 }
 
-/* --- what the zones source tells --------------------------------------------------------------------------------- */
-
 static void on_opened(void *context, pid_t pid, uint32_t clock)
 {
 	struct sonde_source_run *run = context;
 	struct process *process = calloc(1, sizeof *process);
 	if (!process)
 		return;
-	uint64_t now_ns = sonde_clock_now_ns();
-	*process = (struct process){
-	    .run = run, .pid = pid, .clock = clock, .id = sonde_recorder_process(run->recorder, pid, now_ns)};
-	struct sonde_heap_sink sink = {process, on_event, on_stack, is_alive};
 	sonde_spaces_exec(run->spaces, pid, "");
-	if (sonde_heap_merge_new(&process->merge, &sink) ||
-	    sonde_heap_chunks_new(&process->chunks, run->recorder, process->id,
-				  sonde_recorder_options(run->recorder)->heap_mean_b)) {
-		process_free(process);
+	process->pid = pid;
+	if (sonde_heap_process_new(&process->heaps, run->recorder, run->unwinder, pid, clock)) {
+		free(process);
 		return;
 	}
 	process->next = run->processes; /* the newest life of a number is found first */
@@ -181,9 +77,9 @@ static void on_heap(void *context, pid_t pid, const struct sonde_pool_thread *th
 	if (!process)
 		return;
 	if (words)
-		sonde_heap_merge_add(process->merge, thread->serial, thread->id, words, count);
+		sonde_heap_process_add(process->heaps, thread->serial, thread->id, words, count);
 	else
-		sonde_heap_merge_end(process->merge, thread->serial);
+		sonde_heap_process_thread_end(process->heaps, thread->serial);
 }
 
 static void on_closed(void *context, pid_t pid)
@@ -197,7 +93,8 @@ static void on_closed(void *context, pid_t pid)
 		return;
 	struct process *process = *oldest;
 	*oldest = process->next;
-	process_end(process);
+	sonde_heap_process_end(process->heaps);
+	free(process);
 }
 
 static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out)
@@ -248,7 +145,8 @@ static void free_run(struct sonde_source_run *run)
 	while (run->processes) {
 		struct process *process = run->processes;
 		run->processes = process->next;
-		process_free(process);
+		sonde_heap_process_free(process->heaps);
+		free(process);
 	}
 	sonde_unwinder_free(run->unwinder);
 	sonde_spaces_free(run->spaces);
@@ -288,10 +186,8 @@ static int heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fin
 {
 	(void)horizon_ns;
 	(void) final; /* processes that have ended were finished when the zones source closed them */
-	for (struct process *process = run->processes; process; process = process->next) {
-		uint64_t cut = process->clock == SONDE_RING_CLOCK_CYCLES ? run->cut_cycles : run->cut_ns;
-		sonde_heap_merge_run(process->merge, cut >> SONDE_HEAP_TICK_SHIFT);
-	}
+	for (struct process *process = run->processes; process; process = process->next)
+		sonde_heap_process_run(process->heaps, run->cut_cycles, run->cut_ns);
 	run->cut_cycles = sonde_clock_cycles();
 	run->cut_ns = sonde_clock_now_ns();
 	return sonde_recorder_error(run->recorder);

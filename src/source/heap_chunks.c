@@ -36,7 +36,8 @@ struct sonde_heap_chunks {
 	/* the chunk that is being filled */
 	struct sonde_columns columns;
 	struct sonde_heap_summary summary;
-	struct sonde_heap_stat stats[SITES_A_CHUNK];
+	struct sonde_heap_stat *stats; /* summary.sites rows */
+	uint32_t stat_cap;
 	uint32_t run_thread, run;
 	uint64_t mark_ns, last_ns;
 	int error;
@@ -44,14 +45,16 @@ struct sonde_heap_chunks {
 
 static void start_chunk(struct sonde_heap_chunks *chunks)
 {
-	uint64_t mean_b = chunks->summary.mean_b;
-	chunks->summary =
-	    (struct sonde_heap_summary){.mean_b = mean_b, .live_b = chunks->live_b, .live_blocks = chunks->live_blocks};
+	chunks->summary = (struct sonde_heap_summary){.heap = chunks->summary.heap,
+						      .time_every = SONDE_HEAP_TIME_EVERY,
+						      .mean_b = chunks->summary.mean_b,
+						      .live_b = chunks->live_b,
+						      .live_blocks = chunks->live_blocks};
 	chunks->run = 0;
 }
 
 int sonde_heap_chunks_new(struct sonde_heap_chunks **out, struct sonde_recorder *recorder, uint32_t process,
-			  uint64_t mean_b)
+			  uint32_t heap, uint64_t mean_b)
 {
 	struct sonde_heap_chunks *chunks = calloc(1, sizeof *chunks);
 	if (!chunks)
@@ -59,6 +62,7 @@ int sonde_heap_chunks_new(struct sonde_heap_chunks **out, struct sonde_recorder 
 	chunks->recorder = recorder;
 	chunks->process = process;
 	sonde_columns_init(&chunks->columns, COLUMNS);
+	chunks->summary.heap = heap;
 	chunks->summary.mean_b = mean_b;
 	start_chunk(chunks);
 	*out = chunks;
@@ -72,6 +76,7 @@ void sonde_heap_chunks_free(struct sonde_heap_chunks *chunks)
 	sonde_columns_fini(&chunks->columns);
 	sonde_heap_live_fini(&chunks->live);
 	free(chunks->sites);
+	free(chunks->stats);
 	free(chunks);
 }
 
@@ -100,9 +105,26 @@ static struct site *site_of(struct sonde_heap_chunks *chunks, uint32_t id)
 	return &sites[id];
 }
 
-static struct sonde_heap_stat *stat_of(struct sonde_heap_chunks *chunks, struct site *site, uint32_t id)
+static int grow_stats(struct sonde_heap_chunks *chunks)
 {
+	uint32_t cap = chunks->stat_cap ? 2 * chunks->stat_cap : 16;
+	struct sonde_heap_stat *stats = realloc(chunks->stats, cap * sizeof *stats);
+	if (!stats)
+		return chunks->error = sonde_error(ENOMEM, "no memory for the places that allocate");
+	chunks->stats = stats;
+	chunks->stat_cap = cap;
+	return 0;
+}
+
+/* NULL without memory. */
+static struct sonde_heap_stat *stat_of(struct sonde_heap_chunks *chunks, uint32_t id)
+{
+	struct site *site = site_of(chunks, id);
+	if (!site)
+		return NULL;
 	if (!site->row) {
+		if (chunks->summary.sites == chunks->stat_cap && grow_stats(chunks))
+			return NULL;
 		site->row = ++chunks->summary.sites;
 		chunks->stats[site->row - 1] = (struct sonde_heap_stat){.site = id};
 	}
@@ -163,7 +185,7 @@ static void put(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_t thr
 	chunks->last_ns = time_ns;
 	if (!columns->rows)
 		chunks->mark_ns = columns->time_min_ns = time_ns;
-	if (columns->rows % SONDE_HEAP_TIME_EVERY == 0) {
+	if (columns->rows % chunks->summary.time_every == 0) {
 		sonde_columns_put(columns, TIME, time_ns - chunks->mark_ns);
 		chunks->mark_ns = time_ns;
 	}
@@ -195,12 +217,12 @@ static void take_out(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_
 		     const struct sonde_heap_block *block)
 {
 	uint32_t id = (uint32_t)block->site;
-	struct site *site = site_of(chunks, id);
-	if (!site)
+	struct sonde_heap_stat *stat = stat_of(chunks, id);
+	if (!stat)
 		return;
+	struct site *site = &chunks->sites[id];
 	unsigned class = class_of(time_ns > block->born ? time_ns - block->born : 0);
 	int temporary = chunks->last_begun == block->address;
-	struct sonde_heap_stat *stat = stat_of(chunks, site, id);
 	struct sonde_heap_worth worth = sonde_heap_worth(block->size_b, chunks->summary.mean_b);
 	stat->ends += worth.blocks;
 	stat->ended_b += worth.size_b;
@@ -220,13 +242,13 @@ static void put_in(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_t 
 		   const struct sonde_heap_block *block)
 {
 	uint32_t id = (uint32_t)block->site;
-	struct site *site = site_of(chunks, id);
-	int code = site ? sonde_heap_live_add(&chunks->live, block) : -ENOMEM;
+	struct sonde_heap_stat *stat = stat_of(chunks, id);
+	int code = stat ? sonde_heap_live_add(&chunks->live, block) : -ENOMEM;
 	if (code) {
 		chunks->error = code;
 		return;
 	}
-	struct sonde_heap_stat *stat = stat_of(chunks, site, id);
+	struct site *site = &chunks->sites[id];
 	struct sonde_heap_worth worth = sonde_heap_worth(block->size_b, chunks->summary.mean_b);
 	stat->begins += worth.blocks;
 	stat->begun_b += worth.size_b;

@@ -1,4 +1,4 @@
-/* heap_chunks.h: the blocks of one process: what is alive, what each site did, written as HEAP chunks. One thread. */
+/* heap_chunks.h: the blocks of one heap: what is alive, what each site did, written as HEAP chunks. One thread. */
 #ifndef SONDE_SOURCE_HEAP_CHUNKS_H
 #define SONDE_SOURCE_HEAP_CHUNKS_H
 
@@ -8,9 +8,9 @@
 
 struct sonde_heap_chunks;
 
-/* `mean_b`: 0 = every block is recorded. */
+/* Of `heap`, an id of the recording, in `process`. `mean_b`: 0 = every block is recorded. */
 int sonde_heap_chunks_new(struct sonde_heap_chunks **out, struct sonde_recorder *recorder, uint32_t process,
-			  uint64_t mean_b);
+			  uint32_t heap, uint64_t mean_b);
 void sonde_heap_chunks_free(struct sonde_heap_chunks *chunks);
 
 /* Times are CLOCK_MONOTONIC ns and do not fall; `site` is a heap site of the recording, `thread` who did it. */

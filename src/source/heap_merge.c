@@ -63,23 +63,58 @@ static int is_op(uint64_t first)
 	return !(first & SONDE_HEAP_ADDRESS_MASK);
 }
 
+/* Words of the records that are no block's, without those that their second word counts. */
+static const uint8_t op_sizes[] = {
+    [SONDE_HEAP_TIME] = 2,      [SONDE_HEAP_STACK] = 2, [SONDE_HEAP_SIZE] = 2,
+    [SONDE_HEAP_MAP] = 4,       [SONDE_HEAP_UNMAP] = 3, [SONDE_HEAP_KEPT] = 2,
+    [SONDE_HEAP_POOL_NAME] = 2, [SONDE_HEAP_TAKE] = 4,  [SONDE_HEAP_GIVE] = 3,
+};
+
+static size_t op_size(uint64_t op, uint64_t second)
+{
+	size_t size = op < sizeof op_sizes && op_sizes[op] ? op_sizes[op] : 2;
+	if (op == SONDE_HEAP_STACK)
+		size += second & 0xffff;
+	else if (op == SONDE_HEAP_POOL_NAME)
+		size += ((second & 0xff) + 7) / 8;
+	return size;
+}
+
 /* Words of the record at the front; 0 when they are not all there. */
 static size_t record_size(const struct queue *queue)
 {
-	size_t have = left(queue), size = 1;
+	size_t have = left(queue);
 	if (!have)
 		return 0;
 	uint64_t first = word(queue, 0);
-	if (!is_op(first))
-		size = first & SONDE_HEAP_BEGINS ? 2 : 1;
-	else if (sonde_heap_ticks(first) == SONDE_HEAP_STACK)
-		size = have > 1 ? 2 + (size_t)(word(queue, 1) & 0xffff) : 2;
-	else
-		size = 2;
+	size_t size = first & SONDE_HEAP_BEGINS ? 2 : 1;
+	if (is_op(first))
+		size = op_size(sonde_heap_ticks(first), have > 1 ? word(queue, 1) : 0);
 	return size <= have ? size : 0;
 }
 
-/* STACK, TIME and SIZE are taken at once; other records wait for their time. */
+static void define(struct sonde_heap_merge *merge, struct queue *queue, uint64_t op, uint64_t second, size_t size)
+{
+	const uint64_t *more = &queue->words[queue->begin + 2];
+	if (op == SONDE_HEAP_TIME)
+		queue->ticks = second >> SONDE_HEAP_TICK_SHIFT;
+	else if (op == SONDE_HEAP_SIZE)
+		queue->size_b = second;
+	else if (op == SONDE_HEAP_STACK)
+		merge->sink.stack(merge->sink.context, (uint32_t)(second >> 32), (uint8_t)(second >> 16), more,
+				  size - 2);
+	else if (op == SONDE_HEAP_POOL_NAME)
+		merge->sink.pool(merge->sink.context, (uint32_t)(second >> 32), (const char *)more,
+				 strnlen((const char *)more, second & 0xff));
+}
+
+static int is_timed(uint64_t op)
+{
+	return op == SONDE_HEAP_KEPT || op == SONDE_HEAP_MAP || op == SONDE_HEAP_UNMAP || op == SONDE_HEAP_TAKE ||
+	       op == SONDE_HEAP_GIVE;
+}
+
+/* STACK, POOL, TIME and SIZE are taken at once; other records wait for their time. */
 static void take_definitions(struct sonde_heap_merge *merge, struct queue *queue)
 {
 	size_t size;
@@ -91,17 +126,11 @@ static void take_definitions(struct sonde_heap_merge *merge, struct queue *queue
 			queue->next = queue->ticks + sonde_heap_ticks(first);
 			return;
 		}
-		if (op == SONDE_HEAP_KEPT) {
+		if (is_timed(op)) {
 			queue->next = queue->ticks;
 			return;
 		}
-		if (op == SONDE_HEAP_TIME)
-			queue->ticks = second >> SONDE_HEAP_TICK_SHIFT;
-		else if (op == SONDE_HEAP_SIZE)
-			queue->size_b = second;
-		else if (op == SONDE_HEAP_STACK)
-			merge->sink.stack(merge->sink.context, (uint32_t)(second >> 32), (uint8_t)(second >> 16),
-					  &queue->words[queue->begin + 2], size - 2);
+		define(merge, queue, op, second, size);
 		queue->begin += size;
 	}
 }
@@ -180,6 +209,37 @@ void sonde_heap_merge_end(struct sonde_heap_merge *merge, uint64_t serial)
 
 /* --- order ------------------------------------------------------------------------------------------------------- */
 
+static void read_op(const struct queue *queue, uint64_t op, struct sonde_heap_event *event)
+{
+	event->address = word(queue, 1);
+	switch (op) {
+	case SONDE_HEAP_MAP:
+		event->kind = SONDE_HEAP_MAPPED;
+		event->size_b = word(queue, 2);
+		event->stack = (uint32_t)word(queue, 3);
+		return;
+	case SONDE_HEAP_UNMAP:
+		event->kind = SONDE_HEAP_UNMAPPED;
+		event->size_b = word(queue, 2);
+		return;
+	case SONDE_HEAP_TAKE:
+		event->kind = SONDE_HEAP_TAKEN;
+		event->pool = (uint32_t)(word(queue, 1) >> 32);
+		event->stack = (uint32_t)word(queue, 1);
+		event->address = word(queue, 2);
+		event->size_b = word(queue, 3) - 1;
+		return;
+	case SONDE_HEAP_GIVE:
+		event->kind = SONDE_HEAP_GIVEN;
+		event->pool = (uint32_t)word(queue, 1);
+		event->address = word(queue, 2);
+		return;
+	default:
+		event->kind = SONDE_HEAP_BLOCK_KEPT;
+		return;
+	}
+}
+
 /* Hands out the record at the front of a queue, whose time is `next`. */
 static void give(struct sonde_heap_merge *merge, struct queue *queue)
 {
@@ -189,8 +249,7 @@ static void give(struct sonde_heap_merge *merge, struct queue *queue)
 					 .ticks = queue->next,
 					 .address = sonde_heap_address(first)};
 	if (is_op(first)) {
-		event.kind = SONDE_HEAP_BLOCK_KEPT;
-		event.address = word(queue, 1);
+		read_op(queue, sonde_heap_ticks(first), &event);
 	} else if (first & SONDE_HEAP_BEGINS) {
 		uint64_t second = word(queue, 1);
 		event.kind = SONDE_HEAP_BLOCK_BEGINS;

@@ -12,12 +12,21 @@
 
 #include "format/heap.h"
 
-enum sonde_heap_kind { SONDE_HEAP_BLOCK_BEGINS, SONDE_HEAP_BLOCK_ENDS, SONDE_HEAP_BLOCK_KEPT };
+enum sonde_heap_event_kind {
+	SONDE_HEAP_BLOCK_BEGINS,
+	SONDE_HEAP_BLOCK_ENDS,
+	SONDE_HEAP_BLOCK_KEPT,
+	SONDE_HEAP_MAPPED,
+	SONDE_HEAP_UNMAPPED,
+	SONDE_HEAP_TAKEN, /* from a pool */
+	SONDE_HEAP_GIVEN,
+};
 
 struct sonde_heap_event {
-	enum sonde_heap_kind kind;
+	enum sonde_heap_event_kind kind;
 	uint32_t thread; /* as it was added */
 	uint32_t stack;  /* the process's number; of a beginning */
+	uint32_t pool;   /* the process's number */
 	uint64_t address, size_b;
 	uint64_t ticks; /* of the pool's clock >> SONDE_HEAP_TICK_SHIFT */
 };
@@ -27,6 +36,8 @@ struct sonde_heap_sink {
 	void (*event)(void *context, const struct sonde_heap_event *event);
 	/* A stack that events will name; told before the first of them. */
 	void (*stack)(void *context, uint32_t number, uint8_t status, const uint64_t *pcs, size_t count);
+	/* A pool that events will name. */
+	void (*pool)(void *context, uint32_t number, const char *name, size_t name_b);
 	/* Whether a block is alive: decides between records of equal time. */
 	int (*alive)(void *context, uint64_t address);
 };

@@ -43,7 +43,7 @@ struct sonde_recorder {
 	uint32_t site_count;
 	struct sonde_map site_map;
 	struct sonde_map heap_map; /* heap sites, by a hash of all that they are */
-	uint32_t heap_sites;
+	uint32_t heaps, heap_sites;
 	struct sonde_trigger trigger; /* used when options.when is set */
 	uint64_t sample_count;
 	unsigned saves;
@@ -364,16 +364,32 @@ uint32_t sonde_recorder_site(struct sonde_recorder *recorder, const struct sonde
 
 /* --- allocations ----------------------------------------------------------------------------------------- */
 
+uint32_t sonde_recorder_heap(struct sonde_recorder *recorder, uint32_t process, enum sonde_heap_kind kind,
+			     const char *name)
+{
+	struct sonde_meta_heap record = {
+	    .head.type = SONDE_META_HEAP,
+	    .id = recorder->heaps + 1,
+	    .process = process,
+	    .kind = kind,
+	    .name = sonde_recorder_text(recorder, name),
+	};
+	if (!process)
+		return 0;
+	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
+	return ++recorder->heaps;
+}
+
 uint32_t sonde_recorder_heap_site(struct sonde_recorder *recorder, const struct sonde_recorder_heap_site *site)
 {
 	struct sonde_meta_heap_site record = {
 	    .head.type = SONDE_META_HEAP_SITE,
-	    .process = site->process,
+	    .heap = site->heap,
 	    .thread = site->thread,
 	    .stack = site->stack,
 	    .status = site->status,
 	};
-	uint64_t hash = sonde_hash_pair((uint64_t)site->thread << 32 | site->stack, site->process);
+	uint64_t hash = sonde_hash_pair((uint64_t)site->thread << 32 | site->stack, site->heap);
 	uint32_t id = sonde_map_find(&recorder->heap_map, hash, NULL, NULL);
 	if (id || recorder->heap_sites == UINT32_MAX)
 		return id;
@@ -392,6 +408,20 @@ void sonde_recorder_heap_leak(struct sonde_recorder *recorder, uint32_t site, en
 {
 	struct sonde_meta_heap_leak record = {
 	    .head.type = SONDE_META_HEAP_LEAK, .site = site, .kind = kind, .blocks = blocks, .size_b = size_b};
+	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
+}
+
+void sonde_recorder_snapshot(struct sonde_recorder *recorder, const struct sonde_recorder_snapshot *snapshot)
+{
+	struct sonde_meta_snapshot record = {
+	    .head.type = SONDE_META_SNAPSHOT,
+	    .process = snapshot->process,
+	    .label = sonde_recorder_text(recorder, snapshot->label),
+	    .reason = snapshot->reason,
+	    .time_ns = snapshot->time_ns,
+	    .rss_b = snapshot->rss_b,
+	    .pss_b = snapshot->pss_b,
+	};
 	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
 }
 

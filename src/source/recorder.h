@@ -142,9 +142,13 @@ void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uin
 struct sonde_columns;
 struct sonde_chunk;
 
+/* A new heap of a process; `name` is a pool's, else NULL. Its id; 0 when there is no process. */
+uint32_t sonde_recorder_heap(struct sonde_recorder *recorder, uint32_t process, enum sonde_heap_kind kind,
+			     const char *name);
+
 /* Interned. */
 struct sonde_recorder_heap_site {
-	uint32_t process, thread, stack;
+	uint32_t heap, thread, stack;
 	enum sonde_stack_status status;
 };
 
@@ -152,6 +156,16 @@ uint32_t sonde_recorder_heap_site(struct sonde_recorder *recorder, const struct 
 /* Blocks of a site that were there at the end of their process. */
 void sonde_recorder_heap_leak(struct sonde_recorder *recorder, uint32_t site, enum sonde_heap_leak kind,
 			      uint64_t blocks, uint64_t size_b);
+/* A moment of a process; sizes are 0 when they are not known. */
+struct sonde_recorder_snapshot {
+	uint32_t process;
+	enum sonde_snapshot_reason reason;
+	const char *label;
+	uint64_t time_ns, rss_b, pss_b;
+};
+
+void sonde_recorder_snapshot(struct sonde_recorder *recorder, const struct sonde_recorder_snapshot *snapshot);
+
 /* Writes columns as a chunk, all of whose other fields are filled in. */
 int sonde_recorder_chunk(struct sonde_recorder *recorder, struct sonde_columns *columns, struct sonde_chunk *chunk);
 

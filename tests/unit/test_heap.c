@@ -65,7 +65,7 @@ static void on_event(void *context, const struct sonde_heap_event *event)
 {
 	struct seen *seen = context;
 	size_t used_b = strlen(seen->text);
-	snprintf(seen->text + used_b, sizeof seen->text - used_b, "%c%u:%llu@%llu ", "+-="[event->kind],
+	snprintf(seen->text + used_b, sizeof seen->text - used_b, "%c%u:%llu@%llu ", "+-=MUTG"[event->kind],
 		 event -> thread, (unsigned long long)(event->address >> 12), (unsigned long long)event -> ticks);
 	uint64_t bit = UINT64_C(1) << (event->address >> 12);
 	seen->alive = event->kind == SONDE_HEAP_BLOCK_ENDS ? seen->alive & ~bit : seen->alive | bit;
@@ -77,6 +77,13 @@ static void on_stack(void *context, uint32_t number, uint8_t status, const uint6
 	size_t used_b = strlen(seen->text);
 	snprintf(seen->text + used_b, sizeof seen->text - used_b, "stack%u/%u:%zu:%llx ", number, status, count,
 		 count ? (unsigned long long)pcs[0] : 0);
+}
+
+static void on_pool(void *context, uint32_t number, const char *name, size_t name_b)
+{
+	struct seen *seen = context;
+	size_t used_b = strlen(seen->text);
+	snprintf(seen->text + used_b, sizeof seen->text - used_b, "pool%u:%.*s ", number, (int)name_b, name);
 }
 
 static int is_alive(void *context, uint64_t address)
@@ -105,7 +112,7 @@ static uint64_t ends(unsigned block, uint64_t ticks)
 static struct sonde_heap_merge *merge_new(struct seen *seen)
 {
 	struct sonde_heap_merge *merge;
-	struct sonde_heap_sink sink = {seen, on_event, on_stack, is_alive};
+	struct sonde_heap_sink sink = {seen, on_event, on_stack, on_pool, is_alive};
 	assert_int_equal(sonde_heap_merge_new(&merge, &sink), 0);
 	return merge;
 }
@@ -161,6 +168,23 @@ static void records_are_taken_whole(void **unused)
 	sonde_heap_merge_free(merge);
 }
 
+static void mappings_and_pools_have_the_time_before_them(void **unused)
+{
+	(void)unused;
+	struct seen seen = {0};
+	struct sonde_heap_merge *merge = merge_new(&seen);
+	uint64_t name;
+	memcpy(&name, "buffers", 8);
+	ADD(merge, 1, TIME(7), sonde_heap_op(SONDE_HEAP_MAP), 0x3000, 0x1000, 1);
+	ADD(merge, 1, TIME(8), sonde_heap_op(SONDE_HEAP_UNMAP), 0x3000);
+	ADD(merge, 1, 0x1000, TIME(9), sonde_heap_op(SONDE_HEAP_POOL_NAME), UINT64_C(2) << 32 | 7, name);
+	ADD(merge, 1, sonde_heap_op(SONDE_HEAP_TAKE), UINT64_C(2) << 32 | 1, 0x4000, 1, TIME(10));
+	ADD(merge, 1, sonde_heap_op(SONDE_HEAP_GIVE), 2, 0x4000);
+	sonde_heap_merge_run(merge, 100);
+	assert_string_equal(seen.text, "M1:3@7 U1:3@8 pool2:buffers T1:4@9 G1:4@10 ");
+	sonde_heap_merge_free(merge);
+}
+
 /* Any words at all: nothing is read beyond them. */
 static void hostile_words_end(void **unused)
 {
@@ -184,9 +208,9 @@ static void hostile_words_end(void **unused)
 
 /* --- chunks, read again ------------------------------------------------------------------------------------------ */
 
-static uint32_t site(struct sonde_recorder *recorder, uint32_t process, uint32_t thread)
+static uint32_t site(struct sonde_recorder *recorder, uint32_t heap, uint32_t thread)
 {
-	struct sonde_recorder_heap_site row = {process, thread, 0, SONDE_STACK_COMPLETE};
+	struct sonde_recorder_heap_site row = {heap, thread, 0, SONDE_STACK_COMPLETE};
 	uint32_t id = sonde_recorder_heap_site(recorder, &row);
 	assert_int_equal(id, sonde_recorder_heap_site(recorder, &row));
 	return id;
@@ -201,9 +225,10 @@ static void write_recording(const char *path, struct sonde_recorder **recorder, 
 	assert_int_equal(sonde_recorder_new(recorder, *writer, &options), 0);
 	uint32_t process = sonde_recorder_process(*recorder, getpid(), 1000);
 	uint32_t thread = sonde_recorder_thread(*recorder, getpid(), getpid(), 1000);
-	uint32_t first = site(*recorder, process, thread), second = site(*recorder, process, thread + 1);
+	uint32_t heap = sonde_recorder_heap(*recorder, process, SONDE_HEAP_MALLOC, NULL);
+	uint32_t first = site(*recorder, heap, thread), second = site(*recorder, heap, thread + 1);
 	assert_int_not_equal(first, second);
-	assert_int_equal(sonde_heap_chunks_new(&chunks, *recorder, process, 0), 0);
+	assert_int_equal(sonde_heap_chunks_new(&chunks, *recorder, process, heap, 0), 0);
 	sonde_heap_chunks_begins(chunks, 1000, thread, 0x10, 100, first);
 	sonde_heap_chunks_begins(chunks, 1100, thread, 0x20, 200, second);
 	sonde_heap_chunks_flush(chunks);
@@ -245,17 +270,28 @@ static void sums_are_those_of_the_events(void **unused)
 	assert_int_equal(first->peak_blocks, 2);
 	assert_int_equal(second->peak_b, 200);
 	assert_int_equal(second->begun_b - second->ended_b, 50);
-	assert_int_equal(sums.process_count, 1);
-	assert_int_equal(sums.processes[0].peak_b, 1300);
-	assert_int_equal(sums.processes[0].peak_blocks, 3);
-	assert_int_equal(sums.processes[0].peak_ns, 1200);
-	assert_int_equal(sums.processes[0].unknown, 1);
-	assert_int_equal(sums.life_classes[11], 3); /* 2048, 2200, 3100 ns */
-	assert_int_equal(sums.size_classes[6], 2);  /* 64 … 127: 100 twice */
+	assert_int_equal(sonde_session_heap_count(session), 1);
+	assert_int_equal(sonde_session_heap(session, 1)->kind, SONDE_HEAP_MALLOC);
+	const struct sonde_heap_total *total = &sums.heaps[1];
+	assert_int_equal(total->peak_b, 1300);
+	assert_int_equal(total->peak_blocks, 3);
+	assert_int_equal(total->peak_ns, 1200);
+	assert_int_equal(total->unknown, 1);
+	assert_int_equal(total->life_classes[11], 3); /* 2048, 2200, 3100 ns */
+	assert_int_equal(total->size_classes[6], 2);  /* 64 … 127: 100 twice */
 	assert_int_equal(sonde_session_heap_rest_count(session), 2);
 	assert_int_equal(sonde_session_heap_rest(session, 0)->size_b + sonde_session_heap_rest(session, 1)->size_b,
 			 150);
 	sonde_heap_sums_free(&sums);
+	static const uint64_t moments[][3] = {/* time, then what both sites held */
+					      {999, 0, 0},    {1000, 100, 0},  {1100, 100, 200}, {1200, 1100, 200},
+					      {3300, 100, 0}, {4000, 100, 50}, {9999, 100, 50}};
+	for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
+		struct sonde_heap_alive alive[3] = {0};
+		assert_int_equal(sonde_session_heap_alive(session, moments[i][0], alive), 0);
+		assert_int_equal(alive[1].size_b, moments[i][1]);
+		assert_int_equal(alive[2].size_b, moments[i][2]);
+	}
 	sonde_session_close(session);
 }
 
@@ -266,6 +302,7 @@ int main(void)
 	    cmocka_unit_test(threads_come_in_time_order),
 	    cmocka_unit_test(equal_times_are_put_in_the_possible_order),
 	    cmocka_unit_test(records_are_taken_whole),
+	    cmocka_unit_test(mappings_and_pools_have_the_time_before_them),
 	    cmocka_unit_test(hostile_words_end),
 	    cmocka_unit_test(sums_are_those_of_the_events),
 	};

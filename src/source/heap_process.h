@@ -1,0 +1,31 @@
+/* heap_process.h: what one life of a program in one process said of its blocks: words in, chunks of its heaps out. One
+ * thread.
+ */
+#ifndef SONDE_SOURCE_HEAP_PROCESS_H
+#define SONDE_SOURCE_HEAP_PROCESS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "source/recorder.h"
+#include "source/unwinder.h"
+
+struct sonde_heap_process;
+
+/* `clock`: enum sonde_ring_clock, of its words. -ENOMEM. */
+int sonde_heap_process_new(struct sonde_heap_process **out, struct sonde_recorder *recorder,
+			   struct sonde_unwinder *unwinder, pid_t pid, uint32_t clock);
+/* Without what was not written yet. */
+void sonde_heap_process_free(struct sonde_heap_process *process);
+
+/* Words of one thread's ring, `serial` in its process, `thread` in the recording. */
+void sonde_heap_process_add(struct sonde_heap_process *process, uint64_t serial, uint32_t thread, const uint64_t *words,
+			    size_t count);
+/* That thread writes no more. */
+void sonde_heap_process_thread_end(struct sonde_heap_process *process, uint64_t serial);
+/* Writes what happened up to a time that had passed before its rings were read, by either clock. */
+void sonde_heap_process_run(struct sonde_heap_process *process, uint64_t cycles, uint64_t ns);
+/* The process has ended: writes the rest, says what was left, frees it. */
+void sonde_heap_process_end(struct sonde_heap_process *process);
+
+#endif
