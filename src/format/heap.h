@@ -12,7 +12,8 @@
  *   STACK          op, then stack << 32 | count, then `count` return addresses, leaf first
  *   SIZE           op, then the size of the block that begins next
  *   KEPT           op, then address: the block whose end came before did not end, since there was no memory to move it
- *   MAP            op, then address, then size, then stack: the program has mapped memory
+ *   MAP            op, then address, then size | enum sonde_heap_map << 56, then 2^32 + stack (0 = none): the program
+ *                  has mapped memory
  *   UNMAP          op, then address, then size: nothing is mapped there now
  *   POOL           op, then pool << 32 | name_b, then the name in words: a pool (sonde_alloc()) that is not known yet
  *   TAKE           op, then pool << 32 | stack, then address, then size + 1: a block of a pool begins
@@ -37,6 +38,19 @@
 #define SONDE_HEAP_SIZE_MAX UINT32_MAX /* and how a larger one begins */
 #define SONDE_HEAP_FRAMES_MAX 512u
 #define SONDE_HEAP_NAME_MAX_B 255u /* of a pool; the rest is cut off */
+
+#define SONDE_HEAP_MAP_SHIFT 56
+#define SONDE_HEAP_MAP_STACK (UINT64_C(1) << 32)
+
+/* What a MAP record says of its range. */
+enum sonde_heap_map {
+	SONDE_HEAP_MAP_MEMORY = 0,
+	SONDE_HEAP_MAP_RESERVED = 1, /* it may not be written to: no memory yet */
+	SONDE_HEAP_MAP_OPENED = 2,   /* what of it was reserved is memory now */
+	SONDE_HEAP_MAP_CLOSED = 3,   /* what of it was memory is reserved now */
+	SONDE_HEAP_MAP_MOVED = 4,    /* here is now what the thread's last UNMAP took away, and as that was */
+	SONDE_HEAP_MAP_KEPT = 5,     /* what the thread's last UNMAP took away did not go */
+};
 
 enum sonde_heap_op {
 	SONDE_HEAP_TIME = 1,

@@ -295,6 +295,43 @@ void sonde_heap_chunks_kept(struct sonde_heap_chunks *chunks, uint64_t time_ns, 
 		put_in(chunks, time_ns, thread, &chunks->last_ended);
 }
 
+/* What is left of a block that was split. */
+static void put_rest(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_t thread,
+		     const struct sonde_heap_block *block)
+{
+	uint32_t id = (uint32_t)block->site;
+	struct sonde_heap_stat *stat = block->size_b ? stat_of(chunks, id) : NULL;
+	if (!stat || sonde_heap_live_add(&chunks->live, block))
+		return;
+	stat->begins++;
+	chunks->sites[id].live_blocks++;
+	chunks->live_blocks++;
+	put(chunks, time_ns, thread, (uint64_t)id << 1, 0);
+	end_event(chunks);
+}
+
+void sonde_heap_chunks_splits(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_t thread, uint64_t address,
+			      const struct sonde_heap_split *split)
+{
+	struct sonde_heap_block block;
+	if (!sonde_heap_live_take(&chunks->live, address, &block)) {
+		chunks->summary.unknown++;
+		return;
+	}
+	struct sonde_heap_block ends = block, before = block, after = block;
+	uint64_t left_b = block.size_b; /* of the size that is known */
+	ends.size_b = (split->ends_b < left_b ? split->ends_b : left_b) & SONDE_HEAP_BLOCK_MAX_B;
+	left_b -= ends.size_b;
+	before.size_b = (split->before_b < left_b ? split->before_b : left_b) & SONDE_HEAP_BLOCK_MAX_B;
+	left_b -= before.size_b;
+	after.size_b = (split->after_b < left_b ? split->after_b : left_b) & SONDE_HEAP_BLOCK_MAX_B;
+	after.address = address + split->before_b + split->ends_b;
+	chunks->last_begun = 0;
+	take_out(chunks, time_ns, thread, &ends);
+	put_rest(chunks, time_ns, thread, &before);
+	put_rest(chunks, time_ns, thread, &after);
+}
+
 void sonde_heap_chunks_close(struct sonde_heap_chunks *chunks)
 {
 	sonde_heap_chunks_flush(chunks);

@@ -19,6 +19,14 @@ void sonde_heap_chunks_begins(struct sonde_heap_chunks *chunks, uint64_t time_ns
 void sonde_heap_chunks_ends(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_t thread, uint64_t address);
 /* The block that ended last did not. */
 void sonde_heap_chunks_kept(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_t thread, uint64_t address);
+/* The middle of a block ends, the rest becomes blocks of their own: where it was, and behind what ended. Their
+ * beginnings are events of 0 bytes: the bytes have begun before. */
+struct sonde_heap_split {
+	uint64_t before_b, ends_b, after_b;
+};
+
+void sonde_heap_chunks_splits(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_t thread, uint64_t address,
+			      const struct sonde_heap_split *split);
 int sonde_heap_chunks_is_alive(const struct sonde_heap_chunks *chunks, uint64_t address);
 
 /* Writes what there is. */

@@ -1,5 +1,5 @@
 /* heap_process.c: heaps of a process: malloc's, its own mappings, its pools. Each is kept and written by itself
- * (heap_chunks.h).
+ * (heap_chunks.h), from the first block that it has.
  */
 #include "source/heap_process.h"
 
@@ -10,11 +10,14 @@
 #include "base/clock.h"
 #include "format/ring.h"
 #include "source/heap_chunks.h"
+#include "source/heap_mappings.h"
 #include "source/heap_merge.h"
 #include "source/zones.h"
 #include "util/error.h"
 
 #define STACKS_MAX (1u << 24)
+#define POOLS_MAX 4096u
+#define NUMBERS_MAX (1u << 20) /* of pools: two threads may number one pool twice */
 
 struct stack {
 	uint32_t node;
@@ -22,9 +25,14 @@ struct stack {
 };
 
 struct heap {
-	uint32_t id; /* the recording's */
-	struct sonde_heap_chunks *chunks;
+	uint32_t id;                      /* the recording's */
+	struct sonde_heap_chunks *chunks; /* NULL = not open yet */
 	uint32_t last_thread, last_stack, last_site;
+};
+
+struct pool {
+	char name[SONDE_HEAP_NAME_MAX_B + 1];
+	struct heap heap;
 };
 
 struct sonde_heap_process {
@@ -37,15 +45,32 @@ struct sonde_heap_process {
 	struct stack *stacks; /* by the process's number − 1 */
 	size_t stack_count, stack_cap;
 	struct heap malloc;
+	struct heap mapping;
+	struct sonde_heap_mappings *mappings; /* with `mapping` */
+	struct pool **pools;                  /* each by itself: they grow */
+	size_t pool_count;
+	uint32_t *pool_numbers; /* by the process's number − 1: index + 1 */
+	size_t number_cap;
+	uint64_t pools_lost; /* events of pools that were too many */
 };
 
 /* --- heaps ------------------------------------------------------------------------------------------------------- */
 
 static int open_heap(struct sonde_heap_process *process, struct heap *heap, enum sonde_heap_kind kind, const char *name)
 {
+	if (heap->chunks)
+		return 0;
 	uint64_t mean_b = kind == SONDE_HEAP_MALLOC ? sonde_recorder_options(process->recorder)->heap_mean_b : 0;
 	heap->id = sonde_recorder_heap(process->recorder, process->id, kind, name);
 	return sonde_heap_chunks_new(&heap->chunks, process->recorder, process->id, heap->id, mean_b);
+}
+
+static void lose(struct sonde_heap_process *process, const char *cause, uint64_t count)
+{
+	struct sonde_recorder_loss loss = {
+	    .source = "heap", .cause = cause, .process = process->id, .count = count, .time_ns = sonde_clock_now_ns()};
+	if (count)
+		sonde_recorder_lost(process->recorder, &loss);
 }
 
 static void close_heap(struct heap *heap)
@@ -75,25 +100,61 @@ static uint32_t site_of(struct sonde_heap_process *process, struct heap *heap, u
 
 /* --- what the merge hands out ------------------------------------------------------------------------------------ */
 
+static void on_block(struct sonde_heap_process *process, struct heap *heap, const struct sonde_heap_event *event)
+{
+	uint64_t time_ns = time_of(process, event->ticks);
+	if (event->kind == SONDE_HEAP_BLOCK_BEGINS || event->kind == SONDE_HEAP_TAKEN)
+		sonde_heap_chunks_begins(heap->chunks, time_ns, event->thread, event->address, event->size_b,
+					 site_of(process, heap, event->thread, event->stack));
+	else if (event->kind == SONDE_HEAP_BLOCK_KEPT)
+		sonde_heap_chunks_kept(heap->chunks, time_ns, event->thread, event->address);
+	else
+		sonde_heap_chunks_ends(heap->chunks, time_ns, event->thread, event->address);
+}
+
+static void on_mapping(struct sonde_heap_process *process, const struct sonde_heap_event *event)
+{
+	struct heap *heap = &process->mapping;
+	int maps = event->kind == SONDE_HEAP_MAPPED;
+	uint64_t what = event->size_b >> SONDE_HEAP_MAP_SHIFT;
+	int begins = what == SONDE_HEAP_MAP_MEMORY || what == SONDE_HEAP_MAP_OPENED || what == SONDE_HEAP_MAP_MOVED;
+	if (!maps && !process->mappings)
+		return;
+	if (open_heap(process, heap, SONDE_HEAP_MAPPING, NULL) ||
+	    (!process->mappings && sonde_heap_mappings_new(&process->mappings, heap->chunks)))
+		return;
+	struct sonde_heap_mapping mapping = {
+	    .time_ns = time_of(process, event->ticks),
+	    .thread = event->thread,
+	    .site = maps && begins ? site_of(process, heap, event->thread, event->stack) : 0,
+	    .address = event->address,
+	    .size_b = event->size_b & ((UINT64_C(1) << SONDE_HEAP_MAP_SHIFT) - 1),
+	};
+	if (maps)
+		sonde_heap_mappings_map(process->mappings, &mapping, (enum sonde_heap_map)what);
+	else
+		sonde_heap_mappings_unmap(process->mappings, &mapping);
+}
+
+static void on_pool_block(struct sonde_heap_process *process, const struct sonde_heap_event *event)
+{
+	uint32_t index = event->pool && event->pool <= process->number_cap ? process->pool_numbers[event->pool - 1] : 0;
+	struct pool *pool = index ? process->pools[index - 1] : NULL;
+	if (pool && !open_heap(process, &pool->heap, SONDE_HEAP_POOL, pool->name))
+		on_block(process, &pool->heap, event);
+	else
+		process->pools_lost++;
+}
+
 static void on_event(void *context, const struct sonde_heap_event *event)
 {
 	struct sonde_heap_process *process = context;
-	struct heap *heap = &process->malloc;
-	uint64_t time_ns = time_of(process, event->ticks);
-	switch (event->kind) {
-	case SONDE_HEAP_BLOCK_BEGINS:
-		sonde_heap_chunks_begins(heap->chunks, time_ns, event->thread, event->address, event->size_b,
-					 site_of(process, heap, event->thread, event->stack));
-		break;
-	case SONDE_HEAP_BLOCK_ENDS:
-		sonde_heap_chunks_ends(heap->chunks, time_ns, event->thread, event->address);
-		break;
-	case SONDE_HEAP_BLOCK_KEPT:
-		sonde_heap_chunks_kept(heap->chunks, time_ns, event->thread, event->address);
-		break;
-	default:
-		break;
-	}
+	if (event->kind == SONDE_HEAP_MAPPED || event->kind == SONDE_HEAP_UNMAPPED)
+		on_mapping(process, event);
+	else if (event->kind == SONDE_HEAP_TAKEN || event->kind == SONDE_HEAP_GIVEN)
+		on_pool_block(process, event);
+	else if (!open_heap(process, &process->malloc, SONDE_HEAP_MALLOC, NULL))
+		on_block(process, &process->malloc, event);
 }
 
 static void on_stack(void *context, uint32_t number, uint8_t status, const uint64_t *pcs, size_t count)
@@ -118,15 +179,47 @@ static void on_stack(void *context, uint32_t number, uint8_t status, const uint6
 	process->stacks[number - 1] = (struct stack){node, status};
 }
 
+/* Index + 1 of the pool of a name; 0 = there are too many, or no memory. */
+static uint32_t find_pool(struct sonde_heap_process *process, const char *name, size_t name_b)
+{
+	for (size_t i = 0; i < process->pool_count; i++)
+		if (!strncmp(process->pools[i]->name, name, name_b) && !process->pools[i]->name[name_b])
+			return (uint32_t)i + 1;
+	if (process->pool_count == POOLS_MAX)
+		return 0;
+	if (!process->pools && !(process->pools = calloc(POOLS_MAX, sizeof *process->pools)))
+		return 0;
+	struct pool *pool = calloc(1, sizeof *pool);
+	if (!pool)
+		return 0;
+	memcpy(pool->name, name, name_b);
+	process->pools[process->pool_count++] = pool;
+	return (uint32_t)process->pool_count;
+}
+
 static void on_pool(void *context, uint32_t number, const char *name, size_t name_b)
 {
-	(void)context, (void)number, (void)name, (void)name_b;
+	struct sonde_heap_process *process = context;
+	if (!number || number > NUMBERS_MAX || name_b > SONDE_HEAP_NAME_MAX_B)
+		return;
+	if (number > process->number_cap) {
+		size_t cap = process->number_cap ? process->number_cap : 64;
+		while (cap < number)
+			cap *= 2;
+		uint32_t *numbers = realloc(process->pool_numbers, cap * sizeof *numbers);
+		if (!numbers)
+			return;
+		memset(numbers + process->number_cap, 0, (cap - process->number_cap) * sizeof *numbers);
+		process->pool_numbers = numbers;
+		process->number_cap = cap;
+	}
+	process->pool_numbers[number - 1] = find_pool(process, name, name_b);
 }
 
 static int is_alive(void *context, uint64_t address)
 {
 	const struct sonde_heap_process *process = context;
-	return sonde_heap_chunks_is_alive(process->malloc.chunks, address);
+	return process->malloc.chunks && sonde_heap_chunks_is_alive(process->malloc.chunks, address);
 }
 
 /* --- a process --------------------------------------------------------------------------------------------------- */
@@ -141,7 +234,8 @@ int sonde_heap_process_new(struct sonde_heap_process **out, struct sonde_recorde
 	process->id = sonde_recorder_process(recorder, pid, sonde_clock_now_ns());
 	struct sonde_heap_sink sink = {process, on_event, on_stack, on_pool, is_alive};
 	int code = sonde_heap_merge_new(&process->merge, &sink);
-	code = code ? code : open_heap(process, &process->malloc, SONDE_HEAP_MALLOC, NULL);
+	if (!code && unwinder)
+		code = open_heap(process, &process->malloc, SONDE_HEAP_MALLOC, NULL);
 	if (code) {
 		sonde_heap_process_free(process);
 		return code;
@@ -155,7 +249,15 @@ void sonde_heap_process_free(struct sonde_heap_process *process)
 	if (!process)
 		return;
 	sonde_heap_merge_free(process->merge);
+	sonde_heap_mappings_free(process->mappings);
 	sonde_heap_chunks_free(process->malloc.chunks);
+	sonde_heap_chunks_free(process->mapping.chunks);
+	for (size_t i = 0; i < process->pool_count; i++) {
+		sonde_heap_chunks_free(process->pools[i]->heap.chunks);
+		free(process->pools[i]);
+	}
+	free(process->pools);
+	free(process->pool_numbers);
 	free(process->stacks);
 	free(process);
 }
@@ -180,6 +282,11 @@ void sonde_heap_process_run(struct sonde_heap_process *process, uint64_t cycles,
 void sonde_heap_process_end(struct sonde_heap_process *process)
 {
 	sonde_heap_merge_run(process->merge, UINT64_MAX - 1);
+	lose(process, "more than 4096 pools in a process", process->pools_lost);
+	lose(process, "more mappings in a process than are kept apart", sonde_heap_mappings_lost(process->mappings));
 	close_heap(&process->malloc);
+	close_heap(&process->mapping);
+	for (size_t i = 0; i < process->pool_count; i++)
+		close_heap(&process->pools[i]->heap);
 	sonde_heap_process_free(process);
 }
