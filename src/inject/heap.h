@@ -104,6 +104,9 @@ static inline void heap_thread_put(struct heap_thread *thread, uint64_t word)
 	thread->at++;
 }
 
+/* Writes what time it is, for records that have none of their own. The room must be there, but for its two words. */
+void heap_thread_time(struct heap_thread *thread);
+
 /* Ticks since the thread's last record, after a TIME record when that is too long ago. The room must be there. */
 uint64_t heap_thread_ticks(struct heap_thread *thread);
 
@@ -131,6 +134,11 @@ uint8_t heap_unwind(struct heap_thread *thread, const struct heap_caller *caller
 void heap_unwind_forget(void);
 /* Maps the memory that is needed; −1 = none. */
 int heap_unwind_init(void);
+
+/* --- heap_maps.c ----------------------------------------------------------------------------------------------- */
+
+/* Finds the functions that map memory, and the object of an allocator, whose mappings are not the program's. */
+void heap_maps_ask(const void *real_malloc);
 
 /* --- heap_stack.c ---------------------------------------------------------------------------------------------- */
 

@@ -131,6 +131,11 @@ int heap_thread_room(struct heap_thread *thread, uint32_t words)
 	return result;
 }
 
+void heap_thread_time(struct heap_thread *thread)
+{
+	put_time(thread, now(thread->pool));
+}
+
 uint64_t heap_thread_ticks(struct heap_thread *thread)
 {
 	uint64_t ticks = now(thread->pool), passed = ticks - thread->last;
