@@ -149,6 +149,18 @@ SONDE_CALL(int, sonde_span_arg_double(uint64_t id, const char *key, double value
 SONDE_CALL(int, sonde_iteration(const char *name, double items), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_thread_name(const char *name), SONDE_ERR_OFF)
 
+/* --- pools: blocks of an allocator of your own ----------------------------------------------------------------------
+ * Each name is a heap of its own in the report, beside malloc's: what is alive, and its peak. Say that a block was
+ * given out after the pool has done so, and that it comes back before it can be given out again. Addresses name blocks:
+ * a block that was never given out and comes back is counted as unknown, one that is given out twice ended in between.
+ * NULL is nothing. Under `sonde record --heap` each has the stack of its caller (also between sonde_pause() and
+ * sonde_resume()), under `sonde record` its thread; a recording that the process writes itself holds plain events,
+ * which reports do not add up. May be called from signal handlers: what one says while its thread is inside a call of
+ * ours is left out and counted. Names to 255 bytes; at most 4096 in a process.
+ */
+SONDE_CALL(int, sonde_alloc(const char *name, const void *block, size_t size_b), SONDE_ERR_OFF)
+SONDE_CALL(int, sonde_free(const char *name, const void *block), SONDE_ERR_OFF)
+
 /* --- asking ---------------------------------------------------------------------------------------------------------
  * Answered from all zones of this process that have ended since recording began, in all threads. Under `sonde record`
  * the recorder is asked. Costs some microseconds to milliseconds; not for signal handlers.

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "format/record.h"
 #include "fold/drain.h"
 
 #define INDEX_SIZE (2 * SONDE_DRAIN_THREADS)
@@ -172,7 +173,7 @@ static void sites_read(const struct round *round)
 		atomic_store_explicit(&head.id, id, memory_order_relaxed);
 		size_t texts_b = (size_t)head.name_b + head.function_b + head.file_b + head.unit_b + 4;
 		if (id > SONDE_RING_SITE_OTHER && id < SONDE_RING_MAX_SITES && !site_known(drain, id) &&
-		    texts_b <= size_b - sizeof(head) && head.kind >= 1 && head.kind <= 8)
+		    texts_b <= size_b - sizeof(head) && head.kind >= SONDE_SITE_ZONE && head.kind <= SONDE_SITE_POOL)
 			site_announce(round, &head, (const char *)(entry + 1));
 		drain->sites_at += size_b;
 	}
@@ -472,6 +473,9 @@ static int event_valid(const struct sonde_event *event)
 	case SONDE_EVENT_SPAN_BEGIN:
 	case SONDE_EVENT_SPAN_END:
 		return size_b >= sizeof(struct sonde_event_span);
+	case SONDE_EVENT_POOL_TAKE:
+	case SONDE_EVENT_POOL_GIVE:
+		return size_b >= sizeof(struct sonde_event_block);
 	case SONDE_EVENT_ARG: {
 		const struct sonde_event_arg *arg = (const void *)event;
 		return size_b >= sizeof(*arg) && (size_t)arg->key_b + arg->value_b <= size_b - sizeof(*arg);

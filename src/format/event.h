@@ -34,6 +34,8 @@ enum sonde_event_type {
 	SONDE_EVENT_MISMATCH = 12,    /* site that was to be ended; text says what was open */
 	SONDE_EVENT_COUNT = 13,       /* site; value = calls so far of a count-only zone */
 	SONDE_EVENT_CPU_SAMPLE = 14,  /* ring only: struct sonde_event_cpu_sample; becomes a SAMPLES row */
+	SONDE_EVENT_POOL_TAKE = 17,   /* site; a block of a pool begins; under a recorder it becomes a HEAP row */
+	SONDE_EVENT_POOL_GIVE = 18,   /* site; it ends */
 };
 
 /* INSTANT, MESSAGE, ZONE_NAME, THREAD_NAME, MISMATCH: len_b bytes follow, padded with zeros. */
@@ -52,6 +54,13 @@ struct sonde_event_value {
 struct sonde_event_span {
 	struct sonde_event head;
 	uint64_t id;
+};
+
+/* POOL_TAKE, POOL_GIVE. */
+struct sonde_event_block {
+	struct sonde_event head;
+	uint64_t address;
+	uint64_t size_b; /* 0 when it ends */
 };
 
 enum sonde_arg_kind {

@@ -73,6 +73,14 @@ static uint32_t pool_of(struct heap_thread *thread, const char *name)
 	return 0;
 }
 
+/* The program may not have allocated anything yet. */
+static struct heap_thread *enter(void)
+{
+	if (unlikely(!heap_process))
+		heap_process_init();
+	return heap_thread_enter();
+}
+
 int sonde_alloc(const char *name, const void *block, size_t size_b)
 {
 	struct heap_caller caller = HEAP_CALLER();
@@ -82,7 +90,7 @@ int sonde_alloc(const char *name, const void *block, size_t size_b)
 		return SONDE_ERR_ARGUMENT;
 	if (!block)
 		return SONDE_OK;
-	if (!(thread = heap_thread_enter()))
+	if (!(thread = enter()))
 		return SONDE_ERR_OFF;
 	uint32_t pool = pool_of(thread, name);
 	heap_unwind(thread, &caller);
@@ -108,7 +116,7 @@ int sonde_free(const char *name, const void *block)
 		return SONDE_ERR_ARGUMENT;
 	if (!block)
 		return SONDE_OK;
-	if (!(thread = heap_thread_enter()))
+	if (!(thread = enter()))
 		return SONDE_ERR_OFF;
 	uint32_t pool = pool_of(thread, name);
 	if (pool && heap_thread_room(thread, 3)) {

@@ -204,6 +204,26 @@ int sonde_message(const char *text)
 	return text ? send_text(SONDE_EVENT_MESSAGE, NULL, text) : SONDE_ERR_ARGUMENT;
 }
 
+static int send_block(uint16_t type, const char *name, const void *block, uint64_t size_b)
+{
+	struct sonde_event_block event = {.head.type = type, .address = (uint64_t)(uintptr_t)block, .size_b = size_b};
+	if (!name || !*name)
+		return SONDE_ERR_ARGUMENT;
+	return block ? event_send(&event.head, sizeof(event), &(struct origin){.kind = SONDE_SITE_POOL, .name = name},
+				  NULL)
+		     : SONDE_OK;
+}
+
+int sonde_alloc(const char *name, const void *block, size_t size_b)
+{
+	return send_block(SONDE_EVENT_POOL_TAKE, name, block, size_b);
+}
+
+int sonde_free(const char *name, const void *block)
+{
+	return send_block(SONDE_EVENT_POOL_GIVE, name, block, 0);
+}
+
 int sonde_thread_name(const char *name)
 {
 	return name ? send_text(SONDE_EVENT_THREAD_NAME, NULL, name) : SONDE_ERR_ARGUMENT;

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "fold/drain.h"
 #include "fold/live.h"
+#include "source/heap_events.h"
 #include "util/error.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -50,6 +51,7 @@ struct sonde_pool {
 	uint32_t sites[SONDE_RING_MAX_SITES]; /* the recording's ids */
 	struct histogram **histograms;
 	size_t histogram_count;
+	struct sonde_heap_events *blocks; /* of the process's own pools; NULL = it has told of none */
 };
 
 /* --- memory -------------------------------------------------------------------------------------------------------*/
@@ -139,9 +141,25 @@ static void free_memory(struct sonde_pool *pool)
 
 /* --- the sink -----------------------------------------------------------------------------------------------------*/
 
+/* A pool of the process's own: a heap, not a site. */
+static void take_own_pool(struct sonde_pool *pool, uint32_t site, const char *name)
+{
+	if (!pool->blocks) {
+		if (sonde_heap_events_new(&pool->blocks, pool->options.recorder, pool->options.pid))
+			return;
+		sonde_heap_events_name(pool->blocks, SONDE_RING_SITE_OTHER, "(other)");
+	}
+	if (site != SONDE_RING_SITE_OTHER)
+		sonde_heap_events_name(pool->blocks, site, name);
+}
+
 static void take_site(void *context, const struct sonde_drain_site *site)
 {
 	struct sonde_pool *pool = context;
+	if (site->kind == SONDE_SITE_POOL) {
+		take_own_pool(pool, site->id, site->name);
+		return;
+	}
 	struct sonde_recorder_site made = {
 	    .kind = site->kind,
 	    .line = site->line,
@@ -223,6 +241,13 @@ static void take_event(void *context, struct sonde_drain_thread *thread, const s
 						 id, (const void *)event);
 		return;
 	}
+	if (event->type == SONDE_EVENT_POOL_TAKE || event->type == SONDE_EVENT_POOL_GIVE) {
+		if (!pool->blocks)
+			take_own_pool(pool, SONDE_RING_SITE_OTHER, NULL);
+		if (pool->blocks)
+			sonde_heap_events_add(pool->blocks, thread->serial, id, (const void *)event);
+		return;
+	}
 	sonde_live_event(pool->live, event);
 	struct sonde_event *own = (struct sonde_event *)(uintptr_t)event; /* the drain's copy, ours to change */
 	own->site = event->site ? site_id(pool, event->site) : 0;
@@ -301,6 +326,8 @@ static void take_thread_end(void *context, struct sonde_drain_thread *thread)
 	sonde_live_thread_end(pool->live, thread);
 	if (pool->options.heap)
 		take_heap(pool, thread, NULL, 0);
+	if (pool->blocks)
+		sonde_heap_events_thread_end(pool->blocks, thread->serial);
 	if (thread->user)
 		sonde_recorder_thread_end(pool->options.recorder, (uint32_t)thread->user);
 }
@@ -360,7 +387,10 @@ void sonde_pool_drain(struct sonde_pool *pool, int final)
 	};
 	uint32_t asked = atomic_load(&pool->ring->doorbell);
 	uint32_t before = pool->committed;
+	uint64_t before_ns = sonde_clock_now_ns();
 	sonde_drain_run(pool->drain, pool->options.fit, &sink, final);
+	if (pool->blocks)
+		sonde_heap_events_run(pool->blocks, before_ns);
 	if (final || (!asked && sonde_drain_used(pool->drain) * 2 < pool->committed))
 		return;
 	grow(pool, pool->committed * 2);
@@ -373,6 +403,8 @@ void sonde_pool_free(struct sonde_pool *pool)
 	atomic_store(&pool->ring->closed, 1);
 	sonde_pool_drain(pool, 1);
 	write_histograms(pool);
+	if (pool->blocks)
+		sonde_heap_events_end(pool->blocks);
 	free_memory(pool);
 }
 
