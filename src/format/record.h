@@ -488,6 +488,7 @@ struct sonde_heap_stat {
 };
 
 struct sonde_zone_stat {
+	uint64_t largest_b;     /* of the blocks that began and were recorded */
 	uint32_t site;
 	uint32_t reserved;
 	uint64_t count;

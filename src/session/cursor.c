@@ -192,6 +192,8 @@ static int decode_heap(struct sonde_cursor *cursor)
 	cursor->batch.block_ends = columns.ends;
 	return error;
 }
+	cursor->batch.mean_b = columns.mean_b;
+	cursor->batch.time_every = columns.time_every;
 
 /* --- the cursor --------------------------------------------------------------------------------------------------- */
 

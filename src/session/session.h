@@ -248,6 +248,8 @@ struct sonde_batch {
 	const uint64_t *size_b;
 	const uint8_t *block_ends; /* 0: the block begins */
 	/* EVENTS: count events (format/event.h), each at events[i]; times are CLOCK_MONOTONIC ns. */
+	uint64_t mean_b;           /* bytes between samples; 0 = every block */
+	uint32_t time_every;       /* events from one whose time is exact to the next */
 	const struct sonde_event *const *events;
 };
 
@@ -284,7 +286,9 @@ uint64_t sonde_session_zones_unmatched(struct sonde_session *session);
 struct sonde_heap_sum {
 	uint64_t begins, begun_b, ends, ended_b, temporary;
 	uint64_t peak_blocks, peak_b; /* alive at the peak of its heap */
-	double begun_variance, ended_variance;
+	uint64_t left_blocks, left_b; /* alive at the end */
+	uint64_t largest_b;           /* of the recorded blocks */
+	double begun_variance, ended_variance, peak_variance, left_variance; /* of estimates, in B² */
 };
 
 /* One heap's. */
@@ -292,6 +296,8 @@ struct sonde_heap_total {
 	uint64_t peak_b, peak_blocks, peak_ns;
 	uint64_t begins, begun_b, ends, ended_b, temporary, unknown;
 	uint64_t mean_b; /* bytes between samples; 0 = every block */
+	uint64_t left_b, left_blocks;
+	uint64_t first_ns; /* the first event of a chunk that lies in the part asked for */
 	uint64_t size_classes[SONDE_HEAP_CLASSES], life_classes[SONDE_HEAP_CLASSES];
 };
 
@@ -304,13 +310,46 @@ struct sonde_heap_sums {
 struct sonde_heap_alive {
 	uint64_t blocks, size_b;
 };
+	double variance; /* of an estimate, in B² */
+};
+
+/* A part of a recording; all zero: the whole. What began before it is alive in it, its peak may be its beginning. */
+struct sonde_heap_range {
+	uint64_t from_ns, to_ns; /* to_ns 0 = the end */
+	const uint8_t *thread;   /* by id: blocks that these allocated, whoever frees them; NULL = all */
+};
+
+/* One of the intervals, equally long, into which a range is divided. */
+struct sonde_heap_interval {
+	uint64_t peak_b, peak_blocks; /* the most at any moment in it */
+	uint64_t live_b, live_blocks; /* at its end */
+	uint64_t begins, begun_b, ends, ended_b;
 
 /* What was alive at a moment: sonde_session_heap_site_count() + 1 rows by heap site id, zeroed by the caller. Decodes
  * one chunk a heap. Errors as below. */
 int sonde_session_heap_alive(struct sonde_session *session, uint64_t time_ns, struct sonde_heap_alive *sites);
 
 /* Free with sonde_heap_sums_free(). Chunks that cannot be read are left out; then a negative errno, and the rest. */
+/* How much a process held at a moment. */
+struct sonde_heap_moment {
+	uint32_t process; /* the caller's, as is time_ns */
+	uint64_t time_ns;
+	int known;                    /* its allocations were recorded */
+	struct sonde_heap_alive live; /* of malloc's blocks */
+	uint64_t mapped_b;            /* by the program's own mappings */
+	uint64_t mean_b;              /* bytes between samples; 0 = every block was recorded */
+};
+
+/* Fills in the rows, in one reading of the summaries; decodes a chunk for each moment that lies in it. */
+int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_moment *rows, size_t count);
+
 int sonde_session_heap_sums(struct sonde_session *session, struct sonde_heap_sums *out);
 void sonde_heap_sums_free(struct sonde_heap_sums *sums);
+/* Of a part: decodes the two chunks a heap at its ends; all of them where threads are chosen. NULL = the whole. */
+int sonde_session_heap_sums_of(struct sonde_session *session, const struct sonde_heap_range *range,
+			       struct sonde_heap_sums *out);
+/* Of one heap, over a range that has both ends; decodes the chunks that lie in more than one interval. */
+int sonde_session_heap_timeline(struct sonde_session *session, uint32_t heap, const struct sonde_heap_range *range,
+				struct sonde_heap_interval *rows, size_t count);
 
 #endif

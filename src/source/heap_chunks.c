@@ -42,11 +42,14 @@ struct sonde_heap_chunks {
 	uint64_t mark_ns, last_ns;
 	int error;
 };
+	int exact_times;
+	int looked;
+	char why_not[200]; /* nobody could look for pointers */
 
 static void start_chunk(struct sonde_heap_chunks *chunks)
 {
 	chunks->summary = (struct sonde_heap_summary){.heap = chunks->summary.heap,
-						      .time_every = SONDE_HEAP_TIME_EVERY,
+						      .time_every = chunks->exact_times ? 1 : SONDE_HEAP_TIME_EVERY,
 						      .mean_b = chunks->summary.mean_b,
 						      .live_b = chunks->live_b,
 						      .live_blocks = chunks->live_blocks};
@@ -82,6 +85,16 @@ void sonde_heap_chunks_free(struct sonde_heap_chunks *chunks)
 
 int sonde_heap_chunks_is_alive(const struct sonde_heap_chunks *chunks, uint64_t address)
 {
+int sonde_heap_chunks_exact_times(struct sonde_heap_chunks *chunks)
+{
+	if (chunks->exact_times)
+		return 0;
+	chunks->exact_times = 1;
+	int code = sonde_heap_chunks_flush(chunks);
+	chunks->summary.time_every = 1; /* also where there was nothing to flush */
+	return code;
+}
+
 	return sonde_heap_live_find(&chunks->live, address) != NULL;
 }
 
@@ -274,6 +287,7 @@ void sonde_heap_chunks_begins(struct sonde_heap_chunks *chunks, uint64_t time_ns
 		take_out(chunks, time_ns, thread, &before);
 	put_in(chunks, time_ns, thread, &block);
 	chunks->last_begun = address;
+	stat->largest_b = block->size_b > stat->largest_b ? block->size_b : stat->largest_b;
 }
 
 void sonde_heap_chunks_ends(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_t thread, uint64_t address)

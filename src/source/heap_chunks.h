@@ -30,6 +30,9 @@ void sonde_heap_chunks_splits(struct sonde_heap_chunks *chunks, uint64_t time_ns
 int sonde_heap_chunks_is_alive(const struct sonde_heap_chunks *chunks, uint64_t address);
 
 /* Writes what there is. */
+/* From here on every event has its time: zones of the process will be compared with them. */
+int sonde_heap_chunks_exact_times(struct sonde_heap_chunks *chunks);
+
 int sonde_heap_chunks_flush(struct sonde_heap_chunks *chunks);
 /* Says of every site what of it is still alive: the process has ended, and nobody could look for pointers. */
 void sonde_heap_chunks_close(struct sonde_heap_chunks *chunks);
