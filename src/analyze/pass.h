@@ -13,6 +13,7 @@
 
 #include "report/report.h"
 #include "session/session.h"
+#include "session/weigh.h"
 
 enum sonde_sort { SONDE_SORT_SELF = 0, SONDE_SORT_TOTAL, SONDE_SORT_COUNT, SONDE_SORT_NAME, SONDE_SORT_LATENCY };
 
@@ -23,6 +24,7 @@ struct sonde_pass_options {
 	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC, as in the recording; 0 = whole run */
 	const uint8_t *thread;   /* by thread id: not 0 = wanted (selection.h); NULL = all */
 	const char *thread_is;   /* the wanted ones in words: "3 threads named worker" */
+	struct sonde_weigh weigh; /* of the call tree */
 	int asked;               /* named by --section */
 };
 

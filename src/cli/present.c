@@ -15,6 +15,7 @@
 #include "analyze/words.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/weigh.h"
 #include "report/report.h"
 #include "util/error.h"
 #include "util/quantity.h"
@@ -102,7 +103,8 @@ int sonde_present_take(void *context, const struct sonde_option *option, const c
 	} texts[] = {
 	    {"format", &present->format},    {"output", &present->output}, {"section", &present->sections},
 	    {"focus", &present->pass.focus}, {"from", &present->from},     {"to", &present->to},
-	    {"thread", &present->thread},
+	    {"thread", &present->thread},    {"weigh", &present->weigh},   {"at", &present->at},
+	    {"heap-of", &present->heap_of},
 	};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		if (strcmp(texts[i].name, option->name) == 0) {
@@ -196,16 +198,16 @@ static int add_sections(struct sonde_present *present)
 	return 0;
 }
 
-/* What --section names, else what the format needs, else the passes of a plain report. */
+/* What --section names, else what the format needs or a weight is for, else the passes of a plain report. */
 static int choose_passes(struct sonde_present *present, const struct sonde_format *format)
 {
 	int all = present->sections && strcmp(present->sections, "all") == 0;
 	present->pass.asked = present->sections && !all;
 	if (present->pass.asked)
 		return add_sections(present);
-	if (format->section) {
+	if (format->section || sonde_weigh_is_given(present)) {
 		present->pass.asked = 1;
-		return add_section(present, format->section);
+		return add_section(present, format->section ? format->section : "calltree");
 	}
 	for (size_t i = 0; i < sonde_pass_count && present->pass_count < SONDE_PRESENT_PASSES_MAX; i++)
 		if (sonde_passes[i]->standard || all)
@@ -270,6 +272,7 @@ static int render(struct sonde_present *present, struct sonde_session *session, 
 	style.from_ns = present->pass.from_ns;
 	style.to_ns = present->pass.to_ns;
 	style.thread = present->pass.thread;
+	style.weigh = present->pass.weigh;
 	if (format->export)
 		return format->export(session, &style, file);
 	struct sonde_report *report;
@@ -316,6 +319,8 @@ static int write_out(struct sonde_present *present, struct sonde_session *sessio
 		code = choose_threads(present, session);
 	if (!code)
 		code = choose_time(present, run);
+	if (!code)
+		code = sonde_weigh_choose(present, session, format);
 	if (code)
 		return code;
 	if (is_recording(present)) {
