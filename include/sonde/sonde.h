@@ -13,8 +13,8 @@
  *
  * Threads: every function may be called from any thread, and zones, counters and instants from signal handlers too.
  * None of them takes a lock, allocates with malloc or changes errno; after a thread's first event none makes a system
- * call, except when 64 KB of events are full, and for the functions under "asking" and "control". A child made by
- * fork() records by itself. Names that macros take must be string literals; names that functions take are copied. Times
+ * call, except when 64 KB of events are full, and for sonde_snapshot() and the functions under "asking" and "control".
+ * A child made by fork() records by itself. Names that macros take must be string literals; names that functions take are copied. Times
  * are nanoseconds. Functions that return int return 0 (or a count) or one of enum sonde_code.
  *
  * Sandboxes (seccomp): record something in each thread before the filter is installed, and allow futex, fstat,
@@ -136,6 +136,10 @@ SONDE_CALL(int, sonde_zone_work(double flop, double bytes, double items), SONDE_
 
 SONDE_CALL(int, sonde_instant(const char *name, const char *text), SONDE_ERR_OFF) /* text may be NULL */
 SONDE_CALL(int, sonde_message(const char *text), SONDE_ERR_OFF)
+/* A moment to look at and to compare with others: `sonde report --section snapshots --diff A,B`. Has the process's
+ * resident memory, and under `sonde record --heap` everything that it has allocated and not freed, exactly as it was
+ * here. Wakes the recorder with a system call; takes some microseconds. */
+SONDE_CALL(int, sonde_snapshot(const char *label), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_counter_add(const char *name, uint64_t amount), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_gauge_set(const char *name, double value), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_histogram_record(const char *name, uint64_t value), SONDE_ERR_OFF)

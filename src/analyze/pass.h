@@ -25,7 +25,8 @@ struct sonde_pass_options {
 	const uint8_t *thread;   /* by thread id: not 0 = wanted (selection.h); NULL = all */
 	const char *thread_is;   /* the wanted ones in words: "3 threads named worker" */
 	struct sonde_weigh weigh; /* of the call tree */
-	int asked;               /* named by --section */
+	size_t diff_from, diff_to; /* snapshots that are compared, by number; 0 = none */
+	int asked;                /* named by --section */
 };
 
 struct sonde_pass {

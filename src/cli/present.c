@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/snapshots.h"
 #include "analyze/words.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -104,7 +105,7 @@ int sonde_present_take(void *context, const struct sonde_option *option, const c
 	    {"format", &present->format},    {"output", &present->output}, {"section", &present->sections},
 	    {"focus", &present->pass.focus}, {"from", &present->from},     {"to", &present->to},
 	    {"thread", &present->thread},    {"weigh", &present->weigh},   {"at", &present->at},
-	    {"heap-of", &present->heap_of},
+	    {"heap-of", &present->heap_of},  {"diff", &present->diff},
 	};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		if (strcmp(texts[i].name, option->name) == 0) {
@@ -205,7 +206,11 @@ static int choose_passes(struct sonde_present *present, const struct sonde_forma
 	present->pass.asked = present->sections && !all;
 	if (present->pass.asked)
 		return add_sections(present);
-	if (format->section || sonde_weigh_is_given(present)) {
+	const char *needed = format->section                 ? format->section
+			     : present->diff                 ? "snapshots"
+			     : sonde_weigh_is_given(present) ? "calltree"
+							     : NULL;
+	if (needed) {
 		present->pass.asked = 1;
 		return add_section(present, format->section ? format->section : "calltree");
 	}
@@ -262,6 +267,14 @@ static int choose_threads(struct sonde_present *present, const struct sonde_sess
 	return 0;
 }
 
+static int choose_snapshots(struct sonde_present *present, const struct sonde_session *session)
+{
+	struct sonde_pass_options *pass = &present->pass;
+	if (present->diff && sonde_snapshots_find(session, present->diff, &pass->diff_from, &pass->diff_to) < 0)
+		return complain(present, SONDE_EXIT_USAGE);
+	return 0;
+}
+
 /* --- writing --------------------------------------------------------------------------------------------- */
 
 static int render(struct sonde_present *present, struct sonde_session *session, const struct sonde_format *format,
@@ -293,6 +306,7 @@ static int check_options(const struct sonde_present *present, const struct sonde
 			    : present->pass.sort  ? "sort"
 			    : present->pass.limit ? "limit"
 			    : present->pass.focus ? "focus"
+			    : present->diff       ? "diff"
 						  : NULL;
 	if (!format->export || !wrong)
 		return 0;
@@ -317,6 +331,8 @@ static int write_out(struct sonde_present *present, struct sonde_session *sessio
 	int code = format->export ? check_options(present, format) : choose_passes(present, format);
 	if (!code)
 		code = choose_threads(present, session);
+	if (!code)
+		code = choose_snapshots(present, session);
 	if (!code)
 		code = choose_time(present, run);
 	if (!code)

@@ -37,6 +37,9 @@ static const struct sonde_option options[] = {
     {"stack", 0, "SIZE",
      "stack copy for each sample, at most 63K (default 16K to 32K); with --no-perf at most 56K, the default"},
     {"heap", 0, "[=full|SIZE]", "record allocations: every one, or one each SIZE bytes on average (default 512K)"},
+    {"memory", 0, "[=TIME]", "record what processes have in memory each TIME (default 100ms; with --heap always)"},
+    {"snapshot-every", 0, "TIME", "take a snapshot of the memory of all processes each TIME"},
+    {"snapshot-signal", 0, NULL, "take one when this sonde is sent SIGUSR1, which the command then does not get"},
     {"no-perf", 0, NULL, "do not use perf events: sample by CPU timers inside the processes"},
     {"no-inject", 0, NULL, "put nothing into the processes: perf events only"},
     {"no-symbols", 0, NULL, "look up no symbols when the recording ends"},
@@ -90,6 +93,17 @@ static int set_duration(const char *value, uint64_t *out_ns)
 	return rc;
 }
 
+static int set_period(const char *value, uint64_t *out_ns)
+{
+	uint64_t ns = 0;
+	int rc = sonde_quantity_duration(&ns, value);
+	if (!rc && ns < 1000000)
+		rc = sonde_error(EINVAL, "'%s': a millisecond is the least", value);
+	if (!rc)
+		*out_ns = ns;
+	return rc;
+}
+
 static int set_value(struct request *request, const char *name, const char *value)
 {
 	struct sonde_record_options *record = &request->options;
@@ -110,6 +124,10 @@ static int set_value(struct request *request, const char *name, const char *valu
 		rc = set_on_full(record, value);
 	else if (!strcmp(name, "heap"))
 		rc = set_heap(record, value);
+	else if (!strcmp(name, "memory"))
+		rc = set_period(value ? value : "100ms", &record->memory_every_ns);
+	else if (!strcmp(name, "snapshot-every"))
+		rc = set_period(value, &record->snapshot_every_ns);
 	else if (!strcmp(name, "keep"))
 		rc = set_duration(value, &record->keep_ns);
 	else if (!strcmp(name, "when"))
@@ -129,8 +147,13 @@ static int *flag(struct sonde_record_options *record, const char *name)
 		const char *name;
 		int *flag;
 	} flags[] = {
-	    {"no-perf", &record->no_perf},       {"no-inject", &record->no_inject}, {"no-symbols", &record->no_symbols},
-	    {"debuginfod", &record->debuginfod}, {"force", &record->overwrite},     {"quiet", &record->quiet},
+	    {"no-perf", &record->no_perf},
+	    {"no-inject", &record->no_inject},
+	    {"no-symbols", &record->no_symbols},
+	    {"debuginfod", &record->debuginfod},
+	    {"force", &record->overwrite},
+	    {"quiet", &record->quiet},
+	    {"snapshot-signal", &record->snapshot_signal},
 	};
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
 		if (!strcmp(flags[i].name, name))

@@ -114,6 +114,7 @@ static uint64_t claimed_b(const struct sonde_event *event)
 		return (uint64_t)((const struct sonde_event_arg *)event)->key_b +
 		       ((const struct sonde_event_arg *)event)->value_b;
 	case SONDE_EVENT_CPU_SAMPLE:
+	case SONDE_EVENT_SNAPSHOT:
 		return UINT64_MAX;
 	default:
 		return 0;
@@ -137,6 +138,7 @@ static size_t struct_b(uint16_t type)
 	    [SONDE_EVENT_THREAD_NAME] = sizeof(struct sonde_event_text),
 	    [SONDE_EVENT_MISMATCH] = sizeof(struct sonde_event_text),
 	    [SONDE_EVENT_COUNT] = sizeof(struct sonde_event_value),
+	    [SONDE_EVENT_RESIDENT] = sizeof(struct sonde_event_value),
 	    [SONDE_EVENT_POOL_TAKE] = sizeof(struct sonde_event_block),
 	    [SONDE_EVENT_POOL_GIVE] = sizeof(struct sonde_event_block),
 	};

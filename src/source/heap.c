@@ -13,6 +13,7 @@
 #include "source/heap_process.h"
 #include "source/image.h"
 #include "source/preload.h"
+#include "source/snapshots.h"
 #include "source/source.h"
 #include "source/spaces.h"
 #include "source/unwinder.h"
@@ -28,6 +29,7 @@
 /* One life of a program in one process. */
 struct process {
 	pid_t pid;
+	int ended; /* it writes no more */
 	struct sonde_heap_process *heaps;
 	struct process *next;
 };
@@ -53,9 +55,57 @@ static struct process *find(struct sonde_source_run *run, pid_t pid)
 	return process;
 }
 
+/* Takes the snapshots that are due of a process. */
+static void take_snapshots(struct sonde_source_run *run, struct process *process, uint64_t until_ns)
+{
+	struct sonde_snapshots *snapshots = sonde_recorder_snapshots(run->recorder);
+	uint32_t id = sonde_heap_process_id(process->heaps);
+	struct sonde_snapshot_live live;
+	uint64_t due_ns;
+	sonde_snapshots_claim(snapshots, id);
+	while ((due_ns = sonde_snapshots_due(snapshots, id, until_ns))) {
+		uint64_t time_ns = sonde_heap_process_flush(process->heaps, due_ns, &live);
+		sonde_snapshots_take(snapshots, id, time_ns,
+				     sonde_heap_process_has_malloc(process->heaps) ? &live : NULL);
+	}
+}
+
+/* `alive`: the recording ends, and the process goes on. */
+static void end(struct sonde_source_run *run, struct process *process, int alive)
+{
+	struct sonde_snapshot_live live;
+	take_snapshots(run, process, UINT64_MAX);
+	struct sonde_recorder_snapshot snapshot = {
+	    .process = sonde_heap_process_id(process->heaps),
+	    .reason = SONDE_SNAPSHOT_END,
+	    .label = sonde_recorder_text(run->recorder, "end"),
+	    .time_ns = sonde_heap_process_flush(process->heaps, UINT64_MAX, &live),
+	    .rss_b = alive ? sonde_snapshots_resident_b(process->pid) : 0,
+	};
+	if (snapshot.time_ns)
+		sonde_recorder_snapshot(run->recorder, &snapshot);
+	sonde_heap_process_end(process->heaps);
+	free(process);
+}
+
+/* Ends lives that are over: of one number, or all (0). */
+static void end_ended(struct sonde_source_run *run, pid_t pid, int alive)
+{
+	for (struct process **link = &run->processes; *link;) {
+		struct process *process = *link;
+		if (!process->ended || (pid && process->pid != pid)) {
+			link = &process->next;
+			continue;
+		}
+		*link = process->next;
+		end(run, process, alive);
+	}
+}
+
 static void on_opened(void *context, pid_t pid, uint32_t clock)
 {
 	struct sonde_source_run *run = context;
+	end_ended(run, pid, 0); /* as long as its addresses mean what they meant */
 	struct process *process = calloc(1, sizeof *process);
 	if (!process)
 		return;
@@ -82,19 +132,16 @@ static void on_heap(void *context, pid_t pid, const struct sonde_pool_thread *th
 		sonde_heap_process_thread_end(process->heaps, thread->serial);
 }
 
+/* It is ended when all rings of the round were read: what the program asked for comes through another (pool.h). */
 static void on_closed(void *context, pid_t pid)
 {
 	struct sonde_source_run *run = context;
-	struct process **link = &run->processes, **oldest = NULL;
-	for (; *link; link = &(*link)->next)
-		if ((*link)->pid == pid)
-			oldest = link;
-	if (!oldest)
-		return;
-	struct process *process = *oldest;
-	*oldest = process->next;
-	sonde_heap_process_end(process->heaps);
-	free(process);
+	struct process *oldest = NULL;
+	for (struct process *process = run->processes; process; process = process->next)
+		if (process->pid == pid && !process->ended)
+			oldest = process;
+	if (oldest)
+		oldest->ended = 1;
 }
 
 static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out)
@@ -185,8 +232,10 @@ static int heap_prepare(struct sonde_source_run *run, struct sonde_launch *launc
 static int heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
 	(void)horizon_ns;
-	(void) final; /* processes that have ended were finished when the zones source closed them */
-	for (struct process *process = run->processes; process; process = process->next)
+	end_ended(run, 0, final);
+	sonde_heap_thaw_late();
+	for (struct process *process = run->processes; process; process = process->next) {
+		take_snapshots(run, process, run->cut_ns);
 		sonde_heap_process_run(process->heaps, run->cut_cycles, run->cut_ns);
 	run->cut_cycles = sonde_clock_cycles();
 	run->cut_ns = sonde_clock_now_ns();

@@ -231,6 +231,20 @@ static void take_zones(void *context, struct sonde_drain_thread *thread, const u
 	sonde_recorder_zones(pool->options.recorder, pool->process, id, ids, times_ns, count);
 }
 
+static void ask_snapshot(const struct sonde_pool *pool, const struct sonde_event_text *event)
+{
+	struct sonde_snapshot_ask ask = {
+	    .process = pool->process,
+	    .pid = pool->options.pid,
+	    .reason = SONDE_SNAPSHOT_API,
+	    .label = (const char *)(event + 1),
+	    .label_b = event->len_b,
+	    .time_ns = event->head.time,
+	    .answer_fd = -1,
+	};
+	sonde_recorder_ask(pool->options.recorder, &ask);
+}
+
 static void take_event(void *context, struct sonde_drain_thread *thread, const struct sonde_event *event)
 {
 	struct sonde_pool *pool = context;
@@ -239,6 +253,10 @@ static void take_event(void *context, struct sonde_drain_thread *thread, const s
 		if (pool->options.cpu_sample)
 			pool->options.cpu_sample(pool->options.context, pool->options.pid, outer_tid(pool, thread->tid),
 						 id, (const void *)event);
+		return;
+	}
+	if (event->type == SONDE_EVENT_SNAPSHOT) {
+		ask_snapshot(pool, (const void *)event);
 		return;
 	}
 	if (event->type == SONDE_EVENT_POOL_TAKE || event->type == SONDE_EVENT_POOL_GIVE) {

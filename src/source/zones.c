@@ -278,6 +278,50 @@ static int tell_table(const struct connection *connection, const struct sonde_li
 	return code;
 }
 
+static void drain_heap(void *context, pid_t pid)
+{
+	const struct sonde_source_run *run = context;
+	for (size_t i = 0; i < run->count; i++)
+		if (run->connections[i].pool && run->connections[i].pid == pid &&
+		    run->connections[i].client == SONDE_LINK_HEAP)
+			sonde_pool_drain(run->connections[i].pool, 0);
+}
+
+static int tell_scanned(struct sonde_source_run *run, const struct connection *connection,
+			const struct sonde_link_scan *question)
+{
+	const struct sonde_zones_listener *listener = listener_of(SONDE_LINK_HEAP);
+	struct sonde_zones_drainer drainer = {run, drain_heap};
+	struct sonde_link_scanned scanned = {.head = {SONDE_LINK_SCAN, SONDE_LINK_VERSION}, .status = -ENOENT};
+	if (listener->scan)
+		scanned.status = listener->scan(listener->context, connection->pid, question, &drainer);
+	return send(connection->fd, &scanned, sizeof(scanned), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+/* The answer comes when the snapshot is taken; until then the socket is whose snapshot it is. */
+static int ask_snapshot(struct sonde_source_run *run, struct connection *connection,
+			const struct sonde_link_snapshot_question *question)
+{
+	struct sonde_snapshot_ask ask = {
+	    .process = sonde_recorder_alive(run->recorder, (pid_t)question->pid),
+	    .pid = (pid_t)question->pid,
+	    .reason = SONDE_SNAPSHOT_COMMAND,
+	    .label = question->label,
+	    .label_b = strnlen(question->label, sizeof(question->label)),
+	    .time_ns = sonde_clock_now_ns(),
+	    .answer_fd = connection->fd,
+	};
+	if (connection->pool)
+		return -EPROTO;
+	struct sonde_link_snapshot none = {.head = {SONDE_LINK_SNAPSHOT, SONDE_LINK_VERSION}};
+	none.status = ask.process ? sonde_recorder_ask(run->recorder, &ask) : -ESRCH;
+	if (!none.status)
+		connection->fd = -1;
+	else if (send(connection->fd, &none, sizeof(none), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return -errno;
+	return 0;
+}
+
 /* One message; 0, or a negative errno after which the connection is not believed any more. */
 static int handle(struct sonde_source_run *run, struct connection *connection, const void *message, size_t size_b)
 {
@@ -292,6 +336,10 @@ static int handle(struct sonde_source_run *run, struct connection *connection, c
 		return part(connection, message);
 	if (head->type == SONDE_LINK_TABLE && size_b == sizeof(struct sonde_link_table_question))
 		return tell_table(connection, message);
+	if (head->type == SONDE_LINK_SCAN && size_b == sizeof(struct sonde_link_scan))
+		return tell_scanned(run, connection, message);
+	if (head->type == SONDE_LINK_SNAPSHOT && size_b == sizeof(struct sonde_link_snapshot_question))
+		return ask_snapshot(run, connection, message);
 	return head->type == SONDE_LINK_DOORBELL ? 0 : -EPROTO;
 }
 
@@ -302,6 +350,9 @@ static void receive(struct sonde_source_run *run, struct connection *connection)
 		struct sonde_link_hello hello;
 		struct sonde_link_query query;
 		struct sonde_link_farewell farewell;
+		struct sonde_link_scan scan;
+		struct sonde_link_table_question table;
+		struct sonde_link_snapshot_question snapshot;
 	} message;
 	for (int i = 0; i < MESSAGES_A_ROUND && connection->fd >= 0; i++) {
 		ssize_t got = recv(connection->fd, &message, sizeof(message), MSG_DONTWAIT);

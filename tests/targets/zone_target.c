@@ -52,6 +52,7 @@ static int do_everything(char **args)
 	SONDE_INSTANT("tick");
 	sonde_instant("tock", "why");
 	sonde_message("hello");
+	sonde_snapshot("loaded");
 	SONDE_GAUGE_SET("level", 0.5);
 	for (int i = 0; i < 10; i++) {
 		SONDE_COUNT("calls");

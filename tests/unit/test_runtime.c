@@ -74,6 +74,7 @@ static void every_kind_of_event_arrives(void **state)
 	assert_event(&run, SONDE_EVENT_INSTANT, "why", 0);
 	assert_int_equal(zones_events(run.recorder, SONDE_EVENT_INSTANT, NULL), 2);
 	assert_event(&run, SONDE_EVENT_MESSAGE, "hello", 0);
+	assert_event(&run, SONDE_EVENT_SNAPSHOT, "loaded", 0);
 	assert_event(&run, SONDE_EVENT_GAUGE, NULL, 0.5);
 	assert_event(&run, SONDE_EVENT_COUNT, NULL, 10);
 	assert_event(&run, SONDE_EVENT_SPAN_BEGIN, NULL, 42);

@@ -1,6 +1,7 @@
 /* zones_recorder.c: a recorder that sums up what the zones source hands over (zones_recorder.h). */
 #include "zones_recorder.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,6 +169,23 @@ void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uin
 	default:
 		copy_text(kept->text, sizeof(kept->text), text + 1, text->len_b);
 	}
+}
+
+/* As an event. */
+int sonde_recorder_ask(struct sonde_recorder *recorder, const struct sonde_snapshot_ask *ask)
+{
+	struct zones_event *kept = &recorder->events[recorder->event_count++ % EVENTS_MAX];
+	*kept = (struct zones_event){SONDE_EVENT_SNAPSHOT, 0, 0, ask->time_ns, 0, ""};
+	copy_text(kept->text, sizeof(kept->text), ask->label, ask->label_b);
+	return ask->answer_fd >= 0 ? -ENOSYS : 0;
+}
+
+uint32_t sonde_recorder_alive(const struct sonde_recorder *recorder, pid_t pid)
+{
+	for (uint32_t i = 0; i < recorder->process_count; i++)
+		if (recorder->processes[i] == pid)
+			return i + 1;
+	return 0;
 }
 
 /* Pools: no heaps here, only what came. */
