@@ -199,8 +199,7 @@ int sonde_heap_events_new(struct sonde_heap_events **out, struct sonde_recorder 
 void sonde_heap_events_name(struct sonde_heap_events *events, uint32_t site, const char *name)
 {
 	struct sonde_recorder *recorder = (struct sonde_recorder *)(void *)events;
-	if (recorder->event_count < EVENTS_MAX)
-		snprintf(recorder->events[recorder->event_count].text, 128, "%s", name);
+	snprintf(recorder->pool_name, sizeof(recorder->pool_name), "%s", name);
 	recorder->pool_site = site;
 }
 
@@ -212,7 +211,8 @@ void sonde_heap_events_add(struct sonde_heap_events *events, uint64_t serial, ui
 	if (recorder->event_count < EVENTS_MAX) {
 		struct zones_event *seen = &recorder->events[recorder->event_count];
 		seen->type = event->head.type;
-		seen->site = event->head.site == recorder->pool_site;
+		if (event->head.site == recorder->pool_site)
+			snprintf(seen->text, sizeof(seen->text), "%s", recorder->pool_name);
 		seen->thread = thread;
 		seen->time = event->head.time;
 		seen->value = (double)event->size_b;
