@@ -244,9 +244,23 @@ static int note_unseen(const struct sonde_heap_weights *heap, const char *more, 
 	if (!heap->unseen_b)
 		return 0;
 	return sonde_report_note(report, section, 1,
-				 "%s%s were left where nobody could look whether anything points to them; --weigh "
-				 "left shows all that was left",
-				 size ? size : "", more);
+				 "%s%s were left of which it is not known whether anything points to them%s%s%s; "
+				 "--weigh left shows all that was left",
+				 size ? size : "", more, *heap->unseen_why ? " (" : "", heap->unseen_why,
+				 *heap->unseen_why ? ")" : "");
+}
+
+/* malloc's blocks are not all: Python's arenas, for one, are mappings. */
+static int note_others(const struct sonde_samples *samples, struct sonde_report *report, struct sonde_section *section)
+{
+	const char *names[8], *text = "";
+	size_t count = sonde_weigh_heaps(samples->session, names, sizeof names / sizeof *names);
+	for (size_t i = 0; i < count && text && !samples->options.weigh.heap; i++)
+		if (strcmp(names[i], SONDE_WEIGH_MALLOC) != 0)
+			text = sonde_report_text(report, "%s%s%s", text, *text ? ", " : "", names[i]);
+	if (!text)
+		return sonde_error(ENOMEM, "out of memory for a note");
+	return *text ? sonde_report_note(report, section, 0, "of malloc; apart from it, by --heap-of: %s", text) : 0;
 }
 
 static int heap_notes_add(const struct sonde_samples *samples, const struct sonde_heap_weights *heap, const char *what,
@@ -257,6 +271,8 @@ static int heap_notes_add(const struct sonde_samples *samples, const struct sond
 		broken +=
 		    heap->rows[i].status != SONDE_STACK_COMPLETE && heap->rows[i].status != SONDE_STACK_FRAME_POINTER;
 	int rc = note_heap_whole(samples, heap, what, report, section);
+	if (rc == 0)
+		rc = note_others(samples, report, section);
 	if (rc == 0)
 		rc = note_broken(broken, heap->count, report, section);
 	return rc ? rc : note_unseen(heap, " more", report, section);

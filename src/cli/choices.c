@@ -34,7 +34,7 @@ static const char *weight_at(size_t i)
 /* A pool's name is one too. */
 static const char *heap_at(size_t i)
 {
-	static const char *const heaps[] = {"malloc", SONDE_WEIGH_MAPPINGS};
+	static const char *const heaps[] = {SONDE_WEIGH_MALLOC, SONDE_WEIGH_MAPPINGS};
 	return i < sizeof heaps / sizeof *heaps ? heaps[i] : NULL;
 }
 

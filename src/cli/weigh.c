@@ -90,29 +90,11 @@ static int choose_moment(struct sonde_present *present, const struct sonde_run *
 	return wrong();
 }
 
-/* "malloc, mappings, buffers": as --heap-of takes them, each once. */
-static void list_heaps(const struct sonde_session *session)
-{
-	size_t count = sonde_session_heap_count(session);
-	for (uint32_t id = 1, listed = 0; id <= count; id++) {
-		const struct sonde_heap *heap = sonde_session_heap(session, id);
-		const char *name = heap->kind == SONDE_HEAP_MALLOC    ? "malloc"
-				   : heap->kind == SONDE_HEAP_MAPPING ? SONDE_WEIGH_MAPPINGS
-								      : heap->name;
-		uint32_t before = 1;
-		while (before < id && (sonde_session_heap(session, before)->kind != heap->kind ||
-				       strcmp(sonde_session_heap(session, before)->name, heap->name) != 0))
-			before++;
-		if (before == id)
-			fprintf(stderr, "%s%s", listed++ ? ", " : "", name);
-	}
-}
-
 static int choose_heap(struct sonde_present *present, const struct sonde_session *session)
 {
 	struct sonde_weigh *weigh = &present->pass.weigh;
-	const char *wanted = present->heap_of ? present->heap_of : "malloc";
-	weigh->heap = strcmp(wanted, "malloc") == 0 ? NULL : wanted;
+	const char *wanted = present->heap_of ? present->heap_of : SONDE_WEIGH_MALLOC, *names[16];
+	weigh->heap = strcmp(wanted, SONDE_WEIGH_MALLOC) == 0 ? NULL : wanted;
 	if (!sonde_session_heap_site_count(session)) {
 		fprintf(stderr, "sonde %s: %s holds no allocations: record them with sonde record --heap -- COMMAND",
 			present->command, present->file);
@@ -123,7 +105,9 @@ static int choose_heap(struct sonde_present *present, const struct sonde_session
 			return 0;
 	fprintf(stderr, "sonde %s: no blocks of %s in %s; --heap-of takes what it has: ", present->command, wanted,
 		present->file);
-	list_heaps(session);
+	size_t count = sonde_weigh_heaps(session, names, sizeof names / sizeof *names);
+	for (size_t i = 0; i < count; i++)
+		fprintf(stderr, "%s%s", i ? ", " : "", names[i]);
 	return wrong();
 }
 

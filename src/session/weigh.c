@@ -47,14 +47,35 @@ int sonde_weigh_is_of(const struct sonde_weigh *weigh, const struct sonde_heap *
 
 void sonde_weigh_say(const struct sonde_weigh *weigh, const struct sonde_session *session, char *out, size_t out_b)
 {
-	const char *heap = weigh->by && weigh->heap ? weigh->heap : "", *before = "";
+	const char *heap = weigh->by && weigh->heap ? weigh->heap : "";
+	int is_pool = *heap && strcmp(heap, SONDE_WEIGH_MAPPINGS) != 0;
 	char when[40] = "";
 	if (weigh->by == SONDE_WEIGH_LIVE)
 		snprintf(when, sizeof when, " at %.6g s",
 			 (double)(weigh->at_ns - sonde_session_run(session)->start_ns) / 1e9);
-	if (*heap)
-		before = strcmp(heap, SONDE_WEIGH_MAPPINGS) == 0 ? ", " : ", pool ";
-	snprintf(out, out_b, "%s%s%s%s", sonde_weigh_rows[weigh->by].title, when, before, heap);
+	snprintf(out, out_b, "%s%s%s%s%s%s", sonde_weigh_rows[weigh->by].title, when, *heap ? " (" : "",
+		 is_pool ? "pool " : "", heap, *heap ? ")" : "");
+}
+
+static const char *name_of(const struct sonde_heap *heap)
+{
+	return heap->kind == SONDE_HEAP_MALLOC    ? SONDE_WEIGH_MALLOC
+	       : heap->kind == SONDE_HEAP_MAPPING ? SONDE_WEIGH_MAPPINGS
+						  : heap->name;
+}
+
+size_t sonde_weigh_heaps(const struct sonde_session *session, const char **names, size_t max)
+{
+	size_t count = 0;
+	for (uint32_t id = 1; id <= sonde_session_heap_count(session) && count < max; id++) {
+		const char *name = name_of(sonde_session_heap(session, id));
+		size_t i = 0;
+		while (i < count && strcmp(names[i], name) != 0)
+			i++;
+		if (i == count)
+			names[count++] = name;
+	}
+	return count;
 }
 
 /* --- what each place has ----------------------------------------------------------------------------------------- */
@@ -124,6 +145,8 @@ static int take_unreachable(struct taking *taking)
 			taking->sites[id].size_b += rest->size_b;
 		} else if (rest->kind == SONDE_HEAP_NOT_KNOWN && is_wanted(taking, id)) {
 			taking->out->unseen_b += rest->size_b;
+			if (!*taking->out->unseen_why)
+				taking->out->unseen_why = rest->detail;
 		}
 	}
 	return 0;
@@ -185,7 +208,7 @@ static void describe(struct taking *taking)
 int sonde_heap_weights_take(struct sonde_heap_weights *out, struct sonde_session *session,
 			    const struct sonde_heap_view *view)
 {
-	struct sonde_heap_weights weights = {0};
+	struct sonde_heap_weights weights = {.unseen_why = ""};
 	struct taking taking = {.session = session, .view = view, .out = &weights};
 	taking.site_count = sonde_session_heap_site_count(session);
 	taking.sites = calloc(taking.site_count + 1, sizeof *taking.sites);

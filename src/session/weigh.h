@@ -12,6 +12,7 @@
 
 #include "session/session.h"
 
+#define SONDE_WEIGH_MALLOC "malloc"
 #define SONDE_WEIGH_MAPPINGS "mappings"
 
 enum sonde_weigh_by {
@@ -48,7 +49,10 @@ enum sonde_weigh_by sonde_weigh_default(const struct sonde_session *session);
 /* Whether a heap is the one that `weigh` asks for. */
 int sonde_weigh_is_of(const struct sonde_weigh *weigh, const struct sonde_heap *heap);
 
-/* "memory alive at the peak, pool buffers" */
+/* What a recording has blocks of: "malloc", "mappings", names of pools; each once. How many. */
+size_t sonde_weigh_heaps(const struct sonde_session *session, const char **names, size_t max);
+
+/* "memory alive at the peak (pool buffers)" */
 void sonde_weigh_say(const struct sonde_weigh *weigh, const struct sonde_session *session, char *out, size_t out_b);
 
 struct sonde_heap_view {
@@ -72,6 +76,7 @@ struct sonde_heap_weights {
 	size_t heaps;            /* that had a block */
 	uint64_t peak_ns;        /* PEAK: of the heap with the highest */
 	uint64_t unseen_b;       /* UNREACHABLE: left where nobody could look */
+	const char *unseen_why;  /* of the first of these; "" = not said */
 };
 
 /* Chunks that cannot be read are left out (sonde_session_damaged_b() says how much that is). */

@@ -283,12 +283,13 @@ static void trees_say_what_they_weigh(void **state)
 	assert_has(text, "Call tree by memory alive at the peak");
 	assert_has(text, "100 % = 6.16 kB in 5 blocks");
 	assert_has(text, "the peaks of 2 heaps");
+	assert_has(text, "of malloc; apart from it, by --heap-of: mappings, buffers;=ev");
 	free(text);
 	text = tree_as("text", (struct sonde_weigh){.by = SONDE_WEIGH_UNREACHABLE});
-	assert_has(text, "32 B more were left where nobody could look");
+	assert_has(text, "32 B more were left of which it is not known");
 	free(text);
 	text = tree_as("text", (struct sonde_weigh){SONDE_WEIGH_ALLOCATED, "no such pool", 0});
-	assert_has(text, "no memory allocated, pool no such pool in this recording");
+	assert_has(text, "no memory allocated (pool no such pool) in this recording");
 	free(text);
 	text = tree_as("svg", (struct sonde_weigh){.by = SONDE_WEIGH_PEAK});
 	assert_has(text, "<title>./app --size 3: memory alive at the peak</title>");
