@@ -485,10 +485,11 @@ struct sonde_heap_stat {
 	uint64_t ends, ended_b;
 	double begun_variance,
 	    ended_variance; /* of the estimates begun_b and ended_b, in B²; 0 when nothing was sampled */
+	uint64_t largest_b; /* of the blocks that began and were recorded */
 };
+_Static_assert(sizeof(struct sonde_heap_stat) == 64, "rows of a summary");
 
 struct sonde_zone_stat {
-	uint64_t largest_b;     /* of the blocks that began and were recorded */
 	uint32_t site;
 	uint32_t reserved;
 	uint64_t count;

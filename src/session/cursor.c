@@ -192,10 +192,10 @@ static int decode_heap(struct sonde_cursor *cursor)
 	cursor->batch.heap_site = columns.sites;
 	cursor->batch.size_b = columns.sizes;
 	cursor->batch.block_ends = columns.ends;
-	return error;
-}
 	cursor->batch.mean_b = columns.mean_b;
 	cursor->batch.time_every = columns.time_every;
+	return error;
+}
 
 /* --- the cursor --------------------------------------------------------------------------------------------------- */
 

@@ -150,6 +150,7 @@ struct sonde_heap_rest {
 	uint32_t site;
 	uint32_t kind; /* enum sonde_heap_leak */
 	uint64_t blocks, size_b;
+	const char *detail; /* "" = none */
 };
 
 size_t sonde_session_process_count(const struct sonde_session *session);
@@ -247,9 +248,9 @@ struct sonde_batch {
 	const uint32_t *heap_site; /* the same */
 	const uint64_t *size_b;
 	const uint8_t *block_ends; /* 0: the block begins */
-	/* EVENTS: count events (format/event.h), each at events[i]; times are CLOCK_MONOTONIC ns. */
 	uint64_t mean_b;           /* bytes between samples; 0 = every block */
 	uint32_t time_every;       /* events from one whose time is exact to the next */
+	/* EVENTS: count events (format/event.h), each at events[i]; times are CLOCK_MONOTONIC ns. */
 	const struct sonde_event *const *events;
 };
 
@@ -295,9 +296,9 @@ struct sonde_heap_sum {
 struct sonde_heap_total {
 	uint64_t peak_b, peak_blocks, peak_ns;
 	uint64_t begins, begun_b, ends, ended_b, temporary, unknown;
-	uint64_t mean_b; /* bytes between samples; 0 = every block */
 	uint64_t left_b, left_blocks;
 	uint64_t first_ns; /* the first event of a chunk that lies in the part asked for */
+	uint64_t mean_b; /* bytes between samples; 0 = every block */
 	uint64_t size_classes[SONDE_HEAP_CLASSES], life_classes[SONDE_HEAP_CLASSES];
 };
 
@@ -309,7 +310,6 @@ struct sonde_heap_sums {
 /* What a site holds at some moment. */
 struct sonde_heap_alive {
 	uint64_t blocks, size_b;
-};
 	double variance; /* of an estimate, in B² */
 };
 
@@ -324,12 +324,12 @@ struct sonde_heap_interval {
 	uint64_t peak_b, peak_blocks; /* the most at any moment in it */
 	uint64_t live_b, live_blocks; /* at its end */
 	uint64_t begins, begun_b, ends, ended_b;
+};
 
 /* What was alive at a moment: sonde_session_heap_site_count() + 1 rows by heap site id, zeroed by the caller. Decodes
  * one chunk a heap. Errors as below. */
 int sonde_session_heap_alive(struct sonde_session *session, uint64_t time_ns, struct sonde_heap_alive *sites);
 
-/* Free with sonde_heap_sums_free(). Chunks that cannot be read are left out; then a negative errno, and the rest. */
 /* How much a process held at a moment. */
 struct sonde_heap_moment {
 	uint32_t process; /* the caller's, as is time_ns */
@@ -343,13 +343,14 @@ struct sonde_heap_moment {
 /* Fills in the rows, in one reading of the summaries; decodes a chunk for each moment that lies in it. */
 int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_moment *rows, size_t count);
 
+/* Free with sonde_heap_sums_free(). Chunks that cannot be read are left out; then a negative errno, and the rest. */
 int sonde_session_heap_sums(struct sonde_session *session, struct sonde_heap_sums *out);
-void sonde_heap_sums_free(struct sonde_heap_sums *sums);
 /* Of a part: decodes the two chunks a heap at its ends; all of them where threads are chosen. NULL = the whole. */
 int sonde_session_heap_sums_of(struct sonde_session *session, const struct sonde_heap_range *range,
 			       struct sonde_heap_sums *out);
 /* Of one heap, over a range that has both ends; decodes the chunks that lie in more than one interval. */
 int sonde_session_heap_timeline(struct sonde_session *session, uint32_t heap, const struct sonde_heap_range *range,
 				struct sonde_heap_interval *rows, size_t count);
+void sonde_heap_sums_free(struct sonde_heap_sums *sums);
 
 #endif
