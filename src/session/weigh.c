@@ -31,7 +31,13 @@ enum sonde_weigh_by sonde_weigh_default(const struct sonde_session *session)
 		if (head->type == SONDE_CHUNK_SAMPLES && head->count)
 			return SONDE_WEIGH_CPU;
 	}
-	return sonde_session_heap_site_count(session) ? SONDE_WEIGH_PEAK : SONDE_WEIGH_CPU;
+	for (uint32_t id = 1; id <= sonde_session_heap_site_count(session); id++) {
+		const struct sonde_heap_site *site = sonde_session_heap_site(session, id);
+		const struct sonde_heap *heap = sonde_session_heap(session, site->heap);
+		if (heap && heap->kind == SONDE_HEAP_MALLOC)
+			return SONDE_WEIGH_PEAK;
+	}
+	return SONDE_WEIGH_CPU;
 }
 
 int sonde_weigh_is_of(const struct sonde_weigh *weigh, const struct sonde_heap *heap)

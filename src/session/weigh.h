@@ -43,7 +43,8 @@ struct sonde_weigh_row {
 
 extern const struct sonde_weigh_row sonde_weigh_rows[SONDE_WEIGH_COUNT];
 
-/* What a recording is about when nobody says: CPU time; without a sample of it, but with allocations, the peak. */
+/* What a recording is about when nobody says: CPU time; without a sample of it, but with malloc's blocks, their peak.
+ */
 enum sonde_weigh_by sonde_weigh_default(const struct sonde_session *session);
 
 /* Whether a heap is the one that `weigh` asks for. */
