@@ -89,6 +89,16 @@ int sonde_heap_pass_kinds(const struct sonde_heap_pass *pass)
 	return 0;
 }
 
+/* The borders of classes and intervals, and the largest block that was seen, are as they stand. */
+static int is_estimate(const struct sonde_column *column)
+{
+	static const char *const known[] = {"from_b", "below_b", "from_ns", "below_ns", "largest_b", "bar"};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (!strcmp(column->key, known[i]))
+			return 0;
+	return column->unit != SONDE_UNIT_TEXT && column->unit != SONDE_UNIT_ID;
+}
+
 const struct sonde_column *sonde_heap_columns(const struct sonde_heap_pass *pass, struct sonde_report *report,
 					      const struct sonde_column *columns, size_t count)
 {
@@ -98,7 +108,7 @@ const struct sonde_column *sonde_heap_columns(const struct sonde_heap_pass *pass
 		out[i] = columns[i];
 		if (!strcmp(columns[i].key, "heap"))
 			out[i].detail = kinds ? 0 : 9;
-		if (sampled && columns[i].unit != SONDE_UNIT_TEXT && columns[i].unit != SONDE_UNIT_ID)
+		if (sampled && is_estimate(&columns[i]))
 			out[i].basis = SONDE_BASIS_ESTIMATED;
 	}
 	return out;

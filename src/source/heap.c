@@ -39,7 +39,9 @@ struct sonde_source_run {
 	struct sonde_images *images;
 	struct sonde_spaces *spaces;
 	struct sonde_unwinder *unwinder;
-	struct sonde_zones_listener listener;
+	struct sonde_zones_listener listener, zones_listener;
+	pid_t *zoned; /* processes that make zones */
+	size_t zoned_count;
 	struct process *processes;
 	uint64_t cut_cycles, cut_ns; /* had passed before the rings were read */
 	uint64_t connected;
@@ -115,9 +117,38 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 		free(process);
 		return;
 	}
+	for (size_t i = 0; i < run->zoned_count; i++)
+		if (run->zoned[i] == pid)
+			sonde_heap_process_exact_times(process->heaps);
 	process->next = run->processes; /* the newest life of a number is found first */
 	run->processes = process;
 	run->connected++;
+}
+
+/* It makes zones: what happens inside them is told by the times of events (analyze/heap_zones.c). */
+static void on_zones_opened(void *context, pid_t pid, uint32_t clock)
+{
+	struct sonde_source_run *run = context;
+	struct process *process = find(run, pid);
+	pid_t *zoned = realloc(run->zoned, (run->zoned_count + 1) * sizeof *zoned);
+	(void)clock;
+	if (process)
+		sonde_heap_process_exact_times(process->heaps);
+	if (!zoned)
+		return;
+	run->zoned = zoned;
+	run->zoned[run->zoned_count++] = pid;
+}
+
+static void on_zones_closed(void *context, pid_t pid)
+{
+	struct sonde_source_run *run = context;
+	for (size_t i = 0; i < run->zoned_count; i++) {
+		if (run->zoned[i] != pid)
+			continue;
+		run->zoned[i] = run->zoned[--run->zoned_count];
+		return;
+	}
 }
 
 static void on_heap(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
@@ -189,6 +220,7 @@ static int heap_probe(const struct sonde_record_options *options, char *why, siz
 static void free_run(struct sonde_source_run *run)
 {
 	sonde_zones_listen(SONDE_LINK_HEAP, NULL);
+	sonde_zones_listen(SONDE_LINK_ZONES, NULL);
 	while (run->processes) {
 		struct process *process = run->processes;
 		run->processes = process->next;
@@ -198,6 +230,7 @@ static void free_run(struct sonde_source_run *run)
 	sonde_unwinder_free(run->unwinder);
 	sonde_spaces_free(run->spaces);
 	sonde_images_free(run->images);
+	free(run->zoned);
 	free(run);
 }
 
@@ -215,8 +248,11 @@ static int heap_open(struct sonde_source_run **out, struct sonde_recorder *recor
 		return result;
 	}
 	run->listener = (struct sonde_zones_listener){
-	    .context = run, .opened = on_opened, .heap = on_heap, .closed = on_closed, .table = on_table};
+	    .context = run, .opened = on_opened, .heap = on_heap, .closed = on_closed, .table = on_table, .scan = on_scan};
+	run->zones_listener =
+	    (struct sonde_zones_listener){.context = run, .opened = on_zones_opened, .closed = on_zones_closed};
 	sonde_zones_listen(SONDE_LINK_HEAP, &run->listener);
+	sonde_zones_listen(SONDE_LINK_ZONES, &run->zones_listener);
 	*out = run;
 	return 0;
 }

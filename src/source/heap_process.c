@@ -51,6 +51,7 @@ struct sonde_heap_process {
 	size_t pool_count;
 	uint32_t *pool_numbers; /* by the process's number − 1: index + 1 */
 	size_t number_cap;
+	int exact_times;
 	uint64_t pools_lost; /* events of pools that were too many */
 };
 
@@ -62,7 +63,8 @@ static int open_heap(struct sonde_heap_process *process, struct heap *heap, enum
 		return 0;
 	uint64_t mean_b = kind == SONDE_HEAP_MALLOC ? sonde_recorder_options(process->recorder)->heap_mean_b : 0;
 	heap->id = sonde_recorder_heap(process->recorder, process->id, kind, name);
-	return sonde_heap_chunks_new(&heap->chunks, process->recorder, process->id, heap->id, mean_b);
+	int code = sonde_heap_chunks_new(&heap->chunks, process->recorder, process->id, heap->id, mean_b);
+	return code || !process->exact_times ? code : sonde_heap_chunks_exact_times(heap->chunks);
 }
 
 static void lose(struct sonde_heap_process *process, const char *cause, uint64_t count)
@@ -266,6 +268,18 @@ void sonde_heap_process_add(struct sonde_heap_process *process, uint64_t serial,
 			    size_t count)
 {
 	sonde_heap_merge_add(process->merge, serial, thread, words, count);
+}
+
+void sonde_heap_process_exact_times(struct sonde_heap_process *process)
+{
+	process->exact_times = 1;
+	if (process->malloc.chunks)
+		sonde_heap_chunks_exact_times(process->malloc.chunks);
+	if (process->mapping.chunks)
+		sonde_heap_chunks_exact_times(process->mapping.chunks);
+	for (size_t i = 0; i < process->pool_count; i++)
+		if (process->pools[i]->heap.chunks)
+			sonde_heap_chunks_exact_times(process->pools[i]->heap.chunks);
 }
 
 void sonde_heap_process_thread_end(struct sonde_heap_process *process, uint64_t serial)

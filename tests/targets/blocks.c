@@ -2,6 +2,7 @@
  *
  * known     keeps 100 × 1000 B; churns 1000 × 64 B; peaks 50 × 2000 B at once; moves one block from 10 B to 10,000 B in
  *           steps of 10; aligned, zeroed and array blocks; a realloc that fails
+ * simple    keeps, churns, peaks and moves as above, and nothing else
  * threads   8 threads give out 1000 × 32 B each, which the main thread frees
  * forks     100 × 10 B, then a child that frees half of them and allocates 10 × 500 B
  * loads FILE…   loads each object in turn, calls its function and unloads it, so that code comes to the same place
@@ -97,6 +98,16 @@ static int do_known(char **args)
 	zeroed();
 	fails();
 	puts("known");
+	return 0;
+}
+
+static int do_simple(char **args)
+{
+	(void)args;
+	keeps();
+	churns();
+	peaks();
+	moves();
 	return 0;
 }
 
@@ -200,8 +211,8 @@ int main(int argc, char **argv)
 		int arguments;
 		int (*run)(char **args);
 	} commands[] = {
-	    {"known", 0, do_known}, {"threads", 0, do_threads}, {"forks", 0, do_forks},
-	    {"loads", 1, do_loads}, {"sizes", 2, do_sizes},
+	    {"known", 0, do_known}, {"simple", 0, do_simple}, {"threads", 0, do_threads},
+	    {"forks", 0, do_forks}, {"loads", 1, do_loads},   {"sizes", 2, do_sizes},
 	};
 	for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
 		if (!strcmp(argv[1], commands[i].name) && argc - 2 >= commands[i].arguments)

@@ -295,21 +295,42 @@ static void heap_sum(struct sonde_heap_summary *head, struct sonde_heap_stat *st
 	}
 }
 
+/* The number of a site and size in the chunk, in the order in which they come. */
+static size_t form_of(const struct recording_heap *heap, struct recording_block *forms, size_t *count, size_t event,
+		      struct columns *columns)
+{
+	const struct recording_block *block = &heap->events[event];
+	uint64_t last = *count ? forms[*count - 1].site : 0;
+	size_t i = 0;
+	while (i < *count && (forms[i].site != block->site || forms[i].size_b != block->size_b))
+		i++;
+	if (i < *count)
+		return i;
+	forms[(*count)++] = *block;
+	put_zigzag(&columns->column[2], block->site, &last);
+	must(sonde_buf_varint(&columns->column[3], block->size_b), "size");
+	return i;
+}
+
 static void heap_columns(const struct recording_heap *heap, uint32_t every, struct columns *columns)
 {
+	struct recording_block *forms = calloc(heap->event_count, sizeof *forms);
 	uint64_t time = heap->events[0].time_ns;
+	size_t form_count = 0;
+	must(forms ? 0 : -1, "out of memory");
 	for (size_t i = 0; i < heap->event_count; i++) {
 		const struct recording_block *event = &heap->events[i];
-		must(sonde_buf_varint(&columns->column[0], (uint64_t)event->site << 1 | event->ends), "block");
-		must(sonde_buf_varint(&columns->column[1], event->size_b), "size");
+		size_t form = form_of(heap, forms, &form_count, i, columns);
+		must(sonde_buf_varint(&columns->column[0], (uint64_t)form << 1 | event->ends), "block");
 		uint8_t life = (uint8_t)(class_of(event->time_ns - event->born_ns) |
 					 (event->temporary ? SONDE_HEAP_TEMPORARY : 0));
-		must(event->ends ? sonde_buf_append(&columns->column[2], &life, 1) : 0, "life");
-		must(sonde_buf_varint(&columns->column[3], event->thread), "thread");
-		must(sonde_buf_varint(&columns->column[3], 1), "run");
+		must(event->ends ? sonde_buf_append(&columns->column[1], &life, 1) : 0, "life");
+		must(sonde_buf_varint(&columns->column[4], event->thread), "thread");
+		must(sonde_buf_varint(&columns->column[4], 1), "run");
 		if (i % every == 0)
-			put_delta(&columns->column[4], event->time_ns, &time);
+			put_delta(&columns->column[5], event->time_ns, &time);
 	}
+	free(forms);
 }
 
 static void heap_write(struct recording *recording, uint32_t id)
@@ -328,7 +349,7 @@ static void heap_write(struct recording *recording, uint32_t id)
 	for (size_t i = 0; i < heap->event_count; i++)
 		heap_sum(&head, stats, heap, &heap->events[i], (uint32_t)i);
 	struct columns columns;
-	columns_init(&columns, 5);
+	columns_init(&columns, 6);
 	heap_columns(heap, recording->time_every, &columns);
 	struct sonde_buf summary;
 	sonde_buf_init(&summary, BODY_MAX_B);
