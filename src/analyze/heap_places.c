@@ -28,10 +28,13 @@ static int contains(const char *name, size_t name_b, const char *word)
 
 static int says_little(const char *name)
 {
-	static const char *const starts[] = {"operator new", "std::", "__gnu_cxx::", "alloc::", "<alloc::", "__rust_"};
+	static const char *const starts[] = {
+	    "operator new", "_Zn", "std::", "__gnu_cxx::", "alloc::", "<alloc::", "__rust_"};
 	static const char *const words[] = {"alloc", "strdup", "strndup", "asprintf"};
+	const char *after = name + strcspn(name, " (<"); /* "void std::vector<int>::push_back": a template's result */
+	after = *after == ' ' ? after + 1 : name;
 	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-		if (!strncmp(name, starts[i], strlen(starts[i])))
+		if (!strncmp(name, starts[i], strlen(starts[i])) || !strncmp(after, starts[i], strlen(starts[i])))
 			return 1;
 	size_t name_b = strcspn(name, "(<"); /* not its arguments: vector<int, allocator<int>>::push_back */
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)

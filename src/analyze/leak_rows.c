@@ -17,6 +17,7 @@ struct place {
 	uint32_t site;
 	double *live; /* at each mark */
 	uint64_t last_b, last_blocks;
+	double last_variance;
 };
 
 struct making {
@@ -134,6 +135,7 @@ static int rest_add(struct making *making, const struct sonde_heap_rest *rest, u
 	}
 	row->blocks += rest->blocks;
 	row->size_b += rest->size_b;
+	row->variance += rest->variance;
 	row->direct_blocks += class == SONDE_LEAK_UNREACHABLE ? rest->blocks : 0;
 	if (rest->size_b >= row->stack_has_b) {
 		row->stack_has_b = rest->size_b;
@@ -177,8 +179,10 @@ static int mark_take(struct making *making, size_t mark, uint64_t time_ns, struc
 	struct sonde_session *session = making->pass->session;
 	memset(alive, 0, (making->site_count + 1) * sizeof *alive);
 	int rc = sonde_session_heap_alive(session, time_ns, alive);
-	for (size_t i = 0; i < making->place_count; i++)
+	for (size_t i = 0; i < making->place_count; i++) {
 		making->places[i].last_b = making->places[i].last_blocks = 0;
+		making->places[i].last_variance = 0;
+	}
 	for (uint32_t id = 1; id <= making->site_count; id++) {
 		const struct sonde_heap_site *site = sonde_session_heap_site(session, id);
 		struct place *place = &making->places[making->place_of[id]];
@@ -190,6 +194,7 @@ static int mark_take(struct making *making, size_t mark, uint64_t time_ns, struc
 		place->live[mark] += (double)alive[id].size_b;
 		place->last_b += alive[id].size_b;
 		place->last_blocks += alive[id].blocks;
+		place->last_variance += alive[id].variance;
 		if (alive[id].size_b >= place->row.stack_has_b) {
 			place->row.stack_has_b = alive[id].size_b;
 			place->row.stack = site->stack;
@@ -231,6 +236,7 @@ static int growth_add(struct making *making, double step_s)
 		row->growth = growth;
 		row->size_b = place->last_b;
 		row->blocks = place->last_blocks;
+		row->variance = place->last_variance;
 	}
 	return 0;
 }

@@ -62,7 +62,7 @@ static int row_show(const struct sonde_heap_pass *pass, const struct sonde_leak_
 	if (!row || !site)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[CLASS] = sonde_cell_text(classes[from->class]);
-	row[SIZE_B] = sonde_cell_int(from->size_b);
+	row[SIZE_B] = sonde_heap_cell(pass, from->size_b, from->variance);
 	row[BLOCKS] = sonde_cell_int(from->blocks);
 	row[DIRECT] = from->class == SONDE_LEAK_UNREACHABLE ? sonde_cell_int(from->direct_blocks)
 							    : sonde_cell_absent("of unreachable blocks alone");

@@ -258,7 +258,9 @@ static void put_basis(struct grid *grid, enum sonde_basis basis, const char *wor
 
 int sonde_text_table(const struct sonde_table *table, const struct sonde_format_options *options, FILE *out)
 {
-	if (!table->row_count || !table->column_count) {
+	if (!table->column_count)
+		return 0; /* its notes say all */
+	if (!table->row_count) {
 		fputs("  (no rows)\n", out);
 		return 0;
 	}

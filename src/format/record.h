@@ -357,6 +357,7 @@ enum sonde_heap_leak {
 	SONDE_HEAP_UNREACHABLE = 1, /* when the process ended, nothing pointed to them */
 	SONDE_HEAP_REACHABLE = 2,
 	SONDE_HEAP_NOT_KNOWN = 3, /* nobody could look */
+	SONDE_HEAP_INDIRECT = 4,  /* of the unreachable, which count them: other such blocks point to them */
 };
 
 /* Blocks of a site that were still there when their process ended. */
@@ -366,6 +367,9 @@ struct sonde_meta_heap_leak {
 	uint32_t kind; /* enum sonde_heap_leak */
 	uint64_t blocks;
 	uint64_t size_b;
+	uint32_t detail; /* string: why nobody could look, or what could not be seen; 0 = none */
+	uint32_t reserved;
+	double variance; /* of an estimate size_b, in B²; 0 when nothing was sampled */
 };
 
 /* --- Columnar bodies ------------------------------------------------------------------------------------------------

@@ -151,6 +151,7 @@ struct sonde_heap_rest {
 	uint32_t kind; /* enum sonde_heap_leak */
 	uint64_t blocks, size_b;
 	const char *detail; /* "" = none */
+	double variance;    /* of size_b, when it is an estimate, in B² */
 };
 
 size_t sonde_session_process_count(const struct sonde_session *session);

@@ -21,6 +21,7 @@ enum { LOST, LOST_BY, REACHED, STATES };
 
 struct sum {
 	uint64_t blocks[STATES], size_b[STATES]; /* by enum sonde_heap_state */
+	double variance[STATES];
 };
 
 /* --- looking ----------------------------------------------------------------------------------------------------- */
@@ -42,12 +43,14 @@ static int mark_loaders(const struct sonde_heap_leaks *leaks, struct sonde_heap_
 	return code;
 }
 
-static int look(const struct sonde_heap_leaks *leaks, struct sonde_heap_scan *scan)
+static int look(const struct sonde_heap_leaks *leaks, const struct sonde_heap_reader *reader,
+		struct sonde_heap_scan *scan)
 {
 	const struct sonde_link_scan *question = leaks->question;
 	struct sonde_heap_areas map;
 	struct sonde_heap_roots roots = {
 	    .map = &map,
+	    .reader = reader,
 	    .threads = leaks->threads,
 	    .mappings = leaks->mappings,
 	    .stack = question->stack,
@@ -88,6 +91,7 @@ static void add_up(const struct sonde_heap_leaks *leaks, const struct sonde_heap
 		enum sonde_heap_state state = sonde_heap_scan_state(scan, i);
 		sum->blocks[state] += worth.blocks;
 		sum->size_b[state] += worth.size_b;
+		sum->variance[state] += worth.variance;
 	}
 }
 
@@ -97,16 +101,19 @@ static void tell_site(const struct sonde_heap_leaks *leaks, uint32_t site, const
 	leak.kind = SONDE_HEAP_UNREACHABLE;
 	leak.blocks = sum->blocks[LOST] + sum->blocks[LOST_BY];
 	leak.size_b = sum->size_b[LOST] + sum->size_b[LOST_BY];
+	leak.variance = sum->variance[LOST] + sum->variance[LOST_BY];
 	if (leak.blocks)
 		sonde_recorder_heap_leak(leaks->recorder, &leak);
 	leak.kind = SONDE_HEAP_INDIRECT;
 	leak.blocks = sum->blocks[LOST_BY];
 	leak.size_b = sum->size_b[LOST_BY];
+	leak.variance = sum->variance[LOST_BY];
 	if (leak.blocks)
 		sonde_recorder_heap_leak(leaks->recorder, &leak);
 	leak.kind = SONDE_HEAP_REACHABLE;
 	leak.blocks = sum->blocks[REACHED];
 	leak.size_b = sum->size_b[REACHED];
+	leak.variance = sum->variance[REACHED];
 	if (leak.blocks)
 		sonde_recorder_heap_leak(leaks->recorder, &leak);
 }
@@ -155,9 +162,11 @@ int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks)
 	struct sonde_heap_reader reader = {&memory, sonde_heap_memory_read, sonde_heap_memory_present};
 	struct sonde_heap_scan *scan = NULL;
 	char why[200];
-	sonde_heap_memory_open(&memory, leaks->pid, sonde_clock_now_ns() + DEADLINE_NS);
+	uint64_t blocks, heap_b;
+	sonde_heap_chunks_alive(leaks->chunks, &blocks, &heap_b);
+	sonde_heap_memory_open(&memory, leaks->pid, heap_b + 16 * blocks, sonde_clock_now_ns() + DEADLINE_NS);
 	int code = sonde_heap_scan_new(&scan, sonde_heap_chunks_live(leaks->chunks), &reader);
-	code = code ? code : look(leaks, scan);
+	code = code ? code : look(leaks, &reader, scan);
 	tell_suppressions(leaks, &memory);
 	sonde_heap_memory_close(&memory);
 	code = code ? code : tell(leaks, scan);

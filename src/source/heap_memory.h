@@ -1,4 +1,9 @@
-/* heap_memory.h: the memory of a process that waits, as heap_scan.h reads it. */
+/* heap_memory.h: the memory of a process that waits, as heap_scan.h reads it.
+ *
+ * A call costs as much as copying tens of thousands of bytes, so small pieces are read with what lies around them, and
+ * that is kept, up to 256 MB or a sixteenth of the machine's memory: pointers that lead through a heap of that size in
+ * any order cost no call each. In larger heaps only pieces that are asked for one by one are read so.
+ */
 #ifndef SONDE_SOURCE_HEAP_MEMORY_H
 #define SONDE_SOURCE_HEAP_MEMORY_H
 
@@ -13,9 +18,13 @@ struct sonde_heap_memory {
 	uint64_t page_b;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC: from then on reading fails with -ETIMEDOUT */
 	uint64_t read_b;
+	int is_small; /* all of the heap can be kept */
+	size_t window_count;
+	uint8_t *windows;  /* NULL = nothing is kept */
+	uint64_t *in_them; /* number of the window that each has, + 1 */
 };
 
-void sonde_heap_memory_open(struct sonde_heap_memory *memory, pid_t pid, uint64_t deadline_ns);
+void sonde_heap_memory_open(struct sonde_heap_memory *memory, pid_t pid, uint64_t heap_b, uint64_t deadline_ns);
 void sonde_heap_memory_close(struct sonde_heap_memory *memory);
 
 /* `context` of these is a struct sonde_heap_memory. */

@@ -23,8 +23,14 @@ static int is_loader(const char *path)
 	return !strncmp(name, "ld-", 3) || !strncmp(name, "ld64.so", 7) || !strcmp(name, "ld.so");
 }
 
+static int is_libc(const char *path)
+{
+	const char *name = name_of(path);
+	return !strncmp(name, "libc.so", 7) || !strncmp(name, "libc-2.", 7);
+}
+
 static enum sonde_heap_area_kind kind_of(const struct sonde_maps_line *line, const char *mode,
-					    const struct sonde_heap_area *before)
+					 const struct sonde_heap_area *before)
 {
 	if (mode[0] != 'r' || mode[1] != 'w' || mode[3] != 'p' || !strncmp(name_of(line->path), "libsonde-", 9))
 		return SONDE_HEAP_AREA_NOT;
@@ -37,7 +43,7 @@ static enum sonde_heap_area_kind kind_of(const struct sonde_maps_line *line, con
 	if (*line->path && strncmp(line->path, "[anon", 5))
 		return SONDE_HEAP_AREA_NOT;
 	return before && before->end == line->start && before->kind == SONDE_HEAP_AREA_DATA ? SONDE_HEAP_AREA_DATA
-											   : SONDE_HEAP_AREA_OTHER;
+											    : SONDE_HEAP_AREA_OTHER;
 }
 
 static struct sonde_heap_area *add(struct sonde_heap_areas *map)
@@ -76,9 +82,10 @@ int sonde_heap_areas_parse(struct sonde_heap_areas *out, FILE *file)
 		const struct sonde_heap_area *before = out->count ? &out->rows[out->count - 1] : NULL;
 		int behind_ours = is_ours && !parsed.inode && !*parsed.path && before && before->end == parsed.start;
 		struct sonde_heap_area made = {.start = parsed.start,
-						  .end = parsed.end,
-						  .kind = kind_of(&parsed, mode, before),
-						  .is_loader = is_loader(parsed.path)};
+					       .end = parsed.end,
+					       .kind = kind_of(&parsed, mode, before),
+					       .is_libc = is_libc(parsed.path),
+					       .is_loader = is_loader(parsed.path)};
 		is_ours = behind_ours || !strncmp(name_of(parsed.path), "libsonde-", 9);
 		last = add(out);
 		if (!last) {
@@ -181,13 +188,11 @@ static int scan_threads(const struct sonde_heap_roots *roots, struct sonde_heap_
 
 static int scan_own(const struct sonde_heap_live *mappings, struct sonde_heap_scan *scan)
 {
+	struct sonde_heap_block block;
 	int code = 0;
-	for (size_t i = 0; !code && mappings && mappings->blocks && i < (size_t)1 << mappings->bits; i++) {
-		const struct sonde_heap_block *block = &mappings->blocks[i];
-		if (block->address)
-			code = sonde_heap_scan_root(
-			    scan, (struct sonde_heap_extent){block->address, block->address + block->size_b});
-	}
+	for (size_t at = 0; !code && mappings && sonde_heap_live_next(mappings, &at, &block);)
+		code =
+		    sonde_heap_scan_root(scan, (struct sonde_heap_extent){block.address, block.address + block.size_b});
 	return code;
 }
 
@@ -233,15 +238,86 @@ static struct sonde_heap_extent data_in_break(const struct sonde_heap_areas *map
 	return (struct sonde_heap_extent){at->start, is_joined ? first_block(at, scan) : at->start};
 }
 
+/* --- glibc's first arena ------------------------------------------------------------------------------------------
+ * Its books lie in its .data, with pointers to free chunks, which begin in the last bytes of the blocks before them
+ * (heap_scan.h). They are known by their lists: most are empty and point to themselves; and by the ring that the arenas
+ * form. Layout of struct malloc_state: glibc 2.27 to 2.41; before it the lists began 8 bytes earlier. */
+
+#define DATA_MAX_B (256u << 10)
+#define LISTS 127u
+#define LISTS_EMPTY 16u
+#define LISTS_B (LISTS * 16u)
+#define NEXT_B (LISTS_B + 16u) /* behind the begin of the lists: the next arena */
+#define ARENA_B (NEXT_B + 8u)
+#define ARENAS_MAX 1024
+
+static int is_ring(const struct sonde_heap_reader *reader, uint64_t arena, uint32_t lists_at)
+{
+	uint64_t at = arena;
+	for (int i = 0; i < ARENAS_MAX; i++) {
+		struct sonde_heap_extent piece = {at + lists_at + NEXT_B, at + lists_at + ARENA_B};
+		if (reader->read(reader->context, &piece, 1, &at) || !at || at % 8)
+			return 0;
+		if (at == arena)
+			return 1;
+	}
+	return 0;
+}
+
+static uint32_t count_empty(const uint64_t *lists, uint64_t address)
+{
+	uint32_t empty = 0;
+	for (uint32_t i = 0; i < LISTS; i++) {
+		uint64_t head = address + 16u * i - 16;
+		empty += lists[2 * i] == head && lists[2 * i + 1] == head;
+	}
+	return empty;
+}
+
+/* The arena in an area, or an empty extent at its end. */
+static struct sonde_heap_extent find_arena(const struct sonde_heap_roots *roots, const struct sonde_heap_area *area)
+{
+	struct sonde_heap_extent none = {area->end, area->end}, all = {area->start, area->end};
+	size_t size_b = (size_t)(area->end - area->start);
+	uint64_t *words = area->is_libc && size_b <= DATA_MAX_B ? malloc(size_b) : NULL;
+	if (!words || roots->reader->read(roots->reader->context, &all, 1, words)) {
+		free(words);
+		return none;
+	}
+	for (uint32_t lists_at = 112; lists_at >= 104; lists_at -= 8)
+		for (size_t at_b = 0; at_b + lists_at + ARENA_B <= size_b; at_b += 8) {
+			uint64_t arena = area->start + at_b;
+			if (count_empty(words + (at_b + lists_at) / 8, arena + lists_at) < LISTS_EMPTY ||
+			    !is_ring(roots->reader, arena, lists_at))
+				continue;
+			free(words);
+			return (struct sonde_heap_extent){arena, arena + lists_at + ARENA_B};
+		}
+	free(words);
+	return none;
+}
+
+static int scan_data(const struct sonde_heap_roots *roots, struct sonde_heap_scan *scan,
+		     const struct sonde_heap_area *area)
+{
+	struct sonde_heap_extent arena = find_arena(roots, area);
+	int code = sonde_heap_scan_root(scan, (struct sonde_heap_extent){area->start, arena.start});
+	return code ? code : sonde_heap_scan_root(scan, (struct sonde_heap_extent){arena.end, area->end});
+}
+
 int sonde_heap_roots_scan(const struct sonde_heap_roots *roots, struct sonde_heap_scan *scan)
 {
+	if (roots->all)
+		sonde_heap_scan_without_tails(scan);
 	int code = scan_threads(roots, scan), guess = is_stack_unknown(roots->threads);
 	for (size_t i = 0; !code && i < roots->map->count; i++) {
 		const struct sonde_heap_area *mapping = &roots->map->rows[i];
 		struct sonde_heap_extent part = data_in_break(roots->map, i, scan);
 		if (is_root(roots, mapping, scan, guess))
 			part = (struct sonde_heap_extent){mapping->start, mapping->end};
-		if (part.start < part.end)
+		if (part.start < part.end && mapping->kind == SONDE_HEAP_AREA_DATA)
+			code = scan_data(roots, scan, mapping);
+		else if (part.start < part.end)
 			code = sonde_heap_scan_root(scan, part);
 	}
 	return code ? code : scan_own(roots->mappings, scan);

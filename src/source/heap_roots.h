@@ -30,6 +30,7 @@ enum sonde_heap_area_kind {
 struct sonde_heap_area {
 	uint64_t start, end;
 	enum sonde_heap_area_kind kind;
+	int is_libc;   /* of the C library's file */
 	int is_loader; /* of the dynamic loader's file, whatever its kind */
 };
 
@@ -48,6 +49,7 @@ struct sonde_heap_extent sonde_heap_areas_loader(pid_t pid);
 
 struct sonde_heap_roots {
 	const struct sonde_heap_areas *map;
+	const struct sonde_heap_reader *reader;
 	const struct sonde_heap_threads *threads;
 	const struct sonde_heap_live *mappings; /* that the program made itself; NULL = none known */
 	uint64_t stack, thread_pointer;         /* of the thread that waits */

@@ -27,6 +27,8 @@
 #define SPARSE_B (256u << 10) /* from here on pages that were never touched are looked for */
 #define GAP_B 2048u           /* bytes between blocks that are rather read than left out */
 #define PIECES 512u
+#define SIZE_MAX_B ((UINT64_C(1) << 40) - 1)
+#define SITE_MAX ((1u << 24) - 1)
 
 struct segment {
 	uint32_t block;
@@ -43,6 +45,7 @@ struct sonde_heap_scan {
 	uint32_t **regions;
 	uint32_t *waiting; /* reached and not read yet */
 	size_t waiting_count, waiting_cap;
+	int without_tails;
 	uint8_t marks; /* what blocks that are pointed to become: REACHED or LOST_BY */
 	uint8_t *buffer;
 	uint32_t buffer_b;
@@ -108,14 +111,22 @@ static int make_directory(struct sonde_heap_scan *scan)
 	return 0;
 }
 
-/* Blocks that begin at or before an address. */
+/* Blocks that begin at or before an address. Those of a page are spread evenly, more or less: where to begin to look is
+ * guessed, which most often costs one read of memory. */
 static size_t count_before(const struct sonde_heap_scan *scan, uint64_t address)
 {
 	size_t from = 0, to = scan->count;
 	const uint32_t *pages = scan->regions[address >> REGION_BITS];
 	if (pages) {
-		from = pages[address >> PAGE_BITS & (PAGES - 1)];
-		to = pages[(address >> PAGE_BITS & (PAGES - 1)) + 1];
+		uint64_t page = address >> PAGE_BITS & (PAGES - 1), in_page = address & ((1u << PAGE_BITS) - 1);
+		from = pages[page];
+		to = pages[page + 1];
+		size_t guess = from + (in_page * (to - from) >> PAGE_BITS);
+		while (guess < to && scan->blocks[guess].address <= address)
+			guess++;
+		while (guess > from && scan->blocks[guess - 1].address > address)
+			guess--;
+		return guess;
 	}
 	while (from < to) {
 		size_t middle = (from + to) / 2;
@@ -140,11 +151,18 @@ size_t sonde_heap_scan_first(const struct sonde_heap_scan *scan, uint64_t addres
 	return address && address >> 47 == 0 ? count_before(scan, address - 1) : address ? scan->count : 0;
 }
 
+static struct sonde_heap_found found_of(const struct sonde_heap_block *block)
+{
+	uint64_t size_b = block->size_b < SIZE_MAX_B ? block->size_b : SIZE_MAX_B;
+	return (struct sonde_heap_found){block->address, size_b & SIZE_MAX_B,
+					 block->site <= SITE_MAX ? block->site & SITE_MAX : 0};
+}
+
 int sonde_heap_scan_new(struct sonde_heap_scan **out, const struct sonde_heap_live *live,
 			const struct sonde_heap_reader *reader)
 {
 	struct sonde_heap_scan *scan = calloc(1, sizeof *scan);
-	size_t slots = live->blocks ? (size_t)1 << live->bits : 0;
+	struct sonde_heap_block block;
 	if (!scan)
 		return sonde_error(ENOMEM, "no memory to look at %zu blocks", live->count);
 	scan->reader = reader;
@@ -153,12 +171,9 @@ int sonde_heap_scan_new(struct sonde_heap_scan **out, const struct sonde_heap_li
 	scan->states = calloc(live->count + 1, 1);
 	scan->buffer = malloc(BUFFER_B);
 	int code = scan->blocks && scan->states && scan->buffer && live->count < UINT32_MAX ? 0 : -ENOMEM;
-	for (size_t i = 0; !code && i < slots; i++) {
-		const struct sonde_heap_block *block = &live->blocks[i];
-		if (block->address && block->address >> 47 == 0)
-			scan->blocks[scan->count++] =
-			    (struct sonde_heap_found){block->address, block->size_b, block->site};
-	}
+	for (size_t at = 0; !code && sonde_heap_live_next(live, &at, &block);)
+		if (block.address >> 47 == 0)
+			scan->blocks[scan->count++] = found_of(&block);
 	code = code ? code : sort(&scan->blocks, scan->count);
 	code = code ? code : make_directory(scan);
 	if (code) {
@@ -236,6 +251,18 @@ static int is_empty_array(const struct sonde_heap_scan *scan, size_t i, uint64_t
 	return !scan->reader->read(scan->reader->context, &piece, 1, &held) && !held;
 }
 
+void sonde_heap_scan_without_tails(struct sonde_heap_scan *scan)
+{
+	scan->without_tails = 1;
+}
+
+static int is_tail(const struct sonde_heap_scan *scan, size_t i, uint64_t address)
+{
+	uint64_t size_b = scan->blocks[i].size_b, behind_b = size_b % 16;
+	return scan->without_tails && behind_b >= 1 && behind_b <= 8 && size_b > 16 &&
+	       address == scan->blocks[i].address + size_b - behind_b;
+}
+
 /* A word that lies among the blocks, found in `self` (count = in none). */
 static int take(struct sonde_heap_scan *scan, uint64_t word, size_t self)
 {
@@ -243,7 +270,7 @@ static int take(struct sonde_heap_scan *scan, uint64_t word, size_t self)
 	if (!before)
 		return 0;
 	size_t i = before - 1;
-	if (scan->states[i] >= scan->marks || i == self)
+	if (scan->states[i] >= scan->marks || i == self || is_tail(scan, i, word))
 		return 0;
 	if (word >= end_of(&scan->blocks[i]) && !is_empty_array(scan, i, word))
 		return 0;

@@ -56,6 +56,10 @@ size_t sonde_heap_scan_find(const struct sonde_heap_scan *scan, uint64_t address
 /* The first block at or behind an address, or count. */
 size_t sonde_heap_scan_first(const struct sonde_heap_scan *scan, uint64_t address);
 
+/* glibc's chunks overlap: where the free one behind a block begins, the last 1 … 8 bytes of the block may lie. From
+ * here on such addresses reach nothing: free memory, which is full of them, is going to be looked at. */
+void sonde_heap_scan_without_tails(struct sonde_heap_scan *scan);
+
 /* Where to begin. -ENOMEM, or what the reader says. */
 int sonde_heap_scan_words(struct sonde_heap_scan *scan, const uint64_t *words, size_t count);
 int sonde_heap_scan_root(struct sonde_heap_scan *scan, struct sonde_heap_extent extent); /* but for live blocks in it */

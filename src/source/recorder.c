@@ -425,11 +425,17 @@ uint32_t sonde_recorder_heap_site(struct sonde_recorder *recorder, const struct 
 	return record.id;
 }
 
-void sonde_recorder_heap_leak(struct sonde_recorder *recorder, uint32_t site, enum sonde_heap_leak kind,
-			      uint64_t blocks, uint64_t size_b)
+void sonde_recorder_heap_leak(struct sonde_recorder *recorder, const struct sonde_recorder_heap_leak *leak)
 {
 	struct sonde_meta_heap_leak record = {
-	    .head.type = SONDE_META_HEAP_LEAK, .site = site, .kind = kind, .blocks = blocks, .size_b = size_b};
+	    .head.type = SONDE_META_HEAP_LEAK,
+	    .site = leak->site,
+	    .kind = leak->kind,
+	    .blocks = leak->blocks,
+	    .size_b = leak->size_b,
+	    .detail = sonde_recorder_text(recorder, leak->detail),
+	    .variance = leak->variance,
+	};
 	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
 }
 

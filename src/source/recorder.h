@@ -171,8 +171,15 @@ struct sonde_recorder_heap_site {
 
 uint32_t sonde_recorder_heap_site(struct sonde_recorder *recorder, const struct sonde_recorder_heap_site *site);
 /* Blocks of a site that were there at the end of their process. */
-void sonde_recorder_heap_leak(struct sonde_recorder *recorder, uint32_t site, enum sonde_heap_leak kind,
-			      uint64_t blocks, uint64_t size_b);
+struct sonde_recorder_heap_leak {
+	uint32_t site;
+	enum sonde_heap_leak kind;
+	uint64_t blocks, size_b;
+	const char *detail; /* NULL = none */
+	double variance;    /* of size_b, when it is an estimate */
+};
+
+void sonde_recorder_heap_leak(struct sonde_recorder *recorder, const struct sonde_recorder_heap_leak *leak);
 /* A moment of a process; sizes are 0 when they are not known. */
 struct sonde_recorder_snapshot {
 	uint32_t process;

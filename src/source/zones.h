@@ -16,6 +16,11 @@
 
 extern const struct sonde_source sonde_source_zones;
 
+struct sonde_zones_drainer {
+	void *context;
+	void (*drain)(void *context, pid_t pid);
+};
+
 /* Another source's part in it: told of the processes that connect as `client` (enum sonde_link_client), and of what
  * they send. Every function may be NULL. */
 struct sonde_zones_listener {
@@ -30,6 +35,10 @@ struct sonde_zones_listener {
 	void (*farewell)(void *context, pid_t pid, const struct sonde_link_farewell *farewell);
 	/* Fills in what lies at an address; returns a descriptor to send along, which is closed then, or −1. */
 	int (*table)(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out);
+	/* A process waits until it was looked at; what it has published is handed out by `drain`. 0 or a negative errno.
+	 */
+	int (*scan)(void *context, pid_t pid, const struct sonde_link_scan *question,
+		    const struct sonde_zones_drainer *drainer);
 };
 
 /* One a client and process (which makes one recording at a time); set before the source is opened, NULL = none.
