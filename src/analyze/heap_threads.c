@@ -83,8 +83,8 @@ static int row_add(const struct sonde_heap_pass *pass, const struct row *from, s
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[THREAD] = sonde_cell_text(thread ? thread->name : "(unknown)");
 	row[TID] = thread ? sonde_cell_int(thread->tid) : sonde_cell_absent("not known");
-	row[PEAK_SHARE] =
-	    sonde_cell_real(sonde_stats_share((double)sum->peak_b, (double)pass->sums.heaps[from->heap].peak_b), 0);
+	uint64_t peak_b = heap ? pass->sums.heaps[from->heap].peak_b : 0;
+	row[PEAK_SHARE] = sonde_cell_real(sonde_stats_share((double)sum->peak_b, (double)peak_b), 0);
 	row[PEAK_B] = sonde_heap_cell(pass, sum->peak_b, sum->peak_variance);
 	row[BEGUN_B] = sonde_heap_cell(pass, sum->begun_b, sum->begun_variance);
 	row[BEGINS] = sonde_heap_cell(pass, sum->begins, 0);

@@ -178,8 +178,9 @@ static void lines_are_of_who_does_not_only_allocate(void **state)
 	struct recording r;
 	heap_open(&r);
 	uint32_t main = recording_call(&r, 0, 1, "main", 10), load = recording_call(&r, main, 1, "load", 4);
+	uint32_t grow = recording_call(&r, load, 1, "void std::vector<int>::_M_realloc_insert<int>()", 3);
 	uint32_t wrapped =
-	    recording_call(&r, recording_call(&r, load, 1, "xmalloc", 2), 1, "operator new(unsigned long)", 1);
+	    recording_call(&r, recording_call(&r, grow, 1, "xmalloc", 2), 1, "operator new(unsigned long)", 1);
 	uint32_t other = recording_call(&r, main, 1, "load", 5);
 	recording_begins(&r, recording_heap_site(&r, 1, 1, wrapped), START, 100);
 	recording_begins(&r, recording_heap_site(&r, 1, 2, wrapped), START + 1, 11);
