@@ -396,12 +396,14 @@ struct sonde_meta_heap_leak {
  *          1 time    varint delta
  * HEAP     of one heap, whose process is in the chunk head; the summary is struct sonde_heap_summary. Events in time
  *          order.
- *          0 block   varint: heap site × 2, + 1 when the block ends
- *          1 size    varint: bytes of the block, also when it ends
- *          2 life    u8, of ends alone: log2 of the block's lifetime in ns, | SONDE_HEAP_TEMPORARY when nothing was
+ *          0 block   varint: form × 2, + 1 when the block ends. A form is a site and a size; the chunk's forms are
+ *                    numbered from 0 in the order in which they first occur
+ *          1 life    u8, of ends alone: log2 of the block's lifetime in ns, | SONDE_HEAP_TEMPORARY when nothing was
  *                    allocated in the heap between its beginning and its end
- *          3 thread  varint pairs: who did it, how many events in a row
- *          4 time    varint delta: of every time_every-th event, the first included
+ *          2 site    varint zigzag delta: heap site of each form
+ *          3 size    varint: bytes of a block of each form
+ *          4 thread  varint pairs: who did it, how many events in a row
+ *          5 time    varint delta: of every time_every-th event, the first included
  * EVENTS   no columns: struct sonde_event after struct sonde_event (format/event.h).
  */
 struct sonde_stacks_summary {

@@ -180,9 +180,9 @@ static int decode_heap(struct sonde_cursor *cursor)
 {
 	size_t count = cursor->data.head->count;
 	struct sonde_heap_columns columns;
-	void *memory = count <= cursor->data.head->raw_b / 2 ? scratch(cursor, count * SONDE_HEAP_ROW_B) : NULL;
+	void *memory = count <= cursor->data.head->raw_b ? scratch(cursor, count * SONDE_HEAP_ROW_B) : NULL;
 	if (!memory)
-		return count <= cursor->data.head->raw_b / 2 ? sonde_buf_error(&cursor->scratch) : -EBADMSG;
+		return count <= cursor->data.head->raw_b ? sonde_buf_error(&cursor->scratch) : -EBADMSG;
 	int error = sonde_heap_decode(&columns, &cursor->data, memory, cursor->threads,
 				      (uint32_t)cursor->session->heap_sites.count);
 	cursor->batch.count = error ? 0 : count;

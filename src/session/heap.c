@@ -14,28 +14,45 @@
 #include "trace/reader.h"
 #include "util/error.h"
 
-enum { BLOCK, SIZE, LIFE, THREAD, TIME, COLUMNS };
+enum { BLOCK, LIFE, SITE, SIZE, THREAD, TIME, COLUMNS };
 
 /* --- columns ----------------------------------------------------------------------------------------------------- */
 
-static int decode_blocks(struct sonde_column *column, size_t count, uint32_t site_max, struct sonde_heap_columns *out)
+/* The forms of a chunk: read as they occur, into columns that are filled later. */
+struct forms {
+	struct sonde_column sites_from, sizes_from;
+	uint32_t *sites;
+	uint64_t *sizes;
+	size_t count;
+	uint64_t site; /* of the last one */
+};
+
+static int next_form(struct forms *forms, uint32_t site_max)
+{
+	uint64_t delta;
+	if (sonde_column_next(&forms->sites_from, &delta) ||
+	    sonde_column_next(&forms->sizes_from, &forms->sizes[forms->count]))
+		return -EBADMSG;
+	forms->site += (uint64_t)sonde_varint_unzigzag(delta);
+	forms->sites[forms->count++] = forms->site <= site_max ? (uint32_t)forms->site : 0;
+	return 0;
+}
+
+static int decode_blocks(struct sonde_column *column, size_t count, struct forms *forms, uint32_t site_max,
+			 struct sonde_heap_columns *out)
 {
 	for (size_t i = 0; i < count; i++) {
 		uint64_t block;
-		if (sonde_column_next(column, &block))
+		if (sonde_column_next(column, &block) || block >> 1 > forms->count)
 			return -EBADMSG;
-		out->sites[i] = block >> 1 <= site_max ? (uint32_t)(block >> 1) : 0;
+		if (block >> 1 == forms->count && next_form(forms, site_max))
+			return -EBADMSG;
+		out->sites[i] = forms->sites[block >> 1];
+		out->sizes[i] = forms->sizes[block >> 1];
 		out->ends[i] = block & 1;
 	}
-	return sonde_column_end(column);
-}
-
-static int decode_sizes(struct sonde_column *column, size_t count, uint64_t *out)
-{
-	for (size_t i = 0; i < count; i++)
-		if (sonde_column_next(column, &out[i]))
-			return -EBADMSG;
-	return sonde_column_end(column);
+	return sonde_column_end(column) || sonde_column_end(&forms->sites_from) ? -EBADMSG
+										: sonde_column_end(&forms->sizes_from);
 }
 
 /* The column has ends alone; beginnings get 0. */
@@ -99,8 +116,10 @@ int sonde_heap_decode(struct sonde_heap_columns *out, const struct sonde_chunk_d
 	out->threads = out->sites + count;
 	out->ends = (uint8_t *)(out->threads + count);
 	out->lives = out->ends + count;
-	if (!summary.time_every || sonde_columns_split(columns, COLUMNS, data) ||
-	    decode_blocks(&columns[BLOCK], count, site_max, out) || decode_sizes(&columns[SIZE], count, out->sizes) ||
+	if (!summary.time_every || sonde_columns_split(columns, COLUMNS, data))
+		return -EBADMSG;
+	struct forms forms = {columns[SITE], columns[SIZE], out->threads, out->time_ns, 0, 0};
+	if (decode_blocks(&columns[BLOCK], count, &forms, site_max, out) ||
 	    decode_lives(&columns[LIFE], count, out->ends, out->lives) ||
 	    decode_threads(&columns[THREAD], count, thread_max, out->threads) ||
 	    decode_times(&columns[TIME], count, data->head, summary.time_every, out->time_ns))

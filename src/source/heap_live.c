@@ -6,84 +6,80 @@
 
 #include "util/error.h"
 
-#define BITS_FIRST 12u
+#define BITS_FIRST 10u
 
-static size_t home(const struct sonde_heap_live *live, uint64_t address)
+static struct sonde_heap_block unpack(const struct sonde_heap_live *live, const struct sonde_heap_slot *slot)
 {
-	return (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - live->bits));
-}
-
-static size_t last_of(const struct sonde_heap_live *live)
-{
-	return ((size_t)1 << live->bits) - 1;
+	uint32_t id = sonde_heap_slot_form(slot);
+	const struct sonde_heap_form *form = &live->forms.row[id];
+	return (struct sonde_heap_block){.address = sonde_heap_slot_address(slot),
+					 .born = sonde_heap_slot_born(slot),
+					 .size_b = form->size_b,
+					 .site = form->site,
+					 .form = id};
 }
 
 void sonde_heap_live_fini(struct sonde_heap_live *live)
 {
-	free(live->blocks);
+	free(live->slots);
+	sonde_heap_forms_fini(&live->forms);
 	*live = (struct sonde_heap_live){0};
 }
 
-/* Where it is, or where it would go. */
-static size_t seek(const struct sonde_heap_live *live, uint64_t address)
+int sonde_heap_live_find(const struct sonde_heap_live *live, uint64_t address, struct sonde_heap_block *out)
 {
-	size_t at = home(live, address), last = last_of(live);
-	while (live->blocks[at].address && live->blocks[at].address != address)
-		at = (at + 1) & last;
-	return at;
+	if (!live->slots)
+		return 0;
+	const struct sonde_heap_slot *slot = &live->slots[sonde_heap_live_seek(live, sonde_heap_live_address(address))];
+	if (!slot->words[0])
+		return 0;
+	*out = unpack(live, slot);
+	return 1;
 }
 
-const struct sonde_heap_block *sonde_heap_live_find(const struct sonde_heap_live *live, uint64_t address)
+int sonde_heap_live_grow(struct sonde_heap_live *live)
 {
-	if (!live->blocks)
-		return NULL;
-	const struct sonde_heap_block *block = &live->blocks[seek(live, address)];
-	return block->address ? block : NULL;
-}
-
-static int grow(struct sonde_heap_live *live)
-{
-	struct sonde_heap_live grown = {.bits = live->blocks ? live->bits + 1 : BITS_FIRST, .count = live->count};
-	grown.blocks = calloc((size_t)1 << grown.bits, sizeof *grown.blocks);
-	if (!grown.blocks)
+	struct sonde_heap_live grown = *live;
+	grown.bits = live->slots ? live->bits + 1 : BITS_FIRST;
+	grown.slots = calloc((size_t)1 << grown.bits, sizeof *grown.slots);
+	if (!grown.slots)
 		return sonde_error(ENOMEM, "no memory for %zu live blocks", live->count);
-	for (size_t i = 0; live->blocks && i <= last_of(live); i++)
-		if (live->blocks[i].address)
-			grown.blocks[seek(&grown, live->blocks[i].address)] = live->blocks[i];
-	free(live->blocks);
+	for (size_t i = 0; live->slots && i < (size_t)1 << live->bits; i++)
+		if (live->slots[i].words[0])
+			grown.slots[sonde_heap_live_seek(&grown, sonde_heap_slot_address(&live->slots[i]))] =
+			    live->slots[i];
+	free(live->slots);
 	*live = grown;
 	return 0;
 }
 
-int sonde_heap_live_add(struct sonde_heap_live *live, const struct sonde_heap_block *block)
+int sonde_heap_live_add(struct sonde_heap_live *live, struct sonde_heap_block *block, struct sonde_heap_block *before)
 {
-	if (!live->blocks || (live->count + 1) * 4 > last_of(live) * 3) {
-		int code = grow(live);
-		if (code)
-			return code;
-	}
-	live->blocks[seek(live, block->address)] = *block;
-	live->count++;
-	return 0;
+	struct sonde_heap_slot slot = {0};
+	block->form = sonde_heap_forms_id(&live->forms, block->site, block->size_b);
+	if (!block->form)
+		return sonde_error(ENOMEM, "no memory for %zu live blocks", live->count);
+	int was = sonde_heap_live_push(live, sonde_heap_live_address(block->address), block->born, block->form, &slot);
+	if (was > 0)
+		*before = unpack(live, &slot);
+	return was;
 }
 
 int sonde_heap_live_take(struct sonde_heap_live *live, uint64_t address, struct sonde_heap_block *out)
 {
-	if (!live->blocks)
+	struct sonde_heap_slot slot = {0};
+	if (!sonde_heap_live_pull(live, sonde_heap_live_address(address), &slot))
 		return 0;
-	size_t hole = seek(live, address), last = last_of(live);
-	if (!live->blocks[hole].address)
-		return 0;
-	*out = live->blocks[hole];
-	for (size_t at = (hole + 1) & last; live->blocks[at].address; at = (at + 1) & last) {
-		size_t wanted = home(live, live->blocks[at].address);
-		/* it may move into the hole unless its home lies behind the hole, seen from where it is */
-		if (((at - wanted) & last) < ((at - hole) & last))
-			continue;
-		live->blocks[hole] = live->blocks[at];
-		hole = at;
-	}
-	live->blocks[hole].address = 0;
-	live->count--;
+	*out = unpack(live, &slot);
 	return 1;
+}
+
+int sonde_heap_live_next(const struct sonde_heap_live *live, size_t *at, struct sonde_heap_block *out)
+{
+	for (; live->slots && *at < (size_t)1 << live->bits; ++*at)
+		if (live->slots[*at].words[0]) {
+			*out = unpack(live, &live->slots[(*at)++]);
+			return 1;
+		}
+	return 0;
 }

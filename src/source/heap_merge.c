@@ -1,4 +1,8 @@
-/* heap_merge.c: a queue a thread; the earliest of them is read until another is earlier (heap_merge.h). */
+/* heap_merge.c: a queue a thread; the earliest of them is read until another is earlier (heap_merge.h).
+ *
+ * Where the next record of another thread is so close that the order of their stamps may not be the order in which
+ * things happened, records are compared; elsewhere, and in programs of one thread, they are only taken apart.
+ */
 #include "source/heap_merge.h"
 
 #include <errno.h>
@@ -8,6 +12,8 @@
 #include "util/error.h"
 
 #define NEVER UINT64_MAX
+#define BATCH 256u
+#define NEAR 8u /* ticks: a processor may read its counter that much before what stands in front of it is done */
 
 struct queue {
 	uint64_t serial;
@@ -24,6 +30,8 @@ struct sonde_heap_merge {
 	struct sonde_heap_sink sink;
 	struct queue *queues;
 	size_t count, cap;
+	size_t pending;
+	struct sonde_heap_change changes[BATCH]; /* not handed out yet */
 };
 
 int sonde_heap_merge_new(struct sonde_heap_merge **out, const struct sonde_heap_sink *sink)
@@ -240,28 +248,65 @@ static void read_op(const struct queue *queue, uint64_t op, struct sonde_heap_ev
 	}
 }
 
-/* Hands out the record at the front of a queue, whose time is `next`. */
-static void give(struct sonde_heap_merge *merge, struct queue *queue)
+static void hand_out(struct sonde_heap_merge *merge)
+{
+	if (merge->pending)
+		merge->sink.blocks(merge->sink.context, merge->changes, merge->pending);
+	merge->pending = 0;
+}
+
+/* The size of a block that begins, of which SIZE may have told more. */
+static uint64_t whole_size(struct queue *queue, uint64_t size_b)
+{
+	uint64_t told_b = queue->size_b;
+	queue->size_b = 0;
+	return told_b && size_b == SONDE_HEAP_SIZE_MAX ? told_b : size_b;
+}
+
+/* Takes blocks' records up to `limit`, as far as they are whole and no other record comes between. */
+static void give_blocks(struct sonde_heap_merge *merge, struct queue *queue, uint64_t limit)
+{
+	const uint64_t *words = queue->words;
+	size_t at = queue->begin, end = queue->end;
+	uint64_t ticks = queue->ticks;
+	while (at < end) {
+		uint64_t first = words[at], next = ticks + sonde_heap_ticks(first);
+		size_t size = first & SONDE_HEAP_BEGINS ? 2 : 1;
+		if (is_op(first) || next > limit || at + size > end)
+			break;
+		uint64_t second = size == 2 ? words[at + 1] : 0;
+		uint32_t stack = (uint32_t)second;
+		if (merge->pending == BATCH)
+			hand_out(merge);
+		struct sonde_heap_change *change = &merge->changes[merge->pending++];
+		change->time = next;
+		change->address = sonde_heap_address(first);
+		change->size_b = second >> 32;
+		change->site = stack || size == 1 ? stack : UINT32_MAX; /* of none that is known */
+		change->thread = queue->thread;
+		if (__builtin_expect(queue->size_b && size == 2, 0))
+			change->size_b = whole_size(queue, change->size_b);
+		ticks = next;
+		at += size;
+	}
+	queue->begin = at;
+	queue->ticks = ticks;
+}
+
+/* Hands out the record at the front of a queue, whose time is `next`, and blocks after it up to `limit`. */
+static void give(struct sonde_heap_merge *merge, struct queue *queue, uint64_t limit)
 {
 	uint64_t first = word(queue, 0);
-	struct sonde_heap_event event = {.kind = SONDE_HEAP_BLOCK_ENDS,
-					 .thread = queue->thread,
-					 .ticks = queue->next,
-					 .address = sonde_heap_address(first)};
 	if (is_op(first)) {
+		struct sonde_heap_event event = {.thread = queue->thread, .ticks = queue->next};
 		read_op(queue, sonde_heap_ticks(first), &event);
-	} else if (first & SONDE_HEAP_BEGINS) {
-		uint64_t second = word(queue, 1);
-		event.kind = SONDE_HEAP_BLOCK_BEGINS;
-		event.stack = (uint32_t)second;
-		event.size_b = second >> 32;
-		if (event.size_b == SONDE_HEAP_SIZE_MAX && queue->size_b)
-			event.size_b = queue->size_b;
-		queue->size_b = 0;
+		queue->ticks = queue->next;
+		queue->begin += record_size(queue);
+		hand_out(merge);
+		merge->sink.event(merge->sink.context, &event);
+	} else {
+		give_blocks(merge, queue, limit > queue->next ? limit : queue->next);
 	}
-	queue->ticks = queue->next;
-	queue->begin += record_size(queue);
-	merge->sink.event(merge->sink.context, &event);
 	take_definitions(merge, queue);
 }
 
@@ -270,17 +315,15 @@ static void give(struct sonde_heap_merge *merge, struct queue *queue)
 static struct queue *other_half(struct sonde_heap_merge *merge, const struct queue *queue)
 {
 	uint64_t first = word(queue, 0), address = sonde_heap_address(first);
-	if (is_op(first) || merge->count == 1)
-		return NULL;
 	int begins = (first & SONDE_HEAP_BEGINS) != 0;
-	if (merge->sink.alive(merge->sink.context, address) != begins)
-		return NULL;
-	for (size_t i = 0; i < merge->count; i++) {
+	for (size_t i = 0; !is_op(first) && i < merge->count; i++) {
 		struct queue *other = &merge->queues[i];
-		if (other == queue || other->next == NEVER || is_op(word(other, 0)))
+		if (other == queue || other->next > queue->next + NEAR || is_op(word(other, 0)) ||
+		    sonde_heap_address(word(other, 0)) != address ||
+		    ((word(other, 0) & SONDE_HEAP_BEGINS) != 0) == begins)
 			continue;
-		if (sonde_heap_address(word(other, 0)) == address &&
-		    ((word(other, 0) & SONDE_HEAP_BEGINS) != 0) != begins)
+		hand_out(merge); /* what was alive before this one */
+		if (merge->sink.alive(merge->sink.context, address) == begins)
 			return other;
 	}
 	return NULL;
@@ -310,14 +353,17 @@ void sonde_heap_merge_run(struct sonde_heap_merge *merge, uint64_t ticks)
 		uint64_t until;
 		struct queue *queue = earliest(merge, &until);
 		if (!queue || queue->next == NEVER || queue->next > ticks)
-			return;
-		do {
-			struct queue *other = other_half(merge, queue);
-			if (other) {
-				give(merge, other);
-				break;
+			break;
+		while (queue->next <= until && queue->next <= ticks && queue->next != NEVER) {
+			if (until - queue->next > NEAR) {
+				give(merge, queue, until - NEAR - 1 < ticks ? until - NEAR - 1 : ticks);
+				continue;
 			}
-			give(merge, queue);
-		} while (queue->next <= until && queue->next <= ticks && queue->next != NEVER);
+			struct queue *other = other_half(merge, queue);
+			give(merge, other ? other : queue, 0);
+			if (other)
+				break;
+		}
 	}
+	hand_out(merge);
 }

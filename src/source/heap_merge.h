@@ -13,8 +13,6 @@
 #include "format/heap.h"
 
 enum sonde_heap_event_kind {
-	SONDE_HEAP_BLOCK_BEGINS,
-	SONDE_HEAP_BLOCK_ENDS,
 	SONDE_HEAP_BLOCK_KEPT,
 	SONDE_HEAP_MAPPED,
 	SONDE_HEAP_UNMAPPED,
@@ -25,14 +23,25 @@ enum sonde_heap_event_kind {
 struct sonde_heap_event {
 	enum sonde_heap_event_kind kind;
 	uint32_t thread; /* as it was added */
-	uint32_t stack;  /* the process's number; of a beginning */
+	uint32_t stack;  /* the process's number, where something begins */
 	uint32_t pool;   /* the process's number */
 	uint64_t address, size_b;
 	uint64_t ticks; /* of the pool's clock >> SONDE_HEAP_TICK_SHIFT */
 };
 
+/* A block of malloc's begins or ends. */
+struct sonde_heap_change {
+	uint64_t time; /* ticks; for heap_chunks.h ns */
+	uint64_t address, size_b;
+	uint32_t site; /* the process's number of a stack; for heap_chunks.h the recording's of a site. 0 = it ends */
+	uint32_t thread;
+};
+
 struct sonde_heap_sink {
 	void *context;
+	/* Some of them at a time; they may be changed. */
+	void (*blocks)(void *context, struct sonde_heap_change *changes, size_t count);
+	/* Any other event, in its place among them. */
 	void (*event)(void *context, const struct sonde_heap_event *event);
 	/* A stack that events will name; told before the first of them. */
 	void (*stack)(void *context, uint32_t number, uint8_t status, const uint64_t *pcs, size_t count);

@@ -10,8 +10,10 @@
 #include "base/clock.h"
 #include "format/ring.h"
 #include "source/heap_chunks.h"
+#include "source/heap_leaks.h"
 #include "source/heap_mappings.h"
 #include "source/heap_merge.h"
+#include "source/heap_roots.h"
 #include "source/zones.h"
 #include "util/error.h"
 
@@ -22,6 +24,8 @@
 struct stack {
 	uint32_t node;
 	uint8_t status;
+	uint8_t is_loaders;    /* the dynamic loader allocates there */
+	uint32_t thread, site; /* in malloc's heap, when it was met there last; site 0 = not yet */
 };
 
 struct heap {
@@ -44,6 +48,9 @@ struct sonde_heap_process {
 	struct sonde_heap_merge *merge;
 	struct stack *stacks; /* by the process's number − 1 */
 	size_t stack_count, stack_cap;
+	struct sonde_heap_extent loader; /* the dynamic loader's code */
+	uint32_t *loader_sites;
+	size_t loader_site_count;
 	struct heap malloc;
 	struct heap mapping;
 	struct sonde_heap_mappings *mappings; /* with `mapping` */
@@ -87,25 +94,102 @@ static uint64_t time_of(const struct sonde_heap_process *process, uint64_t ticks
 	return process->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clockfit_ns(sonde_zones_fit(), raw) : raw;
 }
 
+static void keep_loader_site(struct sonde_heap_process *process, uint32_t site)
+{
+	for (size_t i = 0; i < process->loader_site_count; i++)
+		if (process->loader_sites[i] == site)
+			return;
+	size_t size_b = (process->loader_site_count + 1) * sizeof *process->loader_sites;
+	uint32_t *sites = realloc(process->loader_sites, size_b);
+	if (!sites)
+		return;
+	process->loader_sites = sites;
+	sites[process->loader_site_count++] = site;
+}
+
 static uint32_t site_of(struct sonde_heap_process *process, struct heap *heap, uint32_t thread, uint32_t number)
 {
 	if (thread == heap->last_thread && number == heap->last_stack)
 		return heap->last_site;
-	struct stack stack = {0, SONDE_STACK_NOT_SAMPLED};
+	struct stack stack = {.status = SONDE_STACK_NOT_SAMPLED};
 	if (number && number <= process->stack_count)
 		stack = process->stacks[number - 1];
 	struct sonde_recorder_heap_site site = {heap->id, thread, stack.node, stack.status};
 	heap->last_thread = thread;
 	heap->last_stack = number;
-	return heap->last_site = sonde_recorder_heap_site(process->recorder, &site);
+	heap->last_site = sonde_recorder_heap_site(process->recorder, &site);
+	if (stack.is_loaders)
+		keep_loader_site(process, heap->last_site);
+	return heap->last_site;
 }
 
 /* --- what the merge hands out ------------------------------------------------------------------------------------ */
 
+/* What turns ticks into ns: nearly always one piece of the clock's line for all of them, on which they are counted from
+ * the first. */
+struct conversion {
+	const struct sonde_clockfit *fit; /* NULL: they are ns */
+	uint64_t first, first_ns, mult;   /* raw time, and ns a cycle × 2^32; mult 0: each by itself */
+};
+
+static struct conversion conversion_of(const struct sonde_heap_process *process, uint64_t from, uint64_t to)
+{
+	struct conversion conversion = {0};
+	if (process->clock != SONDE_RING_CLOCK_CYCLES)
+		return conversion;
+	conversion.fit = sonde_zones_fit();
+	uint64_t first = from << SONDE_HEAP_TICK_SHIFT, last = to << SONDE_HEAP_TICK_SHIFT;
+	const struct sonde_clock_scale *piece = sonde_clockfit_piece(conversion.fit, first, last);
+	if (!piece || piece->mult >> 32 || last - first >= UINT64_C(1) << 31)
+		return conversion;
+	conversion.first = first;
+	conversion.first_ns = sonde_clock_scale_ns(piece, first);
+	conversion.mult = piece->mult;
+	return conversion;
+}
+
+static inline uint64_t converted(const struct conversion *conversion, uint64_t ticks)
+{
+	uint64_t raw = ticks << SONDE_HEAP_TICK_SHIFT, passed = raw - conversion->first;
+	if (!conversion->fit)
+		return raw;
+	if (conversion->mult && !(passed >> 31))
+		return conversion->first_ns + (passed * conversion->mult >> 32);
+	return sonde_clockfit_ns(conversion->fit, raw);
+}
+
+/* As site_of(), where most blocks are. */
+static inline uint32_t malloc_site(struct sonde_heap_process *process, uint32_t thread, uint32_t number)
+{
+	struct stack *stack = number <= process->stack_count ? &process->stacks[number - 1] : NULL;
+	if (stack && stack->site && stack->thread == thread)
+		return stack->site;
+	uint32_t site = site_of(process, &process->malloc, thread, number);
+	if (stack) {
+		stack->site = site;
+		stack->thread = thread;
+	}
+	return site;
+}
+
+static void on_blocks(void *context, struct sonde_heap_change *changes, size_t count)
+{
+	struct sonde_heap_process *process = context;
+	struct conversion conversion = conversion_of(process, changes[0].time, changes[count - 1].time);
+	if (open_heap(process, &process->malloc, SONDE_HEAP_MALLOC, NULL))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		changes[i].time = converted(&conversion, changes[i].time);
+		if (changes[i].site && !(changes[i].site = malloc_site(process, changes[i].thread, changes[i].site)))
+			changes[i].address = 0; /* no memory for it: nothing begins or ends */
+	}
+	sonde_heap_chunks_changes(process->malloc.chunks, changes, count);
+}
+
 static void on_block(struct sonde_heap_process *process, struct heap *heap, const struct sonde_heap_event *event)
 {
 	uint64_t time_ns = time_of(process, event->ticks);
-	if (event->kind == SONDE_HEAP_BLOCK_BEGINS || event->kind == SONDE_HEAP_TAKEN)
+	if (event->kind == SONDE_HEAP_TAKEN)
 		sonde_heap_chunks_begins(heap->chunks, time_ns, event->thread, event->address, event->size_b,
 					 site_of(process, heap, event->thread, event->stack));
 	else if (event->kind == SONDE_HEAP_BLOCK_KEPT)
@@ -178,7 +262,8 @@ static void on_stack(void *context, uint32_t number, uint8_t status, const uint6
 	if (number > process->stack_count)
 		process->stack_count = number;
 	uint32_t node = sonde_unwinder_intern(process->unwinder, process->pid, sonde_clock_now_ns(), pcs, count);
-	process->stacks[number - 1] = (struct stack){node, status};
+	int is_loaders = count && pcs[0] - process->loader.start < process->loader.end - process->loader.start;
+	process->stacks[number - 1] = (struct stack){.node = node, .status = status, .is_loaders = (uint8_t)is_loaders};
 }
 
 /* Index + 1 of the pool of a name; 0 = there are too many, or no memory. */
@@ -234,7 +319,9 @@ int sonde_heap_process_new(struct sonde_heap_process **out, struct sonde_recorde
 		return sonde_error(ENOMEM, "no memory for the allocations of a process");
 	*process = (struct sonde_heap_process){.recorder = recorder, .unwinder = unwinder, .pid = pid, .clock = clock};
 	process->id = sonde_recorder_process(recorder, pid, sonde_clock_now_ns());
-	struct sonde_heap_sink sink = {process, on_event, on_stack, on_pool, is_alive};
+	if (unwinder)
+		process->loader = sonde_heap_areas_loader(pid);
+	struct sonde_heap_sink sink = {process, on_blocks, on_event, on_stack, on_pool, is_alive};
 	int code = sonde_heap_merge_new(&process->merge, &sink);
 	if (!code && unwinder)
 		code = open_heap(process, &process->malloc, SONDE_HEAP_MALLOC, NULL);
@@ -260,6 +347,7 @@ void sonde_heap_process_free(struct sonde_heap_process *process)
 	}
 	free(process->pools);
 	free(process->pool_numbers);
+	free(process->loader_sites);
 	free(process->stacks);
 	free(process);
 }
@@ -291,6 +379,76 @@ void sonde_heap_process_run(struct sonde_heap_process *process, uint64_t cycles,
 {
 	uint64_t cut = process->clock == SONDE_RING_CLOCK_CYCLES ? cycles : ns;
 	sonde_heap_merge_run(process->merge, cut >> SONDE_HEAP_TICK_SHIFT);
+}
+
+static uint64_t last_of(const struct heap *heap, uint64_t time_ns)
+{
+	uint64_t last_ns = heap->chunks ? sonde_heap_chunks_last_ns(heap->chunks) : 0;
+	return last_ns > time_ns ? last_ns : time_ns;
+}
+
+static void cut_heap(struct heap *heap, uint64_t time_ns)
+{
+	if (heap->chunks)
+		sonde_heap_chunks_cut(heap->chunks, time_ns);
+}
+
+uint64_t sonde_heap_process_flush(struct sonde_heap_process *process, uint64_t time_ns,
+				  struct sonde_snapshot_live *live)
+{
+	int all = time_ns == UINT64_MAX, in_cycles = process->clock == SONDE_RING_CLOCK_CYCLES;
+	uint64_t cut = all ? UINT64_MAX - 1 : in_cycles ? sonde_clockfit_cycles(sonde_zones_fit(), time_ns) : time_ns;
+	sonde_heap_merge_run(process->merge, all ? cut : cut >> SONDE_HEAP_TICK_SHIFT);
+	time_ns = last_of(&process->mapping, last_of(&process->malloc, all ? 0 : time_ns));
+	for (size_t i = 0; i < process->pool_count; i++)
+		time_ns = last_of(&process->pools[i]->heap, time_ns);
+	cut_heap(&process->malloc, time_ns);
+	cut_heap(&process->mapping, time_ns);
+	for (size_t i = 0; i < process->pool_count; i++)
+		cut_heap(&process->pools[i]->heap, time_ns);
+	*live = (struct sonde_snapshot_live){.mean_b = sonde_recorder_options(process->recorder)->heap_mean_b};
+	if (process->malloc.chunks)
+		sonde_heap_chunks_alive(process->malloc.chunks, &live->blocks, &live->size_b);
+	return time_ns;
+}
+
+int sonde_heap_process_has_malloc(const struct sonde_heap_process *process)
+{
+	return process->malloc.chunks != NULL;
+}
+
+uint32_t sonde_heap_process_id(const struct sonde_heap_process *process)
+{
+	return process->id;
+}
+
+int sonde_heap_process_scan(struct sonde_heap_process *process, const struct sonde_link_scan *question,
+			    const struct sonde_zones_drainer *drainer)
+{
+	struct sonde_heap_threads threads;
+	/* as we see it: another number in a pid namespace, where only the first thread's is known */
+	pid_t asking = question->tid == question->pid ? process->pid : (pid_t)question->tid;
+	uint64_t cycles = sonde_clock_cycles(), ns = sonde_clock_now_ns();
+	int code = sonde_heap_freeze(&threads, process->pid, asking);
+	drainer->drain(drainer->context, process->pid);
+	if (threads.running) /* it goes on writing: later events may yet come before those that were read */
+		sonde_heap_process_run(process, cycles, ns);
+	else
+		sonde_heap_merge_run(process->merge, UINT64_MAX - 1);
+	struct sonde_heap_leaks leaks = {
+	    .recorder = process->recorder,
+	    .pid = process->pid,
+	    .question = question,
+	    .threads = &threads,
+	    .chunks = process->malloc.chunks,
+	    .mappings = process->mapping.chunks ? sonde_heap_chunks_live(process->mapping.chunks) : NULL,
+	    .loader_sites = process->loader_sites,
+	    .loader_site_count = process->loader_site_count,
+	};
+	if (!code && leaks.chunks)
+		code = sonde_heap_leaks_tell(&leaks);
+	sonde_heap_thaw(&threads);
+	return code;
 }
 
 void sonde_heap_process_end(struct sonde_heap_process *process)

@@ -12,6 +12,7 @@
 
 #include "session/session.h"
 #include "source/heap_chunks.h"
+#include "source/heap_forms.h"
 #include "source/heap_live.h"
 #include "source/heap_merge.h"
 #include "trace/writer.h"
@@ -30,28 +31,64 @@ static uint64_t next_random(uint64_t *state)
 static void live_is_the_model(void **unused)
 {
 	(void)unused;
-	static uint64_t model[ADDRESSES]; /* size, 0 = none */
+	static struct sonde_heap_block model[ADDRESSES]; /* address 0 = none */
 	struct sonde_heap_live live = {0};
-	uint64_t random = 1, count = 0;
+	struct sonde_heap_block found;
+	uint64_t random = 1, count = 0, total_b = 0;
 	for (int round = 0; round < 300000; round++) {
 		uint64_t at = next_random(&random) % ADDRESSES, address = 0x7f0000000000 + at * 16;
-		struct sonde_heap_block block = {.address = address};
-		assert_int_equal(sonde_heap_live_find(&live, address) != NULL, model[at] != 0);
-		if (model[at]) {
-			assert_int_equal(sonde_heap_live_take(&live, address, &block), 1);
-			assert_int_equal(block.size_b, model[at]);
-			model[at] = 0;
-			count--;
-		} else {
-			assert_int_equal(sonde_heap_live_take(&live, address, &block), 0);
-			model[at] = next_random(&random) + 1;
-			block.size_b = model[at] & SONDE_HEAP_BLOCK_MAX_B;
-			assert_int_equal(sonde_heap_live_add(&live, &block), 0);
-			count++;
-		}
+		struct sonde_heap_block made = {.address = address,
+						.born = next_random(&random) << 21,
+						.size_b = next_random(&random) % 500,
+						.site = (uint32_t)next_random(&random) % 9 + 1};
+		int alive = model[at].address != 0, add = !alive || round % 16 == 0;
+		memset(&found, 0, sizeof found);
+		assert_int_equal(sonde_heap_live_find(&live, address, &found), alive);
+		assert_memory_equal(&found, &model[at], sizeof found);
+		if (add)
+			assert_int_equal(sonde_heap_live_add(&live, &made, &found), alive);
+		else
+			assert_int_equal(sonde_heap_live_take(&live, address, &found), 1);
+		assert_memory_equal(&found, &model[at], sizeof found);
+		model[at] = add ? made : (struct sonde_heap_block){0};
+		count += (uint64_t)add - (uint64_t)alive;
 		assert_int_equal(live.count, count);
+		if (!add)
+			assert_int_equal(sonde_heap_live_take(&live, address, &found), 0);
 	}
+	for (size_t at = 0; sonde_heap_live_next(&live, &at, &found); count--)
+		total_b += found.size_b;
+	for (size_t at = 0; at < ADDRESSES; at++)
+		total_b -= model[at].size_b;
+	assert_int_equal(total_b, 0);
+	assert_int_equal(count, 0);
 	sonde_heap_live_fini(&live);
+}
+
+/* --- forms ------------------------------------------------------------------------------------------------------- */
+
+/* A form has one number for as long as something of it is alive; others are forgotten, and their rows used again. */
+static void forms_are_forgotten(void **unused)
+{
+	(void)unused;
+	struct sonde_heap_forms forms = {0};
+	uint32_t kept[100], most = 0;
+	for (uint32_t i = 0; i < 100; i++) {
+		kept[i] = sonde_heap_forms_id(&forms, i % 7 + 1, i);
+		forms.row[kept[i]].live = 1;
+	}
+	for (uint64_t size_b = 1000; size_b < 2000000; size_b++) {
+		uint32_t id = sonde_heap_forms_id(&forms, 3, size_b);
+		most = id > most ? id : most;
+		assert_int_equal(id, sonde_heap_forms_id(&forms, 3, size_b));
+		assert_int_equal(forms.row[id].size_b, size_b);
+		if (size_b % 1000 == 0)
+			sonde_heap_forms_sweep(&forms);
+	}
+	assert_true(most < 70000);
+	for (uint32_t i = 0; i < 100; i++)
+		assert_int_equal(kept[i], sonde_heap_forms_id(&forms, i % 7 + 1, i));
+	sonde_heap_forms_fini(&forms);
 }
 
 /* --- merging ----------------------------------------------------------------------------------------------------- */
@@ -61,14 +98,26 @@ struct seen {
 	uint64_t alive; /* bit a: block 0x1000 × a */
 };
 
+static void on_blocks(void *context, struct sonde_heap_change *changes, size_t count)
+{
+	struct seen *seen = context;
+	for (size_t i = 0; i < count; i++) {
+		const struct sonde_heap_change *change = &changes[i];
+		size_t used_b = strlen(seen->text);
+		uint64_t bit = UINT64_C(1) << (change->address >> 12);
+		snprintf(seen->text + used_b, sizeof seen->text - used_b, "%c%u:%llu@%llu ", "-+"[change->site != 0],
+			 change -> thread, (unsigned long long)(change->address >> 12),
+			 (unsigned long long)change -> time);
+		seen->alive = change->site ? seen->alive | bit : seen->alive & ~bit;
+	}
+}
+
 static void on_event(void *context, const struct sonde_heap_event *event)
 {
 	struct seen *seen = context;
 	size_t used_b = strlen(seen->text);
-	snprintf(seen->text + used_b, sizeof seen->text - used_b, "%c%u:%llu@%llu ", "+-=MUTG"[event->kind],
+	snprintf(seen->text + used_b, sizeof seen->text - used_b, "%c%u:%llu@%llu ", "=MUTG"[event->kind],
 		 event -> thread, (unsigned long long)(event->address >> 12), (unsigned long long)event -> ticks);
-	uint64_t bit = UINT64_C(1) << (event->address >> 12);
-	seen->alive = event->kind == SONDE_HEAP_BLOCK_ENDS ? seen->alive & ~bit : seen->alive | bit;
 }
 
 static void on_stack(void *context, uint32_t number, uint8_t status, const uint64_t *pcs, size_t count)
@@ -112,7 +161,7 @@ static uint64_t ends(unsigned block, uint64_t ticks)
 static struct sonde_heap_merge *merge_new(struct seen *seen)
 {
 	struct sonde_heap_merge *merge;
-	struct sonde_heap_sink sink = {seen, on_event, on_stack, on_pool, is_alive};
+	struct sonde_heap_sink sink = {seen, on_blocks, on_event, on_stack, on_pool, is_alive};
 	assert_int_equal(sonde_heap_merge_new(&merge, &sink), 0);
 	return merge;
 }
@@ -164,7 +213,7 @@ static void records_are_taken_whole(void **unused)
 	ADD(merge, 1, UINT64_C(9) << 32 | UINT64_C(2) << 16 | 1);
 	ADD(merge, 1, 0x123, ends(1, 2), sonde_heap_op(SONDE_HEAP_KEPT), 0x1000);
 	sonde_heap_merge_run(merge, 100);
-	assert_string_equal(seen.text, "+1:1@1 stack9/2:1:123 -1:1@3 =1:1@3 ");
+	assert_string_equal(seen.text, "stack9/2:1:123 +1:1@1 -1:1@3 =1:1@3 ");
 	sonde_heap_merge_free(merge);
 }
 
@@ -299,6 +348,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(live_is_the_model),
+	    cmocka_unit_test(forms_are_forgotten),
 	    cmocka_unit_test(threads_come_in_time_order),
 	    cmocka_unit_test(equal_times_are_put_in_the_possible_order),
 	    cmocka_unit_test(records_are_taken_whole),
