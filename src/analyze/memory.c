@@ -3,7 +3,7 @@
  *
  * Overhead is what is resident less what is live: the allocator's own, fragmentation, code, stacks, mappings; it is
  * below zero where memory was allocated and never touched. The heap's peak is exact in full mode; what was resident
- * then is the sample nearest to it, at most LATE_SHARE of the run away.
+ * then is the larger of the samples before and after it that are near: within a twentieth of the run, and 100 ms.
  */
 #include "analyze/rss.h"
 
@@ -18,8 +18,8 @@
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20 };
-#define LATE_NS 100000000u
-#define LATE_SHARE 20u
+#define NEAR_NS 100000000u
+#define NEAR_SHARE 20u
 
 enum {
 	PROCESS,
@@ -55,8 +55,8 @@ static const struct sonde_column columns[COLUMNS] = {
     [KERNELS] = {"peak_rss_b", "kernel's peak", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 6},
     [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 7},
     [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 8},
-    [INTERVAL] = {"interval_ns", "apart", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
-    [JITTER] = {"jitter_ns", "± ", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
+    [INTERVAL] = {"interval_ns", "every", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
+    [JITTER] = {"jitter_ns", "jitter", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
     [LONGEST] = {"longest_ns", "longest", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
 };
 
@@ -140,15 +140,12 @@ static void cells_at_peak(const struct memory *memory, uint32_t process, struct 
 		return;
 	row[LIVE_PEAK] = sonde_cell_int(heap->peak_b);
 	row[RSS_THEN] = row[OVER_PEAK] = sonde_cell_absent("no sample is near the peak");
-	const struct sonde_rss_point *point = sonde_rss_near(&memory->rss, process, heap->peak_ns);
-	uint64_t late_ns = (run->end_ns - run->start_ns) / LATE_SHARE;
-	late_ns = late_ns < LATE_NS ? late_ns : LATE_NS;
-	uint64_t away_ns =
-	    point->time_ns > heap->peak_ns ? point->time_ns - heap->peak_ns : heap->peak_ns - point->time_ns;
-	if (away_ns > late_ns)
+	uint64_t near_ns = (run->end_ns - run->start_ns) / NEAR_SHARE;
+	uint64_t rss_b = sonde_rss_around(&memory->rss, process, heap->peak_ns, near_ns < NEAR_NS ? near_ns : NEAR_NS);
+	if (!rss_b)
 		return;
-	row[RSS_THEN] = sonde_cell_int(point->size_b);
-	row[OVER_PEAK] = difference(point->size_b, heap->peak_b);
+	row[RSS_THEN] = sonde_cell_int(rss_b);
+	row[OVER_PEAK] = difference(rss_b, heap->peak_b);
 }
 
 static int row_add(const struct memory *memory, uint32_t id, struct sonde_report *report, struct sonde_section *section)
@@ -169,7 +166,7 @@ static int row_add(const struct memory *memory, uint32_t id, struct sonde_report
 	row[LAST] = sonde_cell_int(last_b);
 	row[GROWTH] = difference(last_b, first_b);
 	row[KERNELS] = process->peak_rss_b ? sonde_cell_int(process->peak_rss_b)
-					   : sonde_cell_absent("known of the command itself alone");
+					   : sonde_cell_absent("known of the command alone, with what it waited for");
 	cells_at_peak(memory, id, row);
 	row[LIVE_LAST] = row[OVER_LAST] = sonde_cell_absent("allocations were not recorded");
 	if (moment->known && (int64_t)moment->live.size_b >= 0) {
@@ -210,12 +207,19 @@ static int note_pace(const struct memory *memory, struct sonde_report *report, s
 
 static int notes_add(const struct memory *memory, struct sonde_report *report, struct sonde_section *section)
 {
+	uint64_t mean_b = 0;
+	for (size_t id = 0; id < memory->rss.count; id++)
+		mean_b = memory->moments[id].mean_b > mean_b ? memory->moments[id].mean_b : mean_b;
 	int rc = note_pace(memory, report, section);
 	if (rc == 0 && sonde_session_heap_count(memory->session))
-		rc = sonde_report_note(
-		    report, section, 0,
-		    "overhead: resident less live, when the most was live: the allocator's own, "
-		    "fragmentation, code, stacks, mappings; less than nothing where memory was never touched");
+		rc =
+		    sonde_report_note(report, section, 0,
+				      "overhead: resident less live, when the most was live: the allocator's own, "
+				      "fragmentation, code, stacks, mappings; less than nothing where memory was never "
+				      "touched");
+	if (rc == 0 && mean_b)
+		rc = sonde_report_note(report, section, 0,
+				       "blocks were sampled: live bytes, and so overhead, are estimates");
 	return rc;
 }
 

@@ -104,28 +104,30 @@ int sonde_rss_read(struct sonde_rss *out, struct sonde_session *session)
 	return 0;
 }
 
-static uint64_t distance(const struct sonde_rss_point *point, uint64_t time_ns)
+size_t sonde_rss_after(const struct sonde_rss_series *series, uint64_t time_ns)
 {
-	return point->time_ns > time_ns ? point->time_ns - time_ns : time_ns - point->time_ns;
-}
-
-const struct sonde_rss_point *sonde_rss_near(const struct sonde_rss *rss, uint32_t process, uint64_t time_ns)
-{
-	const struct sonde_rss_series *series = process < rss->count ? &rss->series[process] : NULL;
-	if (!series || !series->count)
-		return NULL;
 	size_t from = 0, to = series->count;
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
-		if (series->points[middle].time_ns < time_ns)
+		if (series->points[middle].time_ns <= time_ns)
 			from = middle + 1;
 		else
 			to = middle;
 	}
-	if (from == series->count ||
-	    (from && distance(&series->points[from - 1], time_ns) <= distance(&series->points[from], time_ns)))
-		from--;
-	return &series->points[from];
+	return from;
+}
+
+uint64_t sonde_rss_around(const struct sonde_rss *rss, uint32_t process, uint64_t time_ns, uint64_t within_ns)
+{
+	const struct sonde_rss_series *series = process < rss->count ? &rss->series[process] : NULL;
+	size_t at = series ? sonde_rss_after(series, time_ns) : 0;
+	uint64_t size_b = 0;
+	if (series && at && time_ns - series->points[at - 1].time_ns <= within_ns)
+		size_b = series->points[at - 1].size_b;
+	if (series && at < series->count && series->points[at].time_ns - time_ns <= within_ns &&
+	    series->points[at].size_b > size_b)
+		size_b = series->points[at].size_b;
+	return size_b;
 }
 
 void sonde_rss_pace_add(struct sonde_rss_pace *pace, const struct sonde_rss_series *series)

@@ -34,8 +34,11 @@ void sonde_rss_sort(struct sonde_rss *rss);
 /* All of it at once, for who is not fed EVENTS anyway: init, feed and sort. Chunks that cannot be read are left out. */
 int sonde_rss_read(struct sonde_rss *out, struct sonde_session *session);
 
-/* The point nearest to a moment; NULL when the process has none. */
-const struct sonde_rss_point *sonde_rss_near(const struct sonde_rss *rss, uint32_t process, uint64_t time_ns);
+/* The first point later than a moment; series->count when there is none. */
+size_t sonde_rss_after(const struct sonde_rss_series *series, uint64_t time_ns);
+/* The larger of the points before and after a moment, as far as they are near: what was allocated just then is touched
+ * a little later, and may be gone soon. 0 when there is none. */
+uint64_t sonde_rss_around(const struct sonde_rss *rss, uint32_t process, uint64_t time_ns, uint64_t within_ns);
 
 /* From one point to the next, in ns. */
 struct sonde_rss_pace {

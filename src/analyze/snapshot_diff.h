@@ -38,10 +38,11 @@ static inline struct sonde_cell sonde_snapshot_amount(uint64_t value, double var
 	return variance > 0 ? sonde_cell_real((double)value, 1.96 * sqrt(variance)) : sonde_cell_int(value);
 }
 
-/* The blocks that differ are among those of both: so the interval is at most so wide. */
+/* The blocks that differ are among those of both: so the interval is at most so wide. None, when not one has changed.
+ */
 static inline struct sonde_cell sonde_snapshot_change(uint64_t from, uint64_t to, double variance)
 {
-	return sonde_cell_real((double)(int64_t)(to - from), variance > 0 ? 1.96 * sqrt(variance) : 0);
+	return sonde_cell_real((double)(int64_t)(to - from), to != from && variance > 0 ? 1.96 * sqrt(variance) : 0);
 }
 
 #endif

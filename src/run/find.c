@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PREFIX "@sonde-"
@@ -42,8 +43,9 @@ static size_t read_listeners(struct listener *out, size_t max)
 static void take_held(struct sonde_find *out, const char *pid, const struct listener *listeners, size_t count)
 {
 	char path[300], link[64];
+	struct stat status;
 	snprintf(path, sizeof path, "/proc/%s/fd", pid);
-	DIR *directory = opendir(path);
+	DIR *directory = stat(path, &status) || status.st_uid != geteuid() ? NULL : opendir(path); /* root sees all */
 	for (struct dirent *entry; directory && (entry = readdir(directory));) {
 		unsigned long inode;
 		ssize_t link_b = readlinkat(dirfd(directory), entry->d_name, link, sizeof link - 1);
