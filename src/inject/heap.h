@@ -137,8 +137,8 @@ int heap_unwind_init(void);
 
 /* --- heap_maps.c ----------------------------------------------------------------------------------------------- */
 
-/* Finds the functions that map memory, and the object of an allocator, whose mappings are not the program's. */
-void heap_maps_ask(const void *real_malloc);
+/* Finds the functions that map memory, and the objects whose mappings are not the program's. */
+void heap_maps_ask(void *real_malloc);
 
 /* --- heap_stack.c ---------------------------------------------------------------------------------------------- */
 

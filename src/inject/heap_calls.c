@@ -77,7 +77,7 @@ static void ask_all(void)
 	next.valloc = (void *(*)(size_t))inject_next("valloc");
 	next.pvalloc = (void *(*)(size_t))inject_next("pvalloc");
 	next.dlclose = (int (*)(void *))inject_next("dlclose");
-	heap_maps_ask((const void *)(uintptr_t)next.malloc); /* NOLINT: a function's address */
+	heap_maps_ask((void *)(uintptr_t)next.malloc); /* NOLINT: a function's address */
 }
 
 /* Whether the real functions can be called. The first call comes before there are threads. */

@@ -5,7 +5,8 @@
  * mappings of files do not count, since their memory is the page cache's; nor do shared memory files (memfd, shm),
  * which nothing but another system call tells from files.
  *
- * What the allocator maps does not come here, or is known by its caller: blocks are counted where it hands them out.
+ * What the allocator maps does not come here, or is known by its caller: blocks are counted where it hands them out. So
+ * is what sonde's own libraries map, unless they are linked statically.
  * What the loader and the C library map for themselves (objects, stacks of threads) does not pass through these names,
  * and a system call that the program makes by itself is not seen.
  *
@@ -15,6 +16,7 @@
 #include <errno.h>
 #include <link.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -24,6 +26,7 @@
 #include "inject/next.h"
 
 #define EXPORT __attribute__((visibility("default")))
+#define OTHERS 4u
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -49,17 +52,25 @@ static struct {
 	void *(*sbrk)(intptr_t);
 } next;
 
-/* The object that malloc is in. */
+/* Whose mappings are not the program's: the object that malloc is in, and ours. */
 static struct {
-	uintptr_t inside, start, end;
-} allocator;
+	uintptr_t start, end;
+} others[OTHERS];
+static uint32_t other_count;
 
 static uint64_t page_b;
 static _Atomic int asked;
 
-static int find_allocator(struct dl_phdr_info *object, size_t info_b, void *unused)
+static int is_ours(const char *path)
 {
-	(void)info_b, (void)unused;
+	const char *name = path ? strrchr(path, '/') : NULL;
+	return name && !strncmp(name, "/libsonde", strlen("/libsonde"));
+}
+
+static int find_others(struct dl_phdr_info *object, size_t info_b, void *real_malloc)
+{
+	(void)info_b;
+	uintptr_t inside = (uintptr_t)real_malloc;
 	uintptr_t start = UINTPTR_MAX, end = 0;
 	for (int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
@@ -69,14 +80,14 @@ static int find_allocator(struct dl_phdr_info *object, size_t info_b, void *unus
 		start = at < start ? at : start;
 		end = at + segment->p_memsz > end ? at + segment->p_memsz : end;
 	}
-	if (allocator.inside < start || allocator.inside >= end)
-		return 0;
-	allocator.start = start;
-	allocator.end = end;
-	return 1;
+	if ((inside >= start && inside < end) || is_ours(object->dlpi_name)) {
+		others[other_count].start = start;
+		others[other_count++].end = end;
+	}
+	return other_count == OTHERS;
 }
 
-void heap_maps_ask(const void *real_malloc)
+void heap_maps_ask(void *real_malloc)
 {
 	next.mmap = (void *(*)(void *, size_t, int, int, int, off_t))inject_next("mmap");
 	next.mmap64 = (void *(*)(void *, size_t, int, int, int, off_t))inject_next("mmap64");
@@ -86,9 +97,8 @@ void heap_maps_ask(const void *real_malloc)
 	next.brk = (int (*)(void *))inject_next("brk");
 	next.sbrk = (void *(*)(intptr_t))inject_next("sbrk");
 	page_b = getauxval(AT_PAGESZ) ? getauxval(AT_PAGESZ) : 4096;
-	allocator.inside = (uintptr_t)real_malloc;
 	if (dl_iterate_phdr)
-		dl_iterate_phdr(find_allocator, NULL);
+		dl_iterate_phdr(find_others, real_malloc);
 	atomic_store_explicit(&asked, 1, memory_order_release);
 }
 
@@ -96,9 +106,11 @@ void heap_maps_ask(const void *real_malloc)
 static int is_program(const struct heap_caller *caller)
 {
 	if (caller->pc - (uintptr_t)__ehdr_start < (uintptr_t)_end - (uintptr_t)__ehdr_start ||
-	    caller->pc - allocator.start < allocator.end - allocator.start ||
 	    !atomic_load_explicit(&asked, memory_order_acquire))
 		return 0;
+	for (uint32_t i = 0; i < other_count; i++)
+		if (caller->pc - others[i].start < others[i].end - others[i].start)
+			return 0;
 	if (unlikely(!heap_process))
 		heap_process_init();
 	return heap_process != NULL;
