@@ -212,7 +212,7 @@ static int choose_passes(struct sonde_present *present, const struct sonde_forma
 							     : NULL;
 	if (needed) {
 		present->pass.asked = 1;
-		return add_section(present, format->section ? format->section : "calltree");
+		return add_section(present, needed);
 	}
 	for (size_t i = 0; i < sonde_pass_count && present->pass_count < SONDE_PRESENT_PASSES_MAX; i++)
 		if (sonde_passes[i]->standard || all)

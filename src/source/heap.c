@@ -273,6 +273,7 @@ static int heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fin
 	for (struct process *process = run->processes; process; process = process->next) {
 		take_snapshots(run, process, run->cut_ns);
 		sonde_heap_process_run(process->heaps, run->cut_cycles, run->cut_ns);
+	}
 	run->cut_cycles = sonde_clock_cycles();
 	run->cut_ns = sonde_clock_now_ns();
 	return sonde_recorder_error(run->recorder);

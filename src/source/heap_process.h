@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "source/recorder.h"
+#include "source/snapshots.h"
 #include "source/unwinder.h"
 
 struct sonde_heap_process;
