@@ -97,7 +97,7 @@ static int note_heap(const struct sonde_heap_pass *pass, uint32_t heap, int name
 	const char *all = sonde_heap_size_text(
 	    report, total->begun_b, variance_of(pass, heap, offsetof(struct sonde_heap_sum, begun_variance)));
 	const char *rate =
-	    sonde_heap_size_text(report, (uint64_t)((double)total->begun_b / (seconds ? seconds : 1)), 0);
+	    sonde_heap_size_text(report, (uint64_t)((double)total->begun_b / (seconds > 0 ? seconds : 1)), 0);
 	const char *calls = sonde_heap_count_text(report, (double)total->begins / (seconds > 0 ? seconds : 1));
 	const char *counts[] = {sonde_heap_count_text(report, (double)total->peak_blocks),
 				sonde_heap_count_text(report, (double)total->left_blocks),

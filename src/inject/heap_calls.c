@@ -23,7 +23,6 @@ static struct {
 	void (*free)(void *);
 	void *(*calloc)(size_t, size_t);
 	void *(*realloc)(void *, size_t);
-	void *(*reallocarray)(void *, size_t, size_t);
 	int (*posix_memalign)(void **, size_t, size_t);
 	void *(*aligned_alloc)(size_t, size_t);
 	void *(*memalign)(size_t, size_t);
@@ -70,7 +69,6 @@ static void ask_all(void)
 	next.malloc = (void *(*)(size_t))inject_next("malloc");
 	next.free = (void (*)(void *))inject_next("free");
 	next.realloc = (void *(*)(void *, size_t))inject_next("realloc");
-	next.reallocarray = (void *(*)(void *, size_t, size_t))inject_next("reallocarray");
 	next.posix_memalign = (int (*)(void **, size_t, size_t))inject_next("posix_memalign");
 	next.aligned_alloc = (void *(*)(size_t, size_t))inject_next("aligned_alloc");
 	next.memalign = (void *(*)(size_t, size_t))inject_next("memalign");
@@ -148,34 +146,37 @@ static void record_moved(const void *block, const void *moved, size_t size_b, co
 		heap_record_kept(block);
 }
 
-EXPORT void *realloc(void *block, size_t size_b)
+static void *move(void *block, size_t size_b, const struct heap_caller *caller)
 {
 	if (unlikely(!is_ready()) && !block)
 		return take_arena(size_b);
-	struct heap_caller caller = HEAP_CALLER();
 	if (unlikely(is_arena(block))) {
 		void *moved = move_from_arena(block, size_b);
-		heap_record_begins(moved, size_b, &caller);
+		heap_record_begins(moved, size_b, caller);
 		return moved;
 	}
 	heap_record_ends(block);
 	void *moved = next.realloc(block, size_b);
-	record_moved(block, moved, size_b, &caller);
+	record_moved(block, moved, size_b, caller);
 	return moved;
 }
 
+EXPORT void *realloc(void *block, size_t size_b)
+{
+	struct heap_caller caller = HEAP_CALLER();
+	return move(block, size_b, &caller);
+}
+
+/* The C library's own calls realloc(), which would be recorded, too. */
 EXPORT void *reallocarray(void *block, size_t count, size_t size_b)
 {
+	struct heap_caller caller = HEAP_CALLER();
 	size_t all_b;
-	if (unlikely(!is_ready()) || unlikely(is_arena(block)) || __builtin_mul_overflow(count, size_b, &all_b)) {
+	if (__builtin_mul_overflow(count, size_b, &all_b)) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	struct heap_caller caller = HEAP_CALLER();
-	heap_record_ends(block);
-	void *moved = next.reallocarray(block, count, size_b);
-	record_moved(block, moved, all_b, &caller);
-	return moved;
+	return move(block, all_b, &caller);
 }
 
 EXPORT int posix_memalign(void **out, size_t align_b, size_t size_b)
@@ -232,4 +233,5 @@ EXPORT int dlclose(void *object)
 __attribute__((constructor)) static void heap_begin(void)
 {
 	is_ready();
+	heap_names_begin();
 }
