@@ -34,8 +34,8 @@ static inline struct text exchange_export(struct sonde_session *session, const c
 
 static inline void assert_has(const char *text, const char *part)
 {
-	if (!strstr(text, part))
-		fail_msg("no \"%s\" in:\n%s", part, text);
+	if (!text || !strstr(text, part))
+		fail_msg("no \"%s\" in:\n%s", part, text ? text : "nothing");
 }
 
 /* Valid UTF-8 without a control character but the newlines. */

@@ -327,6 +327,37 @@ static void the_default_is_what_there_is(void **state)
 	assert_int_equal(sonde_weigh_default(session), SONDE_WEIGH_PEAK);
 }
 
+/* A site may name a thread and a stack that are not there: its bytes are still in every sum. */
+static void what_is_not_known_counts(void **state)
+{
+	(void)state;
+	struct sonde_session *whole = session;
+	struct recording recording;
+	char other[96];
+	snprintf(other, sizeof other, "%s/b.sonde", folder);
+	recording_open(&recording, other);
+	recording_info(&recording, "run.command", "./app");
+	recording_process(&recording, 100, 0, "app", START);
+	recording_thread(&recording, 1, 100, "app", START);
+	recording_heap(&recording, 1, SONDE_HEAP_MALLOC, NULL);
+	recording_heap_site(&recording, 1, 99, 999);
+	recording_begins(&recording, 1, START + MS, 1000);
+	recording_close(&recording, START + 100 * MS, 0);
+	assert_int_equal(sonde_session_open(&session, other, &(struct sonde_session_options){.no_symbols = 1}), 0);
+	uint64_t sums[EXCHANGE_VALUES_MAX];
+	const struct sonde_weigh left = {.by = SONDE_WEIGH_LEFT};
+	assert_int_equal(exchange_folded_sum(exported("folded", left)), 1000);
+	assert_int_equal(exchange_speedscope_sum(exported("speedscope", left)), 1000);
+	assert_int_equal(exchange_callgrind_sums(exported("callgrind", left), sums), 2);
+	assert_int_equal(sums[1], 1000);
+	assert_int_equal(exchange_pprof_sums(exported("pprof", left), sums), 4);
+	assert_int_equal(sums[3], 1000);
+	assert_int_equal(tree_sum(left), 1000);
+	sonde_session_close(session);
+	unlink(other);
+	session = whole;
+}
+
 static int enter(void **state)
 {
 	(void)state;
@@ -387,6 +418,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(trees_say_what_they_weigh),
 	    cmocka_unit_test(chrome_has_the_heaps),
 	    cmocka_unit_test(the_default_is_what_there_is),
+	    cmocka_unit_test(what_is_not_known_counts),
 	};
 	if (argc > 1)
 		return put_files(argv[1]);
