@@ -1,9 +1,9 @@
 /* link.h: what a target and the recorder say to each other over a SOCK_SEQPACKET socket in the abstract namespace.
  *
  * SONDE_SOCKET holds the socket's name. The target sends HELLO and gets WELCOME with the pool's descriptor
- * (SCM_RIGHTS). After that it sends DOORBELL when it needs chunks or has something to be looked at soon, and QUERY, which is answered by ANSWER. All integers
- * are little-endian, every message is one struct, possibly shorter at its end where a text ends. The end of the
- * connection, or of the process, means that the recorder drains what is left.
+ * (SCM_RIGHTS). After that it sends DOORBELL when it needs chunks or has something to be looked at soon, and QUERY,
+ * which is answered by ANSWER. All integers are little-endian, every message is one struct, possibly shorter at its end
+ * where a text ends. The end of the connection, or of the process, means that the recorder drains what is left.
  */
 #ifndef SONDE_FORMAT_LINK_H
 #define SONDE_FORMAT_LINK_H
@@ -34,8 +34,9 @@ struct sonde_link_head {
 };
 
 enum sonde_link_flag {
-	SONDE_LINK_NO_CYCLES = 1, /* the process may not read the cycle counter */
-	SONDE_LINK_FORKED = 2,    /* a child that runs on without exec */
+	SONDE_LINK_NO_CYCLES = 1,  /* the process may not read the cycle counter */
+	SONDE_LINK_FORKED = 2,     /* a child that runs on without exec */
+	SONDE_LINK_OWN_MALLOC = 4, /* the hooks do not stand before malloc: it is in the executable */
 };
 
 enum sonde_link_client {
@@ -153,11 +154,11 @@ struct sonde_link_snapshot_question {
 
 struct sonde_link_snapshot {
 	struct sonde_link_head head;
-	int32_t status;      /* 0; −ESRCH: not a process that is recorded and alive; −E2BIG: there are too many */
-	uint32_t number;     /* from 1, of all snapshots of the recording */
-	uint64_t after_ns;   /* the recording began */
+	int32_t status;        /* 0; −ESRCH: not a process that is recorded and alive; −E2BIG: there are too many */
+	uint32_t number;       /* from 1, of all snapshots of the recording */
+	uint64_t after_ns;     /* the recording began */
 	uint64_t rss_b, pss_b; /* 0 = not known */
-	uint32_t has_heap;   /* what follows is known */
+	uint32_t has_heap;     /* what follows is known */
 	uint32_t reserved;
 	uint64_t live_b, live_blocks;
 	uint64_t mean_b; /* bytes between samples: live_* are estimates; 0 = every block was recorded */

@@ -24,6 +24,8 @@
 
 #pragma weak pthread_setcancelstate
 
+uint32_t inject_connect_flags;
+
 static char socket_name[96];
 static struct {
 	struct sonde_ring_pool *pool;
@@ -94,7 +96,8 @@ static int has_room(void)
 static uint32_t link_flags(void)
 {
 	int tsc = PR_TSC_ENABLE;
-	return !prctl(PR_GET_TSC, &tsc) && tsc == PR_TSC_SIGSEGV ? SONDE_LINK_NO_CYCLES : 0;
+	int forbidden = !prctl(PR_GET_TSC, &tsc) && tsc == PR_TSC_SIGSEGV;
+	return inject_connect_flags | (forbidden ? SONDE_LINK_NO_CYCLES : 0);
 }
 
 static int connect_once(struct sonde_process *process)

@@ -12,6 +12,9 @@ struct inject_link {
 	uint32_t tries;
 };
 
+/* Told when connecting: enum sonde_link_flag. */
+extern uint32_t inject_connect_flags;
+
 /* Takes the name of the recorder's socket out of the environment; 0 = there is none. */
 int inject_connect_name(void);
 

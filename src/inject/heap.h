@@ -135,6 +135,11 @@ void heap_unwind_forget(void);
 /* Maps the memory that is needed; −1 = none. */
 int heap_unwind_init(void);
 
+/* --- heap_names.c ---------------------------------------------------------------------------------------------- */
+
+/* Tells the recorder when malloc is in the executable, so that the hooks are never called. */
+void heap_names_begin(void);
+
 /* --- heap_maps.c ----------------------------------------------------------------------------------------------- */
 
 /* Finds the functions that map memory, and the objects whose mappings are not the program's. */

@@ -70,7 +70,7 @@ static int is_ours(const char *path)
 static int find_others(struct dl_phdr_info *object, size_t info_b, void *real_malloc)
 {
 	(void)info_b;
-	uintptr_t inside = (uintptr_t)real_malloc;
+	uintptr_t inside = (uintptr_t)real_malloc, libc = (uintptr_t)getauxval;
 	uintptr_t start = UINTPTR_MAX, end = 0;
 	for (int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
@@ -80,6 +80,9 @@ static int find_others(struct dl_phdr_info *object, size_t info_b, void *real_ma
 		start = at < start ? at : start;
 		end = at + segment->p_memsz > end ? at + segment->p_memsz : end;
 	}
+	/* not the C library, which calls functions of its own: who ends in a jump to munmap() seems to be its caller */
+	if (libc >= start && libc < end)
+		return 0;
 	if ((inside >= start && inside < end) || is_ours(object->dlpi_name)) {
 		others[other_count].start = start;
 		others[other_count++].end = end;

@@ -6,15 +6,34 @@
  * Not here: mallocx, rallocx, dallocx, sdallocx (jemalloc), je_… (jemalloc with a prefix), mi_… (mimalloc), tc_…
  * (tcmalloc). Programs find out whether they run with such an allocator by a weak reference or dlsym() (folly and
  * RocksDB: `mallocx != NULL`) and then call other functions of it; whoever exports these names says that it is there.
- * Most who use them have the allocator in their own executable besides, where no other object gets in between. Blocks
- * of such names are not recorded: what free() then gives back is counted as not known, and a block of malloc() that is
- * given back by such a name stays.
+ * Most who use them have the allocator in their own executable besides, where no other object gets in between: when
+ * that has malloc, too, the recorder is told. Blocks of such names are not recorded: what free() then gives back is
+ * counted as not known, and a block of malloc() that is given back by such a name stays.
  */
+#include <dlfcn.h>
 #include <stdlib.h>
 
 #include "inject/heap.h"
 
 #define EXPORT __attribute__((visibility("default")))
+
+#pragma weak dlsym
+
+/* Bounds of this object, by the linker. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+void heap_names_begin(void)
+{
+	uintptr_t first = dlsym ? (uintptr_t)dlsym(RTLD_DEFAULT, "malloc") : 0;
+	if (!first || first - (uintptr_t)__ehdr_start < (uintptr_t)_end - (uintptr_t)__ehdr_start)
+		return;
+	inject_connect_flags |= SONDE_LINK_OWN_MALLOC;
+	heap_process_init();
+	struct heap_thread *thread = heap_thread_enter(); /* connects */
+	if (thread)
+		heap_thread_leave(thread);
+}
 
 /* C23: as free(), with what the caller knows of the block. */
 EXPORT void free_sized(void *block, size_t size_b);

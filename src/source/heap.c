@@ -45,6 +45,7 @@ struct sonde_source_run {
 	struct process *processes;
 	uint64_t cut_cycles, cut_ns; /* had passed before the rings were read */
 	uint64_t connected;
+	uint64_t own_malloc; /* of those: with malloc in their executable, where no hook stands before it */
 };
 
 /* --- what the zones source tells --------------------------------------------------------------------------------- */
@@ -102,6 +103,13 @@ static void end_ended(struct sonde_source_run *run, pid_t pid, int alive)
 		*link = process->next;
 		end(run, process, alive);
 	}
+}
+
+static void on_flags(void *context, pid_t pid, uint32_t flags)
+{
+	struct sonde_source_run *run = context;
+	(void)pid;
+	run->own_malloc += (flags & SONDE_LINK_OWN_MALLOC) != 0;
 }
 
 static void on_opened(void *context, pid_t pid, uint32_t clock)
@@ -248,7 +256,7 @@ static int heap_open(struct sonde_source_run **out, struct sonde_recorder *recor
 		return result;
 	}
 	run->listener = (struct sonde_zones_listener){
-	    .context = run, .opened = on_opened, .heap = on_heap, .closed = on_closed, .table = on_table, .scan = on_scan};
+	    .context = run, .opened = on_opened, .flags = on_flags, .heap = on_heap, .closed = on_closed, .table = on_table, .scan = on_scan};
 	run->zones_listener =
 	    (struct sonde_zones_listener){.context = run, .opened = on_zones_opened, .closed = on_zones_closed};
 	sonde_zones_listen(SONDE_LINK_HEAP, &run->listener);
@@ -279,12 +287,30 @@ static int heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fin
 	return sonde_recorder_error(run->recorder);
 }
 
+/* What was not recorded, and why; "" = nothing. */
+static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
+{
+	out[0] = '\0';
+	if (!run->connected)
+		snprintf(out, out_b, "no process loaded " OBJECT ": static programs do not");
+	else if (run->own_malloc)
+		snprintf(
+		    out, out_b,
+		    "%llu process%s an allocator inside the executable, which no other object gets in front of: its "
+		    "blocks are not recorded; link it as a shared library",
+		    (unsigned long long)run->own_malloc, run->own_malloc == 1 ? " has" : "es have");
+}
+
 static void heap_stop(struct sonde_source_run *run)
 {
+	char detail[256];
+	write_detail(run, detail, sizeof detail);
 	struct sonde_recorder_state state = {
-	    .state = run->connected ? SONDE_SOURCE_ON : SONDE_SOURCE_UNAVAILABLE,
+	    .state = !run->connected   ? SONDE_SOURCE_UNAVAILABLE
+		     : run->own_malloc ? SONDE_SOURCE_LIMITED
+				       : SONDE_SOURCE_ON,
 	    .method = sonde_recorder_options(run->recorder)->heap_mean_b ? METHOD_SAMPLED : METHOD,
-	    .detail = run->connected ? NULL : "no process loaded " OBJECT ": static programs do not",
+	    .detail = *detail ? detail : NULL,
 	};
 	sonde_recorder_source(run->recorder, "heap", &state);
 	free_run(run);

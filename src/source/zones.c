@@ -219,6 +219,8 @@ static int greet(struct sonde_source_run *run, struct connection *connection, co
 	    .heap = listener->heap,
 	};
 	connection->client = hello->client;
+	if (listener->flags)
+		listener->flags(listener->context, connection->pid, hello->flags);
 	if (listener->opened)
 		listener->opened(listener->context, connection->pid, options.clock);
 	int code = sonde_pool_new(&connection->pool, &options);

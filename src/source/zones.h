@@ -26,6 +26,7 @@ struct sonde_zones_drainer {
 struct sonde_zones_listener {
 	void *context;
 	void (*opened)(void *context, pid_t pid, uint32_t clock); /* before its pool is made; enum sonde_ring_clock */
+	void (*flags)(void *context, pid_t pid, uint32_t flags);  /* before that; enum sonde_link_flag */
 	void (*sample)(void *context, pid_t pid, pid_t tid, uint32_t thread,
 		       const struct sonde_event_cpu_sample *sample);
 	void (*heap)(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
@@ -35,7 +36,8 @@ struct sonde_zones_listener {
 	void (*farewell)(void *context, pid_t pid, const struct sonde_link_farewell *farewell);
 	/* Fills in what lies at an address; returns a descriptor to send along, which is closed then, or −1. */
 	int (*table)(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out);
-	/* A process waits until it was looked at; what it has published is handed out by `drain`. 0 or a negative errno.
+	/* A process waits until it was looked at; what it has published is handed out by `drain`. 0 or a negative
+	 * errno.
 	 */
 	int (*scan)(void *context, pid_t pid, const struct sonde_link_scan *question,
 		    const struct sonde_zones_drainer *drainer);

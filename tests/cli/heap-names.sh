@@ -1,5 +1,5 @@
 # heap-names.sh: names of free() that C23 and old libraries have take blocks, too; no name of another allocator comes from
-# the recorder, and where an allocator brings them they are there.
+# the recorder, and where an allocator brings them they are there; an allocator inside the executable.
 # timeout: 60
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -19,3 +19,11 @@ for library in "" /usr/lib/*/lib{jemalloc,tcmalloc_minimal,mimalloc}.so.[0-9]; d
 	equal "$(row takes allocations) $(row takes allocated_b) $(row takes left_blocks)" "30 3000 0"
 	equal "$(rows a.sonde heaps | jq '[.[].unknown] | add')" 0
 done
+
+# Where malloc is in the executable its blocks are not seen, which is said; what is mapped is.
+own=$(target own_malloc)
+run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$own"
+equal "$out" "own malloc"
+equal "$(rows a.sonde heaps | jq -c '[.[] | [.kind, .peak_b, .left_b]]')" '[["mappings",1048576,0]]'
+run 0 "$SONDE" report a.sonde
+has "$(tr -s '\n ' ' ' <<<"$out")" "1 process has an allocator inside the executable"
