@@ -29,10 +29,11 @@ static struct named named(const struct sonde_session *session, const char *text,
 		if (!is_called(snapshot, text, text_b))
 			continue;
 		found.first = found.count++ ? found.first : i + 1;
-		if (snapshot->process == sonde_session_run(session)->root_process) {
-			found.own++;
-			found.own_at = i + 1;
-		}
+		if (snapshot->process != sonde_session_run(session)->root_process)
+			continue;
+		/* A program that executes another one ends, too: the last end is meant. */
+		found.own = snapshot->reason == SONDE_SNAPSHOT_END ? 1 : found.own + 1;
+		found.own_at = i + 1;
 	}
 	return found;
 }

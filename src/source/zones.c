@@ -285,7 +285,7 @@ static void drain_heap(void *context, pid_t pid)
 	const struct sonde_source_run *run = context;
 	for (size_t i = 0; i < run->count; i++)
 		if (run->connections[i].pool && run->connections[i].pid == pid &&
-		    run->connections[i].client == SONDE_LINK_HEAP)
+		    run->connections[i].client != SONDE_LINK_CPU) /* snapshots come through libsonde's */
 			sonde_pool_drain(run->connections[i].pool, 0);
 }
 

@@ -25,6 +25,10 @@ equal "$(listed a.sonde 'map("\(.number) \(.label) \(.reason) \(.live_b) \(.bloc
 	"1 first program 100000 100, 2 second program 210000 110, 3 third program 1135000 95, 4 end end 1135000 95"
 equal "$(listed a.sonde 'map(.change_b // 0) | join(" ")')" "0 110000 925000 0"
 holds "$(listed a.sonde '.[0].rss_b') > 100000"
+# A part of what is resident is shared, and that part counts in part only.
+if [ -r /proc/self/smaps_rollup ]; then
+	holds "$(listed a.sonde '.[0].pss_b') > 100000 && $(listed a.sonde '.[0].pss_b') <= $(listed a.sonde '.[0].rss_b')"
+fi
 holds "$(listed a.sonde '.[1].time_ns') > $(listed a.sonde '.[0].time_ns')"
 compare a.sonde first,third
 columns=(from_b to_b change_b from_blocks to_blocks change_blocks)
@@ -75,6 +79,11 @@ ends() {
 	wait $recorder || fail "the recording ended with $?"
 }
 
+# A program that executes another one has two ends: the last is meant.
+run 0 "$SONDE" record -q --heap=full --force -o a2.sonde -- sh -c 'exec "$0" known' "$program"
+compare a2.sonde first,end
+equal "$(changed snapshot-functions function second "${columns[@]}")" "0 75000 75000 0 25 25"
+
 # By a command, as it says itself and as the recording says; by a signal to the recorder; at an interval.
 command_and_all() {
 	waits "$work/c.sonde" --heap=full --snapshot-every 100ms --snapshot-signal
@@ -111,6 +120,21 @@ if [ "$(id -u)" -eq 0 ]; then
 	equal "$("$SONDE" report c.sonde | grep -c 'of other users' || true)" 0
 	as=()
 fi
+
+# Of a process that was attached to, whose environment names no recorder.
+sleep 60 &
+sleeper=$!
+"$SONDE" record -q --force -o attached.sonde -p $sleeper &
+recorder=$!
+answered() {
+	"$SONDE" snapshot -p $sleeper --label attached >told.txt
+}
+wait_for answered
+matches "$(cat told.txt)" '^snapshot 1 "attached" at .* resident.*; allocations are not recorded$'
+kill $sleeper
+wait $recorder
+{ wait $sleeper || true; } 2>/dev/null
+equal "$(listed attached.sonde 'map("\(.label) \(.reason)") | join(",")')" "attached command"
 
 # Not asked for, the signal is the command's, as all are.
 waits "$work/d.sonde"
