@@ -14,7 +14,7 @@
 
 struct drawing {
 	struct sonde_session *session;
-	uint32_t heap;
+	uint32_t heap, process; /* the heap's: of the many chunks of a run with many processes few are read */
 	const struct sonde_heap_range *range;
 	struct sonde_heap_interval *rows;
 	size_t count;
@@ -126,7 +126,7 @@ static int read_chunk(struct drawing *drawing, size_t i)
 	const struct sonde_heap_range *range = drawing->range;
 	const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
 	struct sonde_heap_summary summary;
-	if (!sonde_heap_is_chunk(head) || head->time_min_ns >= range->to_ns)
+	if (!sonde_heap_is_chunk(head) || head->time_min_ns >= range->to_ns || head->process != drawing->process)
 		return 0;
 	int error = sonde_reader_summary(session->reader, i, &drawing->data);
 	const struct sonde_heap_stat *stats = error ? NULL : sonde_heap_summary(session, &drawing->data, &summary);
@@ -158,7 +158,13 @@ static int read_chunk(struct drawing *drawing, size_t i)
 int sonde_session_heap_timeline(struct sonde_session *session, uint32_t heap, const struct sonde_heap_range *range,
 				struct sonde_heap_interval *rows, size_t count)
 {
-	struct drawing drawing = {.session = session, .heap = heap, .range = range, .rows = rows, .count = count};
+	const struct sonde_heap *of = sonde_session_heap(session, heap);
+	struct drawing drawing = {.session = session,
+				  .heap = heap,
+				  .process = of ? of->process : 0,
+				  .range = range,
+				  .rows = rows,
+				  .count = count};
 	int error = 0;
 	if (!count || range->to_ns <= range->from_ns)
 		return 0;
