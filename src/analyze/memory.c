@@ -32,6 +32,7 @@ enum {
 	FIRST,
 	GROWTH,
 	LIVE_LAST,
+	MAPPED,
 	KERNELS,
 	PID,
 	SAMPLES,
@@ -52,8 +53,9 @@ static const struct sonde_column columns[COLUMNS] = {
     [FIRST] = {"rss_first_b", "RSS first", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
     [GROWTH] = {"rss_growth_b", "growth", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [LIVE_LAST] = {"live_last_b", "live last", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 5},
+    [MAPPED] = {"mapped_last_b", "mapped last", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 5},
     [KERNELS] = {"peak_rss_b", "kernel's peak", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 6},
-    [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 7},
+    [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 10},
     [SAMPLES] = {"samples", "samples", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 8},
     [INTERVAL] = {"interval_ns", "every", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
     [JITTER] = {"jitter_ns", "jitter", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
@@ -154,12 +156,14 @@ static int row_add(const struct memory *memory, uint32_t id, struct sonde_report
 	const struct sonde_process *process = sonde_session_process(memory->session, id);
 	const struct sonde_heap_moment *moment = &memory->moments[id];
 	struct sonde_cell *row = sonde_report_row(report, section);
-	if (!row || !process)
-		return row ? 0 : sonde_error(ENOMEM, "out of memory for a row");
+	const char *name = sonde_report_text(report, "%s (%u)", process && *process->name ? process->name : "(unknown)",
+					     process ? process->pid : 0);
+	if (!row || !process || !name)
+		return row && name ? 0 : sonde_error(ENOMEM, "out of memory for a row");
 	uint64_t first_b = series->points[0].size_b, last_b = series->points[series->count - 1].size_b;
 	struct sonde_rss_pace pace = {0};
 	sonde_rss_pace_add(&pace, series);
-	row[PROCESS] = sonde_cell_text(*process->name ? process->name : "(unknown)");
+	row[PROCESS] = sonde_cell_text(name);
 	row[PID] = sonde_cell_int(process->pid);
 	row[FIRST] = sonde_cell_int(first_b);
 	row[MOST] = sonde_cell_int(most_of(series));
@@ -168,10 +172,11 @@ static int row_add(const struct memory *memory, uint32_t id, struct sonde_report
 	row[KERNELS] = process->peak_rss_b ? sonde_cell_int(process->peak_rss_b)
 					   : sonde_cell_absent("known of the command alone, with what it waited for");
 	cells_at_peak(memory, id, row);
-	row[LIVE_LAST] = row[OVER_LAST] = sonde_cell_absent("allocations were not recorded");
+	row[LIVE_LAST] = row[OVER_LAST] = row[MAPPED] = sonde_cell_absent("allocations were not recorded");
 	if (moment->known && (int64_t)moment->live.size_b >= 0) {
 		row[LIVE_LAST] = sonde_cell_int(moment->live.size_b);
 		row[OVER_LAST] = difference(last_b, moment->live.size_b);
+		row[MAPPED] = sonde_cell_int(moment->mapped_b);
 	}
 	row[SAMPLES] = sonde_cell_int(series->count);
 	row[INTERVAL] = row[JITTER] = row[LONGEST] = sonde_cell_absent("a single sample");

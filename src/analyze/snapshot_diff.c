@@ -29,7 +29,7 @@ static struct sonde_cell slope(const struct sonde_snapshots_pass *snapshots, uin
 
 enum { BY_B, PER_SEC, FROM_B, TO_B, BY_BLOCKS, FROM_BLOCKS, TO_BLOCKS, FUNCTION, FILE_NAME, LINE, HEAP, PLACES };
 
-#define PLACE_COLUMNS(file_detail)                                                                             \
+#define PLACE_COLUMNS(file_detail, heap_detail)                                                                \
 	{                                                                                                      \
 		[BY_B] = {"change_b", "change", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},                 \
 		[PER_SEC] = {"per_sec_b", "per s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 2},              \
@@ -41,11 +41,12 @@ enum { BY_B, PER_SEC, FROM_B, TO_B, BY_BLOCKS, FROM_BLOCKS, TO_BLOCKS, FUNCTION,
 		[FUNCTION] = {"function", "function", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},            \
 		[FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, file_detail},         \
 		[LINE] = {"line", "line", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, file_detail},                \
-		[HEAP] = {"heap", "heap", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},                        \
+		[HEAP] = {"heap", "heap", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, heap_detail},              \
 	}
 
-static const struct sonde_column function_columns[PLACES] = PLACE_COLUMNS(7);
-static const struct sonde_column line_columns[PLACES] = PLACE_COLUMNS(0);
+/* By function, by line; whose blocks they are matters when some are not malloc's. */
+static const struct sonde_column place_columns[2][2][PLACES] = {{PLACE_COLUMNS(7, 8), PLACE_COLUMNS(7, 0)},
+								{PLACE_COLUMNS(0, 8), PLACE_COLUMNS(0, 0)}};
 
 /* Of a sum `peak` is what was alive at the first snapshot and `left` what was at the second. */
 static int sides_read(const struct sonde_snapshots_pass *snapshots, struct sonde_heap_sum *sums)
@@ -120,10 +121,13 @@ static int places_add(const struct sonde_snapshots_pass *snapshots, const struct
 	if (rc < 0)
 		return rc;
 	qsort(places.rows, places.count, sizeof *places.rows, compare_places);
+	int kinds = 0;
+	for (size_t i = 0; i < places.count; i++)
+		kinds |= places.rows[i].heap->kind != SONDE_HEAP_MALLOC;
 	struct sonde_section *section =
-	    by_line ? sonde_report_table(report, "snapshot-lines", "What changed, by source line", line_columns, PLACES)
-		    : sonde_report_table(report, "snapshot-functions", "What changed, by function", function_columns,
-					 PLACES);
+	    sonde_report_table(report, by_line ? "snapshot-lines" : "snapshot-functions",
+			       by_line ? "What changed, by source line" : "What changed, by function",
+			       place_columns[by_line][kinds], PLACES);
 	rc = section ? 0 : sonde_error(ENOMEM, "out of memory for places");
 	for (size_t i = 0; rc == 0 && i < places.count && i < limit; i++)
 		rc = place_add(snapshots, heap, &places.rows[i], report, section);

@@ -68,20 +68,28 @@ static int snapshots_merge(void *state, void *other_state)
 
 enum { NUMBER, LABEL, TIME, LIVE_B, CHANGE_B, BLOCKS, RSS, PSS, REASON, PROCESS, MAPPED, CHANGE_BLOCKS, LISTED };
 
-static const struct sonde_column listed[LISTED] = {
-    [NUMBER] = {"number", "no.", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 0},
-    [LABEL] = {"label", "label", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [TIME] = {"time_ns", "after", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
-    [LIVE_B] = {"live_b", "live", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [CHANGE_B] = {"change_b", "change", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
-    [BLOCKS] = {"blocks", "blocks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
-    [RSS] = {"rss_b", "RSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
-    [PSS] = {"pss_b", "PSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
-    [REASON] = {"reason", "from", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
-    [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 5},
-    [MAPPED] = {"mapped_b", "mapped", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 6},
-    [CHANGE_BLOCKS] = {"change_blocks", "by blocks", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 7},
-};
+#define LIST_COLUMNS(process_detail)                                                                                   \
+	{                                                                                                              \
+		[NUMBER] = {"number", "no.", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 0},                               \
+		[LABEL] = {"label", "label", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},                             \
+		[TIME] = {"time_ns", "after", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},                              \
+		[LIVE_B] = {"live_b", "live", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},                           \
+		[CHANGE_B] = {"change_b", "change", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},                     \
+		[BLOCKS] = {"blocks", "blocks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},                         \
+		[RSS] = {"rss_b", "RSS", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0}, [PSS] = {"pss_b",              \
+												 "PSS",                \
+												 SONDE_UNIT_BYTES,     \
+												 SONDE_BASIS_MEASURED, \
+												 0,                    \
+												 3},                   \
+		[REASON] = {"reason", "from", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},                            \
+		[PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, process_detail},          \
+		[MAPPED] = {"mapped_b", "mapped", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 6},                       \
+		[CHANGE_BLOCKS] = {"change_blocks", "by blocks", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 7},       \
+	}
+
+/* Which process it is matters when there are several. */
+static const struct sonde_column list_of_one[LISTED] = LIST_COLUMNS(5), list_of_several[LISTED] = LIST_COLUMNS(0);
 
 static const char *reason_text(uint32_t reason)
 {
@@ -176,10 +184,9 @@ static int list_notes(const struct sonde_snapshots_pass *snapshots, struct sonde
 	for (size_t i = 0; i < sonde_session_snapshot_count(snapshots->session); i++)
 		heap |= snapshots->moments[i].known;
 	if (heap)
-		rc = sonde_report_note(
-		    report, section, 0,
-		    "live: what malloc gave out and was not freed; change: since the snapshot of that "
-		    "process before it");
+		rc = sonde_report_note(report, section, 0,
+				       "live: what malloc gave out and was not freed; change: since the snapshot %s",
+				       compares(snapshots) ? "above" : "of that process before it");
 	else
 		rc = sonde_report_note(report, section, 0,
 				       "what was live is not known: sonde record --heap records allocations");
@@ -198,9 +205,12 @@ static int list_build(struct sonde_snapshots_pass *snapshots, struct sonde_repor
 {
 	size_t limit = snapshots->options.limit ? snapshots->options.limit : DEFAULT_ROWS;
 	size_t count = sonde_session_snapshot_count(snapshots->session), added = 0, left_out = 0;
-	int two = compares(snapshots);
-	struct sonde_section *section = sonde_report_table(
-	    report, "snapshots", two ? "The snapshots that are compared" : "Snapshots", listed, LISTED);
+	int two = compares(snapshots), several = 0;
+	for (size_t i = 1; i < count; i++)
+		several |= snapshots->moments[i].process != snapshots->moments[0].process;
+	struct sonde_section *section =
+	    sonde_report_table(report, "snapshots", two ? "The snapshots that are compared" : "Snapshots",
+			       several ? list_of_several : list_of_one, LISTED);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for snapshots");
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		if (two && i + 1 != snapshots->options.diff_from && i + 1 != snapshots->options.diff_to)
