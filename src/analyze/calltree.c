@@ -266,15 +266,25 @@ static int note_others(const struct sonde_samples *samples, struct sonde_report 
 static int heap_notes_add(const struct sonde_samples *samples, const struct sonde_heap_weights *heap, const char *what,
 			  struct sonde_report *report, struct sonde_section *section)
 {
-	uint64_t broken = 0;
-	for (size_t i = 0; i < heap->count; i++)
-		broken +=
-		    heap->rows[i].status != SONDE_STACK_COMPLETE && heap->rows[i].status != SONDE_STACK_FRAME_POINTER;
+	uint64_t broken = 0, bare = 0;
+	for (size_t i = 0; i < heap->count; i++) {
+		const struct sonde_heap_weight *row = &heap->rows[i];
+		if (!row->stack)
+			bare++;
+		else if (row->status != SONDE_STACK_COMPLETE && row->status != SONDE_STACK_FRAME_POINTER)
+			broken++;
+	}
 	int rc = note_heap_whole(samples, heap, what, report, section);
 	if (rc == 0)
 		rc = note_others(samples, report, section);
 	if (rc == 0)
-		rc = note_broken(broken, heap->count, report, section);
+		rc = note_broken(broken, heap->count - bare, report, section);
+	if (rc == 0 && bare)
+		rc =
+		    sonde_report_note(report, section, 1,
+				      "%.1f %% of the 100 %% have no stack and are in no function; sonde record --heap "
+				      "takes stacks of pools, too",
+				      100 * sonde_stats_share((double)samples->self[0].ns, (double)samples->all.ns));
 	return rc ? rc : note_unseen(heap, " more", report, section);
 }
 
