@@ -151,7 +151,9 @@ static int open_connection(int flags)
 	socklen_t address_b = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);
 	if (!connect(fd, (struct sockaddr *)&address, address_b))
 		return fd;
+	int code = errno;
 	close(fd);
+	errno = code;
 	return -1;
 }
 
@@ -164,6 +166,17 @@ void inject_connect_send(const void *message, size_t size_b)
 	if (fd >= 0)
 		close(fd);
 	allow_cancelling(before);
+}
+
+int inject_connect_is_gone(void)
+{
+	int before = forbid_cancelling();
+	errno = 0;
+	int fd = open_connection(SOCK_NONBLOCK), gone = fd < 0 && errno == ECONNREFUSED;
+	if (fd >= 0)
+		close(fd);
+	allow_cancelling(before);
+	return gone;
 }
 
 static int receive(int from, void *answer, size_t answer_b, int *fd)

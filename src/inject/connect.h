@@ -28,6 +28,9 @@ struct sonde_ring_pool *inject_connect_pool(struct inject_link *link);
 /* Sends a message without waiting for anybody; size 0: none, the connection alone wakes the recorder. */
 void inject_connect_send(const void *message, size_t size_b);
 
+/* Nobody listens there any more; also in another network namespace. */
+int inject_connect_is_gone(void);
+
 /* Sends `question` and waits, `wait_s` at most, for an answer of exactly `answer_b` bytes and perhaps a descriptor
  * (*fd, else −1); 0 or a negative errno. */
 int inject_connect_ask(const void *question, size_t question_b, void *answer, size_t answer_b, int *fd, int wait_s);

@@ -20,6 +20,7 @@
 #define FRAMES_MAX_B ((uintptr_t)64 << 20)  /* between a thread's frames and its control block */
 #define WAIT_NS 100000000                   /* then the recorder is asked again, and whether it is there */
 #define WAITS_MAX 300u
+#define WAITS_GONE 20u /* so long a recorder that lives lets nobody wait */
 
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
@@ -71,6 +72,8 @@ static struct sonde_ring_chunk *wait_for_chunk(struct sonde_ring_pool *pool)
 		ring(pool);
 		syscall(SYS_futex, &pool->freed, FUTEX_WAIT, freed, &rest, NULL, 0);
 		atomic_fetch_sub(&pool->waiters, 1);
+		if (waits > WAITS_GONE && inject_connect_is_gone())
+			atomic_store(&pool->closed, 1);
 	}
 	return NULL;
 }
