@@ -261,7 +261,8 @@ static int write_chunk(struct sonde_heap_chunks *chunks)
 	if (!bytes)
 		return sonde_error(ENOMEM, "no memory for the summary of a heap chunk");
 	memcpy(bytes, summary, sizeof *summary);
-	memcpy(bytes + sizeof *summary, chunks->stats, stats_b);
+	if (stats_b)
+		memcpy(bytes + sizeof *summary, chunks->stats, stats_b);
 	struct sonde_chunk chunk = {
 	    .type = SONDE_CHUNK_HEAP,
 	    .process = chunks->process,

@@ -149,7 +149,7 @@ static int reserve(struct queue *queue, size_t more)
 		queue->begin = queue->end = 0;
 	if (queue->end + more <= queue->cap)
 		return 0;
-	if (queue->begin >= queue->cap / 2) {
+	if (queue->begin && queue->begin >= queue->cap / 2) {
 		memmove(queue->words, queue->words + queue->begin, left(queue) * sizeof *queue->words);
 		queue->end -= queue->begin;
 		queue->begin = 0;

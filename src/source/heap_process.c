@@ -246,7 +246,7 @@ static void on_event(void *context, const struct sonde_heap_event *event)
 static void on_stack(void *context, uint32_t number, uint8_t status, const uint64_t *pcs, size_t count)
 {
 	struct sonde_heap_process *process = context;
-	if (!number || number > STACKS_MAX || status >= SONDE_STACK_STATUS_COUNT)
+	if (!number || number > STACKS_MAX || status >= SONDE_STACK_STATUS_COUNT || !process->unwinder)
 		return;
 	if (number > process->stack_cap) {
 		size_t cap = process->stack_cap ? process->stack_cap : 256;

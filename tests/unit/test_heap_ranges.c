@@ -11,8 +11,11 @@
 
 #include <cmocka.h>
 
+#include "format/heap.h"
+#include "format/ring.h"
 #include "session/session.h"
 #include "source/heap_mappings.h"
+#include "source/heap_process.h"
 #include "source/heap_ranges.h"
 #include "trace/writer.h"
 
@@ -283,6 +286,33 @@ static void any_records_end(void **unused)
 	sonde_session_close(session);
 }
 
+/* Any words of mappings and pools, of several threads: nothing is believed of them. */
+static void any_words_end(void **unused)
+{
+	(void)unused;
+	struct heap heap;
+	struct sonde_heap_sums sums;
+	struct sonde_heap_process *process;
+	uint64_t random = 13, words[64];
+	heap_open(&heap);
+	assert_int_equal(sonde_heap_process_new(&process, heap.recorder, NULL, getpid(), SONDE_RING_CLOCK_NS), 0);
+	for (int round = 0; round < 3000; round++) {
+		for (size_t i = 0; i < 64; i++) {
+			uint64_t kind = next_random(&random) % 8, value = next_random(&random);
+			words[i] = kind < 3   ? sonde_heap_op((enum sonde_heap_op)(value % 12))
+				   : kind < 5 ? (value % 64) << 12 | 1
+				   : kind < 6 ? (value % 8) << 32 | value % 300
+				   : kind < 7 ? (value % 8) << SONDE_HEAP_MAP_SHIFT | (value >> 8) % 0x8000
+					      : value * value;
+		}
+		sonde_heap_process_add(process, 1 + next_random(&random) % 3, heap.thread, words, 64);
+		sonde_heap_process_run(process, 0, (uint64_t)round << 12);
+	}
+	sonde_heap_process_end(process);
+	sonde_session_close(heap_close(&heap, &sums));
+	sonde_heap_sums_free(&sums);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +323,7 @@ int main(void)
 	    cmocka_unit_test(what_was_not_unmapped_comes_back),
 	    cmocka_unit_test(reserved_ranges_are_memory_once_opened),
 	    cmocka_unit_test(any_records_end),
+	    cmocka_unit_test(any_words_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
