@@ -74,6 +74,24 @@ static void clamp(uint32_t *id, size_t count)
 		*id = 0;
 }
 
+static void clamp_heap_ids(struct sonde_session *session)
+{
+	for (size_t i = 0; i < session->heaps.count; i++)
+		clamp(&((struct sonde_heap *)sonde_rows_at(&session->heaps, i))->process, session->processes.count);
+	for (size_t i = 0; i < session->heap_sites.count; i++) {
+		struct sonde_heap_site *row = sonde_rows_at(&session->heap_sites, i);
+		clamp(&row->heap, session->heaps.count);
+		clamp(&row->thread, session->threads.count);
+		clamp(&row->stack, session->stacks.nodes.count);
+	}
+	for (size_t i = 0; i < session->heap_rests.count; i++)
+		clamp(&((struct sonde_heap_rest *)sonde_rows_at(&session->heap_rests, i))->site,
+		      session->heap_sites.count);
+	for (size_t i = 0; i < session->snapshots.count; i++)
+		clamp(&((struct sonde_snapshot *)sonde_rows_at(&session->snapshots, i))->process,
+		      session->processes.count);
+}
+
 /* References to rows that never came. */
 static void clamp_ids(struct sonde_session *session)
 {
@@ -94,6 +112,7 @@ static void clamp_ids(struct sonde_session *session)
 		clamp(&row->process, processes);
 		clamp(&row->site, session->sites.count);
 	}
+	clamp_heap_ids(session);
 }
 
 static void settle_events(struct sonde_session *session)
@@ -103,7 +122,8 @@ static void settle_events(struct sonde_session *session)
 	run->first_event_ns = run->last_event_ns = run->start_ns;
 	for (size_t i = 0; i < sonde_reader_count(session->reader); i++) {
 		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
-		if (head->type < SONDE_CHUNK_SAMPLES || head->type > SONDE_CHUNK_EVENTS)
+		int is_heap = head->type == SONDE_CHUNK_HEAP && head->count;
+		if ((head->type < SONDE_CHUNK_SAMPLES || head->type > SONDE_CHUNK_EVENTS) && !is_heap)
 			continue;
 		if (!found++ || head->time_min_ns < run->first_event_ns)
 			run->first_event_ns = head->time_min_ns;
