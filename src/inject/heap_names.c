@@ -11,6 +11,7 @@
  * counted as not known, and a block of malloc() that is given back by such a name stays.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 
 #include "inject/heap.h"
@@ -18,15 +19,28 @@
 #define EXPORT __attribute__((visibility("default")))
 
 #pragma weak dlsym
+#pragma weak dladdr1
 
 /* Bounds of this object, by the linker. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
+/* Whether other objects' calls of malloc go elsewhere. The address that an executable has for a function of another
+ * object (its own jump to it) is nobody's definition. */
+static int is_elsewhere(void)
+{
+	void *first = dlsym && dladdr1 ? dlsym(RTLD_DEFAULT, "malloc") : NULL;
+	uintptr_t here = (uintptr_t)__ehdr_start;
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+	if (!first || (uintptr_t)first - here < (uintptr_t)_end - here)
+		return 0;
+	return dladdr1(first, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx != SHN_UNDEF;
+}
+
 void heap_names_begin(void)
 {
-	uintptr_t first = dlsym ? (uintptr_t)dlsym(RTLD_DEFAULT, "malloc") : 0;
-	if (!first || first - (uintptr_t)__ehdr_start < (uintptr_t)_end - (uintptr_t)__ehdr_start)
+	if (!is_elsewhere())
 		return;
 	inject_connect_flags |= SONDE_LINK_OWN_MALLOC;
 	heap_process_init();

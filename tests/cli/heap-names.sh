@@ -20,6 +20,12 @@ for library in "" /usr/lib/*/lib{jemalloc,tcmalloc_minimal,mimalloc}.so.[0-9]; d
 	equal "$(rows a.sonde heaps | jq '[.[].unknown] | add')" 0
 done
 
+# An executable at a fixed place has an address of its own for malloc, which is not its own malloc.
+run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$(target names_fixed)"
+equal "$(row takes allocations) $(row takes left_blocks)" "30 0"
+run 0 "$SONDE" report a.sonde
+lacks "$out" "inside the executable"
+
 # Where malloc is in the executable its blocks are not seen, which is said; what is mapped is.
 own=$(target own_malloc)
 run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$own"
