@@ -43,7 +43,7 @@ static void gives(int i, int old)
 
 int main(int argc, char **argv)
 {
-	static void *(*volatile function)(size_t) = malloc; /* where code has a fixed place: of the executable's jump */
+	void *(*volatile function)(size_t) = malloc; /* where code has a fixed place: of the executable's jump */
 	(void)argv;
 	free(function(10));
 	for (int i = 0; i < 30; i++) {
