@@ -279,9 +279,14 @@ static int memory_finish(void *state, struct sonde_report *report)
 	size_t samples = 0;
 	for (size_t id = 1; id < memory->rss.count; id++)
 		samples += memory->rss.series[id].count;
+	int wanted =
+	    sonde_session_heap_count(memory->session) || sonde_session_info(memory->session, "option.memory_ns");
+	if (samples && !wanted && !memory->options.asked) /* every recording has some: who did not ask is not told */
+		return 0;
 	if (!samples)
-		return sonde_pass_nothing(&memory->options, report, "memory", "Memory of processes",
-					  "resident memory was not recorded: sonde record --memory -- …, or --heap");
+		return sonde_pass_nothing(
+		    &memory->options, report, "memory", "Memory of processes",
+		    "resident memory was not recorded: sonde record sees it of processes that it records");
 	sonde_rss_sort(&memory->rss);
 	int rc = heap_read(memory);
 	if (rc < 0)

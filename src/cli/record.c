@@ -37,7 +37,7 @@ static const struct sonde_option options[] = {
     {"stack", 0, "SIZE",
      "stack copy for each sample, at most 63K (default 16K to 32K); with --no-perf at most 56K, the default"},
     {"heap", 0, "[=full|SIZE]", "record allocations: every one, or one each SIZE bytes on average (default 512K)"},
-    {"memory", 0, "[=TIME]", "record what processes have in memory each TIME (default 100ms; with --heap always)"},
+    {"memory", 0, "[=TIME]", "see what processes have in memory each TIME (100ms), not only when the recorder is awake"},
     {"snapshot-every", 0, "TIME", "take a snapshot of the memory of all processes each TIME"},
     {"snapshot-signal", 0, NULL, "take one when this sonde is sent SIGUSR1, which the command then does not get"},
     {"no-perf", 0, NULL, "do not use perf events: sample by CPU timers inside the processes"},

@@ -1,10 +1,10 @@
 /* memory.c: the memory source: what each process has in memory over time, and the snapshots that nobody else takes.
  *
- * Resident bytes are read from /proc/PID/statm, whose descriptor is kept (a microsecond, and the process does not
- * notice): with --memory=TIME by a timer of that period, with --heap alone whenever the recorder is awake anyway, but
- * 10 ms apart. However many processes there are, reading takes at most 0.1 % of a CPU: the next round waits a thousand
- * times as long as the last one took. Runs last in a round: what was asked for before it, and no heap has claimed, is
- * taken here.
+ * Resident bytes are read from /proc/PID/statm, whose descriptor is kept (some microseconds, and the process does not
+ * notice): with --memory=TIME by a timer of that period, else whenever the recorder is awake anyway, but 10 ms apart
+ * with --heap, and 100 ms without. However many processes there are, reading takes at most 0.1 % of a CPU: the next
+ * round waits a thousand times as long as the last one took. Runs last in a round: what was asked for before it, and no
+ * heap has claimed, is taken here.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,8 @@
 #include "source/source.h"
 #include "util/error.h"
 
-#define LEAST_NS 10000000u
+#define LEAST_NS 100000000u
+#define LEAST_HEAP_NS 10000000u
 #define COST_SHARE 1000u
 #define KEPT_MAX 256u /* descriptors */
 #define METHOD "/proc/PID/statm"
@@ -36,8 +37,8 @@ struct sonde_source_run {
 	struct sonde_recorder *recorder;
 	struct process *rows; /* alive, by id, ascending */
 	size_t count, cap, kept;
-	int timer_fd; /* −1: nothing is asked for by time */
-	int over_time;
+	int timer_fd;      /* −1: nothing is asked for by time */
+	uint64_t least_ns; /* between rounds */
 	uint64_t start_ns, next_ns, next_snapshot_ns;
 	uint64_t samples, signals;
 };
@@ -126,12 +127,12 @@ static void sample(struct sonde_source_run *run)
 		run->samples++;
 	}
 	uint64_t now_ns = sonde_clock_now_ns(), every_ns = sonde_recorder_options(run->recorder)->memory_every_ns;
-	uint64_t least_ns = (now_ns - from_ns) * COST_SHARE;
+	uint64_t rest_ns = (now_ns - from_ns) * COST_SHARE;
 	run->next_ns += every_ns;
 	if (!every_ns || run->next_ns < now_ns)
-		run->next_ns = from_ns + (every_ns ? every_ns : LEAST_NS);
-	if (run->next_ns < from_ns + least_ns)
-		run->next_ns = from_ns + least_ns;
+		run->next_ns = from_ns + run->least_ns;
+	if (run->next_ns < from_ns + rest_ns)
+		run->next_ns = from_ns + rest_ns;
 }
 
 /* --- snapshots --------------------------------------------------------------------------------------------------- */
@@ -201,14 +202,12 @@ static int memory_open(struct sonde_source_run **out, struct sonde_recorder *rec
 		return sonde_error(ENOMEM, "out of memory for the memory source");
 	run->recorder = recorder;
 	run->timer_fd = -1;
-	run->over_time = options->heap || options->memory_every_ns;
+	run->least_ns = options->memory_every_ns ? options->memory_every_ns : options->heap ? LEAST_HEAP_NS : LEAST_NS;
 	if (options->memory_every_ns || options->snapshot_every_ns)
 		run->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (run->over_time) {
-		snprintf(text, sizeof text, "%llu",
-			 (unsigned long long)(options->memory_every_ns ? options->memory_every_ns : LEAST_NS));
-		sonde_recorder_info(recorder, options->memory_every_ns ? "option.memory_ns" : "memory.least_ns", text);
-	}
+	snprintf(text, sizeof text, "%llu", (unsigned long long)run->least_ns);
+	if (options->memory_every_ns)
+		sonde_recorder_info(recorder, "option.memory_ns", text);
 	*out = run;
 	return 0;
 }
@@ -241,7 +240,7 @@ static int memory_drain(struct sonde_source_run *run, uint64_t horizon_ns, int f
 	sonde_snapshots_take_rest(sonde_recorder_snapshots(run->recorder));
 	if (!final)
 		ask(run);
-	if (run->over_time && (final || sonde_clock_now_ns() >= run->next_ns))
+	if (final || sonde_clock_now_ns() >= run->next_ns)
 		sample(run);
 	set_timer(run);
 	return sonde_recorder_error(run->recorder);
@@ -272,7 +271,7 @@ static void memory_stop(struct sonde_source_run *run)
 
 const struct sonde_source sonde_source_memory = {
     .name = "memory",
-    .title = "resident memory over time (--memory, --heap), and snapshots",
+    .title = "resident memory over time, and snapshots",
     .cost = "at most 0.1 % of a CPU in the recorder",
     .probe = memory_probe,
     .open = memory_open,

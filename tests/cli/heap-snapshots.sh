@@ -135,6 +135,10 @@ kill $sleeper
 wait $recorder
 { wait $sleeper || true; } 2>/dev/null
 equal "$(listed attached.sonde 'map("\(.label) \(.reason)") | join(",")')" "attached command"
+# What was resident is seen in every recording, and shown when it is asked for.
+equal "$(rows attached.sonde memory | jq -c "map(.pid == $sleeper and .rss_last_b > 100000)")" "[true]"
+run 0 "$SONDE" report attached.sonde
+lacks "$out" "Memory of processes"
 
 # Not asked for, the signal is the command's, as all are.
 waits "$work/d.sonde"
