@@ -83,10 +83,10 @@ static int row_show(const struct sonde_heap_pass *pass, const struct sonde_leak_
 static int note_sums(const struct sonde_leak_rows *leaks, struct sonde_report *report, struct sonde_section *section)
 {
 	static const char *const said[] = {
-	    [SONDE_LEAK_UNREACHABLE] = "%s in %s blocks were left that nothing pointed to any more",
-	    [SONDE_LEAK_GROWING] = "%s in %s blocks were allocated where memory rose and went on rising",
-	    [SONDE_LEAK_NOT_KNOWN] = "%s in %s blocks were left where nobody could look for pointers",
-	    [SONDE_LEAK_REACHABLE] = "%s in %s blocks were left that could still be reached",
+	    [SONDE_LEAK_UNREACHABLE] = "%s in %s block%s left that nothing pointed to any more",
+	    [SONDE_LEAK_GROWING] = "%s in %s block%s allocated where memory rose and went on rising",
+	    [SONDE_LEAK_NOT_KNOWN] = "%s in %s block%s left where nobody could look for pointers",
+	    [SONDE_LEAK_REACHABLE] = "%s in %s block%s left that could still be reached",
 	};
 	for (int class = SONDE_LEAK_UNREACHABLE; class <= SONDE_LEAK_REACHABLE; class ++) {
 		uint64_t size_b = 0, blocks = 0;
@@ -101,7 +101,7 @@ static int note_sums(const struct sonde_leak_rows *leaks, struct sonde_report *r
 		if (!blocks)
 			continue;
 		char text[160];
-		snprintf(text, sizeof text, said[class], size, count);
+		snprintf(text, sizeof text, said[class], size, count, blocks == 1 ? " was" : "s were");
 		int rc = sonde_report_note(report, section, 0, "%s", text);
 		if (rc < 0)
 			return rc;
@@ -109,25 +109,47 @@ static int note_sums(const struct sonde_leak_rows *leaks, struct sonde_report *r
 	return 0;
 }
 
-/* Why nobody could look, and what could not be seen, each once. */
+/* Why nobody could look, or what could not be seen: of how many processes, and the first of them. */
+struct detail {
+	const char *text;
+	uint32_t first, last; /* ids of processes */
+	size_t processes;
+};
+
+static void detail_add(struct detail *details, size_t *count, const char *text, uint32_t process)
+{
+	size_t k = 0;
+	while (k < *count && strcmp(details[k].text, text))
+		k++;
+	if (k == DETAILS_MAX)
+		return;
+	if (k == *count)
+		details[(*count)++] = (struct detail){.text = text, .first = process};
+	details[k].processes += details[k].last != process; /* one process's come together */
+	details[k].last = process;
+}
+
 static int note_details(const struct sonde_heap_pass *pass, struct sonde_report *report, struct sonde_section *section)
 {
-	const char *said[DETAILS_MAX];
+	struct detail details[DETAILS_MAX];
 	size_t count = 0;
 	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < sonde_session_heap_rest_count(pass->session); i++) {
+	for (size_t i = 0; i < sonde_session_heap_rest_count(pass->session); i++) {
 		const struct sonde_heap_rest *rest = sonde_session_heap_rest(pass->session, i);
 		const struct sonde_heap_site *site = sonde_session_heap_site(pass->session, rest->site);
 		const struct sonde_heap *heap = site ? sonde_session_heap(pass->session, site->heap) : NULL;
-		const struct sonde_process *process = heap ? sonde_session_process(pass->session, heap->process) : NULL;
-		size_t k = 0;
-		while (k < count && strcmp(said[k], rest->detail))
-			k++;
-		if (!*rest->detail || k < count || count == DETAILS_MAX || !heap || heap->kind != SONDE_HEAP_MALLOC)
-			continue;
-		said[count++] = rest->detail;
-		rc = sonde_report_note(report, section, 1, "process %u (%s): %s", process ? process->pid : 0,
-				       process ? process->name : "?", rest->detail);
+		if (heap && heap->kind == SONDE_HEAP_MALLOC && *rest->detail)
+			detail_add(details, &count, rest->detail, heap->process);
+	}
+	for (size_t k = 0; rc == 0 && k < count; k++) {
+		const struct sonde_process *process = sonde_session_process(pass->session, details[k].first);
+		const char *name = process ? process->name : "?";
+		unsigned pid = process ? process->pid : 0;
+		if (details[k].processes > 1)
+			rc = sonde_report_note(report, section, 1, "%zu processes, %s (%u) the first: %s",
+					       details[k].processes, name, pid, details[k].text);
+		else
+			rc = sonde_report_note(report, section, 1, "%s (%u): %s", name, pid, details[k].text);
 	}
 	return rc;
 }
@@ -156,9 +178,10 @@ static int notes_add(const struct sonde_heap_pass *pass, const struct sonde_leak
 	if (rc == 0 && leaks->suppressed)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "not shown: %llu unreachable blocks (%llu B) that the program, or LeakSanitizer's own "
+		    "not shown: %llu unreachable block%s (%llu B) that the program, or LeakSanitizer's own "
 		    "list of what libraries leave, says to suppress",
-		    (unsigned long long)leaks->suppressed, (unsigned long long)leaks->suppressed_b);
+		    (unsigned long long)leaks->suppressed, leaks->suppressed == 1 ? "" : "s",
+		    (unsigned long long)leaks->suppressed_b);
 	if (rc == 0)
 		rc = note_growth(leaks, report, section);
 	if (rc == 0)

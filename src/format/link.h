@@ -119,6 +119,7 @@ struct sonde_link_table {
 };
 
 #define SONDE_LINK_REGISTERS 12u
+#define SONDE_LINK_SCAN_S 10
 
 enum sonde_link_scan_flag {
 	SONDE_LINK_SCAN_INHERITS = 1, /* a forked child: it has blocks of its parent's, too */
@@ -134,6 +135,7 @@ struct sonde_link_scan {
 	uint64_t stack;                           /* the thread's stack pointer before any code of ours ran */
 	uint64_t registers[SONDE_LINK_REGISTERS]; /* that functions keep, as they were then */
 	uint64_t thread_pointer;
+	uint64_t asked_ns;     /* CLOCK_MONOTONIC: the thread waits for SONDE_LINK_SCAN_S from then on */
 	uint64_t suppressions; /* address of the text that __lsan_default_suppressions() gave; 0 = none */
 };
 

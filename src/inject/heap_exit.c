@@ -13,10 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "inject/heap.h"
 #include "inject/machine.h"
-
-#define WAIT_S 10
 
 #pragma weak __lsan_default_suppressions
 const char *__lsan_default_suppressions(void); /* NOLINT: the name is LeakSanitizer's */
@@ -47,6 +46,7 @@ void heap_exit_ask(void)
 	    .tid = (uint32_t)syscall(SYS_gettid),
 	    .flags = getpid() == first_pid ? 0 : SONDE_LINK_SCAN_INHERITS,
 	    .stack = heap_exit_saved[INJECT_KEPT],
+	    .asked_ns = sonde_clock_now_ns(),
 	    .thread_pointer = (uint64_t)(uintptr_t)__builtin_thread_pointer(),
 	};
 	struct sonde_link_scanned answer;
@@ -57,7 +57,8 @@ void heap_exit_ask(void)
 		question.registers[i] = heap_exit_saved[i];
 	if (__lsan_default_suppressions)
 		question.suppressions = (uint64_t)(uintptr_t)__lsan_default_suppressions();
-	if (!inject_connect_ask(&question, sizeof(question), &answer, sizeof(answer), &fd, WAIT_S) && fd >= 0)
+	if (!inject_connect_ask(&question, sizeof(question), &answer, sizeof(answer), &fd, SONDE_LINK_SCAN_S) &&
+	    fd >= 0)
 		close(fd);
 }
 

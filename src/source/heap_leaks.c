@@ -13,7 +13,8 @@
 #include "source/heap_scan.h"
 #include "util/error.h"
 
-#define DEADLINE_NS UINT64_C(9000000000) /* the process waits for 10 s */
+#define SPARE_NS UINT64_C(1000000000) /* before the process goes on */
+#define WAIT_NS (SONDE_LINK_SCAN_S * UINT64_C(1000000000))
 #define TEXT_MAX_B 65536u
 #define INFO_SUPPRESSIONS "heap.suppressions"
 
@@ -156,6 +157,13 @@ static void tell_suppressions(const struct sonde_heap_leaks *leaks, struct sonde
 	free(text);
 }
 
+/* By when the answer must be there. */
+static uint64_t deadline_of(const struct sonde_link_scan *question)
+{
+	uint64_t now_ns = sonde_clock_now_ns();
+	return (question->asked_ns < now_ns ? question->asked_ns : now_ns) + WAIT_NS - SPARE_NS;
+}
+
 int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks)
 {
 	struct sonde_heap_memory memory;
@@ -164,7 +172,7 @@ int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks)
 	char why[200];
 	uint64_t blocks, heap_b;
 	sonde_heap_chunks_alive(leaks->chunks, &blocks, &heap_b);
-	sonde_heap_memory_open(&memory, leaks->pid, heap_b + 16 * blocks, sonde_clock_now_ns() + DEADLINE_NS);
+	sonde_heap_memory_open(&memory, leaks->pid, heap_b + 16 * blocks, deadline_of(leaks->question));
 	int code = sonde_heap_scan_new(&scan, sonde_heap_chunks_live(leaks->chunks), &reader);
 	code = code ? code : look(leaks, &reader, scan);
 	tell_suppressions(leaks, &memory);
@@ -172,7 +180,7 @@ int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks)
 	code = code ? code : tell(leaks, scan);
 	if (code == -ETIMEDOUT)
 		snprintf(why, sizeof why, "looking for pointers took longer than %u s",
-			 (unsigned)(DEADLINE_NS / 1000000000u));
+			 (unsigned)((WAIT_NS - SPARE_NS) / 1000000000u));
 	else
 		snprintf(why, sizeof why, "its memory could not be read: %s", strerror(-code));
 	sonde_heap_chunks_looked(leaks->chunks, code ? why : NULL);

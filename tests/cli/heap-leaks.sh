@@ -129,7 +129,7 @@ if command -v gcc >/dev/null; then
 	lost new_one 1 35 1
 	equal "$(of unreachable known_one blocks)" 0
 	run 0 "$SONDE" report --section leaks a.sonde
-	has "$out" "not shown: 1 unreachable blocks (15 B)"
+	has "$out" "not shown: 1 unreachable block (15 B)"
 fi
 
 # LeakSanitizer itself says the same of the same programs.
