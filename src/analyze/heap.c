@@ -158,7 +158,7 @@ static int note_heaps(const struct sonde_heap_pass *pass, struct sonde_report *r
 		rc = note_heap(pass, ranked[i].heap, used > 1, report, section);
 	if (rc == 0 && count > shown)
 		rc = sonde_report_note(report, section, 0,
-				       "%zu more heaps, with lower peaks: --section peak shows each", count - shown);
+				       "%zu more heaps, with lower peaks: --section heaps lists them", count - shown);
 	free(ranked);
 	return rc;
 }

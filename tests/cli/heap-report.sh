@@ -128,6 +128,17 @@ run 0 env COLUMNS=80 "$SONDE" report -q --section heap,sizes,timeline,peak a.son
 [ "$(wc -L <<<"$out")" -le 80 ] || fail "a line is longer than 80"
 has "$out" "estimated"
 
+# 95 % intervals, of what was allocated and of what is left: less than 96 times of 120 is not chance.
+held=0
+for seed in $(seq 60); do
+	record 64K a.sonde "$blocks" sizes 3000 "$seed"
+	read -r all live <<<"$out"
+	held=$((held + $(section heap | jq --argjson all "$all" --argjson live "$live" \
+		'[.[] | select(.function == "sizes")][0] | [.allocated_b - $all, .plus_minus.allocated_b, .left_b - $live, .plus_minus.left_b] |
+		[(.[0] | fabs) <= .[1], (.[2] | fabs) <= .[3]] | map(select(.)) | length')))
+done
+[ $held -ge 96 ] || fail "95 % intervals held the truth $held times of 120"
+
 # Not recorded: said, with what to do.
 run 0 "$SONDE" record -q --force -o a.sonde -- "$blocks" known
 for name in heap peak temporary sizes timeline heap-lines heap-threads heap-zones; do
