@@ -323,8 +323,8 @@ EXPORT void *sbrk(intptr_t more_b)
 	struct heap_caller caller = HEAP_CALLER();
 	if (!more_b || !is_program(&caller))
 		return real_sbrk(more_b);
-	uint64_t less_b = more_b < 0 ? -(uint64_t)more_b : 0;
-	uint64_t goes = less_b ? (uint64_t)(uintptr_t)real_sbrk(0) - less_b : 0;
+	uint64_t less_b = more_b < 0 ? -(uint64_t)more_b : 0, end = less_b ? (uint64_t)(uintptr_t)real_sbrk(0) : 0;
+	uint64_t goes = end != UINT64_MAX ? end - less_b : 0; /* 0: nothing is told of it */
 	tell_unmap(goes, less_b);
 	void *before = real_sbrk(more_b);
 	if (before == (void *)-1) /* NOLINT */
@@ -350,7 +350,7 @@ EXPORT int brk(void *end)
 	if (!is_program(&caller))
 		return real_brk(end);
 	uint64_t before = (uint64_t)(uintptr_t)real_sbrk(0), after = (uint64_t)(uintptr_t)end;
-	uint64_t less_b = after < before ? before - after : 0;
+	uint64_t less_b = after < before && before != UINT64_MAX ? before - after : 0;
 	tell_unmap(after, less_b);
 	int code = real_brk(end);
 	if (code)
