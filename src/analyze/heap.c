@@ -84,11 +84,24 @@ static int note_largest(const struct sonde_heap_pass *pass, uint32_t heap, struc
 				 pass->sums.heaps[heap].mean_b ? " that was sampled" : "", size, where);
 }
 
+/* How long its process was there, of the time asked for. */
+static double life_s(const struct sonde_heap_pass *pass, uint32_t heap)
+{
+	const struct sonde_heap *row = sonde_session_heap(pass->session, heap);
+	const struct sonde_process *process = row ? sonde_session_process(pass->session, row->process) : NULL;
+	struct sonde_window life = pass->window;
+	if (process && process->start_ns > life.from_ns && process->start_ns < life.to_ns)
+		life.from_ns = process->start_ns;
+	if (process && process->end_ns > life.from_ns && process->end_ns < life.to_ns)
+		life.to_ns = process->end_ns;
+	return sonde_window_s(&life);
+}
+
 static int note_heap(const struct sonde_heap_pass *pass, uint32_t heap, int named, struct sonde_report *report,
 		     struct sonde_section *section)
 {
 	const struct sonde_heap_total *total = &pass->sums.heaps[heap];
-	double seconds = sonde_window_s(&pass->window);
+	double seconds = life_s(pass, heap);
 	const char *name = named ? sonde_heap_text(pass, report, heap) : "";
 	const char *peak = sonde_heap_size_text(
 	    report, total->peak_b, variance_of(pass, heap, offsetof(struct sonde_heap_sum, peak_variance)));

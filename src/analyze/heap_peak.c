@@ -114,8 +114,7 @@ static int note_whole(const struct sonde_heap_pass *pass, struct sonde_report *r
 	if (!size || !blocks)
 		return sonde_error(ENOMEM, "out of memory for a call tree");
 	if (used > 1)
-		return sonde_report_note(report, section, 0,
-					 "100 %% = %s in %s blocks: %zu heaps, each at its own peak", size, blocks,
+		return sonde_report_note(report, section, 0, "100 %% = %s in %s blocks, of %zu heaps", size, blocks,
 					 used);
 	return sonde_report_note(report, section, 0, "100 %% = %s in %s block%s, at %.3f s", size, blocks,
 				 sonde_plural(root->count), sonde_heap_second(pass, pass->sums.heaps[highest].peak_ns));
