@@ -50,10 +50,15 @@ static size_t find(const struct sonde_session *session, const char *text, size_t
 	return number <= sonde_session_snapshot_count(session) ? (size_t)number : 0;
 }
 
+/* What programs call things may hold anything: nothing of it is a terminal's to obey. */
 static size_t put(char *out, size_t out_b, size_t used, const char *text)
 {
 	int more = snprintf(out + used, out_b - used, "%s", text);
-	return used + (size_t)more < out_b ? used + (size_t)more : out_b - 1;
+	size_t end = used + (size_t)more < out_b ? used + (size_t)more : out_b - 1;
+	for (; used < end; used++)
+		if ((unsigned char)out[used] < ' ' || out[used] == 0x7f)
+			out[used] = '?';
+	return end;
 }
 
 /* 'the recording has 1 "start", 2 "loaded", 3' */

@@ -1,7 +1,7 @@
 /* heap_moments.c: how much was alive in processes at many moments, in one reading.
  *
- * Chunks that end before a moment add what their summaries say; one that it lies in is decoded. Snapshots end chunks,
- * so that of a whole recording none is.
+ * Moments are taken by process and time. A chunk adds what its summary says to the first moment after it, and later
+ * ones sum up; one that a moment lies in is decoded for it. Snapshots end chunks, so that of a whole recording none is.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,11 +13,41 @@
 
 struct moments {
 	struct sonde_session *session;
-	struct sonde_heap_moment *rows;
+	struct sonde_heap_moment **rows; /* by process, then time */
 	size_t count;
-	struct sonde_heap_alive *alive; /* by heap site id: of one chunk and moment */
+	struct sonde_heap_moment *parts; /* of each row: of chunks that it lies in, which are not summed up */
+	struct sonde_heap_alive *alive;  /* by heap site id: of one chunk and moment */
 	struct sonde_chunk_data data;
 };
+
+static int compare(const void *left, const void *right)
+{
+	const struct sonde_heap_moment *a = *(struct sonde_heap_moment *const *)left;
+	const struct sonde_heap_moment *b = *(struct sonde_heap_moment *const *)right;
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+/* The first row of a process that is not before a moment; moments->count when there is none. */
+static size_t first_from(const struct moments *moments, uint32_t process, uint64_t time_ns)
+{
+	size_t from = 0, to = moments->count;
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		const struct sonde_heap_moment *row = moments->rows[middle];
+		if (row->process < process || (row->process == process && row->time_ns < time_ns))
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+static int is_of(const struct moments *moments, size_t row, uint32_t process)
+{
+	return row < moments->count && moments->rows[row]->process == process;
+}
 
 /* What the chunk leaves alive of what it began, less what it ended. */
 static struct sonde_heap_alive whole(const struct sonde_heap_stat *stats, uint32_t sites)
@@ -77,41 +107,73 @@ static int add_chunk(struct moments *moments, size_t i)
 		return 0;
 	struct sonde_heap_alive all = whole(stats, summary.sites), some;
 	uint64_t from_ns = moments->data.head->time_min_ns, to_ns = moments->data.head->time_max_ns;
-	uint64_t mean_b = summary.mean_b;
-	for (size_t row = 0; row < moments->count; row++) {
-		struct sonde_heap_moment *moment = &moments->rows[row];
-		if (moment->process != heap->process || moment->time_ns < from_ns)
-			continue;
-		if (mean_b > moment->mean_b)
-			moment->mean_b = mean_b;
-		if (moment->time_ns >= to_ns) {
-			add(moment, heap->kind, &all);
-			continue;
-		}
-		int bad = part(moments, i, moment->time_ns, &some);
+	size_t after = first_from(moments, heap->process, to_ns);
+	if (is_of(moments, after, heap->process)) {
+		struct sonde_heap_moment *row = moments->rows[after];
+		add(row, heap->kind, &all);
+		row->mean_b = summary.mean_b > row->mean_b ? summary.mean_b : row->mean_b;
+	}
+	for (size_t row = first_from(moments, heap->process, from_ns); row < after; row++) {
+		int bad = part(moments, i, moments->rows[row]->time_ns, &some);
 		if (!bad)
-			add(moment, heap->kind, &some);
+			add(&moments->parts[row], heap->kind, &some);
+		moments->parts[row].mean_b = summary.mean_b;
 		error = bad ? bad : error;
 	}
 	return error;
 }
 
-int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_moment *rows, size_t count)
+/* Which processes have malloc's heap, by id. NULL without memory. */
+static uint8_t *known_take(const struct sonde_session *session)
 {
-	struct moments moments = {.session = session, .rows = rows, .count = count};
-	int error = 0;
-	moments.alive = calloc(session->heap_sites.count + 1, sizeof *moments.alive);
-	if (!moments.alive)
-		return sonde_error(ENOMEM, "out of memory for %zu places that allocate", session->heap_sites.count);
-	for (size_t row = 0; row < count; row++) {
-		rows[row].live = (struct sonde_heap_alive){0};
-		rows[row].mapped_b = rows[row].mean_b = 0;
-		rows[row].known = 0;
-		for (uint32_t id = 1; id <= session->heaps.count; id++) {
-			const struct sonde_heap *heap = sonde_session_heap(session, id);
-			rows[row].known |= heap->process == rows[row].process && heap->kind == SONDE_HEAP_MALLOC;
+	uint8_t *known = calloc(session->processes.count + 1, 1);
+	for (uint32_t id = 1; known && id <= session->heaps.count; id++) {
+		const struct sonde_heap *heap = sonde_session_heap(session, id);
+		if (heap->kind == SONDE_HEAP_MALLOC && heap->process <= session->processes.count)
+			known[heap->process] = 1;
+	}
+	return known;
+}
+
+/* What rows have of their own becomes what they have with all before them. */
+static void sum_up(struct moments *moments)
+{
+	for (size_t i = 0; i < moments->count; i++) {
+		struct sonde_heap_moment *row = moments->rows[i];
+		const struct sonde_heap_moment *before = i ? moments->rows[i - 1] : NULL;
+		if (before && before->process == row->process) {
+			add(row, SONDE_HEAP_MALLOC, &before->live);
+			row->mapped_b += before->mapped_b;
+			row->mean_b = before->mean_b > row->mean_b ? before->mean_b : row->mean_b;
 		}
 	}
+	for (size_t i = 0; i < moments->count; i++) {
+		struct sonde_heap_moment *row = moments->rows[i];
+		const struct sonde_heap_moment *some = &moments->parts[i];
+		add(row, SONDE_HEAP_MALLOC, &some->live);
+		row->mapped_b += some->mapped_b;
+		row->mean_b = some->mean_b > row->mean_b ? some->mean_b : row->mean_b;
+	}
+}
+
+int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_moment *rows, size_t count)
+{
+	struct moments moments = {.session = session, .count = count};
+	int error = 0;
+	moments.rows = calloc(count + 1, sizeof *moments.rows);
+	moments.parts = calloc(count + 1, sizeof *moments.parts);
+	moments.alive = calloc(session->heap_sites.count + 1, sizeof *moments.alive);
+	uint8_t *known = known_take(session);
+	if (!moments.rows || !moments.parts || !moments.alive || !known)
+		error = sonde_error(ENOMEM, "out of memory for %zu moments of a heap", count);
+	for (size_t i = 0; !error && i < count; i++) {
+		int is_known = rows[i].process <= session->processes.count && known[rows[i].process];
+		rows[i] = (struct sonde_heap_moment){
+		    .process = rows[i].process, .time_ns = rows[i].time_ns, .known = is_known};
+		moments.rows[i] = &rows[i];
+	}
+	if (!error)
+		qsort(moments.rows, count, sizeof *moments.rows, compare);
 	sonde_buf_init(&moments.data.buf, SONDE_READER_BUF_MAX_B);
 	for (size_t i = 0; error != -ENOMEM && count && i < sonde_reader_count(session->reader); i++) {
 		if (!sonde_heap_is_chunk(&sonde_reader_entry(session->reader, i)->head))
@@ -119,7 +181,12 @@ int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_
 		int bad = add_chunk(&moments, i);
 		error = bad ? bad : error;
 	}
+	if (error != -ENOMEM)
+		sum_up(&moments);
 	sonde_buf_fini(&moments.data.buf);
+	free(moments.rows);
+	free(moments.parts);
 	free(moments.alive);
+	free(known);
 	return error;
 }

@@ -190,6 +190,7 @@ static void labels_are_any_text(void **state)
 	simple_open(&r);
 	snapshot(&r, 1, "a,b", SONDE_SNAPSHOT_API, START);
 	snapshot(&r, 1, "b,c", SONDE_SNAPSHOT_API, START);
+	snapshot(&r, 1, "\033[2J", SONDE_SNAPSHOT_API, START);
 	snapshot(&r, 1, "twice", SONDE_SNAPSHOT_API, START);
 	snapshot(&r, 1, "twice", SONDE_SNAPSHOT_API, START);
 	recording_close(&r, START + MS, 0);
@@ -198,6 +199,7 @@ static void labels_are_any_text(void **state)
 	assert_true(from == 1 && to == 2);
 	assert_int_equal(sonde_snapshots_find(session, "1,twice", &from, &to), -EINVAL);
 	assert_non_null(strstr(sonde_error_text(), "2 snapshots are called 'twice': say which by its number"));
+	assert_non_null(strstr(sonde_error_text(), "3 \"?[2J\""));
 	sonde_session_close(session);
 }
 
