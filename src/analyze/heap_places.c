@@ -214,7 +214,8 @@ const struct sonde_location *sonde_heap_location(const struct sonde_session *ses
 
 const char *sonde_heap_place_name(const struct sonde_heap_pass *pass, const struct sonde_heap_place *place)
 {
-	return name_of(pass->session, place->function);
+	/* a pool's blocks where the hooks are not preloaded */
+	return place->function || place->stack ? name_of(pass->session, place->function) : "(no stack)";
 }
 
 const char *sonde_heap_caller(const struct sonde_heap_pass *pass, uint32_t stack)
