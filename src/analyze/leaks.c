@@ -10,18 +10,21 @@
 
 #include "analyze/leak_rows.h"
 #include "analyze/marks.h"
+#include "analyze/stats.h"
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20, DETAILS_MAX = 8 };
 #define GROWTH_S 1.0        /* in less time nothing is in a steady state */
 #define GROWTH_PLAIN_S 10.0 /* and a program that does one job and ends rises all the time */
-enum { CLASS, SIZE_B, BLOCKS, DIRECT, SLOPE, CONFIDENCE, HEAP, FUNCTION, FILE_NAME, LINE, SITE, COLUMNS };
+#define LEAKY 0.05          /* of all bytes allocated: unreachable ones are a warning */
+enum { CLASS, SIZE_B, BLOCKS, DIRECT, SHARE, SLOPE, CONFIDENCE, HEAP, FUNCTION, FILE_NAME, LINE, SITE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
     [CLASS] = {"class", "class", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [SIZE_B] = {"bytes", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [BLOCKS] = {"blocks", "blocks", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
     [DIRECT] = {"direct_blocks", "direct", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
+    [SHARE] = {"share", "of allocated", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 3},
     [SLOPE] = {"slope_b_s", "a second", SONDE_UNIT_BYTES, SONDE_BASIS_ESTIMATED, 0, 1},
     [CONFIDENCE] = {"confidence", "sure", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 4},
     [HEAP] = {"heap", "heap", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 5},
@@ -53,6 +56,16 @@ static struct sonde_cell growth_cell(const struct sonde_leak_row *row)
 	return sonde_cell_real(growth->slope, below > above ? below : above);
 }
 
+/* Of all that was allocated in heaps of that kind, in bytes. */
+static double share_of(const struct sonde_heap_pass *pass, const struct sonde_heap *like, uint64_t size_b)
+{
+	uint64_t begun_b = 0;
+	for (uint32_t id = 0; id <= sonde_session_heap_count(pass->session); id++)
+		if (sonde_heap_alike(sonde_session_heap(pass->session, id), like))
+			begun_b += pass->sums.heaps[id].begun_b;
+	return sonde_stats_share((double)size_b, (double)begun_b);
+}
+
 static int row_show(const struct sonde_heap_pass *pass, const struct sonde_leak_row *from, struct sonde_report *report,
 		    struct sonde_section *section)
 {
@@ -66,6 +79,7 @@ static int row_show(const struct sonde_heap_pass *pass, const struct sonde_leak_
 	row[BLOCKS] = sonde_cell_int(from->blocks);
 	row[DIRECT] = from->class == SONDE_LEAK_UNREACHABLE ? sonde_cell_int(from->direct_blocks)
 							    : sonde_cell_absent("of unreachable blocks alone");
+	row[SHARE] = sonde_cell_real(share_of(pass, from->heap, from->size_b), 0);
 	row[SLOPE] = growth_cell(from);
 	row[CONFIDENCE] = from->class == SONDE_LEAK_GROWING ? sonde_cell_real(from->growth.confidence, 0)
 							    : sonde_cell_absent("it was not found to grow");
@@ -80,7 +94,8 @@ static int row_show(const struct sonde_heap_pass *pass, const struct sonde_leak_
 /* --- sentences --------------------------------------------------------------------------------------------------- */
 
 /* One a class that there is: how much of it. */
-static int note_sums(const struct sonde_leak_rows *leaks, struct sonde_report *report, struct sonde_section *section)
+static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak_rows *leaks,
+		     struct sonde_report *report, struct sonde_section *section)
 {
 	static const char *const said[] = {
 	    [SONDE_LEAK_UNREACHABLE] = "%s in %s block%s left that nothing pointed to any more",
@@ -90,9 +105,13 @@ static int note_sums(const struct sonde_leak_rows *leaks, struct sonde_report *r
 	};
 	for (int class = SONDE_LEAK_UNREACHABLE; class <= SONDE_LEAK_REACHABLE; class ++) {
 		uint64_t size_b = 0, blocks = 0;
+		const struct sonde_heap *heap = NULL;
 		for (size_t i = 0; i < leaks->count; i++) {
-			size_b += (int)leaks->rows[i].class == class ? leaks->rows[i].size_b : 0;
-			blocks += (int)leaks->rows[i].class == class ? leaks->rows[i].blocks : 0;
+			if ((int)leaks->rows[i].class != class)
+				continue;
+			size_b += leaks->rows[i].size_b;
+			blocks += leaks->rows[i].blocks;
+			heap = leaks->rows[i].heap;
 		}
 		const char *size = sonde_heap_size_text(report, size_b, 0);
 		const char *count = sonde_heap_count_text(report, (double)blocks);
@@ -102,7 +121,10 @@ static int note_sums(const struct sonde_leak_rows *leaks, struct sonde_report *r
 			continue;
 		char text[160];
 		snprintf(text, sizeof text, said[class], size, count, blocks == 1 ? " was" : "s were");
-		int rc = sonde_report_note(report, section, 0, "%s", text);
+		double share = class == SONDE_LEAK_UNREACHABLE ? share_of(pass, heap, size_b) : 0;
+		int rc = share > 0 ? sonde_report_note(report, section, share > LEAKY,
+						       "%s: %.3g %% of all that was allocated", text, 100 * share)
+				   : sonde_report_note(report, section, 0, "%s", text);
 		if (rc < 0)
 			return rc;
 	}
@@ -174,7 +196,7 @@ static int note_growth(const struct sonde_leak_rows *leaks, struct sonde_report 
 static int notes_add(const struct sonde_heap_pass *pass, const struct sonde_leak_rows *leaks,
 		     struct sonde_report *report, struct sonde_section *section)
 {
-	int rc = note_sums(leaks, report, section);
+	int rc = note_sums(pass, leaks, report, section);
 	if (rc == 0 && leaks->suppressed)
 		rc = sonde_report_note(
 		    report, section, 0,

@@ -201,3 +201,15 @@ void recording_ends(struct recording *recording, uint32_t id, size_t block, uint
 	event.temporary = heap->last == block + 1;
 	heap_event(recording, id, event);
 }
+
+void recording_leak(struct recording *recording, uint32_t site, enum sonde_heap_leak kind, uint64_t blocks,
+		    uint64_t size_b, const char *detail)
+{
+	struct sonde_meta_heap_leak record = {.head.type = SONDE_META_HEAP_LEAK,
+					      .site = site,
+					      .kind = kind,
+					      .blocks = blocks,
+					      .size_b = size_b,
+					      .detail = detail ? recording_string(recording, detail) : 0};
+	meta(recording, &record, sizeof record, NULL, 0);
+}

@@ -1,0 +1,173 @@
+/* test_analyze_leaks.c: what was left, by class and place; what is suppressed; what grew, and what only seemed to. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "analyze_fixture.h"
+#include "sections.h"
+
+static void heap_open(struct recording *recording)
+{
+	simple_open(recording);
+	assert_int_equal(recording_heap(recording, 1, SONDE_HEAP_MALLOC, NULL), 1);
+}
+
+static uint32_t site_of(struct recording *recording, const char *function, uint32_t line)
+{
+	uint32_t main = recording_call(recording, 0, 1, "main", 10);
+	return recording_heap_site(recording, 1, 1, recording_call(recording, main, 1, function, line));
+}
+
+static void allocate(struct recording *recording, uint32_t site, unsigned blocks, uint64_t size_b)
+{
+	for (unsigned i = 0; i < blocks; i++)
+		recording_begins(recording, site, START + i * 1000, size_b);
+}
+
+static const struct sonde_cell *row_of(const struct sonde_section *section, const char *class, const char *function)
+{
+	for (size_t i = 0; i < section->table.row_count; i++) {
+		const struct sonde_cell *row = section->table.cells + i * section->table.column_count;
+		if (!strcmp(sections_cell(section, row, "class")->text, class) &&
+		    !strcmp(sections_cell(section, row, "function")->text, function))
+			return row;
+	}
+	return NULL;
+}
+
+static uint64_t value_of(const struct sonde_section *section, const char *class, const char *function, const char *key)
+{
+	const struct sonde_cell *row = row_of(section, class, function);
+	if (!row)
+		fail_msg("no row of %s, %s", class, function);
+	return sections_cell(section, row, key)->integer;
+}
+
+/* 10 × 100 B lost, 4 of them indirectly, by two sites of one place; kept and unseen ones; suppressed ones. */
+static void write_left(void)
+{
+	struct recording r;
+	heap_open(&r);
+	uint32_t loses = site_of(&r, "loses", 3), again = site_of(&r, "loses", 3), keeps = site_of(&r, "keeps", 7);
+	uint32_t unseen = site_of(&r, "unseen", 9), known = site_of(&r, "known_leak", 11);
+	allocate(&r, loses, 6, 100);
+	allocate(&r, again, 4, 100);
+	allocate(&r, keeps, 5, 40);
+	allocate(&r, unseen, 2, 50);
+	allocate(&r, known, 1, 300);
+	recording_leak(&r, loses, SONDE_HEAP_UNREACHABLE, 6, 600, NULL);
+	recording_leak(&r, again, SONDE_HEAP_UNREACHABLE, 4, 400, NULL);
+	recording_leak(&r, again, SONDE_HEAP_INDIRECT, 4, 400, NULL);
+	recording_leak(&r, keeps, SONDE_HEAP_REACHABLE, 5, 200, NULL);
+	recording_leak(&r, unseen, SONDE_HEAP_NOT_KNOWN, 2, 100, "it was dark");
+	recording_leak(&r, known, SONDE_HEAP_UNREACHABLE, 1, 300, NULL);
+	recording_info(&r, "heap.suppressions", "race:loses\nleak:^known_*\n");
+	recording_close(&r, START + 1000 * MS, 0);
+}
+
+static void classes_and_places(void **state)
+{
+	(void)state;
+	write_left();
+	struct sonde_pass_options asked = {.asked = 1};
+	struct sections s = sections_of(path, "leaks", &asked);
+	const struct sonde_section *t = sections_get(&s, "leaks");
+	assert_int_equal(t->table.row_count, 3);
+	assert_int_equal(value_of(t, "unreachable", "loses", "bytes"), 1000);
+	assert_int_equal(value_of(t, "unreachable", "loses", "blocks"), 10);
+	assert_int_equal(value_of(t, "unreachable", "loses", "direct_blocks"), 6);
+	assert_int_equal(value_of(t, "reachable", "keeps", "bytes"), 200);
+	assert_int_equal(value_of(t, "not known", "unseen", "blocks"), 2);
+	assert_string_equal(sections_cell(t, row_of(t, "unreachable", "loses"), "site")->text,
+			    "loses (loses.c:3), called from main");
+	assert_near(sections_cell(t, row_of(t, "unreachable", "loses"), "share")->real, 1000.0 / 1600, 1e-12);
+	assert_true(sections_noted(t->notes, "1.00 kB in 10 blocks were left that nothing pointed to"));
+	assert_true(sections_noted(t->notes, "62.5 % of all that was allocated"));
+	assert_true(sections_noted(t->notes, "not shown: 1 unreachable block (300 B)"));
+	assert_true(sections_noted(t->notes, "prog (100): it was dark"));
+	sections_free(&s);
+	s = sections_of(path, "leaks", NULL); /* not asked for: what is a leak alone */
+	assert_int_equal(sections_get(&s, "leaks")->table.row_count, 1);
+	sections_free(&s);
+}
+
+static void nothing_is_one_line(void **state)
+{
+	(void)state;
+	struct recording r;
+	heap_open(&r);
+	uint32_t keeps = site_of(&r, "keeps", 7);
+	allocate(&r, keeps, 5, 40);
+	recording_leak(&r, keeps, SONDE_HEAP_REACHABLE, 5, 200, NULL);
+	recording_close(&r, START + 1000 * MS, 0);
+	struct sections s = sections_of(path, "leaks", NULL);
+	const struct sonde_section *t = sections_get(&s, "leaks");
+	assert_int_equal(t->table.row_count, 0);
+	assert_string_equal(t->notes->text, "no leaks found");
+	assert_null(t->notes->next);
+	sections_free(&s);
+}
+
+/* For 20 s: grows has 1000 B more each 100 ms; fills the same until the half; turns over the last ten of them; ends
+ * frees all of it in the last second, when grows_too frees its own as well. */
+static void write_growth(void)
+{
+	struct recording r;
+	size_t turning[10] = {0}, too[200];
+	heap_open(&r);
+	r.chunk_rows = 50;
+	uint32_t grows = site_of(&r, "grows", 1), fills = site_of(&r, "fills", 2), turns = site_of(&r, "turns", 3);
+	uint32_t grows_too = site_of(&r, "grows_too", 4);
+	for (unsigned i = 0; i < 200; i++) {
+		uint64_t at_ns = START + i * 100 * MS;
+		recording_begins(&r, grows, at_ns, 1000);
+		if (i < 190)
+			too[i] = recording_begins(&r, grows_too, at_ns, 100);
+		if (i < 100)
+			recording_begins(&r, fills, at_ns, 1000);
+		if (i >= 10)
+			recording_ends(&r, 1, turning[i % 10], 1, at_ns);
+		turning[i % 10] = recording_begins(&r, turns, at_ns, 1000);
+	}
+	for (unsigned i = 0; i < 190; i++)
+		recording_ends(&r, 1, too[i], 1, START + 19950 * MS);
+	recording_close(&r, START + 20000 * MS, 0);
+}
+
+static void what_rises_for_good(void **state)
+{
+	(void)state;
+	write_growth();
+	struct sections s = sections_of(path, "leaks", NULL);
+	const struct sonde_section *t = sections_get(&s, "leaks");
+	assert_int_equal(t->table.row_count, 2);
+	const struct sonde_cell *row = row_of(t, "growing", "grows");
+	assert_non_null(row);
+	const struct sonde_cell *slope = sections_cell(t, row, "slope_b_s");
+	assert_near(slope->real, 10000, 200);
+	assert_true(slope->plus_minus < 300);
+	assert_true(sections_cell(t, row, "confidence")->real > 0.999);
+	row = row_of(t, "growing", "grows_too");
+	assert_non_null(row);
+	assert_near(sections_cell(t, row, "slope_b_s")->real, 1000, 20);
+	sections_free(&s);
+	struct sonde_pass_options first_half = {.from_ns = START, .to_ns = START + 10000 * MS};
+	s = sections_of(path, "leaks", &first_half); /* in which the cache was filling up */
+	assert_non_null(row_of(sections_get(&s, "leaks"), "growing", "fills"));
+	sections_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(classes_and_places),
+	    cmocka_unit_test(nothing_is_one_line),
+	    cmocka_unit_test(what_rises_for_good),
+	};
+	return cmocka_run_group_tests(tests, path_make, path_remove);
+}
