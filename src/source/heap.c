@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "source/heap_freeze.h"
 #include "source/heap_process.h"
 #include "source/image.h"
 #include "source/preload.h"
@@ -207,6 +208,28 @@ static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_lin
 						  : -1;
 }
 
+struct scan {
+	struct sonde_source_run *run;
+	struct process *process;
+	const struct sonde_zones_drainer *drainer;
+};
+
+/* What was asked for before is taken before the rest is written. */
+static void drain_for_scan(void *context, pid_t pid)
+{
+	const struct scan *scan = context;
+	scan->drainer->drain(scan->drainer->context, pid);
+	take_snapshots(scan->run, scan->process, UINT64_MAX);
+}
+
+static int on_scan(void *context, pid_t pid, const struct sonde_link_scan *question,
+		   const struct sonde_zones_drainer *drainer)
+{
+	struct scan scan = {context, find(context, pid), drainer};
+	struct sonde_zones_drainer own = {&scan, drain_for_scan};
+	return scan.process ? sonde_heap_process_scan(scan.process->heaps, question, &own) : -ESRCH;
+}
+
 /* --- the source -------------------------------------------------------------------------------------------------- */
 
 static int heap_probe(const struct sonde_record_options *options, char *why, size_t why_b)
@@ -255,8 +278,13 @@ static int heap_open(struct sonde_source_run **out, struct sonde_recorder *recor
 		free_run(run);
 		return result;
 	}
-	run->listener = (struct sonde_zones_listener){
-	    .context = run, .opened = on_opened, .flags = on_flags, .heap = on_heap, .closed = on_closed, .table = on_table, .scan = on_scan};
+	run->listener = (struct sonde_zones_listener){.context = run,
+						      .opened = on_opened,
+						      .flags = on_flags,
+						      .heap = on_heap,
+						      .closed = on_closed,
+						      .table = on_table,
+						      .scan = on_scan};
 	run->zones_listener =
 	    (struct sonde_zones_listener){.context = run, .opened = on_zones_opened, .closed = on_zones_closed};
 	sonde_zones_listen(SONDE_LINK_HEAP, &run->listener);

@@ -10,6 +10,7 @@
 #include "source/recorder.h"
 #include "source/snapshots.h"
 #include "source/unwinder.h"
+#include "source/zones.h"
 
 struct sonde_heap_process;
 

@@ -195,6 +195,20 @@ static void walk_heap_ids(const struct sonde_session *session)
 	}
 }
 
+static void walk_snapshots(struct sonde_session *session)
+{
+	enum { ROWS = 16 };
+	struct sonde_heap_moment rows[ROWS] = {0};
+	size_t count = sonde_session_snapshot_count(session) < ROWS ? sonde_session_snapshot_count(session) : ROWS;
+	for (size_t i = 0; i < count; i++) {
+		rows[i].process = sonde_session_snapshot(session, i)->process;
+		rows[i].time_ns = sonde_session_snapshot(session, i)->time_ns;
+	}
+	sonde_session_heap_moments(session, rows, count);
+	for (size_t i = 0; i < count; i++)
+		sink += rows[i].live.size_b + rows[i].mapped_b;
+}
+
 /* Of all, of the middle, of one thread. */
 static void walk_heaps(struct sonde_session *session)
 {
@@ -209,6 +223,7 @@ static void walk_heaps(struct sonde_session *session)
 						  {run->start_ns + third_ns, run->start_ns + 2 * third_ns, NULL},
 						  {run->start_ns, run->end_ns, thread}};
 	walk_heap_ids(session);
+	walk_snapshots(session);
 	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
 		struct sonde_heap_sums sums;
 		struct sonde_heap_interval rows[STEPS];
