@@ -99,7 +99,7 @@ static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak
 {
 	static const char *const said[] = {
 	    [SONDE_LEAK_UNREACHABLE] = "%s in %s block%s left that nothing pointed to any more",
-	    [SONDE_LEAK_GROWING] = "%s in %s block%s allocated where memory rose and went on rising",
+	    [SONDE_LEAK_GROWING] = "%s in %s block%s alive, in the end, at places where memory went on rising",
 	    [SONDE_LEAK_NOT_KNOWN] = "%s in %s block%s left where nobody could look for pointers",
 	    [SONDE_LEAK_REACHABLE] = "%s in %s block%s left that could still be reached",
 	};
@@ -176,7 +176,8 @@ static int note_details(const struct sonde_heap_pass *pass, struct sonde_report 
 	return rc;
 }
 
-static int note_growth(const struct sonde_leak_rows *leaks, struct sonde_report *report, struct sonde_section *section)
+static int note_growth(const struct sonde_leak_rows *leaks, int asked, struct sonde_report *report,
+		       struct sonde_section *section)
 {
 	int grows = 0;
 	for (size_t i = 0; i < leaks->count; i++)
@@ -187,7 +188,7 @@ static int note_growth(const struct sonde_leak_rows *leaks, struct sonde_report 
 		    "growing: a trend over 64 moments after the first fifth of the time (Mann and Kendall, "
 		    "p < 0.001), which goes on in the last third; slope by Theil and Sen with its 95 %% "
 		    "interval. A program that does one job and ends grows, too");
-	if (!leaks->growth_s)
+	if (!leaks->growth_s && asked)
 		return sonde_report_note(
 		    report, section, 0, "growth was not looked for: the time was too short (less than %g s)", GROWTH_S);
 	return 0;
@@ -205,7 +206,7 @@ static int notes_add(const struct sonde_heap_pass *pass, const struct sonde_leak
 		    (unsigned long long)leaks->suppressed, leaks->suppressed == 1 ? "" : "s",
 		    (unsigned long long)leaks->suppressed_b);
 	if (rc == 0)
-		rc = note_growth(leaks, report, section);
+		rc = note_growth(leaks, pass->options.asked, report, section);
 	if (rc == 0)
 		rc = note_details(pass, report, section);
 	if (rc == 0 && sonde_heap_pass_mean_b(pass))
