@@ -553,6 +553,13 @@ void recording_work(struct recording *recording, uint32_t thread, uint64_t time_
 	event(recording, thread, &record, sizeof record);
 }
 
+void recording_block(struct recording *recording, uint32_t thread, enum sonde_event_type type, uint32_t site,
+		     uint64_t time_ns, uint64_t address, uint64_t size_b)
+{
+	struct sonde_event_block record = {head_of(type, site, time_ns, sizeof record), address, size_b};
+	event(recording, thread, &record, sizeof record);
+}
+
 void recording_arg(struct recording *recording, uint32_t thread, uint64_t time_ns, const char *key, int64_t value)
 {
 	struct {

@@ -146,6 +146,8 @@ void recording_span(struct recording *recording, uint32_t thread, enum sonde_eve
 		    uint64_t time_ns, uint64_t id);
 void recording_work(struct recording *recording, uint32_t thread, uint64_t time_ns, double flop, double bytes,
 		    double items);
+void recording_block(struct recording *recording, uint32_t thread, enum sonde_event_type type, uint32_t site,
+		     uint64_t time_ns, uint64_t address, uint64_t size_b);
 /* Blocks. One is named by what recording_begins() returns. Times of a heap must not decrease. */
 uint32_t recording_heap(struct recording *recording, uint32_t process, enum sonde_heap_kind kind, const char *name);
 uint32_t recording_heap_site(struct recording *recording, uint32_t heap, uint32_t thread, uint32_t stack);
