@@ -188,7 +188,7 @@ static int note_growth(const struct sonde_leak_rows *leaks, int asked, struct so
 		    "growing: a trend over 64 moments after the first fifth of the time (Mann and Kendall, "
 		    "p < 0.001), which goes on in the last third; slope by Theil and Sen with its 95 %% "
 		    "interval. A program that does one job and ends grows, too");
-	if (!leaks->growth_s && asked)
+	if (leaks->growth_s <= 0 && asked)
 		return sonde_report_note(
 		    report, section, 0, "growth was not looked for: the time was too short (less than %g s)", GROWTH_S);
 	return 0;

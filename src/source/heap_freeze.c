@@ -27,6 +27,10 @@
 #define LATE_MAX 64u
 #define EVENT_STOP 128 /* PTRACE_EVENT_STOP: of the kernel's headers, which do not go with sys/ptrace.h */
 
+#ifndef SYS_epoll_wait /* newer machines have the other alone */
+#define SYS_epoll_wait SYS_epoll_pwait
+#endif
+
 static struct {
 	pid_t pid, tid;
 } late[LATE_MAX];
@@ -36,12 +40,8 @@ static size_t late_count;
 
 static int is_spoilt(long call)
 {
-	static const long calls[] = {
-#ifdef SYS_epoll_wait
-	    SYS_epoll_wait,
-#endif
-	    SYS_epoll_pwait, SYS_semop, SYS_semtimedop, SYS_rt_sigtimedwait, SYS_msgrcv, SYS_msgsnd, SYS_io_getevents,
-	};
+	static const long calls[] = {SYS_epoll_wait,      SYS_epoll_pwait, SYS_semop,  SYS_semtimedop,
+				     SYS_rt_sigtimedwait, SYS_msgrcv,      SYS_msgsnd, SYS_io_getevents};
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
 		if (calls[i] == call)
 			return 1;

@@ -21,6 +21,7 @@
 #define PAGES (1u << (REGION_BITS - PAGE_BITS))
 #define DIGIT_BITS 16u
 #define DIGITS (1u << DIGIT_BITS)
+#define FEW 4096u   /* blocks that need no directory: most processes are small, and it costs a millisecond */
 #define BATCH 4096u /* blocks */
 #define BUFFER_B (4u << 20)
 #define SEGMENT_B (1u << 20)
@@ -62,10 +63,20 @@ static uint64_t end_of(const struct sonde_heap_found *block)
 
 /* --- the index --------------------------------------------------------------------------------------------------- */
 
+static int compare_blocks(const void *left, const void *right)
+{
+	const struct sonde_heap_found *a = left, *b = right;
+	return (a->address > b->address) - (a->address < b->address);
+}
+
 /* By 16 bits at a time, the lowest first. */
 static int sort(struct sonde_heap_found **blocks, size_t count)
 {
-	struct sonde_heap_found *from = *blocks, *to = malloc((count + 1) * sizeof *to);
+	if (count <= FEW) {
+		qsort(*blocks, count, sizeof **blocks, compare_blocks);
+		return 0;
+	}
+	struct sonde_heap_found *from = *blocks, *to = malloc(count * sizeof *to);
 	size_t *starts = malloc(DIGITS * sizeof *starts);
 	int code = to && starts ? 0 : sonde_error(ENOMEM, "no memory to sort %zu blocks", count);
 	for (unsigned shift = 0; !code && shift < 48; shift += DIGIT_BITS) {
@@ -95,7 +106,7 @@ static int make_directory(struct sonde_heap_scan *scan)
 	scan->regions = calloc(REGIONS, sizeof *scan->regions);
 	if (!scan->regions)
 		return -ENOMEM;
-	for (size_t i = 0; i < scan->count;) {
+	for (size_t i = 0; scan->count > FEW && i < scan->count;) {
 		uint64_t region = scan->blocks[i].address >> REGION_BITS;
 		uint32_t *pages = malloc((PAGES + 1) * sizeof *pages);
 		if (!pages)

@@ -183,7 +183,7 @@ static uint64_t next_random(uint64_t *state)
 	return *state >> 33;
 }
 
-#define MANY 3000u
+#define MANY 6000u
 #define EDGES 2u
 
 struct model {
