@@ -192,7 +192,7 @@ static int row_add(const struct sonde_heap_pass *pass, const struct sonde_heap_p
 	row[PEAK_BLOCKS] = sonde_heap_cell(pass, sum->peak_blocks, 0);
 	row[BEGUN_B] = sonde_heap_cell(pass, sum->begun_b, sum->begun_variance);
 	row[BEGINS] = sonde_heap_cell(pass, sum->begins, 0);
-	row[TEMPORARY] = sonde_heap_pass_mean_b(pass)
+	row[TEMPORARY] = sonde_heap_is_sampled(pass, place->heap)
 			     ? sonde_cell_absent("samples cannot tell what was allocated in between: --heap=full")
 			     : sonde_cell_int(sum->temporary);
 	row[LIVE_B] = sonde_heap_cell(pass, sum->left_b, sum->left_variance);

@@ -71,6 +71,14 @@ uint64_t sonde_heap_pass_mean_b(const struct sonde_heap_pass *pass)
 	return mean_b;
 }
 
+int sonde_heap_is_sampled(const struct sonde_heap_pass *pass, const struct sonde_heap *like)
+{
+	for (uint32_t id = 1; id <= sonde_session_heap_count(pass->session); id++)
+		if (pass->sums.heaps[id].mean_b && sonde_heap_alike(sonde_session_heap(pass->session, id), like))
+			return 1;
+	return 0;
+}
+
 int sonde_heap_alike(const struct sonde_heap *a, const struct sonde_heap *b)
 {
 	return a == b || (a && b && a->kind == b->kind && !strcmp(a->name, b->name));

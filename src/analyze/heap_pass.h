@@ -34,6 +34,9 @@ int sonde_heap_pass_read(struct sonde_heap_pass *pass, struct sonde_report *repo
 /* The largest mean between samples; 0 = every block was recorded. */
 uint64_t sonde_heap_pass_mean_b(const struct sonde_heap_pass *pass);
 
+/* Whether blocks of heaps like this one were sampled; pools and mappings never are. */
+int sonde_heap_is_sampled(const struct sonde_heap_pass *pass, const struct sonde_heap *like);
+
 /* How it was recorded, what was selected, how several processes are added up, what is missing. */
 int sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_report *report,
 			  struct sonde_section *section);

@@ -9,6 +9,8 @@
 #include "analyze/stats.h"
 #include "util/error.h"
 
+#define SAMPLED "samples cannot tell what was allocated in between: record with --heap=full"
+
 enum { DEFAULT_ROWS = 20 };
 enum { TEMPORARY, OF_OWN, OF_ALL, RATE, BEGINS, MEAN_B, HEAP, FUNCTION, CALLER, CALLED_FROM, FILE_NAME, COLUMNS };
 
@@ -29,6 +31,7 @@ static const struct sonde_column columns[COLUMNS] = {
 struct whole {
 	uint64_t begins, temporary; /* of all heaps */
 	double seconds;
+	int sampled; /* some heaps are, and left out */
 };
 
 static int row_add(const struct sonde_heap_pass *pass, const struct sonde_heap_place *place, const struct whole *whole,
@@ -64,7 +67,9 @@ static int rows_add(const struct sonde_heap_pass *pass, struct whole *whole, str
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; rc == 0 && i < places.count && places.rows[i].sum.temporary; i++) {
-		if (i < limit)
+		if (whole->sampled && sonde_heap_is_sampled(pass, places.rows[i].heap))
+			continue;
+		if (section->table.row_count < limit)
 			rc = row_add(pass, &places.rows[i], whole, report, section);
 		else
 			section->table.omitted++;
@@ -81,14 +86,17 @@ static int temporary_finish(void *state, struct sonde_report *report)
 	int rc = sonde_heap_pass_read(pass, report, "temporary", title);
 	if (rc)
 		return rc < 0 ? rc : 0;
-	if (sonde_heap_pass_mean_b(pass))
-		return sonde_pass_nothing(&pass->options, report, "temporary", title,
-					  "samples cannot tell what was allocated in between: record with --heap=full");
 	for (size_t i = 0; i <= sonde_session_heap_count(pass->session); i++) {
+		if (pass->sums.heaps[i].mean_b) {
+			whole.sampled = 1;
+			continue;
+		}
 		whole.begins += pass->sums.heaps[i].begins;
 		whole.temporary += pass->sums.heaps[i].temporary;
 	}
-	const struct sonde_column *shown = sonde_heap_columns(pass, report, columns, COLUMNS);
+	if (whole.sampled && !whole.begins)
+		return sonde_pass_nothing(&pass->options, report, "temporary", title, SAMPLED);
+	const struct sonde_column *shown = whole.sampled ? columns : sonde_heap_columns(pass, report, columns, COLUMNS);
 	struct sonde_section *section = shown ? sonde_report_table(report, "temporary", title, shown, COLUMNS) : NULL;
 	const char *temporary = sonde_heap_count_text(report, (double)whole.temporary);
 	const char *begins = sonde_heap_count_text(report, (double)whole.begins);
@@ -98,7 +106,9 @@ static int temporary_finish(void *state, struct sonde_report *report)
 	    report, section, 0,
 	    "%s of %s allocations (%.1f %%) were freed before anything else was allocated in their heap", temporary,
 	    begins, 100 * sonde_stats_share((double)whole.temporary, (double)whole.begins));
-	if (rc == 0)
+	if (rc == 0 && whole.sampled)
+		rc = sonde_report_note(report, section, 1, "malloc's blocks are left out: %s", SAMPLED);
+	if (rc == 0 && !whole.sampled)
 		rc = sonde_heap_pass_notes(pass, report, section);
 	return rc < 0 ? rc : rows_add(pass, &whole, report, section);
 }
