@@ -580,6 +580,35 @@ static void any_part_is_as_replayed(void **state)
 	}
 }
 
+/* What a program that reads a recording gets: each event with its time, size, thread and stack. */
+static void events_can_be_read_one_by_one(void **state)
+{
+	(void)state;
+	static struct happened events[EVENTS];
+	struct sonde_session *session;
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	size_t at = 0;
+	write_random(events, 64);
+	assert_int_equal(sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1}), 0);
+	assert_int_equal(sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_HEAP), 0);
+	while (sonde_cursor_next(cursor, &batch) == 1) {
+		for (size_t i = 0; i < batch->count; i++, at++) {
+			const struct sonde_heap_site *site = sonde_session_heap_site(session, batch->heap_site[i]);
+			assert_int_equal(batch->time_ns[i], events[at].time_ns);
+			assert_int_equal(batch->size_b[i], events[at].size_b);
+			assert_int_equal(batch->block_ends[i], events[at].ends);
+			assert_int_equal(site->id, events[at].site);
+			assert_int_equal(site->thread, thread_of(events[at].site));
+			const struct sonde_node *node = sonde_session_node(session, site->stack);
+			assert_int_equal(sonde_session_frame(session, node->frame)->locations->line, events[at].site);
+		}
+	}
+	assert_int_equal(at, EVENTS);
+	sonde_cursor_close(cursor);
+	sonde_session_close(session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -595,6 +624,7 @@ int main(void)
 	    cmocka_unit_test(zones_know_what_they_changed),
 	    cmocka_unit_test(zones_inside_themselves_and_below_zero),
 	    cmocka_unit_test(any_part_is_as_replayed),
+	    cmocka_unit_test(events_can_be_read_one_by_one),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
