@@ -43,7 +43,7 @@ static int is_arena(const void *block)
 	return (uintptr_t)block - (uintptr_t)arena < ARENA_B;
 }
 
-/* Zeroed; its size stands in front of it. */
+/* Zeroed; its size stands in front of it. free() is made to look by the filter. */
 static void *take_arena(size_t size_b)
 {
 	if (size_b > ARENA_B - ALIGN_B)
@@ -53,6 +53,7 @@ static void *take_arena(size_t size_b)
 	if (at > ARENA_B - wanted_b)
 		return NULL;
 	memcpy(arena + at, &size_b, sizeof(size_b));
+	heap_record_mark(arena + at + ALIGN_B);
 	return arena + at + ALIGN_B;
 }
 
@@ -81,12 +82,9 @@ static void ask_all(void)
 /* Whether the real functions can be called. The first call comes before there are threads. */
 static int is_ready(void)
 {
-	if (likely(atomic_load_explicit(&state, memory_order_acquire) == 2)) {
-		if (unlikely(!heap_process))
-			heap_process_init();
-		return 1;
-	}
 	int unasked = 0;
+	if (likely(atomic_load_explicit(&state, memory_order_acquire) == 2))
+		return 1;
 	if (!atomic_compare_exchange_strong(&state, &unasked, 1))
 		return unasked == 2;
 	ask_all();
@@ -98,21 +96,30 @@ static int is_ready(void)
 
 EXPORT void *malloc(size_t size_b)
 {
-	if (unlikely(!is_ready()))
+	if (unlikely(!next.malloc) && !is_ready())
 		return take_arena(size_b);
 	void *block = next.malloc(size_b);
+	if (likely(heap_record_passes(size_b)))
+		return block;
 	struct heap_caller caller = HEAP_CALLER();
-	heap_record_begins(block, size_b, &caller);
-	return block;
+	return heap_record_take(block, size_b, &caller);
+}
+
+static __attribute__((noinline)) void free_seldom(void *block)
+{
+	uint64_t hidden = heap_record_hide(block);
+	if (is_arena(block) || !is_ready())
+		return;
+	heap_record_ends(heap_record_show(hidden));
+	next.free(heap_record_show(hidden));
 }
 
 EXPORT void free(void *block)
 {
-	if (unlikely(!is_ready()) || unlikely(is_arena(block)))
-		return;
-	heap_record_ends(block);
-	next.free(block);
-	__asm__ volatile("");
+	if (unlikely(!next.free) || unlikely(heap_record_may_end(block)))
+		free_seldom(block);
+	else
+		next.free(block);
 }
 
 EXPORT void *calloc(size_t count, size_t size_b)
@@ -120,12 +127,13 @@ EXPORT void *calloc(size_t count, size_t size_b)
 	size_t all_b;
 	if (unlikely(__builtin_mul_overflow(count, size_b, &all_b)))
 		all_b = SIZE_MAX;
-	if (unlikely(!is_ready()))
+	if (unlikely(!next.calloc) && !is_ready())
 		return take_arena(all_b);
 	void *block = next.calloc(count, size_b);
+	if (likely(heap_record_passes(all_b)))
+		return block;
 	struct heap_caller caller = HEAP_CALLER();
-	heap_record_begins(block, all_b, &caller);
-	return block;
+	return heap_record_take(block, all_b, &caller);
 }
 
 static void *move_from_arena(const void *block, size_t size_b)
@@ -137,28 +145,19 @@ static void *move_from_arena(const void *block, size_t size_b)
 	return moved;
 }
 
-/* After a realloc that answered `moved`. */
-static void record_moved(const void *block, const void *moved, size_t size_b, const struct heap_caller *caller)
-{
-	if (moved)
-		heap_record_begins(moved, size_b, caller);
-	else if (size_b)
-		heap_record_kept(block);
-}
-
 static void *move(void *block, size_t size_b, const struct heap_caller *caller)
 {
-	if (unlikely(!is_ready()) && !block)
+	if (unlikely(!next.realloc) && !is_ready() && !block)
 		return take_arena(size_b);
-	if (unlikely(is_arena(block))) {
-		void *moved = move_from_arena(block, size_b);
-		heap_record_begins(moved, size_b, caller);
-		return moved;
-	}
-	heap_record_ends(block);
+	if (unlikely(is_arena(block)))
+		return heap_record_begins(move_from_arena(block, size_b), size_b, caller);
+	int told = heap_record_ends(block);
 	void *moved = next.realloc(block, size_b);
-	record_moved(block, moved, size_b, caller);
-	return moved;
+	if (likely(moved))
+		return heap_record_begins(moved, size_b, caller);
+	if (size_b && told)
+		heap_record_kept(block);
+	return NULL;
 }
 
 EXPORT void *realloc(void *block, size_t size_b)
@@ -191,27 +190,25 @@ EXPORT int posix_memalign(void **out, size_t align_b, size_t size_b)
 }
 
 /* memalign, aligned_alloc */
-#define ALIGNED(name)                                       \
-	EXPORT void *name(size_t align_b, size_t size_b)    \
-	{                                                   \
-		if (unlikely(!is_ready()))                  \
-			return NULL;                        \
-		void *block = next.name(align_b, size_b);   \
-		struct heap_caller caller = HEAP_CALLER();  \
-		heap_record_begins(block, size_b, &caller); \
-		return block;                               \
+#define ALIGNED(name)                                              \
+	EXPORT void *name(size_t align_b, size_t size_b)           \
+	{                                                          \
+		if (unlikely(!is_ready()))                         \
+			return NULL;                               \
+		void *block = next.name(align_b, size_b);          \
+		struct heap_caller caller = HEAP_CALLER();         \
+		return heap_record_begins(block, size_b, &caller); \
 	}
 
 /* valloc, pvalloc */
-#define PAGES(name)                                         \
-	EXPORT void *name(size_t size_b)                    \
-	{                                                   \
-		if (unlikely(!is_ready()))                  \
-			return NULL;                        \
-		void *block = next.name(size_b);            \
-		struct heap_caller caller = HEAP_CALLER();  \
-		heap_record_begins(block, size_b, &caller); \
-		return block;                               \
+#define PAGES(name)                                                \
+	EXPORT void *name(size_t size_b)                           \
+	{                                                          \
+		if (unlikely(!is_ready()))                         \
+			return NULL;                               \
+		void *block = next.name(size_b);                   \
+		struct heap_caller caller = HEAP_CALLER();         \
+		return heap_record_begins(block, size_b, &caller); \
 	}
 
 ALIGNED(memalign)
@@ -226,12 +223,13 @@ EXPORT int dlclose(void *object)
 	if (unlikely(!is_ready()) || !next.dlclose)
 		return -1;
 	int code = next.dlclose(object);
-	heap_unwind_forget();
+	heap_rules_forget();
 	return code;
 }
 
 __attribute__((constructor)) static void heap_begin(void)
 {
 	is_ready();
+	heap_process_init();
 	heap_names_begin();
 }

@@ -7,28 +7,34 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* `next` is asked for by each by itself: a C program has none of them. An exception of the real one passes through. */
+/* `next` is asked for by each by itself: a C program has none of them. An exception of the real one passes through.
+ * Debug information names them as what they are, without C++'s mangling. */
 #define NEW(symbol, parameters, arguments)                                \
-	EXPORT void *symbol parameters;                                   \
-	EXPORT void *symbol parameters                                    \
+	EXPORT void *alloc##symbol parameters __asm__(#symbol);           \
+	EXPORT void *alloc##symbol parameters                             \
 	{                                                                 \
 		static void *(*next)parameters;                           \
 		if (unlikely(!next))                                      \
 			next = (void *(*)parameters)inject_next(#symbol); \
-		heap_record_will_new();                                   \
+		uint64_t left_b = heap_record_will_new();                 \
 		void *block = next arguments;                             \
+		if (likely(heap_left != left_b)) /* it was counted */     \
+			return block;                                     \
 		struct heap_caller caller = HEAP_CALLER();                \
-		heap_record_new(block, size_b, &caller);                  \
-		return block;                                             \
+		return heap_record_new(block, size_b, &caller);           \
 	}
 
 #define DELETE(symbol, parameters, arguments)                            \
-	EXPORT void symbol parameters;                                   \
-	EXPORT void symbol parameters                                    \
+	EXPORT void free##symbol parameters __asm__(#symbol);            \
+	EXPORT void free##symbol parameters                              \
 	{                                                                \
 		static void(*next) parameters;                           \
 		if (unlikely(!next))                                     \
 			next = (void(*) parameters)inject_next(#symbol); \
+		if (!heap_record_may_end(block)) {                       \
+			next arguments;                                  \
+			return;                                          \
+		}                                                        \
 		heap_record_deleted(block);                              \
 		next arguments;                                          \
 		heap_record_deleted(NULL);                               \

@@ -25,7 +25,7 @@ void heap_process_init(void)
 		return;
 	done = 1;
 	const char *wanted = getenv(HEAP_ENV);
-	if (!wanted || !inject_connect_name() || heap_unwind_init() || heap_stack_init())
+	if (!wanted || !inject_connect_name() || heap_rules_init() || heap_stack_init())
 		return;
 	heap_mean_b = read_number(wanted);
 	heap_seed = sonde_clock_now_ns() ^ (uint64_t)getpid() << 32;

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
@@ -21,11 +23,14 @@
 #define WAIT_NS 100000000                   /* then the recorder is asked again, and whether it is there */
 #define WAITS_MAX 300u
 #define WAITS_GONE 20u /* so long a recorder that lives lets nobody wait */
+#define TIME_WORDS 2u
+#define BLOCK_WORDS 4u /* with its SIZE */
 
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
 
 __thread struct heap_thread *heap_self __attribute__((tls_model("initial-exec")));
+uint8_t heap_is_full;
 
 static _Atomic(struct heap_thread *) spare; /* states whose threads have ended */
 static pthread_key_t end_key;
@@ -83,20 +88,18 @@ static void close_chunk(struct heap_thread *thread, enum sonde_ring_state state)
 	if (thread->chunk)
 		atomic_store_explicit(&thread->chunk->state, (uint32_t)state, memory_order_release);
 	thread->chunk = NULL;
-	thread->at = thread->end = NULL;
+	thread->at = thread->limit = thread->end = NULL;
 }
 
-static uint64_t now(const struct sonde_ring_pool *pool)
+void heap_thread_put_time(struct heap_thread *thread, uint64_t ticks)
 {
-	uint64_t time = pool->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns();
-	return time >> SONDE_HEAP_TICK_SHIFT;
-}
-
-static void put_time(struct heap_thread *thread, uint64_t ticks)
-{
-	heap_thread_put(thread, sonde_heap_op(SONDE_HEAP_TIME));
-	heap_thread_put(thread, ticks << SONDE_HEAP_TICK_SHIFT | 1); /* never 0 */
+	heap_thread_put_two(thread, sonde_heap_op(SONDE_HEAP_TIME), ticks << SONDE_HEAP_TICK_SHIFT | 1); /* never 0 */
 	thread->last = ticks;
+}
+
+void heap_thread_time(struct heap_thread *thread)
+{
+	heap_thread_put_time(thread, heap_thread_now(thread));
 }
 
 static int open_chunk(struct heap_thread *thread)
@@ -107,6 +110,8 @@ static int open_chunk(struct heap_thread *thread)
 	struct sonde_ring_chunk *chunk = take_free(pool);
 	if (!chunk && !(chunk = wait_for_chunk(pool)))
 		return 0;
+	/* Read first: the kernel then maps all of its pages at once; a write would map one. */
+	(void)atomic_load_explicit(&chunk->kind, memory_order_relaxed);
 	uint32_t seq = atomic_fetch_add(&process->chunks, 1) + 1;
 	atomic_store_explicit(&chunk->state, SONDE_RING_OPEN, memory_order_relaxed);
 	chunk->tid = (uint32_t)thread->tid;
@@ -118,36 +123,20 @@ static int open_chunk(struct heap_thread *thread)
 	thread->last_seq = seq;
 	thread->at = sonde_ring_words(chunk);
 	thread->end = thread->at + SONDE_RING_WORDS;
-	put_time(thread, now(pool));
+	thread->limit = thread->end - (BLOCK_WORDS + TIME_WORDS - 1);
+	heap_thread_put_time(thread, heap_thread_now(thread));
 	return 1;
 }
 
 int heap_thread_room(struct heap_thread *thread, uint32_t words)
 {
-	/* two words for the time before it */
-	if (likely(thread->at && (uint64_t)(thread->end - thread->at) >= words + 2u))
+	if (likely(thread->at && (uint64_t)(thread->end - thread->at) >= words + TIME_WORDS))
 		return 1;
-	if (words + 4u > SONDE_RING_WORDS || !heap_process)
+	if (words + 2 * TIME_WORDS > SONDE_RING_WORDS || !heap_process)
 		return 0;
 	int saved = errno, result = open_chunk(thread);
 	errno = saved;
 	return result;
-}
-
-void heap_thread_time(struct heap_thread *thread)
-{
-	put_time(thread, now(thread->pool));
-}
-
-uint64_t heap_thread_ticks(struct heap_thread *thread)
-{
-	uint64_t ticks = now(thread->pool), passed = ticks - thread->last;
-	if (unlikely(passed > SONDE_HEAP_TICKS_MAX)) { /* also when the counter went back a little */
-		put_time(thread, ticks);
-		return 0;
-	}
-	thread->last = ticks;
-	return passed;
 }
 
 /* --- threads ----------------------------------------------------------------------------------------------------- */
@@ -156,9 +145,9 @@ uint64_t heap_thread_ticks(struct heap_thread *thread)
 static void on_thread_end(void *data)
 {
 	struct heap_thread *thread = data;
-	if (heap_self != thread || thread->busy || thread->pid != getpid())
+	if (heap_self != thread || thread->where != HEAP_OUTSIDE || thread->pid != getpid())
 		return;
-	thread->busy = 1;
+	thread->where = (uint64_t)(uintptr_t)__builtin_frame_address(0);
 	close_chunk(thread, SONDE_RING_RELEASED);
 	heap_self = NULL;
 	struct heap_thread *head = atomic_load(&spare);
@@ -209,7 +198,7 @@ static void find_stack(struct heap_thread *thread)
 		is_stack(thread, (uintptr_t)__builtin_thread_pointer(), FRAMES_MAX_B);
 }
 
-static struct heap_thread *begin(void)
+static struct heap_thread *begin(uint64_t where)
 {
 	struct sonde_ring_pool *pool = inject_connect_pool(&heap_process->link);
 	struct heap_thread *thread = heap_self;
@@ -217,32 +206,77 @@ static struct heap_thread *begin(void)
 		return NULL;
 	if (!thread && !(thread = take_spare()) && !(thread = inject_connect_page(sizeof(*thread))))
 		return NULL;
-	*thread = (struct heap_thread){.busy = 1, .pool = pool, .pid = getpid(), .random = thread->random};
+	uint64_t random = thread->random;
+	memset((void *)thread, 0, offsetof(struct heap_thread, frames));
+	thread->where = where;
+	thread->random = random;
+	thread->innermost = thread->frames;
+	thread->frames[0] = (struct heap_frame){.slot = UINT64_MAX, .hash = 1};
+	thread->pool = pool;
+	thread->has_cycles = pool->clock == SONDE_RING_CLOCK_CYCLES;
+	thread->pid = getpid();
 	thread->tid = (pid_t)syscall(SYS_gettid);
 	thread->serial = atomic_fetch_add(&heap_process->link.process.threads, 1) + 1;
 	find_stack(thread);
 	heap_self = thread;
+	heap_is_full = !heap_mean_b;
 	make_key();
 	if (atomic_load(&key_state) == 2)
 		pthread_setspecific(end_key, thread);
 	return thread;
 }
 
-struct heap_thread *heap_thread_enter(void)
+/* --- hooks inside hooks ------------------------------------------------------------------------------------------ */
+
+static int is_own_stack(const struct heap_thread *thread, uint64_t address)
 {
-	struct heap_thread *thread = heap_self;
-	if (likely(thread && !thread->busy && thread->pid)) {
-		thread->busy = 1;
+	return address >= thread->stack_low && address < thread->stack_end;
+}
+
+/* Whether the hook that the thread was in has been left by siglongjmp: it stood further in than this one does, or on a
+ * signal handler's stack, and this one does not. */
+static int is_left(const struct heap_thread *thread, uint64_t where)
+{
+	stack_t stack = {.ss_flags = 0};
+	if (!is_own_stack(thread, where) || (is_own_stack(thread, thread->where) && thread->where > where))
+		return 0;
+	return !syscall(SYS_sigaltstack, NULL, &stack) && !(stack.ss_flags & SS_ONSTACK);
+}
+
+/* A record that it was writing is not read: nothing behind the last whole one is. */
+static void recover(struct heap_thread *thread, uint64_t where)
+{
+	thread->where = where;
+	thread->innermost = thread->frames;
+	close_chunk(thread, SONDE_RING_SEALED);
+	heap_rules_recover(thread);
+}
+
+/* A call from inside a hook: by a signal handler, or once somebody has jumped out of it. */
+static struct heap_thread *enter_again(struct heap_thread *thread, uint64_t where)
+{
+	if (is_left(thread, where)) {
+		recover(thread, where);
 		return thread;
 	}
-	if (!heap_process || atomic_load(&heap_process->link.process.state) == SONDE_PROCESS_OFF)
+	atomic_fetch_add(&thread->pool->lost[SONDE_RING_LOST_SIGNAL], 1);
+	return NULL;
+}
+
+struct heap_thread *heap_thread_enter_slowly(uint64_t where)
+{
+	struct heap_thread *thread = heap_self;
+	int saved = errno;
+	if (!heap_process)
+		heap_process_init();
+	if (!heap_process)
 		return NULL;
-	if (thread && thread->busy) {
-		atomic_fetch_add(&heap_process->dropped, 1);
+	if (atomic_load(&heap_process->link.process.state) == SONDE_PROCESS_OFF) {
+		heap_left = UINT64_MAX;
+		heap_is_full = 0;
 		return NULL;
 	}
-	int saved = errno;
-	thread = begin();
+	thread = thread && thread->where ? enter_again(thread, where) : begin(where);
 	errno = saved;
 	return thread;
 }

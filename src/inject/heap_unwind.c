@@ -1,285 +1,211 @@
 /* heap_unwind.c: walks the calling thread's stack, as little of it as must be walked.
  *
- * Rules: what a return address needs (one row of a call-frame table) is kept in a hash table of the process. The tables
- * are compiled by the recorder, which hands out their cache files; a module is asked for once.
+ * Verified-incremental walking: the thread keeps the frames of its last walk, and with each the words of the stack that
+ * led from it to the root. A new walk steps from the leaf until it meets a kept frame: the same return address in the
+ * same place. If all the words that were read outside it still stand there, a walk would read them again and end as it
+ * did: the rest is the same. When some do not, the frames outside the first that differs are still as good as before.
  *
- * Verified-incremental walking: the thread keeps the frames of its last walk with the slots that their return addresses
- * and frame pointers were read from. A new walk steps from the leaf until it meets a kept frame, and if all the slots
- * outside that frame still hold the same words, the rest of the stack is the same. Only on the thread's own stack,
- * whose bounds are known: every slot is readable there.
+ * A frame pointer counts only where the way on depends on it: most frames are found by their stack pointers alone, and
+ * in such programs the register holds anything. Only on the thread's own stack, whose bounds are known: every word is
+ * readable there. A stack that is deeper than what is kept loses its outermost frames.
  */
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "format/record.h"
 #include "inject/heap.h"
 #include "unwind/machine.h"
 #include "unwind/step.h"
 
-#define RULE_BITS 16
-#define RULES (1u << RULE_BITS)
-#define RULES_MOST (RULES / 4 * 3)
-#define MODULES 2048u
-#define WAIT_S 10
-#define NOWHERE (&nowhere)
+#define FP_LOST 1u /* no frame is there */
 
-/* A row, packed; 0 = not known yet. */
-struct rule {
-	_Atomic uint64_t pc;
-	_Atomic uint64_t packed;
-};
-
-struct module {
-	uint64_t start, end, bias;
-	struct sonde_unwind_table table;
-};
-
-/* In memory that a forked child reads as zeros. */
-struct known {
-	_Atomic uint32_t lock;
-	_Atomic uint32_t rule_count;
-	_Atomic uint32_t module_count;
-	struct module modules[MODULES];
-	struct rule rules[RULES];
-};
-
-static struct known *known;
-static const uint64_t nowhere = 0; /* of a frame pointer that no frame has saved */
-
-int heap_unwind_init(void)
-{
-	known = inject_connect_page(sizeof(*known));
-	return known ? 0 : -1;
-}
-
-/* --- modules ----------------------------------------------------------------------------------------------------- */
-
-static int try_lock(void)
-{
-	for (int i = 0; i < 1000000; i++) {
-		uint32_t unlocked = 0;
-		if (atomic_compare_exchange_weak(&known->lock, &unlocked, 1))
-			return 1;
-	}
-	return 0; /* whoever had it is gone, or does not come on: this walk does without */
-}
-
-static void unlock(void)
-{
-	atomic_store(&known->lock, 0);
-}
-
-static const struct module *find_module(uint64_t pc)
-{
-	uint32_t count = atomic_load_explicit(&known->module_count, memory_order_acquire);
-	for (uint32_t i = count; i-- > 0;)
-		if (pc >= known->modules[i].start && pc < known->modules[i].end)
-			return &known->modules[i];
-	return NULL;
-}
-
-/* Asks the recorder what lies at `pc`; a module without a table when it has none. */
-static void ask(struct module *module, uint64_t pc)
-{
-	struct sonde_link_table_question question = {
-	    .head = {SONDE_LINK_TABLE, SONDE_LINK_VERSION}, .pid = (uint32_t)getpid(), .address = pc};
-	struct sonde_link_table answer = {.status = -EPROTO};
-	int fd;
-	*module = (struct module){.start = pc, .end = pc + 1};
-	int code = inject_connect_ask(&question, sizeof(question), &answer, sizeof(answer), &fd, WAIT_S);
-	if (code || answer.status || answer.start > pc || answer.end <= pc) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	module->start = answer.start;
-	module->end = answer.end;
-	module->bias = answer.bias;
-	if (fd < 0)
-		return;
-	sonde_unwind_table_map(&module->table, fd, answer.build_id, answer.build_id_b);
-	close(fd);
-}
-
-static const struct module *get_module(uint64_t pc)
-{
-	const struct module *found = find_module(pc);
-	if (found || !try_lock())
-		return found;
-	uint32_t count = atomic_load(&known->module_count);
-	found = find_module(pc);
-	if (!found && count < MODULES) {
-		ask(&known->modules[count], pc);
-		atomic_store_explicit(&known->module_count, count + 1, memory_order_release);
-		found = &known->modules[count];
-	}
-	unlock();
-	return found;
-}
-
-/* --- rules ------------------------------------------------------------------------------------------------------- */
-
-static uint64_t pack(const struct sonde_unwind_row *row)
-{
-	return (uint64_t)1 << 63 | (uint64_t)row->kind << 56 | (uint64_t)row->ra_slot << 48 |
-	       (uint64_t)(uint16_t)row->fp_off << 32 | (uint32_t)row->cfa_off;
-}
-
-static struct sonde_unwind_row unpack(uint64_t packed)
-{
-	return (struct sonde_unwind_row){
-	    .kind = packed >> 56 & 127,
-	    .ra_slot = (uint8_t)(packed >> 48),
-	    .fp_off = (int16_t)(uint16_t)(packed >> 32),
-	    .cfa_off = (int32_t)(uint32_t)packed,
-	};
-}
-
-static uint32_t slot_of(uint64_t pc)
-{
-	return (uint32_t)(pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RULE_BITS));
-}
-
-/* The rule for a caller: its return address stands behind the call. */
-static __attribute__((noinline)) uint64_t make_rule(uint64_t pc)
-{
-	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
-	const struct module *module = get_module(pc - 1);
-	const struct sonde_unwind_row *row =
-	    module && module->table.count ? sonde_unwind_table_find(&module->table, pc - 1 - module->bias) : NULL;
-	uint64_t packed = pack(row ? row : &none);
-	if (!module || atomic_load(&known->rule_count) >= RULES_MOST)
-		return packed;
-	for (uint32_t at = slot_of(pc);; at = (at + 1) % RULES) {
-		uint64_t unused = 0;
-		if (!atomic_compare_exchange_strong(&known->rules[at].pc, &unused, pc)) {
-			if (unused == pc)
-				return packed;
-			continue;
-		}
-		atomic_store_explicit(&known->rules[at].packed, packed, memory_order_release);
-		atomic_fetch_add(&known->rule_count, 1);
-		return packed;
-	}
-}
-
-static inline uint64_t get_rule(uint64_t pc)
-{
-	for (uint32_t at = slot_of(pc);; at = (at + 1) % RULES) {
-		uint64_t key = atomic_load_explicit(&known->rules[at].pc, memory_order_relaxed);
-		if (likely(key == pc)) {
-			uint64_t packed = atomic_load_explicit(&known->rules[at].packed, memory_order_acquire);
-			return likely(packed) ? packed : make_rule(pc);
-		}
-		if (!key)
-			return make_rule(pc);
-	}
-}
-
-/* Code that stood there is not run any more: nobody looks for the rules that go, and those of others are found again.
- */
-void heap_unwind_forget(void)
-{
-	if (!known || !try_lock())
-		return;
-	for (uint32_t i = 0; i < RULES; i++) {
-		atomic_store_explicit(&known->rules[i].packed, 0, memory_order_relaxed);
-		atomic_store_explicit(&known->rules[i].pc, 0, memory_order_release);
-	}
-	atomic_store(&known->rule_count, 0);
-	atomic_store(&known->module_count, 0);
-	unlock();
-}
-
-/* --- walking ----------------------------------------------------------------------------------------------------- */
-
-/* The walk as it stands: `fp` was read from `fp_slot`. */
+/* The walk as it stands. */
 struct walk {
 	uint64_t pc, sp, fp;
-	const uint64_t *fp_slot;
-	uint64_t low, end; /* of the stack */
+	uint64_t interrupted; /* 1 = by a signal: the address is not behind a call */
+	uint64_t low, end;    /* of the stack */
 };
+
+/* Tells frames apart that have the same address, the one by a call and the other by a signal. */
+static inline uint64_t slot_of(const struct walk *walk)
+{
+	return (walk->sp - 8) | walk->interrupted;
+}
 
 static inline int is_readable(const struct walk *walk, uint64_t address)
 {
 	return address >= walk->low && address <= walk->end - 8 && !(address & 7);
 }
 
-static inline uint64_t word_at(uint64_t address)
+/* Notes what it reads; checked by is_readable(). */
+static inline uint64_t read_at(struct heap_step *step, uint32_t index, uint64_t address)
 {
-	return *(const uint64_t *)(uintptr_t)address; /* NOLINT: checked by is_readable() */
+	const uint64_t *at = (const uint64_t *)(uintptr_t)address; /* NOLINT */
+	uint64_t word = *at;
+	step->read[index].at = at;
+	step->read[index].word = word;
+	return word;
 }
+
+struct reader {
+	const struct walk *walk;
+	struct heap_step *step;
+};
 
 static int read_word(void *context, uint64_t address, uint64_t *out)
 {
-	if (!is_readable(context, address))
+	const struct reader *reader = context;
+	if (!is_readable(reader->walk, address) || reader->step->reads == HEAP_READS_MAX)
 		return -1;
-	*out = word_at(address);
+	*out = read_at(reader->step, reader->step->reads++, address);
 	return 0;
 }
 
 /* The rules that are seldom met. */
-static __attribute__((noinline)) enum sonde_unwind_result step_slowly(struct walk *walk, uint64_t packed)
+static __attribute__((noinline)) enum sonde_unwind_result step_slowly(struct walk *walk, uint64_t packed,
+								      struct heap_step *step)
 {
-	struct sonde_unwind_row row = unpack(packed);
+	struct sonde_unwind_row row = {.kind = HEAP_RULE_KIND(packed),
+				       .ra_slot = HEAP_RULE_RA_SLOT(packed),
+				       .fp_off = HEAP_RULE_FP(packed),
+				       .cfa_off = HEAP_RULE_CFA(packed)};
 	struct sonde_unwind_regs regs = {.pc = walk->pc, .sp = walk->sp, .fp = walk->fp};
+	struct reader reader = {walk, step};
 	int signal;
+	step->reads = 0;
+	step->follows_fp = HEAP_FP_NEEDED;
 	enum sonde_unwind_result result = row.kind == SONDE_UNWIND_NONE
-					      ? sonde_unwind_step_fp(&regs, read_word, walk)
-					      : sonde_unwind_step(&row, &regs, read_word, walk, &signal);
+					      ? sonde_unwind_step_fp(&regs, read_word, &reader)
+					      : sonde_unwind_step(&row, &regs, read_word, &reader, &signal);
 	if (result != SONDE_UNWIND_STEPPED)
 		return result;
-	*walk = (struct walk){regs.pc, regs.sp, regs.fp, NOWHERE, walk->low, walk->end};
+	if (regs.sp < walk->sp) /* by a signal's frame that was written over */
+		return SONDE_UNWIND_BAD;
+	walk->pc = regs.pc;
+	walk->sp = regs.sp;
+	walk->fp = regs.fp;
+	walk->interrupted = row.kind == SONDE_UNWIND_SIGNAL;
 	return result;
 }
 
-static inline enum sonde_unwind_result step(struct walk *walk, uint64_t packed, uint64_t *slot)
+static inline enum sonde_unwind_result step_out(struct walk *walk, uint64_t packed, struct heap_step *step)
 {
-	uint8_t kind = packed >> 56 & 127, ra_slot = (uint8_t)(packed >> 48);
+	uint8_t kind = HEAP_RULE_KIND(packed), ra_slot = HEAP_RULE_RA_SLOT(packed);
+	int16_t fp_off = HEAP_RULE_FP(packed);
+	step->slot = slot_of(walk);
+	step->pc = walk->pc;
+	step->fp = walk->fp;
 	if (unlikely(kind != SONDE_UNWIND_SP && kind != SONDE_UNWIND_FP) || unlikely(ra_slot == SONDE_UNWIND_RA_LINK)) {
-		enum sonde_unwind_result result = step_slowly(walk, packed);
-		*slot = walk->sp - 8;
+		struct walk copy = *walk;
+		enum sonde_unwind_result result = step_slowly(&copy, packed, step);
+		*walk = copy;
 		return result;
 	}
-	int16_t fp_off = (int16_t)(uint16_t)(packed >> 32);
-	uint64_t frame = (kind == SONDE_UNWIND_SP ? walk->sp : walk->fp) + (uint64_t)(int64_t)(int32_t)(uint32_t)packed;
+	walk->interrupted = 0;
+	step->reads = 0;
+	step->follows_fp = kind == SONDE_UNWIND_FP ? HEAP_FP_NEEDED : HEAP_FP_REPLACED;
+	uint64_t frame = (kind == SONDE_UNWIND_SP ? walk->sp : walk->fp) + (uint64_t)(int64_t)HEAP_RULE_CFA(packed);
 	uint64_t at = frame - 8u * ra_slot, saved = frame + (uint64_t)(int64_t)fp_off;
 	if (unlikely(frame <= walk->sp || !is_readable(walk, at)))
 		return SONDE_UNWIND_BAD;
-	uint64_t pc = sonde_unwind_strip(word_at(at));
+	uint64_t pc = sonde_unwind_strip(read_at(step, 0, at));
+	step->reads = 1;
 	if (unlikely(!pc))
 		return SONDE_UNWIND_ROOT;
-	if (fp_off == SONDE_UNWIND_FP_LOST) {
-		walk->fp_slot = NOWHERE;
-		walk->fp = 1; /* no frame is there */
-	} else if (fp_off != SONDE_UNWIND_FP_SAME) {
+	if (fp_off == SONDE_UNWIND_FP_SAME) {
+		step->follows_fp |= HEAP_FP_PASSED;
+	} else if (fp_off == SONDE_UNWIND_FP_LOST) {
+		walk->fp = FP_LOST;
+	} else {
 		if (unlikely(!is_readable(walk, saved)))
 			return SONDE_UNWIND_BAD;
-		walk->fp_slot = (const uint64_t *)(uintptr_t)saved; /* NOLINT: checked */
-		walk->fp = *walk->fp_slot;
+		walk->fp = read_at(step, 1, saved);
+		step->reads = 2;
+		step->follows_fp |= HEAP_FP_READ;
 	}
 	walk->pc = pc;
 	walk->sp = frame;
-	*slot = at;
 	return SONDE_UNWIND_STEPPED;
 }
 
-/* Whether frames[0 … count) are still what they were, the innermost of which was met. A frame pointer that it has in
- * common with frames outside it is known to be the same; where that lies in memory may have changed. */
-static inline int still_there(const struct heap_frame *frames, uint32_t count)
+/* --- kept frames ------------------------------------------------------------------------------------------------- */
+
+/* The first check that does not hold; `count` = all do. */
+static __attribute__((noinline)) uint32_t first_broken(const struct heap_check *checks, uint32_t count)
 {
-	const uint64_t *met = frames[count - 1].fp_slot;
-	uint64_t differs = 0;
-	for (uint32_t i = 0; i + 1 < count; i++) {
-		const uint64_t *fp_slot = frames[i].fp_slot;
-		differs |= sonde_unwind_strip(word_at(frames[i].slot)) ^ frames[i].pc;
-		if (fp_slot != met && fp_slot != NOWHERE)
-			differs |= *fp_slot ^ frames[i].fp;
-	}
-	return !differs;
+	uint32_t i = 0;
+	while (i < count && *checks[i].at == checks[i].word)
+		i++;
+	return i;
 }
+
+static inline int all_hold(const struct heap_check *checks, uint32_t count)
+{
+	uint64_t differs = 0, differs_too = 0;
+	uint32_t i = 0;
+	for (; i + 4 <= count; i += 4) {
+		differs |= (*checks[i].at ^ checks[i].word) | (*checks[i + 1].at ^ checks[i + 1].word);
+		differs_too |= (*checks[i + 2].at ^ checks[i + 2].word) | (*checks[i + 3].at ^ checks[i + 3].word);
+	}
+	for (; i < count; i++)
+		differs |= *checks[i].at ^ checks[i].word;
+	return !(differs | differs_too);
+}
+
+/* The innermost frame whose checks hold, from one that has been met and whose checks do not. */
+static struct heap_frame *drop_broken(struct heap_thread *thread, struct heap_frame *met)
+{
+	uint32_t hold = first_broken(thread->checks, met->checks);
+	while (met->checks > hold)
+		met--;
+	return met;
+}
+
+/* Puts the frames that were stepped out of, leaf first, behind the kept one; the innermost. */
+static inline struct heap_frame *keep(struct heap_thread *thread, struct heap_frame *kept, uint32_t count)
+{
+	uint64_t hash = kept->hash, fp_mask = kept->fp_mask;
+	struct heap_check *check = &thread->checks[kept->checks];
+	for (const struct heap_step *step = &thread->steps[count]; step-- > thread->steps;) {
+		uint32_t reads = step->reads - (step->follows_fp & HEAP_FP_READ && !fp_mask);
+		for (uint32_t i = 0; i < reads; i++, check++) {
+			check->at = step->read[i].at;
+			check->word = step->read[i].word;
+		}
+		fp_mask = step->follows_fp & HEAP_FP_NEEDED || (step->follows_fp & HEAP_FP_PASSED && fp_mask)
+			      ? UINT64_MAX
+			      : 0;
+		hash = (hash ^ step->pc) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 29;
+		kept++;
+		kept->slot = step->slot;
+		kept->pc = step->pc;
+		kept->fp = step->fp;
+		kept->fp_mask = fp_mask;
+		kept->hash = hash;
+		kept->checks = (uint32_t)(check - thread->checks);
+		kept->stack = 0;
+	}
+	return kept;
+}
+
+/* Makes room for `count` more frames behind the kept one by giving up outer ones, many at once; the one that is kept
+ * then. */
+static __attribute__((noinline)) struct heap_frame *cut(struct heap_thread *thread, const struct heap_frame *kept,
+							uint32_t count)
+{
+	size_t before = (size_t)(kept - thread->frames), most = HEAP_WALK_MAX / 2 > count ? HEAP_WALK_MAX / 2 : 0;
+	size_t stay = before < most ? before : most, gone = before - stay;
+	uint32_t checks_gone = thread->frames[gone].checks, checks_stay = kept->checks - checks_gone;
+	memmove(thread->frames + 1, thread->frames + 1 + gone, stay * sizeof(*thread->frames));
+	memmove(thread->checks, thread->checks + checks_gone, checks_stay * sizeof(*thread->checks));
+	for (size_t i = 1; i <= stay; i++)
+		thread->frames[i].checks -= checks_gone;
+	thread->is_cut = 1;
+	thread->status = SONDE_STACK_DEEP;
+	return &thread->frames[stay];
+}
+
+/* --- walking ----------------------------------------------------------------------------------------------------- */
 
 static uint8_t status_of(enum sonde_unwind_result result)
 {
@@ -291,59 +217,68 @@ static uint8_t status_of(enum sonde_unwind_result result)
 	return statuses[result];
 }
 
-/* Puts the new frames, leaf first, behind the `kept` outer ones, and counts the hashes on. */
-static void keep(struct heap_thread *thread, uint32_t kept, uint32_t count)
+static inline int is_met(const struct heap_frame *frame, uint64_t slot, uint64_t pc, uint64_t fp)
 {
-	uint64_t hash = kept ? thread->frames[kept - 1].hash : 1;
-	for (uint32_t i = count; i-- > 0;) {
-		struct heap_frame *frame = &thread->frames[kept++];
-		*frame = thread->fresh[i];
-		hash = (hash ^ frame->pc) * UINT64_C(0x9e3779b97f4a7c15);
-		hash ^= hash >> 29;
-		frame->hash = hash;
-	}
-	thread->depth = kept;
+	return frame->slot == slot && frame->pc == pc && !((frame->fp ^ fp) & frame->fp_mask);
 }
 
-/* Steps until a kept frame is met or the walk ends; how many outer frames are kept. */
-static inline uint32_t walk_on(struct heap_thread *thread, struct walk *walk, uint32_t *count,
-			       enum sonde_unwind_result *result)
+/* Steps until a kept frame is met, `left` or one outside it, or the walk ends; the one that is kept. */
+static inline struct heap_frame *walk_on(struct heap_thread *thread, struct walk walk, struct heap_frame *left,
+					 uint32_t *count)
 {
-	uint32_t left = thread->depth;
-	uint64_t slot = walk->sp - 8;
-	while (*count < HEAP_DEPTH) {
-		while (left && thread->frames[left - 1].slot < slot)
-			left--;
-		const struct heap_frame *old = left ? &thread->frames[left - 1] : NULL;
-		if (old && old->slot == slot && old->pc == walk->pc && old->fp == walk->fp) {
-			if (likely(still_there(thread->frames, left)))
-				return left;
-			left = 0;
-		}
-		thread->fresh[(*count)++] = (struct heap_frame){slot, walk->pc, walk->fp, walk->fp_slot, 0};
-		*result = step(walk, get_rule(walk->pc), &slot);
-		if (unlikely(*result != SONDE_UNWIND_STEPPED))
-			break;
-	}
-	return 0;
-}
-
-uint8_t heap_unwind(struct heap_thread *thread, const struct heap_caller *caller)
-{
-	struct walk walk = {caller->pc, caller->sp, caller->fp, NOWHERE, caller->sp - 8, thread->stack_end};
 	enum sonde_unwind_result result = SONDE_UNWIND_STEPPED;
-	uint32_t count = 0;
+	struct heap_step *step = thread->steps;
+	while (step < thread->steps + HEAP_WALK_MAX && likely(result == SONDE_UNWIND_STEPPED)) {
+		while (left->slot < slot_of(&walk))
+			left--;
+		if (is_met(left, slot_of(&walk), walk.pc, walk.fp)) {
+			if (likely(all_hold(thread->checks, left->checks))) {
+				*count = (uint32_t)(step - thread->steps);
+				return left;
+			}
+			left = drop_broken(thread, left);
+		}
+		uint64_t packed = heap_rules_get(thread, walk.pc + walk.interrupted);
+		result = step_out(&walk, packed, step++);
+	}
+	thread->status = status_of(result);
+	thread->is_cut = result == SONDE_UNWIND_STEPPED;
+	*count = (uint32_t)(step - thread->steps);
+	return thread->frames;
+}
+
+static __attribute__((noinline)) struct heap_frame *walk(struct heap_thread *thread, const struct heap_caller *caller)
+{
+	struct walk from = {.pc = caller->pc, .sp = caller->sp, .fp = caller->fp};
+	struct heap_frame *left = thread->innermost;
+	uint32_t count;
+	from.low = caller->sp - 8;
+	from.end = thread->stack_end;
 	if (unlikely(caller->sp < thread->stack_low || caller->sp >= thread->stack_end)) {
-		walk.end = caller->sp; /* a stack whose bounds nobody knows: only the leaf is certain */
-		thread->depth = 0;
+		from.end = caller->sp; /* a stack whose bounds nobody knows: only the leaf is certain */
+		left = thread->frames;
 	}
-	uint32_t kept = walk_on(thread, &walk, &count, &result);
-	if (!kept)
-		thread->status = status_of(result);
-	if (unlikely(kept + count > HEAP_DEPTH)) {
-		kept = 0;
-		thread->status = SONDE_STACK_DEEP;
+	struct heap_frame *kept = walk_on(thread, from, left, &count);
+	size_t depth = (size_t)(kept - thread->frames) + count;
+	if (unlikely(thread->is_cut) && kept != thread->frames && depth < SONDE_HEAP_FRAMES_MAX) {
+		kept = walk_on(thread, from, thread->frames, &count); /* more frames can be told */
+		depth = count;
 	}
-	keep(thread, kept, count);
-	return thread->status;
+	if (unlikely(depth > HEAP_WALK_MAX))
+		kept = cut(thread, kept, count);
+	return thread->innermost = keep(thread, kept, count);
+}
+
+struct heap_frame *heap_unwind(struct heap_thread *thread, const struct heap_caller *caller)
+{
+	uint64_t generation = atomic_load_explicit(&heap_rules_generation, memory_order_relaxed);
+	struct heap_frame *innermost = thread->innermost;
+	if (unlikely(thread->generation != generation)) {
+		thread->generation = generation;
+		thread->innermost = thread->frames;
+	} else if (is_met(innermost, caller->sp - 8, caller->pc, caller->fp) &&
+		   likely(all_hold(thread->checks, innermost->checks))) {
+		return innermost; /* the same place as before */
+	}
+	return walk(thread, caller);
 }
