@@ -52,6 +52,13 @@ run 0 "$SONDE" record -q --heap=full -o tight.sonde -- "$program" tight 300
 equal "$(listed tight.sonde '[.[] | select(.reason == "program")] | [range(length) as $i | .[$i] | select(.live_b != ($i + 1) * 1000 or .blocks != $i + 1)] | length')" 0
 equal "$(listed tight.sonde length)" 301
 
+# Also while other threads allocate: each of theirs is in time order with it.
+run 0 "$SONDE" record -q --heap=full -o threads.sonde -- "$program" threads 200
+for number in 1 77 150 199; do
+	compare threads.sonde "$number,200"
+	equal "$(changed snapshot-functions function tight from_blocks to_blocks change_b)" "$number 200 $(((200 - number) * 1000))"
+done
+
 # Without --heap, and where a program records itself: what is resident alone.
 run 0 "$SONDE" record -q -o b.sonde -- "$program" known
 run 0 env SONDE_OUT=self.sonde "$program" known
@@ -183,7 +190,7 @@ row() {
 }
 holds "$(row samples) >= 10"
 holds "$(row interval_ns) >= 19000000 && $(row jitter_ns) >= 0 && $(row longest_ns) >= $(row interval_ns)"
-holds "$(row rss_growth_b) > 12 * 1048576 - 1e6"
+holds "$(row rss_growth_b) > 4 * 1048576 - 1e6" # of more(); the first sample may come late
 equal "$(row live_peak_b) $(row live_last_b)" "12582912 12582912"
 equal "$(row overhead_last_b)" "$(($(row rss_last_b) - $(row live_last_b)))"
 # The kernel counts in lots of pages a CPU: both figures are exact to about a megabyte.
