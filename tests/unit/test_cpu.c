@@ -227,6 +227,10 @@ static void processes_that_are_too_short_to_be_sampled_have_stacks(void **state)
 	fake_recorder_fini(&recorder);
 }
 
+/* A sample stands for its millisecond and, until a loss is told, for at most two of both periods (thread_clock.c): 1.618
+ * and 2.618 ms. */
+#define STANDS_FOR_MOST_NS (1000000u + 2 * (1618034u + 2618034u))
+
 /* For half of the time samples are lost. They are nobody's, and the others tell the truth. */
 static void lost_samples_are_no_functions(void **state)
 {
@@ -250,7 +254,7 @@ static void lost_samples_are_no_functions(void **state)
 	}
 	uint64_t all_ns = timeval_ns(usage.ru_utime) + timeval_ns(usage.ru_stime);
 	assert_in_range(recorder.lost, 500, 5000);
-	assert_in_range(most_ns, 999999, 9000000);
+	assert_in_range(most_ns, 999999, STANDS_FOR_MOST_NS);
 	assert_in_range(without_ns, all_ns / 4, all_ns * 3 / 4);
 	assert_in_range(sampled_ns, all_ns * 93 / 100, all_ns * 107 / 100);
 	if (recorder.tasks[0].cpu_ns)
