@@ -313,7 +313,7 @@ static void cpu_stop(struct sonde_source_run *run)
 const struct sonde_source sonde_source_cpu = {
     .name = "cpu",
     .title = "CPU time of every thread, by stacks",
-    .cost = "at 1000 samples a CPU second the recorder takes 0.8 to 1.5 % of the program's CPU time; what interrupts "
+    .cost = "at 1000 samples a CPU second the recorder takes 0.5 to 1.5 % of the program's CPU time; what interrupts "
 	    "take is the machine's (docs/PERFORMANCE.md; record -F)",
     .probe = cpu_probe,
     .open = cpu_open,

@@ -32,9 +32,11 @@
 #define POLL_QUIET_MS 200 /* waking up costs 0.1 ms: caches are cold */
 #define MS_NS 1000000u
 #define FLUSH_NS 1000000000u
-#define FLUSHES_A_KEEP 8          /* a flight recorder forgets whole chunks: they must be short beside what it keeps */
-#define HORIZON_SLACK_NS 1000000u /* a record may be published that long after its time was taken */
-#define SYMBOLS_NS 3000000000u    /* how long closing may look up symbols */
+#define FLUSHES_A_KEEP 8 /* a flight recorder forgets whole chunks: they must be short beside what it keeps */
+#define HORIZON_SLACK_NS                                                                                               \
+	10000000u /* a record may be published so long after its time was taken: a hypervisor may take the CPU between \
+		   */
+#define SYMBOLS_NS 3000000000u /* how long closing may look up symbols */
 #define FDS_MAX 1024
 
 struct active {

@@ -158,13 +158,13 @@ static int add_common(struct sonde_cfi_entries *all, const struct sonde_cfi_comm
 
 static int find_common(struct sonde_cfi_entries *all, struct section *section, uint64_t offset, uint32_t *out)
 {
+	if (offset >= section->size_b) /* before the cache, whose empty slots are those of the largest offset */
+		return -EBADMSG;
 	size_t slot = offset / 4 % COMMON_CACHE;
 	if (section->cache[slot].offset == offset + 1) {
 		*out = section->cache[slot].common;
 		return 0;
 	}
-	if (offset >= section->size_b)
-		return -EBADMSG;
 	struct sonde_cfi_cursor cursor = {section->data + offset, section->data + section->size_b, 0}, body;
 	struct sonde_cfi_common common;
 	unsigned offset_b;

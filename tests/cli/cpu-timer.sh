@@ -35,7 +35,7 @@ nope=$(target nope)
 for code in EPERM EACCES ENOSYS; do
 	run 0 "$nope" "$code" "$SONDE" record -q -o "$code.sonde" -- "$split" 0.3
 	total "$code.sonde"
-	holds "$(metric "$code.sonde" samples.count) >= 15"
+	holds "$(metric "$code.sonde" samples.count) >= 50 * $(metric "$code.sonde" timing.cpu_time_s)"
 	holds "$(metric "$code.sonde" samples.complete_percent) >= 97"
 	run 0 "$SONDE" report --section summary "$code.sonde"
 	has "$out" "CPU timers inside the processes"

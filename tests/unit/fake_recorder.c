@@ -137,4 +137,5 @@ void sonde_recorder_source(struct sonde_recorder *recorder, const char *name, co
 void sonde_recorder_lost(struct sonde_recorder *recorder, const struct sonde_recorder_loss *loss)
 {
 	recorder->lost += loss->count;
+	strncpy(recorder->lost_cause, loss->cause, sizeof recorder->lost_cause - 1);
 }
