@@ -15,10 +15,10 @@
 #define PIECES 512u
 #define WINDOW_B UINT64_C(65536)
 #define WINDOWS_LEAST 4096u
-#define PART 16u       /* of the machine's memory */
-#define SMALL_B 16384u /* of a piece */
-#define FEW 8u         /* pieces */
-#define ENTRIES 512u   /* of the page map, read at once */
+#define PART 16u      /* of the machine's memory */
+#define SMALL_B 4096u /* of a piece */
+#define FEW 8u        /* pieces */
+#define ENTRIES 512u  /* of the page map, read at once */
 #define IN_MEMORY (UINT64_C(1) << 63)
 #define SWAPPED (UINT64_C(1) << 62)
 #define OF_FILE (UINT64_C(1) << 61)

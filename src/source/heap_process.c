@@ -429,6 +429,12 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 	/* as we see it: another number in a pid namespace, where only the first thread's is known */
 	pid_t asking = question->tid == question->pid ? process->pid : (pid_t)question->tid;
 	uint64_t cycles = sonde_clock_cycles(), ns = sonde_clock_now_ns();
+	drainer->drain(drainer->context, process->pid);
+	sonde_heap_process_run(process, cycles, ns);
+	if (!process->malloc.chunks || !sonde_heap_chunks_live(process->malloc.chunks)->count)
+		return 0; /* most processes, when blocks are sampled */
+	cycles = sonde_clock_cycles();
+	ns = sonde_clock_now_ns();
 	int code = sonde_heap_freeze(&threads, process->pid, asking);
 	drainer->drain(drainer->context, process->pid);
 	if (threads.running) /* it goes on writing: later events may yet come before those that were read */
@@ -445,7 +451,7 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 	    .loader_sites = process->loader_sites,
 	    .loader_site_count = process->loader_site_count,
 	};
-	if (!code && leaks.chunks)
+	if (!code)
 		code = sonde_heap_leaks_tell(&leaks);
 	sonde_heap_thaw(&threads);
 	return code;

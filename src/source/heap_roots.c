@@ -251,15 +251,15 @@ static struct sonde_heap_extent data_in_break(const struct sonde_heap_areas *map
 #define ARENA_B (NEXT_B + 8u)
 #define ARENAS_MAX 1024
 
-static int is_ring(const struct sonde_heap_reader *reader, uint64_t arena, uint32_t lists_at)
+/* Whether the arenas lead back to one, whose `next` is known. */
+static int is_ring(const struct sonde_heap_reader *reader, uint64_t arena, uint32_t lists_at, uint64_t next)
 {
-	uint64_t at = arena;
-	for (int i = 0; i < ARENAS_MAX; i++) {
-		struct sonde_heap_extent piece = {at + lists_at + NEXT_B, at + lists_at + ARENA_B};
-		if (reader->read(reader->context, &piece, 1, &at) || !at || at % 8)
-			return 0;
-		if (at == arena)
+	for (int i = 0; i < ARENAS_MAX && next && next % 8 == 0; i++) {
+		struct sonde_heap_extent piece = {next + lists_at + NEXT_B, next + lists_at + ARENA_B};
+		if (next == arena)
 			return 1;
+		if (reader->read(reader->context, &piece, 1, &next))
+			return 0;
 	}
 	return 0;
 }
@@ -288,7 +288,7 @@ static struct sonde_heap_extent find_arena(const struct sonde_heap_roots *roots,
 		for (size_t at_b = 0; at_b + lists_at + ARENA_B <= size_b; at_b += 8) {
 			uint64_t arena = area->start + at_b;
 			if (count_empty(words + (at_b + lists_at) / 8, arena + lists_at) < LISTS_EMPTY ||
-			    !is_ring(roots->reader, arena, lists_at))
+			    !is_ring(roots->reader, arena, lists_at, words[(at_b + lists_at + NEXT_B) / 8]))
 				continue;
 			free(words);
 			return (struct sonde_heap_extent){arena, arena + lists_at + ARENA_B};

@@ -25,8 +25,8 @@
 #define BATCH 4096u /* blocks */
 #define BUFFER_B (4u << 20)
 #define SEGMENT_B (1u << 20)
-#define SPARSE_B (256u << 10) /* from here on pages that were never touched are looked for */
-#define GAP_B 2048u           /* bytes between blocks that are rather read than left out */
+#define SPARSE_B (32u << 10) /* from here on pages that were never touched are looked for */
+#define GAP_B 2048u          /* bytes between blocks that are rather read than left out */
 #define PIECES 512u
 #define SIZE_MAX_B ((UINT64_C(1) << 40) - 1)
 #define SITE_MAX ((1u << 24) - 1)
@@ -206,7 +206,7 @@ void sonde_heap_scan_free(struct sonde_heap_scan *scan)
 {
 	if (!scan)
 		return;
-	for (size_t i = 0; scan->regions && i < REGIONS; i++)
+	for (size_t i = 0; scan->regions && scan->count > FEW && i < REGIONS; i++)
 		free(scan->regions[i]);
 	free(scan->regions);
 	free(scan->blocks);
