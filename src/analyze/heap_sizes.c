@@ -8,7 +8,7 @@
 #include "analyze/words.h"
 #include "util/error.h"
 
-enum { LIFE_CLASS_LEAST = 5 };
+enum { LIFE_CLASS_LEAST = SONDE_HEAP_LIFE_LEAST };
 enum { FROM, BELOW, BLOCKS, SHARE, UP_TO, HEAP, BAR, COLUMNS };
 
 #define CLASS_COLUMNS(prefix, unit)                                                                                    \
@@ -61,7 +61,7 @@ static uint64_t most_of(const uint64_t classes[SONDE_HEAP_CLASSES])
 	return most;
 }
 
-/* Times are cut to 32 cycles, or 32 ns: what is shorter cannot be told apart. */
+/* What is shorter is not told apart. */
 static void classes_join(uint64_t classes[SONDE_HEAP_CLASSES])
 {
 	for (size_t c = 0; c + 1 < LIFE_CLASS_LEAST; c++) {

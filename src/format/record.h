@@ -464,11 +464,12 @@ struct sonde_zone_open {
 };
 
 #define SONDE_HEAP_TEMPORARY 0x80
-#define SONDE_HEAP_TIME_EVERY 256u /* where nothing asks for more: time_every of most chunks */
+#define SONDE_HEAP_TIME_EVERY 256u /* of most chunks, or a power of two times as much; 1 where zones ask for more */
+#define SONDE_HEAP_LIFE_LEAST 8u   /* lifetimes below 2^8 ns are class 0: what recording takes is as long */
 #define SONDE_HEAP_CLASSES 48u     /* log2 of a size, and of a lifetime: the last holds all that is larger */
 
-/* After this struct: `sites` times struct sonde_heap_stat, of the sites that events of this chunk are about. A sampled
- * recording holds the blocks that were sampled: one of s bytes was with probability 1 − e^(−s / mean_b), and stands for
+/* After this struct: `sites` rows, of the sites that events of this chunk are about, each a struct sonde_heap_stat as
+ * fold/heap_stat.h writes it: a byte or two a number. A sampled recording holds the blocks that were sampled: one of s bytes was with probability 1 − e^(−s / mean_b), and stands for
  * as many as the inverse of that; all figures here are such estimates. */
 struct sonde_heap_summary {
 	uint32_t heap;
@@ -493,7 +494,6 @@ struct sonde_heap_stat {
 	    ended_variance; /* of the estimates begun_b and ended_b, in B²; 0 when nothing was sampled */
 	uint64_t largest_b; /* of the blocks that began and were recorded */
 };
-_Static_assert(sizeof(struct sonde_heap_stat) == 64, "rows of a summary");
 
 struct sonde_zone_stat {
 	uint32_t site;

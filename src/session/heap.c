@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fold/heap_stat.h"
 #include "fold/heap_worth.h"
 #include "format/record.h"
 #include "session/columns.h"
@@ -129,33 +130,47 @@ int sonde_heap_decode(struct sonde_heap_columns *out, const struct sonde_chunk_d
 
 /* --- chunks ------------------------------------------------------------------------------------------------------ */
 
-const struct sonde_heap_stat *sonde_heap_summary(const struct sonde_session *session,
-						 const struct sonde_chunk_data *data, struct sonde_heap_summary *out)
+int sonde_heap_summary(const struct sonde_session *session, const struct sonde_chunk_data *data,
+		       struct sonde_heap_summary *out, struct sonde_heap_stats *stats)
 {
 	size_t left_b = data->head->summary_b;
 	if (left_b < sizeof *out)
-		return NULL;
+		return -EBADMSG;
 	memcpy(out, data->summary, sizeof *out);
-	if (out->sites > (left_b - sizeof *out) / sizeof(struct sonde_heap_stat) || out->peak_at > data->head->count ||
+	if (out->sites > (left_b - sizeof *out) / SONDE_HEAP_STAT_LEAST_B || out->peak_at > data->head->count ||
 	    !out->time_every || out->heap > session->heaps.count)
-		return NULL;
-	return (const struct sonde_heap_stat *)(const void *)(data->summary + sizeof *out);
+		return -EBADMSG;
+	*stats = (struct sonde_heap_stats){.at = (const uint8_t *)data->summary + sizeof *out,
+					   .end = (const uint8_t *)data->summary + left_b,
+					   .left = out->sites,
+					   .sampled = out->mean_b != 0};
+	return 0;
+}
+
+int sonde_heap_stats_next(struct sonde_heap_stats *stats)
+{
+	if (!stats->left)
+		return 0;
+	stats->left--;
+	stats->at = sonde_heap_stat_get(stats->at, stats->end, &stats->row, stats->row.site, stats->sampled);
+	if (!stats->at)
+		stats->left = 0;
+	return stats->at != NULL;
 }
 
 int sonde_heap_add_whole(const struct sonde_session *session, const struct sonde_chunk_data *data,
 			 struct sonde_heap_alive *sites)
 {
 	struct sonde_heap_summary summary;
-	const struct sonde_heap_stat *stats = sonde_heap_summary(session, data, &summary);
-	if (!stats)
+	struct sonde_heap_stats stats;
+	const struct sonde_heap_stat *stat = &stats.row;
+	if (sonde_heap_summary(session, data, &summary, &stats))
 		return -EBADMSG;
-	for (uint32_t row = 0; row < summary.sites; row++) {
-		struct sonde_heap_stat stat;
-		memcpy(&stat, &stats[row], sizeof stat);
-		struct sonde_heap_alive *site = &sites[stat.site <= session->heap_sites.count ? stat.site : 0];
-		site->blocks += stat.begins - stat.ends;
-		site->size_b += stat.begun_b - stat.ended_b;
-		site->variance += stat.begun_variance - stat.ended_variance;
+	while (sonde_heap_stats_next(&stats)) {
+		struct sonde_heap_alive *site = &sites[stat->site <= session->heap_sites.count ? stat->site : 0];
+		site->blocks += stat->begins - stat->ends;
+		site->size_b += stat->begun_b - stat->ended_b;
+		site->variance += stat->begun_variance - stat->ended_variance;
 	}
 	return 0;
 }
@@ -165,7 +180,8 @@ int sonde_heap_add_some(const struct sonde_session *session, const struct sonde_
 {
 	struct sonde_heap_summary summary;
 	struct sonde_heap_columns columns;
-	if (!sonde_heap_summary(session, data, &summary) || data->head->count > data->head->raw_b)
+	struct sonde_heap_stats stats;
+	if (sonde_heap_summary(session, data, &summary, &stats) || data->head->count > data->head->raw_b)
 		return -EBADMSG;
 	void *memory = malloc(data->head->count * SONDE_HEAP_ROW_B + 1);
 	if (!memory)

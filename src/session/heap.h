@@ -31,9 +31,19 @@ static inline int sonde_heap_is_chunk(const struct sonde_chunk_head *head)
 	return head->type == SONDE_CHUNK_HEAP && head->version <= SONDE_CHUNK_VERSION;
 }
 
-/* The summary of a chunk, checked; the stats, which may be unaligned, follow it. NULL when it makes no sense. */
-const struct sonde_heap_stat *sonde_heap_summary(const struct sonde_session *session,
-						 const struct sonde_chunk_data *data, struct sonde_heap_summary *out);
+/* The rows of a summary, one after the other. */
+struct sonde_heap_stats {
+	const uint8_t *at, *end;
+	uint32_t left;
+	int sampled;
+	struct sonde_heap_stat row;
+};
+
+/* The summary of a chunk, checked, and its rows, to be read from the first. -EBADMSG when it makes no sense. */
+int sonde_heap_summary(const struct sonde_session *session, const struct sonde_chunk_data *data,
+		       struct sonde_heap_summary *out, struct sonde_heap_stats *stats);
+/* The next of them in `row`; 0 when there is none. */
+int sonde_heap_stats_next(struct sonde_heap_stats *stats);
 
 /* What a chunk leaves alive beyond what was alive before it. -EBADMSG. */
 int sonde_heap_add_whole(const struct sonde_session *session, const struct sonde_chunk_data *data,

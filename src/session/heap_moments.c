@@ -50,15 +50,13 @@ static int is_of(const struct moments *moments, size_t row, uint32_t process)
 }
 
 /* What the chunk leaves alive of what it began, less what it ended. */
-static struct sonde_heap_alive whole(const struct sonde_heap_stat *stats, uint32_t sites)
+static struct sonde_heap_alive whole(struct sonde_heap_stats *stats)
 {
 	struct sonde_heap_alive sum = {0};
-	for (uint32_t row = 0; row < sites; row++) {
-		struct sonde_heap_stat stat;
-		memcpy(&stat, &stats[row], sizeof stat);
-		sum.blocks += stat.begins - stat.ends;
-		sum.size_b += stat.begun_b - stat.ended_b;
-		sum.variance += stat.begun_variance - stat.ended_variance;
+	while (sonde_heap_stats_next(stats)) {
+		sum.blocks += stats->row.begins - stats->row.ends;
+		sum.size_b += stats->row.begun_b - stats->row.ended_b;
+		sum.variance += stats->row.begun_variance - stats->row.ended_variance;
 	}
 	return sum;
 }
@@ -97,15 +95,15 @@ static void add(struct sonde_heap_moment *row, uint32_t kind, const struct sonde
 static int add_chunk(struct moments *moments, size_t i)
 {
 	struct sonde_heap_summary summary;
+	struct sonde_heap_stats stats;
 	int error = sonde_reader_summary(moments->session->reader, i, &moments->data);
-	const struct sonde_heap_stat *stats =
-	    error ? NULL : sonde_heap_summary(moments->session, &moments->data, &summary);
-	const struct sonde_heap *heap = stats ? sonde_session_heap(moments->session, summary.heap) : NULL;
-	if (error || !stats)
-		return error ? error : -EBADMSG;
+	error = error ? error : sonde_heap_summary(moments->session, &moments->data, &summary, &stats);
+	if (error)
+		return error;
+	const struct sonde_heap *heap = sonde_session_heap(moments->session, summary.heap);
 	if (!heap || heap->kind == SONDE_HEAP_POOL)
 		return 0;
-	struct sonde_heap_alive all = whole(stats, summary.sites), some;
+	struct sonde_heap_alive all = whole(&stats), some;
 	uint64_t from_ns = moments->data.head->time_min_ns, to_ns = moments->data.head->time_max_ns;
 	size_t after = first_from(moments, heap->process, to_ns);
 	if (is_of(moments, after, heap->process)) {

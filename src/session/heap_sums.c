@@ -82,22 +82,19 @@ static void try_peak(struct summing *summing, uint32_t heap, size_t chunk, uint3
 
 /* --- a chunk ----------------------------------------------------------------------------------------------------- */
 
-static void add_stats(struct summing *summing, const struct sonde_heap_summary *summary,
-		      const struct sonde_heap_stat *stats, int counts)
+static void add_stats(struct summing *summing, uint32_t heap, struct sonde_heap_stats *stats, int counts)
 {
-	for (uint32_t i = 0; i < summary->sites; i++) {
-		struct sonde_heap_stat stat;
-		memcpy(&stat, &stats[i], sizeof stat);
-		struct sonde_heap_sum *sum = row_of(summing, stat.site);
+	while (sonde_heap_stats_next(stats)) {
+		struct sonde_heap_sum *sum = row_of(summing, stats->row.site);
 		if (sum)
-			add_left(sum, &summing->peaks[summary->heap], &stat);
+			add_left(sum, &summing->peaks[heap], &stats->row);
 		if (sum && counts)
-			add_counts(sum, &summing->sums->heaps[summary->heap], &stat);
+			add_counts(sum, &summing->sums->heaps[heap], &stats->row);
 	}
 }
 
 static void add_chunk(struct summing *summing, size_t i, const struct sonde_heap_summary *summary,
-		      const struct sonde_heap_stat *stats)
+		      struct sonde_heap_stats *stats)
 {
 	struct sonde_heap_total *total = &summing->sums->heaps[summary->heap];
 	struct peak *peak = &summing->peaks[summary->heap];
@@ -109,7 +106,7 @@ static void add_chunk(struct summing *summing, size_t i, const struct sonde_heap
 		total->size_classes[c] += summary->size_classes[c];
 		total->life_classes[c] += summary->life_classes[c];
 	}
-	add_stats(summing, summary, stats, 1);
+	add_stats(summing, summary->heap, stats, 1);
 	struct peak after = *peak;
 	peak->live_b = summary->peak_b;
 	peak->live_blocks = summary->peak_blocks;
@@ -195,8 +192,8 @@ static int read_chunk(struct summing *summing, size_t i)
 			   : sonde_reader_summary(session->reader, i, &summing->data);
 	if (error)
 		return error;
-	const struct sonde_heap_stat *stats = sonde_heap_summary(session, &summing->data, &summary);
-	if (!stats)
+	struct sonde_heap_stats stats;
+	if (sonde_heap_summary(session, &summing->data, &summary, &stats))
 		return -EBADMSG;
 	struct peak *peak = &summing->peaks[summary.heap];
 	summing->sums->heaps[summary.heap].mean_b = summary.mean_b;
@@ -208,13 +205,13 @@ static int read_chunk(struct summing *summing, size_t i)
 	if (!before && !after && !*first_ns)
 		*first_ns = head->time_min_ns;
 	if (before)
-		add_stats(summing, &summary, stats, 0);
+		add_stats(summing, summary.heap, &stats, 0);
 	else if (after && !peak->entered)
 		try_peak(summing, summary.heap, i, 0, summing->range->from_ns);
 	else if (decode)
 		return add_events(summing, i, summary.heap);
 	else if (!after)
-		add_chunk(summing, i, &summary, stats);
+		add_chunk(summing, i, &summary, &stats);
 	return 0;
 }
 
@@ -229,9 +226,10 @@ static int add_peaks(struct summing *summing)
 	int error = alive ? 0 : sonde_error(ENOMEM, "out of memory for %zu places that allocate", sites);
 	for (size_t i = 0; error != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
 		struct sonde_heap_summary summary;
+		struct sonde_heap_stats stats;
 		if (!sonde_heap_is_chunk(&sonde_reader_entry(session->reader, i)->head) ||
 		    sonde_reader_summary(session->reader, i, &summing->data) ||
-		    !sonde_heap_summary(session, &summing->data, &summary))
+		    sonde_heap_summary(session, &summing->data, &summary, &stats))
 			continue;
 		const struct peak *peak = &summing->peaks[summary.heap];
 		uint64_t *peak_ns = &summing->sums->heaps[summary.heap].peak_ns;

@@ -53,22 +53,20 @@ static struct sonde_heap_interval *row_at(struct drawing *drawing, uint64_t time
 	return &drawing->rows[row > drawing->row ? row : drawing->row];
 }
 
-static void add_stats(struct drawing *drawing, const struct sonde_heap_summary *summary,
-		      const struct sonde_heap_stat *stats, struct sonde_heap_interval *row)
+static void add_stats(struct drawing *drawing, struct sonde_heap_stats *stats, struct sonde_heap_interval *row)
 {
-	for (uint32_t i = 0; i < summary->sites; i++) {
-		struct sonde_heap_stat stat;
-		memcpy(&stat, &stats[i], sizeof stat);
-		if (!is_wanted(drawing, stat.site))
+	const struct sonde_heap_stat *stat = &stats->row;
+	while (sonde_heap_stats_next(stats)) {
+		if (!is_wanted(drawing, stat->site))
 			continue;
-		drawing->live_b += stat.begun_b - stat.ended_b;
-		drawing->live_blocks += stat.begins - stat.ends;
+		drawing->live_b += stat->begun_b - stat->ended_b;
+		drawing->live_blocks += stat->begins - stat->ends;
 		if (!row)
 			continue;
-		row->begins += stat.begins;
-		row->begun_b += stat.begun_b;
-		row->ends += stat.ends;
-		row->ended_b += stat.ended_b;
+		row->begins += stat->begins;
+		row->begun_b += stat->begun_b;
+		row->ends += stat->ends;
+		row->ended_b += stat->ended_b;
 	}
 }
 
@@ -126,16 +124,17 @@ static int read_chunk(struct drawing *drawing, size_t i)
 	const struct sonde_heap_range *range = drawing->range;
 	const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
 	struct sonde_heap_summary summary;
+	struct sonde_heap_stats stats;
 	if (!sonde_heap_is_chunk(head) || head->time_min_ns >= range->to_ns || head->process != drawing->process)
 		return 0;
 	int error = sonde_reader_summary(session->reader, i, &drawing->data);
-	const struct sonde_heap_stat *stats = error ? NULL : sonde_heap_summary(session, &drawing->data, &summary);
-	if (error || !stats)
-		return error ? error : -EBADMSG;
+	error = error ? error : sonde_heap_summary(session, &drawing->data, &summary, &stats);
+	if (error)
+		return error;
 	if (summary.heap != drawing->heap)
 		return 0;
 	if (head->time_max_ns < range->from_ns) {
-		add_stats(drawing, &summary, stats, NULL);
+		add_stats(drawing, &stats, NULL);
 		drawing->rows->peak_b = drawing->live_b;
 		drawing->rows->peak_blocks = drawing->live_blocks;
 		return 0;
@@ -151,7 +150,7 @@ static int read_chunk(struct drawing *drawing, size_t i)
 	}
 	struct sonde_heap_interval *row = row_at(drawing, head->time_min_ns);
 	try_peak(row, summary.peak_b, summary.peak_blocks);
-	add_stats(drawing, &summary, stats, row);
+	add_stats(drawing, &stats, row);
 	return 0;
 }
 

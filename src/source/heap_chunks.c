@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/varint.h"
+#include "fold/heap_stat.h"
 #include "fold/heap_worth.h"
 #include "source/columns.h"
 #include "source/heap_live.h"
@@ -20,6 +21,7 @@
 
 #define EVENTS_A_CHUNK (1u << 20)
 #define SITES_A_CHUNK 16384u
+#define MARK_NS 250000u /* at the least from one time to the next, as fast as a chunk begins */
 #define BATCH 256u
 #define AHEAD 12u /* changes: their slots have come by the time they are needed */
 #define NOBODY_ASKED "it ended by a signal or _exit(), or executed another program: nobody could look"
@@ -256,13 +258,13 @@ static void add_forms(struct sonde_heap_chunks *chunks)
 static int write_chunk(struct sonde_heap_chunks *chunks)
 {
 	struct sonde_heap_summary *summary = &chunks->summary;
-	size_t stats_b = summary->sites * sizeof *chunks->stats;
-	char *bytes = malloc(sizeof *summary + stats_b);
+	uint8_t *bytes = malloc(sizeof *summary + summary->sites * SONDE_HEAP_STAT_MOST_B), *at = bytes;
 	if (!bytes)
 		return sonde_error(ENOMEM, "no memory for the summary of a heap chunk");
-	memcpy(bytes, summary, sizeof *summary);
-	if (stats_b)
-		memcpy(bytes + sizeof *summary, chunks->stats, stats_b);
+	memcpy(at, summary, sizeof *summary);
+	at += sizeof *summary;
+	for (uint32_t i = 0, site = 0; i < summary->sites; site = chunks->stats[i++].site)
+		at = sonde_heap_stat_put(at, &chunks->stats[i], site, summary->mean_b != 0);
 	struct sonde_chunk chunk = {
 	    .type = SONDE_CHUNK_HEAP,
 	    .process = chunks->process,
@@ -270,7 +272,7 @@ static int write_chunk(struct sonde_heap_chunks *chunks)
 	    .time_max_ns = chunks->last_ns,
 	    .count = chunks->columns.rows,
 	    .summary = bytes,
-	    .summary_b = (uint32_t)(sizeof *summary + stats_b),
+	    .summary_b = (uint32_t)(at - bytes),
 	};
 	int code = sonde_recorder_chunk(chunks->recorder, &chunks->columns, &chunk);
 	free(bytes);
@@ -369,6 +371,31 @@ static inline void end_batch(struct sonde_heap_chunks *chunks, const struct fill
 						       .site = form->site};
 }
 
+/* How many events should have a mark: marks are no nearer to each other than MARK_NS, as the first events are. */
+static uint32_t marks_every(const struct sonde_heap_chunks *chunks, uint64_t passed_ns)
+{
+	uint32_t every = chunks->summary.time_every;
+	for (; every < EVENTS_A_CHUNK && passed_ns < MARK_NS; passed_ns = 2 * passed_ns + 1)
+		every *= 2;
+	return every;
+}
+
+static void put_mark(struct sonde_heap_chunks *chunks)
+{
+	uint32_t rows = chunks->columns.rows;
+	if (!rows) {
+		chunks->mark_ns = chunks->columns.time_min_ns = chunks->last_ns;
+	} else if (rows == chunks->summary.time_every && !chunks->exact_times) {
+		chunks->summary.time_every = marks_every(chunks, chunks->last_ns - chunks->mark_ns);
+		chunks->until_mark = chunks->summary.time_every - rows;
+	}
+	if (chunks->until_mark)
+		return;
+	sonde_columns_put(&chunks->columns, TIME, chunks->last_ns - chunks->mark_ns);
+	chunks->mark_ns = chunks->last_ns;
+	chunks->until_mark = chunks->summary.time_every;
+}
+
 /* Who did the next events, and their time where it is due. */
 static void begin_rows(struct sonde_heap_chunks *chunks, const struct sonde_heap_change *change)
 {
@@ -377,13 +404,8 @@ static void begin_rows(struct sonde_heap_chunks *chunks, const struct sonde_heap
 	chunks->run_thread = change->thread;
 	if (change->time > chunks->last_ns)
 		chunks->last_ns = change->time;
-	if (chunks->until_mark)
-		return;
-	if (!chunks->columns.rows)
-		chunks->mark_ns = chunks->columns.time_min_ns = chunks->last_ns;
-	sonde_columns_put(&chunks->columns, TIME, chunks->last_ns - chunks->mark_ns);
-	chunks->mark_ns = chunks->last_ns;
-	chunks->until_mark = chunks->summary.time_every;
+	if (!chunks->until_mark)
+		put_mark(chunks);
 }
 
 static void end_rows(struct sonde_heap_chunks *chunks, uint32_t rows, uint64_t time_ns)
@@ -413,6 +435,7 @@ static inline void take_out(struct sonde_heap_chunks *chunks, struct filling *fi
 		return;
 	uint64_t life_ns = (time_ns - sonde_heap_slot_born(slot)) & SONDE_HEAP_BORN_MAX;
 	unsigned class = class_of(life_ns <= SONDE_HEAP_BORN_MAX / 2 ? life_ns : 0); /* else it is below 0 */
+	class = class < SONDE_HEAP_LIFE_LEAST ? 0 : class;
 	unsigned temporary = filling->last_begun == sonde_heap_slot_address(slot);
 	form->ends++;
 	form->temporary += temporary;

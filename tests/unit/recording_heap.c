@@ -4,6 +4,7 @@
  */
 #include "recording_inside.h"
 
+#include "fold/heap_stat.h"
 #include "fold/heap_worth.h"
 
 static unsigned class_of(uint64_t value)
@@ -111,7 +112,11 @@ static void heap_write(struct recording *recording, uint32_t id)
 	struct sonde_buf summary;
 	sonde_buf_init(&summary, BODY_MAX_B);
 	must(sonde_buf_append(&summary, &head, sizeof head), "summary");
-	must(sonde_buf_append(&summary, stats, head.sites * sizeof *stats), "summary");
+	for (uint32_t i = 0, site = 0; i < head.sites; site = stats[i++].site) {
+		uint8_t row[SONDE_HEAP_STAT_MOST_B];
+		size_t row_b = (size_t)(sonde_heap_stat_put(row, &stats[i], site, head.mean_b != 0) - row);
+		must(sonde_buf_append(&summary, row, row_b), "summary");
+	}
 	struct sonde_chunk chunk = {.type = SONDE_CHUNK_HEAP,
 				    .process = recording->heap_process[id],
 				    .count = (uint32_t)heap->event_count,
