@@ -6,7 +6,9 @@
  * threads   8 threads give out 1000 × 32 B each, which the main thread frees
  * forks     100 × 10 B, then a child that frees half of them and allocates 10 × 500 B
  * loads FILE…   loads each object in turn, calls its function and unloads it, so that code comes to the same place
- * sizes N SEED  N blocks of random sizes up to 100 KB: 1/3 stays, the rest is freed; prints "allocated live"
+ * killed FD     two threads allocate and free until they are killed; in the shared memory FD each counts what it has
+ * done: u64 allocated, u64 freed, 64 bytes a thread sizes N SEED  N blocks of random sizes up to 100 KB: 1/3 stays, the
+ * rest is freed; prints "allocated live"
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -204,6 +207,31 @@ static int do_sizes(char **args)
 	return 0;
 }
 
+NO_INLINE void *killed(void *row)
+{
+	_Atomic uint64_t *counts = row;
+	void *blocks[100] = {0};
+	for (uint64_t i = 0;; i++) {
+		void **place = &blocks[i * 7919 % 100];
+		if (*place) {
+			free(*place);
+			counts[1]++;
+		}
+		*place = touch(malloc(16 + i % 100));
+		counts[0]++;
+	}
+}
+
+static int do_killed(char **args)
+{
+	pthread_t thread;
+	char *counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(args[0]), 0);
+	if (counts == MAP_FAILED || pthread_create(&thread, NULL, killed, counts + 64))
+		return 1;
+	killed(counts);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -211,8 +239,8 @@ int main(int argc, char **argv)
 		int arguments;
 		int (*run)(char **args);
 	} commands[] = {
-	    {"known", 0, do_known}, {"simple", 0, do_simple}, {"threads", 0, do_threads},
-	    {"forks", 0, do_forks}, {"loads", 1, do_loads},   {"sizes", 2, do_sizes},
+	    {"known", 0, do_known}, {"simple", 0, do_simple}, {"threads", 0, do_threads}, {"forks", 0, do_forks},
+	    {"loads", 1, do_loads}, {"sizes", 2, do_sizes},   {"killed", 1, do_killed},
 	};
 	for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
 		if (!strcmp(argv[1], commands[i].name) && argc - 2 >= commands[i].arguments)
