@@ -48,13 +48,23 @@ enum { BY_B, PER_SEC, FROM_B, TO_B, BY_BLOCKS, FROM_BLOCKS, TO_BLOCKS, FUNCTION,
 static const struct sonde_column place_columns[2][2][PLACES] = {{PLACE_COLUMNS(7, 8), PLACE_COLUMNS(7, 0)},
 								{PLACE_COLUMNS(0, 8), PLACE_COLUMNS(0, 0)}};
 
+/* malloc's heap at the first snapshot (0), or the second. */
+static uint32_t life_of(const struct sonde_snapshots_pass *snapshots, size_t side)
+{
+	const struct sonde_pass_options *options = &snapshots->options;
+	return snapshots->moments[(side ? options->diff_to : options->diff_from) - 1].life;
+}
+
 /* Of a sum `peak` is what was alive at the first snapshot and `left` what was at the second. */
 static int sides_read(const struct sonde_snapshots_pass *snapshots, struct sonde_heap_sum *sums)
 {
 	struct sonde_session *session = snapshots->session;
 	size_t count = sonde_session_heap_site_count(session) + 1;
 	struct sonde_heap_alive *alive = calloc(count, sizeof *alive);
-	int rc = alive ? 0 : sonde_error(ENOMEM, "out of memory for %zu places that allocate", count);
+	uint32_t *lives = calloc(sonde_session_heap_count(session) + 1, sizeof *lives);
+	if (lives)
+		sonde_session_heap_lives(session, lives);
+	int rc = alive && lives ? 0 : sonde_error(ENOMEM, "out of memory for %zu places that allocate", count);
 	for (size_t i = 0; rc != -ENOMEM && i < 2; i++) {
 		const struct sonde_snapshot *snapshot = snapshots->sides[i].snapshot;
 		memset(alive, 0, count * sizeof *alive);
@@ -63,7 +73,7 @@ static int sides_read(const struct sonde_snapshots_pass *snapshots, struct sonde
 		for (uint32_t id = 1; rc != -ENOMEM && id < count; id++) {
 			const struct sonde_heap_site *site = sonde_session_heap_site(session, id);
 			const struct sonde_heap *of = site ? sonde_session_heap(session, site->heap) : NULL;
-			if (!of || of->process != snapshot->process)
+			if (!of || of->process != snapshot->process || lives[of->id] != life_of(snapshots, i))
 				continue;
 			*(i ? &sums[id].left_blocks : &sums[id].peak_blocks) = alive[id].blocks;
 			*(i ? &sums[id].left_b : &sums[id].peak_b) = alive[id].size_b;
@@ -71,6 +81,7 @@ static int sides_read(const struct sonde_snapshots_pass *snapshots, struct sonde
 		}
 	}
 	free(alive);
+	free(lives);
 	return rc;
 }
 
@@ -177,7 +188,7 @@ void sonde_snapshot_diff_feed(struct sonde_snapshots_pass *snapshots, const stru
 {
 	const struct sonde_heap *heap = sonde_session_heap(snapshots->session, batch->heap);
 	for (size_t i = 0; heap && heap->kind == SONDE_HEAP_MALLOC && i < 2; i++)
-		if (heap->process == snapshots->sides[i].snapshot->process)
+		if (heap->id == life_of(snapshots, i))
 			feed_side(&snapshots->sides[i], batch);
 }
 

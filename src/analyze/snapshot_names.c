@@ -32,8 +32,10 @@ static struct named named(const struct sonde_session *session, const char *text,
 		if (snapshot->process != sonde_session_run(session)->root_process)
 			continue;
 		/* A program that executes another one ends, too: the last end is meant. */
-		found.own = snapshot->reason == SONDE_SNAPSHOT_END ? 1 : found.own + 1;
-		found.own_at = i + 1;
+		int ends = snapshot->reason == SONDE_SNAPSHOT_END && found.own_at;
+		if (!ends || snapshot->time_ns >= sonde_session_snapshot(session, found.own_at - 1)->time_ns)
+			found.own_at = i + 1;
+		found.own = ends ? 1 : found.own + 1;
 	}
 	return found;
 }

@@ -13,6 +13,23 @@
 
 enum { DEFAULT_ROWS = 50 };
 
+static int moments_read(struct sonde_snapshots_pass *snapshots)
+{
+	size_t count = sonde_session_snapshot_count(snapshots->session);
+	snapshots->moments = calloc(count + 1, sizeof *snapshots->moments);
+	if (!snapshots->moments)
+		return sonde_error(ENOMEM, "out of memory for %zu snapshots", count);
+	for (size_t i = 0; i < count; i++) {
+		snapshots->moments[i].process = sonde_session_snapshot(snapshots->session, i)->process;
+		snapshots->moments[i].time_ns = sonde_session_snapshot(snapshots->session, i)->time_ns;
+	}
+	int rc = sonde_session_heap_moments(snapshots->session, snapshots->moments, count);
+	snapshots->unread = rc < 0;
+	for (size_t i = 0; i < count; i++)
+		snapshots->sampled |= snapshots->moments[i].mean_b != 0;
+	return rc == -ENOMEM ? rc : 0;
+}
+
 static int snapshots_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
 	struct sonde_snapshots_pass *snapshots = calloc(1, sizeof *snapshots);
@@ -25,7 +42,7 @@ static int snapshots_begin(void **state, struct sonde_session *session, const st
 		snapshots->sides[1].snapshot = sonde_session_snapshot(session, options->diff_to - 1);
 	}
 	*state = snapshots;
-	return 0;
+	return moments_read(snapshots);
 }
 
 static void snapshots_end(void *state)
@@ -99,23 +116,6 @@ static const char *reason_text(uint32_t reason)
 	    [SONDE_SNAPSHOT_END] = "end",
 	};
 	return reason < sizeof texts / sizeof *texts && texts[reason] ? texts[reason] : "(unknown)";
-}
-
-static int moments_read(struct sonde_snapshots_pass *snapshots)
-{
-	size_t count = sonde_session_snapshot_count(snapshots->session);
-	snapshots->moments = calloc(count + 1, sizeof *snapshots->moments);
-	if (!snapshots->moments)
-		return sonde_error(ENOMEM, "out of memory for %zu snapshots", count);
-	for (size_t i = 0; i < count; i++) {
-		snapshots->moments[i].process = sonde_session_snapshot(snapshots->session, i)->process;
-		snapshots->moments[i].time_ns = sonde_session_snapshot(snapshots->session, i)->time_ns;
-	}
-	int rc = sonde_session_heap_moments(snapshots->session, snapshots->moments, count);
-	snapshots->unread = rc < 0;
-	for (size_t i = 0; i < count; i++)
-		snapshots->sampled |= snapshots->moments[i].mean_b != 0;
-	return rc == -ENOMEM ? rc : 0;
 }
 
 /* What it is compared with: the other one of two, else the one before it of the same process, by time; NULL = none. */
@@ -254,8 +254,7 @@ static int snapshots_finish(void *state, struct sonde_report *report)
 		    "-p PID, and sonde record --snapshot-every 10s take them");
 	if (!is_worth_it(snapshots))
 		return 0;
-	int rc = moments_read(snapshots);
-	rc = rc ? rc : list_build(snapshots, report);
+	int rc = list_build(snapshots, report);
 	if (rc || !compares(snapshots) || !has_heap(snapshots))
 		return rc;
 	return sonde_snapshot_diff_build(snapshots, report);

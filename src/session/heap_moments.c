@@ -15,6 +15,8 @@ struct moments {
 	struct sonde_session *session;
 	struct sonde_heap_moment **rows; /* by process, then time */
 	size_t count;
+	uint32_t *lives;                 /* by heap id */
+	uint64_t *begins;                /* by heap id: its first event; UINT64_MAX = none */
 	struct sonde_heap_moment *parts; /* of each row: of chunks that it lies in, which are not summed up */
 	struct sonde_heap_alive *alive;  /* by heap site id: of one chunk and moment */
 	struct sonde_chunk_data data;
@@ -44,9 +46,10 @@ static size_t first_from(const struct moments *moments, uint32_t process, uint64
 	return from;
 }
 
-static int is_of(const struct moments *moments, size_t row, uint32_t process)
+static int is_of(const struct moments *moments, size_t row, const struct sonde_heap *heap)
 {
-	return row < moments->count && moments->rows[row]->process == process;
+	return row < moments->count && moments->rows[row]->process == heap->process &&
+	       moments->rows[row]->life == moments->lives[heap->id];
 }
 
 /* What the chunk leaves alive of what it began, less what it ended. */
@@ -106,12 +109,14 @@ static int add_chunk(struct moments *moments, size_t i)
 	struct sonde_heap_alive all = whole(&stats), some;
 	uint64_t from_ns = moments->data.head->time_min_ns, to_ns = moments->data.head->time_max_ns;
 	size_t after = first_from(moments, heap->process, to_ns);
-	if (is_of(moments, after, heap->process)) {
+	if (is_of(moments, after, heap)) {
 		struct sonde_heap_moment *row = moments->rows[after];
 		add(row, heap->kind, &all);
 		row->mean_b = summary.mean_b > row->mean_b ? summary.mean_b : row->mean_b;
 	}
 	for (size_t row = first_from(moments, heap->process, from_ns); row < after; row++) {
+		if (!is_of(moments, row, heap))
+			continue;
 		int bad = part(moments, i, moments->rows[row]->time_ns, &some);
 		if (!bad)
 			add(&moments->parts[row], heap->kind, &some);
@@ -121,16 +126,58 @@ static int add_chunk(struct moments *moments, size_t i)
 	return error;
 }
 
-/* Which processes have malloc's heap, by id. NULL without memory. */
-static uint8_t *known_take(const struct sonde_session *session)
+void sonde_session_heap_lives(const struct sonde_session *session, uint32_t *lives)
 {
-	uint8_t *known = calloc(session->processes.count + 1, 1);
-	for (uint32_t id = 1; known && id <= session->heaps.count; id++) {
+	uint32_t *latest = calloc(session->processes.count + 1, sizeof *latest);
+	lives[0] = 0;
+	for (uint32_t id = 1; id <= session->heaps.count; id++) {
 		const struct sonde_heap *heap = sonde_session_heap(session, id);
-		if (heap->kind == SONDE_HEAP_MALLOC && heap->process <= session->processes.count)
-			known[heap->process] = 1;
+		uint32_t *of = latest ? &latest[heap->process] : &lives[id]; /* process ids are ids, or 0 */
+		if (heap->kind == SONDE_HEAP_MALLOC)
+			*of = id;
+		lives[id] = *of;
 	}
-	return known;
+	free(latest);
+}
+
+/* When each heap had its first event. */
+static int read_begins(struct moments *moments)
+{
+	struct sonde_heap_summary summary;
+	struct sonde_heap_stats stats;
+	int error = 0;
+	for (uint32_t id = 0; id <= moments->session->heaps.count; id++)
+		moments->begins[id] = UINT64_MAX;
+	for (size_t i = 0; error != -ENOMEM && i < sonde_reader_count(moments->session->reader); i++) {
+		const struct sonde_chunk_head *head = &sonde_reader_entry(moments->session->reader, i)->head;
+		if (!sonde_heap_is_chunk(head))
+			continue;
+		error = sonde_reader_summary(moments->session->reader, i, &moments->data);
+		if (error || sonde_heap_summary(moments->session, &moments->data, &summary, &stats))
+			continue;
+		if (head->time_min_ns < moments->begins[summary.heap])
+			moments->begins[summary.heap] = head->time_min_ns;
+	}
+	return error == -ENOMEM ? error : 0;
+}
+
+/* A moment is in the life that began last before it. Lives of a process follow one another, as their ids do. */
+static void find_lives(struct moments *moments)
+{
+	const struct sonde_session *session = moments->session;
+	for (uint32_t id = 1; id <= session->heaps.count; id++) {
+		const struct sonde_heap *heap = sonde_session_heap(session, id);
+		if (heap->kind != SONDE_HEAP_MALLOC)
+			continue;
+		for (size_t i = first_from(moments, heap->process, 0); i < moments->count; i++) {
+			struct sonde_heap_moment *row = moments->rows[i];
+			if (row->process != heap->process)
+				break;
+			row->known = 1;
+			if (!row->life || row->time_ns >= moments->begins[id])
+				row->life = id;
+		}
+	}
 }
 
 /* What rows have of their own becomes what they have with all before them. */
@@ -139,7 +186,7 @@ static void sum_up(struct moments *moments)
 	for (size_t i = 0; i < moments->count; i++) {
 		struct sonde_heap_moment *row = moments->rows[i];
 		const struct sonde_heap_moment *before = i ? moments->rows[i - 1] : NULL;
-		if (before && before->process == row->process) {
+		if (before && before->process == row->process && before->life == row->life) {
 			add(row, SONDE_HEAP_MALLOC, &before->live);
 			row->mapped_b += before->mapped_b;
 			row->mean_b = before->mean_b > row->mean_b ? before->mean_b : row->mean_b;
@@ -161,18 +208,22 @@ int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_
 	moments.rows = calloc(count + 1, sizeof *moments.rows);
 	moments.parts = calloc(count + 1, sizeof *moments.parts);
 	moments.alive = calloc(session->heap_sites.count + 1, sizeof *moments.alive);
-	uint8_t *known = known_take(session);
-	if (!moments.rows || !moments.parts || !moments.alive || !known)
+	moments.lives = calloc(session->heaps.count + 1, sizeof *moments.lives);
+	moments.begins = calloc(session->heaps.count + 1, sizeof *moments.begins);
+	sonde_buf_init(&moments.data.buf, SONDE_READER_BUF_MAX_B);
+	if (!moments.rows || !moments.parts || !moments.alive || !moments.lives || !moments.begins)
 		error = sonde_error(ENOMEM, "out of memory for %zu moments of a heap", count);
 	for (size_t i = 0; !error && i < count; i++) {
-		int is_known = rows[i].process <= session->processes.count && known[rows[i].process];
-		rows[i] = (struct sonde_heap_moment){
-		    .process = rows[i].process, .time_ns = rows[i].time_ns, .known = is_known};
+		rows[i] = (struct sonde_heap_moment){.process = rows[i].process, .time_ns = rows[i].time_ns};
 		moments.rows[i] = &rows[i];
 	}
-	if (!error)
+	if (!error) {
 		qsort(moments.rows, count, sizeof *moments.rows, compare);
-	sonde_buf_init(&moments.data.buf, SONDE_READER_BUF_MAX_B);
+		sonde_session_heap_lives(session, moments.lives);
+		error = read_begins(&moments);
+	}
+	if (!error)
+		find_lives(&moments);
 	for (size_t i = 0; error != -ENOMEM && count && i < sonde_reader_count(session->reader); i++) {
 		if (!sonde_heap_is_chunk(&sonde_reader_entry(session->reader, i)->head))
 			continue;
@@ -185,6 +236,7 @@ int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_
 	free(moments.rows);
 	free(moments.parts);
 	free(moments.alive);
-	free(known);
+	free(moments.lives);
+	free(moments.begins);
 	return error;
 }

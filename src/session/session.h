@@ -331,16 +331,19 @@ struct sonde_heap_interval {
  * one chunk a heap. Errors as below. */
 int sonde_session_heap_alive(struct sonde_session *session, uint64_t time_ns, struct sonde_heap_alive *sites);
 
-/* How much a process held at a moment. */
+/* How much a process held at a moment: what its program then had begun, since executing another one frees all. */
 struct sonde_heap_moment {
 	uint32_t process; /* the caller's, as is time_ns */
 	uint64_t time_ns;
 	int known;                    /* its allocations were recorded */
+	uint32_t life;                /* malloc's heap then; 0 = none */
 	struct sonde_heap_alive live; /* of malloc's blocks */
 	uint64_t mapped_b;            /* by the program's own mappings */
 	uint64_t mean_b;              /* bytes between samples; 0 = every block was recorded */
 };
 
+/* Of each heap by id (sonde_session_heap_count() + 1 rows) malloc's heap of the same program in the same process. */
+void sonde_session_heap_lives(const struct sonde_session *session, uint32_t *lives);
 /* Fills in the rows, in one reading of the summaries; decodes a chunk for each moment that lies in it. */
 int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_moment *rows, size_t count);
 

@@ -86,9 +86,12 @@ ends() {
 	wait $recorder || fail "the recording ended with $?"
 }
 
-# A program that executes another one has two ends: the last is meant.
+# A program that executes another one has two ends, of which the last is meant, and what it had is gone.
 run 0 "$SONDE" record -q --heap=full --force -o a2.sonde -- sh -c 'exec "$0" known' "$program"
+equal "$(listed a2.sonde '[.[] | select(.reason == "program") | .live_b] | join(" ")')" "100000 210000 1135000"
 compare a2.sonde first,end
+equal "$(jq '[.sections[] | select(.id == "snapshot-functions").rows[].from_b] | add' diff.json)" 100000
+equal "$(jq '[.sections[] | select(.id == "snapshot-sizes").rows[].from_b] | add' diff.json)" 100000
 equal "$(changed snapshot-functions function second "${columns[@]}")" "0 75000 75000 0 25 25"
 
 # By a command, as it says itself and as the recording says; by a signal to the recorder; at an interval.

@@ -158,6 +158,43 @@ static void processes_are_compared(void **state)
 	sections_free(&s);
 }
 
+/* What a program had is gone when its process executes another one. */
+static void lives_of_a_process_are_apart(void **state)
+{
+	(void)state;
+	struct recording r;
+	struct sonde_pass_options options = {.diff_from = 1, .diff_to = 3, .asked = 1};
+	simple_open(&r);
+	recording_heap(&r, 1, SONDE_HEAP_MALLOC, NULL);
+	recording_heap(&r, 1, SONDE_HEAP_MAPPING, NULL);
+	recording_heap(&r, 1, SONDE_HEAP_MALLOC, NULL);
+	uint32_t main = recording_call(&r, 0, 1, "main", 10);
+	uint32_t before = recording_heap_site(&r, 1, 1, main), maps = recording_heap_site(&r, 2, 1, main);
+	uint32_t after = recording_heap_site(&r, 3, 1, recording_call(&r, main, 1, "other", 3));
+	recording_begins(&r, before, START + MS, 500);
+	recording_begins(&r, maps, START + MS, 4096);
+	recording_begins(&r, after, START + 5 * MS, 100);
+	snapshot(&r, 1, "before", SONDE_SNAPSHOT_API, START + 2 * MS);
+	snapshot(&r, 1, "end", SONDE_SNAPSHOT_END, START + 3 * MS);
+	snapshot(&r, 1, "after", SONDE_SNAPSHOT_API, START + 6 * MS);
+	snapshot(&r, 1, "end", SONDE_SNAPSHOT_END, START + 7 * MS);
+	recording_close(&r, START + 8 * MS, 0);
+	struct sections s = sections_of(path, "snapshots", NULL);
+	const struct sonde_section *t = sections_get(&s, "snapshots");
+	assert_cells(t, row_at(t, 1), "live_b blocks mapped_b", (const double[]){500, 1, 4096});
+	assert_cells(t, row_at(t, 2), "live_b blocks mapped_b", (const double[]){100, 1, 0});
+	sections_free(&s);
+	s = sections_of(path, "snapshots", &options);
+	t = sections_get(&s, "snapshot-functions");
+	assert_cells(t, sections_row(t, "function", "other"), "from_b to_b", (const double[]){0, 100});
+	assert_cells(t, row_at(t, 0), "from_b to_b", (const double[]){4096, 0}); /* main's mapping, then its block */
+	assert_cells(t, row_at(t, 1), "from_b to_b", (const double[]){500, 0});
+	size_t from, to;
+	assert_int_equal(sonde_snapshots_find(s.session, "after,end", &from, &to), 0);
+	assert_true(from == 3 && to == 4); /* the last end */
+	sections_free(&s);
+}
+
 static void found_by_number_and_label(void **state)
 {
 	(void)state;
@@ -268,6 +305,7 @@ int main(void)
 	    cmocka_unit_test(all_are_listed),
 	    cmocka_unit_test(two_are_compared),
 	    cmocka_unit_test(processes_are_compared),
+	    cmocka_unit_test(lives_of_a_process_are_apart),
 	    cmocka_unit_test(found_by_number_and_label),
 	    cmocka_unit_test(labels_are_any_text),
 	    cmocka_unit_test(ends_alone_are_not_worth_a_section),
