@@ -106,7 +106,7 @@ under() {
 		;;
 	gperftools) # ten microseconds and more an allocation: once, and of the loop a part
 		[ "$2" != loop ] || command[1]=$((command[1] / part_of_loop))
-		cost "$key" timeout 200 env "LD_PRELOAD=$tcmalloc" "HEAPPROFILE=$work/$key.heap" "${command[@]}" ||
+		cost "$key" timeout "$(n 200 30)" env "LD_PRELOAD=$tcmalloc" "HEAPPROFILE=$work/$key.heap" "${command[@]}" ||
 			rm -f "$work/cost.$key"
 		command_of "$2"
 		;;

@@ -465,12 +465,13 @@ struct sonde_zone_open {
 
 #define SONDE_HEAP_TEMPORARY 0x80
 #define SONDE_HEAP_TIME_EVERY 256u /* of most chunks, or a power of two times as much; 1 where zones ask for more */
-#define SONDE_HEAP_LIFE_LEAST 8u   /* lifetimes below 2^8 ns are class 0: what recording takes is as long */
+#define SONDE_HEAP_LIFE_LEAST 10u  /* lifetimes below 2^10 ns are class 0: what recording takes is as long */
 #define SONDE_HEAP_CLASSES 48u     /* log2 of a size, and of a lifetime: the last holds all that is larger */
 
 /* After this struct: `sites` rows, of the sites that events of this chunk are about, each a struct sonde_heap_stat as
- * fold/heap_stat.h writes it: a byte or two a number. A sampled recording holds the blocks that were sampled: one of s bytes was with probability 1 − e^(−s / mean_b), and stands for
- * as many as the inverse of that; all figures here are such estimates. */
+ * fold/heap_stat.h writes it: a byte or two a number. A sampled recording holds the blocks that were sampled: one of s
+ * bytes was with probability 1 − e^(−s / mean_b), and stands for as many as the inverse of that; all figures here are
+ * such estimates. */
 struct sonde_heap_summary {
 	uint32_t heap;
 	uint32_t time_every;          /* events from one that has its time to the next */

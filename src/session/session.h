@@ -243,7 +243,7 @@ struct sonde_batch {
 	const uint32_t *site;
 	const uint16_t *depth;     /* 0 = outermost */
 	const uint8_t *zone_flags; /* enum sonde_zone_flag */
-	/* HEAP: blocks of one heap, in time order, with thread_of and time_ns (mostly of every 256th exact, between
+	/* HEAP: blocks of one heap, in time order, with thread_of and time_ns (of every time_every-th exact, between
 	 * them interpolated). */
 	uint32_t heap;             /* id, 0 = none that is known */
 	const uint32_t *heap_site; /* the same */

@@ -21,7 +21,7 @@
 
 #define EVENTS_A_CHUNK (1u << 20)
 #define SITES_A_CHUNK 16384u
-#define MARK_NS 250000u /* at the least from one time to the next, as fast as a chunk begins */
+#define MARK_NS 1000000u /* at the least from one time to the next, as fast as a chunk begins */
 #define BATCH 256u
 #define AHEAD 12u /* changes: their slots have come by the time they are needed */
 #define NOBODY_ASKED "it ended by a signal or _exit(), or executed another program: nobody could look"

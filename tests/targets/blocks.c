@@ -6,9 +6,8 @@
  * threads   8 threads give out 1000 × 32 B each, which the main thread frees
  * forks     100 × 10 B, then a child that frees half of them and allocates 10 × 500 B
  * loads FILE…   loads each object in turn, calls its function and unloads it, so that code comes to the same place
- * killed FD     two threads allocate and free until they are killed; in the shared memory FD each counts what it has
- * done: u64 allocated, u64 freed, 64 bytes a thread sizes N SEED  N blocks of random sizes up to 100 KB: 1/3 stays, the
- * rest is freed; prints "allocated live"
+ * killed FD     two threads allocate and free until they are killed; each counts both in the shared memory FD, as u64s
+ * sizes N SEED  N blocks of random sizes up to 100 KB: 1/3 stays, the rest is freed; prints "allocated live"
  */
 #include <dlfcn.h>
 #include <errno.h>
