@@ -199,5 +199,7 @@ equal "$(row overhead_last_b)" "$(($(row rss_last_b) - $(row live_last_b)))"
 # The kernel counts in lots of pages a CPU: both figures are exact to about a megabyte.
 holds "$(row rss_peak_b) <= $(row peak_rss_b) + 2e6 && $(row rss_peak_b) >= $(row rss_last_b)"
 holds "$(row rss_at_live_peak_b) >= $(row live_peak_b)"
+run 0 "$SONDE" export -q -f chrome -o f.json f.sonde
+equal "$(jq "[.traceEvents[] | select(.name == \"memory.rss\" and .ph == \"C\" and .pid == $pid)] | length" f.json)" "$(row samples)"
 run 0 "$SONDE" report --section memory f.sonde
 has "$(tr -s '\n ' ' ' <<<"$out")" "each 20 ms asked for"
