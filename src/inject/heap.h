@@ -126,6 +126,11 @@ void heap_process_init(void);
 extern __thread struct heap_thread *heap_self __attribute__((tls_model("initial-exec")));
 extern uint8_t heap_is_full; /* some thread records every block */
 
+/* Keeps signal handlers out, and what they might jump to, while we connect or hold a lock; not what the program's own
+ * faults raise. Returns what heap_thread_let_signals() is to be given. */
+uint64_t heap_thread_hold_signals(void);
+void heap_thread_let_signals(uint64_t before);
+
 /* For all but the calls of a thread that is known and in no hook. */
 struct heap_thread *heap_thread_enter_slowly(uint64_t where);
 

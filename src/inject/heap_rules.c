@@ -144,21 +144,32 @@ static void keep(uint64_t pc, uint64_t packed)
 	atomic_store_explicit(&known->rules[at].packed, packed, memory_order_release);
 }
 
+/* Under the lock. */
+static uint64_t find_rule(uint64_t pc)
+{
+	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
+	const struct module *module = find_module(pc - 1);
+	module = module ? module : ask(pc - 1);
+	const struct sonde_unwind_row *row =
+	    module && module->table.count ? sonde_unwind_table_find(&module->table, pc - 1 - module->bias) : NULL;
+	uint64_t packed = pack(row ? row : &none);
+	keep(pc, packed);
+	return packed;
+}
+
 /* The rule for a caller: its return address stands behind the call. */
 __attribute__((noinline)) uint64_t heap_rules_make(const struct heap_thread *thread, uint64_t pc)
 {
 	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
 	uint64_t packed = pack(&none);
-	if (!try_lock((uint32_t)thread->tid))
-		return packed;
-	const struct module *module = find_module(pc - 1);
-	module = module ? module : ask(pc - 1);
-	const struct sonde_unwind_row *row =
-	    module && module->table.count ? sonde_unwind_table_find(&module->table, pc - 1 - module->bias) : NULL;
-	if (row)
-		packed = pack(row);
-	keep(pc, packed);
-	unlock();
+	int saved = errno;
+	uint64_t before = heap_thread_hold_signals();
+	if (try_lock((uint32_t)thread->tid)) {
+		packed = find_rule(pc);
+		unlock();
+	}
+	heap_thread_let_signals(before);
+	errno = saved;
 	return packed;
 }
 

@@ -36,6 +36,23 @@ static _Atomic(struct heap_thread *) spare; /* states whose threads have ended *
 static pthread_key_t end_key;
 static _Atomic int key_state; /* 0 = not made, 1 = being made, 2 = made */
 
+#define FAULT(number) (UINT64_C(1) << ((number)-1))
+#define FAULTS                                                                                             \
+	(FAULT(SIGSEGV) | FAULT(SIGBUS) | FAULT(SIGILL) | FAULT(SIGFPE) | FAULT(SIGTRAP) | FAULT(SIGSYS) | \
+	 FAULT(SIGABRT))
+
+uint64_t heap_thread_hold_signals(void)
+{
+	uint64_t held = ~FAULTS, before = 0;
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &held, &before, sizeof(held));
+	return before;
+}
+
+void heap_thread_let_signals(uint64_t before)
+{
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+}
+
 /* --- chunks ------------------------------------------------------------------------------------------------------ */
 
 static struct sonde_ring_chunk *take_free(struct sonde_ring_pool *pool)
@@ -276,7 +293,13 @@ struct heap_thread *heap_thread_enter_slowly(uint64_t where)
 		heap_is_full = 0;
 		return NULL;
 	}
-	thread = thread && thread->where ? enter_again(thread, where) : begin(where);
+	if (thread && thread->where) {
+		thread = enter_again(thread, where);
+	} else {
+		uint64_t before = heap_thread_hold_signals();
+		thread = begin(where);
+		heap_thread_let_signals(before);
+	}
 	errno = saved;
 	return thread;
 }
