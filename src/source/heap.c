@@ -14,6 +14,7 @@
 #include "source/heap_process.h"
 #include "source/image.h"
 #include "source/preload.h"
+#include "source/proc_stat.h"
 #include "source/snapshots.h"
 #include "source/source.h"
 #include "source/spaces.h"
@@ -74,7 +75,13 @@ static void take_snapshots(struct sonde_source_run *run, struct process *process
 	}
 }
 
-/* `alive`: the recording ends, and the process goes on. */
+static int is_running(pid_t pid)
+{
+	struct sonde_proc_stat stat;
+	return !sonde_proc_stat_read(&stat, pid, 0) && stat.state != 'Z' && stat.state != 'X';
+}
+
+/* `alive`: the recording ends, and the process may go on. */
 static void end(struct sonde_source_run *run, struct process *process, int alive)
 {
 	struct sonde_snapshot_live live;
@@ -88,6 +95,8 @@ static void end(struct sonde_source_run *run, struct process *process, int alive
 	};
 	if (snapshot.time_ns)
 		sonde_recorder_snapshot(run->recorder, &snapshot);
+	if (alive && is_running(process->pid))
+		sonde_heap_process_goes_on(process->heaps);
 	sonde_heap_process_end(process->heaps);
 	free(process);
 }

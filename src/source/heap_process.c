@@ -457,6 +457,12 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 	return code;
 }
 
+void sonde_heap_process_goes_on(struct sonde_heap_process *process)
+{
+	if (process->malloc.chunks)
+		sonde_heap_chunks_looked(process->malloc.chunks, "it went on when the recording ended");
+}
+
 void sonde_heap_process_end(struct sonde_heap_process *process)
 {
 	sonde_heap_merge_run(process->merge, UINT64_MAX - 1);

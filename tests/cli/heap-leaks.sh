@@ -92,6 +92,12 @@ for end in "_exit 4" "abort 134" "kill 137"; do
 	has "$out" "nobody could look"
 done
 
+# The recording ends first.
+run 0 "$SONDE" record -q --heap=full -d 1s --force -o a.sonde -- "$leaks" grows 2000
+equal "$(in_all unreachable)" 0
+run 0 "$SONDE" report --section leaks a.sonde
+has "$out" "it went on when the recording ended"
+
 # Many blocks: 1 % of 10 MB are lost; of samples an estimate, which is never larger than the truth but by chance.
 record 0 "$leaks" much 10
 lost fills 1000 100000 1000
