@@ -21,7 +21,7 @@ struct sonde_leak_row {
 	uint32_t stack;                /* of the site with most of it */
 	uint64_t stack_has_b;
 	uint64_t size_b, blocks;
-	double variance;	    /* of size_b, where it is an estimate, in B² */
+	double variance;            /* of size_b, where it is an estimate, in B² */
 	uint64_t direct_blocks;     /* UNREACHABLE: that no other block points to */
 	struct sonde_growth growth; /* GROWING: a second */
 };
