@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -31,7 +32,8 @@ static char *split_path, *tree_path;
 static struct sonde_recorder recorder;
 static struct rusage usage;
 
-/* How a command is recorded: with buffers of this size, and for a while nobody looks after them. */
+/* How a command is recorded: with buffers of this size, and for a while nobody looks after them: from one CPU time of
+ * the command on, for another, so that a busy machine loses as many samples. */
 static struct {
 	uint64_t buffer_b, pause_at_ns, pause_ns;
 } way;
@@ -39,6 +41,15 @@ static struct {
 static uint64_t timeval_ns(struct timeval time)
 {
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
+}
+
+static uint64_t cpu_ns(pid_t pid)
+{
+	struct timespec time = {0, 0};
+	clockid_t clock;
+	if (!clock_getcpuclockid(pid, &clock))
+		clock_gettime(clock, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
 /* Runs a command under the source as sonde record does. */
@@ -60,7 +71,7 @@ static void record(char **command)
 	assert_int_equal(sonde_launch_hold(&launch), 0);
 	assert_int_equal(source->start(run, launch.pid), 0);
 	assert_int_equal(sonde_launch_release(&launch), 0);
-	uint64_t pause_ns = way.pause_ns ? sonde_clock_now_ns() + way.pause_at_ns : UINT64_MAX;
+	uint64_t pause_at_ns = way.pause_ns ? way.pause_at_ns : UINT64_MAX;
 	int status;
 	while (wait4(launch.pid, &status, WNOHANG, &usage) == 0) {
 		int fds[256];
@@ -69,9 +80,10 @@ static void record(char **command)
 		for (size_t i = 0; i < count; i++)
 			polls[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
 		poll(polls, (nfds_t)count, 20);
-		if (sonde_clock_now_ns() > pause_ns) {
-			usleep((useconds_t)(way.pause_ns / 1000));
-			pause_ns = UINT64_MAX;
+		if (cpu_ns(launch.pid) > pause_at_ns) {
+			while (cpu_ns(launch.pid) < way.pause_at_ns + way.pause_ns)
+				usleep(1000);
+			pause_at_ns = UINT64_MAX;
 		}
 		source->drain(run, sonde_clock_now_ns() - SLACK_NS, 0);
 	}
@@ -227,8 +239,8 @@ static void processes_that_are_too_short_to_be_sampled_have_stacks(void **state)
 	fake_recorder_fini(&recorder);
 }
 
-/* A sample stands for its millisecond and, until a loss is told, for at most two of both periods (thread_clock.c): 1.618
- * and 2.618 ms. */
+/* A sample stands for its millisecond and, until a loss is told, for at most two of both periods
+ * (thread_clock.c): 1.618 and 2.618 ms. */
 #define STANDS_FOR_MOST_NS (1000000u + 2 * (1618034u + 2618034u))
 
 /* For half of the time samples are lost. They are nobody's, and the others tell the truth. */
