@@ -14,8 +14,8 @@
  * Threads: every function may be called from any thread, and zones, counters and instants from signal handlers too.
  * None of them takes a lock, allocates with malloc or changes errno; after a thread's first event none makes a system
  * call, except when 64 KB of events are full, and for sonde_snapshot() and the functions under "asking" and "control".
- * A child made by fork() records by itself. Names that macros take must be string literals; names that functions take are copied. Times
- * are nanoseconds. Functions that return int return 0 (or a count) or one of enum sonde_code.
+ * A child made by fork() records by itself. Names that macros take must be string literals; names that functions take
+ * are copied. Times are nanoseconds. Functions that return int return 0 (or a count) or one of enum sonde_code.
  *
  * Sandboxes (seccomp): record something in each thread before the filter is installed, and allow futex, fstat,
  * newfstatat, sendto and madvise, which are called when 64 KB of events are full or a ring is; threads begun later also
