@@ -196,5 +196,5 @@ for ((i = 0; i < $(n 3 1); i++)); do
 	done
 done
 paired memory memory.1 memory.10 rss "a / b"
-judge "memory of recorder and program, ten times the events" memory "times" "–" "≤ 1.1" "<=" 1.1 \
+judge "memory of recorder and program, ten times the events" memory "times" "–" "≤ 1.25" "<=" 1.25 \
 	"$(calc "2 * $pairs / 1e6") M events, 100,000 blocks alive, $(calc "$(cost_of memory.1 rss | tail -n 1) / 1e6") MB"

@@ -21,7 +21,7 @@
 
 #define EVENTS_A_CHUNK (1u << 20)
 #define SITES_A_CHUNK 16384u
-#define MARK_NS 1000000u /* at the least from one time to the next, as fast as a chunk begins */
+#define MARK_NS 1000000u /* at the least from one time to the next */
 #define BATCH 256u
 #define AHEAD 12u /* changes: their slots have come by the time they are needed */
 #define NOBODY_ASKED "it ended by a signal or _exit(), or executed another program: nobody could look"
@@ -53,7 +53,9 @@ struct sonde_heap_chunks {
 	uint32_t last_site; /* of the last of them */
 	uint32_t run_thread, run;
 	uint32_t until_mark; /* events */
-	uint64_t mark_ns, last_ns;
+	uint64_t *marks_ns;  /* times of every time_every-th event */
+	uint32_t mark_count, mark_cap;
+	uint64_t last_ns;
 	int exact_times;
 	int looked;
 	char why_not[200]; /* nobody could look for pointers */
@@ -100,6 +102,7 @@ void sonde_heap_chunks_free(struct sonde_heap_chunks *chunks)
 	free(chunks->sites);
 	free(chunks->stats);
 	free(chunks->rows);
+	free(chunks->marks_ns);
 	free(chunks);
 }
 
@@ -255,6 +258,21 @@ static void add_forms(struct sonde_heap_chunks *chunks)
 	sonde_heap_forms_sweep(&chunks->live.forms);
 }
 
+/* All of them where zones ask for them, else so few that most are MARK_NS apart. */
+static void put_marks(struct sonde_heap_chunks *chunks)
+{
+	uint64_t passed_ns = chunks->last_ns - chunks->columns.time_min_ns, last_ns = chunks->columns.time_min_ns;
+	uint32_t step = 1;
+	while (!chunks->exact_times && step < chunks->mark_count && passed_ns / chunks->mark_count * step < MARK_NS)
+		step *= 2;
+	for (uint32_t i = 0; i < chunks->mark_count; i += step) {
+		sonde_columns_put(&chunks->columns, TIME, chunks->marks_ns[i] - last_ns);
+		last_ns = chunks->marks_ns[i];
+	}
+	chunks->summary.time_every *= step;
+	chunks->mark_count = 0;
+}
+
 static int write_chunk(struct sonde_heap_chunks *chunks)
 {
 	struct sonde_heap_summary *summary = &chunks->summary;
@@ -284,6 +302,7 @@ int sonde_heap_chunks_flush(struct sonde_heap_chunks *chunks)
 	if (!chunks->columns.rows && !chunks->summary.unknown)
 		return chunks->error;
 	end_run(chunks);
+	put_marks(chunks);
 	add_forms(chunks);
 	int code = write_chunk(chunks);
 	start_chunk(chunks);
@@ -371,28 +390,22 @@ static inline void end_batch(struct sonde_heap_chunks *chunks, const struct fill
 						       .site = form->site};
 }
 
-/* How many events should have a mark: marks are no nearer to each other than MARK_NS, as the first events are. */
-static uint32_t marks_every(const struct sonde_heap_chunks *chunks, uint64_t passed_ns)
-{
-	uint32_t every = chunks->summary.time_every;
-	for (; every < EVENTS_A_CHUNK && passed_ns < MARK_NS; passed_ns = 2 * passed_ns + 1)
-		every *= 2;
-	return every;
-}
-
+/* Which times are written is decided when the chunk is: how fast events come is known then. */
 static void put_mark(struct sonde_heap_chunks *chunks)
 {
-	uint32_t rows = chunks->columns.rows;
-	if (!rows) {
-		chunks->mark_ns = chunks->columns.time_min_ns = chunks->last_ns;
-	} else if (rows == chunks->summary.time_every && !chunks->exact_times) {
-		chunks->summary.time_every = marks_every(chunks, chunks->last_ns - chunks->mark_ns);
-		chunks->until_mark = chunks->summary.time_every - rows;
+	if (!chunks->columns.rows)
+		chunks->columns.time_min_ns = chunks->last_ns;
+	if (chunks->mark_count == chunks->mark_cap) {
+		uint32_t cap = chunks->mark_cap ? 2 * chunks->mark_cap : 64;
+		uint64_t *marks = realloc(chunks->marks_ns, cap * sizeof *marks);
+		if (!marks) {
+			out_of_memory(chunks);
+			return;
+		}
+		chunks->marks_ns = marks;
+		chunks->mark_cap = cap;
 	}
-	if (chunks->until_mark)
-		return;
-	sonde_columns_put(&chunks->columns, TIME, chunks->last_ns - chunks->mark_ns);
-	chunks->mark_ns = chunks->last_ns;
+	chunks->marks_ns[chunks->mark_count++] = chunks->last_ns;
 	chunks->until_mark = chunks->summary.time_every;
 }
 
