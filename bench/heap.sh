@@ -64,10 +64,12 @@ make_query "$(n 250000 20000)" >query.sql
 python=/usr/bin/python3
 compiler=$(g++ -print-prog-name=cc1plus) && [ -x "$compiler" ] && g++ -std=c++17 -E source.cc -o source.ii || compiler=
 export PYTHONMALLOC=malloc
-loads='import json, sys
+cat >loads.py <<'P'
+import json, sys
 text = open("rows.json").read()
 for i in range(int(sys.argv[1])):
-    json.loads(text)'
+    json.loads(text)
+P
 
 names=(loop g++ jq sqlite3 python3)
 declare -A missing=() title=([loop]="malloc/free, 10 frames deep" [g++]="g++ (cc1plus), a large file" [jq]="jq, a large file"
@@ -86,7 +88,7 @@ command_of() {
 	g++) command=("$compiler" -quiet -fpreprocessed -std=c++17 "$(n -O1 -O0)" source.ii -o source.s) ;;
 	jq) command=(jq -c '[.[] | {id, more, all: (.tags + [.name] | join("-"))}] | group_by(.all[0:2]) | map(length)' rows.json) ;;
 	sqlite3) command=(sqlite3 :memory: ".read query.sql") ;;
-	python3) command=("$python" -c "$loads" "$(n 4 2)") ;;
+	python3) command=("$python" loads.py "$(n 4 2)") ;;
 	esac
 }
 
@@ -102,7 +104,7 @@ under() {
 	count) cost "$key" env "LD_PRELOAD=$programs/heap-count.so" "${command[@]}" ;;
 	heaptrack)
 		rm -f "$key".zst "$key".gz
-		cost "$key" heaptrack -o "$work/$key" "${command[@]}"
+		cost "$key" heaptrack -o "$work/$key" "${command[@]}" || rm -f "$work/cost.$key"
 		;;
 	gperftools) # ten microseconds and more an allocation: once, and of the loop a part
 		[ "$2" != loop ] || command[1]=$((command[1] / part_of_loop))
