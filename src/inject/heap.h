@@ -124,7 +124,7 @@ void heap_process_init(void);
 /* --- heap_thread.c --------------------------------------------------------------------------------------------- */
 
 extern __thread struct heap_thread *heap_self __attribute__((tls_model("initial-exec")));
-extern uint8_t heap_is_full; /* some thread records every block */
+extern _Atomic uint8_t heap_is_full; /* some thread records every block */
 
 /* Keeps signal handlers out, and what they might jump to, while we connect or hold a lock; not what the program's own
  * faults raise. Returns what heap_thread_let_signals() is to be given. */
@@ -248,7 +248,7 @@ static inline uint32_t heap_record_page(const void *block)
 /* Whether a block's end may have to be told: most need not. */
 static inline int heap_record_may_end(const void *block)
 {
-	return unlikely(heap_is_full) ||
+	return unlikely(atomic_load_explicit(&heap_is_full, memory_order_relaxed)) ||
 	       unlikely(atomic_load_explicit(&heap_filter[heap_record_page(block)], memory_order_relaxed));
 }
 

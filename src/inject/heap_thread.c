@@ -30,7 +30,7 @@
 #pragma weak pthread_setspecific
 
 __thread struct heap_thread *heap_self __attribute__((tls_model("initial-exec")));
-uint8_t heap_is_full;
+_Atomic uint8_t heap_is_full;
 
 static _Atomic(struct heap_thread *) spare; /* states whose threads have ended */
 static pthread_key_t end_key;
@@ -236,7 +236,7 @@ static struct heap_thread *begin(uint64_t where)
 	thread->serial = atomic_fetch_add(&heap_process->link.process.threads, 1) + 1;
 	find_stack(thread);
 	heap_self = thread;
-	heap_is_full = !heap_mean_b;
+	atomic_store_explicit(&heap_is_full, !heap_mean_b, memory_order_relaxed);
 	make_key();
 	if (atomic_load(&key_state) == 2)
 		pthread_setspecific(end_key, thread);
@@ -290,7 +290,7 @@ struct heap_thread *heap_thread_enter_slowly(uint64_t where)
 		return NULL;
 	if (atomic_load(&heap_process->link.process.state) == SONDE_PROCESS_OFF) {
 		heap_left = UINT64_MAX;
-		heap_is_full = 0;
+		atomic_store_explicit(&heap_is_full, 0, memory_order_relaxed);
 		return NULL;
 	}
 	if (thread && thread->where) {
