@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "util/error.h"
 
 #define BITS_FIRST 10u
+#define HUGE_PAGE_B ((uintptr_t)2 << 20)
 
 static struct sonde_heap_block unpack(const struct sonde_heap_live *live, const struct sonde_heap_slot *slot)
 {
@@ -37,11 +39,24 @@ int sonde_heap_live_find(const struct sonde_heap_live *live, uint64_t address, s
 	return 1;
 }
 
+/* Large tables are looked at anywhere: pages of 2 MB where the kernel gives them. */
+static struct sonde_heap_slot *make_slots(unsigned bits)
+{
+	size_t size_b = sizeof(struct sonde_heap_slot) << bits;
+	struct sonde_heap_slot *slots = calloc((size_t)1 << bits, sizeof *slots);
+	if (slots && size_b >= 2 * HUGE_PAGE_B) {
+		uintptr_t from = ((uintptr_t)slots + HUGE_PAGE_B - 1) & ~(HUGE_PAGE_B - 1);
+		uintptr_t to = ((uintptr_t)slots + size_b) & ~(HUGE_PAGE_B - 1);
+		(void)madvise((void *)from, to - from, MADV_HUGEPAGE); /* small ones do */
+	}
+	return slots;
+}
+
 int sonde_heap_live_grow(struct sonde_heap_live *live)
 {
 	struct sonde_heap_live grown = *live;
 	grown.bits = live->slots ? live->bits + 1 : BITS_FIRST;
-	grown.slots = calloc((size_t)1 << grown.bits, sizeof *grown.slots);
+	grown.slots = make_slots(grown.bits);
 	if (!grown.slots)
 		return sonde_error(ENOMEM, "no memory for %zu live blocks", live->count);
 	for (size_t i = 0; live->slots && i < (size_t)1 << live->bits; i++)
