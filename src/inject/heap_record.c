@@ -1,4 +1,9 @@
-/* heap_record.c: what a hook writes: a block begins, a block ends (format/heap.h). */
+/* heap_record.c: what a hook writes: a block begins, a block ends (format/heap.h).
+ *
+ * Each beginning and each end reads the clock, a third of what a pair costs. While there is one thread order could do
+ * without; but lifetimes are counted from these stamps, and an end that took the time of the beginning before it would
+ * make every block that goes at once live for no time at all.
+ */
 #include <string.h>
 
 #include "inject/heap.h"
