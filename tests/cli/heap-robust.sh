@@ -60,3 +60,11 @@ goes 0 "$odd" loads "$SONDE_BUILD"/tests/targets/heap_{a,b}.so
 is heap_a 100 3300 0 0
 is heap_b 100 330000 0 0
 is after 100 100000 100 100000
+
+# C++ in a program without: the operators' own library stands where only the object that needs it looks.
+for object in "$SONDE_BUILD"/tests/targets/heap_news{,_static}.so; do
+	[ -e "$object" ] || continue
+	goes 0 "$odd" borrows "$object"
+	is heap_news 1200 62400 0 0
+	is after 100 100000 100 100000
+done

@@ -9,6 +9,7 @@
  * spawns        vfork and exec, posix_spawn, system
  * forks         a program with threads that allocate forks, and the children allocate
  * loads A B     loads and unloads two objects in turn, 200 times
+ * borrows A     loads an object that brings its own C++ library, for itself alone, and lets it work
  * starves       allocates until there is no memory, and frees all
  *
  * Those that go on afterwards keep 100 blocks of 1000 B in after().
@@ -295,6 +296,14 @@ static int do_loads(char **args)
 	return after();
 }
 
+/* What the library says of itself is what dlerror() knows. */
+static int do_borrows(char **args)
+{
+	void *object = dlopen(args[0], RTLD_NOW | RTLD_LOCAL);
+	int (*plugin)(void) = object ? (int (*)(void))dlsym(object, "plugin_works") : NULL;
+	return !plugin || plugin() || dlerror() || after();
+}
+
 static int do_starves(char **args)
 {
 	(void)args;
@@ -320,7 +329,7 @@ int main(int argc, char **argv)
 	    {"overflow", 0, do_overflow}, {"handlers", 0, do_handlers}, {"jumps", 0, do_jumps},
 	    {"doubles", 0, do_doubles},   {"aborts", 0, do_aborts},     {"keys", 0, do_keys},
 	    {"cancels", 0, do_cancels},   {"spawns", 0, do_spawns},     {"forks", 0, do_forks},
-	    {"loads", 2, do_loads},       {"starves", 0, do_starves},
+	    {"loads", 2, do_loads},       {"starves", 0, do_starves},   {"borrows", 1, do_borrows},
 	};
 	for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++) {
 		if (strcmp(argv[1], commands[i].name) || argc - 2 < commands[i].arguments)
