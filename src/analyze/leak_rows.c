@@ -15,7 +15,7 @@ enum { MARKS = 64, WARM_UP = 5, ENDING = 10 };
 struct place {
 	struct sonde_leak_row row; /* its key; no class */
 	uint32_t site;
-	double *live; /* at each mark */
+	double *live; /* at each mark; first what changed before it */
 	uint64_t last_b, last_blocks;
 	double last_variance;
 };
@@ -27,8 +27,11 @@ struct making {
 	struct place *places;
 	size_t place_count, site_count;
 	uint32_t *place_of; /* by site id */
+	uint64_t marks_ns[MARKS];
 	double *live;
-	uint64_t *ends_ns; /* by heap id: of its process; 0 = it lives on */
+	uint64_t *alive_b; /* by site id */
+	uint64_t *ends_ns; /* by heap id; 0 = it lives on */
+	size_t *end_of;    /* the same as a mark; MARKS = it lives on */
 };
 
 /* --- places ------------------------------------------------------------------------------------------------------ */
@@ -158,49 +161,53 @@ static int rests_add(struct making *making)
 
 /* --- what grew --------------------------------------------------------------------------------------------------- */
 
-static int ends_make(struct making *making)
+/* The first moment at which a heap is gone; MARKS when there is none. */
+static size_t end_mark(const struct making *making, uint32_t heap)
 {
-	const struct sonde_session *session = making->pass->session;
-	size_t heaps = sonde_session_heap_count(session);
-	making->ends_ns = calloc(heaps + 1, sizeof *making->ends_ns);
-	if (!making->ends_ns)
-		return sonde_error(ENOMEM, "out of memory for %zu heaps", heaps);
-	for (uint32_t id = 1; id <= heaps; id++) {
-		const struct sonde_heap *heap = sonde_session_heap(session, id);
-		const struct sonde_process *process = sonde_session_process(session, heap->process);
-		making->ends_ns[id] = process ? process->end_ns : 0;
-	}
-	return 0;
+	uint64_t end_ns = heap <= sonde_session_heap_count(making->pass->session) ? making->ends_ns[heap] : 0;
+	size_t mark = 0;
+	while (end_ns && mark < MARKS && making->marks_ns[mark] < end_ns)
+		mark++;
+	return end_ns ? mark : MARKS;
 }
 
-/* What all places have at one mark. */
-static int mark_take(struct making *making, size_t mark, uint64_t time_ns, struct sonde_heap_alive *alive)
+/* A place has more, or less, from a moment on until the heap is gone. */
+static void change_add(void *state, uint32_t id, size_t mark, const struct sonde_heap_alive *change)
 {
-	struct sonde_session *session = making->pass->session;
-	memset(alive, 0, (making->site_count + 1) * sizeof *alive);
-	int rc = sonde_session_heap_alive(session, time_ns, alive);
+	struct making *making = state;
+	const struct sonde_heap_site *site = sonde_session_heap_site(making->pass->session, id);
+	struct place *place = &making->places[making->place_of[id]];
+	size_t end = site && sonde_session_heap(making->pass->session, site->heap) ? making->end_of[site->heap] : 0;
+	if (mark >= end || !is_selected(making->pass, site))
+		return;
+	place->live[mark] += (double)(int64_t)change->size_b;
+	if (end < MARKS) {
+		place->live[end] -= (double)(int64_t)change->size_b;
+	} else {
+		place->last_b += change->size_b;
+		place->last_blocks += change->blocks;
+		place->last_variance += change->variance;
+	}
+	making->alive_b[id] += change->size_b;
+	if ((int64_t)making->alive_b[id] > 0 && making->alive_b[id] >= place->row.stack_has_b) {
+		place->row.stack_has_b = making->alive_b[id];
+		place->row.stack = site->stack;
+	}
+}
+
+/* Changes become what there is. Less than nothing, of a place whose beginnings could not be read, is nothing. */
+static void changes_sum(struct making *making)
+{
 	for (size_t i = 0; i < making->place_count; i++) {
-		making->places[i].last_b = making->places[i].last_blocks = 0;
-		making->places[i].last_variance = 0;
-	}
-	for (uint32_t id = 1; id <= making->site_count; id++) {
-		const struct sonde_heap_site *site = sonde_session_heap_site(session, id);
-		struct place *place = &making->places[making->place_of[id]];
-		uint64_t end_ns =
-		    site ? making->ends_ns[site->heap <= sonde_session_heap_count(session) ? site->heap : 0] : 0;
-		if (!site || (end_ns && end_ns <= time_ns) || !is_selected(making->pass, site) ||
-		    (int64_t)alive[id].size_b <= 0)
-			continue;
-		place->live[mark] += (double)alive[id].size_b;
-		place->last_b += alive[id].size_b;
-		place->last_blocks += alive[id].blocks;
-		place->last_variance += alive[id].variance;
-		if (alive[id].size_b >= place->row.stack_has_b) {
-			place->row.stack_has_b = alive[id].size_b;
-			place->row.stack = site->stack;
+		struct place *place = &making->places[i];
+		double sum = 0;
+		for (size_t mark = 0; mark < MARKS; mark++) {
+			sum += place->live[mark];
+			place->live[mark] = sum > 0 ? sum : 0;
 		}
+		if ((int64_t)place->last_b < 0)
+			place->last_b = place->last_blocks = 0;
 	}
-	return rc == -ENOMEM ? rc : 0;
 }
 
 /* Whether a place grows: after its warm-up, before the end. */
@@ -241,24 +248,41 @@ static int growth_add(struct making *making, double step_s)
 	return 0;
 }
 
+static int tables_make(struct making *making)
+{
+	size_t heaps = sonde_session_heap_count(making->pass->session);
+	making->live = calloc(making->place_count * MARKS + 1, sizeof *making->live);
+	making->alive_b = calloc(making->site_count + 1, sizeof *making->alive_b);
+	making->ends_ns = calloc(heaps + 1, sizeof *making->ends_ns);
+	making->end_of = calloc(heaps + 1, sizeof *making->end_of);
+	if (!making->live || !making->alive_b || !making->ends_ns || !making->end_of)
+		return sonde_error(ENOMEM, "out of memory for what grew");
+	for (size_t i = 0; i < making->place_count; i++)
+		making->places[i].live = &making->live[i * MARKS];
+	return 0;
+}
+
 static int marks_take(struct making *making, double growth_s)
 {
+	struct sonde_session *session = making->pass->session;
 	const struct sonde_window *window = &making->pass->window;
 	double seconds = sonde_window_s(window), step_s = seconds / (MARKS + 1);
+	struct sonde_heap_marks marks = {making->marks_ns, MARKS, change_add, making};
 	if (seconds < growth_s)
 		return 0;
 	making->out->growth_s = seconds;
-	making->live = calloc(making->place_count * MARKS + 1, sizeof *making->live);
-	struct sonde_heap_alive *alive = calloc(making->site_count + 1, sizeof *alive);
-	int rc = making->live && alive ? ends_make(making) : sonde_error(ENOMEM, "out of memory for what grew");
-	for (size_t i = 0; rc == 0 && i < making->place_count; i++)
-		making->places[i].live = &making->live[i * MARKS];
-	for (size_t i = 0; rc == 0 && i < MARKS; i++)
-		rc = mark_take(making, i, window->from_ns + (uint64_t)((double)(i + 1) * step_s * 1e9), alive);
-	if (rc == 0)
-		rc = growth_add(making, step_s);
-	free(alive);
-	return rc;
+	for (size_t i = 0; i < MARKS; i++)
+		making->marks_ns[i] = window->from_ns + (uint64_t)((double)(i + 1) * step_s * 1e9);
+	int rc = tables_make(making);
+	rc = rc ? rc : sonde_session_heap_ends(session, making->ends_ns);
+	if (rc < 0)
+		return rc;
+	for (uint32_t id = 0; id <= sonde_session_heap_count(session); id++)
+		making->end_of[id] = end_mark(making, id);
+	if (sonde_session_heap_marks(session, &marks) == -ENOMEM)
+		return -ENOMEM;
+	changes_sum(making);
+	return growth_add(making, step_s);
 }
 
 /* --- all --------------------------------------------------------------------------------------------------------- */
@@ -290,7 +314,9 @@ int sonde_leak_rows_make(struct sonde_leak_rows *out, const struct sonde_heap_pa
 	free(making.places);
 	free(making.place_of);
 	free(making.live);
+	free(making.alive_b);
 	free(making.ends_ns);
+	free(making.end_of);
 	if (rc < 0)
 		sonde_leak_rows_free(out);
 	return rc;

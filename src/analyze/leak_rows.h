@@ -3,7 +3,7 @@
  * What was left at exit comes from the recorder's scan (HEAP_LEAK records). Growth is looked for in what each place has
  * alive at MARKS equally spaced moments, after the first fifth of the time since it was first alive, and before the
  * end: in the last tenth, what follows its maximum is what a program frees as it ends. Blocks of a process count while
- * it lives.
+ * it lives, and executes no other program.
  */
 #ifndef SONDE_ANALYZE_LEAK_ROWS_H
 #define SONDE_ANALYZE_LEAK_ROWS_H

@@ -1,4 +1,4 @@
-/* heap_moments.c: how much was alive in processes at many moments, in one reading.
+/* heap_moments.c: how much was alive in processes at many moments, in one reading; which programs had it.
  *
  * Moments are taken by process and time. A chunk adds what its summary says to the first moment after it, and later
  * ones sum up; one that a moment lies in is decoded for it. Snapshots end chunks, so that of a whole recording none is.
@@ -17,6 +17,7 @@ struct moments {
 	size_t count;
 	uint32_t *lives;                 /* by heap id */
 	uint64_t *begins;                /* by heap id: its first event; UINT64_MAX = none */
+	uint64_t *next_ns;               /* by process: see find_ends() */
 	struct sonde_heap_moment *parts; /* of each row: of chunks that it lies in, which are not summed up */
 	struct sonde_heap_alive *alive;  /* by heap site id: of one chunk and moment */
 	struct sonde_chunk_data data;
@@ -199,6 +200,59 @@ static void sum_up(struct moments *moments)
 		row->mapped_b += some->mapped_b;
 		row->mean_b = some->mean_b > row->mean_b ? some->mean_b : row->mean_b;
 	}
+}
+
+/* Whether any process had more than one program that allocated. */
+static int has_lives(const struct moments *moments)
+{
+	const struct sonde_session *session = moments->session;
+	for (uint32_t id = 1; id <= session->heaps.count; id++) {
+		const struct sonde_heap *heap = sonde_session_heap(session, id);
+		if (heap->kind == SONDE_HEAP_MALLOC && heap->process <= session->processes.count &&
+		    moments->next_ns[heap->process]++)
+			return 1;
+	}
+	return 0;
+}
+
+/* From the last life of each process to its first: next_ns is when the one after it began, or the process ended. */
+static void find_ends(const struct moments *moments, uint64_t *ends_ns)
+{
+	const struct sonde_session *session = moments->session;
+	uint64_t *next_ns = moments->next_ns;
+	for (uint32_t id = 0; id <= session->processes.count; id++) {
+		const struct sonde_process *process = sonde_session_process(session, id);
+		next_ns[id] = process && process->end_ns ? process->end_ns : UINT64_MAX;
+	}
+	ends_ns[0] = 0;
+	for (size_t id = session->heaps.count; id; id--) {
+		const struct sonde_heap *heap = sonde_session_heap(session, (uint32_t)id);
+		uint64_t *next = &next_ns[heap->process <= session->processes.count ? heap->process : 0];
+		ends_ns[id] = *next == UINT64_MAX ? 0 : *next;
+		if (heap->kind == SONDE_HEAP_MALLOC && heap->process && moments->begins[id] < *next)
+			*next = moments->begins[id];
+	}
+}
+
+int sonde_session_heap_ends(struct sonde_session *session, uint64_t *ends_ns)
+{
+	struct moments moments = {.session = session};
+	moments.begins = calloc(session->heaps.count + 1, sizeof *moments.begins);
+	moments.next_ns = calloc(session->processes.count + 1, sizeof *moments.next_ns);
+	int error = moments.begins && moments.next_ns
+			? 0
+			: sonde_error(ENOMEM, "out of memory for %zu heaps", session->heaps.count);
+	sonde_buf_init(&moments.data.buf, SONDE_READER_BUF_MAX_B);
+	for (uint32_t id = 0; !error && id <= session->heaps.count; id++)
+		moments.begins[id] = UINT64_MAX;
+	if (!error && has_lives(&moments))
+		error = read_begins(&moments);
+	if (!error)
+		find_ends(&moments, ends_ns);
+	sonde_buf_fini(&moments.data.buf);
+	free(moments.begins);
+	free(moments.next_ns);
+	return error;
 }
 
 int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_moment *rows, size_t count)

@@ -287,9 +287,9 @@ uint64_t sonde_session_zones_unmatched(struct sonde_session *session);
 
 struct sonde_heap_sum {
 	uint64_t begins, begun_b, ends, ended_b, temporary;
-	uint64_t peak_blocks, peak_b; /* alive at the peak of its heap */
-	uint64_t left_blocks, left_b; /* alive at the end */
-	uint64_t largest_b;           /* of the recorded blocks */
+	uint64_t peak_blocks, peak_b;                                        /* alive at the peak of its heap */
+	uint64_t left_blocks, left_b;                                        /* alive at the end */
+	uint64_t largest_b;                                                  /* of the recorded blocks */
 	double begun_variance, ended_variance, peak_variance, left_variance; /* of estimates, in B² */
 };
 
@@ -299,7 +299,7 @@ struct sonde_heap_total {
 	uint64_t begins, begun_b, ends, ended_b, temporary, unknown;
 	uint64_t left_b, left_blocks;
 	uint64_t first_ns; /* the first event of a chunk that lies in the part asked for */
-	uint64_t mean_b; /* bytes between samples; 0 = every block */
+	uint64_t mean_b;   /* bytes between samples; 0 = every block */
 	uint64_t size_classes[SONDE_HEAP_CLASSES], life_classes[SONDE_HEAP_CLASSES];
 };
 
@@ -331,6 +331,18 @@ struct sonde_heap_interval {
  * one chunk a heap. Errors as below. */
 int sonde_session_heap_alive(struct sonde_session *session, uint64_t time_ns, struct sonde_heap_alive *sites);
 
+/* Moments, and who is told of what changed up to each since the one before it, with what was before the first. */
+struct sonde_heap_marks {
+	const uint64_t *times_ns; /* rising */
+	size_t count;
+	void (*add)(void *state, uint32_t site, size_t mark, const struct sonde_heap_alive *change);
+	void *state;
+};
+
+/* Tells them in one reading, chunk by chunk: those of a heap in time order. Decodes the chunks that moments lie in.
+ * Errors as below. */
+int sonde_session_heap_marks(struct sonde_session *session, const struct sonde_heap_marks *marks);
+
 /* How much a process held at a moment: what its program then had begun, since executing another one frees all. */
 struct sonde_heap_moment {
 	uint32_t process; /* the caller's, as is time_ns */
@@ -344,6 +356,9 @@ struct sonde_heap_moment {
 
 /* Of each heap by id (sonde_session_heap_count() + 1 rows) malloc's heap of the same program in the same process. */
 void sonde_session_heap_lives(const struct sonde_session *session, uint32_t *lives);
+/* By heap id (as many rows): when all of it was gone, since its process had ended, or executed another program, whose
+ * first block this was; 0 = not seen to end. -ENOMEM. */
+int sonde_session_heap_ends(struct sonde_session *session, uint64_t *ends_ns);
 /* Fills in the rows, in one reading of the summaries; decodes a chunk for each moment that lies in it. */
 int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_moment *rows, size_t count);
 

@@ -126,18 +126,21 @@ static int take_sums(struct taking *taking)
 	return 0;
 }
 
-/* What a process had goes with it. */
+/* What a process had goes with it, and when it executes another program. */
 static int take_live(struct taking *taking)
 {
 	uint64_t at_ns = taking->view->weigh.at_ns;
-	int rc = sonde_session_heap_alive(taking->session, at_ns, taking->sites);
-	for (size_t id = 0; id <= taking->site_count; id++) {
+	uint64_t *ends_ns = calloc(sonde_session_heap_count(taking->session) + 1, sizeof *ends_ns);
+	int rc = ends_ns ? sonde_session_heap_ends(taking->session, ends_ns)
+			 : sonde_error(ENOMEM, "out of memory for the heaps");
+	if (rc == 0)
+		rc = sonde_session_heap_alive(taking->session, at_ns, taking->sites);
+	for (size_t id = 0; rc != -ENOMEM && id <= taking->site_count; id++) {
 		const struct sonde_heap *heap = heap_of(taking, id);
-		const struct sonde_process *process =
-		    heap ? sonde_session_process(taking->session, heap->process) : NULL;
-		if (process && process->end_ns && process->end_ns <= at_ns)
+		if (heap && ends_ns[heap->id] && ends_ns[heap->id] <= at_ns)
 			taking->sites[id] = (struct sonde_heap_alive){0};
 	}
+	free(ends_ns);
 	return rc;
 }
 

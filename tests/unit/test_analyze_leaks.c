@@ -10,6 +10,7 @@
 
 #include "analyze_fixture.h"
 #include "sections.h"
+#include "session/weigh.h"
 
 static void heap_open(struct recording *recording)
 {
@@ -162,12 +163,94 @@ static void what_rises_for_good(void **state)
 	sections_free(&s);
 }
 
+/* For 20 s one process executes itself 40 times; each program leaves 50 blocks of a place. The last one grows. */
+static void write_lives(void)
+{
+	struct recording r;
+	simple_open(&r);
+	uint32_t stack = recording_call(&r, recording_call(&r, 0, 1, "main", 10), 1, "works", 3);
+	uint32_t last = recording_call(&r, stack, 1, "grows", 5);
+	for (unsigned life = 0; life < 40; life++) {
+		uint32_t heap = recording_heap(&r, 1, SONDE_HEAP_MALLOC, NULL);
+		uint32_t site = recording_heap_site(&r, heap, 1, stack);
+		for (unsigned i = 0; i < 50; i++)
+			recording_begins(&r, site, START + life * 500 * MS + i * MS, 2000);
+		recording_flush(&r);
+	}
+	uint32_t grows = recording_heap_site(&r, 40, 1, last);
+	for (unsigned i = 0; i < 200; i++)
+		recording_begins(&r, grows, START + 19600 * MS + i * 100 * MS, 1000);
+	recording_close(&r, START + 40000 * MS, 0);
+}
+
+static void other_programs_of_a_process_do_not_grow(void **state)
+{
+	(void)state;
+	write_lives();
+	struct sonde_pass_options lives = {.from_ns = START, .to_ns = START + 20000 * MS};
+	struct sections s = sections_of(path, "leaks", &lives);
+	assert_null(row_of(sections_get(&s, "leaks"), "growing", "works"));
+	uint64_t ends_ns[41];
+	assert_int_equal(sonde_session_heap_ends(s.session, ends_ns), 0);
+	assert_int_equal(ends_ns[1], START + 500 * MS);
+	assert_int_equal(ends_ns[39], START + 39 * 500 * MS);
+	assert_int_equal(ends_ns[40], 0);
+	struct sonde_heap_view view = {.weigh = {.by = SONDE_WEIGH_LIVE, .at_ns = START + 10300 * MS}};
+	struct sonde_heap_weights weights;
+	assert_int_equal(sonde_heap_weights_take(&weights, s.session, &view), 0);
+	assert_int_equal(weights.size_b, 50 * 2000); /* of the program that runs then alone */
+	sonde_heap_weights_fini(&weights);
+	sections_free(&s);
+	s = sections_of(path, "leaks", NULL);
+	const struct sonde_section *t = sections_get(&s, "leaks");
+	assert_int_equal(t->table.row_count, 1);
+	assert_near(sections_cell(t, row_of(t, "growing", "grows"), "slope_b_s")->real, 10000, 200);
+	sections_free(&s);
+}
+
+static void change_take(void *state, uint32_t site, size_t mark, const struct sonde_heap_alive *change)
+{
+	struct sonde_heap_alive(*sum)[5] = state;
+	sum[mark][site].blocks += change->blocks;
+	sum[mark][site].size_b += change->size_b;
+}
+
+/* Marks, told in one reading, are the same as what was alive at each. */
+static void marks_are_what_was_alive(void **state)
+{
+	(void)state;
+	struct sonde_session *session;
+	write_growth();
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	enum { TIMES = 37, SITES = 5 };
+	uint64_t times_ns[TIMES];
+	struct sonde_heap_alive now[SITES], sum[TIMES][SITES] = {0};
+	for (unsigned i = 0; i < TIMES; i++)
+		times_ns[i] = START + i * 533 * MS;
+	struct sonde_heap_marks marks = {times_ns, TIMES, change_take, sum};
+	assert_int_equal(sonde_session_heap_site_count(session) + 1, SITES);
+	assert_int_equal(sonde_session_heap_marks(session, &marks), 0);
+	for (unsigned i = 0; i < TIMES; i++) {
+		memset(now, 0, sizeof now);
+		assert_int_equal(sonde_session_heap_alive(session, times_ns[i], now), 0);
+		for (unsigned site = 0; site < SITES; site++) {
+			if (i) {
+				sum[i][site].blocks += sum[i - 1][site].blocks;
+				sum[i][site].size_b += sum[i - 1][site].size_b;
+			}
+			assert_int_equal(sum[i][site].blocks, now[site].blocks);
+			assert_int_equal(sum[i][site].size_b, now[site].size_b);
+		}
+	}
+	sonde_session_close(session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(classes_and_places),
-	    cmocka_unit_test(nothing_is_one_line),
-	    cmocka_unit_test(what_rises_for_good),
+	    cmocka_unit_test(classes_and_places),       cmocka_unit_test(nothing_is_one_line),
+	    cmocka_unit_test(what_rises_for_good),      cmocka_unit_test(other_programs_of_a_process_do_not_grow),
+	    cmocka_unit_test(marks_are_what_was_alive),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
