@@ -38,18 +38,53 @@ static size_t late_count;
 
 /* --- what /proc says --------------------------------------------------------------------------------------------- */
 
-static int is_spoilt(long call)
+/* Of the calls that a stop ends with EINTR, or may end with it where a socket has a timeout (signal(7)), the
+ * descriptors that decide: bits of their arguments; 0 = all of them may. */
+static const struct spoilt {
+	long call;
+	unsigned sockets;
+} spoilt[] = {
+    {SYS_epoll_wait, 0},     {SYS_epoll_pwait, 0},
+#ifdef SYS_epoll_pwait2
+    {SYS_epoll_pwait2, 0},
+#endif
+    {SYS_semop, 0},          {SYS_semtimedop, 0},  {SYS_rt_sigtimedwait, 0}, {SYS_msgrcv, 0},   {SYS_msgsnd, 0},
+    {SYS_io_getevents, 0},
+#ifdef SYS_io_pgetevents
+    {SYS_io_pgetevents, 0},
+#endif
+#ifdef SYS_io_uring_enter
+    {SYS_io_uring_enter, 0},
+#endif
+    {SYS_recvfrom, 0},       {SYS_recvmsg, 0},     {SYS_recvmmsg, 0},        {SYS_sendto, 0},   {SYS_sendmsg, 0},
+    {SYS_sendmmsg, 0},       {SYS_accept, 0},      {SYS_accept4, 0},         {SYS_connect, 0},  {SYS_read, 1},
+    {SYS_readv, 1},          {SYS_write, 1},       {SYS_writev, 1},          {SYS_sendfile, 1}, {SYS_splice, 1 | 4},
+};
+
+/* Also when nobody may know. */
+static int is_socket(pid_t pid, uint64_t descriptor)
 {
-	static const long calls[] = {SYS_epoll_wait,      SYS_epoll_pwait, SYS_semop,  SYS_semtimedop,
-				     SYS_rt_sigtimedwait, SYS_msgrcv,      SYS_msgsnd, SYS_io_getevents};
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-		if (calls[i] == call)
-			return 1;
+	char path[64], what[16];
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, (int)descriptor);
+	ssize_t size = readlink(path, what, sizeof what);
+	return size < 0 || (size > 7 && !memcmp(what, "socket:", 7));
+}
+
+static int is_spoilt(const struct sonde_heap_thread *thread, pid_t pid)
+{
+	for (size_t i = 0; i < sizeof spoilt / sizeof *spoilt; i++) {
+		if (spoilt[i].call != thread->call)
+			continue;
+		int found = !spoilt[i].sockets;
+		for (size_t k = 0; k < 6 && !found; k++)
+			found = spoilt[i].sockets >> k & 1 && is_socket(pid, thread->words[k]);
+		return found;
+	}
 	return 0;
 }
 
 /* The call that a thread waits in with its arguments and stack pointer; 0 when it runs, or nobody may know. */
-static int read_call(struct sonde_heap_thread *thread, pid_t pid, long *call)
+static int read_call(struct sonde_heap_thread *thread, pid_t pid)
 {
 	char path[80], line[512];
 	unsigned long long words[8];
@@ -59,8 +94,8 @@ static int read_call(struct sonde_heap_thread *thread, pid_t pid, long *call)
 		return 0;
 	int got = fgets(line, sizeof line, file) != NULL;
 	fclose(file);
-	if (!got || sscanf(line, "%ld %llx %llx %llx %llx %llx %llx %llx %llx", call, &words[0], &words[1], &words[2],
-			   &words[3], &words[4], &words[5], &words[6], &words[7]) != 9)
+	if (!got || sscanf(line, "%ld %llx %llx %llx %llx %llx %llx %llx %llx", &thread->call, &words[0], &words[1],
+			   &words[2], &words[3], &words[4], &words[5], &words[6], &words[7]) != 9)
 		return 0;
 	for (size_t i = 0; i < 6; i++)
 		thread->words[i] = words[i];
@@ -149,11 +184,10 @@ static int is_known(const struct sonde_heap_threads *threads, pid_t tid)
 /* Asks a thread to stop. */
 static void stop(struct sonde_heap_threads *threads, struct sonde_heap_thread *thread)
 {
-	long call = -1;
-	int waits = read_call(thread, threads->pid, &call);
-	if (waits && is_spoilt(call))
-		return;
-	if (ptrace(PTRACE_SEIZE, thread->tid, NULL, NULL)) {
+	int waits = read_call(thread, threads->pid);
+	if ((waits && is_spoilt(thread, threads->pid)) || ptrace(PTRACE_SEIZE, thread->tid, NULL, NULL)) {
+		thread->is_left = waits;
+		threads->left += (size_t)waits;
 		threads->running += !waits;
 		return;
 	}
@@ -229,6 +263,19 @@ int sonde_heap_freeze(struct sonde_heap_threads *out, pid_t pid, pid_t except)
 			break;
 	}
 	return 0;
+}
+
+void sonde_heap_freeze_check(struct sonde_heap_threads *threads)
+{
+	for (size_t i = 0; threads->left && i < threads->count; i++) {
+		struct sonde_heap_thread *thread = &threads->rows[i], now = {.tid = thread->tid};
+		if (!thread->is_left || (read_call(&now, threads->pid) && now.call == thread->call &&
+					 now.stack == thread->stack && !memcmp(now.words, thread->words, 6 * 8)))
+			continue;
+		thread->is_left = 0;
+		threads->left--;
+		threads->running++;
+	}
 }
 
 void sonde_heap_thaw(struct sonde_heap_threads *threads)

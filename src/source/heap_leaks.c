@@ -175,6 +175,7 @@ int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks)
 	sonde_heap_memory_open(&memory, leaks->pid, heap_b + 16 * blocks, deadline_of(leaks->question));
 	int code = sonde_heap_scan_new(&scan, sonde_heap_chunks_live(leaks->chunks), &reader);
 	code = code ? code : look(leaks, &reader, scan);
+	sonde_heap_freeze_check(leaks->threads);
 	tell_suppressions(leaks, &memory);
 	sonde_heap_memory_close(&memory);
 	code = code ? code : tell(leaks, scan);

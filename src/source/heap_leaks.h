@@ -12,7 +12,7 @@ struct sonde_heap_leaks {
 	struct sonde_recorder *recorder;
 	pid_t pid;
 	const struct sonde_link_scan *question;
-	const struct sonde_heap_threads *threads; /* all but the one that asks */
+	struct sonde_heap_threads *threads; /* all but the one that asks */
 	struct sonde_heap_chunks *chunks;
 	const struct sonde_heap_live *mappings; /* NULL = not known */
 	const uint32_t *loader_sites; /* where the dynamic loader allocates: never leaks, as in LeakSanitizer */

@@ -437,6 +437,7 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 	ns = sonde_clock_now_ns();
 	int code = sonde_heap_freeze(&threads, process->pid, asking);
 	drainer->drain(drainer->context, process->pid);
+	sonde_heap_freeze_check(&threads);
 	if (threads.running) /* it goes on writing: later events may yet come before those that were read */
 		sonde_heap_process_run(process, cycles, ns);
 	else

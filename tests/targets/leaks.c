@@ -10,8 +10,10 @@
  * 100 B lost, then the end: by _exit, abort or kill crowd     16 threads that wait, with 10 × 32 B each on their
  * stacks; each has lost 10 × 16 B much MB   so many MB in blocks of 100 B, in a list in random order, and 1 % of them
  * lost; prints how many are lost grows MS  for so long: a list grows by 10 × 64 B each ms, a cache of 2000 × 64 B fills
- * up in the first half, churn of up to 100 × 64 B comes and goes
+ * up in the first half, churn of up to 100 × 64 B comes and goes calls    20 × 100 B lost; threads wait in calls that a
+ * stop would end: each writes what its call said, should it return
  */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -19,7 +21,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -402,6 +408,65 @@ static int do_grows(char **args)
 	return 0;
 }
 
+/* --- calls that a stop would end --------------------------------------------------------------------------------- */
+
+static int pairs[3][2]; /* of sockets, whose first ends have timeouts */
+
+static void say(const char *call, long got)
+{
+	fprintf(stderr, "%s: %ld, %s\n", call, got, strerror(errno));
+}
+
+NO_INLINE void *in_recv(void *unused)
+{
+	char byte;
+	atomic_fetch_add(&ready, 1);
+	say("recv", recv(pairs[0][0], &byte, 1, 0));
+	return unused;
+}
+
+NO_INLINE void *in_read(void *unused)
+{
+	char byte;
+	atomic_fetch_add(&ready, 1);
+	say("read", read(pairs[1][0], &byte, 1));
+	return unused;
+}
+
+NO_INLINE void *in_recvmsg(void *unused)
+{
+	char byte;
+	struct iovec part = {&byte, 1};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	atomic_fetch_add(&ready, 1);
+	say("recvmsg", recvmsg(pairs[2][0], &message, 0));
+	return unused;
+}
+
+NO_INLINE void *in_epoll(void *unused)
+{
+	struct epoll_event event;
+	int poll = epoll_create1(0);
+	atomic_fetch_add(&ready, 1);
+	say("epoll_pwait", epoll_pwait(poll, &event, 1, 100000, NULL));
+	return unused;
+}
+
+static int do_calls(char **args)
+{
+	struct timeval timeout = {100, 0};
+	(void)args;
+	direct();
+	for (int i = 0; i < 3; i++)
+		if (socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]) ||
+		    setsockopt(pairs[i][0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout))
+			return 1;
+	int code = start(in_recv, 1) || start(in_read, 1) || start(in_recvmsg, 1) || start(in_epoll, 1);
+	usleep(50000); /* they wait by then */
+	wipe();
+	return code;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -409,8 +474,9 @@ int main(int argc, char **argv)
 		int arguments;
 		int (*run)(char **args);
 	} commands[] = {
-	    {"known", 0, do_known},   {"clean", 0, do_clean}, {"mapped", 0, do_mapped}, {"forks", 0, do_forks},
-	    {"leaves", 1, do_leaves}, {"crowd", 0, do_crowd}, {"much", 1, do_much},     {"grows", 1, do_grows},
+	    {"known", 0, do_known}, {"clean", 0, do_clean},   {"mapped", 0, do_mapped},
+	    {"forks", 0, do_forks}, {"leaves", 1, do_leaves}, {"crowd", 0, do_crowd},
+	    {"much", 1, do_much},   {"grows", 1, do_grows},   {"calls", 0, do_calls},
 	};
 	for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
 		if (!strcmp(argv[1], commands[i].name) && argc - 2 >= commands[i].arguments)
