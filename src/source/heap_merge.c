@@ -30,6 +30,10 @@ struct sonde_heap_merge {
 	struct sonde_heap_sink sink;
 	struct queue *queues;
 	size_t count, cap;
+	uint64_t latest; /* no record is later */
+	size_t waiting;  /* words, at the most */
+	size_t most;     /* of them */
+	uint64_t forced; /* times that too many waited */
 	size_t pending;
 	struct sonde_heap_change changes[BATCH]; /* not handed out yet */
 };
@@ -40,6 +44,8 @@ int sonde_heap_merge_new(struct sonde_heap_merge **out, const struct sonde_heap_
 	if (!merge)
 		return sonde_error(ENOMEM, "no memory to put allocations in order");
 	merge->sink = *sink;
+	merge->latest = NEVER - 1;
+	merge->most = SONDE_HEAP_WAITING_MAX;
 	*out = merge;
 	return 0;
 }
@@ -122,6 +128,14 @@ static int is_timed(uint64_t op)
 	       op == SONDE_HEAP_GIVE;
 }
 
+/* The time of the record at the front, which is `passed` after the last one, as far as that can be. */
+static uint64_t time_of(const struct sonde_heap_merge *merge, struct queue *queue, uint64_t passed)
+{
+	if (queue->ticks > merge->latest || passed > merge->latest - queue->ticks)
+		queue->ticks = merge->latest - passed;
+	return queue->ticks + passed;
+}
+
 /* STACK, POOL, TIME and SIZE are taken at once; other records wait for their time. */
 static void take_definitions(struct sonde_heap_merge *merge, struct queue *queue)
 {
@@ -131,11 +145,11 @@ static void take_definitions(struct sonde_heap_merge *merge, struct queue *queue
 		uint64_t first = word(queue, 0), second = size > 1 ? word(queue, 1) : 0;
 		uint64_t op = is_op(first) ? sonde_heap_ticks(first) : 0;
 		if (!op) {
-			queue->next = queue->ticks + sonde_heap_ticks(first);
+			queue->next = time_of(merge, queue, sonde_heap_ticks(first));
 			return;
 		}
 		if (is_timed(op)) {
-			queue->next = queue->ticks;
+			queue->next = time_of(merge, queue, 0);
 			return;
 		}
 		define(merge, queue, op, second, size);
@@ -192,6 +206,26 @@ static struct queue *queue_of(struct sonde_heap_merge *merge, uint64_t serial, u
 	return unused;
 }
 
+static size_t count_waiting(const struct sonde_heap_merge *merge)
+{
+	size_t words = 0;
+	for (size_t i = 0; i < merge->count; i++)
+		words += left(&merge->queues[i]);
+	return words;
+}
+
+/* Where more waits than may: all of it is handed out, in the order that it has. What stays is less than a record a
+ * thread. */
+static void make_room(struct sonde_heap_merge *merge)
+{
+	merge->waiting = count_waiting(merge);
+	if (merge->waiting <= merge->most)
+		return;
+	sonde_heap_merge_run(merge, NEVER - 1);
+	merge->waiting = count_waiting(merge);
+	merge->forced++;
+}
+
 int sonde_heap_merge_add(struct sonde_heap_merge *merge, uint64_t serial, uint32_t thread, const uint64_t *words,
 			 size_t count)
 {
@@ -205,7 +239,25 @@ int sonde_heap_merge_add(struct sonde_heap_merge *merge, uint64_t serial, uint32
 	queue->end += count;
 	if (queue->next == NEVER)
 		take_definitions(merge, queue);
+	merge->waiting += count;
+	if (merge->waiting > merge->most)
+		make_room(merge);
 	return 0;
+}
+
+void sonde_heap_merge_latest(struct sonde_heap_merge *merge, uint64_t ticks)
+{
+	merge->latest = ticks;
+}
+
+void sonde_heap_merge_most(struct sonde_heap_merge *merge, size_t words)
+{
+	merge->most = words;
+}
+
+uint64_t sonde_heap_merge_forced(const struct sonde_heap_merge *merge)
+{
+	return merge->forced;
 }
 
 void sonde_heap_merge_end(struct sonde_heap_merge *merge, uint64_t serial)

@@ -53,9 +53,17 @@ struct sonde_heap_sink {
 
 struct sonde_heap_merge;
 
+#define SONDE_HEAP_WAITING_MAX ((size_t)32 << 20) /* words of a process: 256 MB */
+
 int sonde_heap_merge_new(struct sonde_heap_merge **out, const struct sonde_heap_sink *sink);
 void sonde_heap_merge_free(struct sonde_heap_merge *merge);
 
+/* What claims to be later than this happened then. */
+void sonde_heap_merge_latest(struct sonde_heap_merge *merge, uint64_t ticks);
+/* Of more words than this (else SONDE_HEAP_WAITING_MAX) none waits for its time: they are handed out as they are. */
+void sonde_heap_merge_most(struct sonde_heap_merge *merge, size_t words);
+/* How often that was needed. */
+uint64_t sonde_heap_merge_forced(const struct sonde_heap_merge *merge);
 /* Takes `count` words of a thread's ring. `serial` names the thread in its process, `thread` is handed out again.
  * -ENOMEM. */
 int sonde_heap_merge_add(struct sonde_heap_merge *merge, uint64_t serial, uint32_t thread, const uint64_t *words,

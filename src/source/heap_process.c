@@ -19,7 +19,9 @@
 
 #define STACKS_MAX (1u << 24)
 #define POOLS_MAX 4096u
-#define NUMBERS_MAX (1u << 20) /* of pools: two threads may number one pool twice */
+#define STACKS_AHEAD (1u << 16)    /* of the highest known: a number beyond that is not one */
+#define FUTURE (UINT64_C(1) << 30) /* counters of two cores, and clocks, may differ by this much, no more */
+#define NUMBERS_MAX (1u << 20)     /* of pools: two threads may number one pool twice */
 
 struct stack {
 	uint32_t node;
@@ -59,7 +61,8 @@ struct sonde_heap_process {
 	uint32_t *pool_numbers; /* by the process's number − 1: index + 1 */
 	size_t number_cap;
 	int exact_times;
-	uint64_t pools_lost; /* events of pools that were too many */
+	uint64_t pools_lost;  /* events of pools that were too many */
+	uint64_t stacks_lost; /* whose numbers cannot be */
 };
 
 /* --- heaps ------------------------------------------------------------------------------------------------------- */
@@ -246,8 +249,12 @@ static void on_event(void *context, const struct sonde_heap_event *event)
 static void on_stack(void *context, uint32_t number, uint8_t status, const uint64_t *pcs, size_t count)
 {
 	struct sonde_heap_process *process = context;
-	if (!number || number > STACKS_MAX || status >= SONDE_STACK_STATUS_COUNT || !process->unwinder)
+	if (!number || status >= SONDE_STACK_STATUS_COUNT || !process->unwinder)
 		return;
+	if (number > STACKS_MAX || number > process->stack_count + STACKS_AHEAD) {
+		process->stacks_lost++;
+		return;
+	}
 	if (number > process->stack_cap) {
 		size_t cap = process->stack_cap ? process->stack_cap : 256;
 		while (cap < number)
@@ -355,6 +362,9 @@ void sonde_heap_process_free(struct sonde_heap_process *process)
 void sonde_heap_process_add(struct sonde_heap_process *process, uint64_t serial, uint32_t thread, const uint64_t *words,
 			    size_t count)
 {
+	/* read after the words were */
+	uint64_t now = process->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns();
+	sonde_heap_merge_latest(process->merge, (now + FUTURE) >> SONDE_HEAP_TICK_SHIFT);
 	sonde_heap_merge_add(process->merge, serial, thread, words, count);
 }
 
@@ -468,6 +478,9 @@ void sonde_heap_process_end(struct sonde_heap_process *process)
 {
 	sonde_heap_merge_run(process->merge, UINT64_MAX - 1);
 	lose(process, "more than 4096 pools in a process", process->pools_lost);
+	lose(process, "stacks whose numbers cannot be", process->stacks_lost);
+	lose(process, "more than 256 MB waited to be put in order: some were read out of order",
+	     sonde_heap_merge_forced(process->merge));
 	lose(process, "more mappings in a process than are kept apart", sonde_heap_mappings_lost(process->mappings));
 	close_heap(&process->malloc);
 	close_heap(&process->mapping);

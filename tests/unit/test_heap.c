@@ -234,6 +234,48 @@ static void mappings_and_pools_have_the_time_before_them(void **unused)
 	sonde_heap_merge_free(merge);
 }
 
+/* Times that cannot be, in one step or in many, hold nothing up, and the queue of their thread stays in order. */
+static void the_future_does_not_hold_up(void **unused)
+{
+	(void)unused;
+	struct seen seen = {0};
+	struct sonde_heap_merge *merge = merge_new(&seen);
+	sonde_heap_merge_latest(merge, 1000);
+	ADD(merge, 1, TIME(UINT64_C(1) << 58), begins(1, 0), WHAT(8, 1), ends(1, 5), begins(2, 400000), WHAT(8, 1));
+	ADD(merge, 2, TIME(990), begins(3, 0), WHAT(8, 1), sonde_heap_op(SONDE_HEAP_UNMAP), 0x4000, 0x1000);
+	sonde_heap_merge_run(merge, 999);
+	assert_string_equal(seen.text, "+2:3@990 U2:4@990 ");
+	sonde_heap_merge_run(merge, 1000);
+	assert_string_equal(seen.text, "+2:3@990 U2:4@990 +1:1@1000 -1:1@1000 +1:2@1000 ");
+	sonde_heap_merge_latest(merge, 2000);
+	ADD(merge, 1, TIME(UINT64_C(1) << 58), sonde_heap_op(SONDE_HEAP_UNMAP), 0x5000, 0x1000, TIME(1500), ends(2, 1));
+	sonde_heap_merge_run(merge, 2000);
+	assert_string_equal(strstr(seen.text, "+1:2@1000 ") + 10, "U1:5@2000 -1:2@1501 ");
+	sonde_heap_merge_free(merge);
+}
+
+/* What waits is bounded: beyond that it is handed out before its time, and still in order. */
+static void too_much_does_not_wait(void **unused)
+{
+	(void)unused;
+	struct seen seen = {0};
+	struct sonde_heap_merge *merge = merge_new(&seen);
+	sonde_heap_merge_most(merge, 9);
+	ADD(merge, 1, TIME(10), begins(1, 0), WHAT(8, 1), ends(1, 50));
+	ADD(merge, 2, TIME(20), begins(2, 0), WHAT(8, 1));
+	sonde_heap_merge_run(merge, 5);
+	assert_string_equal(seen.text, "");
+	assert_int_equal(sonde_heap_merge_forced(merge), 0);
+	ADD(merge, 2, begins(3, 5), WHAT(8, 1), begins(4, 0), WHAT(8, 1), ends(4, 0), begins(5, 0));
+	assert_string_equal(seen.text, "+1:1@10 +2:2@20 +2:3@25 +2:4@25 -2:4@25 -1:1@60 ");
+	assert_int_equal(sonde_heap_merge_forced(merge), 1);
+	ADD(merge, 2, WHAT(8, 1));
+	sonde_heap_merge_run(merge, 25);
+	assert_string_equal(seen.text, "+1:1@10 +2:2@20 +2:3@25 +2:4@25 -2:4@25 -1:1@60 +2:5@25 ");
+	assert_int_equal(sonde_heap_merge_forced(merge), 1);
+	sonde_heap_merge_free(merge);
+}
+
 /* Any words at all: nothing is read beyond them. */
 static void hostile_words_end(void **unused)
 {
@@ -246,6 +288,8 @@ static void hostile_words_end(void **unused)
 			for (size_t i = 0; i < 64; i++)
 				words[i] =
 				    next_random(&random) % 3 ? next_random(&random) << 44 | 1 : next_random(&random);
+			if (round % 2)
+				sonde_heap_merge_latest(merge, 1000u + serial);
 			assert_int_equal(sonde_heap_merge_add(merge, serial, serial, words, 64), 0);
 		}
 		seen.text[sizeof seen.text - 1] = '\0';
@@ -353,6 +397,8 @@ int main(void)
 	    cmocka_unit_test(equal_times_are_put_in_the_possible_order),
 	    cmocka_unit_test(records_are_taken_whole),
 	    cmocka_unit_test(mappings_and_pools_have_the_time_before_them),
+	    cmocka_unit_test(the_future_does_not_hold_up),
+	    cmocka_unit_test(too_much_does_not_wait),
 	    cmocka_unit_test(hostile_words_end),
 	    cmocka_unit_test(sums_are_those_of_the_events),
 	};
