@@ -61,7 +61,8 @@ static int row_add(const struct sonde_heap_pass *pass, uint32_t id, struct sonde
 	row[LEFT_BLOCKS] = sonde_cell_int(total->left_blocks);
 	row[BEGUN_B] = sonde_cell_int(total->begun_b);
 	row[BEGINS] = sonde_cell_int(total->begins);
-	row[UNKNOWN] = sonde_cell_int(total->unknown);
+	row[UNKNOWN] = total->mean_b ? sonde_cell_absent("most are of blocks that were not sampled")
+				     : sonde_cell_int(total->unknown);
 	row[KIND] = sonde_cell_text(kinds[kind]);
 	row[NAME] = heap && *heap->name ? sonde_cell_text(heap->name) : sonde_cell_absent("only pools have names");
 	row[PROCESS] = process ? sonde_cell_text(process->name) : sonde_cell_absent("not known");

@@ -76,8 +76,8 @@ static int row_show(const struct sonde_heap_pass *pass, const struct sonde_leak_
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[CLASS] = sonde_cell_text(classes[from->class]);
 	row[SIZE_B] = sonde_heap_cell(pass, from->size_b, from->variance);
-	row[BLOCKS] = sonde_cell_int(from->blocks);
-	row[DIRECT] = from->class == SONDE_LEAK_UNREACHABLE ? sonde_cell_int(from->direct_blocks)
+	row[BLOCKS] = sonde_heap_cell(pass, from->blocks, 0);
+	row[DIRECT] = from->class == SONDE_LEAK_UNREACHABLE ? sonde_heap_cell(pass, from->direct_blocks, 0)
 							    : sonde_cell_absent("of unreachable blocks alone");
 	row[SHARE] = sonde_cell_real(share_of(pass, from->heap, from->size_b), 0);
 	row[SLOPE] = growth_cell(from);
@@ -105,15 +105,17 @@ static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak
 	};
 	for (int class = SONDE_LEAK_UNREACHABLE; class <= SONDE_LEAK_REACHABLE; class ++) {
 		uint64_t size_b = 0, blocks = 0;
+		double variance = 0;
 		const struct sonde_heap *heap = NULL;
 		for (size_t i = 0; i < leaks->count; i++) {
 			if ((int)leaks->rows[i].class != class)
 				continue;
 			size_b += leaks->rows[i].size_b;
 			blocks += leaks->rows[i].blocks;
+			variance += leaks->rows[i].variance;
 			heap = leaks->rows[i].heap;
 		}
-		const char *size = sonde_heap_size_text(report, size_b, 0);
+		const char *size = sonde_heap_size_text(report, size_b, variance);
 		const char *count = sonde_heap_count_text(report, (double)blocks);
 		if (!size || !count)
 			return sonde_error(ENOMEM, "out of memory for a note");
@@ -234,8 +236,9 @@ static int finish(void *state, struct sonde_report *report)
 		return rc;
 	for (size_t i = 0; i < leaks.count; i++)
 		shown += asked || is_leak(&leaks.rows[i]);
+	const struct sonde_column *as_known = sonde_heap_columns(pass, report, columns, COLUMNS);
 	struct sonde_section *section =
-	    sonde_report_table(report, "leaks", title, shown ? columns : NULL, shown ? COLUMNS : 0);
+	    as_known ? sonde_report_table(report, "leaks", title, shown ? as_known : NULL, shown ? COLUMNS : 0) : NULL;
 	if (!section)
 		rc = sonde_error(ENOMEM, "out of memory for leaks");
 	else if (!shown)

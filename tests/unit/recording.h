@@ -153,7 +153,7 @@ uint32_t recording_heap(struct recording *recording, uint32_t process, enum sond
 uint32_t recording_heap_site(struct recording *recording, uint32_t heap, uint32_t thread, uint32_t stack);
 size_t recording_begins(struct recording *recording, uint32_t site, uint64_t time_ns, uint64_t size_b);
 void recording_ends(struct recording *recording, uint32_t heap, size_t block, uint32_t thread, uint64_t time_ns);
-/* What was left of a site when its process ended; `detail` NULL = none. */
+/* What was left of a site when its process ended, with a variance of mean_b times size_b; `detail` NULL = none. */
 void recording_leak(struct recording *recording, uint32_t site, enum sonde_heap_leak kind, uint64_t blocks,
 		    uint64_t size_b, const char *detail);
 

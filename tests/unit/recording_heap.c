@@ -215,6 +215,7 @@ void recording_leak(struct recording *recording, uint32_t site, enum sonde_heap_
 					      .kind = kind,
 					      .blocks = blocks,
 					      .size_b = size_b,
+					      .variance = (double)size_b * (double)recording->mean_b,
 					      .detail = detail ? recording_string(recording, detail) : 0};
 	meta(recording, &record, sizeof record, NULL, 0);
 }

@@ -245,12 +245,62 @@ static void marks_are_what_was_alive(void **state)
 	sonde_session_close(session);
 }
 
+static enum sonde_basis basis_of(const struct sonde_section *section, const char *key)
+{
+	for (size_t i = 0; i < section->table.column_count; i++)
+		if (!strcmp(section->table.columns[i].key, key))
+			return section->table.columns[i].basis;
+	fail_msg("no column %s", key);
+	return SONDE_BASIS_MEASURED;
+}
+
+/* Of samples: estimates, and a sum with the variance of all of it. What was freed unseen is no count. */
+static void sampled_leaks_are_estimates(void **state)
+{
+	(void)state;
+	struct recording r;
+	struct sonde_pass_options asked = {.asked = 1};
+	heap_open(&r);
+	r.mean_b = 1000;
+	uint32_t loses = site_of(&r, "loses", 3), other = site_of(&r, "other", 5);
+	allocate(&r, loses, 6, 20000);
+	allocate(&r, other, 2, 20000);
+	recording_leak(&r, loses, SONDE_HEAP_UNREACHABLE, 6, 90000, NULL);
+	recording_leak(&r, other, SONDE_HEAP_UNREACHABLE, 2, 10000, NULL);
+	recording_close(&r, START + 1000 * MS, 0);
+	struct sections s = sections_of(path, "leaks", &asked);
+	const struct sonde_section *t = sections_get(&s, "leaks");
+	const struct sonde_cell *row = row_of(t, "unreachable", "loses");
+	static const char *const estimates[] = {"bytes", "blocks", "direct_blocks", "share"};
+	for (size_t i = 0; i < sizeof estimates / sizeof *estimates; i++)
+		assert_int_equal(basis_of(t, estimates[i]), SONDE_BASIS_ESTIMATED);
+	assert_int_equal(basis_of(t, "line"), SONDE_BASIS_MEASURED);
+	assert_near(sections_cell(t, row, "bytes")->real, 90000, 0);
+	assert_near(sections_cell(t, row, "bytes")->plus_minus, 1.96 * sqrt(9e7), 1e-6);
+	assert_near(sections_cell(t, row, "blocks")->real, 6, 0);
+	assert_true(sections_noted(t->notes, "100 kB ± 19.6 kB in 8 blocks were left")); /* 1.96 √(10⁸ B²) */
+	sections_free(&s);
+	s = sections_of(path, "heaps", &asked);
+	t = sections_get(&s, "heaps");
+	assert_int_equal(sections_cell(t, t->table.cells, "unknown")->kind, SONDE_CELL_ABSENT);
+	sections_free(&s);
+	write_left();
+	s = sections_of(path, "leaks", &asked);
+	assert_int_equal(basis_of(sections_get(&s, "leaks"), "bytes"), SONDE_BASIS_MEASURED);
+	sections_free(&s);
+	s = sections_of(path, "heaps", &asked);
+	t = sections_get(&s, "heaps");
+	assert_int_equal(sections_cell(t, t->table.cells, "unknown")->integer, 0);
+	assert_int_not_equal(sections_cell(t, t->table.cells, "unknown")->kind, SONDE_CELL_ABSENT);
+	sections_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(classes_and_places),       cmocka_unit_test(nothing_is_one_line),
 	    cmocka_unit_test(what_rises_for_good),      cmocka_unit_test(other_programs_of_a_process_do_not_grow),
-	    cmocka_unit_test(marks_are_what_was_alive),
+	    cmocka_unit_test(marks_are_what_was_alive), cmocka_unit_test(sampled_leaks_are_estimates),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
