@@ -89,7 +89,6 @@ struct heap_thread {
 	uint8_t status;               /* of the last walk to the outermost frame */
 	uint8_t is_cut;               /* frames[1] is not the outermost: there were too many */
 	uint8_t has_cycles;
-	uint8_t is_drawn;    /* heap_left holds a distance */
 	uint64_t generation; /* of the rules that the frames were walked by */
 	uint64_t stack_low, stack_end;
 	_Atomic uint64_t *end;
@@ -205,7 +204,7 @@ static inline uint64_t heap_thread_ticks(struct heap_thread *thread)
 #define HEAP_FILTER_BITS 16
 #define HEAP_PAGE_BITS 12
 
-/* Bytes that the calling thread may still be given without a sample; 0 = heap_record_take() decides. */
+/* Bytes that the calling thread may still be given without a sample; 0 = not drawn yet: heap_record_take() does. */
 extern __thread uint64_t heap_left __attribute__((tls_model("initial-exec")));
 /* Blocks in pages of this kind whose ends must be told; 255: more than were counted. */
 extern _Atomic uint8_t heap_filter[1u << HEAP_FILTER_BITS];

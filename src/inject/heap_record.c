@@ -4,9 +4,15 @@
  * without; but lifetimes are counted from these stamps, and an end that took the time of the beginning before it would
  * make every block that goes at once live for no time at all.
  */
+#include <pthread.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "inject/heap.h"
+
+#pragma weak pthread_atfork
+#pragma weak __register_atfork
+int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *object);
 
 /* --- sampling ------------------------------------------------------------------------------------------------------
  * An allocation is recorded with probability 1 − e^(−size / mean): bytes are counted down to an exponentially
@@ -92,11 +98,26 @@ static double log_of(double value)
 	return 2 * ratio * sum + exponent * 0.69314718055994530942;
 }
 
+/* A child's samples do not depend on its parent's: it draws for itself. One that was made past the C library goes on
+ * counting: what is left is exponentially distributed, too. glibc's pthread_atfork() is no function to be imported. */
+static void on_child(void)
+{
+	heap_left = 0;
+}
+
+__attribute__((constructor)) static void heap_record_begin(void)
+{
+	if (__register_atfork)
+		__register_atfork(NULL, NULL, on_child, NULL);
+	else if (pthread_atfork)
+		pthread_atfork(NULL, NULL, on_child);
+}
+
 /* Exponentially distributed, by xorshift64* (Marsaglia 2003, Vigna 2016). */
 static uint64_t next_distance(struct heap_thread *thread)
 {
 	if (!thread->random)
-		thread->random = (uint64_t)thread->tid * UINT64_C(0x9e3779b97f4a7c15) ^ heap_seed;
+		thread->random = sonde_hash_pair((uint64_t)thread->tid, heap_seed);
 	thread->random ^= thread->random >> 12;
 	thread->random ^= thread->random << 25;
 	thread->random ^= thread->random >> 27;
@@ -108,8 +129,7 @@ static uint64_t next_distance(struct heap_thread *thread)
 /* Counts a block down that heap_record_passes() did not; whether it is sampled. */
 static int draw(struct heap_thread *thread, uint64_t counted_b)
 {
-	if (!thread->is_drawn) { /* the thread's first */
-		thread->is_drawn = 1;
+	if (!heap_left) { /* the thread's first */
 		heap_left = next_distance(thread);
 		if (heap_left > counted_b) {
 			heap_left -= counted_b;

@@ -8,6 +8,7 @@
  * cancels       threads that allocate are cancelled
  * spawns        vfork and exec, posix_spawn, system
  * forks         a program with threads that allocate forks, and the children allocate
+ * children      forks 400 children, one after the other, which keep 100 blocks of 1000 B each
  * loads A B     loads and unloads two objects in turn, 200 times
  * borrows A     loads an object that brings its own C++ library, for itself alone, and lets it work
  * starves       allocates until there is no memory, and frees all
@@ -31,7 +32,7 @@
 
 #define LAST_ROUND 4 /* of destructors of keys, in all C libraries */
 
-enum { KEPT = 100, JUMPS = 300, THREADS = 20, BLOCKS = 50, FORKS = 50, LOADS = 200, ROUNDS = 300000 };
+enum { KEPT = 100, JUMPS = 300, THREADS = 20, BLOCKS = 50, FORKS = 50, CHILDREN = 400, LOADS = 200, ROUNDS = 300000 };
 
 static void *volatile kept[KEPT];
 static void *volatile last;
@@ -281,6 +282,29 @@ static int do_forks(char **args)
 	return after();
 }
 
+NO_INLINE static void child_keeps(void)
+{
+	for (int i = 0; i < KEPT; i++)
+		kept[i] = malloc(1000);
+}
+
+static int do_children(char **args)
+{
+	(void)args;
+	if (after())
+		return 1;
+	for (int i = 0; i < CHILDREN; i++) {
+		pid_t pid = fork();
+		if (!pid) {
+			child_keeps();
+			_exit(0);
+		}
+		if (wait_for(pid))
+			return 1;
+	}
+	return 0;
+}
+
 /* --- others ------------------------------------------------------------------------------------------------------ */
 
 static int do_loads(char **args)
@@ -330,6 +354,7 @@ int main(int argc, char **argv)
 	    {"doubles", 0, do_doubles},   {"aborts", 0, do_aborts},     {"keys", 0, do_keys},
 	    {"cancels", 0, do_cancels},   {"spawns", 0, do_spawns},     {"forks", 0, do_forks},
 	    {"loads", 2, do_loads},       {"starves", 0, do_starves},   {"borrows", 1, do_borrows},
+	    {"children", 0, do_children},
 	};
 	for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++) {
 		if (strcmp(argv[1], commands[i].name) || argc - 2 < commands[i].arguments)
