@@ -60,6 +60,7 @@ struct sonde_heap_chunks {
 	int looked;
 	char why_not[200]; /* nobody could look for pointers */
 	int error;
+	uint64_t refused;           /* changes, after the error */
 	uint32_t events[2 * BATCH]; /* of the batch that is being taken (struct filling) */
 };
 
@@ -580,6 +581,7 @@ void sonde_heap_chunks_changes(struct sonde_heap_chunks *chunks, const struct so
 		changes += some;
 		count -= some;
 	}
+	chunks->refused += count;
 }
 
 void sonde_heap_chunks_begins(struct sonde_heap_chunks *chunks, uint64_t time_ns, uint32_t thread, uint64_t address,
@@ -677,6 +679,27 @@ void sonde_heap_chunks_splits(struct sonde_heap_chunks *chunks, uint64_t time_ns
 
 /* --- ends -------------------------------------------------------------------------------------------------------- */
 
+/* What happened after an error is not known: said once. */
+static void tell_refused(struct sonde_heap_chunks *chunks)
+{
+	struct sonde_recorder_loss loss = {
+	    .source = "heap",
+	    .cause = chunks->error == -ENOMEM ? "no memory to keep the blocks of a heap: not recorded from there on"
+					      : "a heap could not be written: not recorded from there on",
+	    .process = chunks->process,
+	    .count = chunks->refused ? chunks->refused : 1,
+	    .time_ns = chunks->last_ns,
+	};
+	if (chunks->refused || chunks->error == -ENOMEM)
+		sonde_recorder_lost(chunks->recorder, &loss);
+	chunks->refused = 0;
+}
+
+int sonde_heap_chunks_error(const struct sonde_heap_chunks *chunks)
+{
+	return chunks->error;
+}
+
 uint64_t sonde_heap_chunks_mean_b(const struct sonde_heap_chunks *chunks)
 {
 	return chunks->summary.mean_b;
@@ -696,6 +719,7 @@ void sonde_heap_chunks_looked(struct sonde_heap_chunks *chunks, const char *why)
 void sonde_heap_chunks_close(struct sonde_heap_chunks *chunks)
 {
 	sonde_heap_chunks_flush(chunks);
+	tell_refused(chunks);
 	for (size_t id = 0; id < chunks->site_cap && !chunks->looked; id++) {
 		const struct site *site = &chunks->sites[id];
 		struct sonde_recorder_heap_leak leak = {.site = (uint32_t)id,

@@ -47,6 +47,8 @@ void sonde_heap_chunks_alive(const struct sonde_heap_chunks *chunks, uint64_t *b
 uint64_t sonde_heap_chunks_mean_b(const struct sonde_heap_chunks *chunks);
 /* What is alive now; until the next event. */
 const struct sonde_heap_live *sonde_heap_chunks_live(const struct sonde_heap_chunks *chunks);
+/* Why it is recorded no more: a negative errno; 0 = it is. */
+int sonde_heap_chunks_error(const struct sonde_heap_chunks *chunks);
 /* Somebody has looked which of it can be reached, and told the recorder, or could not (why, else NULL). */
 void sonde_heap_chunks_looked(struct sonde_heap_chunks *chunks, const char *why);
 /* The process has ended. Unless somebody has looked, says of every site what of it is still alive, and that nobody

@@ -171,6 +171,10 @@ int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks)
 	struct sonde_heap_scan *scan = NULL;
 	char why[200];
 	uint64_t blocks, heap_b;
+	if (sonde_heap_chunks_error(leaks->chunks)) { /* blocks that have ended seem alive */
+		sonde_heap_chunks_looked(leaks->chunks, "the recorder had no memory to keep its blocks");
+		return 0;
+	}
 	sonde_heap_chunks_alive(leaks->chunks, &blocks, &heap_b);
 	sonde_heap_memory_open(&memory, leaks->pid, heap_b + 16 * blocks, deadline_of(leaks->question));
 	int code = sonde_heap_scan_new(&scan, sonde_heap_chunks_live(leaks->chunks), &reader);

@@ -8,6 +8,7 @@
 #include "util/error.h"
 
 #define BITS_FIRST 10u
+#define BITS_MAX 31u /* 32 GB, of 1.3 thousand million blocks */
 #define HUGE_PAGE_B ((uintptr_t)2 << 20)
 
 static struct sonde_heap_block unpack(const struct sonde_heap_live *live, const struct sonde_heap_slot *slot)
@@ -56,7 +57,7 @@ int sonde_heap_live_grow(struct sonde_heap_live *live)
 {
 	struct sonde_heap_live grown = *live;
 	grown.bits = live->slots ? live->bits + 1 : BITS_FIRST;
-	grown.slots = make_slots(grown.bits);
+	grown.slots = grown.bits <= BITS_MAX ? make_slots(grown.bits) : NULL;
 	if (!grown.slots)
 		return sonde_error(ENOMEM, "no memory for %zu live blocks", live->count);
 	for (size_t i = 0; live->slots && i < (size_t)1 << live->bits; i++)
