@@ -75,8 +75,18 @@ section heap-lines >lines.json
 equal "$(jq -r '[.[] | select(.function == "churns").place] | .[0]' lines.json)" \
 	"blocks.c:$(awk '/void churns/ { f = 1 } f && /malloc/ { print NR; exit }' "$repo/tests/targets/blocks.c")"
 equal "$(of churns allocations <lines.json) $(of keeps left_b <lines.json)" "1000 100000"
-"$SONDE" report -q --json --section lines a.sonde | jq -e '[.sections[].id] | index("heap-lines") != null' >/dev/null ||
-	fail "--section lines has no heap-lines"
+
+# Lines of CPU time, then of the heap; without a sample those of the heap, and why there are no others.
+lines() { # its sections that have rows
+	jq -r '[.sections[] | select((.rows | length) > 0).id] | join(" ")'
+}
+run 0 "$SONDE" record -q --heap=64K -F 4000 --force -o lines.sonde -- "$blocks" sizes 100000 1
+equal "$("$SONDE" report -q --json --section lines lines.sonde | lines)" "lines heap-lines"
+equal "$("$SONDE" report -q --json --section lines --focus sizes lines.sonde |
+	jq -r '.sections[] | select(.id == "lines").rows | any(.total_ns > 0)')" true
+run 0 "$SONDE" record -q --heap=full -F 1 --force -o lines.sonde -- "$blocks" known
+equal "$("$SONDE" report -q --json --section lines lines.sonde | lines)" heap-lines
+has "$("$SONDE" report -q --section lines lines.sonde)" "no CPU samples"
 
 # A time: up to the peak, what was left then is the peak; from then on, it is there from before.
 equal "$(section heap --to "$(seconds 1)" | jq '[.[].left_b] | add')" 200000
