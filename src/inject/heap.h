@@ -177,6 +177,16 @@ static inline void heap_thread_put_two(struct heap_thread *thread, uint64_t firs
 	thread->at = at + 2;
 }
 
+/* A longer one, likewise. */
+static inline void heap_thread_put_many(struct heap_thread *thread, const uint64_t *words, uint32_t count)
+{
+	_Atomic uint64_t *at = thread->at;
+	for (uint32_t i = 1; i < count; i++)
+		atomic_store_explicit(at + i, words[i], memory_order_relaxed);
+	atomic_store_explicit(at, words[0], memory_order_release);
+	thread->at = at + count;
+}
+
 static inline uint64_t heap_thread_now(const struct heap_thread *thread)
 {
 	uint64_t time = likely(thread->has_cycles) ? sonde_clock_cycles() : sonde_clock_now_ns();

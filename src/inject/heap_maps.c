@@ -134,9 +134,8 @@ static void tell_unmap(uint64_t address, uint64_t size_b)
 		return;
 	if (heap_thread_room(thread, 3)) {
 		heap_thread_time(thread);
-		heap_thread_put(thread, sonde_heap_op(SONDE_HEAP_UNMAP));
-		heap_thread_put(thread, address);
-		heap_thread_put(thread, size_b);
+		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_UNMAP), address, size_b};
+		heap_thread_put_many(thread, words, 3);
 	}
 	heap_thread_leave(thread);
 	errno = saved;
@@ -156,10 +155,9 @@ static void tell_map(uint64_t address, uint64_t size_b, enum sonde_heap_map what
 	}
 	if (heap_thread_room(thread, 4)) {
 		heap_thread_time(thread);
-		heap_thread_put(thread, sonde_heap_op(SONDE_HEAP_MAP));
-		heap_thread_put(thread, address);
-		heap_thread_put(thread, (uint64_t)what << SONDE_HEAP_MAP_SHIFT | size_b);
-		heap_thread_put(thread, SONDE_HEAP_MAP_STACK | stack);
+		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_MAP), address,
+				    (uint64_t)what << SONDE_HEAP_MAP_SHIFT | size_b, SONDE_HEAP_MAP_STACK | stack};
+		heap_thread_put_many(thread, words, 4);
 	}
 	heap_thread_leave(thread);
 	errno = saved;

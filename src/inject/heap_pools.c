@@ -25,7 +25,7 @@ struct pools {
 	struct slot slots[SLOTS];
 };
 
-static _Atomic(struct pools *) pools; /* a forked child reads zeros */
+static _Atomic(struct pools *) pools; /* a forked child has the pointer, and reads zeros there */
 
 static struct pools *get_pools(void)
 {
@@ -37,17 +37,14 @@ static struct pools *get_pools(void)
 
 static uint32_t tell(struct heap_thread *thread, struct pools *all, const char *name, size_t name_b)
 {
-	uint32_t words = (uint32_t)(name_b + 7) / 8;
-	if (!heap_thread_room(thread, words + 2))
+	uint64_t record[2 + (SONDE_HEAP_NAME_MAX_B + 7) / 8] = {sonde_heap_op(SONDE_HEAP_POOL_NAME)};
+	uint32_t words = 2 + (uint32_t)(name_b + 7) / 8;
+	if (!heap_thread_room(thread, words))
 		return 0;
 	uint32_t number = atomic_fetch_add(&all->count, 1) + 1;
-	heap_thread_put(thread, sonde_heap_op(SONDE_HEAP_POOL_NAME));
-	heap_thread_put(thread, (uint64_t)number << 32 | name_b);
-	for (uint32_t i = 0; i < words; i++) {
-		uint64_t word = 0;
-		memcpy(&word, name + 8u * i, name_b - 8u * i < 8 ? name_b - 8u * i : 8);
-		heap_thread_put(thread, word);
-	}
+	record[1] = (uint64_t)number << 32 | name_b;
+	memcpy(record + 2, name, name_b);
+	heap_thread_put_many(thread, record, words);
 	return number;
 }
 
@@ -97,10 +94,9 @@ int sonde_alloc(const char *name, const void *block, size_t size_b)
 	uint32_t stack = heap_stack(thread);
 	if (pool && heap_thread_room(thread, 4)) {
 		heap_thread_time(thread);
-		heap_thread_put(thread, sonde_heap_op(SONDE_HEAP_TAKE));
-		heap_thread_put(thread, (uint64_t)pool << 32 | stack);
-		heap_thread_put(thread, (uint64_t)(uintptr_t)block);
-		heap_thread_put(thread, size_b < UINT64_MAX ? size_b + 1 : size_b);
+		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_TAKE), (uint64_t)pool << 32 | stack,
+				    (uint64_t)(uintptr_t)block, size_b < UINT64_MAX ? size_b + 1 : size_b};
+		heap_thread_put_many(thread, words, 4);
 		code = SONDE_OK;
 	}
 	heap_thread_leave(thread);
@@ -121,9 +117,8 @@ int sonde_free(const char *name, const void *block)
 	uint32_t pool = pool_of(thread, name);
 	if (pool && heap_thread_room(thread, 3)) {
 		heap_thread_time(thread);
-		heap_thread_put(thread, sonde_heap_op(SONDE_HEAP_GIVE));
-		heap_thread_put(thread, pool);
-		heap_thread_put(thread, (uint64_t)(uintptr_t)block);
+		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_GIVE), pool, (uint64_t)(uintptr_t)block};
+		heap_thread_put_many(thread, words, 3);
 		code = SONDE_OK;
 	}
 	heap_thread_leave(thread);

@@ -177,11 +177,17 @@ __attribute__((noinline)) uint64_t heap_rules_make(const struct heap_thread *thr
  * What threads have walked by them is walked anew. */
 void heap_rules_forget(void)
 {
-	if (!known || !try_lock((uint32_t)syscall(SYS_gettid)))
+	int saved = errno;
+	if (!known)
 		return;
-	clear_rules();
-	while (known->module_count)
-		sonde_unwind_table_unmap(&known->modules[--known->module_count].table);
-	atomic_fetch_add(&heap_rules_generation, 1);
-	unlock();
+	uint64_t before = heap_thread_hold_signals();
+	if (try_lock((uint32_t)syscall(SYS_gettid))) {
+		clear_rules();
+		while (known->module_count)
+			sonde_unwind_table_unmap(&known->modules[--known->module_count].table);
+		atomic_fetch_add(&heap_rules_generation, 1);
+		unlock();
+	}
+	heap_thread_let_signals(before);
+	errno = saved;
 }

@@ -81,8 +81,9 @@ static void ring(struct sonde_ring_pool *pool)
 		inject_connect_send(NULL, 0);
 }
 
-/* A free chunk, waiting until the recorder has read one; NULL = it reads no more. */
-static struct sonde_ring_chunk *wait_for_chunk(struct sonde_ring_pool *pool)
+/* A free chunk, waiting until the recorder has read one; NULL = it reads no more, and nobody waits again. Handlers of
+ * signals run meanwhile, as they do (`signals`) without us, and may jump out. */
+static struct sonde_ring_chunk *wait_for_chunk(struct sonde_ring_pool *pool, uint64_t signals)
 {
 	struct timespec rest = {0, WAIT_NS};
 	for (uint32_t waits = 0; waits < WAITS_MAX && !atomic_load(&pool->closed); waits++) {
@@ -92,11 +93,15 @@ static struct sonde_ring_chunk *wait_for_chunk(struct sonde_ring_pool *pool)
 			return chunk;
 		atomic_fetch_add(&pool->waiters, 1);
 		ring(pool);
+		heap_thread_let_signals(signals);
 		syscall(SYS_futex, &pool->freed, FUTEX_WAIT, freed, &rest, NULL, 0);
+		heap_thread_hold_signals();
 		atomic_fetch_sub(&pool->waiters, 1);
 		if (waits > WAITS_GONE && inject_connect_is_gone())
 			atomic_store(&pool->closed, 1);
 	}
+	if (!atomic_exchange(&pool->closed, 1))
+		atomic_fetch_add(&pool->lost[SONDE_RING_LOST_FULL], 1);
 	return NULL;
 }
 
@@ -119,13 +124,14 @@ void heap_thread_time(struct heap_thread *thread)
 	heap_thread_put_time(thread, heap_thread_now(thread));
 }
 
-static int open_chunk(struct heap_thread *thread)
+/* With signals held: a chunk that was taken, or a connection, is not left by a handler that jumps. */
+static int open_chunk(struct heap_thread *thread, uint64_t signals)
 {
 	struct sonde_process *process = &heap_process->link.process;
 	struct sonde_ring_pool *pool = thread->pool;
 	close_chunk(thread, SONDE_RING_SEALED);
 	struct sonde_ring_chunk *chunk = take_free(pool);
-	if (!chunk && !(chunk = wait_for_chunk(pool)))
+	if (!chunk && !(chunk = wait_for_chunk(pool, signals)))
 		return 0;
 	/* Read first: the kernel then maps all of its pages at once; a write would map one. */
 	(void)atomic_load_explicit(&chunk->kind, memory_order_relaxed);
@@ -145,13 +151,29 @@ static int open_chunk(struct heap_thread *thread)
 	return 1;
 }
 
+/* Nobody reads what this thread would write: the hooks do nothing from now on. */
+static int is_over(const struct heap_thread *thread)
+{
+	if (likely(!atomic_load(&thread->pool->closed)))
+		return 0;
+	atomic_store(&heap_process->link.process.state, SONDE_PROCESS_OFF);
+	atomic_store_explicit(&heap_is_full, 0, memory_order_relaxed);
+	heap_left = UINT64_MAX;
+	return 1;
+}
+
 int heap_thread_room(struct heap_thread *thread, uint32_t words)
 {
 	if (likely(thread->at && (uint64_t)(thread->end - thread->at) >= words + TIME_WORDS))
 		return 1;
 	if (words + 2 * TIME_WORDS > SONDE_RING_WORDS || !heap_process)
 		return 0;
-	int saved = errno, result = open_chunk(thread);
+	if (is_over(thread))
+		return 0;
+	int saved = errno;
+	uint64_t signals = heap_thread_hold_signals();
+	int result = open_chunk(thread, signals);
+	heap_thread_let_signals(signals);
 	errno = saved;
 	return result;
 }

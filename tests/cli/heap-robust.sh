@@ -1,6 +1,6 @@
 # heap-robust.sh: recording allocations changes nothing where little is allowed: signal handlers, stacks that overflow,
 # hooks that are jumped out of, threads and processes that begin and end in all ways, no memory.
-# timeout: 200
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need jq
 odd=$(target heap_odd)
@@ -68,6 +68,12 @@ for _ in $(seq 10); do
 	sum=$(awk "BEGIN { print $sum + $(row child_keeps allocated_b) / 4e7 / 10 }")
 done
 near "$sum" 1 0.06
+
+# A recorder that is stopped costs one wait; that there is a hole is said.
+run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$odd" stalls
+equal "$out" stalls
+run 0 "$SONDE" report --section heap a.sonde
+has "$out" "lost: ring full"
 
 # C++ in a program without: the operators' own library stands where only the object that needs it looks.
 for object in "$SONDE_BUILD"/tests/targets/heap_news{,_static}.so; do

@@ -9,6 +9,7 @@
  * spawns        vfork and exec, posix_spawn, system
  * forks         a program with threads that allocate forks, and the children allocate
  * children      forks 400 children, one after the other, which keep 100 blocks of 1000 B each
+ * stalls        stops its parent, the recorder, until a call has waited for it in vain, and once more; lets it go on
  * loads A B     loads and unloads two objects in turn, 200 times
  * borrows A     loads an object that brings its own C++ library, for itself alone, and lets it work
  * starves       allocates until there is no memory, and frees all
@@ -26,6 +27,7 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NO_INLINE __attribute__((noinline, noclone, noipa))
@@ -124,6 +126,8 @@ static int do_jumps(char **args)
 {
 	(void)args;
 	volatile int jumps = 0;
+	int unused = dup(0), state = -1;
+	close(unused);
 	catch (SIGALRM, on_jump, 0);
 	start_timer(200);
 	if (sigsetjmp(back, 1))
@@ -135,6 +139,9 @@ static int do_jumps(char **args)
 	start_timer(0);
 	last = malloc(20); /* that a hook was left shows when another is called from as far out */
 	free(last);
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+	if (dup(0) != unused || state != PTHREAD_CANCEL_ENABLE)
+		return 1;
 	return after();
 }
 
@@ -305,6 +312,36 @@ static int do_children(char **args)
 	return 0;
 }
 
+static double now_s(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* Calls until one takes longer than a second, or there were `most`; whether one did. */
+static int is_held_up(long most)
+{
+	double before_s = now_s(), after_s = before_s;
+	for (long i = 0; i < most && after_s - before_s < 1; i++) {
+		before_s = after_s;
+		last = malloc(20);
+		free(last);
+		after_s = now_s();
+	}
+	return after_s - before_s >= 1;
+}
+
+static int do_stalls(char **args)
+{
+	(void)args;
+	if (after() || kill(getppid(), SIGSTOP))
+		return 1;
+	int first = is_held_up(200 * (long)ROUNDS), again = first && is_held_up(10 * (long)ROUNDS);
+	kill(getppid(), SIGCONT);
+	return !first || again;
+}
+
 /* --- others ------------------------------------------------------------------------------------------------------ */
 
 static int do_loads(char **args)
@@ -354,7 +391,7 @@ int main(int argc, char **argv)
 	    {"doubles", 0, do_doubles},   {"aborts", 0, do_aborts},     {"keys", 0, do_keys},
 	    {"cancels", 0, do_cancels},   {"spawns", 0, do_spawns},     {"forks", 0, do_forks},
 	    {"loads", 2, do_loads},       {"starves", 0, do_starves},   {"borrows", 1, do_borrows},
-	    {"children", 0, do_children},
+	    {"children", 0, do_children}, {"stalls", 0, do_stalls},
 	};
 	for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++) {
 		if (strcmp(argv[1], commands[i].name) || argc - 2 < commands[i].arguments)
