@@ -47,15 +47,17 @@ int inject_connect_name(void)
 	return 1;
 }
 
+/* By the system call: mmap() may be the program's or a sanitizer's, which allocates, or is not ready yet. */
 void *inject_connect_page(size_t size_b)
 {
 	size_t page_b = (size_b + 4095) & ~(size_t)4095;
-	void *page = mmap(NULL, page_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *page = (void *)syscall(SYS_mmap, NULL, page_b, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (page == MAP_FAILED)
 		return NULL;
-	if (!madvise(page, page_b, MADV_WIPEONFORK))
+	if (!syscall(SYS_madvise, page, page_b, MADV_WIPEONFORK))
 		return page;
-	munmap(page, page_b);
+	syscall(SYS_munmap, page, page_b);
 	return NULL;
 }
 

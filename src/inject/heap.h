@@ -357,8 +357,11 @@ void heap_names_begin(void);
 
 /* --- heap_maps.c ----------------------------------------------------------------------------------------------- */
 
-/* Finds the functions that map memory, and the objects whose mappings are not the program's. */
-void heap_maps_ask(void *real_malloc);
+/* Finds the functions that map memory. */
+void heap_maps_ask(void);
+/* Finds the objects whose mappings are not the program's; before it none is told. Not before other objects have begun:
+ * a sanitizer's dl_iterate_phdr() cannot be called earlier. */
+void heap_maps_begin(void *real_malloc);
 
 /* --- heap_stack.c ---------------------------------------------------------------------------------------------- */
 

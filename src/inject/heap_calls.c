@@ -76,7 +76,7 @@ static void ask_all(void)
 	next.valloc = (void *(*)(size_t))inject_next("valloc");
 	next.pvalloc = (void *(*)(size_t))inject_next("pvalloc");
 	next.dlclose = (int (*)(void *))inject_next("dlclose");
-	heap_maps_ask((void *)(uintptr_t)next.malloc); /* NOLINT: a function's address */
+	heap_maps_ask();
 }
 
 /* Whether the real functions can be called. The first call comes before there are threads. */
@@ -230,6 +230,7 @@ EXPORT int dlclose(void *object)
 __attribute__((constructor)) static void heap_begin(void)
 {
 	is_ready();
+	heap_maps_begin((void *)(uintptr_t)next.malloc); /* NOLINT: a function's address */
 	heap_process_init();
 	heap_names_begin();
 }

@@ -90,7 +90,7 @@ static int find_others(struct dl_phdr_info *object, size_t info_b, void *real_ma
 	return other_count == OTHERS;
 }
 
-void heap_maps_ask(void *real_malloc)
+void heap_maps_ask(void)
 {
 	next.mmap = (void *(*)(void *, size_t, int, int, int, off_t))inject_next("mmap");
 	next.mmap64 = (void *(*)(void *, size_t, int, int, int, off_t))inject_next("mmap64");
@@ -100,6 +100,10 @@ void heap_maps_ask(void *real_malloc)
 	next.brk = (int (*)(void *))inject_next("brk");
 	next.sbrk = (void *(*)(intptr_t))inject_next("sbrk");
 	page_b = getauxval(AT_PAGESZ) ? getauxval(AT_PAGESZ) : 4096;
+}
+
+void heap_maps_begin(void *real_malloc)
+{
 	if (dl_iterate_phdr)
 		dl_iterate_phdr(find_others, real_malloc);
 	atomic_store_explicit(&asked, 1, memory_order_release);

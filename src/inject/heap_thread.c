@@ -31,6 +31,7 @@
 
 __thread struct heap_thread *heap_self __attribute__((tls_model("initial-exec")));
 _Atomic uint8_t heap_is_full;
+static __thread uint8_t is_beginning __attribute__((tls_model("initial-exec")));
 
 static _Atomic(struct heap_thread *) spare; /* states whose threads have ended */
 static pthread_key_t end_key;
@@ -317,9 +318,13 @@ struct heap_thread *heap_thread_enter_slowly(uint64_t where)
 	}
 	if (thread && thread->where) {
 		thread = enter_again(thread, where);
+	} else if (is_beginning) { /* a call of ours went through the program's own mmap(), and came back */
+		thread = NULL;
 	} else {
 		uint64_t before = heap_thread_hold_signals();
+		is_beginning = 1;
 		thread = begin(where);
+		is_beginning = 0;
 		heap_thread_let_signals(before);
 	}
 	errno = saved;
