@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fold/heap_class.h"
 #include "fold/heap_worth.h"
 #include "session/heap.h"
 #include "session/state.h"
@@ -115,12 +116,6 @@ static void add_chunk(struct summing *summing, size_t i, const struct sonde_heap
 	peak->live_blocks = after.live_blocks;
 }
 
-static unsigned class_of(uint64_t value)
-{
-	unsigned class = value ? 63u - (unsigned)__builtin_clzll(value) : 0;
-	return class < SONDE_HEAP_CLASSES ? class : SONDE_HEAP_CLASSES - 1;
-}
-
 static struct sonde_heap_stat stat_of(const struct sonde_heap_columns *columns, size_t i)
 {
 	struct sonde_heap_worth worth = sonde_heap_worth(columns->sizes[i], columns->mean_b);
@@ -157,7 +152,7 @@ static void add_event(struct summing *summing, size_t chunk, uint32_t heap, cons
 		unsigned class = columns->lives[i] & (SONDE_HEAP_TEMPORARY - 1u);
 		total->life_classes[class < SONDE_HEAP_CLASSES ? class : SONDE_HEAP_CLASSES - 1] += stat.ends;
 	} else {
-		total->size_classes[class_of(columns->sizes[i])] += stat.begins;
+		total->size_classes[sonde_heap_class(columns->sizes[i])] += stat.begins;
 		try_peak(summing, heap, chunk, i + 1, columns->time_ns[i]);
 	}
 }
