@@ -363,6 +363,11 @@ void heap_maps_ask(void);
  * a sanitizer's dl_iterate_phdr() cannot be called earlier. */
 void heap_maps_begin(void *real_malloc);
 
+/* --- heap_operators.c ------------------------------------------------------------------------------------------ */
+
+/* Objects may have gone: the next operators are looked for anew. */
+void heap_operators_forget(void);
+
 /* --- heap_stack.c ---------------------------------------------------------------------------------------------- */
 
 int heap_stack_init(void);

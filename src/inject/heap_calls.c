@@ -224,6 +224,7 @@ EXPORT int dlclose(void *object)
 		return -1;
 	int code = next.dlclose(object);
 	heap_rules_forget();
+	heap_operators_forget();
 	return code;
 }
 

@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "inject/heap.h"
 #include "inject/next.h"
@@ -20,10 +21,10 @@ extern const char _end[] __attribute__((visibility("hidden")));
 #pragma weak dlsym
 
 /* A C++ library that came with something that was loaded for itself (RTLD_LOCAL), as interpreters load their modules,
- * stands nowhere behind us: it is looked for by its names, then in the object that the caller is in. What is found
- * there stays loaded, since we keep a pointer into it. */
+ * stands nowhere behind us: it is looked for by its names, then in the object that the caller is in. */
 static __attribute__((noinline)) void *find(const char *symbol, const void *caller)
 {
+	int (*real_dlclose)(void *) = (int (*)(void *))inject_next("dlclose");
 	static const char *const libraries[] = {"libstdc++.so.6", "libc++abi.so.1", "libc++.so.1", NULL};
 	void *found = inject_next(symbol);
 	Dl_info info = {.dli_fname = NULL};
@@ -38,6 +39,8 @@ static __attribute__((noinline)) void *find(const char *symbol, const void *call
 		uintptr_t inside = (uintptr_t)found - (uintptr_t)__ehdr_start;
 		if (inside < (uintptr_t)_end - (uintptr_t)__ehdr_start) /* ours */
 			found = NULL;
+		if (object && real_dlclose)
+			real_dlclose(object); /* it goes when the program wants it to */
 	}
 	if (dlerror)
 		dlerror(); /* the program has asked for nothing that is not there */
@@ -54,13 +57,23 @@ static __attribute__((noinline)) void *take(size_t size_b, size_t align_b, int m
 	return block;
 }
 
+/* All of `next` below, between two names that the linker gives. */
+#define KEPT __attribute__((section("heap_next"), used))
+extern char __start_heap_next[] __attribute__((visibility("hidden")));
+extern char __stop_heap_next[] __attribute__((visibility("hidden")));
+
+void heap_operators_forget(void)
+{
+	memset(__start_heap_next, 0, (size_t)(__stop_heap_next - __start_heap_next));
+}
+
 /* `next` is asked for by each by itself: a C program has none of them. An exception of the real one passes through.
  * Debug information names them as what they are, without C++'s mangling. */
 #define NEW(symbol, parameters, arguments, align_b, may_fail)                                   \
 	EXPORT void *alloc##symbol parameters __asm__(#symbol);                                 \
 	EXPORT void *alloc##symbol parameters                                                   \
 	{                                                                                       \
-		static void *(*next)parameters;                                                 \
+		static void *(*next)parameters KEPT;                                            \
 		if (unlikely(!next))                                                            \
 			next = (void *(*)parameters)find(#symbol, __builtin_return_address(0)); \
 		if (unlikely(!next))                                                            \
@@ -77,7 +90,7 @@ static __attribute__((noinline)) void *take(size_t size_b, size_t align_b, int m
 	EXPORT void free##symbol parameters __asm__(#symbol);                                  \
 	EXPORT void free##symbol parameters                                                    \
 	{                                                                                      \
-		static void(*next) parameters;                                                 \
+		static void(*next) parameters KEPT;                                            \
 		if (unlikely(!next))                                                           \
 			next = (void(*) parameters)find(#symbol, __builtin_return_address(0)); \
 		if (unlikely(!next)) {                                                         \
