@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #define PAGE_B ((uintptr_t)4096)
 #define MAIN_STACK_B ((uintptr_t)128 << 20) /* the kernel maps nothing else so close below a program's first stack */
 #define FRAMES_MAX_B ((uintptr_t)64 << 20)  /* between a thread's frames and its control block */
+#define FRAMES_USUAL_B ((uintptr_t)8 << 20) /* likewise, where stacks are not limited */
 #define WAIT_NS 100000000                   /* then the recorder is asked again, and whether it is there */
 #define WAITS_MAX 300u
 #define WAITS_GONE 20u /* so long a recorder that lives lets nobody wait */
@@ -228,6 +230,16 @@ static int is_stack(struct heap_thread *thread, uintptr_t end, uintptr_t most_b)
 	return 1;
 }
 
+/* How large C libraries make a thread's stack that was not asked to be larger. What lies further in than that may be
+ * anything, also the stacks of coroutines. Asking for its real size could allocate. */
+static uintptr_t usual_stack_b(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return FRAMES_USUAL_B;
+	return limit.rlim_cur < FRAMES_MAX_B ? (uintptr_t)limit.rlim_cur : FRAMES_MAX_B;
+}
+
 /* A created thread's mapping holds its control block above the frames; the last thing on a program's first stack is its
  * name. On any other stack (0, 0) nothing is known to be readable. */
 static void find_stack(struct heap_thread *thread)
@@ -235,7 +247,7 @@ static void find_stack(struct heap_thread *thread)
 	uintptr_t name = getauxval(AT_EXECFN);
 	uintptr_t first_end = name ? (name + strlen((const char *)name) + PAGE_B) & ~(PAGE_B - 1) : 0;
 	if (!is_stack(thread, first_end, MAIN_STACK_B))
-		is_stack(thread, (uintptr_t)__builtin_thread_pointer(), FRAMES_MAX_B);
+		is_stack(thread, (uintptr_t)__builtin_thread_pointer(), usual_stack_b());
 }
 
 static struct heap_thread *begin(uint64_t where)
