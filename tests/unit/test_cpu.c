@@ -265,7 +265,9 @@ static void lost_samples_are_no_functions(void **state)
 			most_ns = sample->weight_ns;
 	}
 	uint64_t all_ns = timeval_ns(usage.ru_utime) + timeval_ns(usage.ru_stime);
-	assert_in_range(recorder.lost, 500, 5000);
+	/* The kernel counts what a CPU's buffer lost in that buffer's next record: of a CPU that the thread has left
+	 * for good it says nothing. The time is known whatever it says. */
+	assert_in_range(recorder.lost, 1, 5000);
 	assert_in_range(most_ns, 999999, STANDS_FOR_MOST_NS);
 	assert_in_range(without_ns, all_ns / 4, all_ns * 3 / 4);
 	assert_in_range(sampled_ns, all_ns * 93 / 100, all_ns * 107 / 100);
