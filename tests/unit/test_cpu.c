@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "fake_recorder.h"
 #include "run/launch.h"
+#include "source/proc_stat.h"
 #include "source/source.h"
 
 #define SLACK_NS 10000000u
@@ -31,6 +32,7 @@ extern const struct sonde_source sonde_source_cpu;
 static char *split_path, *tree_path;
 static struct sonde_recorder recorder;
 static struct rusage usage;
+static uint64_t stolen_ns; /* by a hypervisor, while the last command ran */
 
 /* How a command is recorded: with buffers of this size, and for a while nobody looks after them: from one CPU time of
  * the command on, for another, so that a busy machine loses as many samples. */
@@ -73,6 +75,7 @@ static void record(char **command)
 	assert_int_equal(sonde_launch_release(&launch), 0);
 	uint64_t pause_at_ns = way.pause_ns ? way.pause_at_ns : UINT64_MAX;
 	int status;
+	stolen_ns = sonde_proc_stolen_ns();
 	while (wait4(launch.pid, &status, WNOHANG, &usage) == 0) {
 		int fds[256];
 		struct pollfd polls[256];
@@ -87,10 +90,19 @@ static void record(char **command)
 		}
 		source->drain(run, sonde_clock_now_ns() - SLACK_NS, 0);
 	}
+	stolen_ns = sonde_proc_stolen_ns() - stolen_ns;
 	assert_int_equal(status, 0);
 	source->drain(run, UINT64_MAX, 1);
 	source->stop(run);
 	sonde_launch_fini(&launch);
+}
+
+/* A record is late when a hypervisor took the CPU for longer than SLACK_NS between its time and its place in the
+ * buffer.
+ */
+static void assert_in_order(void)
+{
+	assert_in_range(recorder.out_of_order, 0, stolen_ns / SLACK_NS);
 }
 
 /* --- symbols of a target: its ELF symbol table ----------------------------------------------------------- */
@@ -196,7 +208,7 @@ static void stacks_reach_the_root_in_time_order(void **state)
 	record(command);
 	uint64_t whole = recorder.by_status[SONDE_STACK_COMPLETE] + recorder.by_status[SONDE_STACK_FRAME_POINTER];
 	assert_in_range(whole * 100, recorder.sample_count * 97, recorder.sample_count * 100);
-	assert_int_equal(recorder.out_of_order, 0);
+	assert_in_order();
 	assert_string_equal(recorder.lost_cause, "");
 	assert_true(recorder.state.state == SONDE_SOURCE_ON || strlen(recorder.detail) > 20);
 	fake_recorder_fini(&recorder);
@@ -217,7 +229,7 @@ static void every_process_and_thread_is_seen(void **state)
 	assert_int_equal(recorder.task_count, 309);
 	assert_int_equal(execs, 151);
 	assert_int_equal(ended, 309);
-	assert_int_equal(recorder.out_of_order, 0);
+	assert_in_order();
 	fake_recorder_fini(&recorder);
 }
 
@@ -265,7 +277,9 @@ static void lost_samples_are_no_functions(void **state)
 			most_ns = sample->weight_ns;
 	}
 	uint64_t all_ns = timeval_ns(usage.ru_utime) + timeval_ns(usage.ru_stime);
-	assert_in_range(recorder.lost, 500, 5000);
+	/* The kernel counts what a CPU's buffer lost in that buffer's next record: of a CPU that the thread has left
+	 * for good it says nothing. The time is known whatever it says. */
+	assert_in_range(recorder.lost, 1, 5000);
 	assert_in_range(most_ns, 999999, STANDS_FOR_MOST_NS);
 	assert_in_range(without_ns, all_ns / 4, all_ns * 3 / 4);
 	assert_in_range(sampled_ns, all_ns * 93 / 100, all_ns * 107 / 100);
