@@ -55,7 +55,7 @@ total work.sonde
 # The rest is the kernel's, in functions of its own or, where it is not sampled, as one measured entry: interrupts, up to
 # 5 % where others want the CPU too.
 burn=$(share work.sonde self_share burn)
-kernel=$(rows work.sonde functions | jq '[.[] | select(.module == "[kernel]").self_share] | add // 0 | . * 100')
+kernel=$(rows work.sonde functions | jq '[.[] | select(.module == "[kernel]" or .function == "[kernel]").self_share] | add // 0 | . * 100')
 near "$(awk "BEGIN { print $burn + $kernel }")" 100 3
 holds "$kernel <= 8" "$kernel % of the time is said to be the kernel's"
 equal "$(rows work.sonde threads | jq -r '[.[].thread] | sort | join(" ")')" "second split"
