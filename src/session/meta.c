@@ -369,8 +369,8 @@ static int add_heap_leak(struct sonde_session *session, const union record *reco
 {
 	(void)more, (void)more_b;
 	const struct sonde_meta_heap_leak *from = &record->heap_leak;
-	struct sonde_heap_rest row = {from->site, from->kind, from->blocks, from->size_b,
-					text(session, from->detail), from->variance};
+	struct sonde_heap_rest row = {
+	    from->site, from->kind, from->blocks, from->size_b, text(session, from->detail), from->variance};
 	return sonde_rows_add(&session->heap_rests, &row) ? 0 : -ENOMEM;
 }
 

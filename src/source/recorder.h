@@ -37,10 +37,10 @@ struct sonde_record_options {
 	int no_inject;  /* put nothing into the target */
 	int no_symbols; /* leave symbols to the reader */
 	int debuginfod;
-	uint32_t stack_b;     /* stack copy per sample, 0 = default */
-	int heap;             /* record allocations */
-	uint64_t heap_mean_b; /* bytes between samples; 0 = every allocation */
-	uint64_t memory_every_ns; /* resident memory over time; 0 = when the recorder is awake anyway */
+	uint32_t stack_b;           /* stack copy per sample, 0 = default */
+	int heap;                   /* record allocations */
+	uint64_t heap_mean_b;       /* bytes between samples; 0 = every allocation */
+	uint64_t memory_every_ns;   /* resident memory over time; 0 = when the recorder is awake anyway */
 	uint64_t snapshot_every_ns; /* of all processes; 0 = not */
 	int snapshot_signal;        /* SIGUSR1 takes one, and is not passed on */
 	/* Before and after symbols are looked up, which may take a while; NULL = not called. */

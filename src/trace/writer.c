@@ -53,7 +53,7 @@ struct sonde_writer {
 	char *beside; /* the new file's name until then */
 	int no_compression;
 	uint64_t start_ns; /* as the head says */
-	uint64_t size_b; /* on disk, all of it whole chunks */
+	uint64_t size_b;   /* on disk, all of it whole chunks */
 	uint64_t seq;
 	struct sonde_buf meta;
 	uint32_t meta_count;

@@ -1,8 +1,8 @@
 /* heap_zones.c: zones with known allocations.
  *
- * 100 times: "outer" allocates 1000 B that it keeps, then "inner" inside it 500 B that it frees and 200 B that it keeps,
- * then "outer" frees nothing more. Once: "frees" gives back the 100 × 1000 B. A second thread has "aside": 50 × 64 B
- * kept. Prints "zones". Between a zone's border and the nearest block lie some microseconds.
+ * 100 times: "outer" allocates 1000 B that it keeps, then "inner" inside it 500 B that it frees and 200 B that it
+ * keeps, then "outer" frees nothing more. Once: "frees" gives back the 100 × 1000 B. A second thread has "aside": 50 ×
+ * 64 B kept. Prints "zones". Between a zone's border and the nearest block lie some microseconds.
  */
 #include <pthread.h>
 #include <stdio.h>
