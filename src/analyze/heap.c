@@ -231,7 +231,8 @@ static int heap_finish(void *state, struct sonde_report *report)
 	struct sonde_section *section = shown ? sonde_report_table(report, "heap", title, shown, COLUMNS) : NULL;
 	rc = section ? note_heaps(pass, report, section) : sonde_error(ENOMEM, "out of memory for the heap");
 	if (rc == 0 && !sonde_heap_pass_mean_b(pass) && !pass->unread && !pass->window.held)
-		rc = sonde_report_note(report, section, 0, "every allocation was recorded: figures are exact");
+		rc = sonde_report_note(report, section, 0,
+				       "every call that came to the hooks was recorded: these figures are exact");
 	if (rc == 0)
 		rc = sonde_heap_pass_notes(pass, report, section);
 	return rc < 0 ? rc : rows_add(pass, report, section);
