@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NO_INLINE __attribute__((noinline, noclone, noipa))
+#include "no_inline.h"
 
 static void *volatile kept[200000];
 static size_t kept_count;

@@ -4,7 +4,7 @@
 
 void *plugin_allocates(void);
 
-__attribute__((noinline, noclone)) static void *PLUGIN_NAME(int value)
+__attribute__((noinline)) static void *PLUGIN_NAME(int value)
 {
 	volatile char frame[PLUGIN_B];
 	frame[value % PLUGIN_B] = (char)value;

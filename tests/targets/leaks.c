@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NO_INLINE __attribute__((noinline, noclone, noipa))
+#include "no_inline.h"
 
 struct node {
 	struct node *volatile next;

@@ -22,7 +22,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NO_INLINE __attribute__((noinline, noclone, noipa))
+#include "no_inline.h"
+
 #define KB ((size_t)1024)
 #define ANYWHERE (MAP_PRIVATE | MAP_ANONYMOUS)
 #define WRITABLE (PROT_READ | PROT_WRITE)

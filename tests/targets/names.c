@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "no_inline.h"
+
 #define WEAK __attribute__((weak))
 
 WEAK void free_sized(void *block, size_t size_b);
@@ -22,7 +24,7 @@ WEAK void *tc_malloc(size_t size_b);
 
 static void *volatile block;
 
-__attribute__((noinline, noclone, noipa)) void takes(void)
+NO_INLINE void takes(void)
 {
 	block = aligned_alloc(64, 100);
 	if (malloc_usable_size(block) < 100)

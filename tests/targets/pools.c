@@ -14,7 +14,7 @@
 
 #include <sonde/sonde.h>
 
-#define NO_INLINE __attribute__((noinline, noclone, noipa))
+#include "no_inline.h"
 
 static char arena[100][1000], slots[2][500][200];
 static pthread_barrier_t barrier;

@@ -16,7 +16,7 @@
 
 #include <sonde/sonde.h>
 
-#define NO_INLINE __attribute__((noinline, noclone, noipa))
+#include "no_inline.h"
 
 static void *volatile kept[10000];
 static size_t kept_count;
