@@ -104,7 +104,7 @@ static void on_blocks(void *context, struct sonde_heap_change *changes, size_t c
 	for (size_t i = 0; i < count; i++) {
 		const struct sonde_heap_change *change = &changes[i];
 		size_t used_b = strlen(seen->text);
-		uint64_t bit = UINT64_C(1) << (change->address >> 12);
+		uint64_t bit = UINT64_C(1) << (change->address >> 12) % 64; /* hostile words name any */
 		snprintf(seen->text + used_b, sizeof seen->text - used_b, "%c%u:%llu@%llu ", "-+"[change->site != 0],
 			 change -> thread, (unsigned long long)(change->address >> 12),
 			 (unsigned long long)change -> time);
@@ -138,7 +138,7 @@ static void on_pool(void *context, uint32_t number, const char *name, size_t nam
 static int is_alive(void *context, uint64_t address)
 {
 	const struct seen *seen = context;
-	return seen->alive >> (address >> 12) & 1;
+	return seen->alive >> (address >> 12) % 64 & 1;
 }
 
 static uint64_t begins(unsigned block, uint64_t ticks)
