@@ -54,3 +54,17 @@ uftrace_missing() {
 	uftrace record --no-event --no-libcall -d "$work/probe.uftrace" "$programs/pair-uftrace" 1 10 >&2 ||
 		echo "uftrace record does not work here"
 }
+
+heaptrack_missing() {
+	command -v heaptrack >/dev/null || { echo "heaptrack is not installed"; return; }
+	heaptrack -o "$work/probe.heaptrack" "$(type -P true)" >&2 || echo "heaptrack does not work here"
+}
+
+# gperftools' heap profiler is in the allocator of that name; sets `tcmalloc` to it.
+tcmalloc=
+for tcmalloc in /usr/lib/*/libtcmalloc.so.4 /usr/lib*/libtcmalloc.so.4; do
+	[ ! -f "$tcmalloc" ] || break
+done
+gperftools_missing() {
+	[ -f "$tcmalloc" ] || echo "google-perftools is not installed"
+}

@@ -13,9 +13,9 @@
  *
  * Threads: every function may be called from any thread, and zones, counters and instants from signal handlers too.
  * None of them takes a lock, allocates with malloc or changes errno; after a thread's first event none makes a system
- * call, except when 64 KB of events are full, and for the functions under "asking" and "control". A child made by
- * fork() records by itself. Names that macros take must be string literals; names that functions take are copied. Times
- * are nanoseconds. Functions that return int return 0 (or a count) or one of enum sonde_code.
+ * call, except when 64 KB of events are full, and for sonde_snapshot() and the functions under "asking" and "control".
+ * A child made by fork() records by itself. Names that macros take must be string literals; names that functions take
+ * are copied. Times are nanoseconds. Functions that return int return 0 (or a count) or one of enum sonde_code.
  *
  * Sandboxes (seccomp): record something in each thread before the filter is installed, and allow futex, fstat,
  * newfstatat, sendto and madvise, which are called when 64 KB of events are full or a ring is; threads begun later also
@@ -136,6 +136,10 @@ SONDE_CALL(int, sonde_zone_work(double flop, double bytes, double items), SONDE_
 
 SONDE_CALL(int, sonde_instant(const char *name, const char *text), SONDE_ERR_OFF) /* text may be NULL */
 SONDE_CALL(int, sonde_message(const char *text), SONDE_ERR_OFF)
+/* A moment to look at and to compare with others: `sonde report --section snapshots --diff A,B`. Has the process's
+ * resident memory, and under `sonde record --heap` everything that it has allocated and not freed, exactly as it was
+ * here. Wakes the recorder with a system call; takes some microseconds. */
+SONDE_CALL(int, sonde_snapshot(const char *label), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_counter_add(const char *name, uint64_t amount), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_gauge_set(const char *name, double value), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_histogram_record(const char *name, uint64_t value), SONDE_ERR_OFF)
@@ -148,6 +152,18 @@ SONDE_CALL(int, sonde_span_arg_double(uint64_t id, const char *key, double value
 /* One iteration of a loop ends here, with so many items (samples, requests, frames). */
 SONDE_CALL(int, sonde_iteration(const char *name, double items), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_thread_name(const char *name), SONDE_ERR_OFF)
+
+/* --- pools: blocks of an allocator of your own ----------------------------------------------------------------------
+ * Each name is a heap of its own in the report, beside malloc's: what is alive, and its peak. Say that a block was
+ * given out after the pool has done so, and that it comes back before it can be given out again. Addresses name blocks:
+ * a block that was never given out and comes back is counted as unknown, one that is given out twice ended in between.
+ * NULL is nothing. Under `sonde record --heap` each has the stack of its caller (also between sonde_pause() and
+ * sonde_resume()), under `sonde record` its thread; a recording that the process writes itself holds plain events,
+ * which reports do not add up. May be called from signal handlers: what one says while its thread is inside a call of
+ * ours is left out and counted. Names to 255 bytes; at most 4096 in a process.
+ */
+SONDE_CALL(int, sonde_alloc(const char *name, const void *block, size_t size_b), SONDE_ERR_OFF)
+SONDE_CALL(int, sonde_free(const char *name, const void *block), SONDE_ERR_OFF)
 
 /* --- asking ---------------------------------------------------------------------------------------------------------
  * Answered from all zones of this process that have ended since recording began, in all threads. Under `sonde record`

@@ -1,15 +1,19 @@
-/* calltree.c: the call tree, root first: stacks merged by function, inlined functions included.
+/* calltree.c: the call tree, root first: stacks merged by function, inlined functions included, weighed by CPU time or
+ * by what they allocated, held or left (session/weigh.h).
  *
  * Tree nodes are found by (parent, function) in a hash table while the stack trie is walked from the roots; the
  * children of a node are sorted at the end by one sort of all nodes. A recursive function is a chain of nodes, each
  * with its own total, as it was called.
  */
-#include "analyze/by_function.h"
+#include "analyze/calltree.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/by_function.h"
+#include "analyze/heap_pass.h"
 #include "analyze/stats.h"
 #include "analyze/words.h"
 #include "util/error.h"
@@ -150,24 +154,174 @@ static int tree_link(const struct build *build, struct sonde_report *report, str
 	return rc;
 }
 
+int sonde_calltree_fill(struct sonde_samples *samples, struct sonde_report *report, struct sonde_tree_node *root)
+{
+	struct build build = {.samples = samples, .count = 1};
+	int rc = sonde_samples_fold(samples);
+	if (rc == 0)
+		rc = grow(&build);
+	if (rc == 0) {
+		build.nodes[0] = (struct node){0};
+		rc = sonde_samples_walk(samples, visit_node, &build);
+	}
+	if (rc == 0)
+		rc = build.error;
+	root->total = samples->all.ns;
+	root->count = samples->all.count;
+	root->self = samples->self[0].ns;
+	if (rc == 0)
+		rc = tree_link(&build, report, root);
+	free(build.nodes);
+	free(build.slots);
+	return rc;
+}
+
+static int note_broken(uint64_t broken, uint64_t stacks, struct sonde_report *report, struct sonde_section *section)
+{
+	if (!broken)
+		return 0;
+	return sonde_report_note(report, section, 1,
+				 "%llu of %llu stack%s (%.1f %%) did not reach the thread's root: they start "
+				 "where unwinding stopped",
+				 (unsigned long long)broken, (unsigned long long)stacks, sonde_plural(stacks),
+				 100 * sonde_stats_share((double)broken, (double)stacks));
+}
+
 static int notes_add(const struct sonde_samples *samples, struct sonde_report *report, struct sonde_section *section)
 {
-	uint64_t broken = sonde_samples_broken(samples), stacks = sonde_samples_stacks(samples);
 	int rc = sonde_samples_note_shares(samples, report, section);
-	if (rc == 0 && broken)
-		rc = sonde_report_note(report, section, 1,
-				       "%llu of %llu stack%s (%.1f %%) did not reach the thread's root: they start "
-				       "where unwinding stopped",
-				       (unsigned long long)broken, (unsigned long long)stacks, sonde_plural(stacks),
-				       100 * sonde_stats_share((double)broken, (double)stacks));
+	if (rc == 0)
+		rc = note_broken(sonde_samples_broken(samples), sonde_samples_stacks(samples), report, section);
 	return rc < 0 ? rc : sonde_samples_note_missing(samples, report, section);
 }
 
-static int section_build(struct build *build, struct sonde_report *report)
+/* --- of the heap ------------------------------------------------------------------------------------------------- */
+
+/* Gives every stack its weight, as samples do. */
+static int heap_take(struct sonde_samples *samples, struct sonde_heap_weights *out)
+{
+	const struct sonde_pass_options *options = &samples->options;
+	const struct sonde_heap_view view = {options->weigh, {options->from_ns, options->to_ns, options->thread}};
+	int rc = sonde_heap_weights_take(out, samples->session, &view);
+	for (size_t i = 0; rc == 0 && i < out->count; i++) {
+		const struct sonde_heap_weight *row = &out->rows[i];
+		struct sonde_weight weight = {sonde_weigh_value(options->weigh.by, row->blocks, row->size_b),
+					      row->blocks};
+		sonde_weight_add(&samples->self[row->stack], weight);
+		sonde_weight_add(&samples->all, weight);
+	}
+	return rc;
+}
+
+/* What 100 % is, and how well it is known. */
+static int note_heap_whole(const struct sonde_samples *samples, const struct sonde_heap_weights *heap, const char *what,
+			   struct sonde_report *report, struct sonde_section *section)
+{
+	char known[96] = "every one recorded", peak[96] = "";
+	enum sonde_weigh_by by = samples->options.weigh.by;
+	int in_blocks = sonde_weigh_rows[by].in_blocks;
+	const char *size = in_blocks ? "" : sonde_heap_size_text(report, heap->size_b, heap->variance);
+	const char *mean = sonde_heap_size_text(report, heap->mean_b, 0);
+	const char *blocks = sonde_heap_count_text(report, (double)heap->blocks);
+	if (!size || !mean || !blocks)
+		return sonde_error(ENOMEM, "out of memory for a note");
+	if (heap->mean_b)
+		snprintf(known, sizeof known, "%sestimated from one sample each %s",
+			 heap->variance > 0 && !in_blocks ? "± is the 95 % interval, " : "", mean);
+	if (by == SONDE_WEIGH_PEAK && heap->heaps > 1)
+		snprintf(peak, sizeof peak, "; the peaks of %zu heaps, each at its own time, added up", heap->heaps);
+	else if (by == SONDE_WEIGH_PEAK)
+		snprintf(peak, sizeof peak, "; the peak was at %.3f s",
+			 (double)(heap->peak_ns - sonde_session_run(samples->session)->start_ns) / 1e9);
+	return sonde_report_note(report, section, 0, "100 %% = %s%s%s block%s: %s, %s%s", size, in_blocks ? "" : " in ",
+				 blocks, sonde_plural(heap->blocks), what, known, peak);
+}
+
+static int note_unseen(const struct sonde_heap_weights *heap, const char *more, struct sonde_report *report,
+		       struct sonde_section *section)
+{
+	const char *size = sonde_heap_size_text(report, heap->unseen_b, 0);
+	if (!heap->unseen_b)
+		return 0;
+	return sonde_report_note(report, section, 1,
+				 "%s%s were left of which it is not known whether anything points to them%s%s%s; "
+				 "--weigh left shows all that was left",
+				 size ? size : "", more, *heap->unseen_why ? " (" : "", heap->unseen_why,
+				 *heap->unseen_why ? ")" : "");
+}
+
+/* malloc's blocks are not all: Python's arenas, for one, are mappings. */
+static int note_others(const struct sonde_samples *samples, struct sonde_report *report, struct sonde_section *section)
+{
+	const char *names[8], *text = "";
+	size_t count = sonde_weigh_heaps(samples->session, names, sizeof names / sizeof *names);
+	for (size_t i = 0; i < count && text && !samples->options.weigh.heap; i++)
+		if (strcmp(names[i], SONDE_WEIGH_MALLOC) != 0)
+			text = sonde_report_text(report, "%s%s%s", text, *text ? ", " : "", names[i]);
+	if (!text)
+		return sonde_error(ENOMEM, "out of memory for a note");
+	return *text ? sonde_report_note(report, section, 0, "of malloc; apart from it, by --heap-of: %s", text) : 0;
+}
+
+static int heap_notes_add(const struct sonde_samples *samples, const struct sonde_heap_weights *heap, const char *what,
+			  struct sonde_report *report, struct sonde_section *section)
+{
+	uint64_t broken = 0, bare = 0;
+	for (size_t i = 0; i < heap->count; i++) {
+		const struct sonde_heap_weight *row = &heap->rows[i];
+		if (!row->stack)
+			bare++;
+		else if (row->status != SONDE_STACK_COMPLETE && row->status != SONDE_STACK_FRAME_POINTER)
+			broken++;
+	}
+	int rc = note_heap_whole(samples, heap, what, report, section);
+	if (rc == 0)
+		rc = note_others(samples, report, section);
+	if (rc == 0)
+		rc = note_broken(broken, heap->count - bare, report, section);
+	if (rc == 0 && bare)
+		rc =
+		    sonde_report_note(report, section, 1,
+				      "%.1f %% of the 100 %% have no stack and are in no function; sonde record --heap "
+				      "takes stacks of pools, too",
+				      100 * sonde_stats_share((double)samples->self[0].ns, (double)samples->all.ns));
+	return rc ? rc : note_unseen(heap, " more", report, section);
+}
+
+/* Why nothing has a weight. */
+static int heap_none(const struct sonde_samples *samples, const struct sonde_heap_weights *heap,
+		     struct sonde_report *report)
+{
+	char what[256];
+	sonde_weigh_say(&samples->options.weigh, samples->session, what, sizeof what);
+	struct sonde_section *section =
+	    samples->options.asked ? sonde_report_table(report, "calltree", "Call tree", NULL, 0) : NULL;
+	if (!section)
+		return samples->options.asked ? sonde_error(ENOMEM, "out of memory for a call tree") : 0;
+	if (!sonde_session_heap_site_count(samples->session))
+		return sonde_report_note(report, section, 1,
+					 "allocations were not recorded: sonde record --heap -- COMMAND");
+	if (heap->unseen_b)
+		return note_unseen(heap, "", report, section);
+	return sonde_report_note(report, section, 0, "no %s in this %s", what,
+				 sonde_pass_selects(&samples->options) ? "selection" : "recording");
+}
+
+/* --- the section ------------------------------------------------------------------------------------------------- */
+
+static int section_build(struct build *build, const struct sonde_heap_weights *heap, struct sonde_report *report)
 {
 	const struct sonde_samples *samples = build->samples;
+	const struct sonde_weigh *weigh = &samples->options.weigh;
+	char what[256];
+	sonde_weigh_say(weigh, samples->session, what, sizeof what);
+	const char *value = sonde_report_text(report, "%s", what);
+	const char *title = sonde_report_text(report, "Call tree by %s", what);
+	enum sonde_unit unit = !weigh->by                              ? SONDE_UNIT_NS
+			       : sonde_weigh_rows[weigh->by].in_blocks ? SONDE_UNIT_COUNT
+								       : SONDE_UNIT_BYTES;
 	struct sonde_section *section =
-	    sonde_report_tree(report, "calltree", "Call tree by CPU time", SONDE_UNIT_NS, "CPU time");
+	    value && title ? sonde_report_tree(report, "calltree", title, unit, value) : NULL;
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for a call tree");
 	if (samples->kernel && sonde_weight_is_any(samples->kernel[0])) {
@@ -181,15 +335,22 @@ static int section_build(struct build *build, struct sonde_report *report)
 	section->tree.root->count = samples->all.count;
 	section->tree.root->self = samples->self[0].ns;
 	int rc = tree_link(build, report, section->tree.root);
-	return rc < 0 ? rc : notes_add(samples, report, section);
+	if (rc == 0)
+		rc = weigh->by ? heap_notes_add(samples, heap, what, report, section)
+			       : notes_add(samples, report, section);
+	return rc;
 }
 
-static int calltree_finish(void *state, struct sonde_report *report)
+/* The CPU's comes with the samples, the heap's from the sums that the recording keeps. */
+static uint32_t calltree_wants(const void *state)
 {
-	struct sonde_samples *samples = state;
+	const struct sonde_samples *samples = state;
+	return samples->options.weigh.by ? 0 : 1u << SONDE_CHUNK_SAMPLES;
+}
+
+static int tree_make(struct sonde_samples *samples, const struct sonde_heap_weights *heap, struct sonde_report *report)
+{
 	struct build build = {.samples = samples, .count = 1};
-	if (!sonde_weight_is_any(samples->all))
-		return sonde_samples_none(samples, report, "calltree", "Call tree");
 	int rc = sonde_samples_fold(samples);
 	if (rc == 0)
 		rc = grow(&build);
@@ -200,9 +361,25 @@ static int calltree_finish(void *state, struct sonde_report *report)
 	if (rc == 0)
 		rc = build.error;
 	if (rc == 0)
-		rc = section_build(&build, report);
+		rc = section_build(&build, heap, report);
 	free(build.nodes);
 	free(build.slots);
+	return rc;
+}
+
+static int calltree_finish(void *state, struct sonde_report *report)
+{
+	struct sonde_samples *samples = state;
+	struct sonde_heap_weights heap = {0};
+	int is_heap = samples->options.weigh.by != SONDE_WEIGH_CPU;
+	int rc = is_heap ? heap_take(samples, &heap) : 0;
+	if (rc == 0 && sonde_weight_is_any(samples->all))
+		rc = tree_make(samples, &heap, report);
+	else if (rc == 0 && is_heap)
+		rc = heap_none(samples, &heap, report);
+	else if (rc == 0)
+		rc = sonde_samples_none(samples, report, "calltree", "Call tree");
+	sonde_heap_weights_fini(&heap);
 	return rc;
 }
 
@@ -211,6 +388,7 @@ const struct sonde_pass sonde_pass_calltree = {
     .title = "call tree, root first",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .begin = sonde_samples_begin,
+    .wants = calltree_wants,
     .feed = sonde_samples_feed,
     .merge = sonde_samples_merge,
     .finish = calltree_finish,

@@ -237,7 +237,7 @@ static int focus_missing(const struct sonde_samples *samples, struct sonde_repor
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for lines");
 	return sonde_report_note(report, section, 1, "no sample has the function %s on its stack",
-				 samples->options.focus ? samples->options.focus : "asked for");
+				 samples->options.focus);
 }
 
 static int lines_finish(void *state, struct sonde_report *report)
@@ -255,6 +255,8 @@ static int lines_finish(void *state, struct sonde_report *report)
 		return rc;
 	fold.focus = sonde_function_pick(samples->session, functions, count, samples->options.focus);
 	free(functions);
+	if (!fold.focus && !samples->options.focus) /* time alone: of no function */
+		return sonde_samples_none(samples, report, "lines", "Source lines");
 	rc = fold.focus ? section_build(&fold, samples, report) : focus_missing(samples, report);
 	free(fold.lines);
 	return rc;

@@ -234,15 +234,21 @@ static int contains(const struct sonde_pass *const *passes, size_t count, const 
 }
 
 /* Every report begins with what was recorded and lost, asked for or not. Sorting by latency is a table of its own: it
- * takes the place of `functions`. `run->passes` has room for one more than `count`. */
+ * takes the place of `functions`. Who asks for lines gets those of allocations too. `run->passes` has room for two more
+ * than `count`. */
 static void passes_choose(struct run *run, const struct sonde_pass *const *passes, size_t count)
 {
 	const struct sonde_pass *latency = sonde_pass_find("latency");
 	int swap = run->options->sort == SONDE_SORT_LATENCY && !contains(passes, count, "latency");
+	int lines = run->options->asked && sonde_session_heap_site_count(run->session) &&
+		    !contains(passes, count, "heap-lines");
 	if (!contains(passes, count, "summary"))
 		run->passes[run->count++] = &sonde_pass_heading;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		run->passes[run->count++] = swap && strcmp(passes[i]->name, "functions") == 0 ? latency : passes[i];
+		if (lines && strcmp(passes[i]->name, "lines") == 0)
+			run->passes[run->count++] = sonde_pass_find("heap-lines");
+	}
 }
 
 int sonde_pass_run(struct sonde_session *session, const struct sonde_pass *const *passes, size_t count,
@@ -251,7 +257,7 @@ int sonde_pass_run(struct sonde_session *session, const struct sonde_pass *const
 	static const struct sonde_pass_options none = {0};
 	struct run run = {.session = session, .options = options ? options : &none};
 	int rc = 0;
-	run.passes = calloc(count + 1, sizeof *run.passes);
+	run.passes = calloc(count + 2, sizeof *run.passes);
 	if (!run.passes)
 		return sonde_error(ENOMEM, "out of memory for passes");
 	passes_choose(&run, passes, count);

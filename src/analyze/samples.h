@@ -14,8 +14,8 @@
 #include "analyze/pass.h"
 
 struct sonde_weight {
-	uint64_t ns;
-	uint64_t count; /* samples; time that was measured, or left out by samples, is none */
+	uint64_t ns;    /* CPU time; in a call tree of the heap its bytes or blocks */
+	uint64_t count; /* samples; time that was measured, or left out by samples, is none; blocks */
 };
 
 static inline int sonde_weight_is_any(struct sonde_weight weight)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyze/cputime.h"
+#include "analyze/heap_facts.h"
 #include "analyze/stats.h"
 #include "analyze/words.h"
 #include "format/ring.h"
@@ -391,6 +392,39 @@ static uint64_t peak_rss_b(const struct sonde_session *session)
 	return peak;
 }
 
+static struct sonde_cell count_or(const char *why_not, uint64_t value)
+{
+	return why_not ? sonde_cell_absent(why_not) : sonde_cell_int(value);
+}
+
+static int heap_fill(const struct facts *facts, struct sonde_report *report, struct sonde_section *section)
+{
+	struct sonde_heap_facts heap;
+	sonde_heap_facts_read(&heap, facts->session);
+	const char *why = heap.why_not;
+	const char *bytes = heap.mean_b ? "B, estimated" : "B";
+	uint64_t start_ns = facts->run->start_ns;
+	const struct {
+		const char *metric;
+		struct sonde_cell value;
+		const char *unit;
+	} rows[] = {
+	    {"memory.heap_peak_b", count_or(why, heap.peak_b),
+	     heap.processes < 2 ? bytes
+	     : heap.mean_b      ? "B, of the process with most, estimated"
+				: "B, of the process with most"},
+	    {"memory.heap_peak_at_s", seconds(why, heap.peak_ns > start_ns ? heap.peak_ns - start_ns : 0), "s"},
+	    {"memory.heap_allocations", count_or(why, heap.begins), heap.mean_b ? "estimated" : ""},
+	    {"memory.heap_allocated_b", count_or(why, heap.begun_b), bytes},
+	    {"memory.heap_left_b", count_or(why, heap.left_b), bytes},
+	    {"memory.heap_largest_b", count_or(why, heap.largest_b), heap.mean_b ? "B, of the sampled" : "B"},
+	};
+	int rc = 0;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows && rc == 0; i++)
+		rc = row_add(report, section, rows[i].metric, rows[i].value, rows[i].unit);
+	return rc;
+}
+
 static struct sonde_cell percent(const char *why_not, double share)
 {
 	return why_not ? sonde_cell_absent(why_not) : sonde_cell_real(100 * share, 0);
@@ -438,6 +472,7 @@ static int section_fill(const struct facts *facts, struct sonde_report *report, 
 	    {"compute.cpu_utilization_percent", percent(run->wall_ns ? no_cpu : "no wall time", busy),
 	     least ? "% of one CPU, at least" : "% of one CPU"},
 	    {"memory.peak_process_rss_b", peak_b ? sonde_cell_int(peak_b) : sonde_cell_absent("not measured"), "B"},
+	    {NULL, {0}, NULL},
 	    {"run.processes", sonde_cell_int(sonde_session_process_count(facts->session)), ""},
 	    {"run.threads", sonde_cell_int(sonde_session_thread_count(facts->session)), ""},
 	    {"samples.count", unsampled ? sonde_cell_absent(unsampled) : sonde_cell_int(count), ""},
@@ -461,7 +496,8 @@ static int section_fill(const struct facts *facts, struct sonde_report *report, 
 	};
 	int rc = 0;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows && rc == 0; i++)
-		rc = row_add(report, section, rows[i].metric, rows[i].value, rows[i].unit);
+		rc = rows[i].metric ? row_add(report, section, rows[i].metric, rows[i].value, rows[i].unit)
+				    : heap_fill(facts, report, section);
 	return rc;
 }
 

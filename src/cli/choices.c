@@ -8,6 +8,7 @@
 
 #include "analyze/pass.h"
 #include "export/format.h"
+#include "session/weigh.h"
 
 static const char *sort_at(size_t i)
 {
@@ -25,13 +26,23 @@ static const char *section_at(size_t i)
 	return i < sonde_pass_count ? sonde_passes[i]->name : NULL;
 }
 
+static const char *weight_at(size_t i)
+{
+	return i < SONDE_WEIGH_COUNT ? sonde_weigh_rows[i].name : NULL;
+}
+
+/* A pool's name is one too. */
+static const char *heap_at(size_t i)
+{
+	static const char *const heaps[] = {SONDE_WEIGH_MALLOC, SONDE_WEIGH_MAPPINGS};
+	return i < sizeof heaps / sizeof *heaps ? heaps[i] : NULL;
+}
+
 static const struct {
 	const char *argument;
 	const char *(*at)(size_t i); /* NULL after the last */
 } choices[] = {
-    {"KEY", sort_at},
-    {"FORMAT", format_at},
-    {"SECTION", section_at},
+    {"KEY", sort_at}, {"FORMAT", format_at}, {"SECTION", section_at}, {"WEIGHT", weight_at}, {"HEAP", heap_at},
 };
 
 static const char *(*table_of(const char *argument))(size_t)

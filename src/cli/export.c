@@ -19,6 +19,7 @@ const struct sonde_command sonde_command_export = {
     .options = options,
     .examples = "sonde export -f chrome app.sonde      writes app.trace.json here\n"
 		"sonde export -o app.pb.gz app.sonde\n"
-		"sonde export -f folded -o - app.sonde | head\n",
+		"sonde export -f folded -o - app.sonde | head\n"
+		"sonde export --weigh allocated -o heap.pb.gz app.sonde\n",
     .run = run,
 };

@@ -12,9 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/snapshots.h"
 #include "analyze/words.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/weigh.h"
 #include "report/report.h"
 #include "util/error.h"
 #include "util/quantity.h"
@@ -102,7 +104,8 @@ int sonde_present_take(void *context, const struct sonde_option *option, const c
 	} texts[] = {
 	    {"format", &present->format},    {"output", &present->output}, {"section", &present->sections},
 	    {"focus", &present->pass.focus}, {"from", &present->from},     {"to", &present->to},
-	    {"thread", &present->thread},
+	    {"thread", &present->thread},    {"weigh", &present->weigh},   {"at", &present->at},
+	    {"heap-of", &present->heap_of},  {"diff", &present->diff},
 	};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		if (strcmp(texts[i].name, option->name) == 0) {
@@ -196,16 +199,20 @@ static int add_sections(struct sonde_present *present)
 	return 0;
 }
 
-/* What --section names, else what the format needs, else the passes of a plain report. */
+/* What --section names, else what the format needs or a weight is for, else the passes of a plain report. */
 static int choose_passes(struct sonde_present *present, const struct sonde_format *format)
 {
 	int all = present->sections && strcmp(present->sections, "all") == 0;
 	present->pass.asked = present->sections && !all;
 	if (present->pass.asked)
 		return add_sections(present);
-	if (format->section) {
+	const char *needed = format->section                 ? format->section
+			     : present->diff                 ? "snapshots"
+			     : sonde_weigh_is_given(present) ? "calltree"
+							     : NULL;
+	if (needed) {
 		present->pass.asked = 1;
-		return add_section(present, format->section);
+		return add_section(present, needed);
 	}
 	for (size_t i = 0; i < sonde_pass_count && present->pass_count < SONDE_PRESENT_PASSES_MAX; i++)
 		if (sonde_passes[i]->standard || all)
@@ -260,6 +267,14 @@ static int choose_threads(struct sonde_present *present, const struct sonde_sess
 	return 0;
 }
 
+static int choose_snapshots(struct sonde_present *present, const struct sonde_session *session)
+{
+	struct sonde_pass_options *pass = &present->pass;
+	if (present->diff && sonde_snapshots_find(session, present->diff, &pass->diff_from, &pass->diff_to) < 0)
+		return complain(present, SONDE_EXIT_USAGE);
+	return 0;
+}
+
 /* --- writing --------------------------------------------------------------------------------------------- */
 
 static int render(struct sonde_present *present, struct sonde_session *session, const struct sonde_format *format,
@@ -270,6 +285,7 @@ static int render(struct sonde_present *present, struct sonde_session *session, 
 	style.from_ns = present->pass.from_ns;
 	style.to_ns = present->pass.to_ns;
 	style.thread = present->pass.thread;
+	style.weigh = present->pass.weigh;
 	if (format->export)
 		return format->export(session, &style, file);
 	struct sonde_report *report;
@@ -290,6 +306,7 @@ static int check_options(const struct sonde_present *present, const struct sonde
 			    : present->pass.sort  ? "sort"
 			    : present->pass.limit ? "limit"
 			    : present->pass.focus ? "focus"
+			    : present->diff       ? "diff"
 						  : NULL;
 	if (!format->export || !wrong)
 		return 0;
@@ -315,7 +332,11 @@ static int write_out(struct sonde_present *present, struct sonde_session *sessio
 	if (!code)
 		code = choose_threads(present, session);
 	if (!code)
+		code = choose_snapshots(present, session);
+	if (!code)
 		code = choose_time(present, run);
+	if (!code)
+		code = sonde_weigh_choose(present, session, format);
 	if (code)
 		return code;
 	if (is_recording(present)) {

@@ -15,6 +15,10 @@
 	    {"section", 0, "SECTION", "only these, with commas between them, or all"},                \
 	    {"sort", 0, "KEY", "rows in the order of"}, {"limit", 'n', "N", "rows in a table"},       \
 	    {"focus", 0, "FUNCTION", "the function whose callers and lines are shown (the hottest)"}, \
+	    {"weigh", 0, "WEIGHT", "stacks by CPU time, or by what they allocated, held or left"},    \
+	    {"at", 0, "TIME", "the moment of --weigh live, counted from the start"},                  \
+	    {"heap-of", 0, "HEAP", "whose blocks are weighed, or a pool's name"},                     \
+	    {"diff", 0, "A,B", "compare two snapshots, by their numbers or labels"},                  \
 	    {"thread", 0, "THREAD", "only the threads with this tid or this name"},                   \
 	    {"from", 0, "TIME", "only what came after, counted from the start: 1.5s, 200ms"},         \
 	    {"to", 0, "TIME", "only what came before"}, {"json", 0, NULL, "the same as -f json"},     \
@@ -35,6 +39,8 @@ struct sonde_present {
 	const char *sections;
 	const char *from, *to; /* times as they were given */
 	const char *thread;    /* a tid or a name */
+	const char *diff;      /* two snapshots */
+	const char *weigh, *at, *heap_of;
 	int force, quiet;
 	int beside; /* without an output: a file named like the recording */
 	struct sonde_pass_options pass;

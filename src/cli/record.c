@@ -36,6 +36,11 @@ static const struct sonde_option options[] = {
     {"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME' happens"},
     {"stack", 0, "SIZE",
      "stack copy for each sample, at most 63K (default 16K to 32K); with --no-perf at most 56K, the default"},
+    {"heap", 0, "[=full|SIZE]", "record allocations: every one, or one each SIZE bytes on average (default 512K)"},
+    {"memory", 0, "[=TIME]",
+     "see what processes have in memory each TIME (100ms), not only when the recorder is awake"},
+    {"snapshot-every", 0, "TIME", "take a snapshot of the memory of all processes each TIME"},
+    {"snapshot-signal", 0, NULL, "take one when this sonde is sent SIGUSR1, which the command then does not get"},
     {"no-perf", 0, NULL, "do not use perf events: sample by CPU timers inside the processes"},
     {"no-inject", 0, NULL, "put nothing into the processes: perf events only"},
     {"no-symbols", 0, NULL, "look up no symbols when the recording ends"},
@@ -67,12 +72,36 @@ static int set_number(const char *value, uint64_t *number, uint64_t min, uint64_
 	return sonde_quantity_integer(number, value, min, max);
 }
 
+/* NULL: sampled. */
+static int set_heap(struct sonde_record_options *record, const char *value)
+{
+	record->heap = 1;
+	record->heap_mean_b = 0;
+	if (value && !strcmp(value, "full"))
+		return 0;
+	int rc = sonde_quantity_bytes(&record->heap_mean_b, value ? value : "512K");
+	if (!rc && !record->heap_mean_b)
+		rc = sonde_error(EINVAL, "'%s': --heap=full records every allocation", value);
+	return rc;
+}
+
 /* 0 would be no limit, or nothing to keep. */
 static int set_duration(const char *value, uint64_t *out_ns)
 {
 	int rc = sonde_quantity_duration(out_ns, value);
 	if (!rc && !*out_ns)
 		rc = sonde_error(EINVAL, "'%s' is no time to record: write 10s, 250ms, 2m", value);
+	return rc;
+}
+
+static int set_period(const char *value, uint64_t *out_ns)
+{
+	uint64_t ns = 0;
+	int rc = sonde_quantity_duration(&ns, value);
+	if (!rc && ns < 1000000)
+		rc = sonde_error(EINVAL, "'%s': a millisecond is the least", value);
+	if (!rc)
+		*out_ns = ns;
 	return rc;
 }
 
@@ -94,6 +123,12 @@ static int set_value(struct request *request, const char *name, const char *valu
 		rc = sonde_quantity_bytes(&record->buffer_b, value);
 	else if (!strcmp(name, "on-full"))
 		rc = set_on_full(record, value);
+	else if (!strcmp(name, "heap"))
+		rc = set_heap(record, value);
+	else if (!strcmp(name, "memory"))
+		rc = set_period(value ? value : "100ms", &record->memory_every_ns);
+	else if (!strcmp(name, "snapshot-every"))
+		rc = set_period(value, &record->snapshot_every_ns);
 	else if (!strcmp(name, "keep"))
 		rc = set_duration(value, &record->keep_ns);
 	else if (!strcmp(name, "when"))
@@ -113,8 +148,13 @@ static int *flag(struct sonde_record_options *record, const char *name)
 		const char *name;
 		int *flag;
 	} flags[] = {
-	    {"no-perf", &record->no_perf},       {"no-inject", &record->no_inject}, {"no-symbols", &record->no_symbols},
-	    {"debuginfod", &record->debuginfod}, {"force", &record->overwrite},     {"quiet", &record->quiet},
+	    {"no-perf", &record->no_perf},
+	    {"no-inject", &record->no_inject},
+	    {"no-symbols", &record->no_symbols},
+	    {"debuginfod", &record->debuginfod},
+	    {"force", &record->overwrite},
+	    {"quiet", &record->quiet},
+	    {"snapshot-signal", &record->snapshot_signal},
 	};
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
 		if (!strcmp(flags[i].name, name))

@@ -19,6 +19,7 @@ const struct sonde_command sonde_command_report = {
     .options = options,
     .examples = "sonde report                          the newest recording here\n"
 		"sonde report --section functions -n 50 app.sonde\n"
-		"sonde report -f svg -o flame.svg app.sonde\n",
+		"sonde report -f svg -o flame.svg app.sonde\n"
+		"sonde report -f svg --weigh peak -o heap.svg app.sonde\n",
     .run = run,
 };

@@ -1,8 +1,9 @@
 /* callgrind.c: Callgrind's profile format: self cost by line, and calls with what they cost inclusively.
  *
- * Costs are estimates from samples: "Samples" and "CPU" (ns). A call's count is the number of samples that went through
- * it, because calls were not counted. A call that occurs several times in a stack (recursion) is charged once per
- * sample. Every name is written in full once and as a number from then on.
+ * Costs are estimates from samples: "Samples" and "CPU" (ns); or blocks of the heap and their bytes. A call's count is
+ * the number of samples, or blocks, that went through it, because calls were not counted. A call that occurs several
+ * times in a stack (recursion) is charged once per sample. Every name is written in full once and as a number from then
+ * on.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,11 +24,12 @@ struct cost {
 	uint32_t function, line;
 	uint32_t callee;
 	uint32_t last; /* stack that was charged last, from 1 */
-	uint64_t samples, ns;
+	uint64_t count, weight;
 };
 
 struct state {
 	struct sonde_session *session;
+	const struct sonde_format_options *options;
 	FILE *out;
 	struct cost *costs;
 	size_t count, cap;
@@ -69,8 +71,8 @@ static int charge(struct state *state, struct cost cost, uint32_t stack, const s
 	if (row->last == stack)
 		return 0;
 	row->last = stack;
-	row->samples += sum->count;
-	row->ns += sum->weight_ns;
+	row->count += sum->count;
+	row->weight += sum->weight;
 	return 0;
 }
 
@@ -131,14 +133,36 @@ static void put_function(struct state *state, uint32_t id, int called)
 	putc('\n', state->out);
 }
 
+/* Blocks that are weighed by their number have that one cost. */
+static void put_costs(struct state *state, uint64_t count, uint64_t weight)
+{
+	fprintf(state->out, " %" PRIu64, count);
+	if (sonde_export_stacks_unit(state->options) != SONDE_UNIT_COUNT)
+		fprintf(state->out, " %" PRIu64, weight);
+	putc('\n', state->out);
+}
+
 static void put_cost(struct state *state, const struct cost *cost)
 {
 	if (cost->callee) {
 		const struct sonde_function *callee = sonde_session_function(state->session, cost->callee);
 		put_function(state, cost->callee, 1);
-		fprintf(state->out, "calls=%" PRIu64 " %" PRIu32 "\n", cost->samples, callee ? callee->line : 0);
+		fprintf(state->out, "calls=%" PRIu64 " %" PRIu32 "\n", cost->count, callee ? callee->line : 0);
 	}
-	fprintf(state->out, "%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", cost->line, cost->samples, cost->ns);
+	fprintf(state->out, "%" PRIu32, cost->line);
+	put_costs(state, cost->count, cost->weight);
+}
+
+static void put_heap_head(struct state *state)
+{
+	char value[256];
+	sonde_weigh_say(&state->options->weigh, state->session, value, sizeof value);
+	fprintf(state->out,
+		"desc: Costs: %s\n"
+		"desc: Calls: blocks whose stacks went through the call (calls were not counted)\n\n"
+		"positions: line\nevents: Blocks%s\n",
+		sonde_clean_text(&state->scratch, value),
+		sonde_export_stacks_unit(state->options) == SONDE_UNIT_COUNT ? "" : " Bytes");
 }
 
 static void put_head(struct state *state, const struct sonde_stacks *stacks)
@@ -150,12 +174,16 @@ static void put_head(struct state *state, const struct sonde_stacks *stacks)
 	if (root)
 		fprintf(state->out, "pid: %" PRIu32 "\n", root->pid);
 	fprintf(state->out, "cmd: %s\n", sonde_clean_text(&state->scratch, command ? command : ""));
-	fputs("part: 1\n\n"
-	      "desc: Costs: estimated from CPU samples; CPU is in nanoseconds\n"
-	      "desc: Calls: samples that went through the call (calls were not counted)\n\n"
-	      "positions: line\nevents: Samples CPU\n",
-	      state->out);
-	fprintf(state->out, "summary: %" PRIu64 " %" PRIu64 "\n", stacks->samples, stacks->weight_ns);
+	fputs("part: 1\n\n", state->out);
+	if (state->options->weigh.by)
+		put_heap_head(state);
+	else
+		fputs("desc: Costs: estimated from CPU samples; CPU is in nanoseconds\n"
+		      "desc: Calls: samples that went through the call (calls were not counted)\n\n"
+		      "positions: line\nevents: Samples CPU\n",
+		      state->out);
+	fputs("summary:", state->out);
+	put_costs(state, stacks->samples, stacks->weight);
 }
 
 static int put_all(struct state *state, const struct sonde_stacks *stacks)
@@ -175,7 +203,8 @@ static int put_all(struct state *state, const struct sonde_stacks *stacks)
 		}
 		put_cost(state, &state->costs[i]);
 	}
-	fprintf(state->out, "\ntotals: %" PRIu64 " %" PRIu64 "\n", stacks->samples, stacks->weight_ns);
+	fputs("\ntotals:", state->out);
+	put_costs(state, stacks->samples, stacks->weight);
 	return state->error;
 }
 
@@ -185,7 +214,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	int error = sonde_export_stacks_fold(&stacks, session, options);
 	if (error)
 		return error;
-	struct state state = {.session = session, .out = out};
+	struct state state = {.session = session, .options = options, .out = out};
 	sonde_buf_init(&state.scratch, TEXT_MAX_B);
 	state.named = calloc((size_t)sonde_stack_unknown_id(session) + 1, 1);
 	error = state.named ? put_all(&state, &stacks) : sonde_error(ENOMEM, "out of memory for function names");
@@ -204,5 +233,6 @@ const struct sonde_format sonde_format_callgrind = {
     .name = "callgrind",
     .extension = ".callgrind",
     .title = "cost by line and call, for KCachegrind and callgrind_annotate",
+    .weighs = 1,
     .export = export,
 };

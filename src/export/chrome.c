@@ -1,11 +1,11 @@
 /* chrome.c: trace-event JSON, for Perfetto, Chromium and the Firefox Profiler.
  *
  * One reading of the file, written as it goes: zones are complete events (X), counters C, marks i; then spans as
- * asynchronous events (b, e) with an arrow (s, f) where one ends in another thread; then CPU samples. Zones of a thread
- * that do not nest, which viewers would draw wrongly, become asynchronous events too. Every event has name, cat, pid,
- * tid, ts and args, because some readers want them all. Timestamps are microseconds since the recording began, exact to
- * the nanosecond; baseTimeNanoseconds is that beginning on the wall clock. Only arguments of zones, and spans, are held
- * in memory (marks.h).
+ * asynchronous events (b, e) with an arrow (s, f) where one ends in another thread; then what was alive of each heap,
+ * as counters; then CPU samples. Zones of a thread that do not nest, which viewers would draw wrongly, become
+ * asynchronous events too. Every event has name, cat, pid, tid, ts and args, because some readers want them all.
+ * Timestamps are microseconds since the recording began, exact to the nanosecond; baseTimeNanoseconds is that beginning
+ * on the wall clock. Only arguments of zones, and spans, are held in memory (marks.h).
  */
 #include "export/chrome.h"
 
@@ -137,7 +137,9 @@ static int put_document(struct sonde_chrome *chrome)
 	if (error)
 		return error;
 	sonde_chrome_spans(chrome);
-	error = sonde_chrome_samples(chrome);
+	error = sonde_chrome_heaps(chrome);
+	if (!error)
+		error = sonde_chrome_samples(chrome);
 	if (error)
 		return error;
 	sonde_json_end(json);
@@ -168,6 +170,6 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_chrome = {
     .name = "chrome",
     .extension = ".trace.json",
-    .title = "trace events: zones, spans, counters, samples; for Perfetto and browsers",
+    .title = "trace events: zones, spans, counters, heaps, samples; for Perfetto and browsers",
     .export = export,
 };

@@ -72,4 +72,7 @@ void sonde_chrome_spans(struct sonde_chrome *chrome);
 /* CPU samples as V8's "Profile" and "ProfileChunk" events, which Chromium's, Firefox's and Perfetto's viewers read. */
 int sonde_chrome_samples(struct sonde_chrome *chrome);
 
+/* What was alive of every heap, as counters. */
+int sonde_chrome_heaps(struct sonde_chrome *chrome);
+
 #endif

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { BAR_COLUMNS = 16 };
+
 struct step {
 	double from; /* in stored units: as soon as three digits of the step below would overflow */
 	double scale;
@@ -43,6 +45,7 @@ static const struct {
     [SONDE_UNIT_RATIO] = LADDER(ratio_steps),   [SONDE_UNIT_HZ] = LADDER(hz_steps),
     [SONDE_UNIT_FACTOR] = LADDER(factor_steps), [SONDE_UNIT_NUMBER] = LADDER(plain_steps),
     [SONDE_UNIT_ADDRESS] = LADDER(plain_steps), [SONDE_UNIT_ID] = LADDER(plain_steps),
+    [SONDE_UNIT_BAR] = LADDER(plain_steps),
 };
 
 static const struct step *step_for(enum sonde_unit unit, double value)
@@ -115,6 +118,17 @@ static void put_scaled(struct sonde_buf *out, enum sonde_unit unit, double value
 	sonde_buf_text(out, ascii && step->ascii ? step->ascii : step->name);
 }
 
+/* At least a thin one for what is not nothing. */
+static void put_bar(struct sonde_buf *out, double share, int ascii)
+{
+	int halves = share > 0 ? (int)(share * 2 * BAR_COLUMNS + 0.5) : 0;
+	halves = halves > 2 * BAR_COLUMNS ? 2 * BAR_COLUMNS : share > 0 && !halves ? 1 : halves;
+	for (int i = 0; i < halves / 2; i++)
+		sonde_buf_text(out, ascii ? "#" : "█");
+	if (halves % 2)
+		sonde_buf_text(out, ascii ? "-" : "▌");
+}
+
 void sonde_figure_value(struct sonde_buf *out, enum sonde_unit unit, double value, int ascii)
 {
 	put_scaled(out, unit, value, 0, ascii);
@@ -124,6 +138,8 @@ void sonde_figure(struct sonde_buf *out, enum sonde_unit unit, const struct sond
 {
 	if (cell->kind != SONDE_CELL_INT && cell->kind != SONDE_CELL_REAL)
 		sonde_buf_text(out, ascii ? "-" : "–");
+	else if (unit == SONDE_UNIT_BAR)
+		put_bar(out, cell->kind == SONDE_CELL_INT ? (double)cell->integer : cell->real, ascii);
 	else if (cell->kind == SONDE_CELL_INT && unit == SONDE_UNIT_ADDRESS)
 		sonde_buf_printf(out, "0x%" PRIx64, cell->integer);
 	else if (cell->kind == SONDE_CELL_INT && unit == SONDE_UNIT_ID)

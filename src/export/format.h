@@ -11,6 +11,7 @@
 
 #include "report/report.h"
 #include "session/session.h"
+#include "session/weigh.h"
 
 struct sonde_format_options {
 	int width; /* columns of the terminal; 0 = not a terminal: 80 */
@@ -19,6 +20,7 @@ struct sonde_format_options {
 	/* What of a session is wanted; a report has been chosen before. */
 	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC; 0 = whole run */
 	const uint8_t *thread;   /* by thread id: not 0 = wanted; NULL = all */
+	struct sonde_weigh weigh;
 };
 
 /* Whether the options' range and threads take in an event. */
@@ -34,6 +36,7 @@ struct sonde_format {
 	const char *title;     /* one line for --help and docs */
 	const char *section;   /* pass whose section a report format needs (svg: "calltree"); NULL = any */
 	int binary;            /* not for a terminal */
+	int weighs;            /* an exchange format of stacks: weighed as the options say */
 	int (*render)(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out);
 	int (*export)(struct sonde_session *session, const struct sonde_format_options *options, FILE *out);
 };

@@ -225,7 +225,7 @@ static int put_table(struct writer *writer)
 	}
 	int error = part_rows(writer, table->row_count);
 	for (size_t i = 0; i < table->column_count && !error; i++) {
-		if (is_label(&table->columns[i]))
+		if (is_label(&table->columns[i]) || table->columns[i].unit == SONDE_UNIT_BAR)
 			continue;
 		figures++;
 		put_column(writer, i, 0);

@@ -1,4 +1,6 @@
-/* pprof.c: google/pprof's profile.proto, gzipped: samples/count and cpu/nanoseconds for every thread and stack.
+/* pprof.c: google/pprof's profile.proto, gzipped: samples/count and cpu/nanoseconds for every thread and stack; or of
+ * the heap what Go's heap profiles have: allocated and in use, in objects and space. In use is what is weighed: alive
+ * at the peak or at a moment, unreachable; else what was left.
  *
  * Messages are encoded one at a time and go straight into the compressor. Locations are frames (index + 1) and
  * functions are functions, under the session's own ids; only those that samples use are written. Strings get their
@@ -8,6 +10,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "export/clean.h"
 #include "export/format.h"
@@ -31,10 +34,41 @@ enum profile_field {
 	PROFILE_PERIOD_TYPE = 11,
 	PROFILE_PERIOD = 12,
 	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+};
+
+struct value_type {
+	const char *type, *unit;
+};
+
+static const struct value_type cpu_types[] = {{"samples", "count"}, {"cpu", "nanoseconds"}, {NULL, NULL}};
+static const struct value_type heap_types[] = {{"alloc_objects", "count"},
+					       {"alloc_space", "bytes"},
+					       {"inuse_objects", "count"},
+					       {"inuse_space", "bytes"},
+					       {NULL, NULL}};
+static const struct value_type temporary_types[] = {
+    {"alloc_objects", "count"}, {"alloc_space", "bytes"}, {"temporary_objects", "count"}, {NULL, NULL}};
+
+/* What is in a profile, and which of its values readers show first. */
+static const struct {
+	const struct value_type *types;
+	const char *first;
+	enum sonde_weigh_by in_use;
+} profiles[SONDE_WEIGH_COUNT] = {
+    [SONDE_WEIGH_CPU] = {cpu_types, "cpu", SONDE_WEIGH_CPU},
+    [SONDE_WEIGH_ALLOCATED] = {heap_types, "alloc_space", SONDE_WEIGH_LEFT},
+    [SONDE_WEIGH_ALLOCATIONS] = {heap_types, "alloc_objects", SONDE_WEIGH_LEFT},
+    [SONDE_WEIGH_PEAK] = {heap_types, "inuse_space", SONDE_WEIGH_PEAK},
+    [SONDE_WEIGH_LIVE] = {heap_types, "inuse_space", SONDE_WEIGH_LIVE},
+    [SONDE_WEIGH_LEFT] = {heap_types, "inuse_space", SONDE_WEIGH_LEFT},
+    [SONDE_WEIGH_UNREACHABLE] = {heap_types, "inuse_space", SONDE_WEIGH_UNREACHABLE},
+    [SONDE_WEIGH_TEMPORARY] = {temporary_types, "temporary_objects", SONDE_WEIGH_TEMPORARY},
 };
 
 struct state {
 	struct sonde_session *session;
+	struct sonde_weigh weigh;
 	struct sonde_gzip *gzip;
 	struct sonde_intern strings;
 	struct sonde_buf message, inner, packed, scratch;
@@ -106,6 +140,17 @@ static void add_thread(struct state *state, uint32_t id)
 	add_label(state, "pid", NULL, process->pid);
 }
 
+static void pack_values(struct state *state, const struct sonde_stack *sample)
+{
+	if (state->weigh.by) {
+		sonde_buf_varint(&state->packed, sample->begins);
+		sonde_buf_varint(&state->packed, sample->begun_b);
+	}
+	sonde_buf_varint(&state->packed, sample->count);
+	if (profiles[state->weigh.by].types != temporary_types)
+		sonde_buf_varint(&state->packed, sample->weight);
+}
+
 static void put_sample(struct state *state, const struct sonde_stack *sample)
 {
 	int error = sonde_stack_expand(&state->stack, state->session, sample->node, sample->kernel);
@@ -121,8 +166,7 @@ static void put_sample(struct state *state, const struct sonde_stack *sample)
 			sonde_buf_varint(&state->packed, (uint64_t)line->frame + 1);
 	}
 	sonde_proto_message(&state->message, 1, &state->packed);
-	sonde_buf_varint(&state->packed, sample->count);
-	sonde_buf_varint(&state->packed, sample->weight_ns);
+	pack_values(state, sample);
 	sonde_proto_message(&state->message, 2, &state->packed);
 	add_thread(state, sample->thread);
 	put(state, PROFILE_SAMPLE);
@@ -210,25 +254,48 @@ static double sample_rate(const struct sonde_session *session)
 	return 0;
 }
 
-static void put_head(struct state *state)
+static void put_comment(struct state *state, const char *comment)
+{
+	put_number(state, PROFILE_COMMENT, text(state, comment));
+}
+
+/* Go's period of a heap profile is the mean distance of samples; 1: every byte. */
+static void put_period(struct state *state, const struct sonde_stacks *stacks)
+{
+	double rate_hz = sample_rate(state->session);
+	char value[256];
+	if (!state->weigh.by) {
+		put_type(state, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
+		put_number(state, PROFILE_PERIOD, rate_hz > 0 ? (uint64_t)(1e9 / rate_hz) : 0);
+		return;
+	}
+	put_type(state, PROFILE_PERIOD_TYPE, "space", "bytes");
+	put_number(state, PROFILE_PERIOD, stacks->mean_b ? stacks->mean_b : 1);
+	struct sonde_weigh in_use = state->weigh;
+	in_use.by = profiles[in_use.by].in_use;
+	snprintf(value, sizeof value, "%s: ", in_use.by == SONDE_WEIGH_TEMPORARY ? "temporary_objects" : "inuse");
+	sonde_weigh_say(&in_use, state->session, value + strlen(value), sizeof value - strlen(value));
+	put_comment(state, value);
+}
+
+static void put_head(struct state *state, const struct sonde_stacks *stacks)
 {
 	const struct sonde_run *run = sonde_session_run(state->session);
 	const struct sonde_file_head *head = sonde_session_head(state->session);
-	double rate_hz = sample_rate(state->session);
-	put_type(state, PROFILE_SAMPLE_TYPE, "samples", "count");
-	put_type(state, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
-	put_type(state, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
-	put_number(state, PROFILE_PERIOD, rate_hz > 0 ? (uint64_t)(1e9 / rate_hz) : 0);
+	for (const struct value_type *type = profiles[state->weigh.by].types; type->type; type++)
+		put_type(state, PROFILE_SAMPLE_TYPE, type->type, type->unit);
+	put_number(state, PROFILE_DEFAULT_SAMPLE_TYPE, text(state, profiles[state->weigh.by].first));
+	put_period(state, stacks);
 	put_number(state, PROFILE_TIME_NANOS, head->start_real_ns);
 	put_number(state, PROFILE_DURATION_NANOS, run->wall_ns);
 	const char *command = sonde_session_info(state->session, "run.command");
 	if (command)
-		put_number(state, PROFILE_COMMENT, text(state, command));
+		put_comment(state, command);
 }
 
 static void put_all(struct state *state, const struct sonde_stacks *stacks)
 {
-	put_head(state);
+	put_head(state, stacks);
 	for (size_t i = 0; i < stacks->count && !state->error; i++)
 		put_sample(state, &stacks->rows[i]);
 	for (uint32_t i = 1; i <= sonde_session_module_count(state->session) && !state->error; i++)
@@ -270,12 +337,17 @@ static void state_fini(struct state *state)
 
 static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
 {
+	struct sonde_format_options in_use = *options;
 	struct sonde_stacks stacks;
-	int error = sonde_export_stacks_fold(&stacks, session, options);
+	in_use.weigh.by = profiles[options->weigh.by].in_use;
+	int error = sonde_export_stacks_fold(&stacks, session, &in_use);
 	if (error)
 		return error;
 	struct state state;
 	error = state_init(&state, session, out);
+	state.weigh = options->weigh;
+	if (!error && options->weigh.by)
+		error = sonde_export_stacks_begun(&stacks, session, options);
 	if (!error) {
 		put_all(&state, &stacks);
 		error = state.error;
@@ -289,7 +361,8 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_pprof = {
     .name = "pprof",
     .extension = ".pb.gz",
-    .title = "profile.proto with CPU time and samples, for pprof",
+    .title = "profile.proto with CPU time and samples, or of the heap, for pprof",
     .binary = 1,
+    .weighs = 1,
     .export = export,
 };

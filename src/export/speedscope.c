@@ -1,8 +1,9 @@
-/* speedscope.c: speedscope's JSON: one sampled profile a thread, weights in ns of CPU time.
+/* speedscope.c: speedscope's JSON: one sampled profile a thread, weights in ns of CPU time, or bytes or blocks of the
+ * heap.
  *
  * Samples keep their order in time, so that speedscope's time order shows what ran when; equal neighbours are merged.
- * They are read once into 16 bytes each and then sorted by thread. Frames are functions; the table of frames comes
- * behind the profiles, when it is known which were used.
+ * They are read once into 16 bytes each and then sorted by thread. Stacks of the heap have no order in time. Frames are
+ * functions; the table of frames comes behind the profiles, when it is known which were used.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 struct sample {
 	uint32_t thread, node;
-	uint64_t weight_ns; /* the top bit: taken in the kernel */
+	uint64_t weight; /* the top bit: taken in the kernel */
 };
 #define IN_KERNEL (UINT64_C(1) << 63)
 
@@ -30,16 +31,24 @@ struct state {
 	struct sonde_stack_lines stack;
 };
 
+static int have_room(struct state *state, size_t more)
+{
+	if (state->cap - state->count >= more)
+		return 0;
+	size_t cap = state->cap * 2 + more;
+	struct sample *samples = realloc(state->samples, cap * sizeof *samples);
+	if (!samples)
+		return sonde_error(ENOMEM, "out of memory for %zu samples", cap);
+	state->samples = samples;
+	state->cap = cap;
+	return 0;
+}
+
 static int add_batch(struct state *state, const struct sonde_batch *batch)
 {
-	if (state->cap - state->count < batch->count) {
-		size_t cap = state->cap * 2 + batch->count;
-		struct sample *samples = realloc(state->samples, cap * sizeof *samples);
-		if (!samples)
-			return sonde_error(ENOMEM, "out of memory for %zu samples", cap);
-		state->samples = samples;
-		state->cap = cap;
-	}
+	int error = have_room(state, batch->count);
+	if (error)
+		return error;
 	for (size_t i = 0; i < batch->count; i++) {
 		if (!sonde_format_takes(state->options, batch->time_ns[i], batch->thread_of[i]))
 			continue;
@@ -66,6 +75,23 @@ static int read_samples(struct state *state)
 	}
 	sonde_cursor_close(cursor);
 	return rc;
+}
+
+static int read_heap(struct state *state)
+{
+	struct sonde_stacks stacks;
+	int error = sonde_export_stacks_fold(&stacks, state->session, state->options);
+	if (error)
+		return error;
+	error = have_room(state, stacks.count);
+	for (size_t i = 0; i < stacks.count && !error; i++) {
+		const struct sonde_stack *row = &stacks.rows[i];
+		if (row->weight)
+			state->samples[state->count++] =
+			    (struct sample){row->thread, row->node, row->weight & ~IN_KERNEL};
+	}
+	sonde_export_stacks_fini(&stacks);
+	return error;
 }
 
 /* A stable sort by thread: one count of each thread's samples, one move. Samples of no known thread come first. */
@@ -105,7 +131,7 @@ static uint32_t frame_number(struct state *state, uint32_t function)
 
 static int same_stack(const struct sample *a, const struct sample *b)
 {
-	return a->thread == b->thread && a->node == b->node && !((a->weight_ns ^ b->weight_ns) & IN_KERNEL);
+	return a->thread == b->thread && a->node == b->node && !((a->weight ^ b->weight) & IN_KERNEL);
 }
 
 static int put_stacks(struct state *state, size_t from, size_t to)
@@ -117,8 +143,8 @@ static int put_stacks(struct state *state, size_t from, size_t to)
 		const struct sample *sample = &state->samples[i];
 		if (i > from && same_stack(sample - 1, sample))
 			continue;
-		int error = sonde_stack_expand(&state->stack, state->session, sample->node,
-					       (sample->weight_ns & IN_KERNEL) != 0);
+		int error =
+		    sonde_stack_expand(&state->stack, state->session, sample->node, (sample->weight & IN_KERNEL) != 0);
 		if (error)
 			return error;
 		sonde_json_array(json);
@@ -137,12 +163,12 @@ static uint64_t put_weights(struct state *state, size_t from, size_t to)
 	sonde_json_key(&state->json, "weights");
 	sonde_json_array(&state->json);
 	for (size_t i = from; i < to;) {
-		uint64_t weight_ns = 0;
+		uint64_t weight = 0;
 		const struct sample *first = &state->samples[i];
 		for (; i < to && same_stack(first, &state->samples[i]); i++)
-			weight_ns += state->samples[i].weight_ns & ~IN_KERNEL;
-		sonde_json_uint(&state->json, weight_ns);
-		all += weight_ns;
+			weight += state->samples[i].weight & ~IN_KERNEL;
+		sonde_json_uint(&state->json, weight);
+		all += weight;
 	}
 	sonde_json_end(&state->json);
 	return all;
@@ -157,10 +183,14 @@ static int put_profile(struct state *state, size_t from, size_t to)
 		snprintf(name, sizeof name, "%s/%s (%u/%u)", process ? process->name : "", thread->name,
 			 process ? process->pid : 0, thread->tid);
 	struct sonde_json *json = &state->json;
+	enum sonde_unit unit = sonde_export_stacks_unit(state->options);
 	sonde_json_object(json);
 	sonde_json_put_text(json, "type", "sampled");
 	sonde_json_put_text(json, "name", name);
-	sonde_json_put_text(json, "unit", "nanoseconds");
+	sonde_json_put_text(json, "unit",
+			    unit == SONDE_UNIT_NS      ? "nanoseconds"
+			    : unit == SONDE_UNIT_BYTES ? "bytes"
+						       : "none");
 	int error = put_stacks(state, from, to);
 	if (error)
 		return error;
@@ -196,10 +226,15 @@ static int put_document(struct state *state)
 {
 	struct sonde_json *json = &state->json;
 	const char *command = sonde_session_info(state->session, "run.command");
+	char heap[256];
+	sonde_weigh_say(&state->options->weigh, state->session, heap, sizeof heap);
 	sonde_json_object(json);
 	sonde_json_put_text(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	sonde_json_put_text(json, "exporter", "sonde");
-	sonde_json_put_text(json, "name", command ? command : sonde_session_path(state->session));
+	sonde_json_put_text(json, "name",
+			    state->options->weigh.by ? heap
+			    : command                ? command
+						     : sonde_session_path(state->session));
 	sonde_json_key(json, "profiles");
 	sonde_json_array(json);
 	for (size_t from = 0, to; from < state->count; from = to) {
@@ -224,7 +259,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	state.used = calloc(rows, sizeof *state.used);
 	int error = state.frame_of && state.used ? 0 : sonde_error(ENOMEM, "out of memory for %zu functions", rows);
 	if (!error)
-		error = read_samples(&state);
+		error = options->weigh.by ? read_heap(&state) : read_samples(&state);
 	if (!error)
 		error = sort_by_thread(&state);
 	if (!error)
@@ -240,5 +275,6 @@ const struct sonde_format sonde_format_speedscope = {
     .name = "speedscope",
     .extension = ".speedscope.json",
     .title = "samples by thread in time order, for speedscope",
+    .weighs = 1,
     .export = export,
 };

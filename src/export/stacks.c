@@ -42,11 +42,13 @@ static int add(struct sonde_stacks *stacks, struct sonde_stack stack)
 			return sonde_error(ENOMEM, "out of memory for %zu distinct stacks", stacks->count);
 	} else {
 		stacks->rows[at - 1].count += stack.count;
-		stacks->rows[at - 1].weight_ns += stack.weight_ns;
+		stacks->rows[at - 1].weight += stack.weight;
 		stacks->rows[at - 1].beside_ns += stack.beside_ns;
+		stacks->rows[at - 1].begins += stack.begins;
+		stacks->rows[at - 1].begun_b += stack.begun_b;
 	}
 	stacks->samples += stack.count;
-	stacks->weight_ns += stack.weight_ns;
+	stacks->weight += stack.weight;
 	return 0;
 }
 
@@ -69,10 +71,9 @@ int sonde_export_stacks_in_kernel(const struct sonde_session *session, const str
 	return !module || !(module->flags & SONDE_MODULE_KERNEL);
 }
 
-int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session,
-			     const struct sonde_format_options *options)
+static int fold_samples(struct sonde_stacks *stacks, struct sonde_session *session,
+			const struct sonde_format_options *options)
 {
-	*stacks = (struct sonde_stacks){0};
 	struct sonde_cursor *cursor;
 	int rc = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_SAMPLES);
 	if (rc)
@@ -88,7 +89,7 @@ int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *
 						    .kernel =
 							(uint32_t)sonde_export_stacks_in_kernel(session, batch, i),
 						    .count = (uint64_t)counts,
-						    .weight_ns = batch->weight_ns[i],
+						    .weight = batch->weight_ns[i],
 						    .beside_ns = counts ? 0 : batch->weight_ns[i]};
 			int error = add(stacks, stack);
 			rc = error ? error : rc;
@@ -97,8 +98,56 @@ int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *
 			break;
 	}
 	sonde_cursor_close(cursor);
+	return rc;
+}
+
+static int fold_heap(struct sonde_stacks *stacks, struct sonde_session *session,
+		     const struct sonde_format_options *options)
+{
+	const struct sonde_heap_view view = {options->weigh, {options->from_ns, options->to_ns, options->thread}};
+	struct sonde_heap_weights weights;
+	int rc = sonde_heap_weights_take(&weights, session, &view);
+	if (rc)
+		return rc;
+	stacks->mean_b = weights.mean_b;
+	for (size_t i = 0; i < weights.count && !rc; i++) {
+		const struct sonde_heap_weight *row = &weights.rows[i];
+		rc =
+		    add(stacks,
+			(struct sonde_stack){.thread = row->thread,
+					     .node = row->stack,
+					     .count = row->blocks,
+					     .weight = sonde_weigh_value(options->weigh.by, row->blocks, row->size_b)});
+	}
+	sonde_heap_weights_fini(&weights);
+	return rc;
+}
+
+int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session,
+			     const struct sonde_format_options *options)
+{
+	*stacks = (struct sonde_stacks){0};
+	int rc = options->weigh.by ? fold_heap(stacks, session, options) : fold_samples(stacks, session, options);
 	if (rc < 0)
 		sonde_export_stacks_fini(stacks);
+	return rc;
+}
+
+int sonde_export_stacks_begun(struct sonde_stacks *stacks, struct sonde_session *session,
+			      const struct sonde_format_options *options)
+{
+	struct sonde_format_options begun = *options;
+	struct sonde_stacks all;
+	begun.weigh.by = SONDE_WEIGH_ALLOCATED;
+	int rc = sonde_export_stacks_fold(&all, session, &begun);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < all.count && !rc; i++)
+		rc = add(stacks, (struct sonde_stack){.thread = all.rows[i].thread,
+						      .node = all.rows[i].node,
+						      .begins = all.rows[i].count,
+						      .begun_b = all.rows[i].weight});
+	sonde_export_stacks_fini(&all);
 	return rc;
 }
 

@@ -1,9 +1,9 @@
-/* stacks.h: CPU samples as exchange formats want them: distinct stacks with their weight, and stacks as lines of
- * source.
+/* stacks.h: what exchange formats want of samples and of the heap: distinct stacks with their weight, and stacks as
+ * lines of source.
  *
  * A stack here is (thread, trie node, kernel), kernel meaning that the sample was taken in the kernel and the stack
  * ends where it entered: a [kernel] line then stands below it. Expanded, a stack has one line per function, inlined
- * ones included, leaf first.
+ * ones included, leaf first. The options say what stacks are weighed by (session/weigh.h): time, bytes or blocks.
  */
 #ifndef SONDE_EXPORT_STACKS_H
 #define SONDE_EXPORT_STACKS_H
@@ -20,21 +20,34 @@
 
 struct sonde_stack {
 	uint32_t thread, node, kernel;
-	uint64_t count;     /* samples */
-	uint64_t weight_ns; /* CPU time of the stack */
-	uint64_t beside_ns; /* the part of it that no sample stands for: measured, or left out by samples */
+	uint64_t count;           /* samples, or blocks */
+	uint64_t weight;          /* ns of CPU time; of the heap bytes, or blocks where these are asked for */
+	uint64_t beside_ns;       /* CPU time that no sample stands for: measured, or left out by samples */
+	uint64_t begins, begun_b; /* all that was allocated; only with sonde_export_stacks_begun() */
 };
 
-/* All wanted samples of a session by stack, in the order in which the stacks were first seen. */
+/* All that is wanted of a session by stack, in the order in which the stacks were first seen. */
 struct sonde_stacks {
 	struct sonde_stack *rows;
 	size_t count, cap;
 	struct sonde_map map;
-	uint64_t samples, weight_ns; /* of all */
+	uint64_t samples, weight; /* counts and weights of all */
+	uint64_t mean_b;          /* heap: bytes between samples; 0 = every block was recorded */
 };
+
+/* What a weight is measured in. */
+static inline enum sonde_unit sonde_export_stacks_unit(const struct sonde_format_options *options)
+{
+	return !options->weigh.by                              ? SONDE_UNIT_NS
+	       : sonde_weigh_rows[options->weigh.by].in_blocks ? SONDE_UNIT_COUNT
+							       : SONDE_UNIT_BYTES;
+}
 
 int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session,
 			     const struct sonde_format_options *options);
+/* Adds what each stack allocated to rows of the heap, and rows without weight for stacks that were not there. */
+int sonde_export_stacks_begun(struct sonde_stacks *stacks, struct sonde_session *session,
+			      const struct sonde_format_options *options);
 void sonde_export_stacks_fini(struct sonde_stacks *stacks);
 
 /* The next batch of samples; 1, 0 at the end, or a negative errno. Chunks that cannot be decoded are passed over. */

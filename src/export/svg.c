@@ -5,6 +5,7 @@
  * by module (palette.h) and follow the reader's light or dark scheme. The root is on top. Frames narrower than a tenth
  * of a pixel are left out, and how many is said. Names are cleaned (clean.h), then escaped for XML.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -298,6 +299,8 @@ static void put_head(struct picture *picture, const struct sonde_report *report,
 		"<title>",
 		WIDTH, height, WIDTH, height, height);
 	put_text(picture, *report->title ? report->title : "Flame graph");
+	fputs(": ", out);
+	put_text(picture, picture->tree->value);
 	fputs("</title>\n<style><![CDATA[\n", out);
 	put_colours(picture, 0);
 	fputs("@media (prefers-color-scheme: dark) {\n", out);
@@ -305,12 +308,15 @@ static void put_head(struct picture *picture, const struct sonde_report *report,
 	fputs("}\n", out);
 	fputs(flame_css, out);
 	fprintf(out, "]]></style>\n<text class=\"head\" x=\"%d\" y=\"30\">", MARGIN);
-	put_label(picture, *report->title ? report->title : "Flame graph", 740);
+	put_label(picture, *report->title ? report->title : "Flame graph", 640);
 	fprintf(out, "</text>\n<text class=\"sub\" x=\"%d\" y=\"52\">", MARGIN);
-	put_text(picture, picture->tree->value);
+	putc(toupper((unsigned char)*picture->tree->value), out);
+	put_text(picture, *picture->tree->value ? picture->tree->value + 1 : "");
 	fputs(": ", out);
 	put_figure(picture, picture->tree->unit, (double)picture->tree->root->total);
-	fputs(" in all; colours by module, with its share of self time</text>\n", out);
+	fprintf(out, " in all; colours by module, with %s</text>\n",
+		picture->tree->unit == SONDE_UNIT_NS ? "its share of self time"
+						     : "the share that its own functions allocated");
 	fputs(
 	    "<foreignObject id=\"tools\" x=\"884\" y=\"14\" width=\"300\" height=\"32\" display=\"none\">"
 	    "<div xmlns=\"http://www.w3.org/1999/xhtml\" style=\"text-align:right;white-space:nowrap\">"
@@ -368,7 +374,9 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 	while (section && (section->kind != SONDE_SECTION_TREE || !section->tree.root || !section->tree.root->total))
 		section = section->next;
 	if (!section)
-		return sonde_error(ENODATA, "a flame graph needs a call tree, and the report has none: no CPU samples");
+		return sonde_error(ENODATA, "a flame graph needs a call tree, and the report has none%s%s",
+				   report->first && report->first->notes ? ": " : "",
+				   report->first && report->first->notes ? report->first->notes->text : "");
 	struct picture *picture = calloc(1, sizeof *picture);
 	if (!picture)
 		return sonde_error(ENOMEM, "out of memory for a flame graph");

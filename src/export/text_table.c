@@ -33,6 +33,11 @@ static int is_text(const struct sonde_column *column)
 	return column->unit == SONDE_UNIT_TEXT;
 }
 
+static int is_left(const struct sonde_column *column)
+{
+	return is_text(column) || column->unit == SONDE_UNIT_BAR;
+}
+
 static const char *format_cell(struct grid *grid, const struct sonde_column *column, const struct sonde_cell *cell)
 {
 	struct sonde_buf *scratch = &grid->scratch;
@@ -168,10 +173,10 @@ static int put_cell(struct grid *grid, size_t column, const char *text, FILE *ou
 	int used = (int)(is_function ? sonde_shorten_name(scratch, text, width, grid->options->ascii)
 				     : sonde_clean_cut(scratch, text, width, grid->options->ascii));
 	int pad = (int)width - used;
-	if (!is_text(&grid->table->columns[column]))
+	if (!is_left(&grid->table->columns[column]))
 		fprintf(out, "%*s", pad, "");
 	fwrite(scratch->data, 1, scratch->len_b, out);
-	if (is_text(&grid->table->columns[column]) && !is_last(grid, column))
+	if (is_left(&grid->table->columns[column]) && !is_last(grid, column))
 		fprintf(out, "%*s", pad, "");
 	return sonde_buf_error(scratch);
 }
@@ -253,7 +258,9 @@ static void put_basis(struct grid *grid, enum sonde_basis basis, const char *wor
 
 int sonde_text_table(const struct sonde_table *table, const struct sonde_format_options *options, FILE *out)
 {
-	if (!table->row_count || !table->column_count) {
+	if (!table->column_count)
+		return 0; /* its notes say all */
+	if (!table->row_count) {
 		fputs("  (no rows)\n", out);
 		return 0;
 	}

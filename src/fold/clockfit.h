@@ -45,6 +45,19 @@ static inline uint64_t sonde_clockfit_ns(const struct sonde_clockfit *fit, uint6
 	return sonde_clock_scale_ns(&fit->pieces[at], cycles);
 }
 
+/* The cycles at a time: the inverse, but for rounding. */
+static inline uint64_t sonde_clockfit_cycles(const struct sonde_clockfit *fit, uint64_t ns)
+{
+	uint32_t at = 0;
+	while (at + 1 < fit->count && ns < fit->pieces[at].base_ns)
+		at++;
+	const struct sonde_clock_scale *piece = &fit->pieces[at];
+	if (!piece->mult)
+		return piece->base_cycles;
+	return piece->base_cycles +
+	       (uint64_t)(int64_t)(((__int128)(int64_t)(ns - piece->base_ns) << 32) / (__int128)piece->mult);
+}
+
 /* The piece that all of [from, to] lies on; NULL when it is more than one. */
 static inline const struct sonde_clock_scale *sonde_clockfit_piece(const struct sonde_clockfit *fit, uint64_t from,
 								   uint64_t to)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "format/record.h"
 #include "fold/drain.h"
 
 #define INDEX_SIZE (2 * SONDE_DRAIN_THREADS)
@@ -172,7 +173,7 @@ static void sites_read(const struct round *round)
 		atomic_store_explicit(&head.id, id, memory_order_relaxed);
 		size_t texts_b = (size_t)head.name_b + head.function_b + head.file_b + head.unit_b + 4;
 		if (id > SONDE_RING_SITE_OTHER && id < SONDE_RING_MAX_SITES && !site_known(drain, id) &&
-		    texts_b <= size_b - sizeof(head) && head.kind >= 1 && head.kind <= 8)
+		    texts_b <= size_b - sizeof(head) && head.kind >= SONDE_SITE_ZONE && head.kind <= SONDE_SITE_POOL)
 			site_announce(round, &head, (const char *)(entry + 1));
 		drain->sites_at += size_b;
 	}
@@ -460,6 +461,7 @@ static int event_valid(const struct sonde_event *event)
 	case SONDE_EVENT_MESSAGE:
 	case SONDE_EVENT_ZONE_NAME:
 	case SONDE_EVENT_THREAD_NAME:
+	case SONDE_EVENT_SNAPSHOT:
 	case SONDE_EVENT_MISMATCH: {
 		const struct sonde_event_text *text = (const void *)event;
 		return size_b >= sizeof(*text) && text->len_b <= size_b - sizeof(*text);
@@ -472,6 +474,9 @@ static int event_valid(const struct sonde_event *event)
 	case SONDE_EVENT_SPAN_BEGIN:
 	case SONDE_EVENT_SPAN_END:
 		return size_b >= sizeof(struct sonde_event_span);
+	case SONDE_EVENT_POOL_TAKE:
+	case SONDE_EVENT_POOL_GIVE:
+		return size_b >= sizeof(struct sonde_event_block);
 	case SONDE_EVENT_ARG: {
 		const struct sonde_event_arg *arg = (const void *)event;
 		return size_b >= sizeof(*arg) && (size_t)arg->key_b + arg->value_b <= size_b - sizeof(*arg);
@@ -604,6 +609,34 @@ static int histogram_read(const struct round *round, struct sonde_drain_thread *
 	return 1;
 }
 
+/* Nobody overwrites these: a thread waits for room. */
+static int heap_read(const struct round *round, struct sonde_drain_thread *thread, const struct entry *entry)
+{
+	struct sonde_drain *drain = round->drain;
+	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, entry->chunk);
+	uint32_t state = atomic_load_explicit(&chunk->state, memory_order_acquire);
+	uint64_t mark = atomic_load_explicit(&chunk->mark, memory_order_acquire);
+	_Atomic uint64_t *words = sonde_ring_words(chunk);
+	uint32_t from = (uint32_t)mark, at = from, count = 0;
+	if ((uint32_t)(mark >> 32) != entry->seq || from > SONDE_RING_WORDS)
+		return 1;
+	for (; at < SONDE_RING_WORDS; at++) {
+		uint64_t word = atomic_load_explicit(&words[at], memory_order_acquire);
+		if (!word)
+			break;
+		drain->words[count++] = word;
+	}
+	if (count && round->sink->heap)
+		round->sink->heap(round->sink->context, thread, drain->words, count);
+	uint64_t moved = sonde_ring_mark(entry->seq, at);
+	if (!chunk_claim(chunk, mark, moved))
+		return 1;
+	int done = chunk_released(round, thread, state) || state == SONDE_RING_SEALED;
+	if (done)
+		chunk_free(drain, entry->chunk, moved);
+	return done;
+}
+
 /* --- a round ------------------------------------------------------------------------------------------------------*/
 
 static int entry_after(const struct entry *a, const struct entry *b)
@@ -638,7 +671,7 @@ static uint32_t entries_list(struct sonde_drain *drain)
 			continue;
 		struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, i);
 		uint32_t kind = atomic_load_explicit(&chunk->kind, memory_order_acquire);
-		if (kind < SONDE_RING_ZONES || kind > SONDE_RING_COUNTERS || !chunk->thread)
+		if (kind < SONDE_RING_ZONES || kind > SONDE_RING_HEAP || !chunk->thread)
 			continue;
 		uint32_t seq = (uint32_t)(atomic_load_explicit(&chunk->mark, memory_order_relaxed) >> 32);
 		if (seq == SONDE_RING_TAKEN_BACK)
@@ -652,14 +685,14 @@ static uint32_t entries_list(struct sonde_drain *drain)
 static int entry_read(const struct round *round, const struct entry *entry, struct sonde_drain_thread *thread)
 {
 	static int (*const readers[])(const struct round *, struct sonde_drain_thread *, const struct entry *) = {
-	    [SONDE_RING_ZONES] = zones_read,
-	    [SONDE_RING_EVENTS] = events_read,
-	    [SONDE_RING_HISTOGRAM] = histogram_read,
-	    [SONDE_RING_COUNTERS] = counters_read,
+	    [SONDE_RING_ZONES] = zones_read,         [SONDE_RING_EVENTS] = events_read,
+	    [SONDE_RING_HISTOGRAM] = histogram_read, [SONDE_RING_COUNTERS] = counters_read,
+	    [SONDE_RING_HEAP] = heap_read,
 	};
 	int done = readers[entry->kind](round, thread, entry);
 	thread->chunks += (uint32_t)!done;
-	return done || entry->kind >= SONDE_RING_HISTOGRAM; /* only chains wait for their first chunk */
+	int is_chain = entry->kind != SONDE_RING_HISTOGRAM && entry->kind != SONDE_RING_COUNTERS;
+	return done || !is_chain; /* only chains wait for their first chunk */
 }
 
 static void entries_read(const struct round *round, uint32_t count)

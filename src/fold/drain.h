@@ -53,6 +53,9 @@ struct sonde_drain_sink {
 	/* Whether a thread of the process still exists. */
 	int (*alive)(void *context, uint32_t tid);
 	uint32_t zones_max; /* events handed to `zones` at once, ≥ 64; 0 = a whole chunk's */
+	/* Words of a HEAP chunk (format/heap.h), in the order in which the thread wrote them, unchecked; NULL =
+	 * dropped. */
+	void (*heap)(void *context, struct sonde_drain_thread *thread, const uint64_t *words, size_t count);
 };
 
 struct sonde_drain;

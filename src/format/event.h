@@ -34,15 +34,19 @@ enum sonde_event_type {
 	SONDE_EVENT_MISMATCH = 12,    /* site that was to be ended; text says what was open */
 	SONDE_EVENT_COUNT = 13,       /* site; value = calls so far of a count-only zone */
 	SONDE_EVENT_CPU_SAMPLE = 14,  /* ring only: struct sonde_event_cpu_sample; becomes a SAMPLES row */
+	SONDE_EVENT_SNAPSHOT = 15,    /* ring only: text, the label; becomes a META SNAPSHOT */
+	SONDE_EVENT_RESIDENT = 16,    /* file only: value = resident bytes of the process, as the recorder saw them */
+	SONDE_EVENT_POOL_TAKE = 17,   /* site; a block of a pool begins; under a recorder it becomes a HEAP row */
+	SONDE_EVENT_POOL_GIVE = 18,   /* site; it ends */
 };
 
-/* INSTANT, MESSAGE, ZONE_NAME, THREAD_NAME, MISMATCH: len_b bytes follow, padded with zeros. */
+/* INSTANT, MESSAGE, ZONE_NAME, THREAD_NAME, MISMATCH, SNAPSHOT: len_b bytes follow, padded with zeros. */
 struct sonde_event_text {
 	struct sonde_event head;
 	uint64_t len_b;
 };
 
-/* COUNTER, GAUGE, ITERATION, COUNT. */
+/* COUNTER, GAUGE, ITERATION, COUNT, RESIDENT. */
 struct sonde_event_value {
 	struct sonde_event head;
 	double value;
@@ -52,6 +56,13 @@ struct sonde_event_value {
 struct sonde_event_span {
 	struct sonde_event head;
 	uint64_t id;
+};
+
+/* POOL_TAKE, POOL_GIVE. */
+struct sonde_event_block {
+	struct sonde_event head;
+	uint64_t address;
+	uint64_t size_b; /* 0 when it ends */
 };
 
 enum sonde_arg_kind {

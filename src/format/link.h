@@ -1,9 +1,9 @@
 /* link.h: what a target and the recorder say to each other over a SOCK_SEQPACKET socket in the abstract namespace.
  *
  * SONDE_SOCKET holds the socket's name. The target sends HELLO and gets WELCOME with the pool's descriptor
- * (SCM_RIGHTS). After that it sends DOORBELL when it needs chunks, and QUERY, which is answered by ANSWER. All integers
- * are little-endian, every message is one struct, possibly shorter at its end where a text ends. The end of the
- * connection, or of the process, means that the recorder drains what is left.
+ * (SCM_RIGHTS). After that it sends DOORBELL when it needs chunks or has something to be looked at soon, and QUERY,
+ * which is answered by ANSWER. All integers are little-endian, every message is one struct, possibly shorter at its end
+ * where a text ends. The end of the connection, or of the process, means that the recorder drains what is left.
  */
 #ifndef SONDE_FORMAT_LINK_H
 #define SONDE_FORMAT_LINK_H
@@ -23,6 +23,9 @@ enum sonde_link_type {
 	SONDE_LINK_QUERY = 4,
 	SONDE_LINK_ANSWER = 5,
 	SONDE_LINK_FAREWELL = 6,
+	SONDE_LINK_TABLE = 7,
+	SONDE_LINK_SNAPSHOT = 8,
+	SONDE_LINK_SCAN = 9,
 };
 
 struct sonde_link_head {
@@ -31,13 +34,15 @@ struct sonde_link_head {
 };
 
 enum sonde_link_flag {
-	SONDE_LINK_NO_CYCLES = 1, /* the process may not read the cycle counter */
-	SONDE_LINK_FORKED = 2,    /* a child that runs on without exec */
+	SONDE_LINK_NO_CYCLES = 1,  /* the process may not read the cycle counter */
+	SONDE_LINK_FORKED = 2,     /* a child that runs on without exec */
+	SONDE_LINK_OWN_MALLOC = 4, /* the hooks do not stand before malloc: it is in the executable */
 };
 
 enum sonde_link_client {
 	SONDE_LINK_ZONES = 1, /* libsonde */
 	SONDE_LINK_CPU = 2,   /* in-process CPU timers */
+	SONDE_LINK_HEAP = 3,  /* allocation hooks */
 };
 
 struct sonde_link_hello {
@@ -93,6 +98,72 @@ struct sonde_link_answer {
 	uint32_t rows;
 	uint32_t reserved;
 	struct sonde_link_row row[SONDE_LINK_ROWS];
+};
+
+/* What code lies at an address, asked on a connection of its own, without HELLO. The answer is a struct
+ * sonde_link_table, with the descriptor of a file that holds the call-frame table (unwind/table.h) if there is one. */
+struct sonde_link_table_question {
+	struct sonde_link_head head;
+	uint32_t pid;
+	uint32_t reserved;
+	uint64_t address;
+};
+
+struct sonde_link_table {
+	struct sonde_link_head head;
+	int32_t status; /* 0, or a negative errno: nothing is known of the address */
+	uint32_t build_id_b;
+	uint64_t start, end; /* of the mapping */
+	uint64_t bias;       /* address − ELF virtual address */
+	uint8_t build_id[24];
+};
+
+#define SONDE_LINK_REGISTERS 12u
+#define SONDE_LINK_SCAN_S 10
+
+enum sonde_link_scan_flag {
+	SONDE_LINK_SCAN_INHERITS = 1, /* a forked child: it has blocks of its parent's, too */
+};
+
+/* The process is about to end, and one of its threads waits until the recorder has looked which blocks of its heap
+ * anything points to. Asked on a connection of its own, without HELLO; answered by struct sonde_link_scanned. */
+struct sonde_link_scan {
+	struct sonde_link_head head;
+	uint32_t pid, tid; /* as the process sees them */
+	uint32_t flags;    /* enum sonde_link_scan_flag */
+	uint32_t reserved;
+	uint64_t stack;                           /* the thread's stack pointer before any code of ours ran */
+	uint64_t registers[SONDE_LINK_REGISTERS]; /* that functions keep, as they were then */
+	uint64_t thread_pointer;
+	uint64_t asked_ns;     /* CLOCK_MONOTONIC: the thread waits for SONDE_LINK_SCAN_S from then on */
+	uint64_t suppressions; /* address of the text that __lsan_default_suppressions() gave; 0 = none */
+};
+
+struct sonde_link_scanned {
+	struct sonde_link_head head;
+	int32_t status; /* 0, or a negative errno: nobody could look */
+	uint32_t reserved;
+};
+
+/* A snapshot of a process, wanted by somebody else (`sonde snapshot`) on a connection of its own, without HELLO. The
+ * answer is a struct sonde_link_snapshot: at once when there is none, else when it is taken. */
+struct sonde_link_snapshot_question {
+	struct sonde_link_head head;
+	uint32_t pid; /* as the recorder sees it */
+	uint32_t reserved;
+	char label[SONDE_LINK_TEXT_B]; /* NUL-terminated, "" = none */
+};
+
+struct sonde_link_snapshot {
+	struct sonde_link_head head;
+	int32_t status;        /* 0; −ESRCH: not a process that is recorded and alive; −E2BIG: there are too many */
+	uint32_t number;       /* from 1, of all snapshots of the recording */
+	uint64_t after_ns;     /* the recording began */
+	uint64_t rss_b, pss_b; /* 0 = not known */
+	uint32_t has_heap;     /* what follows is known */
+	uint32_t reserved;
+	uint64_t live_b, live_blocks;
+	uint64_t mean_b; /* bytes between samples: live_* are estimates; 0 = every block was recorded */
 };
 
 #endif

@@ -49,6 +49,7 @@ enum sonde_chunk_type {
 	SONDE_CHUNK_ZONES = 5,    /* zone events of one thread */
 	SONDE_CHUNK_EVENTS = 6,   /* variable-length events of one thread (format/event.h) */
 	SONDE_CHUNK_INDEX = 7,    /* the heads of all chunks before it */
+	SONDE_CHUNK_HEAP = 8,     /* allocated blocks of one process */
 };
 
 #define SONDE_CHUNK_VERSION 1 /* of every type's body as described here */
@@ -115,6 +116,10 @@ enum sonde_meta_type {
 	SONDE_META_COST = 13,
 	SONDE_META_CLOSE = 14,
 	SONDE_META_HISTOGRAM = 15,
+	SONDE_META_HEAP_SITE = 16,
+	SONDE_META_HEAP_LEAK = 17,
+	SONDE_META_HEAP = 18,
+	SONDE_META_SNAPSHOT = 19,
 };
 
 /* An interned string; the bytes follow, without a NUL. May hold any byte: what shows it escapes it. */
@@ -197,6 +202,7 @@ enum sonde_site_kind {
 	SONDE_SITE_INSTANT = 6,
 	SONDE_SITE_ITERATION = 7,
 	SONDE_SITE_COUNT = 8, /* count-only zone */
+	SONDE_SITE_POOL = 9,  /* in a recording that a process writes itself: what POOL_TAKE and POOL_GIVE name */
 };
 
 struct sonde_meta_site {
@@ -302,6 +308,70 @@ struct sonde_meta_histogram {
 	uint32_t reserved;
 };
 
+enum sonde_heap_kind {
+	SONDE_HEAP_MALLOC = 1,  /* what the allocator's functions give out, and operators new */
+	SONDE_HEAP_MAPPING = 2, /* mmap() and brk() that the program calls itself, not its allocator */
+	SONDE_HEAP_POOL = 3,    /* what the program says of an allocator of its own: sonde_alloc() */
+};
+
+/* Blocks of one kind in one process: summed, and at their peak, apart from those of other heaps. */
+struct sonde_meta_heap {
+	struct sonde_meta_head head;
+	uint32_t id;
+	uint32_t process;
+	uint32_t kind; /* enum sonde_heap_kind */
+	uint32_t name; /* str: a pool's; 0 = none */
+};
+
+/* Where blocks of a heap begin: in a thread, by a stack. */
+struct sonde_meta_heap_site {
+	struct sonde_meta_head head;
+	uint32_t id;
+	uint32_t heap;
+	uint32_t thread;
+	uint32_t stack;  /* leaf node */
+	uint32_t status; /* enum sonde_stack_status */
+	uint32_t reserved;
+};
+
+/* A moment to look at, and what the process had of memory then. What was alive is in the HEAP chunks. */
+enum sonde_snapshot_reason {
+	SONDE_SNAPSHOT_API = 1,      /* sonde_snapshot() */
+	SONDE_SNAPSHOT_COMMAND = 2,  /* sonde snapshot */
+	SONDE_SNAPSHOT_SIGNAL = 3,   /* the recorder was sent SIGUSR1 */
+	SONDE_SNAPSHOT_INTERVAL = 4, /* --snapshot-every */
+	SONDE_SNAPSHOT_END = 5,      /* as the process ended */
+};
+
+struct sonde_meta_snapshot {
+	struct sonde_meta_head head;
+	uint32_t process;
+	uint32_t label;  /* str */
+	uint32_t reason; /* enum sonde_snapshot_reason */
+	uint32_t reserved;
+	uint64_t time_ns;
+	uint64_t rss_b, pss_b; /* 0 = not known */
+};
+
+enum sonde_heap_leak {
+	SONDE_HEAP_UNREACHABLE = 1, /* when the process ended, nothing pointed to them */
+	SONDE_HEAP_REACHABLE = 2,
+	SONDE_HEAP_NOT_KNOWN = 3, /* nobody could look */
+	SONDE_HEAP_INDIRECT = 4,  /* of the unreachable, which count them: other such blocks point to them */
+};
+
+/* Blocks of a site that were still there when their process ended. */
+struct sonde_meta_heap_leak {
+	struct sonde_meta_head head;
+	uint32_t site;
+	uint32_t kind; /* enum sonde_heap_leak */
+	uint64_t blocks;
+	uint64_t size_b;
+	uint32_t detail; /* string: why nobody could look, or what could not be seen; 0 = none */
+	uint32_t reserved;
+	double variance; /* of an estimate size_b, in B²; 0 when nothing was sampled */
+};
+
 /* --- Columnar bodies ------------------------------------------------------------------------------------------------
  * A body is its columns one after the other, each of them `count` values long; "varint" is LEB128, "delta" the
  * difference to the value before in the same column (the first: to 0, or to time_min_ns where it is a time), "zigzag"
@@ -324,6 +394,16 @@ struct sonde_meta_histogram {
  * ZONES    the thread is in the chunk head; the summary is struct sonde_zones_summary.
  *          0 site    varint: begins a zone of that site, 0 ends the innermost one
  *          1 time    varint delta
+ * HEAP     of one heap, whose process is in the chunk head; the summary is struct sonde_heap_summary. Events in time
+ *          order.
+ *          0 block   varint: form × 2, + 1 when the block ends. A form is a site and a size; the chunk's forms are
+ *                    numbered from 0 in the order in which they first occur
+ *          1 life    u8, of ends alone: log2 of the block's lifetime in ns, | SONDE_HEAP_TEMPORARY when nothing was
+ *                    allocated in the heap between its beginning and its end
+ *          2 site    varint zigzag delta: heap site of each form
+ *          3 size    varint: bytes of a block of each form
+ *          4 thread  varint pairs: who did it, how many events in a row
+ *          5 time    varint delta: of every time_every-th event, the first included
  * EVENTS   no columns: struct sonde_event after struct sonde_event (format/event.h).
  */
 struct sonde_stacks_summary {
@@ -381,6 +461,39 @@ struct sonde_zone_open {
 	uint32_t reserved;
 	uint64_t start_ns;
 	uint64_t child_ns; /* time already spent in ended children */
+};
+
+#define SONDE_HEAP_TEMPORARY 0x80
+#define SONDE_HEAP_TIME_EVERY 256u /* of most chunks, or a power of two times as much; 1 where zones ask for more */
+#define SONDE_HEAP_LIFE_LEAST 10u  /* lifetimes below 2^10 ns are class 0: what recording takes is as long */
+#define SONDE_HEAP_CLASSES 48u     /* log2 of a size, and of a lifetime: the last holds all that is larger */
+
+/* After this struct: `sites` rows, of the sites that events of this chunk are about, each a struct sonde_heap_stat as
+ * fold/heap_stat.h writes it: a byte or two a number. A sampled recording holds the blocks that were sampled: one of s
+ * bytes was with probability 1 − e^(−s / mean_b), and stands for as many as the inverse of that; all figures here are
+ * such estimates. */
+struct sonde_heap_summary {
+	uint32_t heap;
+	uint32_t time_every;          /* events from one that has its time to the next */
+	uint64_t mean_b;              /* bytes between samples; 0 = every block was recorded */
+	uint64_t live_b, live_blocks; /* before the first event */
+	uint64_t peak_b;              /* the most that was live after an event of this chunk */
+	uint64_t peak_blocks;         /* then */
+	uint32_t peak_at;             /* number of events of the chunk up to and with that one */
+	uint32_t sites;
+	uint64_t unknown;                          /* ends of blocks that were not seen to begin: no events */
+	uint64_t size_classes[SONDE_HEAP_CLASSES]; /* blocks that began, by log2 of their size; 0 bytes: class 0 */
+	uint64_t life_classes[SONDE_HEAP_CLASSES]; /* blocks that ended, by log2 of their lifetime in ns */
+};
+
+struct sonde_heap_stat {
+	uint32_t site;
+	uint32_t temporary; /* of `ends` */
+	uint64_t begins, begun_b;
+	uint64_t ends, ended_b;
+	double begun_variance,
+	    ended_variance; /* of the estimates begun_b and ended_b, in B²; 0 when nothing was sampled */
+	uint64_t largest_b; /* of the blocks that began and were recorded */
 };
 
 struct sonde_zone_stat {

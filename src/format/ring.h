@@ -112,6 +112,7 @@ enum sonde_ring_kind {
 	SONDE_RING_EVENTS = 2,
 	SONDE_RING_HISTOGRAM = 3,
 	SONDE_RING_COUNTERS = 4,
+	SONDE_RING_HEAP = 5, /* heap.h */
 };
 
 enum sonde_ring_state {

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "inject/inject.h"
+#include "inject/next.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define OURS (UINT64_C(1) << (INJECT_SIGNAL - 1)) /* as the kernel's set */

@@ -142,9 +142,4 @@ int inject_dispositions_take(void);
 /* Hands a signal that is not ours to the program's handler. */
 void inject_dispositions_chain(int number, siginfo_t *info, void *context);
 
-/* --- interpose.c ----------------------------------------------------------------------------------------------- */
-
-/* The function that would be called without us, or NULL. */
-void *inject_next(const char *name);
-
 #endif

@@ -4,7 +4,6 @@
  * key sees the thread's end. What it must know is handed over in a table, not in allocated memory, since a thread that
  * frees memory may need an arena of its own for it.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -12,34 +11,14 @@
 #include <unistd.h>
 
 #include "inject/inject.h"
+#include "inject/next.h"
 
 #define BIRTHS 512u /* threads that may be about to begin; more are not sampled */
 #define EXPORT __attribute__((visibility("default")))
 
-#pragma weak dlsym
-#pragma weak __libc_dlsym
-#pragma weak __libc_dlopen_mode
 #pragma weak pthread_attr_init
 #pragma weak pthread_attr_destroy
 #pragma weak pthread_attr_getstacksize
-void *__libc_dlsym(void *object, const char *name);
-void *__libc_dlopen_mode(const char *name, int mode);
-
-/* glibc before 2.34 keeps dlsym and threads in libraries that need not be loaded. */
-void *inject_next(const char *name)
-{
-	if (dlsym)
-		return dlsym(RTLD_NEXT, name);
-	if (!__libc_dlsym || !__libc_dlopen_mode)
-		return NULL;
-	void *threads = __libc_dlopen_mode("libpthread.so.0", RTLD_LAZY), *found = NULL;
-	if (threads)
-		found = __libc_dlsym(threads, name);
-	if (found)
-		return found;
-	void *libc = __libc_dlopen_mode("libc.so.6", RTLD_LAZY);
-	return libc ? __libc_dlsym(libc, name) : NULL;
-}
 
 /* --- threads --------------------------------------------------------------------------------------------------- */
 

@@ -30,6 +30,24 @@ static inline long inject_machine_call(long number, long a, long b, long c, long
 			 : "rcx", "r11", "memory");
 	return result;
 }
+
+/* A function that stores the registers which functions keep, then the stack pointer of its caller, in the words at
+ * `saved`, and goes on as `next`; none of them is static. */
+#define INJECT_ENTRY(name, saved, next)                   \
+	__asm__(".text\n.p2align 4\n"                     \
+		".type " #name ", @function\n.hidden " #name "\n.globl " #name "\n" #name ":\n" \
+		"	endbr64\n"                        \
+		"	movq %rbx, " #saved "(%rip)\n"    \
+		"	movq %rbp, " #saved "+8(%rip)\n"  \
+		"	movq %r12, " #saved "+16(%rip)\n" \
+		"	movq %r13, " #saved "+24(%rip)\n" \
+		"	movq %r14, " #saved "+32(%rip)\n" \
+		"	movq %r15, " #saved "+40(%rip)\n" \
+		"	leaq 8(%rsp), %rax\n"             \
+		"	movq %rax, " #saved "+48(%rip)\n" \
+		"	jmp " #next "\n"                  \
+		".size " #name ", . - " #name "\n")
+#define INJECT_KEPT 6u /* registers, before the stack pointer */
 #elif defined(__aarch64__)
 #define INJECT_FRAME_MAX_B 65536u /* with SVE */
 static inline struct inject_registers inject_machine_registers(const void *context)
@@ -45,6 +63,18 @@ static inline long inject_machine_call(long number, long a, long b, long c, long
 	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
 	return x0;
 }
+
+#define INJECT_ENTRY(name, saved, next)                                                             \
+	__asm__(".text\n.p2align 4\n"                                                               \
+		".type " #name ", %function\n.hidden " #name "\n.globl " #name "\n" #name ":\n"     \
+		"	hint 34\n"                                                                  \
+		"	adrp x9, " #saved "\n	add x9, x9, :lo12:" #saved "\n"                     \
+		"	stp x19, x20, [x9]\n	stp x21, x22, [x9, 16]\n"                            \
+		"	stp x23, x24, [x9, 32]\n	stp x25, x26, [x9, 48]\n"                    \
+		"	stp x27, x28, [x9, 64]\n	mov x10, sp\n	stp x29, x10, [x9, 80]\n"    \
+		"	b " #next "\n"                                                              \
+		".size " #name ", . - " #name "\n")
+#define INJECT_KEPT 11u
 #else
 #error "sonde: the registers of this machine in a signal handler are not known"
 #endif

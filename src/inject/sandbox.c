@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "inject/inject.h"
+#include "inject/next.h"
 #include "inject/machine.h"
 
 #define WAIT_STEPS 500 /* of 1 ms: for others who are inside; a connection takes 200 ms at most */

@@ -23,7 +23,8 @@ enum sonde_unit {
 	SONDE_UNIT_FACTOR, /* 1.25: shown as 1.25× */
 	SONDE_UNIT_NUMBER, /* no unit, or one named in the column */
 	SONDE_UNIT_ADDRESS,
-	SONDE_UNIT_ID, /* a number that names something: a pid, a line; shown as it is typed */
+	SONDE_UNIT_ID,  /* a number that names something: a pid, a line; shown as it is typed */
+	SONDE_UNIT_BAR, /* a ratio that is drawn for people, as long as it says */
 };
 
 /* How a figure came about; said wherever it is shown. */

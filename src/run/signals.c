@@ -12,6 +12,7 @@
 static volatile sig_atomic_t interrupts;
 static volatile sig_atomic_t ends;
 static volatile sig_atomic_t saves;
+static volatile sig_atomic_t snapshots;
 static _Atomic uint64_t forward; /* bit number − 1 */
 
 static void on_end(int number, siginfo_t *info, void *context)
@@ -30,6 +31,12 @@ static void on_save(int number)
 	saves = saves + 1;
 }
 
+static void on_snapshot(int number)
+{
+	(void)number;
+	snapshots = snapshots + 1;
+}
+
 void sonde_signals_ignore_file_limit(struct sigaction *old)
 {
 	struct sigaction action = {.sa_handler = SIG_IGN};
@@ -43,7 +50,7 @@ static void catch (int number)
 		sigaction(number, &action, NULL);
 }
 
-void sonde_signals_catch(int saves_wanted)
+void sonde_signals_catch(int saves_wanted, int snapshots_wanted)
 {
 	static const int numbers[] = {SIGINT,  SIGTERM,   SIGHUP,  SIGQUIT, SIGUSR1,   SIGUSR2,
 				      SIGALRM, SIGVTALRM, SIGPROF, SIGPOLL, SIGSTKFLT, SIGPWR};
@@ -52,8 +59,11 @@ void sonde_signals_catch(int saves_wanted)
 	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
 		catch (number);
 	struct sigaction save = {.sa_handler = on_save, .sa_flags = SA_RESTART};
+	struct sigaction snapshot = {.sa_handler = on_snapshot, .sa_flags = SA_RESTART};
 	if (saves_wanted)
 		sigaction(SIGUSR2, &save, NULL);
+	if (snapshots_wanted)
+		sigaction(SIGUSR1, &snapshot, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
 	sonde_signals_ignore_file_limit(NULL);
@@ -83,6 +93,13 @@ int sonde_signals_take_save(void)
 {
 	int asked = saves != 0;
 	saves = 0;
+	return asked;
+}
+
+int sonde_signals_take_snapshot(void)
+{
+	int asked = snapshots != 0;
+	snapshots = 0;
 	return asked;
 }
 

@@ -13,9 +13,9 @@
 void sonde_signals_ignore_file_limit(struct sigaction *old);
 
 /* Call it after the command was forked, which keeps what we were started with. Catches whatever else would end us,
- * unless it was ignored; SIGUSR2 only `saves` when that is asked for. Takes CHLD back from who ignored it, so that the
- * command can be waited for. */
-void sonde_signals_catch(int saves);
+ * unless it was ignored; SIGUSR2 only `saves`, and SIGUSR1 only takes `snapshots`, when that is asked for. Takes CHLD
+ * back from who ignored it, so that the command can be waited for. */
+void sonde_signals_catch(int saves, int snapshots);
 
 /* A signal that only we were sent, once each; 0 = none. */
 int sonde_signals_take_forward(void);
@@ -26,6 +26,9 @@ unsigned sonde_signals_interrupts(void);
 
 /* Whether a save was asked for since the last call. */
 int sonde_signals_take_save(void);
+
+/* Whether a snapshot was asked for since the last call. */
+int sonde_signals_take_snapshot(void);
 
 /* Whether a process ignores a signal, as /proc says; 0 also when that cannot be read. */
 int sonde_signals_is_ignored_by(pid_t pid, int number);

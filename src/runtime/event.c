@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "format/heap.h"
 #include "runtime/runtime.h"
 
 #define KEY_MAX_B 255u
@@ -202,6 +203,55 @@ int sonde_instant(const char *name, const char *text)
 int sonde_message(const char *text)
 {
 	return text ? send_text(SONDE_EVENT_MESSAGE, NULL, text) : SONDE_ERR_ARGUMENT;
+}
+
+/* Waits until two ticks of the time by which allocations are stamped (format/heap.h) have passed: what this thread has
+ * allocated before is then earlier than what comes now, by that time too. */
+static void settle(const struct sonde_ring_pool *pool)
+{
+	uint64_t from = sonde_event_time(pool);
+	while (sonde_event_time(pool) - from < (uint64_t)2 << SONDE_HEAP_TICK_SHIFT)
+		;
+}
+
+int sonde_snapshot(const char *label)
+{
+	if (!label)
+		return SONDE_ERR_ARGUMENT;
+	if (SONDE_HOT_LOAD(sonde_hot_self->off))
+		return SONDE_ERR_OFF;
+	struct sonde_process *process = sonde_process_get();
+	struct sonde_ring_pool *pool = process ? atomic_load(&process->pool) : NULL;
+	if (pool)
+		settle(pool);
+	int code = send_text(SONDE_EVENT_SNAPSHOT, NULL, label), saved = errno;
+	pool = process ? atomic_load(&process->pool) : NULL; /* the first event makes it */
+	if (code == SONDE_OK && pool) {
+		settle(pool);
+		sonde_process_wake(process, pool);
+	}
+	errno = saved;
+	return code;
+}
+
+static int send_block(uint16_t type, const char *name, const void *block, uint64_t size_b)
+{
+	struct sonde_event_block event = {.head.type = type, .address = (uint64_t)(uintptr_t)block, .size_b = size_b};
+	if (!name || !*name)
+		return SONDE_ERR_ARGUMENT;
+	return block ? event_send(&event.head, sizeof(event), &(struct origin){.kind = SONDE_SITE_POOL, .name = name},
+				  NULL)
+		     : SONDE_OK;
+}
+
+int sonde_alloc(const char *name, const void *block, size_t size_b)
+{
+	return send_block(SONDE_EVENT_POOL_TAKE, name, block, size_b);
+}
+
+int sonde_free(const char *name, const void *block)
+{
+	return send_block(SONDE_EVENT_POOL_GIVE, name, block, 0);
 }
 
 int sonde_thread_name(const char *name)

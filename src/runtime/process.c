@@ -187,8 +187,12 @@ void sonde_process_lost(struct sonde_ring_pool *pool, enum sonde_ring_lost cause
 
 void sonde_process_doorbell(struct sonde_process *process, struct sonde_ring_pool *pool)
 {
-	if (atomic_exchange(&pool->doorbell, 1))
-		return;
+	if (!atomic_exchange(&pool->doorbell, 1))
+		sonde_process_wake(process, pool);
+}
+
+void sonde_process_wake(struct sonde_process *process, struct sonde_ring_pool *pool)
+{
 	if (atomic_load(&process->mode) == SONDE_MODE_SELF) {
 		syscall(SYS_futex, &pool->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
 		return;

@@ -57,8 +57,10 @@ struct sonde_process *sonde_process_get(void);
 struct sonde_ring_pool *sonde_process_pool(struct sonde_process *process);
 void sonde_process_off(struct sonde_process *process);
 void sonde_process_lost(struct sonde_ring_pool *pool, enum sonde_ring_lost cause, uint64_t count);
-/* Wakes the drainer. */
+/* Wakes the drainer, which gives the pool more memory; once until it has. */
 void sonde_process_doorbell(struct sonde_process *process, struct sonde_ring_pool *pool);
+/* Only wakes it. */
+void sonde_process_wake(struct sonde_process *process, struct sonde_ring_pool *pool);
 
 /* --- link.c -------------------------------------------------------------------------------------------------------*/
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "session/columns.h"
+#include "session/heap.h"
 #include "session/state.h"
 #include "session/zones.h"
 
@@ -18,8 +19,8 @@ struct sonde_cursor {
 	uint32_t threads, nodes, sites; /* how many there were when it was opened */
 	size_t next;                    /* chunk */
 	unsigned part, parts;           /* decodes the chunks whose number among their type ÷ parts leaves this rest */
-	size_t seen[SONDE_CHUNK_INDEX]; /* by type: wanted chunks so far, of all parts */
-	uint32_t unfinished;            /* thread whose open zones come next */
+	size_t seen[SONDE_CHUNK_HEAP + 1]; /* by type: wanted chunks so far, of all parts */
+	uint32_t unfinished;               /* thread whose open zones come next */
 	struct sonde_chunk_data data;
 	struct sonde_buf scratch; /* columns of SAMPLES and SWITCHES, pointers of EVENTS */
 	struct sonde_zones zones;
@@ -113,6 +114,7 @@ static uint64_t claimed_b(const struct sonde_event *event)
 		return (uint64_t)((const struct sonde_event_arg *)event)->key_b +
 		       ((const struct sonde_event_arg *)event)->value_b;
 	case SONDE_EVENT_CPU_SAMPLE:
+	case SONDE_EVENT_SNAPSHOT:
 		return UINT64_MAX;
 	default:
 		return 0;
@@ -136,6 +138,9 @@ static size_t struct_b(uint16_t type)
 	    [SONDE_EVENT_THREAD_NAME] = sizeof(struct sonde_event_text),
 	    [SONDE_EVENT_MISMATCH] = sizeof(struct sonde_event_text),
 	    [SONDE_EVENT_COUNT] = sizeof(struct sonde_event_value),
+	    [SONDE_EVENT_RESIDENT] = sizeof(struct sonde_event_value),
+	    [SONDE_EVENT_POOL_TAKE] = sizeof(struct sonde_event_block),
+	    [SONDE_EVENT_POOL_GIVE] = sizeof(struct sonde_event_block),
 	};
 	return type < sizeof sizes && sizes[type] ? sizes[type] : sizeof(struct sonde_event);
 }
@@ -171,13 +176,33 @@ static int decode_events(struct sonde_cursor *cursor)
 	return 0;
 }
 
+static int decode_heap(struct sonde_cursor *cursor)
+{
+	size_t count = cursor->data.head->count;
+	struct sonde_heap_columns columns;
+	void *memory = count <= cursor->data.head->raw_b ? scratch(cursor, count * SONDE_HEAP_ROW_B) : NULL;
+	if (!memory)
+		return count <= cursor->data.head->raw_b ? sonde_buf_error(&cursor->scratch) : -EBADMSG;
+	int error = sonde_heap_decode(&columns, &cursor->data, memory, cursor->threads,
+				      (uint32_t)cursor->session->heap_sites.count);
+	cursor->batch.count = error ? 0 : count;
+	cursor->batch.time_ns = columns.time_ns;
+	cursor->batch.thread_of = columns.threads;
+	cursor->batch.heap = columns.heap <= cursor->session->heaps.count ? columns.heap : 0;
+	cursor->batch.heap_site = columns.sites;
+	cursor->batch.size_b = columns.sizes;
+	cursor->batch.block_ends = columns.ends;
+	cursor->batch.mean_b = columns.mean_b;
+	cursor->batch.time_every = columns.time_every;
+	return error;
+}
+
 /* --- the cursor --------------------------------------------------------------------------------------------------- */
 
 static int (*const decoders[])(struct sonde_cursor *cursor) = {
-    [SONDE_CHUNK_SAMPLES] = decode_samples,
-    [SONDE_CHUNK_SWITCHES] = decode_switches,
-    [SONDE_CHUNK_ZONES] = decode_zones,
-    [SONDE_CHUNK_EVENTS] = decode_events,
+    [SONDE_CHUNK_SAMPLES] = decode_samples, [SONDE_CHUNK_SWITCHES] = decode_switches,
+    [SONDE_CHUNK_ZONES] = decode_zones,     [SONDE_CHUNK_EVENTS] = decode_events,
+    [SONDE_CHUNK_HEAP] = decode_heap,
 };
 
 int sonde_cursor_open(struct sonde_cursor **out, struct sonde_session *session, uint32_t types)

@@ -32,6 +32,10 @@ union record {
 	struct sonde_meta_cost cost;
 	struct sonde_meta_close close;
 	struct sonde_meta_histogram histogram;
+	struct sonde_meta_heap heap;
+	struct sonde_meta_snapshot snapshot;
+	struct sonde_meta_heap_site heap_site;
+	struct sonde_meta_heap_leak heap_leak;
 };
 
 /* What a record type does: 0, -EBADMSG for one that makes no sense, -ENOMEM. */
@@ -326,6 +330,50 @@ static int add_histogram(struct sonde_session *session, const union record *reco
 	return sonde_rows_add(&session->histograms, &row) ? 0 : -ENOMEM;
 }
 
+static int add_heap(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	static const struct sonde_heap blank = {.name = ""};
+	const struct sonde_meta_heap *from = &record->heap;
+	void *row = NULL;
+	int error = row_by_id(&row, session, &session->heaps, from->id, &blank);
+	if (!error)
+		*(struct sonde_heap *)row =
+		    (struct sonde_heap){from->id, from->process, from->kind, text(session, from->name)};
+	return error;
+}
+
+static int add_snapshot(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	const struct sonde_meta_snapshot *from = &record->snapshot;
+	struct sonde_snapshot row = {from->process, from->reason, text(session, from->label),
+				     from->time_ns, from->rss_b,  from->pss_b};
+	return sonde_rows_add(&session->snapshots, &row) ? 0 : -ENOMEM;
+}
+
+static int add_heap_site(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	static const struct sonde_heap_site blank;
+	const struct sonde_meta_heap_site *from = &record->heap_site;
+	void *row = NULL;
+	int error = row_by_id(&row, session, &session->heap_sites, from->id, &blank);
+	if (!error)
+		*(struct sonde_heap_site *)row =
+		    (struct sonde_heap_site){from->id, from->heap, from->thread, from->stack, from->status};
+	return error;
+}
+
+static int add_heap_leak(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	const struct sonde_meta_heap_leak *from = &record->heap_leak;
+	struct sonde_heap_rest row = {
+	    from->site, from->kind, from->blocks, from->size_b, text(session, from->detail), from->variance};
+	return sonde_rows_add(&session->heap_rests, &row) ? 0 : -ENOMEM;
+}
+
 /* Clock anchors are for whoever converts other clocks; nothing in a session needs them. */
 static int add_nothing(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
 {
@@ -354,6 +402,10 @@ static const struct kind kinds[] = {
     KIND(SONDE_META_COST, sonde_meta_cost, 16, add_cost),
     KIND(SONDE_META_CLOSE, sonde_meta_close, 16, add_close),
     KIND(SONDE_META_HISTOGRAM, sonde_meta_histogram, sizeof(struct sonde_meta_histogram), add_histogram),
+    KIND(SONDE_META_HEAP, sonde_meta_heap, 24, add_heap),
+    KIND(SONDE_META_SNAPSHOT, sonde_meta_snapshot, 32, add_snapshot),
+    KIND(SONDE_META_HEAP_SITE, sonde_meta_heap_site, 28, add_heap_site),
+    KIND(SONDE_META_HEAP_LEAK, sonde_meta_heap_leak, 32, add_heap_leak),
 };
 
 static int add_record(struct sonde_session *session, const uint8_t *at, const struct sonde_meta_head *head)

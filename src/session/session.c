@@ -31,7 +31,7 @@ static void set_limits(struct sonde_session *session)
 static int load_chunk(struct sonde_session *session, size_t i, struct sonde_chunk_data *data)
 {
 	const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
-	if (head->type > SONDE_CHUNK_INDEX || head->version > SONDE_CHUNK_VERSION) {
+	if (head->type > SONDE_CHUNK_HEAP || head->version > SONDE_CHUNK_VERSION) {
 		session->run.skipped_chunks++;
 		return 0;
 	}
@@ -74,6 +74,24 @@ static void clamp(uint32_t *id, size_t count)
 		*id = 0;
 }
 
+static void clamp_heap_ids(struct sonde_session *session)
+{
+	for (size_t i = 0; i < session->heaps.count; i++)
+		clamp(&((struct sonde_heap *)sonde_rows_at(&session->heaps, i))->process, session->processes.count);
+	for (size_t i = 0; i < session->heap_sites.count; i++) {
+		struct sonde_heap_site *row = sonde_rows_at(&session->heap_sites, i);
+		clamp(&row->heap, session->heaps.count);
+		clamp(&row->thread, session->threads.count);
+		clamp(&row->stack, session->stacks.nodes.count);
+	}
+	for (size_t i = 0; i < session->heap_rests.count; i++)
+		clamp(&((struct sonde_heap_rest *)sonde_rows_at(&session->heap_rests, i))->site,
+		      session->heap_sites.count);
+	for (size_t i = 0; i < session->snapshots.count; i++)
+		clamp(&((struct sonde_snapshot *)sonde_rows_at(&session->snapshots, i))->process,
+		      session->processes.count);
+}
+
 /* References to rows that never came. */
 static void clamp_ids(struct sonde_session *session)
 {
@@ -94,6 +112,7 @@ static void clamp_ids(struct sonde_session *session)
 		clamp(&row->process, processes);
 		clamp(&row->site, session->sites.count);
 	}
+	clamp_heap_ids(session);
 }
 
 static void settle_events(struct sonde_session *session)
@@ -103,7 +122,8 @@ static void settle_events(struct sonde_session *session)
 	run->first_event_ns = run->last_event_ns = run->start_ns;
 	for (size_t i = 0; i < sonde_reader_count(session->reader); i++) {
 		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
-		if (head->type < SONDE_CHUNK_SAMPLES || head->type > SONDE_CHUNK_EVENTS)
+		int is_heap = head->type == SONDE_CHUNK_HEAP && head->count;
+		if ((head->type < SONDE_CHUNK_SAMPLES || head->type > SONDE_CHUNK_EVENTS) && !is_heap)
 			continue;
 		if (!found++ || head->time_min_ns < run->first_event_ns)
 			run->first_event_ns = head->time_min_ns;
@@ -172,6 +192,10 @@ static void init_rows(struct sonde_session *session)
 	session->lost.row_b = sizeof(struct sonde_lost);
 	session->costs.row_b = sizeof(struct sonde_cost);
 	session->histograms.row_b = sizeof(struct sonde_histogram);
+	session->heaps.row_b = sizeof(struct sonde_heap);
+	session->snapshots.row_b = sizeof(struct sonde_snapshot);
+	session->heap_sites.row_b = sizeof(struct sonde_heap_site);
+	session->heap_rests.row_b = sizeof(struct sonde_heap_rest);
 	sonde_session_stacks_init(&session->stacks);
 }
 
@@ -203,8 +227,9 @@ void sonde_session_close(struct sonde_session *session)
 	if (!session)
 		return;
 	struct sonde_rows *all[] = {
-	    &session->strings, &session->processes, &session->threads, &session->modules, &session->sites,
-	    &session->infos,   &session->sources,   &session->lost,    &session->costs,   &session->histograms,
+	    &session->strings,    &session->processes,  &session->threads, &session->modules,   &session->sites,
+	    &session->infos,      &session->sources,    &session->lost,    &session->costs,     &session->histograms,
+	    &session->heap_sites, &session->heap_rests, &session->heaps,   &session->snapshots,
 	};
 	sonde_lookup_fini(session);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -299,6 +324,10 @@ COUNT(source, sources)
 COUNT(lost, lost)
 COUNT(cost, costs)
 COUNT(histogram, histograms)
+COUNT(heap, heaps)
+COUNT(snapshot, snapshots)
+COUNT(heap_site, heap_sites)
+COUNT(heap_rest, heap_rests)
 COUNT(node, stacks.nodes)
 COUNT(frame, stacks.frames)
 COUNT(function, stacks.functions)
@@ -307,6 +336,8 @@ GET_BY_ID(process, processes)
 GET_BY_ID(thread, threads)
 GET_BY_ID(module, modules)
 GET_BY_ID(site, sites)
+GET_BY_ID(heap, heaps)
+GET_BY_ID(heap_site, heap_sites)
 GET_BY_ID(node, stacks.nodes)
 GET_BY_ID(function, stacks.functions)
 
@@ -314,6 +345,8 @@ GET_AT(source, sonde_source_row, sources)
 GET_AT(lost, sonde_lost, lost)
 GET_AT(cost, sonde_cost, costs)
 GET_AT(histogram, sonde_histogram, histograms)
+GET_AT(snapshot, sonde_snapshot, snapshots)
+GET_AT(heap_rest, sonde_heap_rest, heap_rests)
 
 const struct sonde_frame *sonde_session_frame(const struct sonde_session *session, uint32_t index)
 {

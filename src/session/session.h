@@ -123,6 +123,37 @@ struct sonde_histogram {
 	const uint64_t *hits;
 };
 
+/* Blocks of one kind in one process. */
+struct sonde_heap {
+	uint32_t id, process;
+	uint32_t kind;    /* enum sonde_heap_kind */
+	const char *name; /* a pool's; "" = none */
+};
+
+struct sonde_snapshot {
+	uint32_t process;
+	uint32_t reason; /* enum sonde_snapshot_reason */
+	const char *label;
+	uint64_t time_ns;
+	uint64_t rss_b, pss_b; /* 0 = not known */
+};
+
+/* Where blocks of a heap begin. */
+struct sonde_heap_site {
+	uint32_t id, heap, thread;
+	uint32_t stack;  /* leaf node, 0 = none */
+	uint32_t status; /* enum sonde_stack_status */
+};
+
+/* Blocks of a site that were there when their process ended. */
+struct sonde_heap_rest {
+	uint32_t site;
+	uint32_t kind; /* enum sonde_heap_leak */
+	uint64_t blocks, size_b;
+	const char *detail; /* "" = none */
+	double variance;    /* of size_b, when it is an estimate, in B² */
+};
+
 size_t sonde_session_process_count(const struct sonde_session *session);
 size_t sonde_session_thread_count(const struct sonde_session *session);
 size_t sonde_session_module_count(const struct sonde_session *session);
@@ -131,6 +162,10 @@ size_t sonde_session_source_count(const struct sonde_session *session);
 size_t sonde_session_lost_count(const struct sonde_session *session);
 size_t sonde_session_cost_count(const struct sonde_session *session);
 size_t sonde_session_histogram_count(const struct sonde_session *session);
+size_t sonde_session_heap_count(const struct sonde_session *session);
+size_t sonde_session_snapshot_count(const struct sonde_session *session);
+size_t sonde_session_heap_site_count(const struct sonde_session *session);
+size_t sonde_session_heap_rest_count(const struct sonde_session *session);
 size_t sonde_session_node_count(const struct sonde_session *session);
 
 /* By id: 1 … count. */
@@ -138,7 +173,11 @@ const struct sonde_process *sonde_session_process(const struct sonde_session *se
 const struct sonde_thread *sonde_session_thread(const struct sonde_session *session, uint32_t id);
 const struct sonde_module *sonde_session_module(const struct sonde_session *session, uint32_t id);
 const struct sonde_site *sonde_session_site(const struct sonde_session *session, uint32_t id);
+const struct sonde_heap *sonde_session_heap(const struct sonde_session *session, uint32_t id);
+const struct sonde_heap_site *sonde_session_heap_site(const struct sonde_session *session, uint32_t id);
 /* By index: 0 … count − 1. */
+const struct sonde_snapshot *sonde_session_snapshot(const struct sonde_session *session, size_t i);
+const struct sonde_heap_rest *sonde_session_heap_rest(const struct sonde_session *session, size_t i);
 const struct sonde_source_row *sonde_session_source(const struct sonde_session *session, size_t i);
 const struct sonde_lost *sonde_session_lost(const struct sonde_session *session, size_t i);
 const struct sonde_cost *sonde_session_cost(const struct sonde_session *session, size_t i);
@@ -204,6 +243,14 @@ struct sonde_batch {
 	const uint32_t *site;
 	const uint16_t *depth;     /* 0 = outermost */
 	const uint8_t *zone_flags; /* enum sonde_zone_flag */
+	/* HEAP: blocks of one heap, in time order, with thread_of and time_ns (of every time_every-th exact, between
+	 * them interpolated). */
+	uint32_t heap;             /* id, 0 = none that is known */
+	const uint32_t *heap_site; /* the same */
+	const uint64_t *size_b;
+	const uint8_t *block_ends; /* 0: the block begins */
+	uint64_t mean_b;           /* bytes between samples; 0 = every block */
+	uint32_t time_every;       /* events from one whose time is exact to the next */
 	/* EVENTS: count events (format/event.h), each at events[i]; times are CLOCK_MONOTONIC ns. */
 	const struct sonde_event *const *events;
 };
@@ -235,5 +282,94 @@ int sonde_session_zone_stats(struct sonde_session *session, struct sonde_zone_st
 
 /* How many zones were ended without having begun, from the same summaries: those that can be read. */
 uint64_t sonde_session_zones_unmatched(struct sonde_session *session);
+
+/* --- allocations: from the chunk summaries, without decoding but the one chunk in which the peak lies ------------- */
+
+struct sonde_heap_sum {
+	uint64_t begins, begun_b, ends, ended_b, temporary;
+	uint64_t peak_blocks, peak_b;                                        /* alive at the peak of its heap */
+	uint64_t left_blocks, left_b;                                        /* alive at the end */
+	uint64_t largest_b;                                                  /* of the recorded blocks */
+	double begun_variance, ended_variance, peak_variance, left_variance; /* of estimates, in B² */
+};
+
+/* One heap's. */
+struct sonde_heap_total {
+	uint64_t peak_b, peak_blocks, peak_ns;
+	uint64_t begins, begun_b, ends, ended_b, temporary, unknown;
+	uint64_t left_b, left_blocks;
+	uint64_t first_ns; /* the first event of a chunk that lies in the part asked for */
+	uint64_t mean_b;   /* bytes between samples; 0 = every block */
+	uint64_t size_classes[SONDE_HEAP_CLASSES], life_classes[SONDE_HEAP_CLASSES];
+};
+
+struct sonde_heap_sums {
+	struct sonde_heap_sum *sites;   /* by heap site id; sonde_session_heap_site_count() + 1 rows */
+	struct sonde_heap_total *heaps; /* by heap id; sonde_session_heap_count() + 1 rows */
+};
+
+/* What a site holds at some moment. */
+struct sonde_heap_alive {
+	uint64_t blocks, size_b;
+	double variance; /* of an estimate, in B² */
+};
+
+/* A part of a recording; all zero: the whole. What began before it is alive in it, its peak may be its beginning. */
+struct sonde_heap_range {
+	uint64_t from_ns, to_ns; /* to_ns 0 = the end */
+	const uint8_t *thread;   /* by id: blocks that these allocated, whoever frees them; NULL = all */
+};
+
+/* One of the intervals, equally long, into which a range is divided. */
+struct sonde_heap_interval {
+	uint64_t peak_b, peak_blocks; /* the most at any moment in it */
+	uint64_t live_b, live_blocks; /* at its end */
+	uint64_t begins, begun_b, ends, ended_b;
+};
+
+/* What was alive at a moment: sonde_session_heap_site_count() + 1 rows by heap site id, zeroed by the caller. Decodes
+ * one chunk a heap. Errors as below. */
+int sonde_session_heap_alive(struct sonde_session *session, uint64_t time_ns, struct sonde_heap_alive *sites);
+
+/* Moments, and who is told of what changed up to each since the one before it, with what was before the first. */
+struct sonde_heap_marks {
+	const uint64_t *times_ns; /* rising */
+	size_t count;
+	void (*add)(void *state, uint32_t site, size_t mark, const struct sonde_heap_alive *change);
+	void *state;
+};
+
+/* Tells them in one reading, chunk by chunk: those of a heap in time order. Decodes the chunks that moments lie in.
+ * Errors as below. */
+int sonde_session_heap_marks(struct sonde_session *session, const struct sonde_heap_marks *marks);
+
+/* How much a process held at a moment: what its program then had begun, since executing another one frees all. */
+struct sonde_heap_moment {
+	uint32_t process; /* the caller's, as is time_ns */
+	uint64_t time_ns;
+	int known;                    /* its allocations were recorded */
+	uint32_t life;                /* malloc's heap then; 0 = none */
+	struct sonde_heap_alive live; /* of malloc's blocks */
+	uint64_t mapped_b;            /* by the program's own mappings */
+	uint64_t mean_b;              /* bytes between samples; 0 = every block was recorded */
+};
+
+/* Of each heap by id (sonde_session_heap_count() + 1 rows) malloc's heap of the same program in the same process. */
+void sonde_session_heap_lives(const struct sonde_session *session, uint32_t *lives);
+/* By heap id (as many rows): when all of it was gone, since its process had ended, or executed another program, whose
+ * first block this was; 0 = not seen to end. -ENOMEM. */
+int sonde_session_heap_ends(struct sonde_session *session, uint64_t *ends_ns);
+/* Fills in the rows, in one reading of the summaries; decodes a chunk for each moment that lies in it. */
+int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_moment *rows, size_t count);
+
+/* Free with sonde_heap_sums_free(). Chunks that cannot be read are left out; then a negative errno, and the rest. */
+int sonde_session_heap_sums(struct sonde_session *session, struct sonde_heap_sums *out);
+/* Of a part: decodes the two chunks a heap at its ends; all of them where threads are chosen. NULL = the whole. */
+int sonde_session_heap_sums_of(struct sonde_session *session, const struct sonde_heap_range *range,
+			       struct sonde_heap_sums *out);
+/* Of one heap, over a range that has both ends; decodes the chunks that lie in more than one interval. */
+int sonde_session_heap_timeline(struct sonde_session *session, uint32_t heap, const struct sonde_heap_range *range,
+				struct sonde_heap_interval *rows, size_t count);
+void sonde_heap_sums_free(struct sonde_heap_sums *sums);
 
 #endif

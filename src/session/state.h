@@ -44,6 +44,10 @@ struct sonde_session {
 	struct sonde_rows lost;       /* struct sonde_lost */
 	struct sonde_rows costs;      /* struct sonde_cost */
 	struct sonde_rows histograms; /* struct sonde_histogram */
+	struct sonde_rows heaps;      /* struct sonde_heap, by id */
+	struct sonde_rows snapshots;  /* struct sonde_snapshot */
+	struct sonde_rows heap_sites; /* struct sonde_heap_site, by id */
+	struct sonde_rows heap_rests; /* struct sonde_heap_rest */
 	struct sonde_stacks stacks;
 
 	struct sonde_meta_close close; /* head.type 0: not seen */

@@ -87,8 +87,9 @@ static int is_followed(const struct sonde_source_run *run, pid_t pid)
 	return pid == run->pid || sonde_timer_tasks_find_process(&run->tasks, pid);
 }
 
-static void on_opened(void *context, pid_t pid)
+static void on_opened(void *context, pid_t pid, uint32_t clock)
 {
+	(void)clock;
 	struct sonde_source_run *run = context;
 	uint64_t now_ns = sonde_clock_now_ns();
 	struct sonde_proc_stat stat = {.name = ""};
@@ -345,7 +346,7 @@ static int timer_probe(const struct sonde_record_options *options, char *why, si
 
 static void free_run(struct sonde_source_run *run)
 {
-	sonde_zones_listen(NULL);
+	sonde_zones_listen(SONDE_LINK_CPU, NULL);
 	sonde_unsampled_free(run->unsampled);
 	sonde_unwinder_free(run->unwinder);
 	sonde_spaces_free(run->spaces);
@@ -372,8 +373,9 @@ static int timer_open(struct sonde_source_run **out, struct sonde_recorder *reco
 		free_run(run);
 		return result;
 	}
-	run->listener = (struct sonde_zones_listener){run, on_opened, on_sample, on_closed, on_farewell};
-	sonde_zones_listen(&run->listener);
+	run->listener = (struct sonde_zones_listener){
+	    .context = run, .opened = on_opened, .sample = on_sample, .closed = on_closed, .farewell = on_farewell};
+	sonde_zones_listen(SONDE_LINK_CPU, &run->listener);
 	*out = run;
 	return 0;
 }

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "fold/drain.h"
 #include "fold/live.h"
+#include "source/heap_events.h"
 #include "util/error.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -50,6 +51,7 @@ struct sonde_pool {
 	uint32_t sites[SONDE_RING_MAX_SITES]; /* the recording's ids */
 	struct histogram **histograms;
 	size_t histogram_count;
+	struct sonde_heap_events *blocks; /* of the process's own pools; NULL = it has told of none */
 };
 
 /* --- memory -------------------------------------------------------------------------------------------------------*/
@@ -139,9 +141,25 @@ static void free_memory(struct sonde_pool *pool)
 
 /* --- the sink -----------------------------------------------------------------------------------------------------*/
 
+/* A pool of the process's own: a heap, not a site. */
+static void take_own_pool(struct sonde_pool *pool, uint32_t site, const char *name)
+{
+	if (!pool->blocks) {
+		if (sonde_heap_events_new(&pool->blocks, pool->options.recorder, pool->options.pid))
+			return;
+		sonde_heap_events_name(pool->blocks, SONDE_RING_SITE_OTHER, "(other)");
+	}
+	if (site != SONDE_RING_SITE_OTHER)
+		sonde_heap_events_name(pool->blocks, site, name);
+}
+
 static void take_site(void *context, const struct sonde_drain_site *site)
 {
 	struct sonde_pool *pool = context;
+	if (site->kind == SONDE_SITE_POOL) {
+		take_own_pool(pool, site->id, site->name);
+		return;
+	}
 	struct sonde_recorder_site made = {
 	    .kind = site->kind,
 	    .line = site->line,
@@ -213,6 +231,20 @@ static void take_zones(void *context, struct sonde_drain_thread *thread, const u
 	sonde_recorder_zones(pool->options.recorder, pool->process, id, ids, times_ns, count);
 }
 
+static void ask_snapshot(const struct sonde_pool *pool, const struct sonde_event_text *event)
+{
+	struct sonde_snapshot_ask ask = {
+	    .process = pool->process,
+	    .pid = pool->options.pid,
+	    .reason = SONDE_SNAPSHOT_API,
+	    .label = (const char *)(event + 1),
+	    .label_b = event->len_b,
+	    .time_ns = event->head.time,
+	    .answer_fd = -1,
+	};
+	sonde_recorder_ask(pool->options.recorder, &ask);
+}
+
 static void take_event(void *context, struct sonde_drain_thread *thread, const struct sonde_event *event)
 {
 	struct sonde_pool *pool = context;
@@ -221,6 +253,17 @@ static void take_event(void *context, struct sonde_drain_thread *thread, const s
 		if (pool->options.cpu_sample)
 			pool->options.cpu_sample(pool->options.context, pool->options.pid, outer_tid(pool, thread->tid),
 						 id, (const void *)event);
+		return;
+	}
+	if (event->type == SONDE_EVENT_SNAPSHOT) {
+		ask_snapshot(pool, (const void *)event);
+		return;
+	}
+	if (event->type == SONDE_EVENT_POOL_TAKE || event->type == SONDE_EVENT_POOL_GIVE) {
+		if (!pool->blocks)
+			take_own_pool(pool, SONDE_RING_SITE_OTHER, NULL);
+		if (pool->blocks)
+			sonde_heap_events_add(pool->blocks, thread->serial, id, (const void *)event);
 		return;
 	}
 	sonde_live_event(pool->live, event);
@@ -240,6 +283,14 @@ static void take_counter(void *context, struct sonde_drain_thread *thread, uint3
 	event.head.time = sonde_clock_now_ns();
 	sonde_recorder_event(pool->options.recorder, pool->process, thread_id(pool, thread, event.head.time),
 			     &event.head);
+}
+
+static void take_heap(void *context, struct sonde_drain_thread *thread, const uint64_t *words, size_t count)
+{
+	struct sonde_pool *pool = context;
+	struct sonde_pool_thread from = {thread->serial, thread_id(pool, thread, sonde_clock_now_ns())};
+	if (pool->options.heap)
+		pool->options.heap(pool->options.context, pool->options.pid, &from, words, count);
 }
 
 static struct histogram *histogram_of(struct sonde_pool *pool, uint32_t site)
@@ -280,7 +331,7 @@ static void take_histogram(void *context, struct sonde_drain_thread *thread, uin
 static void take_lost(void *context, enum sonde_ring_lost cause, uint64_t count)
 {
 	struct sonde_pool *pool = context;
-	const char *source = pool->options.cpu_sample ? "cpu" : "zones";
+	const char *source = pool->options.cpu_sample ? "cpu" : pool->options.heap ? "heap" : "zones";
 	struct sonde_recorder_loss loss = {.source = source, .process = pool->process, .count = count};
 	loss.cause = sonde_ring_lost_text(cause);
 	loss.time_ns = sonde_clock_now_ns();
@@ -291,6 +342,10 @@ static void take_thread_end(void *context, struct sonde_drain_thread *thread)
 {
 	struct sonde_pool *pool = context;
 	sonde_live_thread_end(pool->live, thread);
+	if (pool->options.heap)
+		take_heap(pool, thread, NULL, 0);
+	if (pool->blocks)
+		sonde_heap_events_thread_end(pool->blocks, thread->serial);
 	if (thread->user)
 		sonde_recorder_thread_end(pool->options.recorder, (uint32_t)thread->user);
 }
@@ -341,6 +396,7 @@ void sonde_pool_drain(struct sonde_pool *pool, int final)
 	    .zones = take_zones,
 	    .event = take_event,
 	    .counter = take_counter,
+	    .heap = take_heap,
 	    .histogram = take_histogram,
 	    .lost = take_lost,
 	    .thread_end = take_thread_end,
@@ -349,7 +405,10 @@ void sonde_pool_drain(struct sonde_pool *pool, int final)
 	};
 	uint32_t asked = atomic_load(&pool->ring->doorbell);
 	uint32_t before = pool->committed;
+	uint64_t before_ns = sonde_clock_now_ns();
 	sonde_drain_run(pool->drain, pool->options.fit, &sink, final);
+	if (pool->blocks)
+		sonde_heap_events_run(pool->blocks, before_ns);
 	if (final || (!asked && sonde_drain_used(pool->drain) * 2 < pool->committed))
 		return;
 	grow(pool, pool->committed * 2);
@@ -362,6 +421,8 @@ void sonde_pool_free(struct sonde_pool *pool)
 	atomic_store(&pool->ring->closed, 1);
 	sonde_pool_drain(pool, 1);
 	write_histograms(pool);
+	if (pool->blocks)
+		sonde_heap_events_end(pool->blocks);
 	free_memory(pool);
 }
 

@@ -20,6 +20,11 @@ struct sonde_pool_budget {
 	uint32_t cap;
 };
 
+struct sonde_pool_thread {
+	uint64_t serial; /* counts threads of the process */
+	uint32_t id;     /* of the recording */
+};
+
 struct sonde_pool_options {
 	struct sonde_recorder *recorder;
 	struct sonde_pool_budget *budget;
@@ -31,6 +36,9 @@ struct sonde_pool_options {
 	void *context;
 	void (*cpu_sample)(void *context, pid_t pid, pid_t tid, uint32_t thread,
 			   const struct sonde_event_cpu_sample *sample); /* NULL = not a pool of samples */
+	/* Words of a thread's HEAP chunks; none, with `words` NULL, when the thread has ended. NULL = dropped. */
+	void (*heap)(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
+		     size_t count);
 };
 
 /* Makes and allocates the memory: at least two chunks, even beyond the budget. */

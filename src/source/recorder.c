@@ -15,6 +15,7 @@
 #include "fold/hist.h"
 #include "source/columns.h"
 #include "source/lookup.h"
+#include "source/snapshots.h"
 #include "source/trie.h"
 #include "source/streams.h"
 #include "source/strings.h"
@@ -42,6 +43,10 @@ struct sonde_recorder {
 	struct sonde_meta_site *sites; /* id − 1, to intern them */
 	uint32_t site_count;
 	struct sonde_map site_map;
+	struct sonde_map heap_map; /* heap sites, by a hash of all that they are */
+	uint32_t heaps, heap_sites;
+	struct sonde_snapshots *snapshots;
+	uint32_t snapshot_count;
 	struct sonde_trigger trigger; /* used when options.when is set */
 	uint64_t sample_count;
 	unsigned saves;
@@ -81,6 +86,7 @@ int sonde_recorder_new(struct sonde_recorder **out, struct sonde_writer *writer,
 	sonde_columns_init(&recorder->samples, SAMPLE_COLUMNS);
 	sonde_columns_init(&recorder->switches, SWITCH_COLUMNS);
 	int rc = options->when ? arm(recorder) : 0;
+	rc = rc ? rc : sonde_snapshots_new(&recorder->snapshots, recorder, sonde_writer_start_ns(writer));
 	if (rc)
 		sonde_recorder_free(recorder);
 	else
@@ -99,7 +105,9 @@ void sonde_recorder_free(struct sonde_recorder *recorder)
 	sonde_tasks_fini(&recorder->tasks);
 	sonde_strings_fini(&recorder->strings);
 	sonde_map_fini(&recorder->site_map);
+	sonde_map_fini(&recorder->heap_map);
 	sonde_trigger_fini(&recorder->trigger);
+	sonde_snapshots_free(recorder->snapshots);
 	free(recorder->sites);
 	free(recorder->lost);
 	free(recorder);
@@ -181,6 +189,23 @@ uint64_t sonde_recorder_sample_count(const struct sonde_recorder *recorder)
 uint32_t sonde_recorder_process_count(const struct sonde_recorder *recorder)
 {
 	return recorder->tasks.processes.made;
+}
+
+uint32_t sonde_recorder_alive(const struct sonde_recorder *recorder, pid_t pid)
+{
+	return sonde_tasks_alive(&recorder->tasks, pid);
+}
+
+size_t sonde_recorder_live(const struct sonde_recorder *recorder, uint32_t after, struct sonde_recorder_live *out,
+			   size_t max)
+{
+	size_t count = 0;
+	const struct sonde_task_process *process;
+	while (count < max && (process = sonde_tasks_next_live(&recorder->tasks, after))) {
+		after = process->task.id;
+		out[count++] = (struct sonde_recorder_live){after, process->task.number};
+	}
+	return count;
 }
 
 /* Times of a column only go up: a record that comes late (buffers of several CPUs) takes the time of the one before. */
@@ -357,6 +382,94 @@ uint32_t sonde_recorder_site(struct sonde_recorder *recorder, const struct sonde
 	rows[id - 1].id = id;
 	sonde_writer_meta(recorder->writer, &rows[id - 1], sizeof record, NULL, 0);
 	return id;
+}
+
+/* --- allocations ----------------------------------------------------------------------------------------- */
+
+uint32_t sonde_recorder_heap(struct sonde_recorder *recorder, uint32_t process, enum sonde_heap_kind kind,
+			     const char *name)
+{
+	struct sonde_meta_heap record = {
+	    .head.type = SONDE_META_HEAP,
+	    .id = recorder->heaps + 1,
+	    .process = process,
+	    .kind = kind,
+	    .name = sonde_recorder_text(recorder, name),
+	};
+	if (!process)
+		return 0;
+	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
+	return ++recorder->heaps;
+}
+
+uint32_t sonde_recorder_heap_site(struct sonde_recorder *recorder, const struct sonde_recorder_heap_site *site)
+{
+	struct sonde_meta_heap_site record = {
+	    .head.type = SONDE_META_HEAP_SITE,
+	    .heap = site->heap,
+	    .thread = site->thread,
+	    .stack = site->stack,
+	    .status = site->status,
+	};
+	uint64_t hash = sonde_hash_pair((uint64_t)site->thread << 32 | site->stack, site->heap);
+	uint32_t id = sonde_map_find(&recorder->heap_map, hash, NULL, NULL);
+	if (id || recorder->heap_sites == UINT32_MAX)
+		return id;
+	record.id = recorder->heap_sites + 1;
+	if (sonde_map_add(&recorder->heap_map, hash, record.id)) {
+		keep_error(recorder, -ENOMEM);
+		return 0;
+	}
+	recorder->heap_sites++;
+	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
+	return record.id;
+}
+
+void sonde_recorder_heap_leak(struct sonde_recorder *recorder, const struct sonde_recorder_heap_leak *leak)
+{
+	struct sonde_meta_heap_leak record = {
+	    .head.type = SONDE_META_HEAP_LEAK,
+	    .site = leak->site,
+	    .kind = leak->kind,
+	    .blocks = leak->blocks,
+	    .size_b = leak->size_b,
+	    .detail = sonde_recorder_text(recorder, leak->detail),
+	    .variance = leak->variance,
+	};
+	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
+}
+
+uint32_t sonde_recorder_snapshot(struct sonde_recorder *recorder, const struct sonde_recorder_snapshot *snapshot)
+{
+	struct sonde_meta_snapshot record = {
+	    .head.type = SONDE_META_SNAPSHOT,
+	    .process = snapshot->process,
+	    .label = snapshot->label,
+	    .reason = snapshot->reason,
+	    .time_ns = snapshot->time_ns,
+	    .rss_b = snapshot->rss_b,
+	    .pss_b = snapshot->pss_b,
+	};
+	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
+	return ++recorder->snapshot_count;
+}
+
+int sonde_recorder_ask(struct sonde_recorder *recorder, const struct sonde_snapshot_ask *ask)
+{
+	return sonde_snapshots_ask(recorder->snapshots, ask);
+}
+
+struct sonde_snapshots *sonde_recorder_snapshots(struct sonde_recorder *recorder)
+{
+	return recorder->snapshots;
+}
+
+int sonde_recorder_chunk(struct sonde_recorder *recorder, struct sonde_columns *columns, struct sonde_chunk *chunk)
+{
+	keep_error(recorder, sonde_trie_flush(&recorder->stacks));
+	int code = sonde_columns_write(columns, recorder->writer, chunk);
+	keep_error(recorder, code);
+	return code;
 }
 
 /* --- what is said about the recording -------------------------------------------------------------------- */

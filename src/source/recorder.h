@@ -15,6 +15,7 @@
 #include "format/record.h"
 
 struct sonde_recorder;
+struct sonde_snapshots;
 struct sonde_writer;
 
 enum sonde_on_full { SONDE_ON_FULL_DROP = 0, SONDE_ON_FULL_OVERWRITE, SONDE_ON_FULL_BLOCK };
@@ -36,7 +37,12 @@ struct sonde_record_options {
 	int no_inject;  /* put nothing into the target */
 	int no_symbols; /* leave symbols to the reader */
 	int debuginfod;
-	uint32_t stack_b; /* stack copy per sample, 0 = default */
+	uint32_t stack_b;           /* stack copy per sample, 0 = default */
+	int heap;                   /* record allocations */
+	uint64_t heap_mean_b;       /* bytes between samples; 0 = every allocation */
+	uint64_t memory_every_ns;   /* resident memory over time; 0 = when the recorder is awake anyway */
+	uint64_t snapshot_every_ns; /* of all processes; 0 = not */
+	int snapshot_signal;        /* SIGUSR1 takes one, and is not passed on */
 	/* Before and after symbols are looked up, which may take a while; NULL = not called. */
 	void (*looking_up)(const struct sonde_record_options *options, int over);
 };
@@ -63,6 +69,19 @@ uint64_t sonde_recorder_sample_count(const struct sonde_recorder *recorder);
 
 /* Processes so far, also those that ended. */
 uint32_t sonde_recorder_process_count(const struct sonde_recorder *recorder);
+
+/* The process that has this number now; 0 = none that is recorded. */
+uint32_t sonde_recorder_alive(const struct sonde_recorder *recorder, pid_t pid);
+
+/* A process that was not seen to end. */
+struct sonde_recorder_live {
+	uint32_t id;
+	pid_t pid;
+};
+
+/* The first `max` of those whose ids are above `after`; how many. */
+size_t sonde_recorder_live(const struct sonde_recorder *recorder, uint32_t after, struct sonde_recorder_live *out,
+			   size_t max);
 
 uint32_t sonde_recorder_string(struct sonde_recorder *recorder, const char *text, size_t len_b);
 uint32_t sonde_recorder_text(struct sonde_recorder *recorder, const char *text); /* NUL-terminated; NULL → 0 */
@@ -134,6 +153,61 @@ void sonde_recorder_thread_end(struct sonde_recorder *recorder, uint32_t thread)
 /* One event; site and time already the recording's. */
 void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uint32_t thread,
 			  const struct sonde_event *event);
+
+/* --- allocations (heap_chunks.h) --------------------------------------------------------------------------- */
+
+struct sonde_columns;
+struct sonde_chunk;
+
+/* A new heap of a process; `name` is a pool's, else NULL. Its id; 0 when there is no process. */
+uint32_t sonde_recorder_heap(struct sonde_recorder *recorder, uint32_t process, enum sonde_heap_kind kind,
+			     const char *name);
+
+/* Interned. */
+struct sonde_recorder_heap_site {
+	uint32_t heap, thread, stack;
+	enum sonde_stack_status status;
+};
+
+uint32_t sonde_recorder_heap_site(struct sonde_recorder *recorder, const struct sonde_recorder_heap_site *site);
+/* Blocks of a site that were there at the end of their process. */
+struct sonde_recorder_heap_leak {
+	uint32_t site;
+	enum sonde_heap_leak kind;
+	uint64_t blocks, size_b;
+	const char *detail; /* NULL = none */
+	double variance;    /* of size_b, when it is an estimate */
+};
+
+void sonde_recorder_heap_leak(struct sonde_recorder *recorder, const struct sonde_recorder_heap_leak *leak);
+/* A moment of a process; sizes are 0 when they are not known. */
+struct sonde_recorder_snapshot {
+	uint32_t process;
+	enum sonde_snapshot_reason reason;
+	uint32_t label; /* a string's id */
+	uint64_t time_ns, rss_b, pss_b;
+};
+
+/* Its number in the recording, from 1. */
+uint32_t sonde_recorder_snapshot(struct sonde_recorder *recorder, const struct sonde_recorder_snapshot *snapshot);
+
+/* A snapshot that is to be taken of a process as it was at time_ns (snapshots.h). */
+struct sonde_snapshot_ask {
+	uint32_t process; /* the recording's */
+	pid_t pid;
+	enum sonde_snapshot_reason reason;
+	const char *label; /* copied */
+	size_t label_b;
+	uint64_t time_ns;
+	int answer_fd; /* a socket that gets a struct sonde_link_snapshot (format/link.h) and is closed; −1 = none */
+};
+
+/* A negative errno, as sonde_snapshots_ask(). */
+int sonde_recorder_ask(struct sonde_recorder *recorder, const struct sonde_snapshot_ask *ask);
+struct sonde_snapshots *sonde_recorder_snapshots(struct sonde_recorder *recorder);
+
+/* Writes columns as a chunk, all of whose other fields are filled in. */
+int sonde_recorder_chunk(struct sonde_recorder *recorder, struct sonde_columns *columns, struct sonde_chunk *chunk);
 
 /* --- what is said about the recording -------------------------------------------------------------------- */
 

@@ -274,7 +274,7 @@ static int begin(struct supervisor *supervisor)
 	} else if (kill(options->attach, 0)) {
 		return sonde_error(errno, "cannot attach to process %d: %s", options->attach, strerror(errno));
 	}
-	sonde_signals_catch(options->keep_ns != 0);
+	sonde_signals_catch(options->keep_ns != 0, options->snapshot_signal);
 	supervisor->pid_fd = (int)syscall(SYS_pidfd_open, supervisor->pid, 0);
 	start_sources(supervisor);
 	sonde_priority_raise(&supervisor->priority);

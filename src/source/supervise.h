@@ -19,7 +19,8 @@ struct sonde_supervise_result {
 
 /* Returns 0 when a recording was made (perhaps with result->error), else a negative errno before anything ran: -ENOENT
  * and -EACCES are the command's. Signals sent to us reach the command; one that ignores SIGINT is killed by a second.
- * When attached, SIGINT ends the recording. SIGUSR2 saves what a flight recorder holds. */
+ * When attached, SIGINT ends the recording. SIGUSR2 saves what a flight recorder holds; SIGUSR1 takes a snapshot where
+ * options->snapshot_signal asks for it. */
 int sonde_supervise(const struct sonde_record_options *options, struct sonde_supervise_result *result);
 
 #endif

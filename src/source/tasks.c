@@ -297,6 +297,28 @@ void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *na
 	write_thread(tasks, row);
 }
 
+uint32_t sonde_tasks_alive(const struct sonde_tasks *tasks, pid_t pid)
+{
+	const struct sonde_task_process *row = latest(&tasks->processes, pid);
+	return row && !row->task.end_ns ? row->task.id : 0;
+}
+
+const struct sonde_task_process *sonde_tasks_next_live(const struct sonde_tasks *tasks, uint32_t after)
+{
+	uint32_t from = 0, to = tasks->processes.count;
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+		if (row_at(&tasks->processes, middle)->id <= after)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	for (; from < tasks->processes.count; from++)
+		if (!row_at(&tasks->processes, from)->end_ns)
+			return (const struct sonde_task_process *)row_at(&tasks->processes, from);
+	return NULL;
+}
+
 static void end_process(struct sonde_tasks *tasks, struct sonde_task_process *process, uint64_t time_ns)
 {
 	struct sonde_meta_process_end record = {

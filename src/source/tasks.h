@@ -66,6 +66,10 @@ void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t 
 void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const char *name, int exec, uint64_t time_ns);
 /* What the program calls a thread itself; stands until the thread execs. */
 void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *name, size_t name_b, uint64_t time_ns);
+/* The life that a number has now, as far as is known; 0 = none. */
+uint32_t sonde_tasks_alive(const struct sonde_tasks *tasks, pid_t pid);
+/* The process with the lowest id above `after` that was not seen to end; NULL when there is none. */
+const struct sonde_task_process *sonde_tasks_next_live(const struct sonde_tasks *tasks, uint32_t after);
 void sonde_tasks_exit(struct sonde_tasks *tasks, pid_t pid, pid_t tid, uint64_t cpu_ns, uint64_t time_ns);
 
 #endif

@@ -363,3 +363,18 @@ enum sonde_stack_status sonde_unwinder_run(struct sonde_unwinder *unwinder, stru
 	*stack = sonde_recorder_stack(unwinder->recorder, unwinder->frames, walk.count);
 	return status;
 }
+
+uint32_t sonde_unwinder_intern(struct sonde_unwinder *unwinder, pid_t pid, uint64_t time_ns, const uint64_t *pcs,
+			       size_t count)
+{
+	struct sonde_unwind_sample sample = {.pid = pid, .time_ns = time_ns};
+	struct walk walk = {.unwinder = unwinder, .sample = &sample};
+	walk.space = sonde_spaces_get(unwinder->spaces, pid, time_ns);
+	for (size_t i = 0; walk.space && i < count && i < SONDE_UNWINDER_DEPTH_MAX; i++) {
+		const struct code *code = look_up(&walk, pcs[i] - 1);
+		int generated = code->kind == CODE_GENERATED || code->kind == CODE_UNMAPPED;
+		push(&walk, generated ? anonymous_module(unwinder, walk.space, time_ns) : code->module,
+		     generated ? pcs[i] - 1 : code->address);
+	}
+	return sonde_recorder_stack(unwinder->recorder, unwinder->frames, walk.count);
+}

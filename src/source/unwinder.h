@@ -40,6 +40,10 @@ struct sonde_unwind_sample {
 enum sonde_stack_status sonde_unwinder_run(struct sonde_unwinder *unwinder, struct sonde_unwind_sample *sample,
 					   uint32_t *stack);
 
+/* The stack of return addresses, leaf first, that were found elsewhere. */
+uint32_t sonde_unwinder_intern(struct sonde_unwinder *unwinder, pid_t pid, uint64_t time_ns, const uint64_t *pcs,
+			       size_t count);
+
 /* Begins a batch: what was read of live stacks is forgotten. */
 void sonde_unwinder_begin(struct sonde_unwinder *unwinder);
 

@@ -32,7 +32,11 @@
 #define FIT_NS 5000000u
 #define METHOD "rings in shared memory, written by the program itself"
 
-static const struct sonde_zones_listener *listener;
+#define CLIENTS (SONDE_LINK_HEAP + 1)
+
+static const struct sonde_zones_listener nobody;
+static const struct sonde_zones_listener *listeners[CLIENTS];
+static const struct sonde_clockfit *shared_fit;
 
 struct connection {
 	int fd;     /* −1 after it hung up */
@@ -57,9 +61,19 @@ struct sonde_source_run {
 	uint64_t strangers; /* connections of other users that were refused */
 };
 
-void sonde_zones_listen(const struct sonde_zones_listener *wanted)
+void sonde_zones_listen(enum sonde_link_client client, const struct sonde_zones_listener *listener)
 {
-	listener = wanted;
+	listeners[client] = listener;
+}
+
+static const struct sonde_zones_listener *listener_of(uint32_t client)
+{
+	return client < CLIENTS && listeners[client] ? listeners[client] : &nobody;
+}
+
+const struct sonde_clockfit *sonde_zones_fit(void)
+{
+	return shared_fit;
 }
 
 const char *sonde_zones_name(const struct sonde_source_run *run)
@@ -118,6 +132,7 @@ static int zones_open(struct sonde_source_run **out, struct sonde_recorder *reco
 	run->clock = sonde_clockfit_usable() ? SONDE_RING_CLOCK_CYCLES : SONDE_RING_CLOCK_NS;
 	struct sonde_clockfit_anchor anchor = sonde_clockfit_read();
 	sonde_clockfit_init(&run->fit, &anchor);
+	shared_fit = &run->fit;
 	int code = listen_open(run);
 	if (code) {
 		if (run->listen_fd >= 0)
@@ -158,7 +173,8 @@ static void connection_end(struct connection *connection)
 	if (!connection->pool)
 		return;
 	sonde_pool_free(connection->pool);
-	if (connection->client == SONDE_LINK_CPU && listener && listener->closed)
+	const struct sonde_zones_listener *listener = listener_of(connection->client);
+	if (listener->closed)
 		listener->closed(listener->context, connection->pid);
 }
 
@@ -189,7 +205,7 @@ static int greet(struct sonde_source_run *run, struct connection *connection, co
 {
 	if (connection->pool || hello->head.version != SONDE_LINK_VERSION)
 		return -EPROTO;
-	int cpu = hello->client == SONDE_LINK_CPU;
+	const struct sonde_zones_listener *listener = listener_of(hello->client);
 	struct sonde_pool_options options = {
 	    .recorder = run->recorder,
 	    .budget = &run->budget,
@@ -198,20 +214,23 @@ static int greet(struct sonde_source_run *run, struct connection *connection, co
 	    .own_pid = (pid_t)hello->pid,
 	    .clock = hello->flags & SONDE_LINK_NO_CYCLES ? SONDE_RING_CLOCK_NS : run->clock,
 	    .on_full = (uint32_t)sonde_recorder_options(run->recorder)->on_full,
-	    .context = listener ? listener->context : NULL,
-	    .cpu_sample = cpu && listener ? listener->sample : NULL,
+	    .context = listener->context,
+	    .cpu_sample = listener->sample,
+	    .heap = listener->heap,
 	};
 	connection->client = hello->client;
-	if (cpu && listener && listener->opened)
-		listener->opened(listener->context, connection->pid);
+	if (listener->flags)
+		listener->flags(listener->context, connection->pid, hello->flags);
+	if (listener->opened)
+		listener->opened(listener->context, connection->pid, options.clock);
 	int code = sonde_pool_new(&connection->pool, &options);
 	int sent = send_welcome(connection, code);
-	if (code && cpu && listener && listener->closed)
+	if (code && listener->closed)
 		listener->closed(listener->context, connection->pid);
 	if (code)
 		return code;
 	run->connected++;
-	run->programs += !cpu;
+	run->programs += hello->client == SONDE_LINK_ZONES;
 	return sent;
 }
 
@@ -219,7 +238,8 @@ static int part(const struct connection *connection, const struct sonde_link_far
 {
 	if (connection->pool || farewell->head.version != SONDE_LINK_VERSION)
 		return -EPROTO;
-	if (listener && listener->farewell)
+	const struct sonde_zones_listener *listener = listener_of(SONDE_LINK_CPU);
+	if (listener->farewell)
 		listener->farewell(listener->context, connection->pid, farewell);
 	return 0;
 }
@@ -234,6 +254,76 @@ static int answer(struct connection *connection, const struct sonde_link_query *
 	return send(connection->fd, &out, size_b, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
+static int tell_table(const struct connection *connection, const struct sonde_link_table_question *question)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct sonde_link_table table = {.head = {SONDE_LINK_TABLE, SONDE_LINK_VERSION}, .status = -ENOENT};
+	struct iovec part = {&table, sizeof(table)};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	const struct sonde_zones_listener *listener = listener_of(SONDE_LINK_HEAP);
+	int fd = listener->table ? listener->table(listener->context, connection->pid, question->address, &table) : -1;
+	if (fd >= 0) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+		head->cmsg_level = SOL_SOCKET;
+		head->cmsg_type = SCM_RIGHTS;
+		head->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+	}
+	int code = sendmsg(connection->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return code;
+}
+
+static void drain_heap(void *context, pid_t pid)
+{
+	const struct sonde_source_run *run = context;
+	for (size_t i = 0; i < run->count; i++)
+		if (run->connections[i].pool && run->connections[i].pid == pid &&
+		    run->connections[i].client != SONDE_LINK_CPU) /* snapshots come through libsonde's */
+			sonde_pool_drain(run->connections[i].pool, 0);
+}
+
+static int tell_scanned(struct sonde_source_run *run, const struct connection *connection,
+			const struct sonde_link_scan *question)
+{
+	const struct sonde_zones_listener *listener = listener_of(SONDE_LINK_HEAP);
+	struct sonde_zones_drainer drainer = {run, drain_heap};
+	struct sonde_link_scanned scanned = {.head = {SONDE_LINK_SCAN, SONDE_LINK_VERSION}, .status = -ENOENT};
+	if (listener->scan)
+		scanned.status = listener->scan(listener->context, connection->pid, question, &drainer);
+	return send(connection->fd, &scanned, sizeof(scanned), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+/* The answer comes when the snapshot is taken; until then the socket is whose snapshot it is. */
+static int ask_snapshot(struct sonde_source_run *run, struct connection *connection,
+			const struct sonde_link_snapshot_question *question)
+{
+	struct sonde_snapshot_ask ask = {
+	    .process = sonde_recorder_alive(run->recorder, (pid_t)question->pid),
+	    .pid = (pid_t)question->pid,
+	    .reason = SONDE_SNAPSHOT_COMMAND,
+	    .label = question->label,
+	    .label_b = strnlen(question->label, sizeof(question->label)),
+	    .time_ns = sonde_clock_now_ns(),
+	    .answer_fd = connection->fd,
+	};
+	if (connection->pool)
+		return -EPROTO;
+	struct sonde_link_snapshot none = {.head = {SONDE_LINK_SNAPSHOT, SONDE_LINK_VERSION}};
+	none.status = ask.process ? sonde_recorder_ask(run->recorder, &ask) : -ESRCH;
+	if (!none.status)
+		connection->fd = -1;
+	else if (send(connection->fd, &none, sizeof(none), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return -errno;
+	return 0;
+}
+
 /* One message; 0, or a negative errno after which the connection is not believed any more. */
 static int handle(struct sonde_source_run *run, struct connection *connection, const void *message, size_t size_b)
 {
@@ -246,6 +336,12 @@ static int handle(struct sonde_source_run *run, struct connection *connection, c
 		return answer(connection, message);
 	if (head->type == SONDE_LINK_FAREWELL && size_b == sizeof(struct sonde_link_farewell))
 		return part(connection, message);
+	if (head->type == SONDE_LINK_TABLE && size_b == sizeof(struct sonde_link_table_question))
+		return tell_table(connection, message);
+	if (head->type == SONDE_LINK_SCAN && size_b == sizeof(struct sonde_link_scan))
+		return tell_scanned(run, connection, message);
+	if (head->type == SONDE_LINK_SNAPSHOT && size_b == sizeof(struct sonde_link_snapshot_question))
+		return ask_snapshot(run, connection, message);
 	return head->type == SONDE_LINK_DOORBELL ? 0 : -EPROTO;
 }
 
@@ -256,6 +352,9 @@ static void receive(struct sonde_source_run *run, struct connection *connection)
 		struct sonde_link_hello hello;
 		struct sonde_link_query query;
 		struct sonde_link_farewell farewell;
+		struct sonde_link_scan scan;
+		struct sonde_link_table_question table;
+		struct sonde_link_snapshot_question snapshot;
 	} message;
 	for (int i = 0; i < MESSAGES_A_ROUND && connection->fd >= 0; i++) {
 		ssize_t got = recv(connection->fd, &message, sizeof(message), MSG_DONTWAIT);

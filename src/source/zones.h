@@ -11,23 +11,43 @@
 
 #include "format/event.h"
 #include "format/link.h"
+#include "source/pool.h"
 #include "source/source.h"
 
 extern const struct sonde_source sonde_source_zones;
 
-/* Another source's part in it: told of processes whose CPU timers connect (SONDE_LINK_CPU), and of their samples. */
-struct sonde_zones_listener {
+struct sonde_zones_drainer {
 	void *context;
-	void (*opened)(void *context, pid_t pid); /* before its pool is made; may be NULL */
-	void (*sample)(void *context, pid_t pid, pid_t tid, uint32_t thread,
-		       const struct sonde_event_cpu_sample *sample);
-	void (*closed)(void *context, pid_t pid); /* may be NULL */
-	/* A process ended that never connected; may be NULL. */
-	void (*farewell)(void *context, pid_t pid, const struct sonde_link_farewell *farewell);
+	void (*drain)(void *context, pid_t pid);
 };
 
-/* One a process (which makes one recording at a time); set before the source is opened, NULL = none. Borrowed. */
-void sonde_zones_listen(const struct sonde_zones_listener *listener);
+/* Another source's part in it: told of the processes that connect as `client` (enum sonde_link_client), and of what
+ * they send. Every function may be NULL. */
+struct sonde_zones_listener {
+	void *context;
+	void (*opened)(void *context, pid_t pid, uint32_t clock); /* before its pool is made; enum sonde_ring_clock */
+	void (*flags)(void *context, pid_t pid, uint32_t flags);  /* before that; enum sonde_link_flag */
+	void (*sample)(void *context, pid_t pid, pid_t tid, uint32_t thread,
+		       const struct sonde_event_cpu_sample *sample);
+	void (*heap)(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
+		     size_t count);
+	void (*closed)(void *context, pid_t pid);
+	/* A process ended that never connected. */
+	void (*farewell)(void *context, pid_t pid, const struct sonde_link_farewell *farewell);
+	/* Fills in what lies at an address; returns a descriptor to send along, which is closed then, or −1. */
+	int (*table)(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out);
+	/* A process waits until it was looked at; what it has published is handed out by `drain`. 0 or a negative
+	 * errno.
+	 */
+	int (*scan)(void *context, pid_t pid, const struct sonde_link_scan *question,
+		    const struct sonde_zones_drainer *drainer);
+};
+
+/* One a client and process (which makes one recording at a time); set before the source is opened, NULL = none.
+ * Borrowed. */
+void sonde_zones_listen(enum sonde_link_client client, const struct sonde_zones_listener *listener);
+/* Cycles of targets into ns. */
+const struct sonde_clockfit *sonde_zones_fit(void);
 
 /* The socket's name, for tests and for launching by other means. */
 const char *sonde_zones_name(const struct sonde_source_run *run);

@@ -34,18 +34,42 @@ int sonde_cfi_open_cached(struct sonde_unwind_table *out, const struct sonde_elf
 	return error;
 }
 
+static struct sonde_unwind_file head_of(const struct sonde_unwind_row *rows, size_t count, uint64_t base,
+					const struct sonde_cache_key *key)
+{
+	struct sonde_unwind_file head = {.version = SONDE_UNWIND_FILE_VERSION,
+					 .base = base,
+					 .count = count,
+					 .build_id_b = (uint8_t)key->build_id_b,
+					 .check = sonde_unwind_table_check(rows, count)};
+	memcpy(head.magic, SONDE_UNWIND_FILE_MAGIC, sizeof head.magic);
+	memcpy(head.build_id, key->build_id, key->build_id_b);
+	return head;
+}
+
 static void store(const struct sonde_elf *file, const struct sonde_cfi_rows *rows, uint64_t base)
 {
 	struct sonde_cache_key key = cache_key(file);
-	struct sonde_unwind_file head = {.version = SONDE_UNWIND_FILE_VERSION,
-					 .arch = file->machine,
-					 .base = base,
-					 .count = rows->count,
-					 .build_id_b = (uint8_t)file->build_id_b,
-					 .check = sonde_unwind_table_check(rows->rows, rows->count)};
-	memcpy(head.magic, SONDE_UNWIND_FILE_MAGIC, sizeof head.magic);
-	memcpy(head.build_id, file->build_id, file->build_id_b);
+	struct sonde_unwind_file head = head_of(rows->rows, rows->count, base, &key);
+	head.arch = file->machine;
 	sonde_cache_write(&key, &head, sizeof head, rows->rows, rows->count * sizeof *rows->rows);
+}
+
+int sonde_cfi_share(const struct sonde_unwind_table *table, const uint8_t *build_id, size_t build_id_b)
+{
+	struct sonde_cache_key key = {build_id, build_id_b, "unwind"};
+	int fd = build_id_b ? sonde_cache_read(&key) : -1;
+	if (fd >= 0)
+		return fd;
+	struct sonde_unwind_file head = head_of(table->rows, table->count, table->base, &key);
+	size_t rows_b = table->count * sizeof *table->rows;
+	fd = memfd_create("sonde-unwind", MFD_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (write(fd, &head, sizeof head) == (ssize_t)sizeof head && write(fd, table->rows, rows_b) == (ssize_t)rows_b)
+		return fd;
+	close(fd);
+	return -1;
 }
 
 static int keep_in_memory(struct sonde_unwind_table *out, const struct sonde_cfi_rows *rows, uint64_t base)

@@ -13,4 +13,8 @@ int sonde_cfi_open(struct sonde_unwind_table *out, const struct sonde_elf *file)
 /* The same from the cache alone, which takes microseconds; -ENOENT or another error when it is not there. */
 int sonde_cfi_open_cached(struct sonde_unwind_table *out, const struct sonde_elf *file);
 
+/* A descriptor of a file that holds an open table of `file`'s build-id, for another process to map: the cache's, or one
+ * in memory; -1 when there is no memory. The caller closes it. */
+int sonde_cfi_share(const struct sonde_unwind_table *table, const uint8_t *build_id, size_t build_id_b);
+
 #endif

@@ -52,7 +52,8 @@ struct sonde_writer {
 	char *target; /* the file to replace, where `beside` is not NULL: path without links */
 	char *beside; /* the new file's name until then */
 	int no_compression;
-	uint64_t size_b; /* on disk, all of it whole chunks */
+	uint64_t start_ns; /* as the head says */
+	uint64_t size_b;   /* on disk, all of it whole chunks */
 	uint64_t seq;
 	struct sonde_buf meta;
 	uint32_t meta_count;
@@ -189,6 +190,7 @@ static int write_head(struct sonde_writer *writer)
 		head.id[1] = head.start_mono_ns ^ ((uint64_t)getpid() << 40);
 	}
 	head.check = sonde_check_head(&head, sizeof head);
+	writer->start_ns = head.start_mono_ns;
 	struct iovec piece = {&head, sizeof head};
 	return append(writer, &piece, 1);
 }
@@ -359,6 +361,11 @@ int sonde_writer_keep_dump(struct sonde_writer *writer)
 		free(chunk);
 	}
 	return error;
+}
+
+uint64_t sonde_writer_start_ns(const struct sonde_writer *writer)
+{
+	return writer->start_ns;
 }
 
 uint64_t sonde_writer_size_b(const struct sonde_writer *writer)

@@ -51,6 +51,8 @@ int sonde_writer_flush(struct sonde_writer *writer);
 /* Flight recorder: writes what is kept in memory to the file and goes on keeping. */
 int sonde_writer_keep_dump(struct sonde_writer *writer);
 
+/* When the recording began: CLOCK_MONOTONIC. */
+uint64_t sonde_writer_start_ns(const struct sonde_writer *writer);
 uint64_t sonde_writer_size_b(const struct sonde_writer *writer);
 int sonde_writer_error(const struct sonde_writer *writer);
 

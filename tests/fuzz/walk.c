@@ -159,6 +159,86 @@ static void walk_events(const struct sonde_session *session, const struct sonde_
 	}
 }
 
+static void walk_blocks(const struct sonde_session *session, const struct sonde_batch *batch,
+			struct walk_counts *counts)
+{
+	counts->blocks += batch->count;
+	CHECK(batch->heap <= sonde_session_heap_count(session) && batch->time_every);
+	for (size_t i = 0; i < batch->count; i++) {
+		CHECK(batch->thread_of[i] <= sonde_session_thread_count(session));
+		CHECK(batch->heap_site[i] <= sonde_session_heap_site_count(session));
+		CHECK(batch->block_ends[i] <= 1);
+		sink += batch->time_ns[i] + batch->size_b[i];
+	}
+}
+
+static void walk_heap_ids(const struct sonde_session *session)
+{
+	size_t heaps = sonde_session_heap_count(session), sites = sonde_session_heap_site_count(session);
+	for (uint32_t id = 1; id <= heaps; id++) {
+		const struct sonde_heap *row = sonde_session_heap(session, id);
+		CHECK(row && row->process <= sonde_session_process_count(session));
+		text(row->name);
+	}
+	for (uint32_t id = 1; id <= sites; id++) {
+		const struct sonde_heap_site *row = sonde_session_heap_site(session, id);
+		CHECK(row && row->heap <= heaps && row->thread <= sonde_session_thread_count(session));
+		CHECK(row->stack <= sonde_session_node_count(session));
+	}
+	for (size_t i = 0; i < sonde_session_heap_rest_count(session); i++) {
+		CHECK(sonde_session_heap_rest(session, i)->site <= sites);
+		text(sonde_session_heap_rest(session, i)->detail);
+	}
+	for (size_t i = 0; i < sonde_session_snapshot_count(session); i++) {
+		CHECK(sonde_session_snapshot(session, i)->process <= sonde_session_process_count(session));
+		text(sonde_session_snapshot(session, i)->label);
+	}
+}
+
+static void walk_snapshots(struct sonde_session *session)
+{
+	enum { ROWS = 16 };
+	struct sonde_heap_moment rows[ROWS] = {0};
+	size_t count = sonde_session_snapshot_count(session) < ROWS ? sonde_session_snapshot_count(session) : ROWS;
+	for (size_t i = 0; i < count; i++) {
+		rows[i].process = sonde_session_snapshot(session, i)->process;
+		rows[i].time_ns = sonde_session_snapshot(session, i)->time_ns;
+	}
+	sonde_session_heap_moments(session, rows, count);
+	for (size_t i = 0; i < count; i++)
+		sink += rows[i].live.size_b + rows[i].mapped_b;
+}
+
+/* Of all, of the middle, of one thread. */
+static void walk_heaps(struct sonde_session *session)
+{
+	enum { STEPS = 5 };
+	const struct sonde_run *run = sonde_session_run(session);
+	uint64_t third_ns = run->wall_ns / 3;
+	uint8_t *thread = calloc(sonde_session_thread_count(session) + 2, 1);
+	struct sonde_heap_alive *alive = calloc(sonde_session_heap_site_count(session) + 1, sizeof *alive);
+	CHECK(thread && alive);
+	thread[1] = 1;
+	const struct sonde_heap_range ranges[] = {{run->start_ns, run->end_ns, NULL},
+						  {run->start_ns + third_ns, run->start_ns + 2 * third_ns, NULL},
+						  {run->start_ns, run->end_ns, thread}};
+	walk_heap_ids(session);
+	walk_snapshots(session);
+	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+		struct sonde_heap_sums sums;
+		struct sonde_heap_interval rows[STEPS];
+		sonde_session_heap_sums_of(session, i ? &ranges[i] : NULL, &sums);
+		for (size_t site = 0; sums.sites && site <= sonde_session_heap_site_count(session); site++)
+			sink += sums.sites[site].begun_b + sums.sites[site].peak_b;
+		sonde_heap_sums_free(&sums);
+		for (uint32_t heap = 0; heap <= sonde_session_heap_count(session) && heap < 3; heap++)
+			sonde_session_heap_timeline(session, heap, &ranges[i], rows, STEPS);
+	}
+	sonde_session_heap_alive(session, run->start_ns + third_ns, alive);
+	free(alive);
+	free(thread);
+}
+
 static void walk_batch(const struct sonde_session *session, const struct sonde_batch *batch, struct walk_counts *counts)
 {
 	CHECK(batch->process <= sonde_session_process_count(session));
@@ -167,6 +247,8 @@ static void walk_batch(const struct sonde_session *session, const struct sonde_b
 		walk_zones(session, batch, counts);
 	else if (batch->type == SONDE_CHUNK_EVENTS)
 		walk_events(session, batch, counts);
+	else if (batch->type == SONDE_CHUNK_HEAP)
+		walk_blocks(session, batch, counts);
 	else
 		walk_rows(session, batch, counts);
 }
@@ -199,6 +281,7 @@ int walk(const char *path, struct walk_counts *counts)
 	CHECK(stats);
 	sonde_session_zone_stats(session, stats);
 	free(stats);
+	walk_heaps(session);
 	sonde_session_close(session);
 	return error;
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct walk_counts {
-	size_t samples, switches, zones, unfinished, events, errors;
+	size_t samples, switches, zones, unfinished, events, blocks, errors;
 };
 
 /* The error of sonde_session_open(), or 0. `counts` may be NULL. */

@@ -104,6 +104,49 @@ static void dump_stacks(FILE *out, const struct sonde_session *session)
 	}
 }
 
+static void dump_heaps(FILE *out, const struct sonde_session *session)
+{
+	for (uint32_t id = 1; id <= sonde_session_heap_count(session); id++) {
+		const struct sonde_heap *row = sonde_session_heap(session, id);
+		fprintf(out, "heap %u process %u kind %u '%s'\n", id, row->process, row->kind, row->name);
+	}
+	for (uint32_t id = 1; id <= sonde_session_heap_site_count(session); id++) {
+		const struct sonde_heap_site *row = sonde_session_heap_site(session, id);
+		fprintf(out, "heap site %u heap %u thread %u stack %u status %u\n", id, row->heap, row->thread,
+			row->stack, row->status);
+	}
+	for (size_t i = 0; i < sonde_session_heap_rest_count(session); i++) {
+		const struct sonde_heap_rest *row = sonde_session_heap_rest(session, i);
+		fprintf(out, "left of heap site %u kind %u blocks %" PRIu64 " bytes %" PRIu64 " '%s'\n", row->site,
+			row->kind, row->blocks, row->size_b, row->detail);
+	}
+	for (size_t i = 0; i < sonde_session_snapshot_count(session); i++) {
+		const struct sonde_snapshot *row = sonde_session_snapshot(session, i);
+		fprintf(out, "snapshot process %u '%s' reason %u at %" PRIu64 " rss %" PRIu64 " pss %" PRIu64 "\n",
+			row->process, row->label, row->reason, row->time_ns, row->rss_b, row->pss_b);
+	}
+}
+
+static void dump_heap_sums(FILE *out, struct sonde_session *session)
+{
+	struct sonde_heap_sums sums;
+	if (!sonde_session_heap_count(session))
+		return;
+	fprintf(out, "heap sums %d\n", sonde_session_heap_sums(session, &sums));
+	for (uint32_t id = 1; id <= sonde_session_heap_count(session); id++) {
+		const struct sonde_heap_total *row = &sums.heaps[id];
+		fprintf(out,
+			"  heap %u peak %" PRIu64 " in %" PRIu64 " at %" PRIu64 " begins %" PRIu64 " of %" PRIu64
+			" ends %" PRIu64 " of %" PRIu64 " temporary %" PRIu64 " unknown %" PRIu64 " mean %" PRIu64 "\n",
+			id, row->peak_b, row->peak_blocks, row->peak_ns, row->begins, row->begun_b, row->ends,
+			row->ended_b, row->temporary, row->unknown, row->mean_b);
+	}
+	for (uint32_t id = 1; id <= sonde_session_heap_site_count(session); id++)
+		fprintf(out, "  site %u peak %" PRIu64 " in %" PRIu64 " begins %" PRIu64 " ends %" PRIu64 "\n", id,
+			sums.sites[id].peak_b, sums.sites[id].peak_blocks, sums.sites[id].begins, sums.sites[id].ends);
+	sonde_heap_sums_free(&sums);
+}
+
 static void dump_event(FILE *out, const struct sonde_event *event)
 {
 	fprintf(out, "  event %u words %u site %u at %" PRIu64, event->type, event->words, event->site, event->time);
@@ -129,6 +172,10 @@ static void dump_batch(FILE *out, const struct sonde_batch *batch)
 				"  zone site %u start %" PRIu64 " dur %" PRIu64 " self %" PRIu64 " depth %u flags %u\n",
 				batch->site[i], batch->start_ns[i], batch->dur_ns[i], batch->self_ns[i],
 				batch->depth[i], batch->zone_flags[i]);
+		else if (batch->type == SONDE_CHUNK_HEAP)
+			fprintf(out, "  block of heap %u site %u %s at %" PRIu64 " thread %u bytes %" PRIu64 "\n",
+				batch->heap, batch->heap_site[i], batch->block_ends[i] ? "ends" : "begins",
+				batch->time_ns[i], batch->thread_of[i], batch->size_b[i]);
 		else
 			dump_event(out, batch->events[i]);
 	}
@@ -171,6 +218,8 @@ void dump(FILE *out, struct sonde_session *session)
 	dump_ids(out, session);
 	dump_lists(out, session);
 	dump_stacks(out, session);
+	dump_heaps(out, session);
 	dump_events(out, session);
 	dump_stats(out, session);
+	dump_heap_sums(out, session);
 }

@@ -144,23 +144,76 @@ static void make(const char *path, const struct sonde_writer_options *options)
 	settle_head(path);
 }
 
-int main(int argc, char **argv)
+/* Three kinds of heaps, in two processes, one of them in several chunks; a snapshot, what was left, and a pool's events
+ * as a process writes them by itself. */
+static void make_heap(const char *path, const struct sonde_writer_options *options)
+{
+	struct recording recording = {.chunk_rows = 1000, .time_every = 1};
+	snprintf(recording.path, sizeof recording.path, "%.255s", path);
+	must(sonde_writer_open(&recording.writer, path, options));
+	write_tables(&recording);
+	uint32_t root = recording_call(&recording, 0, 1, "main", 12);
+	uint32_t leaf = recording_call(&recording, root, 1, "load", 30);
+	uint32_t malloc_heap = recording_heap(&recording, 1, SONDE_HEAP_MALLOC, NULL);
+	uint32_t mappings = recording_heap(&recording, 2, SONDE_HEAP_MAPPING, NULL);
+	uint32_t pool = recording_heap(&recording, 1, SONDE_HEAP_POOL, "arena");
+	uint32_t first = recording_heap_site(&recording, malloc_heap, 1, leaf);
+	uint32_t second = recording_heap_site(&recording, malloc_heap, 1, root);
+	uint32_t mapped = recording_heap_site(&recording, mappings, 2, root);
+	uint32_t pooled = recording_heap_site(&recording, pool, 1, 0);
+	size_t block = recording_begins(&recording, first, 2000, 100);
+	recording_begins(&recording, second, 2100, 48);
+	recording_ends(&recording, malloc_heap, block, 1, 2400);
+	recording_flush(&recording);
+	block = recording_begins(&recording, first, 3000, 5000);
+	size_t area = recording_begins(&recording, mapped, 3100, 1 << 20);
+	recording_begins(&recording, pooled, 3200, 64);
+	recording_ends(&recording, malloc_heap, block, 1, 3300);
+	recording_ends(&recording, mappings, area, 2, 3400);
+	struct sonde_meta_snapshot snapshot = {.head.type = SONDE_META_SNAPSHOT,
+					       .process = 1,
+					       .label = recording_string(&recording, "loaded"),
+					       .reason = SONDE_SNAPSHOT_API,
+					       .time_ns = 3250,
+					       .rss_b = 4096000};
+	must(sonde_writer_meta(recording.writer, &snapshot, sizeof snapshot, NULL, 0));
+	recording_leak(&recording, second, SONDE_HEAP_UNREACHABLE, 1, 48, NULL);
+	recording_leak(&recording, pooled, SONDE_HEAP_NOT_KNOWN, 1, 64, "nobody looked");
+	uint32_t site = recording_site(&recording, SONDE_SITE_POOL, "own", "");
+	recording_block(&recording, 1, SONDE_EVENT_POOL_TAKE, site, 4000, 0x7f0000001000, 32);
+	recording_block(&recording, 1, SONDE_EVENT_POOL_GIVE, site, 4100, 0x7f0000001000, 0);
+	recording_flush(&recording);
+	recording_close(&recording, 21000, 0);
+	settle_head(path);
+}
+
+static void write_dump(const char *folder, const char *name)
 {
 	char path[4096];
 	struct sonde_session *session;
+	snprintf(path, sizeof path, "%s/%s.sonde", folder, name);
+	must(sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1}));
+	snprintf(path, sizeof path, "%s/%s.txt", folder, name);
+	FILE *out = fopen(path, "w");
+	must(out ? 0 : -1);
+	dump(out, session);
+	must(fclose(out) == 0 ? 0 : -1);
+	sonde_session_close(session);
+}
+
+int main(int argc, char **argv)
+{
+	char path[4096];
 	if (argc != 2) {
 		fprintf(stderr, "usage: make_golden FOLDER\n");
 		return 2;
 	}
 	snprintf(path, sizeof path, "%s/small.sonde", argv[1]);
 	make(path, &(struct sonde_writer_options){.overwrite = 1});
-	must(sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1}));
-	snprintf(path, sizeof path, "%s/small.txt", argv[1]);
-	FILE *out = fopen(path, "w");
-	must(out ? 0 : -1);
-	dump(out, session);
-	must(fclose(out) == 0 ? 0 : -1);
-	sonde_session_close(session);
+	write_dump(argv[1], "small");
+	snprintf(path, sizeof path, "%s/heap.sonde", argv[1]);
+	make_heap(path, &(struct sonde_writer_options){.overwrite = 1});
+	write_dump(argv[1], "heap");
 	snprintf(path, sizeof path, "%s/raw.sonde", argv[1]);
 	make(path, &(struct sonde_writer_options){.overwrite = 1, .no_compression = 1});
 	return 0;

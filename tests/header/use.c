@@ -22,6 +22,9 @@ int used(int value)
 	SONDE_SPAN_BEGIN("span", 7);
 	SONDE_SPAN_END(7);
 	sonde_message("said");
+	(void)sonde_snapshot("taken");
+	(void)sonde_alloc("pool", &value, sizeof(value));
+	(void)sonde_free("pool", &value);
 	return value + 1;
 }
 

@@ -34,6 +34,8 @@ static int do_pairs(char **args)
 	return 0;
 }
 
+static char pool_block;
+
 static int do_everything(char **args)
 {
 	(void)args;
@@ -52,6 +54,7 @@ static int do_everything(char **args)
 	SONDE_INSTANT("tick");
 	sonde_instant("tock", "why");
 	sonde_message("hello");
+	sonde_snapshot("loaded");
 	SONDE_GAUGE_SET("level", 0.5);
 	for (int i = 0; i < 10; i++) {
 		SONDE_COUNT("calls");
@@ -64,7 +67,9 @@ static int do_everything(char **args)
 	sonde_span_arg_text(42, "path", "/");
 	SONDE_SPAN_END(42);
 	SONDE_ITERATION("epoch", 32);
-	return errno == 77 ? 0 : 1;
+	int failed = sonde_alloc("chunks", &pool_block, 400) || sonde_free("chunks", &pool_block) ||
+		     sonde_free("chunks", NULL) || sonde_alloc("", &pool_block, 4) != SONDE_ERR_ARGUMENT;
+	return errno == 77 ? failed : 1;
 }
 
 static int do_mismatch(char **args)

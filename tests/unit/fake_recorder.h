@@ -49,8 +49,8 @@ struct sonde_recorder {
 	uint64_t by_status[SONDE_STACK_STATUS_COUNT];
 	uint64_t kernel_samples, switches, lost, forks;
 	char lost_cause[64]; /* of the latest */
-	uint64_t last_ns; /* of the last thing that has a time */
-	int out_of_order; /* things that came earlier than the one before */
+	uint64_t last_ns;    /* of the last thing that has a time */
+	int out_of_order;    /* things that came earlier than the one before */
 	struct sonde_recorder_state state;
 	char detail[512];
 };

@@ -3,7 +3,7 @@
  * Chunk bodies are built here from format/record.h alone, so that the reading side is tested against the format and not
  * against the code that records. Zone summaries are computed by plain replay of the chunk's marks.
  */
-#include "recording.h"
+#include "recording_inside.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,71 +16,6 @@
 #include "fold/hist.h"
 #include "util/buf.h"
 #include "util/error.h"
-
-enum { COLUMNS_MAX = 8, BODY_MAX_B = 64 << 20 };
-
-static void must(int rc, const char *what)
-{
-	if (rc >= 0)
-		return;
-	fprintf(stderr, "recording: %s: %s\n", what, sonde_error_text());
-	abort();
-}
-
-static void *grown(void *rows, size_t count, size_t *cap, size_t size_b)
-{
-	if (count < *cap)
-		return rows;
-	*cap = *cap ? *cap * 2 : 64;
-	rows = realloc(rows, *cap * size_b);
-	must(rows ? 0 : -1, "out of memory");
-	return rows;
-}
-
-/* --- columns ------------------------------------------------------------------------------------------------------ */
-
-struct columns {
-	struct sonde_buf column[COLUMNS_MAX];
-	uint32_t count;
-};
-
-static void columns_init(struct columns *columns, uint32_t count)
-{
-	columns->count = count;
-	for (uint32_t i = 0; i < count; i++)
-		sonde_buf_init(&columns->column[i], BODY_MAX_B);
-}
-
-static void put_delta(struct sonde_buf *column, uint64_t value, uint64_t *last)
-{
-	must(sonde_buf_varint(column, value - *last), "column");
-	*last = value;
-}
-
-static void put_zigzag(struct sonde_buf *column, uint64_t value, uint64_t *last)
-{
-	must(sonde_buf_varint(column, sonde_varint_zigzag((int64_t)(value - *last))), "column");
-	*last = value;
-}
-
-/* Writes the chunk with its column directory and frees the columns. */
-static void columns_write(struct recording *recording, struct sonde_chunk *chunk, struct columns *columns)
-{
-	struct sonde_buf body;
-	sonde_buf_init(&body, BODY_MAX_B);
-	for (uint32_t i = 0; i < columns->count; i++) {
-		uint32_t size_b = (uint32_t)columns->column[i].len_b;
-		must(sonde_buf_append(&body, &size_b, sizeof size_b), "directory");
-	}
-	for (uint32_t i = 0; i < columns->count; i++) {
-		must(sonde_buf_append(&body, columns->column[i].data, columns->column[i].len_b), "body");
-		sonde_buf_fini(&columns->column[i]);
-	}
-	chunk->body = body.data;
-	chunk->body_b = (uint32_t)body.len_b;
-	must(sonde_writer_chunk(recording->writer, chunk), "chunk");
-	sonde_buf_fini(&body);
-}
 
 /* --- writing what is buffered ------------------------------------------------------------------------------------- */
 
@@ -247,6 +182,7 @@ static void events_write(struct recording *recording, uint32_t id)
 
 void recording_flush(struct recording *recording)
 {
+	recording_heaps_write(recording);
 	samples_write(recording);
 	switches_write(recording);
 	for (uint32_t id = 1; id <= recording->threads; id++) {
@@ -260,7 +196,7 @@ void recording_flush(struct recording *recording)
 
 void recording_open(struct recording *recording, const char *path)
 {
-	*recording = (struct recording){.chunk_rows = 1000};
+	*recording = (struct recording){.chunk_rows = 1000, .time_every = 1};
 	snprintf(recording->path, sizeof recording->path, "%s", path);
 	must(sonde_writer_open(&recording->writer, path, &(struct sonde_writer_options){.overwrite = 1}), path);
 	must(sonde_writer_commit(recording->writer), path);
@@ -290,6 +226,7 @@ static void recording_free(struct recording *recording)
 		free(recording->thread[id]->marks);
 		free(recording->thread[id]);
 	}
+	recording_heaps_free(recording);
 	for (size_t i = 0; i < recording->function_count; i++)
 		free(recording->functions[i]);
 	free(recording->functions);
@@ -297,11 +234,6 @@ static void recording_free(struct recording *recording)
 	free(recording->node);
 	free(recording->samples);
 	free(recording->switches);
-}
-
-static void meta(struct recording *recording, const void *record, size_t record_b, const void *more, size_t more_b)
-{
-	must(sonde_writer_meta(recording->writer, record, record_b, more, more_b), "meta");
 }
 
 void recording_close(struct recording *recording, uint64_t time_ns, int status)
@@ -618,6 +550,13 @@ void recording_work(struct recording *recording, uint32_t thread, uint64_t time_
 		    double items)
 {
 	struct sonde_event_work record = {head_of(SONDE_EVENT_WORK, 0, time_ns, sizeof record), flop, bytes, items};
+	event(recording, thread, &record, sizeof record);
+}
+
+void recording_block(struct recording *recording, uint32_t thread, enum sonde_event_type type, uint32_t site,
+		     uint64_t time_ns, uint64_t address, uint64_t size_b)
+{
+	struct sonde_event_block record = {head_of(type, site, time_ns, sizeof record), address, size_b};
 	event(recording, thread, &record, sizeof record);
 }
 

@@ -16,7 +16,12 @@
 
 #define RECORDING_START_NS 1000000000ull /* CLOCK_MONOTONIC */
 
-enum { RECORDING_MAX_THREADS = 256, RECORDING_MAX_DEPTH = 256 };
+enum {
+	RECORDING_MAX_THREADS = 256,
+	RECORDING_MAX_DEPTH = 256,
+	RECORDING_MAX_HEAPS = 64,
+	RECORDING_MAX_HEAP_SITES = 256
+};
 
 struct recording_sample {
 	uint64_t time_ns;
@@ -52,6 +57,20 @@ struct recording_thread {
 	uint64_t event_min_ns, event_max_ns;
 };
 
+struct recording_block {
+	uint64_t time_ns, size_b, born_ns;
+	uint32_t site, thread;
+	uint8_t ends, temporary;
+};
+
+/* What is alive of a heap, and what happened since its last chunk. */
+struct recording_heap {
+	struct recording_block *events, *live; /* live: all that began, also what has ended */
+	size_t event_count, event_cap, live_count, live_cap;
+	uint64_t before_b, before_blocks; /* alive before the next chunk */
+	size_t last;                      /* + 1: the block that began last */
+};
+
 struct recording {
 	struct sonde_writer *writer;
 	char path[256];
@@ -61,6 +80,11 @@ struct recording {
 	struct recording_thread *thread[RECORDING_MAX_THREADS];
 	struct recording_node *node; /* all nodes by id − 1 */
 	size_t node_cap, nodes_written;
+	uint32_t heaps, heap_sites, heap_process[RECORDING_MAX_HEAPS];
+	uint32_t heap_of[RECORDING_MAX_HEAP_SITES], heap_thread[RECORDING_MAX_HEAP_SITES]; /* by heap site */
+	struct recording_heap *heap[RECORDING_MAX_HEAPS];
+	uint32_t time_every; /* of HEAP chunks; 1 unless it is set after opening */
+	uint64_t mean_b;     /* the same: 0 = every block was recorded */
 	struct recording_sample *samples;
 	size_t sample_count, sample_cap;
 	struct recording_switch *switches;
@@ -122,6 +146,17 @@ void recording_span(struct recording *recording, uint32_t thread, enum sonde_eve
 		    uint64_t time_ns, uint64_t id);
 void recording_work(struct recording *recording, uint32_t thread, uint64_t time_ns, double flop, double bytes,
 		    double items);
+void recording_block(struct recording *recording, uint32_t thread, enum sonde_event_type type, uint32_t site,
+		     uint64_t time_ns, uint64_t address, uint64_t size_b);
+/* Blocks. One is named by what recording_begins() returns. Times of a heap must not decrease. */
+uint32_t recording_heap(struct recording *recording, uint32_t process, enum sonde_heap_kind kind, const char *name);
+uint32_t recording_heap_site(struct recording *recording, uint32_t heap, uint32_t thread, uint32_t stack);
+size_t recording_begins(struct recording *recording, uint32_t site, uint64_t time_ns, uint64_t size_b);
+void recording_ends(struct recording *recording, uint32_t heap, size_t block, uint32_t thread, uint64_t time_ns);
+/* What was left of a site when its process ended, with a variance of mean_b times size_b; `detail` NULL = none. */
+void recording_leak(struct recording *recording, uint32_t site, enum sonde_heap_leak kind, uint64_t blocks,
+		    uint64_t size_b, const char *detail);
+
 /* Said of the innermost open zone. */
 void recording_arg(struct recording *recording, uint32_t thread, uint64_t time_ns, const char *key, int64_t value);
 

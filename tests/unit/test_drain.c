@@ -94,8 +94,9 @@ static int alive(void *context, uint32_t tid)
 static const struct sonde_drain_sink *sink_of(struct seen *seen)
 {
 	static struct sonde_drain_sink sink;
-	sink = (struct sonde_drain_sink){seen,           take_site, take_zones,      take_event, take_counter,
-					 take_histogram, take_lost, take_thread_end, alive,      100};
+	sink =
+	    (struct sonde_drain_sink){seen,      take_site,       take_zones, take_event, take_counter, take_histogram,
+				      take_lost, take_thread_end, alive,      100,        NULL};
 	return &sink;
 }
 

@@ -11,58 +11,25 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include <zlib.h>
 
 #include "analyze/pass.h"
-#include "base/varint.h"
 #include "export/format.h"
 #include "export/nest.h"
-#include "util/utf8.h"
+#include "exchange.h"
 #include "sample_recording.h"
 
 static char folder[] = "/tmp/sonde-test-exchange-XXXXXX";
 static char path[64];
 static struct sonde_session *session;
 
-struct text {
-	char *data;
-	size_t size_b;
-};
-
 static struct text exported_part(const char *name, const struct sonde_format_options *options)
 {
-	const struct sonde_format *format = sonde_format_find(name);
-	assert_non_null(format);
-	assert_non_null(format->export);
-	struct text text = {0};
-	FILE *out = open_memstream(&text.data, &text.size_b);
-	assert_int_equal(format->export(session, options, out), 0);
-	assert_int_equal(fclose(out), 0);
-	return text;
+	return exchange_export(session, name, options);
 }
 
 static struct text exported(const char *name)
 {
 	return exported_part(name, &(struct sonde_format_options){0});
-}
-
-static void assert_has(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("no \"%s\" in:\n%s", part, text);
-}
-
-/* Valid UTF-8 without a control character but the newlines. */
-static void assert_harmless(struct text text)
-{
-	assert_int_equal(strlen(text.data), text.size_b);
-	for (const char *at = text.data; *at;) {
-		uint32_t code;
-		at += sonde_utf8_next(at, &code);
-		if (code == SONDE_UTF8_INVALID || (code < 0x20 && code != '\n') || (code >= 0x7f && code < 0xa0) ||
-		    code == 0x202e)
-			fail_msg("U+%04x at byte %td", code, at - text.data);
-	}
 }
 
 static void folded_is_root_first(void **state)
@@ -82,29 +49,7 @@ static void folded_is_root_first(void **state)
 
 static uint64_t folded_samples(const struct sonde_format_options *options)
 {
-	struct text text = exported_part("folded", options);
-	uint64_t sum = 0;
-	for (char *line = strtok(text.data, "\n"); line; line = strtok(NULL, "\n"))
-		sum += strtoull(strrchr(line, ' '), NULL, 10);
-	free(text.data);
-	return sum;
-}
-
-/* Sums the numbers of every "weights":[…]. */
-static uint64_t speedscope_ns(void)
-{
-	struct text text = exported("speedscope");
-	assert_harmless(text);
-	uint64_t sum = 0;
-	for (char *at = text.data; (at = strstr(at, "\"weights\":["));) {
-		at += strlen("\"weights\":[");
-		while (*at && *at != ']') {
-			sum += strtoull(at, &at, 10);
-			at += *at == ',';
-		}
-	}
-	free(text.data);
-	return sum;
+	return exchange_folded_sum(exported_part("folded", options));
 }
 
 static void speedscope_keeps_the_order_of_time(void **state)
@@ -119,30 +64,6 @@ static void speedscope_keeps_the_order_of_time(void **state)
 	free(text.data);
 }
 
-static int is_number(const char *line)
-{
-	return *line >= '0' && *line <= '9';
-}
-
-/* Sums own costs: lines that begin with a number and do not follow a "calls=" line. */
-static void callgrind_sums(uint64_t *samples, uint64_t *ns)
-{
-	struct text text = exported("callgrind");
-	assert_harmless(text);
-	int call = 0;
-	*samples = *ns = 0;
-	for (char *line = strtok(text.data, "\n"); line; line = strtok(NULL, "\n")) {
-		if (is_number(line) && !call) {
-			char *at = line;
-			strtoull(at, &at, 10);
-			*samples += strtoull(at, &at, 10);
-			*ns += strtoull(at, &at, 10);
-		}
-		call = !strncmp(line, "calls=", 6);
-	}
-	free(text.data);
-}
-
 static void callgrind_has_calls(void **state)
 {
 	(void)state;
@@ -154,86 +75,6 @@ static void callgrind_has_calls(void **state)
 	assert_has(text.data, "\n7 20 20000000\n");
 	assert_has(text.data, "\ntotals: 100 100000000\n");
 	free(text.data);
-}
-
-/* --- reading profile.proto ---------------------------------------------------------------------------------------- */
-
-struct field {
-	uint32_t number, wire;
-	uint64_t value;
-	const uint8_t *data;
-	size_t data_b;
-};
-
-static const uint8_t *read_field(const uint8_t *at, const uint8_t *end, struct field *field)
-{
-	uint64_t tag = 0;
-	at = sonde_varint_get(at, end, &tag);
-	assert_non_null(at);
-	*field = (struct field){.number = (uint32_t)(tag >> 3), .wire = tag & 7};
-	at = sonde_varint_get(at, end, &field->value);
-	assert_non_null(at);
-	if (field->wire == 0)
-		return at;
-	assert_int_equal(field->wire, 2);
-	assert_true(field->value <= (uint64_t)(end - at));
-	field->data = at;
-	field->data_b = (size_t)field->value;
-	return at + field->data_b;
-}
-
-/* The unzipped profile; the caller frees. */
-static uint8_t *profile(size_t *size_b)
-{
-	struct text text = exported("pprof");
-	size_t cap = 1 << 20;
-	uint8_t *data = malloc(cap);
-	z_stream stream = {.next_in = (uint8_t *)text.data,
-			   .avail_in = (unsigned)text.size_b,
-			   .next_out = data,
-			   .avail_out = (unsigned)cap};
-	assert_int_equal(inflateInit2(&stream, 15 + 16), Z_OK);
-	assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
-	*size_b = stream.total_out;
-	inflateEnd(&stream);
-	free(text.data);
-	return data;
-}
-
-static void add_sample(struct field sample, uint64_t *samples, uint64_t *ns)
-{
-	struct field field;
-	for (const uint8_t *at = sample.data, *end = at + sample.data_b; at < end;) {
-		at = read_field(at, end, &field);
-		if (field.number != 2)
-			continue;
-		uint64_t value = 0;
-		const uint8_t *number = sonde_varint_get(field.data, field.data + field.data_b, &value);
-		*samples += value;
-		assert_ptr_equal(sonde_varint_get(number, field.data + field.data_b, &value),
-				 field.data + field.data_b);
-		*ns += value;
-	}
-}
-
-static void pprof_sums(uint64_t *samples, uint64_t *ns)
-{
-	size_t size_b, strings = 0;
-	uint8_t *data = profile(&size_b);
-	struct field field;
-	*samples = *ns = 0;
-	for (const uint8_t *at = data; at < data + size_b;) {
-		at = read_field(at, data + size_b, &field);
-		if (field.number == 2)
-			add_sample(field, samples, ns);
-		if (field.number == 6 && strings++ == 0)
-			assert_int_equal(field.data_b, 0);
-		if (field.number == 6)
-			for (size_t i = 0; i < field.data_b; i++)
-				assert_true(field.data[i] >= 0x20 && field.data[i] != 0x7f);
-	}
-	assert_true(strings > 10);
-	free(data);
 }
 
 /* --- all formats say the same ---------------------------------------------------------------------------- */
@@ -312,15 +153,15 @@ static void all_formats_agree(void **state)
 {
 	(void)state;
 	const uint64_t all_ns = (uint64_t)SAMPLE_COUNT * SAMPLE_WEIGHT_NS;
-	uint64_t samples, ns;
+	uint64_t sums[EXCHANGE_VALUES_MAX];
 	assert_int_equal(folded_samples(&(struct sonde_format_options){0}), SAMPLE_COUNT);
-	assert_int_equal(speedscope_ns(), all_ns);
-	callgrind_sums(&samples, &ns);
-	assert_int_equal(samples, SAMPLE_COUNT);
-	assert_int_equal(ns, all_ns);
-	pprof_sums(&samples, &ns);
-	assert_int_equal(samples, SAMPLE_COUNT);
-	assert_int_equal(ns, all_ns);
+	assert_int_equal(exchange_speedscope_sum(exported("speedscope")), all_ns);
+	assert_int_equal(exchange_callgrind_sums(exported("callgrind"), sums), 2);
+	assert_int_equal(sums[0], SAMPLE_COUNT);
+	assert_int_equal(sums[1], all_ns);
+	assert_int_equal(exchange_pprof_sums(exported("pprof"), sums), 2);
+	assert_int_equal(sums[0], SAMPLE_COUNT);
+	assert_int_equal(sums[1], all_ns);
 	/* What has no stack belongs to no function. */
 	assert_int_equal(json_self_ns(), all_ns - SAMPLE_WEIGHT_NS);
 	assert_int_equal(csv_self_ns(), all_ns - SAMPLE_WEIGHT_NS);

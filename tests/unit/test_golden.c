@@ -51,11 +51,18 @@ static void the_same_without_compression(void **state)
 	expect_dump(GOLDEN "/raw.sonde", GOLDEN "/small.txt");
 }
 
+static void heaps(void **state)
+{
+	(void)state;
+	expect_dump(GOLDEN "/heap.sonde", GOLDEN "/heap.txt");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(small_recording),
 	    cmocka_unit_test(the_same_without_compression),
+	    cmocka_unit_test(heaps),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

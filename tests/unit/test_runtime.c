@@ -74,11 +74,16 @@ static void every_kind_of_event_arrives(void **state)
 	assert_event(&run, SONDE_EVENT_INSTANT, "why", 0);
 	assert_int_equal(zones_events(run.recorder, SONDE_EVENT_INSTANT, NULL), 2);
 	assert_event(&run, SONDE_EVENT_MESSAGE, "hello", 0);
+	assert_event(&run, SONDE_EVENT_SNAPSHOT, "loaded", 0);
 	assert_event(&run, SONDE_EVENT_GAUGE, NULL, 0.5);
 	assert_event(&run, SONDE_EVENT_COUNT, NULL, 10);
 	assert_event(&run, SONDE_EVENT_SPAN_BEGIN, NULL, 42);
 	assert_event(&run, SONDE_EVENT_SPAN_END, NULL, 42);
 	assert_event(&run, SONDE_EVENT_ITERATION, NULL, 32);
+	assert_event(&run, SONDE_EVENT_POOL_TAKE, "chunks", 0);
+	assert_event(&run, SONDE_EVENT_POOL_TAKE, NULL, 400);
+	assert_event(&run, SONDE_EVENT_POOL_GIVE, NULL, 0);
+	assert_int_equal(zones_events(run.recorder, SONDE_EVENT_POOL_GIVE, NULL), 1); /* NULL is nothing */
 	double counters = 0;
 	for (uint64_t i = 0; i < run.recorder->event_count; i++)
 		if (run.recorder->events[i].type == SONDE_EVENT_COUNTER && run.recorder->events[i].value > counters)

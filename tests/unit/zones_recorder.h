@@ -41,6 +41,8 @@ struct sonde_recorder {
 	uint64_t zone_events, unmatched, backwards, unknown_sites;
 	struct zones_event events[EVENTS_MAX];
 	uint64_t event_count;
+	uint32_t pool_site; /* the pool named last */
+	char pool_name[96];
 	struct {
 		char cause[64];
 		uint64_t count;

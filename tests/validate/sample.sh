@@ -4,10 +4,12 @@ set -u
 format=$1 file=$2 tests=$3
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-for program in test_export test_exchange; do
+for program in test_export test_exchange test_exchange_heap; do
 	"$tests/$program" "$out" || exit 1
 done
 case $file in
 sample*) "$(dirname "$0")/run.sh" "$format" "$out/$file" "$out/calltree.json" ;;
+heap.trace.json) "$(dirname "$0")/run.sh" "$format" "$out/$file" ;;
+heap*) "$(dirname "$0")/run.sh" "$format" "$out/$file" "$out/heap.json" ;;
 *) "$(dirname "$0")/run.sh" "$format" "$out/$file" ;;
 esac

@@ -1,0 +1,10 @@
+/* calltree.h: stacks with weights as a tree of functions, root first. */
+#ifndef SONDE_ANALYZE_CALLTREE_H
+#define SONDE_ANALYZE_CALLTREE_H
+
+#include "analyze/samples.h"
+
+/* Hangs the tree of what was added to `samples`, which is folded here, below `root`, whose figures are the sums. */
+int sonde_calltree_fill(struct sonde_samples *samples, struct sonde_report *report, struct sonde_tree_node *root);
+
+#endif

@@ -1,0 +1,32 @@
+/* heap_facts.c: a recorded heap in six figures. */
+#include "analyze/heap_facts.h"
+
+static void add_heap(struct sonde_heap_facts *facts, const struct sonde_heap_total *total)
+{
+	facts->processes += total->begins != 0;
+	facts->mean_b = total->mean_b > facts->mean_b ? total->mean_b : facts->mean_b;
+	facts->peak_ns = total->peak_b > facts->peak_b ? total->peak_ns : facts->peak_ns;
+	facts->peak_b = total->peak_b > facts->peak_b ? total->peak_b : facts->peak_b;
+	facts->begins += total->begins;
+	facts->begun_b += total->begun_b;
+	facts->left_b += total->left_b;
+}
+
+void sonde_heap_facts_read(struct sonde_heap_facts *out, struct sonde_session *session)
+{
+	struct sonde_heap_sums sums;
+	*out = (struct sonde_heap_facts){.why_not = "not recorded: sonde record --heap"};
+	if (!sonde_session_heap_site_count(session))
+		return;
+	int rc = sonde_session_heap_sums(session, &sums);
+	out->why_not = rc < 0 ? "not known: a part of the allocations cannot be read" : NULL;
+	for (uint32_t id = 1; sums.heaps && id <= sonde_session_heap_count(session); id++)
+		if (sonde_session_heap(session, id)->kind == SONDE_HEAP_MALLOC)
+			add_heap(out, &sums.heaps[id]);
+	for (uint32_t id = 1; sums.sites && id <= sonde_session_heap_site_count(session); id++) {
+		const struct sonde_heap *heap = sonde_session_heap(session, sonde_session_heap_site(session, id)->heap);
+		if (heap && heap->kind == SONDE_HEAP_MALLOC && sums.sites[id].largest_b > out->largest_b)
+			out->largest_b = sums.sites[id].largest_b;
+	}
+	sonde_heap_sums_free(&sums);
+}

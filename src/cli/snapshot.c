@@ -1,0 +1,223 @@
+/* snapshot.c: `sonde snapshot`: has the recorder of a process take a snapshot of its memory.
+ *
+ * Recorders of our user are found by their sockets (run/find.h) and asked in turn, the one first that the process's
+ * environment names; one that does not record the process says so.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "export/figure.h"
+#include "format/link.h"
+#include "run/find.h"
+#include "util/buf.h"
+#include "util/error.h"
+#include "util/quantity.h"
+
+#define ANSWER_MS 10000
+
+struct request {
+	pid_t pid;
+	const char *label;
+	int quiet;
+};
+
+static const struct sonde_option options[] = {
+    {"pid", 'p', "PID", "the process"},
+    {"label", 'l', "TEXT", "what the snapshot is called, for sonde report --diff"},
+    {"quiet", 'q', NULL, "print nothing but errors"},
+    {0},
+};
+
+static int found(void *context, const struct sonde_option *option, const char *value)
+{
+	struct request *request = context;
+	uint64_t pid;
+	if (!option) {
+		fprintf(stderr, "sonde snapshot: takes no argument '%s'; a process is named by -p PID\n", value);
+		return SONDE_EXIT_USAGE;
+	}
+	if (option->letter == 'q')
+		request->quiet = 1;
+	else if (option->letter == 'l')
+		request->label = value;
+	else if (sonde_quantity_integer(&pid, value, 1, 4194304)) {
+		fprintf(stderr, "sonde snapshot: --pid: %s\n", sonde_error_text());
+		return SONDE_EXIT_USAGE;
+	} else
+		request->pid = (pid_t)pid;
+	return 0;
+}
+
+/* --- asking ------------------------------------------------------------------------------------------------------ */
+
+static int connect_to(const char *name)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct ucred peer;
+	socklen_t peer_b = sizeof peer,
+		  address_b = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+	memcpy(address.sun_path + 1, name, strlen(name));
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	int code = connect(fd, (struct sockaddr *)&address, address_b) ? -errno : 0;
+	if (!code && (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_b) || peer.uid != geteuid()))
+		code = -EPERM;
+	if (!code)
+		return fd;
+	close(fd);
+	return code;
+}
+
+/* 0 and an answer; -ESRCH: that recorder does not record the process. */
+static int ask(const char *name, const struct request *request, struct sonde_link_snapshot *out)
+{
+	struct sonde_link_snapshot_question question = {.head = {SONDE_LINK_SNAPSHOT, SONDE_LINK_VERSION},
+							.pid = (uint32_t)request->pid};
+	snprintf(question.label, sizeof question.label, "%s", request->label);
+	int fd = connect_to(name);
+	if (fd < 0)
+		return fd;
+	struct pollfd answered = {.fd = fd, .events = POLLIN};
+	int code = send(fd, &question, sizeof question, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	if (!code && poll(&answered, 1, ANSWER_MS) <= 0)
+		code = -ETIMEDOUT;
+	ssize_t got = code ? 0 : recv(fd, out, sizeof *out, MSG_DONTWAIT);
+	close(fd);
+	if (code)
+		return code;
+	if (got != sizeof *out || out->head.type != SONDE_LINK_SNAPSHOT)
+		return -EPROTO;
+	return out->status;
+}
+
+static int is_alive(pid_t pid)
+{
+	return !kill(pid, 0) || errno == EPERM;
+}
+
+/* The named recorder first, where it is one of ours. */
+static int ask_all(const struct request *request, struct sonde_link_snapshot *out)
+{
+	char name[SONDE_FIND_NAME_B];
+	struct sonde_find recorders;
+	int worst = -ENOENT;
+	sonde_find_recorders(&recorders);
+	int named = sonde_find_variable(name, sizeof name, request->pid, SONDE_LINK_ENV);
+	for (int others = 0; others < 2; others++) {
+		for (size_t i = 0; i < recorders.count; i++) {
+			int is_other = !named || strcmp(recorders.names[i], name) != 0;
+			if (is_other != others)
+				continue;
+			int code = ask(recorders.names[i], request, out);
+			if (!code)
+				return 0;
+			if (code != -ESRCH && !(is_other && code == -EPROTO)) /* of another version, and not ours */
+				worst = code;
+		}
+	}
+	return worst;
+}
+
+/* --- saying ------------------------------------------------------------------------------------------------------ */
+
+static int complain(const struct request *request, int code)
+{
+	char path[64];
+	struct stat status;
+	snprintf(path, sizeof path, "/proc/%d", (int)request->pid);
+	fprintf(stderr, "sonde snapshot: ");
+	if (!is_alive(request->pid))
+		fprintf(stderr, "no process %d\n", (int)request->pid);
+	else if (code == -ENOENT && !stat(path, &status) && status.st_uid != geteuid())
+		fprintf(stderr, "process %d is not recorded by you, but belongs to user %u: as that user, try again\n",
+			(int)request->pid, (unsigned)status.st_uid);
+	else if (code == -ENOENT)
+		fprintf(stderr, "process %d is not recorded; start it with: sonde record --heap -- COMMAND\n",
+			(int)request->pid);
+	else if (code == -E2BIG)
+		fprintf(stderr, "the recording of process %d has as many snapshots as it can hold\n",
+			(int)request->pid);
+	else if (code == -ETIMEDOUT)
+		fprintf(stderr, "the recorder of process %d did not answer for %d s: is it stopped?\n",
+			(int)request->pid, ANSWER_MS / 1000);
+	else if (code == -EPROTO)
+		fprintf(stderr, "the recorder of process %d does not understand: it is of another version of sonde\n",
+			(int)request->pid);
+	else
+		fprintf(stderr, "the recorder of process %d cannot be asked: %s\n", (int)request->pid, strerror(-code));
+	return SONDE_EXIT_NEGATIVE;
+}
+
+static void put_bytes(struct sonde_buf *out, uint64_t size_b, const char *what)
+{
+	sonde_figure_value(out, SONDE_UNIT_BYTES, (double)size_b, 0);
+	sonde_buf_text(out, what);
+}
+
+static void say(const struct request *request, const struct sonde_link_snapshot *answer)
+{
+	struct sonde_buf text;
+	sonde_buf_init(&text, 1024);
+	if (answer->rss_b)
+		put_bytes(&text, answer->rss_b, " resident");
+	if (answer->pss_b) {
+		sonde_buf_text(&text, " (");
+		put_bytes(&text, answer->pss_b, " proportional)");
+	}
+	sonde_buf_text(&text, answer->has_heap ? answer->mean_b ? ", about " : ", " : "; allocations are not recorded");
+	if (answer->has_heap) {
+		put_bytes(&text, answer->live_b, " live in ");
+		sonde_figure_value(&text, SONDE_UNIT_COUNT, (double)answer->live_blocks, 0);
+		sonde_buf_text(&text, answer->live_blocks == 1 ? " block" : " blocks");
+	}
+	printf("snapshot %" PRIu32, answer->number);
+	if (*request->label)
+		printf(" \"%s\"", request->label);
+	printf(" at %.3f s: %.*s\n", (double)answer->after_ns / 1e9, (int)text.len_b, (const char *)text.data);
+	sonde_buf_fini(&text);
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = {.label = ""};
+	struct sonde_parse parse = {.command = sonde_command_find("snapshot"), .found = found, .context = &request};
+	struct sonde_link_snapshot answer = {0};
+	int code = sonde_command_parse(&parse, argc, argv);
+	if (code || parse.done)
+		return code;
+	if (!request.pid) {
+		fprintf(stderr, "sonde snapshot: of which process? Add -p PID\n");
+		return SONDE_EXIT_USAGE;
+	}
+	if (strlen(request.label) >= SONDE_LINK_TEXT_B) {
+		fprintf(stderr, "sonde snapshot: --label: at most %u bytes\n", SONDE_LINK_TEXT_B - 1);
+		return SONDE_EXIT_USAGE;
+	}
+	code = ask_all(&request, &answer);
+	if (code)
+		return complain(&request, code);
+	if (!request.quiet)
+		say(&request, &answer);
+	return SONDE_EXIT_OK;
+}
+
+const struct sonde_command sonde_command_snapshot = {
+    .name = "snapshot",
+    .title = "take a snapshot of the memory of a process that is being recorded",
+    .usage = "-p PID [--label TEXT]",
+    .options = options,
+    .examples = "sonde record --heap -- ./server &\n"
+		"sonde snapshot -p $(pidof server) --label before\n"
+		"sonde report --section snapshots --diff before,after",
+    .run = run,
+};

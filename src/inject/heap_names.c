@@ -1,0 +1,72 @@
+/* heap_names.c: further names of the allocator's functions.
+ *
+ * Only names that may be there without anybody noticing: each of them does what free() does, and is that where nobody
+ * else has it. malloc_usable_size() says nothing about blocks and is not touched.
+ *
+ * Not here: mallocx, rallocx, dallocx, sdallocx (jemalloc), je_… (jemalloc with a prefix), mi_… (mimalloc), tc_…
+ * (tcmalloc). Programs find out whether they run with such an allocator by a weak reference or dlsym() (folly and
+ * RocksDB: `mallocx != NULL`) and then call other functions of it; whoever exports these names says that it is there.
+ * Most who use them have the allocator in their own executable besides, where no other object gets in between: when
+ * that has malloc, too, the recorder is told. Blocks of such names are not recorded: what free() then gives back is
+ * counted as not known, and a block of malloc() that is given back by such a name stays.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+
+#include "inject/heap.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+#pragma weak dlsym
+#pragma weak dladdr1
+
+/* Bounds of this object, by the linker. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+/* Whether other objects' calls of malloc go elsewhere. The address that an executable has for a function of another
+ * object (its own jump to it) is nobody's definition. */
+static int is_elsewhere(void)
+{
+	void *first = dlsym && dladdr1 ? dlsym(RTLD_DEFAULT, "malloc") : NULL;
+	uintptr_t here = (uintptr_t)__ehdr_start;
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+	if (!first || (uintptr_t)first - here < (uintptr_t)_end - here)
+		return 0;
+	return dladdr1(first, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx != SHN_UNDEF;
+}
+
+void heap_names_begin(void)
+{
+	if (!is_elsewhere())
+		return;
+	inject_connect_flags |= SONDE_LINK_OWN_MALLOC;
+	heap_process_init();
+	struct heap_thread *thread = heap_thread_enter(); /* connects */
+	if (thread)
+		heap_thread_leave(thread);
+}
+
+/* C23: as free(), with what the caller knows of the block. */
+EXPORT void free_sized(void *block, size_t size_b);
+EXPORT void free_sized(void *block, size_t size_b)
+{
+	(void)size_b;
+	free(block);
+}
+
+EXPORT void free_aligned_sized(void *block, size_t align_b, size_t size_b);
+EXPORT void free_aligned_sized(void *block, size_t align_b, size_t size_b)
+{
+	(void)align_b, (void)size_b;
+	free(block);
+}
+
+/* glibc before 2.26. */
+EXPORT void cfree(void *block);
+EXPORT void cfree(void *block)
+{
+	free(block);
+}

@@ -1,0 +1,127 @@
+/* heap_pools.c: sonde_alloc() and sonde_free(): what the program says of its own pools, with stacks.
+ *
+ * These stand before those of libsonde.so, which write events without a stack. A pool's name is told once, by whoever
+ * uses it first, in a ring that is read before any record of another thread that names its number (as in heap_stack.c).
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "inject/heap.h"
+#include "sonde/sonde.h"
+
+#define SLOT_BITS 13 /* twice as many as the recorder takes */
+#define SLOTS (1u << SLOT_BITS)
+#define PROBES 64u
+
+struct slot {
+	_Atomic uint64_t hash;
+	_Atomic uint32_t number;
+	uint32_t unused;
+};
+
+struct pools {
+	_Atomic uint32_t count;
+	struct slot slots[SLOTS];
+};
+
+static _Atomic(struct pools *) pools; /* a forked child has the pointer, and reads zeros there */
+
+static struct pools *get_pools(void)
+{
+	struct pools *there = atomic_load_explicit(&pools, memory_order_acquire), *made;
+	if (likely(there != NULL) || !(made = inject_connect_page(sizeof(*made))))
+		return there;
+	return atomic_compare_exchange_strong(&pools, &there, made) ? made : there; /* the other one is never used */
+}
+
+static uint32_t tell(struct heap_thread *thread, struct pools *all, const char *name, size_t name_b)
+{
+	uint64_t record[2 + (SONDE_HEAP_NAME_MAX_B + 7) / 8] = {sonde_heap_op(SONDE_HEAP_POOL_NAME)};
+	uint32_t words = 2 + (uint32_t)(name_b + 7) / 8;
+	if (!heap_thread_room(thread, words))
+		return 0;
+	uint32_t number = atomic_fetch_add(&all->count, 1) + 1;
+	record[1] = (uint64_t)number << 32 | name_b;
+	memcpy(record + 2, name, name_b);
+	heap_thread_put_many(thread, record, words);
+	return number;
+}
+
+/* The number of a pool; 0 = no room. */
+static uint32_t pool_of(struct heap_thread *thread, const char *name)
+{
+	size_t name_b = strnlen(name, SONDE_HEAP_NAME_MAX_B);
+	uint64_t hash = sonde_hash_bytes(name, name_b) | 1;
+	struct pools *all = get_pools();
+	for (uint32_t i = 0, at = (uint32_t)(hash >> (64 - SLOT_BITS)); all && i < PROBES; i++, at = (at + 1) % SLOTS) {
+		struct slot *slot = &all->slots[at];
+		uint64_t there = atomic_load_explicit(&slot->hash, memory_order_relaxed);
+		if (!there && atomic_compare_exchange_strong(&slot->hash, &there, hash)) {
+			uint32_t number = tell(thread, all, name, name_b);
+			atomic_store_explicit(&slot->number, number, memory_order_release);
+			return number;
+		}
+		if (likely(there == hash)) {
+			uint32_t number = atomic_load_explicit(&slot->number, memory_order_acquire);
+			return likely(number) ? number : tell(thread, all, name, name_b);
+		}
+	}
+	return 0;
+}
+
+/* The program may not have allocated anything yet. */
+static struct heap_thread *enter(void)
+{
+	if (unlikely(!heap_process))
+		heap_process_init();
+	return heap_thread_enter();
+}
+
+int sonde_alloc(const char *name, const void *block, size_t size_b)
+{
+	struct heap_caller caller = HEAP_CALLER();
+	struct heap_thread *thread;
+	int code = SONDE_ERR_FULL, saved = errno;
+	if (!name || !*name)
+		return SONDE_ERR_ARGUMENT;
+	if (!block)
+		return SONDE_OK;
+	if (!(thread = enter()))
+		return SONDE_ERR_OFF;
+	uint32_t pool = pool_of(thread, name);
+	heap_unwind(thread, &caller);
+	uint32_t stack = heap_stack(thread);
+	if (pool && heap_thread_room(thread, 4)) {
+		heap_thread_time(thread);
+		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_TAKE), (uint64_t)pool << 32 | stack,
+				    (uint64_t)(uintptr_t)block, size_b < UINT64_MAX ? size_b + 1 : size_b};
+		heap_thread_put_many(thread, words, 4);
+		code = SONDE_OK;
+	}
+	heap_thread_leave(thread);
+	errno = saved;
+	return code;
+}
+
+int sonde_free(const char *name, const void *block)
+{
+	struct heap_thread *thread;
+	int code = SONDE_ERR_FULL, saved = errno;
+	if (!name || !*name)
+		return SONDE_ERR_ARGUMENT;
+	if (!block)
+		return SONDE_OK;
+	if (!(thread = enter()))
+		return SONDE_ERR_OFF;
+	uint32_t pool = pool_of(thread, name);
+	if (pool && heap_thread_room(thread, 3)) {
+		heap_thread_time(thread);
+		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_GIVE), pool, (uint64_t)(uintptr_t)block};
+		heap_thread_put_many(thread, words, 3);
+		code = SONDE_OK;
+	}
+	heap_thread_leave(thread);
+	errno = saved;
+	return code;
+}

@@ -1,0 +1,193 @@
+/* heap_rules.c: what each return address needs to be stepped out of: one row of a call-frame table, looked up once.
+ *
+ * The tables are compiled by the recorder, which hands out their cache files; a module is asked for once. Rules are
+ * kept in a hash table of the process, which is read without a lock. Whoever adds to it takes one, which a signal
+ * handler inside a hook does without, and so do all when its owner does not come back: a walk without a rule is a stack
+ * that is cut off, and nothing worse.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/record.h"
+#include "inject/heap.h"
+#include "unwind/step.h"
+
+#define RULES (1u << HEAP_RULE_BITS)
+#define RULES_MOST (RULES / 4 * 3)
+#define MODULES 2048u
+#define WAIT_S 10
+#define SPINS 100
+#define REST_NS 1000000
+#define RESTS (2000 * WAIT_S) /* at least so many ms: longer than the recorder may take to answer */
+
+struct module {
+	uint64_t start, end, bias;
+	struct sonde_unwind_table table;
+};
+
+/* In memory that a forked child reads as zeros. */
+struct known {
+	_Atomic uint32_t lock;    /* the tid of who has it */
+	_Atomic uint32_t is_lost; /* nobody waits for the lock any more, or asks the recorder */
+	uint32_t rule_count;      /* these are his */
+	uint32_t module_count;
+	struct module modules[MODULES];
+	struct heap_rule rules[RULES]; /* read by all */
+};
+
+static struct known *known;
+struct heap_rule *heap_rules;
+_Atomic uint64_t heap_rules_generation;
+
+int heap_rules_init(void)
+{
+	known = inject_connect_page(sizeof(*known));
+	heap_rules = known ? known->rules : NULL;
+	return known ? 0 : -1;
+}
+
+/* Owners are gone for long only while they ask the recorder. */
+static int try_lock(uint32_t tid)
+{
+	struct timespec rest = {0, REST_NS};
+	for (uint32_t tries = 0; tries < SPINS + RESTS && !atomic_load(&known->is_lost); tries++) {
+		uint32_t owner = 0;
+		if (atomic_compare_exchange_strong(&known->lock, &owner, tid))
+			return 1;
+		if (owner == tid)
+			return 0;
+		if (tries >= SPINS)
+			syscall(SYS_nanosleep, &rest, NULL);
+	}
+	atomic_store(&known->is_lost, 1);
+	return 0;
+}
+
+static void unlock(void)
+{
+	atomic_store(&known->lock, 0);
+}
+
+void heap_rules_recover(const struct heap_thread *thread)
+{
+	uint32_t owner = (uint32_t)thread->tid;
+	atomic_compare_exchange_strong(&known->lock, &owner, 0);
+}
+
+/* --- modules, under the lock ------------------------------------------------------------------------------------- */
+
+static const struct module *find_module(uint64_t pc)
+{
+	for (uint32_t i = known->module_count; i-- > 0;)
+		if (pc >= known->modules[i].start && pc < known->modules[i].end)
+			return &known->modules[i];
+	return NULL;
+}
+
+/* Asks the recorder what lies at `pc`; NULL when it knows nothing there. A module may have no table. */
+static const struct module *ask(uint64_t pc)
+{
+	struct sonde_link_table_question question = {
+	    .head = {SONDE_LINK_TABLE, SONDE_LINK_VERSION}, .pid = (uint32_t)getpid(), .address = pc};
+	struct sonde_link_table answer = {.status = -EPROTO};
+	int fd;
+	if (known->module_count == MODULES)
+		return NULL;
+	int code = inject_connect_ask(&question, sizeof(question), &answer, sizeof(answer), &fd, WAIT_S);
+	if (code == -EAGAIN) /* it is there, and silent: not again for each address */
+		atomic_store(&known->is_lost, 1);
+	if (code || answer.status || answer.start > pc || answer.end <= pc) {
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	struct module *module = &known->modules[known->module_count++];
+	*module = (struct module){.start = answer.start, .end = answer.end, .bias = answer.bias};
+	if (fd >= 0) {
+		sonde_unwind_table_map(&module->table, fd, answer.build_id, answer.build_id_b);
+		close(fd);
+	}
+	return module;
+}
+
+/* --- rules ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t pack(const struct sonde_unwind_row *row)
+{
+	return (uint64_t)1 << 63 | (uint64_t)row->kind << 56 | (uint64_t)row->ra_slot << 48 |
+	       (uint64_t)(uint16_t)row->fp_off << 32 | (uint32_t)row->cfa_off;
+}
+
+static void clear_rules(void)
+{
+	for (uint32_t i = 0; i < RULES; i++) {
+		atomic_store_explicit(&known->rules[i].packed, 0, memory_order_relaxed);
+		atomic_store_explicit(&known->rules[i].pc, 0, memory_order_release);
+	}
+	known->rule_count = 0;
+}
+
+/* Also where it was being put when its thread was thrown out. */
+static void keep(uint64_t pc, uint64_t packed)
+{
+	if (known->rule_count >= RULES_MOST)
+		clear_rules();
+	uint32_t at = heap_rules_home(pc);
+	uint64_t there;
+	while ((there = atomic_load_explicit(&known->rules[at].pc, memory_order_relaxed)) && there != pc)
+		at = (at + 1) % RULES;
+	known->rule_count += !there;
+	atomic_store_explicit(&known->rules[at].pc, pc, memory_order_relaxed);
+	atomic_store_explicit(&known->rules[at].packed, packed, memory_order_release);
+}
+
+/* Under the lock. */
+static uint64_t find_rule(uint64_t pc)
+{
+	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
+	const struct module *module = find_module(pc - 1);
+	module = module ? module : ask(pc - 1);
+	const struct sonde_unwind_row *row =
+	    module && module->table.count ? sonde_unwind_table_find(&module->table, pc - 1 - module->bias) : NULL;
+	uint64_t packed = pack(row ? row : &none);
+	keep(pc, packed);
+	return packed;
+}
+
+/* The rule for a caller: its return address stands behind the call. */
+__attribute__((noinline)) uint64_t heap_rules_make(const struct heap_thread *thread, uint64_t pc)
+{
+	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
+	uint64_t packed = pack(&none);
+	int saved = errno;
+	uint64_t before = heap_thread_hold_signals();
+	if (try_lock((uint32_t)thread->tid)) {
+		packed = find_rule(pc);
+		unlock();
+	}
+	heap_thread_let_signals(before);
+	errno = saved;
+	return packed;
+}
+
+/* Code that stood there is not run any more: nobody looks for the rules that go, and those of others are found again.
+ * What threads have walked by them is walked anew. */
+void heap_rules_forget(void)
+{
+	int saved = errno;
+	if (!known)
+		return;
+	uint64_t before = heap_thread_hold_signals();
+	if (try_lock((uint32_t)syscall(SYS_gettid))) {
+		clear_rules();
+		while (known->module_count)
+			sonde_unwind_table_unmap(&known->modules[--known->module_count].table);
+		atomic_fetch_add(&heap_rules_generation, 1);
+		unlock();
+	}
+	heap_thread_let_signals(before);
+	errno = saved;
+}

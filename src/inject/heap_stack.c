@@ -1,0 +1,77 @@
+/* heap_stack.c: numbers the stacks of the process, and tells the recorder each of them once.
+ *
+ * A table of hashes, shared by all threads. Whoever adds a stack writes it into its own ring before its number can be
+ * found, so that the recorder reads a stack before the first block of any thread that names it. Two threads that find
+ * the same new stack at once may both number it: the recorder sees two numbers of one stack.
+ */
+#include "format/record.h"
+#include "inject/heap.h"
+
+#define SLOT_BITS 20
+#define SLOTS (1u << SLOT_BITS)
+#define PROBES 64u
+
+struct slot {
+	_Atomic uint64_t hash;
+	_Atomic uint32_t number;
+	uint32_t unused;
+};
+
+/* A forked child reads zeros. */
+static struct slot *slots;
+
+int heap_stack_init(void)
+{
+	slots = inject_connect_page(SLOTS * sizeof(*slots));
+	return slots ? 0 : -1;
+}
+
+/* Its innermost frames, where there are too many. The first word comes last: nobody reads a part of it. */
+static uint32_t tell(struct heap_thread *thread)
+{
+	uint32_t depth = (uint32_t)(thread->innermost - thread->frames);
+	uint32_t count = depth < SONDE_HEAP_FRAMES_MAX ? depth : SONDE_HEAP_FRAMES_MAX;
+	uint8_t status = count < depth ? SONDE_STACK_DEEP : thread->status;
+	if (!heap_thread_room(thread, count + 2))
+		return 0;
+	uint32_t number = atomic_fetch_add(&heap_process->stacks, 1) + 1;
+	_Atomic uint64_t *words = thread->at;
+	atomic_store_explicit(&words[1], (uint64_t)number << 32 | (uint64_t)status << 16 | count, memory_order_relaxed);
+	for (uint32_t i = 0; i < count; i++)
+		atomic_store_explicit(&words[2 + i], thread->innermost[-(ptrdiff_t)i].pc, memory_order_relaxed);
+	atomic_store_explicit(&words[0], sonde_heap_op(SONDE_HEAP_STACK), memory_order_release);
+	thread->at += 2 + count;
+	return number;
+}
+
+/* Numbers it in the slot that was claimed for it, by this thread or another that is still about to. */
+static uint32_t add(struct heap_thread *thread, struct slot *slot)
+{
+	uint32_t number = tell(thread);
+	if (number)
+		atomic_store_explicit(&slot->number, number, memory_order_release);
+	return number;
+}
+
+static uint32_t find(struct heap_thread *thread)
+{
+	uint64_t hash = thread->innermost->hash | 1;
+	uint32_t at = (uint32_t)(hash >> (64 - SLOT_BITS));
+	for (uint32_t i = 0; i < PROBES; i++, at = (at + 1) % SLOTS) {
+		uint64_t there = atomic_load_explicit(&slots[at].hash, memory_order_relaxed);
+		if (!there && atomic_compare_exchange_strong(&slots[at].hash, &there, hash))
+			return add(thread, &slots[at]);
+		if (likely(there == hash)) {
+			uint32_t number = atomic_load_explicit(&slots[at].number, memory_order_acquire);
+			return likely(number) ? number : add(thread, &slots[at]);
+		}
+	}
+	return tell(thread); /* the table is as good as full */
+}
+
+__attribute__((noinline)) uint32_t heap_stack(struct heap_thread *thread)
+{
+	if (!thread->innermost->stack)
+		thread->innermost->stack = find(thread);
+	return thread->innermost->stack;
+}

@@ -1,0 +1,344 @@
+/* heap_thread.c: a thread's place in the ring, from its first block to its last.
+ *
+ * The state of a thread is mapped when it first allocates and given to another thread when it ends. A hook that finds
+ * no free chunk waits for the recorder: a heap profile with holes is wrong, a program that waits is only slow.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "inject/heap.h"
+
+#define PAGE_B ((uintptr_t)4096)
+#define MAIN_STACK_B ((uintptr_t)128 << 20) /* the kernel maps nothing else so close below a program's first stack */
+#define FRAMES_MAX_B ((uintptr_t)64 << 20)  /* between a thread's frames and its control block */
+#define FRAMES_USUAL_B ((uintptr_t)8 << 20) /* likewise, where stacks are not limited */
+#define WAIT_NS 100000000                   /* then the recorder is asked again, and whether it is there */
+#define WAITS_MAX 300u
+#define WAITS_GONE 20u /* so long a recorder that lives lets nobody wait */
+#define TIME_WORDS 2u
+#define BLOCK_WORDS 4u /* with its SIZE */
+
+#pragma weak pthread_key_create
+#pragma weak pthread_setspecific
+
+__thread struct heap_thread *heap_self __attribute__((tls_model("initial-exec")));
+_Atomic uint8_t heap_is_full;
+static __thread uint8_t is_beginning __attribute__((tls_model("initial-exec")));
+
+static _Atomic(struct heap_thread *) spare; /* states whose threads have ended */
+static pthread_key_t end_key;
+static _Atomic int key_state; /* 0 = not made, 1 = being made, 2 = made */
+
+#define FAULT(number) (UINT64_C(1) << ((number)-1))
+#define FAULTS                                                                                             \
+	(FAULT(SIGSEGV) | FAULT(SIGBUS) | FAULT(SIGILL) | FAULT(SIGFPE) | FAULT(SIGTRAP) | FAULT(SIGSYS) | \
+	 FAULT(SIGABRT))
+
+uint64_t heap_thread_hold_signals(void)
+{
+	uint64_t held = ~FAULTS, before = 0;
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &held, &before, sizeof(held));
+	return before;
+}
+
+void heap_thread_let_signals(uint64_t before)
+{
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+}
+
+/* --- chunks ------------------------------------------------------------------------------------------------------ */
+
+static struct sonde_ring_chunk *take_free(struct sonde_ring_pool *pool)
+{
+	uint32_t committed = atomic_load_explicit(&pool->committed, memory_order_acquire);
+	if (committed > pool->chunk_count)
+		committed = pool->chunk_count;
+	for (uint32_t word = 0; word < (committed + 63) / 64; word++) {
+		uint64_t bits = atomic_load_explicit(&pool->free_map[word], memory_order_relaxed);
+		while (bits) {
+			uint64_t bit = bits & -bits;
+			uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bit);
+			/* acquire: the drainer zeroed the chunk before it set the bit */
+			bits = atomic_fetch_and_explicit(&pool->free_map[word], ~bit, memory_order_acquire);
+			if (bits & bit && index < committed)
+				return sonde_ring_chunk_at(pool, index);
+			bits &= ~bit;
+		}
+	}
+	return NULL;
+}
+
+static void ring(struct sonde_ring_pool *pool)
+{
+	if (!atomic_exchange(&pool->doorbell, 1))
+		inject_connect_send(NULL, 0);
+}
+
+/* A free chunk, waiting until the recorder has read one; NULL = it reads no more, and nobody waits again. Handlers of
+ * signals run meanwhile, as they do (`signals`) without us, and may jump out. */
+static struct sonde_ring_chunk *wait_for_chunk(struct sonde_ring_pool *pool, uint64_t signals)
+{
+	struct timespec rest = {0, WAIT_NS};
+	for (uint32_t waits = 0; waits < WAITS_MAX && !atomic_load(&pool->closed); waits++) {
+		uint32_t freed = atomic_load(&pool->freed);
+		struct sonde_ring_chunk *chunk = take_free(pool);
+		if (chunk)
+			return chunk;
+		atomic_fetch_add(&pool->waiters, 1);
+		ring(pool);
+		heap_thread_let_signals(signals);
+		syscall(SYS_futex, &pool->freed, FUTEX_WAIT, freed, &rest, NULL, 0);
+		heap_thread_hold_signals();
+		atomic_fetch_sub(&pool->waiters, 1);
+		if (waits > WAITS_GONE && inject_connect_is_gone())
+			atomic_store(&pool->closed, 1);
+	}
+	if (!atomic_exchange(&pool->closed, 1))
+		atomic_fetch_add(&pool->lost[SONDE_RING_LOST_FULL], 1);
+	return NULL;
+}
+
+static void close_chunk(struct heap_thread *thread, enum sonde_ring_state state)
+{
+	if (thread->chunk)
+		atomic_store_explicit(&thread->chunk->state, (uint32_t)state, memory_order_release);
+	thread->chunk = NULL;
+	thread->at = thread->limit = thread->end = NULL;
+}
+
+void heap_thread_put_time(struct heap_thread *thread, uint64_t ticks)
+{
+	heap_thread_put_two(thread, sonde_heap_op(SONDE_HEAP_TIME), ticks << SONDE_HEAP_TICK_SHIFT | 1); /* never 0 */
+	thread->last = ticks;
+}
+
+void heap_thread_time(struct heap_thread *thread)
+{
+	heap_thread_put_time(thread, heap_thread_now(thread));
+}
+
+/* With signals held: a chunk that was taken, or a connection, is not left by a handler that jumps. */
+static int open_chunk(struct heap_thread *thread, uint64_t signals)
+{
+	struct sonde_process *process = &heap_process->link.process;
+	struct sonde_ring_pool *pool = thread->pool;
+	close_chunk(thread, SONDE_RING_SEALED);
+	struct sonde_ring_chunk *chunk = take_free(pool);
+	if (!chunk && !(chunk = wait_for_chunk(pool, signals)))
+		return 0;
+	/* Read first: the kernel then maps all of its pages at once; a write would map one. */
+	(void)atomic_load_explicit(&chunk->kind, memory_order_relaxed);
+	uint32_t seq = atomic_fetch_add(&process->chunks, 1) + 1;
+	atomic_store_explicit(&chunk->state, SONDE_RING_OPEN, memory_order_relaxed);
+	chunk->tid = (uint32_t)thread->tid;
+	chunk->thread = thread->serial;
+	chunk->prev = thread->last_seq;
+	atomic_store_explicit(&chunk->mark, sonde_ring_mark(seq, 0), memory_order_relaxed);
+	atomic_store_explicit(&chunk->kind, SONDE_RING_HEAP, memory_order_release);
+	thread->chunk = chunk;
+	thread->last_seq = seq;
+	thread->at = sonde_ring_words(chunk);
+	thread->end = thread->at + SONDE_RING_WORDS;
+	thread->limit = thread->end - (BLOCK_WORDS + TIME_WORDS - 1);
+	heap_thread_put_time(thread, heap_thread_now(thread));
+	return 1;
+}
+
+/* Nobody reads what this thread would write: the hooks do nothing from now on. */
+static int is_over(const struct heap_thread *thread)
+{
+	if (likely(!atomic_load(&thread->pool->closed)))
+		return 0;
+	atomic_store(&heap_process->link.process.state, SONDE_PROCESS_OFF);
+	atomic_store_explicit(&heap_is_full, 0, memory_order_relaxed);
+	heap_left = UINT64_MAX;
+	return 1;
+}
+
+int heap_thread_room(struct heap_thread *thread, uint32_t words)
+{
+	if (likely(thread->at && (uint64_t)(thread->end - thread->at) >= words + TIME_WORDS))
+		return 1;
+	if (words + 2 * TIME_WORDS > SONDE_RING_WORDS || !heap_process)
+		return 0;
+	if (is_over(thread))
+		return 0;
+	int saved = errno;
+	uint64_t signals = heap_thread_hold_signals();
+	int result = open_chunk(thread, signals);
+	heap_thread_let_signals(signals);
+	errno = saved;
+	return result;
+}
+
+/* --- threads ----------------------------------------------------------------------------------------------------- */
+
+/* What it frees after this begins again with a state of its own. */
+static void on_thread_end(void *data)
+{
+	struct heap_thread *thread = data;
+	if (heap_self != thread || thread->where != HEAP_OUTSIDE || thread->pid != getpid())
+		return;
+	thread->where = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	close_chunk(thread, SONDE_RING_RELEASED);
+	heap_self = NULL;
+	struct heap_thread *head = atomic_load(&spare);
+	do
+		thread->next = head;
+	while (!atomic_compare_exchange_weak(&spare, &head, thread));
+}
+
+static void make_key(void)
+{
+	int unmade = 0;
+	if (!pthread_key_create || !pthread_setspecific || !atomic_compare_exchange_strong(&key_state, &unmade, 1))
+		return;
+	atomic_store(&key_state, pthread_key_create(&end_key, on_thread_end) ? 0 : 2);
+}
+
+/* All of them at once, so that nobody takes one that was taken and given back meanwhile. */
+static struct heap_thread *take_spare(void)
+{
+	struct heap_thread *first = atomic_exchange(&spare, NULL), *rest = first ? first->next : NULL;
+	while (rest) {
+		struct heap_thread *next = rest->next, *head = atomic_load(&spare);
+		do
+			rest->next = head;
+		while (!atomic_compare_exchange_weak(&spare, &head, rest));
+		rest = next;
+	}
+	return first;
+}
+
+static int is_stack(struct heap_thread *thread, uintptr_t end, uintptr_t most_b)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	if (here >= end || end - here > most_b)
+		return 0;
+	thread->stack_low = end > most_b ? end - most_b : 0;
+	thread->stack_end = end;
+	return 1;
+}
+
+/* How large C libraries make a thread's stack that was not asked to be larger. What lies further in than that may be
+ * anything, also the stacks of coroutines. Asking for its real size could allocate. */
+static uintptr_t usual_stack_b(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return FRAMES_USUAL_B;
+	return limit.rlim_cur < FRAMES_MAX_B ? (uintptr_t)limit.rlim_cur : FRAMES_MAX_B;
+}
+
+/* A created thread's mapping holds its control block above the frames; the last thing on a program's first stack is its
+ * name. On any other stack (0, 0) nothing is known to be readable. */
+static void find_stack(struct heap_thread *thread)
+{
+	uintptr_t name = getauxval(AT_EXECFN);
+	uintptr_t first_end = name ? (name + strlen((const char *)name) + PAGE_B) & ~(PAGE_B - 1) : 0;
+	if (!is_stack(thread, first_end, MAIN_STACK_B))
+		is_stack(thread, (uintptr_t)__builtin_thread_pointer(), usual_stack_b());
+}
+
+static struct heap_thread *begin(uint64_t where)
+{
+	struct sonde_ring_pool *pool = inject_connect_pool(&heap_process->link);
+	struct heap_thread *thread = heap_self;
+	if (!pool)
+		return NULL;
+	if (!thread && !(thread = take_spare()) && !(thread = inject_connect_page(sizeof(*thread))))
+		return NULL;
+	uint64_t random = thread->random;
+	memset((void *)thread, 0, offsetof(struct heap_thread, frames));
+	thread->where = where;
+	thread->random = random;
+	thread->innermost = thread->frames;
+	thread->frames[0] = (struct heap_frame){.slot = UINT64_MAX, .hash = 1};
+	thread->pool = pool;
+	thread->has_cycles = pool->clock == SONDE_RING_CLOCK_CYCLES;
+	thread->pid = getpid();
+	thread->tid = (pid_t)syscall(SYS_gettid);
+	thread->serial = atomic_fetch_add(&heap_process->link.process.threads, 1) + 1;
+	find_stack(thread);
+	heap_self = thread;
+	atomic_store_explicit(&heap_is_full, !heap_mean_b, memory_order_relaxed);
+	make_key();
+	if (atomic_load(&key_state) == 2)
+		pthread_setspecific(end_key, thread);
+	return thread;
+}
+
+/* --- hooks inside hooks ------------------------------------------------------------------------------------------ */
+
+static int is_own_stack(const struct heap_thread *thread, uint64_t address)
+{
+	return address >= thread->stack_low && address < thread->stack_end;
+}
+
+/* Whether the hook that the thread was in has been left by siglongjmp: it stood further in than this one does, or on a
+ * signal handler's stack, and this one does not. */
+static int is_left(const struct heap_thread *thread, uint64_t where)
+{
+	stack_t stack = {.ss_flags = 0};
+	if (!is_own_stack(thread, where) || (is_own_stack(thread, thread->where) && thread->where > where))
+		return 0;
+	return !syscall(SYS_sigaltstack, NULL, &stack) && !(stack.ss_flags & SS_ONSTACK);
+}
+
+/* A record that it was writing is not read: nothing behind the last whole one is. */
+static void recover(struct heap_thread *thread, uint64_t where)
+{
+	thread->where = where;
+	thread->innermost = thread->frames;
+	close_chunk(thread, SONDE_RING_SEALED);
+	heap_rules_recover(thread);
+}
+
+/* A call from inside a hook: by a signal handler, or once somebody has jumped out of it. */
+static struct heap_thread *enter_again(struct heap_thread *thread, uint64_t where)
+{
+	if (is_left(thread, where)) {
+		recover(thread, where);
+		return thread;
+	}
+	atomic_fetch_add(&thread->pool->lost[SONDE_RING_LOST_SIGNAL], 1);
+	return NULL;
+}
+
+struct heap_thread *heap_thread_enter_slowly(uint64_t where)
+{
+	struct heap_thread *thread = heap_self;
+	int saved = errno;
+	if (!heap_process)
+		heap_process_init();
+	if (!heap_process)
+		return NULL;
+	if (atomic_load(&heap_process->link.process.state) == SONDE_PROCESS_OFF) {
+		heap_left = UINT64_MAX;
+		atomic_store_explicit(&heap_is_full, 0, memory_order_relaxed);
+		return NULL;
+	}
+	if (thread && thread->where) {
+		thread = enter_again(thread, where);
+	} else if (is_beginning) { /* a call of ours went through the program's own mmap(), and came back */
+		thread = NULL;
+	} else {
+		uint64_t before = heap_thread_hold_signals();
+		is_beginning = 1;
+		thread = begin(where);
+		is_beginning = 0;
+		heap_thread_let_signals(before);
+	}
+	errno = saved;
+	return thread;
+}

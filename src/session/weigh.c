@@ -1,0 +1,245 @@
+/* weigh.c: sums by place, filtered by heap and thread, a row a view.
+ *
+ * A chunk that is missing may leave a place with more ends than beginnings: a sum below zero is nothing.
+ */
+#include "session/weigh.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/state.h"
+#include "trace/reader.h"
+#include "util/error.h"
+
+const struct sonde_weigh_row sonde_weigh_rows[SONDE_WEIGH_COUNT] = {
+    [SONDE_WEIGH_CPU] = {"cpu", "CPU time", 0, 1},
+    [SONDE_WEIGH_ALLOCATED] = {"allocated", "memory allocated", 0, 1},
+    [SONDE_WEIGH_ALLOCATIONS] = {"allocations", "allocations", 1, 1},
+    [SONDE_WEIGH_PEAK] = {"peak", "memory alive at the peak", 0, 1},
+    [SONDE_WEIGH_LIVE] = {"live", "memory alive", 0, 0},
+    [SONDE_WEIGH_LEFT] = {"left", "memory left at the end", 0, 1},
+    [SONDE_WEIGH_UNREACHABLE] = {"unreachable", "unreachable memory at the end", 0, 0},
+    [SONDE_WEIGH_TEMPORARY] = {"temporary", "temporary allocations", 1, 1},
+};
+
+enum sonde_weigh_by sonde_weigh_default(const struct sonde_session *session)
+{
+	for (size_t i = 0; i < sonde_reader_count(session->reader); i++) {
+		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
+		if (head->type == SONDE_CHUNK_SAMPLES && head->count)
+			return SONDE_WEIGH_CPU;
+	}
+	for (uint32_t id = 1; id <= sonde_session_heap_site_count(session); id++) {
+		const struct sonde_heap_site *site = sonde_session_heap_site(session, id);
+		const struct sonde_heap *heap = sonde_session_heap(session, site->heap);
+		if (heap && heap->kind == SONDE_HEAP_MALLOC)
+			return SONDE_WEIGH_PEAK;
+	}
+	return SONDE_WEIGH_CPU;
+}
+
+int sonde_weigh_is_of(const struct sonde_weigh *weigh, const struct sonde_heap *heap)
+{
+	if (!weigh->heap) /* what belongs to no known heap is not left out of the whole */
+		return !heap || heap->kind == SONDE_HEAP_MALLOC;
+	if (!heap)
+		return 0;
+	return strcmp(weigh->heap, SONDE_WEIGH_MAPPINGS) == 0
+		   ? heap->kind == SONDE_HEAP_MAPPING
+		   : heap->kind == SONDE_HEAP_POOL && strcmp(weigh->heap, heap->name) == 0;
+}
+
+void sonde_weigh_say(const struct sonde_weigh *weigh, const struct sonde_session *session, char *out, size_t out_b)
+{
+	const char *heap = weigh->by && weigh->heap ? weigh->heap : "";
+	int is_pool = *heap && strcmp(heap, SONDE_WEIGH_MAPPINGS) != 0;
+	char when[40] = "";
+	if (weigh->by == SONDE_WEIGH_LIVE)
+		snprintf(when, sizeof when, " at %.6g s",
+			 (double)(weigh->at_ns - sonde_session_run(session)->start_ns) / 1e9);
+	snprintf(out, out_b, "%s%s%s%s%s%s", sonde_weigh_rows[weigh->by].title, when, *heap ? " (" : "",
+		 is_pool ? "pool " : "", heap, *heap ? ")" : "");
+}
+
+static const char *name_of(const struct sonde_heap *heap)
+{
+	return heap->kind == SONDE_HEAP_MALLOC    ? SONDE_WEIGH_MALLOC
+	       : heap->kind == SONDE_HEAP_MAPPING ? SONDE_WEIGH_MAPPINGS
+						  : heap->name;
+}
+
+size_t sonde_weigh_heaps(const struct sonde_session *session, const char **names, size_t max)
+{
+	size_t count = 0;
+	for (uint32_t id = 1; id <= sonde_session_heap_count(session) && count < max; id++) {
+		const char *name = name_of(sonde_session_heap(session, id));
+		size_t i = 0;
+		while (i < count && strcmp(names[i], name) != 0)
+			i++;
+		if (i == count)
+			names[count++] = name;
+	}
+	return count;
+}
+
+/* --- what each place has ----------------------------------------------------------------------------------------- */
+
+struct taking {
+	struct sonde_session *session;
+	const struct sonde_heap_view *view;
+	struct sonde_heap_sums sums;
+	struct sonde_heap_alive *sites; /* by heap site id; row 0: no known place */
+	struct sonde_heap_weights *out;
+	size_t site_count;
+};
+
+static const struct sonde_heap *heap_of(const struct taking *taking, size_t site_id)
+{
+	const struct sonde_heap_site *site = sonde_session_heap_site(taking->session, (uint32_t)site_id);
+	return site ? sonde_session_heap(taking->session, site->heap) : NULL;
+}
+
+static int is_wanted(const struct taking *taking, size_t site_id)
+{
+	const struct sonde_heap_view *view = taking->view;
+	const struct sonde_heap_site *site = sonde_session_heap_site(taking->session, (uint32_t)site_id);
+	uint32_t thread = site && site->thread <= sonde_session_thread_count(taking->session) ? site->thread : 0;
+	return sonde_weigh_is_of(&view->weigh, heap_of(taking, site_id)) &&
+	       (!view->range.thread || view->range.thread[thread]);
+}
+
+static int take_sums(struct taking *taking)
+{
+	enum sonde_weigh_by by = taking->view->weigh.by;
+	for (size_t id = 0; id <= taking->site_count; id++) {
+		const struct sonde_heap_sum *sum = &taking->sums.sites[id];
+		taking->sites[id] = by == SONDE_WEIGH_PEAK
+					? (struct sonde_heap_alive){sum->peak_blocks, sum->peak_b, sum->peak_variance}
+				    : by == SONDE_WEIGH_LEFT
+					? (struct sonde_heap_alive){sum->left_blocks, sum->left_b, sum->left_variance}
+				    : by == SONDE_WEIGH_TEMPORARY
+					? (struct sonde_heap_alive){sum->temporary, 0, 0}
+					: (struct sonde_heap_alive){sum->begins, sum->begun_b, sum->begun_variance};
+	}
+	return 0;
+}
+
+/* What a process had goes with it, and when it executes another program. */
+static int take_live(struct taking *taking)
+{
+	uint64_t at_ns = taking->view->weigh.at_ns;
+	uint64_t *ends_ns = calloc(sonde_session_heap_count(taking->session) + 1, sizeof *ends_ns);
+	int rc = ends_ns ? sonde_session_heap_ends(taking->session, ends_ns)
+			 : sonde_error(ENOMEM, "out of memory for the heaps");
+	if (rc == 0)
+		rc = sonde_session_heap_alive(taking->session, at_ns, taking->sites);
+	for (size_t id = 0; rc != -ENOMEM && id <= taking->site_count; id++) {
+		const struct sonde_heap *heap = heap_of(taking, id);
+		if (heap && ends_ns[heap->id] && ends_ns[heap->id] <= at_ns)
+			taking->sites[id] = (struct sonde_heap_alive){0};
+	}
+	free(ends_ns);
+	return rc;
+}
+
+static int take_unreachable(struct taking *taking)
+{
+	for (size_t i = 0; i < sonde_session_heap_rest_count(taking->session); i++) {
+		const struct sonde_heap_rest *rest = sonde_session_heap_rest(taking->session, i);
+		uint32_t id = rest->site <= taking->site_count ? rest->site : 0;
+		if (rest->kind == SONDE_HEAP_UNREACHABLE) {
+			taking->sites[id].blocks += rest->blocks;
+			taking->sites[id].size_b += rest->size_b;
+		} else if (rest->kind == SONDE_HEAP_NOT_KNOWN && is_wanted(taking, id)) {
+			taking->out->unseen_b += rest->size_b;
+			if (!*taking->out->unseen_why)
+				taking->out->unseen_why = rest->detail;
+		}
+	}
+	return 0;
+}
+
+static int (*const takes[SONDE_WEIGH_COUNT])(struct taking *taking) = {
+    [SONDE_WEIGH_ALLOCATED] = take_sums, [SONDE_WEIGH_ALLOCATIONS] = take_sums,
+    [SONDE_WEIGH_PEAK] = take_sums,      [SONDE_WEIGH_LIVE] = take_live,
+    [SONDE_WEIGH_LEFT] = take_sums,      [SONDE_WEIGH_UNREACHABLE] = take_unreachable,
+    [SONDE_WEIGH_TEMPORARY] = take_sums,
+};
+
+/* --- rows -------------------------------------------------------------------------------------------------------- */
+
+static int collect(struct taking *taking)
+{
+	struct sonde_heap_weights *out = taking->out;
+	const struct sonde_session *session = taking->session;
+	out->rows = calloc(taking->site_count + 1, sizeof *out->rows);
+	if (!out->rows)
+		return sonde_error(ENOMEM, "out of memory for %zu places that allocate", taking->site_count);
+	for (size_t id = 0; id <= taking->site_count; id++) {
+		const struct sonde_heap_site *site = sonde_session_heap_site(session, (uint32_t)id);
+		const struct sonde_heap_alive *has = &taking->sites[id];
+		if (!is_wanted(taking, id) || !(has->blocks || has->size_b) || has->blocks > INT64_MAX ||
+		    has->size_b > INT64_MAX)
+			continue;
+		out->variance += has->variance;
+		struct sonde_heap_weight *row = &out->rows[out->count++];
+		*row = (struct sonde_heap_weight){.blocks = has->blocks, .size_b = has->size_b};
+		if (site && sonde_session_node(session, site->stack))
+			row->stack = site->stack;
+		if (site && sonde_session_thread(session, site->thread))
+			row->thread = site->thread;
+		row->status = site ? site->status : SONDE_STACK_NO_TABLE;
+		out->blocks += row->blocks;
+		out->size_b += row->size_b;
+	}
+	return 0;
+}
+
+static void describe(struct taking *taking)
+{
+	uint64_t highest_b = 0;
+	for (uint32_t id = 0; id <= sonde_session_heap_count(taking->session); id++) {
+		const struct sonde_heap_total *total = &taking->sums.heaps[id];
+		if (!total->begins || !sonde_weigh_is_of(&taking->view->weigh, sonde_session_heap(taking->session, id)))
+			continue;
+		taking->out->heaps++;
+		if (total->mean_b > taking->out->mean_b)
+			taking->out->mean_b = total->mean_b;
+		if (total->peak_b > highest_b) {
+			highest_b = total->peak_b;
+			taking->out->peak_ns = total->peak_ns;
+		}
+	}
+}
+
+int sonde_heap_weights_take(struct sonde_heap_weights *out, struct sonde_session *session,
+			    const struct sonde_heap_view *view)
+{
+	struct sonde_heap_weights weights = {.unseen_why = ""};
+	struct taking taking = {.session = session, .view = view, .out = &weights};
+	taking.site_count = sonde_session_heap_site_count(session);
+	taking.sites = calloc(taking.site_count + 1, sizeof *taking.sites);
+	int rc = taking.sites ? sonde_session_heap_sums_of(session, &view->range, &taking.sums)
+			      : sonde_error(ENOMEM, "out of memory for %zu places that allocate", taking.site_count);
+	if (rc != -ENOMEM && takes[view->weigh.by])
+		rc = takes[view->weigh.by](&taking);
+	if (rc != -ENOMEM)
+		rc = collect(&taking);
+	if (rc != -ENOMEM)
+		describe(&taking);
+	sonde_heap_sums_free(&taking.sums);
+	free(taking.sites);
+	if (rc == -ENOMEM)
+		sonde_heap_weights_fini(&weights);
+	else
+		*out = weights;
+	return rc == -ENOMEM ? rc : 0;
+}
+
+void sonde_heap_weights_fini(struct sonde_heap_weights *weights)
+{
+	free(weights->rows);
+	*weights = (struct sonde_heap_weights){0};
+}

@@ -1,0 +1,365 @@
+/* heap.c: the heap source: who allocated what, from hooks inside the target (src/inject/heap.h).
+ *
+ * libsonde-heap.so is preloaded into the command and what it starts. Its words come through the rings of the zones
+ * source (zones.h), which drains before us; they are put in order (heap_merge.h), live blocks are kept, and events are
+ * written (heap_chunks.h). We also hand out the call-frame tables by which the target walks its stacks.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "source/heap_freeze.h"
+#include "source/heap_process.h"
+#include "source/image.h"
+#include "source/preload.h"
+#include "source/proc_stat.h"
+#include "source/snapshots.h"
+#include "source/source.h"
+#include "source/spaces.h"
+#include "source/unwinder.h"
+#include "source/zones.h"
+#include "symbol/cfi.h"
+#include "util/error.h"
+
+#define OBJECT "libsonde-heap.so"
+#define ENVIRONMENT "SONDE_HEAP" /* src/inject: mean bytes between samples, 0 = every block */
+#define METHOD "allocation functions, every call; stacks from call-frame tables"
+#define METHOD_SAMPLED "allocation functions, sampled by bytes; stacks from call-frame tables"
+
+/* One life of a program in one process. */
+struct process {
+	pid_t pid;
+	int ended; /* it writes no more */
+	struct sonde_heap_process *heaps;
+	struct process *next;
+};
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+	struct sonde_images *images;
+	struct sonde_spaces *spaces;
+	struct sonde_unwinder *unwinder;
+	struct sonde_zones_listener listener, zones_listener;
+	pid_t *zoned; /* processes that make zones */
+	size_t zoned_count;
+	struct process *processes;
+	uint64_t cut_cycles, cut_ns; /* had passed before the rings were read */
+	uint64_t connected;
+	uint64_t own_malloc; /* of those: with malloc in their executable, where no hook stands before it */
+};
+
+/* --- what the zones source tells --------------------------------------------------------------------------------- */
+
+static struct process *find(struct sonde_source_run *run, pid_t pid)
+{
+	struct process *process = run->processes;
+	while (process && process->pid != pid)
+		process = process->next;
+	return process;
+}
+
+/* Takes the snapshots that are due of a process. */
+static void take_snapshots(struct sonde_source_run *run, struct process *process, uint64_t until_ns)
+{
+	struct sonde_snapshots *snapshots = sonde_recorder_snapshots(run->recorder);
+	uint32_t id = sonde_heap_process_id(process->heaps);
+	struct sonde_snapshot_live live;
+	uint64_t due_ns;
+	sonde_snapshots_claim(snapshots, id);
+	while ((due_ns = sonde_snapshots_due(snapshots, id, until_ns))) {
+		uint64_t time_ns = sonde_heap_process_flush(process->heaps, due_ns, &live);
+		sonde_snapshots_take(snapshots, id, time_ns,
+				     sonde_heap_process_has_malloc(process->heaps) ? &live : NULL);
+	}
+}
+
+static int is_running(pid_t pid)
+{
+	struct sonde_proc_stat stat;
+	return !sonde_proc_stat_read(&stat, pid, 0) && stat.state != 'Z' && stat.state != 'X';
+}
+
+/* `alive`: the recording ends, and the process may go on. */
+static void end(struct sonde_source_run *run, struct process *process, int alive)
+{
+	struct sonde_snapshot_live live;
+	take_snapshots(run, process, UINT64_MAX);
+	struct sonde_recorder_snapshot snapshot = {
+	    .process = sonde_heap_process_id(process->heaps),
+	    .reason = SONDE_SNAPSHOT_END,
+	    .label = sonde_recorder_text(run->recorder, "end"),
+	    .time_ns = sonde_heap_process_flush(process->heaps, UINT64_MAX, &live),
+	    .rss_b = alive ? sonde_snapshots_resident_b(process->pid) : 0,
+	};
+	if (snapshot.time_ns)
+		sonde_recorder_snapshot(run->recorder, &snapshot);
+	if (alive && is_running(process->pid))
+		sonde_heap_process_goes_on(process->heaps);
+	sonde_heap_process_end(process->heaps);
+	free(process);
+}
+
+/* Ends lives that are over: of one number, or all (0). */
+static void end_ended(struct sonde_source_run *run, pid_t pid, int alive)
+{
+	for (struct process **link = &run->processes; *link;) {
+		struct process *process = *link;
+		if (!process->ended || (pid && process->pid != pid)) {
+			link = &process->next;
+			continue;
+		}
+		*link = process->next;
+		end(run, process, alive);
+	}
+}
+
+static void on_flags(void *context, pid_t pid, uint32_t flags)
+{
+	struct sonde_source_run *run = context;
+	(void)pid;
+	run->own_malloc += (flags & SONDE_LINK_OWN_MALLOC) != 0;
+}
+
+static void on_opened(void *context, pid_t pid, uint32_t clock)
+{
+	struct sonde_source_run *run = context;
+	end_ended(run, pid, 0); /* as long as its addresses mean what they meant */
+	struct process *process = calloc(1, sizeof *process);
+	if (!process)
+		return;
+	sonde_spaces_exec(run->spaces, pid, "");
+	process->pid = pid;
+	if (sonde_heap_process_new(&process->heaps, run->recorder, run->unwinder, pid, clock)) {
+		free(process);
+		return;
+	}
+	for (size_t i = 0; i < run->zoned_count; i++)
+		if (run->zoned[i] == pid)
+			sonde_heap_process_exact_times(process->heaps);
+	process->next = run->processes; /* the newest life of a number is found first */
+	run->processes = process;
+	run->connected++;
+}
+
+/* It makes zones: what happens inside them is told by the times of events (analyze/heap_zones.c). */
+static void on_zones_opened(void *context, pid_t pid, uint32_t clock)
+{
+	struct sonde_source_run *run = context;
+	struct process *process = find(run, pid);
+	pid_t *zoned = realloc(run->zoned, (run->zoned_count + 1) * sizeof *zoned);
+	(void)clock;
+	if (process)
+		sonde_heap_process_exact_times(process->heaps);
+	if (!zoned)
+		return;
+	run->zoned = zoned;
+	run->zoned[run->zoned_count++] = pid;
+}
+
+static void on_zones_closed(void *context, pid_t pid)
+{
+	struct sonde_source_run *run = context;
+	for (size_t i = 0; i < run->zoned_count; i++) {
+		if (run->zoned[i] != pid)
+			continue;
+		run->zoned[i] = run->zoned[--run->zoned_count];
+		return;
+	}
+}
+
+static void on_heap(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
+		    size_t count)
+{
+	struct process *process = find(context, pid);
+	if (!process)
+		return;
+	if (words)
+		sonde_heap_process_add(process->heaps, thread->serial, thread->id, words, count);
+	else
+		sonde_heap_process_thread_end(process->heaps, thread->serial);
+}
+
+/* It is ended when all rings of the round were read: what the program asked for comes through another (pool.h). */
+static void on_closed(void *context, pid_t pid)
+{
+	struct sonde_source_run *run = context;
+	struct process *oldest = NULL;
+	for (struct process *process = run->processes; process; process = process->next)
+		if (process->pid == pid && !process->ended)
+			oldest = process;
+	if (oldest)
+		oldest->ended = 1;
+}
+
+static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out)
+{
+	struct sonde_source_run *run = context;
+	uint64_t now_ns = sonde_clock_now_ns();
+	struct sonde_space *space = sonde_spaces_get(run->spaces, pid, now_ns);
+	if (!space)
+		return -1;
+	space->reread_ns = 0; /* what is there now, not what was */
+	sonde_spaces_refresh(run->spaces, space, now_ns);
+	const struct sonde_mapping *mapping = sonde_maps_find(space->maps, address);
+	if (!mapping)
+		return -1;
+	struct sonde_image *image = mapping->image;
+	sonde_images_open(run->images, image, pid, mapping);
+	out->status = 0;
+	out->start = mapping->start;
+	out->end = mapping->end;
+	out->bias = address - sonde_image_address(image, mapping, address);
+	out->build_id_b = (uint32_t)image->build_id_b;
+	memcpy(out->build_id, image->build_id, image->build_id_b);
+	return image->known && image->table.count ? sonde_cfi_share(&image->table, image->build_id, image->build_id_b)
+						  : -1;
+}
+
+struct scan {
+	struct sonde_source_run *run;
+	struct process *process;
+	const struct sonde_zones_drainer *drainer;
+};
+
+/* What was asked for before is taken before the rest is written. */
+static void drain_for_scan(void *context, pid_t pid)
+{
+	const struct scan *scan = context;
+	scan->drainer->drain(scan->drainer->context, pid);
+	take_snapshots(scan->run, scan->process, UINT64_MAX);
+}
+
+static int on_scan(void *context, pid_t pid, const struct sonde_link_scan *question,
+		   const struct sonde_zones_drainer *drainer)
+{
+	struct scan scan = {context, find(context, pid), drainer};
+	struct sonde_zones_drainer own = {&scan, drain_for_scan};
+	return scan.process ? sonde_heap_process_scan(scan.process->heaps, question, &own) : -ESRCH;
+}
+
+/* --- the source -------------------------------------------------------------------------------------------------- */
+
+static int heap_probe(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	if (options && !options->heap)
+		return -ECANCELED;
+	if (options && options->no_inject) {
+		snprintf(why, why_b, "--no-inject puts nothing into the processes");
+		return -EOPNOTSUPP;
+	}
+	if (options && options->attach) {
+		snprintf(why, why_b,
+			 "allocations are recorded of programs that sonde starts: sonde record --heap -- …");
+		return -EOPNOTSUPP;
+	}
+	return sonde_preload_probe(OBJECT, why, why_b);
+}
+
+static void free_run(struct sonde_source_run *run)
+{
+	sonde_zones_listen(SONDE_LINK_HEAP, NULL);
+	sonde_zones_listen(SONDE_LINK_ZONES, NULL);
+	while (run->processes) {
+		struct process *process = run->processes;
+		run->processes = process->next;
+		sonde_heap_process_free(process->heaps);
+		free(process);
+	}
+	sonde_unwinder_free(run->unwinder);
+	sonde_spaces_free(run->spaces);
+	sonde_images_free(run->images);
+	free(run->zoned);
+	free(run);
+}
+
+static int heap_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+{
+	struct sonde_source_run *run = calloc(1, sizeof *run);
+	if (!run)
+		return sonde_error(ENOMEM, "out of memory for the heap source");
+	run->recorder = recorder;
+	int result = sonde_images_new(&run->images, recorder, NULL, NULL);
+	result = result ? result : sonde_spaces_new(&run->spaces, run->images);
+	result = result ? result : sonde_unwinder_new(&run->unwinder, recorder, run->images, run->spaces);
+	if (result < 0) {
+		free_run(run);
+		return result;
+	}
+	run->listener = (struct sonde_zones_listener){.context = run,
+						      .opened = on_opened,
+						      .flags = on_flags,
+						      .heap = on_heap,
+						      .closed = on_closed,
+						      .table = on_table,
+						      .scan = on_scan};
+	run->zones_listener =
+	    (struct sonde_zones_listener){.context = run, .opened = on_zones_opened, .closed = on_zones_closed};
+	sonde_zones_listen(SONDE_LINK_HEAP, &run->listener);
+	sonde_zones_listen(SONDE_LINK_ZONES, &run->zones_listener);
+	*out = run;
+	return 0;
+}
+
+static int heap_prepare(struct sonde_source_run *run, struct sonde_launch *launch)
+{
+	char mean[32];
+	snprintf(mean, sizeof mean, "%llu", (unsigned long long)sonde_recorder_options(run->recorder)->heap_mean_b);
+	int result = sonde_launch_setenv(launch, ENVIRONMENT, mean);
+	return result ? result : sonde_preload_add(launch, OBJECT);
+}
+
+static int heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+{
+	(void)horizon_ns;
+	end_ended(run, 0, final);
+	sonde_heap_thaw_late();
+	for (struct process *process = run->processes; process; process = process->next) {
+		take_snapshots(run, process, run->cut_ns);
+		sonde_heap_process_run(process->heaps, run->cut_cycles, run->cut_ns);
+	}
+	run->cut_cycles = sonde_clock_cycles();
+	run->cut_ns = sonde_clock_now_ns();
+	return sonde_recorder_error(run->recorder);
+}
+
+/* What was not recorded, and why; "" = nothing. */
+static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
+{
+	out[0] = '\0';
+	if (!run->connected)
+		snprintf(out, out_b, "no process loaded " OBJECT ": static programs do not");
+	else if (run->own_malloc)
+		snprintf(
+		    out, out_b,
+		    "%llu process%s an allocator inside the executable, which no other object gets in front of: its "
+		    "blocks are not recorded; link it as a shared library",
+		    (unsigned long long)run->own_malloc, run->own_malloc == 1 ? " has" : "es have");
+}
+
+static void heap_stop(struct sonde_source_run *run)
+{
+	char detail[256];
+	write_detail(run, detail, sizeof detail);
+	struct sonde_recorder_state state = {
+	    .state = !run->connected   ? SONDE_SOURCE_UNAVAILABLE
+		     : run->own_malloc ? SONDE_SOURCE_LIMITED
+				       : SONDE_SOURCE_ON,
+	    .method = sonde_recorder_options(run->recorder)->heap_mean_b ? METHOD_SAMPLED : METHOD,
+	    .detail = *detail ? detail : NULL,
+	};
+	sonde_recorder_source(run->recorder, "heap", &state);
+	free_run(run);
+}
+
+const struct sonde_source sonde_source_heap = {
+    .name = "heap",
+    .title = "allocations: who allocated what, the peak, what was left (--heap)",
+    .cost = "depends on how often the program allocates",
+    .probe = heap_probe,
+    .open = heap_open,
+    .prepare = heap_prepare,
+    .drain = heap_drain,
+    .stop = heap_stop,
+};

@@ -1,0 +1,26 @@
+/* heap_leaks.h: a process is about to end: what of its heap can still be reached is written into the recording. */
+#ifndef SONDE_SOURCE_HEAP_LEAKS_H
+#define SONDE_SOURCE_HEAP_LEAKS_H
+
+#include <sys/types.h>
+
+#include "format/link.h"
+#include "source/heap_chunks.h"
+#include "source/heap_freeze.h"
+
+struct sonde_heap_leaks {
+	struct sonde_recorder *recorder;
+	pid_t pid;
+	const struct sonde_link_scan *question;
+	struct sonde_heap_threads *threads; /* all but the one that asks */
+	struct sonde_heap_chunks *chunks;
+	const struct sonde_heap_live *mappings; /* NULL = not known */
+	const uint32_t *loader_sites; /* where the dynamic loader allocates: never leaks, as in LeakSanitizer */
+	size_t loader_site_count;
+};
+
+/* Of each site what is unreachable, what of that indirectly, and what is reachable; or, when nobody could look, that it
+ * is not known and why. 0 or a negative errno. */
+int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks);
+
+#endif

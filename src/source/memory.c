@@ -1,0 +1,282 @@
+/* memory.c: the memory source: what each process has in memory over time, and the snapshots that nobody else takes.
+ *
+ * Resident bytes are read from /proc/PID/statm, whose descriptor is kept (some microseconds, and the process does not
+ * notice): with --memory=TIME by a timer of that period, else whenever the recorder is awake anyway, but 10 ms apart
+ * with --heap, and 100 ms without. However many processes there are, reading takes at most 0.1 % of a CPU: the next
+ * round waits a thousand times as long as the last one took. Runs last in a round: what was asked for before it, and no
+ * heap has claimed, is taken here.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "run/signals.h"
+#include "source/snapshots.h"
+#include "source/source.h"
+#include "util/error.h"
+
+#define LEAST_NS 100000000u
+#define LEAST_HEAP_NS 10000000u
+#define COST_SHARE 1000u
+#define KEPT_MAX 256u /* descriptors */
+#define METHOD "/proc/PID/statm"
+
+struct process {
+	uint32_t id;
+	pid_t pid;
+	int fd; /* −1 = none is kept */
+	int gone;
+};
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+	struct process *rows; /* alive, by id, ascending */
+	size_t count, cap, kept;
+	int timer_fd;      /* −1: nothing is asked for by time */
+	uint64_t least_ns; /* between rounds */
+	uint64_t start_ns, next_ns, next_snapshot_ns;
+	uint64_t samples, signals;
+};
+
+/* --- over time --------------------------------------------------------------------------------------------------- */
+
+static void forget(struct sonde_source_run *run, struct process *process)
+{
+	if (process->fd >= 0) {
+		close(process->fd);
+		run->kept--;
+	}
+	process->fd = -1;
+	process->gone = 1;
+}
+
+static struct process *add(struct sonde_source_run *run, const struct sonde_recorder_live *live)
+{
+	char path[64];
+	if (run->count == run->cap) {
+		size_t cap = run->cap ? 2 * run->cap : 16;
+		struct process *rows = realloc(run->rows, cap * sizeof *rows);
+		if (!rows)
+			return NULL;
+		run->rows = rows;
+		run->cap = cap;
+	}
+	struct process *row = &run->rows[run->count++];
+	*row = (struct process){.id = live->id, .pid = live->pid, .fd = -1};
+	snprintf(path, sizeof path, "/proc/%d/statm", (int)live->pid);
+	if (run->kept < KEPT_MAX)
+		row->fd = open(path, O_RDONLY | O_CLOEXEC);
+	run->kept += row->fd >= 0;
+	return row;
+}
+
+/* Makes the rows those of the processes that are alive. New ones have higher ids than all before. */
+static void refresh(struct sonde_source_run *run)
+{
+	struct sonde_recorder_live live[64];
+	size_t at = 0, kept = 0, known = run->count, found;
+	uint32_t after = 0;
+	while ((found = sonde_recorder_live(run->recorder, after, live, sizeof live / sizeof *live))) {
+		for (size_t i = 0; i < found; i++) {
+			while (at < known && run->rows[at].id < live[i].id)
+				forget(run, &run->rows[at++]);
+			if (at < known && run->rows[at].id == live[i].id)
+				run->rows[kept++] = run->rows[at++];
+			else if (add(run, &live[i]))
+				run->rows[kept++] = run->rows[run->count - 1];
+		}
+		after = live[found - 1].id;
+	}
+	while (at < known)
+		forget(run, &run->rows[at++]);
+	run->count = kept;
+}
+
+static uint64_t resident_b(const struct process *process)
+{
+	char text[128];
+	unsigned long long pages = 0;
+	if (process->fd < 0)
+		return sonde_snapshots_resident_b(process->pid);
+	ssize_t got = pread(process->fd, text, sizeof text - 1, 0);
+	text[got > 0 ? got : 0] = '\0';
+	return sscanf(text, "%*u %llu", &pages) == 1 ? (uint64_t)pages * (uint64_t)getpagesize() : 0;
+}
+
+static void sample(struct sonde_source_run *run)
+{
+	uint64_t from_ns = sonde_clock_now_ns();
+	refresh(run);
+	for (size_t i = 0; i < run->count; i++) {
+		struct process *process = &run->rows[i];
+		struct sonde_event_value event = {
+		    .head = {.type = SONDE_EVENT_RESIDENT, .words = sizeof event / 8, .time = sonde_clock_now_ns()}};
+		uint64_t rss_b = process->gone ? 0 : resident_b(process);
+		if (!rss_b) {
+			forget(run, process);
+			continue;
+		}
+		event.value = (double)rss_b;
+		uint32_t thread = sonde_recorder_thread(run->recorder, process->pid, process->pid, event.head.time);
+		sonde_recorder_event(run->recorder, process->id, thread, &event.head);
+		run->samples++;
+	}
+	uint64_t now_ns = sonde_clock_now_ns(), every_ns = sonde_recorder_options(run->recorder)->memory_every_ns;
+	uint64_t rest_ns = (now_ns - from_ns) * COST_SHARE;
+	run->next_ns += every_ns;
+	if (!every_ns || run->next_ns < now_ns)
+		run->next_ns = from_ns + run->least_ns;
+	if (run->next_ns < from_ns + rest_ns)
+		run->next_ns = from_ns + rest_ns;
+}
+
+/* --- snapshots --------------------------------------------------------------------------------------------------- */
+
+static void ask_all(struct sonde_source_run *run, enum sonde_snapshot_reason reason, const char *label)
+{
+	struct sonde_recorder_live live;
+	for (live.id = 0; sonde_recorder_live(run->recorder, live.id, &live, 1);) {
+		struct sonde_snapshot_ask ask = {.process = live.id,
+						 .pid = live.pid,
+						 .reason = reason,
+						 .label = label,
+						 .label_b = strlen(label),
+						 .time_ns = sonde_clock_now_ns(),
+						 .answer_fd = -1};
+		sonde_recorder_ask(run->recorder, &ask);
+	}
+}
+
+/* How long after the start, as it was asked for: "10s", "1500ms". */
+static void write_age(char *out, size_t out_b, uint64_t ns)
+{
+	static const struct {
+		uint64_t ns;
+		const char *name;
+	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+	size_t i = 0;
+	while (ns % units[i].ns)
+		i++;
+	snprintf(out, out_b, "%llu%s", (unsigned long long)(ns / units[i].ns), units[i].name);
+}
+
+static void ask(struct sonde_source_run *run)
+{
+	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
+	uint64_t every_ns = options->snapshot_every_ns, now_ns = sonde_clock_now_ns();
+	char label[32];
+	if (options->snapshot_signal && sonde_signals_take_snapshot()) {
+		snprintf(label, sizeof label, "signal %llu", (unsigned long long)++run->signals);
+		ask_all(run, SONDE_SNAPSHOT_SIGNAL, label);
+	}
+	if (!every_ns || now_ns < run->next_snapshot_ns)
+		return;
+	uint64_t times = (now_ns - run->start_ns) / every_ns;
+	write_age(label, sizeof label, times * every_ns);
+	ask_all(run, SONDE_SNAPSHOT_INTERVAL, label);
+	run->next_snapshot_ns = run->start_ns + (times + 1) * every_ns;
+}
+
+/* --- the source -------------------------------------------------------------------------------------------------- */
+
+static int memory_probe(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	(void)options;
+	if (sonde_snapshots_resident_b(getpid()))
+		return 0;
+	snprintf(why, why_b, "/proc is not mounted: nothing says what processes have in memory");
+	return -ENOENT;
+}
+
+static int memory_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+{
+	const struct sonde_record_options *options = sonde_recorder_options(recorder);
+	struct sonde_source_run *run = calloc(1, sizeof *run);
+	char text[32];
+	if (!run)
+		return sonde_error(ENOMEM, "out of memory for the memory source");
+	run->recorder = recorder;
+	run->timer_fd = -1;
+	run->least_ns = options->memory_every_ns ? options->memory_every_ns : options->heap ? LEAST_HEAP_NS : LEAST_NS;
+	if (options->memory_every_ns || options->snapshot_every_ns)
+		run->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	snprintf(text, sizeof text, "%llu", (unsigned long long)run->least_ns);
+	if (options->memory_every_ns)
+		sonde_recorder_info(recorder, "option.memory_ns", text);
+	*out = run;
+	return 0;
+}
+
+/* Wakes the recorder when the next is due; where that is not to be had, it is taken late. */
+static void set_timer(struct sonde_source_run *run)
+{
+	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
+	uint64_t next_ns = options->memory_every_ns ? run->next_ns : UINT64_MAX;
+	if (options->snapshot_every_ns && run->next_snapshot_ns < next_ns)
+		next_ns = run->next_snapshot_ns;
+	struct itimerspec at = {
+	    .it_value = {.tv_sec = (time_t)(next_ns / 1000000000u), .tv_nsec = (long)(next_ns % 1000000000u)}};
+	if (run->timer_fd >= 0)
+		timerfd_settime(run->timer_fd, TFD_TIMER_ABSTIME, &at, NULL); /* which makes it silent until then */
+}
+
+static int memory_start(struct sonde_source_run *run, pid_t pid)
+{
+	(void)pid;
+	run->start_ns = run->next_ns = sonde_clock_now_ns();
+	run->next_snapshot_ns = run->start_ns + sonde_recorder_options(run->recorder)->snapshot_every_ns;
+	set_timer(run);
+	return 0;
+}
+
+static int memory_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+{
+	(void)horizon_ns;
+	sonde_snapshots_take_rest(sonde_recorder_snapshots(run->recorder));
+	if (!final)
+		ask(run);
+	if (final || sonde_clock_now_ns() >= run->next_ns)
+		sample(run);
+	set_timer(run);
+	return sonde_recorder_error(run->recorder);
+}
+
+static size_t memory_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
+{
+	if (run->timer_fd < 0 || !max)
+		return 0;
+	fds[0] = run->timer_fd;
+	return 1;
+}
+
+static void memory_stop(struct sonde_source_run *run)
+{
+	struct sonde_recorder_state state = {.state = SONDE_SOURCE_ON, .method = METHOD};
+	uint64_t every_ns = sonde_recorder_options(run->recorder)->memory_every_ns;
+	state.rate_hz = every_ns ? 1e9 / (double)every_ns : 0;
+	if (run->samples)
+		sonde_recorder_source(run->recorder, "memory", &state);
+	for (size_t i = 0; i < run->count; i++)
+		forget(run, &run->rows[i]);
+	if (run->timer_fd >= 0)
+		close(run->timer_fd);
+	free(run->rows);
+	free(run);
+}
+
+const struct sonde_source sonde_source_memory = {
+    .name = "memory",
+    .title = "resident memory over time, and snapshots",
+    .cost = "at most 0.1 % of a CPU in the recorder",
+    .probe = memory_probe,
+    .open = memory_open,
+    .start = memory_start,
+    .drain = memory_drain,
+    .poll_fds = memory_poll_fds,
+    .stop = memory_stop,
+};

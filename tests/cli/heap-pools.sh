@@ -1,0 +1,60 @@
+# heap-pools.sh: blocks of a program's own pools: known ones of several threads and a child, with stacks under --heap,
+# without under plain record, as events where the process records itself; the program does the same in all cases.
+# timeout: 60
+. "$(dirname "$0")/lib.sh"
+need jq
+pools=$(target pools)
+
+# heap PROCESS-INDEX NAME: "peak blocks left blocks-left allocated calls unknown" of a pool, processes by pid
+heap() {
+	rows a.sonde heaps | jq -r --argjson i "$1" --arg n "$2" '([.[].pid] | unique | .[$i]) as $pid |
+		.[] | select(.kind == "pool" and .name == $n and .pid == $pid) |
+		[.peak_b, .peak_blocks, .left_b, .left_blocks, .allocated_b, .allocations, .unknown] | map(tostring) | join(" ")'
+}
+# row FUNCTION COLUMN: of the heap table
+row() {
+	rows a.sonde heap | jq -r --arg f "$1" --arg c "$2" '[.[] | select(.function == $f)[$c]] | add // 0'
+}
+# What is said of the pools, whoever says it.
+check() {
+	equal "$(heap 0 arena)" "100000 100 49500 50 100500 101 1"
+	equal "$(heap 0 ring)" "64 1 0 0 64000 1000 0"
+	equal "$(heap 0 shared)" "200000 1000 0 0 200000 1000 0"
+	equal "$(heap 1 arena)" "70 7 70 7 70 7 1" # what it has from its parent is its parent's
+	equal "$(rows a.sonde heaps | jq '[.[] | select(.kind == "pool")] | length')" 4
+}
+
+run 0 "$pools"
+plain=$out
+equal "$plain" "pools: 0 errors, child 0"
+for mode in "" --heap --heap=full; do
+	run 0 "$SONDE" record -q $mode --force -o a.sonde -- "$pools"
+	equal "$out" "$plain"
+	equal "$err" ""
+	check
+	if [ -z "$mode" ]; then
+		equal "$(row "(no stack)" peak_b)" 300134 # each pool at its own peak
+		continue
+	fi
+	equal "$(row shares peak_b) $(row shares left_b) $(row shares allocations)" "200000 0 1000"
+	equal "$(row turns allocations) $(row turns temporary)" "1000 1000"
+	equal "$(row fills left_blocks) $(row errs left_b) $(row inherits allocated_b)" "49 500 70"
+done
+
+# Linked statically its own functions come first: no stacks, but the same pools.
+run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$(target pools_static)"
+equal "$out" "$plain"
+check
+equal "$(row shares allocations)" 0
+
+# Who does not use it has no such heap.
+run 0 "$SONDE" record -q --force -o a.sonde -- true
+run 0 "$SONDE" report -q --section heaps a.sonde
+has "$out" "allocations were not recorded"
+
+# On its own: the events are there, as events.
+run 0 env SONDE_OUT=own.sonde "$pools"
+equal "$out" "$plain"
+for file in own.*.sonde; do
+	run 0 "$SONDE" report -q --json --section summary "$file"
+done

@@ -1,0 +1,61 @@
+/* heap_check.c: part of an object that is libsonde-heap.so but for this: it walks each stack once more from nothing,
+ * and compares. Says at the process's end how many walks there were and how many differed, on standard error. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inject/heap.h"
+
+/* The product's, under another name (meson.build). */
+struct heap_frame *heap_unwind_real(struct heap_thread *thread, const struct heap_caller *caller);
+struct heap_frame *heap_unwind(struct heap_thread *thread, const struct heap_caller *caller);
+
+static _Atomic unsigned long walks, differ, deepest;
+static _Atomic(struct heap_thread *) spare;
+
+/* As much as is told of a stack. */
+static size_t told(const struct heap_thread *thread)
+{
+	size_t depth = (size_t)(thread->innermost - thread->frames);
+	return depth < SONDE_HEAP_FRAMES_MAX ? depth : SONDE_HEAP_FRAMES_MAX;
+}
+
+static int is_same(const struct heap_thread *a, const struct heap_thread *b)
+{
+	size_t count = told(a);
+	if (count != told(b) || (count < SONDE_HEAP_FRAMES_MAX && a->status != b->status))
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		if (a->innermost[-(ptrdiff_t)i].pc != b->innermost[-(ptrdiff_t)i].pc)
+			return 0;
+	return 1;
+}
+
+struct heap_frame *heap_unwind(struct heap_thread *thread, const struct heap_caller *caller)
+{
+	struct heap_frame *innermost = heap_unwind_real(thread, caller);
+	struct heap_thread *fresh = atomic_exchange(&spare, NULL);
+	if (!fresh && !(fresh = inject_connect_page(sizeof *fresh)))
+		return innermost;
+	memcpy((void *)fresh, (const void *)thread, offsetof(struct heap_thread, frames));
+	fresh->frames[0] = thread->frames[0];
+	fresh->innermost = fresh->frames;
+	heap_unwind_real(fresh, caller);
+	atomic_fetch_add(&walks, 1);
+	if (!is_same(thread, fresh))
+		atomic_fetch_add(&differ, 1);
+	if (told(thread) > atomic_load(&deepest))
+		atomic_store(&deepest, told(thread));
+	atomic_store(&spare, fresh); /* one that somebody else has put there is lost */
+	return innermost;
+}
+
+__attribute__((destructor)) static void say(void)
+{
+	char text[128];
+	int text_b = snprintf(text, sizeof text, "heap walks: %lu, %lu differ, %lu deep\n", atomic_load(&walks),
+			      atomic_load(&differ), atomic_load(&deepest));
+	if (atomic_load(&walks) && write(2, text, (size_t)text_b) < 0)
+		return;
+}

@@ -1,0 +1,11 @@
+/* no_inline.h: functions that stay what they are, so that a stack has a frame of each. */
+#ifndef SONDE_TARGETS_NO_INLINE_H
+#define SONDE_TARGETS_NO_INLINE_H
+
+#ifdef __clang__
+#define NO_INLINE __attribute__((noinline))
+#else
+#define NO_INLINE __attribute__((noinline, noclone, noipa))
+#endif
+
+#endif

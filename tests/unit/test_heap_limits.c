@@ -1,0 +1,143 @@
+/* test_heap_limits.c: what a hostile process, or too little memory, does to the recording of heaps: it is said. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "format/ring.h"
+#include "session/session.h"
+#include "source/heap_chunks.h"
+#include "source/heap_process.h"
+#include "source/spaces.h"
+#include "trace/writer.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+struct recording {
+	char path[32];
+	struct sonde_writer *writer;
+	struct sonde_recorder *recorder;
+};
+
+static void begin(struct recording *out)
+{
+	struct sonde_record_options options = {.output = out->path};
+	strcpy(out->path, "/tmp/sonde-heap-XXXXXX");
+	close(mkstemp(out->path));
+	assert_int_equal(sonde_writer_open(&out->writer, out->path, &(struct sonde_writer_options){.overwrite = 1}), 0);
+	assert_int_equal(sonde_recorder_new(&out->recorder, out->writer, &options), 0);
+}
+
+static struct sonde_session *end(struct recording *recording)
+{
+	struct sonde_session *session;
+	assert_int_equal(sonde_recorder_close(recording->recorder, 0, sonde_clock_now_ns()), 0);
+	assert_int_equal(sonde_writer_close(recording->writer), 0);
+	sonde_recorder_free(recording->recorder);
+	assert_int_equal(sonde_session_open(&session, recording->path, NULL), 0);
+	unlink(recording->path);
+	return session;
+}
+
+/* How much was lost for a cause that begins so. */
+static uint64_t lost(const struct sonde_session *session, const char *cause)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < sonde_session_lost_count(session); i++)
+		if (!strncmp(sonde_session_lost(session, i)->cause, cause, strlen(cause)))
+			count += sonde_session_lost(session, i)->count;
+	return count;
+}
+
+static long most_memory_kb(void)
+{
+	struct rusage usage;
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_maxrss;
+}
+
+/* A number of a stack far beyond those that are known costs no memory. */
+static void numbers_of_stacks_are_not_believed(void **unused)
+{
+	(void)unused;
+	struct recording recording;
+	struct sonde_images *images;
+	struct sonde_spaces *spaces;
+	struct sonde_unwinder *unwinder;
+	struct sonde_heap_process *process;
+	begin(&recording);
+	assert_int_equal(sonde_images_new(&images, recording.recorder, NULL, NULL), 0);
+	assert_int_equal(sonde_spaces_new(&spaces, images), 0);
+	assert_int_equal(sonde_unwinder_new(&unwinder, recording.recorder, images, spaces), 0);
+	assert_int_equal(sonde_heap_process_new(&process, recording.recorder, unwinder, getpid(), SONDE_RING_CLOCK_NS),
+			 0);
+	long before_kb = most_memory_kb();
+	for (uint64_t number = 1; number <= 1u << 24; number += number < 3 ? 1 : number) {
+		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_STACK), number << 32 | 1, 0x1000};
+		sonde_heap_process_add(process, 1, 1, words, 3);
+		sonde_heap_process_run(process, 0, sonde_clock_now_ns());
+	}
+	assert_in_range(most_memory_kb() - before_kb, 0, 64 << 10);
+	sonde_heap_process_end(process);
+	sonde_unwinder_free(unwinder);
+	sonde_spaces_free(spaces);
+	sonde_images_free(images);
+	struct sonde_session *session = end(&recording);
+	assert_true(lost(session, "stacks whose numbers cannot be") > 0);
+	sonde_session_close(session);
+}
+
+/* Without memory a heap is recorded no more, and that is said once, with how much was not. */
+static void no_memory_is_said(void **unused)
+{
+	(void)unused;
+	struct recording recording;
+	struct sonde_heap_chunks *chunks;
+	struct rlimit before, none;
+	uint64_t address = 0x1000;
+	if (SANITIZED)
+		skip();
+	begin(&recording);
+	uint32_t process = sonde_recorder_process(recording.recorder, getpid(), 1000);
+	uint32_t thread = sonde_recorder_thread(recording.recorder, getpid(), getpid(), 1000);
+	uint32_t heap = sonde_recorder_heap(recording.recorder, process, SONDE_HEAP_MALLOC, NULL);
+	struct sonde_recorder_heap_site row = {heap, thread, 0, SONDE_STACK_COMPLETE};
+	uint32_t site = sonde_recorder_heap_site(recording.recorder, &row);
+	assert_int_equal(sonde_heap_chunks_new(&chunks, recording.recorder, process, heap, 0), 0);
+	getrlimit(RLIMIT_AS, &before);
+	none = before;
+	none.rlim_cur = 1 << 20;
+	setrlimit(RLIMIT_AS, &none);
+	for (int i = 0; i < 1000000 && !sonde_heap_chunks_error(chunks); i++)
+		sonde_heap_chunks_begins(chunks, 1000, thread, address += 16, 10, site);
+	for (int i = 0; i < 100; i++)
+		sonde_heap_chunks_ends(chunks, 2000, thread, 0x1010 + 16 * (uint64_t)i);
+	setrlimit(RLIMIT_AS, &before);
+	assert_int_not_equal(sonde_heap_chunks_error(chunks), 0);
+	sonde_heap_chunks_close(chunks);
+	sonde_heap_chunks_free(chunks);
+	struct sonde_session *session = end(&recording);
+	assert_int_equal(lost(session, "no memory to keep the blocks of a heap"), 100);
+	sonde_session_close(session);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(numbers_of_stacks_are_not_believed),
+	    cmocka_unit_test(no_memory_is_said),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,389 @@
+/* test_heap_walk.c: the core of the allocation hooks over stacks that the test writes itself, with tables and a ring of
+ * its own: walks against what is known to be there, and several threads into one ring while it is drained.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fold/drain.h"
+#include "format/record.h"
+#include "inject/heap.h"
+#include "unwind/table.h"
+
+/* --- code that is not there: functions of 256 bytes ----------------------------------------------------------------
+ */
+
+enum { FUNCTIONS = 64, FUNCTION_B = 256, SITES = 12, FRAMES = 5000, WORDS = 1 << 17, THREADS = 4, BLOCKS = 20000 };
+
+#define CODE UINT64_C(0x400000)
+
+static int has_fp(unsigned function)
+{
+	return function % 4 == 3; /* its frame is found by the frame pointer */
+}
+
+static int saves_fp(unsigned function)
+{
+	return has_fp(function) || function % 4 == 1;
+}
+
+static uint64_t frame_b(unsigned function)
+{
+	return 32 + 16 * (function % 6);
+}
+
+static uint64_t address_of(unsigned function, unsigned site)
+{
+	return CODE + function * FUNCTION_B + 16 + 16 * site;
+}
+
+static struct sonde_unwind_row row_of(unsigned function)
+{
+	return (struct sonde_unwind_row){.address = function * FUNCTION_B,
+					 .cfa_off = has_fp(function) ? 16 : (int32_t)frame_b(function),
+					 .fp_off = saves_fp(function) ? -16 : SONDE_UNWIND_FP_SAME,
+					 .kind = has_fp(function) ? SONDE_UNWIND_FP : SONDE_UNWIND_SP,
+					 .ra_slot = 1};
+}
+
+static int table_file(void)
+{
+	struct sonde_unwind_row rows[FUNCTIONS];
+	struct sonde_unwind_file head = {
+	    .magic = SONDE_UNWIND_FILE_MAGIC, .version = SONDE_UNWIND_FILE_VERSION, .count = FUNCTIONS};
+	for (unsigned i = 0; i < FUNCTIONS; i++)
+		rows[i] = row_of(i);
+	head.check = sonde_unwind_table_check(rows, FUNCTIONS);
+	int fd = memfd_create("table", MFD_CLOEXEC);
+	if (write(fd, &head, sizeof head) != sizeof head || write(fd, rows, sizeof rows) != sizeof rows)
+		abort();
+	return fd;
+}
+
+/* --- what the core asks of its surroundings ------------------------------------------------------------------------
+ */
+
+struct heap_process *heap_process;
+uint64_t heap_mean_b, heap_seed;
+static struct sonde_ring_pool *ring;
+static unsigned asked;
+
+void heap_process_init(void)
+{
+}
+
+void *inject_connect_page(size_t size_b)
+{
+	void *page = mmap(NULL, size_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return page == MAP_FAILED ? NULL : page;
+}
+
+struct sonde_ring_pool *inject_connect_pool(struct inject_link *link)
+{
+	atomic_store(&link->process.state, SONDE_PROCESS_ON);
+	return ring;
+}
+
+void inject_connect_send(const void *message, size_t size_b)
+{
+	(void)message, (void)size_b;
+}
+
+int inject_connect_is_gone(void)
+{
+	return 0;
+}
+
+int inject_connect_ask(const void *question, size_t question_b, void *answer, size_t answer_b, int *fd, int wait_s)
+{
+	(void)question, (void)question_b, (void)wait_s;
+	struct sonde_link_table table = {.start = CODE, .end = CODE + FUNCTIONS * FUNCTION_B, .bias = CODE};
+	assert_int_equal(answer_b, sizeof table);
+	memcpy(answer, &table, sizeof table);
+	*fd = table_file();
+	errno = ENOENT; /* as real ones leave it */
+	asked++;
+	return 0;
+}
+
+static int set_up(void **unused)
+{
+	(void)unused;
+	static const uint32_t chunks = 64;
+	ring = inject_connect_page(sonde_ring_pool_b(chunks));
+	sonde_drain_format(ring, chunks, chunks, SONDE_RING_CLOCK_NS, SONDE_RING_BLOCK);
+	heap_process = inject_connect_page(sizeof *heap_process);
+	return !ring || !heap_process || heap_rules_init() || heap_stack_init();
+}
+
+/* --- a stack, and what is known of it ------------------------------------------------------------------------------
+ */
+
+struct call {
+	unsigned function, site;
+	uint64_t cfa, sp;
+	uint64_t saved_fp;
+};
+
+struct model {
+	uint64_t *words; /* WORDS of them */
+	struct call calls[FRAMES];
+	unsigned depth;
+	uint64_t fp, random;
+};
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return *state >> 33;
+}
+
+static void put(uint64_t address, uint64_t word)
+{
+	memcpy((void *)(uintptr_t)address, &word, sizeof word); /* NOLINT: of the model's words */
+}
+
+static void enter(struct model *model)
+{
+	const struct call *caller = model->depth ? &model->calls[model->depth - 1] : NULL;
+	struct call *call = &model->calls[model->depth++];
+	call->function = (unsigned)next_random(&model->random) % FUNCTIONS;
+	call->site = (unsigned)next_random(&model->random) % SITES;
+	call->cfa = caller ? caller->sp : (uint64_t)(uintptr_t)(model->words + WORDS - 2);
+	call->sp = call->cfa - frame_b(call->function);
+	call->saved_fp = model->fp;
+	put(call->cfa - 8, caller ? address_of(caller->function, caller->site) : 0);
+	if (saves_fp(call->function)) {
+		put(call->cfa - 16, model->fp);
+		model->fp = has_fp(call->function) ? call->cfa - 16 : next_random(&model->random);
+	}
+}
+
+static void leave(struct model *model)
+{
+	model->fp = model->calls[--model->depth].saved_fp;
+}
+
+/* Something else is called from the same place, or a register is used for something else. */
+static void go_on(struct model *model)
+{
+	struct call *call = &model->calls[model->depth - 1];
+	call->site = (unsigned)next_random(&model->random) % SITES;
+	if (saves_fp(call->function) && !has_fp(call->function))
+		model->fp = next_random(&model->random);
+}
+
+static struct heap_caller caller_of(const struct model *model)
+{
+	const struct call *call = &model->calls[model->depth - 1];
+	/* the hook's return address stands below what its caller has */
+	put(call->sp - 8, address_of(call->function, call->site));
+	return (struct heap_caller){address_of(call->function, call->site), call->sp, model->fp};
+}
+
+static void begin(struct model *model, struct heap_thread *thread, uint64_t seed)
+{
+	*model = (struct model){.words = calloc(WORDS, sizeof *model->words), .random = seed};
+	assert_non_null(model->words);
+	thread->stack_low = (uint64_t)(uintptr_t)model->words;
+	thread->stack_end = thread->stack_low + WORDS * sizeof *model->words;
+	enter(model);
+}
+
+static void change(struct model *model, unsigned most)
+{
+	uint64_t calls = next_random(&model->random) % 4, returns = next_random(&model->random) % 4;
+	if (next_random(&model->random) % 64 == 0) /* often deep in, and all the way out */
+		*(calls > 1 ? &calls : &returns) = next_random(&model->random) % most;
+	while (returns-- && model->depth > 1)
+		leave(model);
+	go_on(model);
+	while (calls-- && model->depth < most)
+		enter(model);
+}
+
+/* --- tests ---------------------------------------------------------------------------------------------------------
+ */
+
+static void is_walked(const struct model *model, struct heap_thread *thread)
+{
+	struct heap_caller caller = caller_of(model);
+	const struct heap_frame *leaf = heap_unwind(thread, &caller);
+	size_t depth = (size_t)(leaf - thread->frames);
+	if (depth < SONDE_HEAP_FRAMES_MAX || model->depth < SONDE_HEAP_FRAMES_MAX) {
+		assert_int_equal(depth, model->depth);
+		assert_int_equal(thread->status, SONDE_STACK_COMPLETE);
+	}
+	for (size_t i = 0; i < depth; i++) {
+		const struct call *call = &model->calls[model->depth - 1 - i];
+		if (leaf[-(ptrdiff_t)i].pc != address_of(call->function, call->site))
+			fail_msg("frame %zu of %zu", i, depth);
+	}
+}
+
+static void walks_find_what_is_there(unsigned most, unsigned rounds)
+{
+	static struct model model;
+	struct heap_thread *thread = heap_thread_enter();
+	assert_non_null(thread);
+	uint64_t low = thread->stack_low, end = thread->stack_end;
+	begin(&model, thread, most);
+	for (unsigned i = 0; i < rounds; i++) {
+		change(&model, most);
+		is_walked(&model, thread);
+		if (i % 1000 == 999)
+			heap_rules_forget();
+	}
+	thread->stack_low = low;
+	thread->stack_end = end;
+	thread->innermost = thread->frames;
+	heap_thread_leave(thread);
+	free(model.words);
+}
+
+static void shallow_walks_find_what_is_there(void **unused)
+{
+	(void)unused;
+	walks_find_what_is_there(20, 100000);
+}
+
+/* Deeper than is told, and than is kept. */
+static void deep_walks_find_what_is_there(void **unused)
+{
+	(void)unused;
+	walks_find_what_is_there(FRAMES, 3000);
+}
+
+static void asking_keeps_errno(void **unused)
+{
+	(void)unused;
+	struct heap_thread *thread = heap_thread_enter();
+	assert_non_null(thread);
+	heap_rules_forget();
+	asked = 0;
+	errno = EAGAIN;
+	assert_true(heap_rules_get(thread, address_of(5, 1)) != 0);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(asked, 1);
+	assert_true(heap_rules_get(thread, address_of(6, 1)) != 0); /* the module is known */
+	assert_int_equal(asked, 1);
+	heap_thread_leave(thread);
+}
+
+enum { STACKS = 1 << 17, TOLD = 1, USED = 2 };
+
+struct seen {
+	uint64_t begins, ends, torn;
+	uint8_t stacks[STACKS];
+};
+
+/* Records come whole: their first words are written last. */
+static size_t read_record(struct seen *seen, const uint64_t *words, size_t count)
+{
+	int is_op = !(words[0] & SONDE_HEAP_ADDRESS_MASK), begins = words[0] & SONDE_HEAP_BEGINS ? 1 : 0;
+	size_t size = is_op || begins ? 2 : 1;
+	if (size > count) {
+		seen->torn++;
+		return count;
+	}
+	if (is_op && sonde_heap_ticks(words[0]) == SONDE_HEAP_STACK) {
+		size += words[1] & 0xffff;
+		seen->stacks[(words[1] >> 32) % STACKS] |= TOLD;
+		seen->torn += size > count;
+	} else if (!is_op) {
+		seen->begins += (unsigned)begins;
+		seen->ends += !begins;
+		seen->stacks[begins ? (uint32_t)words[1] % STACKS : 0] |= USED;
+	}
+	return size;
+}
+
+static void on_heap(void *context, struct sonde_drain_thread *thread, const uint64_t *words, size_t count)
+{
+	(void)thread;
+	for (size_t i = 0; i < count;)
+		i += read_record(context, words + i, count - i);
+}
+
+static void on_thread_end(void *context, struct sonde_drain_thread *thread)
+{
+	(void)context, (void)thread;
+}
+
+static int thread_alive(void *context, uint32_t tid)
+{
+	(void)context, (void)tid;
+	return 1;
+}
+
+static void *allocates(void *argument)
+{
+	unsigned number = *(unsigned *)argument;
+	struct model *model = malloc(sizeof *model);
+	struct heap_thread *thread = heap_thread_enter();
+	if (!model || !thread)
+		abort();
+	begin(model, thread, number + 1);
+	heap_thread_leave(thread);
+	for (uint64_t i = 0; i < BLOCKS; i++) {
+		void *block = (void *)(uintptr_t)(0x7f0000000000 + ((uint64_t)number * BLOCKS + i) * 16); /* NOLINT */
+		change(model, 12);
+		struct heap_caller caller = caller_of(model);
+		if (heap_record_begins(block, 100, &caller) != block || !heap_record_ends(block))
+			abort();
+	}
+	thread->stack_low = thread->stack_end = 0; /* its destructor may free */
+	free(model->words);
+	free(model);
+	return NULL;
+}
+
+/* All that several threads say arrives, while rules and stacks are shared and the ring is drained. */
+static void threads_share_a_ring(void **unused)
+{
+	(void)unused;
+	static struct seen seen;
+	static unsigned numbers[THREADS];
+	pthread_t threads[THREADS];
+	void *memory = inject_connect_page(SONDE_DRAIN_B);
+	struct sonde_drain *drain = sonde_drain_init(memory, ring, 64, SONDE_RING_CLOCK_NS);
+	struct sonde_clockfit fit = {0};
+	struct sonde_drain_sink sink = {
+	    .context = &seen, .heap = on_heap, .thread_end = on_thread_end, .alive = thread_alive};
+	for (unsigned i = 0; i < THREADS; i++) {
+		numbers[i] = i;
+		assert_int_equal(pthread_create(&threads[i], NULL, allocates, &numbers[i]), 0);
+	}
+	for (unsigned round = 0; round < 300; round++) {
+		sonde_drain_run(drain, &fit, &sink, 0);
+		usleep(1000);
+	}
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	sonde_drain_run(drain, &fit, &sink, 1);
+	assert_int_equal(seen.begins, THREADS * BLOCKS);
+	assert_int_equal(seen.ends, THREADS * BLOCKS);
+	assert_int_equal(seen.torn, 0);
+	for (unsigned i = 1; i < STACKS; i++)
+		assert_true(!(seen.stacks[i] & USED) || seen.stacks[i] & TOLD);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(shallow_walks_find_what_is_there),
+	    cmocka_unit_test(deep_walks_find_what_is_there),
+	    cmocka_unit_test(asking_keeps_errno),
+	    cmocka_unit_test(threads_share_a_ring),
+	};
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}

@@ -1,0 +1,199 @@
+/* test_snapshots.c: what is asked for is taken once, in order, by whom it belongs to, and answered. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fold/clockfit.h"
+#include "format/link.h"
+#include "session/session.h"
+#include "source/snapshots.h"
+#include "trace/writer.h"
+
+struct fixture {
+	char path[64];
+	struct sonde_writer *writer;
+	struct sonde_recorder *recorder;
+	struct sonde_snapshots *snapshots;
+	uint32_t process; /* ours */
+};
+
+static void begin(struct fixture *fixture)
+{
+	static const struct sonde_record_options nothing_asked;
+	strcpy(fixture->path, "/tmp/sonde-snapshots-XXXXXX");
+	close(mkstemp(fixture->path));
+	assert_int_equal(
+	    sonde_writer_open(&fixture->writer, fixture->path, &(struct sonde_writer_options){.overwrite = 1}), 0);
+	assert_int_equal(sonde_recorder_new(&fixture->recorder, fixture->writer, &nothing_asked), 0);
+	fixture->snapshots = sonde_recorder_snapshots(fixture->recorder);
+	fixture->process = sonde_recorder_process(fixture->recorder, getpid(), 1);
+}
+
+/* The recording, closed and opened again. */
+static struct sonde_session *end(struct fixture *fixture)
+{
+	struct sonde_session *session;
+	assert_int_equal(sonde_recorder_close(fixture->recorder, 0, 5000), 0);
+	assert_int_equal(sonde_writer_close(fixture->writer), 0);
+	sonde_recorder_free(fixture->recorder);
+	assert_int_equal(sonde_session_open(&session, fixture->path, NULL), 0);
+	unlink(fixture->path);
+	return session;
+}
+
+static int ask(struct fixture *fixture, uint32_t process, const char *label, uint64_t time_ns, int answer_fd)
+{
+	struct sonde_snapshot_ask ask = {.process = process,
+					 .pid = getpid(),
+					 .reason = SONDE_SNAPSHOT_COMMAND,
+					 .label = label,
+					 .label_b = strlen(label),
+					 .time_ns = time_ns,
+					 .answer_fd = answer_fd};
+	return sonde_recorder_ask(fixture->recorder, &ask);
+}
+
+static void taken_in_order_by_whose_they_are(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct sonde_snapshot_live live = {3, 300, 0};
+	begin(&f);
+	uint32_t other = f.process + 1;
+	assert_int_equal(ask(&f, f.process, "later", 200, -1), 0);
+	assert_int_equal(ask(&f, f.process, "earlier", 100, -1), 0);
+	assert_int_equal(ask(&f, other, "nobody's", 150, -1), 0);
+	sonde_snapshots_claim(f.snapshots, f.process);
+	assert_int_equal(sonde_snapshots_due(f.snapshots, f.process, 99), 0);
+	assert_int_equal(sonde_snapshots_due(f.snapshots, f.process, 100), 100);
+	sonde_snapshots_take_rest(f.snapshots); /* what was claimed stays */
+	assert_int_equal(sonde_snapshots_due(f.snapshots, other, UINT64_MAX), 0);
+	sonde_snapshots_take(f.snapshots, f.process, 101, &live); /* an event of that time had been written */
+	assert_int_equal(sonde_snapshots_due(f.snapshots, f.process, UINT64_MAX), 200);
+	sonde_snapshots_take(f.snapshots, f.process, 200, &live);
+	assert_int_equal(sonde_snapshots_due(f.snapshots, f.process, UINT64_MAX), 0);
+	sonde_snapshots_take(f.snapshots, f.process, 300, &live); /* none */
+	struct sonde_session *session = end(&f);
+	static const char *const labels[] = {"nobody's", "earlier", "later"};
+	static const uint64_t times[] = {150, 101, 200};
+	assert_int_equal(sonde_session_snapshot_count(session), 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct sonde_snapshot *snapshot = sonde_session_snapshot(session, i);
+		assert_string_equal(snapshot->label, labels[i]);
+		assert_int_equal(snapshot->time_ns, times[i]);
+		assert_int_equal(snapshot->reason, SONDE_SNAPSHOT_COMMAND);
+		assert_true(snapshot->rss_b > 100000); /* ours, in truth */
+	}
+	sonde_session_close(session);
+}
+
+static void answers_are_sent(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct sonde_snapshot_live live = {3, 300, 512};
+	struct sonde_link_snapshot answer;
+	int fds[2];
+	begin(&f);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+	assert_int_equal(ask(&f, f.process, "x", 100, fds[1]), 0);
+	sonde_snapshots_take(f.snapshots, f.process, 100, &live);
+	assert_int_equal(recv(fds[0], &answer, sizeof answer, MSG_DONTWAIT), sizeof answer);
+	assert_int_equal(answer.head.type, SONDE_LINK_SNAPSHOT);
+	assert_int_equal(answer.status, 0);
+	assert_int_equal(answer.number, 1);
+	assert_int_equal(answer.has_heap, 1);
+	assert_int_equal(answer.live_b, 300);
+	assert_int_equal(answer.live_blocks, 3);
+	assert_int_equal(answer.mean_b, 512);
+	assert_int_equal(recv(fds[0], &answer, sizeof answer, MSG_DONTWAIT), 0); /* closed behind it */
+	close(fds[0]);
+	/* One that nobody waits for any more, one that is never taken. */
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+	close(fds[0]);
+	assert_int_equal(ask(&f, f.process, "gone", 100, fds[1]), 0);
+	sonde_snapshots_take_rest(f.snapshots);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+	assert_int_equal(ask(&f, f.process, "never", 100, fds[1]), 0);
+	struct sonde_session *session = end(&f);
+	assert_int_equal(recv(fds[0], &answer, sizeof answer, MSG_DONTWAIT), 0);
+	close(fds[0]);
+	assert_int_equal(sonde_session_snapshot_count(session), 2);
+	sonde_session_close(session);
+}
+
+static void there_may_be_too_many(void **state)
+{
+	(void)state;
+	struct fixture f;
+	int result = 0;
+	begin(&f);
+	for (uint32_t i = 0; i < 100000 && !result; i++) {
+		result = ask(&f, f.process, "again", i + 1, -1);
+		sonde_snapshots_take_rest(f.snapshots);
+	}
+	assert_int_equal(result, -E2BIG);
+	struct sonde_session *session = end(&f);
+	assert_int_equal(sonde_session_snapshot_count(session), 65536);
+	assert_int_equal(sonde_session_lost_count(session), 1);
+	assert_string_equal(sonde_session_lost(session, 0)->cause, "too many snapshots");
+	sonde_session_close(session);
+}
+
+/* A process that has ended is not asked for; but what it asked for itself counts. */
+static void the_dead_have_none(void **state)
+{
+	(void)state;
+	struct fixture f;
+	begin(&f);
+	struct sonde_snapshot_ask ask = {.process = f.process, .pid = 0x7ffffffe, .label = "", .answer_fd = -1};
+	ask.reason = SONDE_SNAPSHOT_INTERVAL;
+	assert_int_equal(sonde_recorder_ask(f.recorder, &ask), -ESRCH);
+	ask.reason = SONDE_SNAPSHOT_API;
+	assert_int_equal(sonde_recorder_ask(f.recorder, &ask), 0);
+	sonde_snapshots_take_rest(f.snapshots);
+	struct sonde_session *session = end(&f);
+	assert_int_equal(sonde_session_snapshot_count(session), 1);
+	assert_int_equal(sonde_session_snapshot(session, 0)->rss_b, 0);
+	sonde_session_close(session);
+}
+
+/* On any piece of the line: to a nanosecond there and back. */
+static void cycles_are_the_inverse_of_times(void **state)
+{
+	(void)state;
+	struct sonde_clockfit fit;
+	struct sonde_clockfit_anchor anchor = {1000, 5000000000u, 10};
+	sonde_clockfit_init(&fit, &anchor);
+	for (int i = 1; i <= 5; i++) {
+		uint64_t slower = (uint64_t)i * 1000; /* the counter drifts a little */
+		anchor.cycles = 1000 + (uint64_t)i * 750000000u - slower;
+		anchor.mono_ns = 5000000000u + (uint64_t)i * 300000000u;
+		sonde_clockfit_add(&fit, &anchor);
+	}
+	assert_true(fit.count > 3);
+	for (uint64_t ns = 5000000000u; ns < 7000000000u; ns += 123457) {
+		uint64_t back = sonde_clockfit_ns(&fit, sonde_clockfit_cycles(&fit, ns));
+		assert_true(back <= ns + 1 && back + 1 >= ns);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(taken_in_order_by_whose_they_are),
+	    cmocka_unit_test(answers_are_sent),
+	    cmocka_unit_test(there_may_be_too_many),
+	    cmocka_unit_test(the_dead_have_none),
+	    cmocka_unit_test(cycles_are_the_inverse_of_times),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
