@@ -25,7 +25,8 @@ split() {
 }
 
 # The kernel's account of the process within 2 %, and four of its ticks for what begins and ends between them; that account
-# leaves out what a hypervisor took, samples do not. Where the kernel is not sampled, a sample that falls into an interrupt is nobody's: up to 5 % where others want the CPU too.
+# leaves out what a hypervisor took, samples do not. Where the kernel is not sampled, a sample that falls into an interrupt
+# is nobody's: up to 5 % where others want the CPU too.
 total() {
 	local sampled cpu hz stolen least=0.98
 	sampled=$(metric "$1" samples.cpu_time_s) cpu=$(metric "$1" timing.cpu_time_s) hz=$(getconf CLK_TCK)
