@@ -14,10 +14,14 @@ shape() {
 	echo "$name: $(metric "$name.sonde" samples.complete_percent) % of $(metric "$name.sonde" samples.count) to the root"
 }
 
-# percent NAME PATTERN: of the time that lies in stacks that match.
+# percent NAME PATTERN: of the time whose stacks were sampled, what lies in stacks that match; the most of the others is logged.
+# What an ordinary user is told of the kernel's share has no stacks.
 percent() {
-	grep -E "$2" "$1.folded" >.some || true
-	awk 'FILENAME == ".some" { some += $NF; next } { all += $NF } END { print 100 * some / all }' .some "$1.folded"
+	grep -v '^[^;]*;\[kernel\] [0-9]*$' "$1.folded" >.sampled
+	grep -E "$2" .sampled >.some || true
+	{ grep -Ev "$2" .sampled || true; } | awk '{ print $NF, length > 120 ? "…" substr($0, length - 119) : $0 }' | sort -rn |
+		sed -n "1,3s/^/$1: other: /p" >&2
+	awk 'FILENAME == ".some" { some += $NF; next } { all += $NF } END { print 100 * some / all }' .some .sampled
 }
 
 whole() {
