@@ -117,13 +117,12 @@ extern struct heap_process *heap_process; /* NULL = nothing is recorded */
 extern uint64_t heap_mean_b;              /* 0 = every block */
 extern uint64_t heap_seed;                /* of the sampling */
 
-/* Reads the environment; called until there is one. */
-void heap_process_init(void);
+/* Reads the environment; called until there is one, and it is known whether anything is recorded: 1. */
+int heap_process_init(void);
 
 /* --- heap_thread.c --------------------------------------------------------------------------------------------- */
 
 extern __thread struct heap_thread *heap_self __attribute__((tls_model("initial-exec")));
-extern _Atomic uint8_t heap_is_full; /* some thread records every block */
 
 /* Keeps signal handlers out, and what they might jump to, while we connect or hold a lock; not what the program's own
  * faults raise. Returns what heap_thread_let_signals() is to be given. */
@@ -216,7 +215,7 @@ static inline uint64_t heap_thread_ticks(struct heap_thread *thread)
 
 /* Bytes that the calling thread may still be given without a sample; 0 = not drawn yet: heap_record_take() does. */
 extern __thread uint64_t heap_left __attribute__((tls_model("initial-exec")));
-/* Blocks in pages of this kind whose ends must be told; 255: more than were counted. */
+/* For pages of each kind: 0 = every end may have to be told, else one more than the blocks whose ends must be. */
 extern _Atomic uint8_t heap_filter[1u << HEAP_FILTER_BITS];
 
 /* A block's address while something else is called: what we leave on the stack must not look like the program's pointer
@@ -257,12 +256,14 @@ static inline uint32_t heap_record_page(const void *block)
 /* Whether a block's end may have to be told: most need not. */
 static inline int heap_record_may_end(const void *block)
 {
-	return unlikely(atomic_load_explicit(&heap_is_full, memory_order_relaxed)) ||
-	       unlikely(atomic_load_explicit(&heap_filter[heap_record_page(block)], memory_order_relaxed));
+	return atomic_load_explicit(&heap_filter[heap_record_page(block)], memory_order_relaxed) != 1;
 }
 
-/* From now on heap_record_may_end() says yes. */
+/* From now on heap_record_may_end() says yes of this block. */
 void heap_record_mark(const void *block);
+
+/* From now on it says yes of all blocks, as at first, or only of those that are marked, none so far. */
+void heap_record_look(int at_all);
 
 /* A block was given out, by the allocator that has just returned. NULL is nothing. Operators new and delete often call
  * malloc and free, which are hooked, too: see below. Returns the block. */
@@ -293,6 +294,11 @@ void *heap_record_new(void *block, size_t size_b, const struct heap_caller *call
 
 /* Around operator delete, where heap_record_may_end() says yes: the block, then NULL. */
 void heap_record_deleted(const void *block);
+
+/* --- heap_calls.c ---------------------------------------------------------------------------------------------- */
+
+/* Marks the blocks that were given out before there was an allocator. */
+void heap_calls_mark(void);
 
 /* --- heap_rules.c ---------------------------------------------------------------------------------------------- */
 

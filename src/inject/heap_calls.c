@@ -1,8 +1,10 @@
 /* heap_calls.c: the allocator's functions, in front of the ones that the program would call.
  *
  * Which those are is asked when the first of ours is called, which may be the dynamic loader's doing. Asking may
- * allocate: from a small arena that is never given back. Frames must lead from a hook to its caller: no hook ends in a
- * jump.
+ * allocate: from a small arena that is never given back.
+ *
+ * What is not recorded jumps to the real function, and what is to be looked at jumps to a function that stands where
+ * the hook stood: its return address and frame pointer are the caller's (HEAP_CALLER).
  */
 #include <errno.h>
 #include <malloc.h>
@@ -18,10 +20,15 @@
 #define ARENA_B 65536u
 #define ALIGN_B 16u
 
+static void *first_malloc(size_t size_b);
+static void *first_calloc(size_t count, size_t size_b);
+static void first_free(void *block);
+
+/* The first three are called without a look whether they are known. */
 static struct {
 	void *(*malloc)(size_t);
-	void (*free)(void *);
 	void *(*calloc)(size_t, size_t);
+	void (*free)(void *);
 	void *(*realloc)(void *, size_t);
 	int (*posix_memalign)(void **, size_t, size_t);
 	void *(*aligned_alloc)(size_t, size_t);
@@ -29,7 +36,7 @@ static struct {
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
 	int (*dlclose)(void *);
-} next;
+} next = {.malloc = first_malloc, .calloc = first_calloc, .free = first_free};
 
 static _Atomic int state; /* 0 = not asked yet, 1 = asking, 2 = known */
 
@@ -55,6 +62,12 @@ static void *take_arena(size_t size_b)
 	memcpy(arena + at, &size_b, sizeof(size_b));
 	heap_record_mark(arena + at + ALIGN_B);
 	return arena + at + ALIGN_B;
+}
+
+void heap_calls_mark(void)
+{
+	for (size_t at = 0; at < atomic_load(&arena_used) && at < ARENA_B; at += ALIGN_B)
+		heap_record_mark(arena + at);
 }
 
 static size_t arena_size(const void *block)
@@ -94,21 +107,60 @@ static int is_ready(void)
 
 /* --- C ----------------------------------------------------------------------------------------------------------- */
 
-EXPORT void *malloc(size_t size_b)
+static void *first_malloc(size_t size_b)
 {
-	if (unlikely(!next.malloc) && !is_ready())
+	return is_ready() ? next.malloc(size_b) : take_arena(size_b);
+}
+
+static void *first_calloc(size_t count, size_t size_b)
+{
+	size_t all_b;
+	if (is_ready())
+		return next.calloc(count, size_b);
+	return __builtin_mul_overflow(count, size_b, &all_b) ? NULL : take_arena(all_b);
+}
+
+static void first_free(void *block)
+{
+	if (is_ready())
+		next.free(block);
+}
+
+static __attribute__((noinline)) void *malloc_taken(size_t size_b)
+{
+	if (unlikely(next.malloc == first_malloc) && !is_ready())
 		return take_arena(size_b);
 	void *block = next.malloc(size_b);
-	if (likely(heap_record_passes(size_b)))
-		return block;
 	struct heap_caller caller = HEAP_CALLER();
 	return heap_record_take(block, size_b, &caller);
 }
 
-static __attribute__((noinline)) void free_seldom(void *block)
+EXPORT void *malloc(size_t size_b)
+{
+	return likely(heap_record_passes(size_b)) ? next.malloc(size_b) : malloc_taken(size_b);
+}
+
+static __attribute__((noinline)) void *calloc_taken(size_t count, size_t size_b)
+{
+	if (unlikely(next.calloc == first_calloc) && !is_ready())
+		return take_arena(count * size_b);
+	void *block = next.calloc(count, size_b);
+	struct heap_caller caller = HEAP_CALLER();
+	return heap_record_take(block, count * size_b, &caller);
+}
+
+EXPORT void *calloc(size_t count, size_t size_b)
+{
+	size_t all_b;
+	if (unlikely(__builtin_mul_overflow(count, size_b, &all_b)))
+		return next.calloc(count, size_b); /* says what it says of that */
+	return likely(heap_record_passes(all_b)) ? next.calloc(count, size_b) : calloc_taken(count, size_b);
+}
+
+static __attribute__((noinline)) void free_told(void *block)
 {
 	uint64_t hidden = heap_record_hide(block);
-	if (is_arena(block) || !is_ready())
+	if (is_arena(block) || (unlikely(next.free == first_free) && !is_ready()))
 		return;
 	heap_record_ends(heap_record_show(hidden));
 	next.free(heap_record_show(hidden));
@@ -116,24 +168,10 @@ static __attribute__((noinline)) void free_seldom(void *block)
 
 EXPORT void free(void *block)
 {
-	if (unlikely(!next.free) || unlikely(heap_record_may_end(block)))
-		free_seldom(block);
+	if (unlikely(heap_record_may_end(block)))
+		free_told(block);
 	else
 		next.free(block);
-}
-
-EXPORT void *calloc(size_t count, size_t size_b)
-{
-	size_t all_b;
-	if (unlikely(__builtin_mul_overflow(count, size_b, &all_b)))
-		all_b = SIZE_MAX;
-	if (unlikely(!next.calloc) && !is_ready())
-		return take_arena(all_b);
-	void *block = next.calloc(count, size_b);
-	if (likely(heap_record_passes(all_b)))
-		return block;
-	struct heap_caller caller = HEAP_CALLER();
-	return heap_record_take(block, all_b, &caller);
 }
 
 static void *move_from_arena(const void *block, size_t size_b)

@@ -18,16 +18,20 @@ static uint64_t read_number(const char *text)
 	return value;
 }
 
-void heap_process_init(void)
+int heap_process_init(void)
 {
-	static int done;
-	if (done || !environ) /* the dynamic loader allocates before the C library has begun */
-		return;
-	done = 1;
+	static enum { NEW, READING, KNOWN } state;
+	if (state != NEW || !environ) /* the dynamic loader allocates before the C library has begun */
+		return state == KNOWN;
+	state = READING;
 	const char *wanted = getenv(HEAP_ENV);
-	if (!wanted || !inject_connect_name() || heap_rules_init() || heap_stack_init())
-		return;
-	heap_mean_b = read_number(wanted);
-	heap_seed = sonde_clock_now_ns() ^ (uint64_t)getpid() << 32;
-	heap_process = inject_connect_page(sizeof(*heap_process));
+	if (wanted && inject_connect_name() && !heap_rules_init() && !heap_stack_init()) {
+		heap_mean_b = read_number(wanted);
+		heap_seed = sonde_clock_now_ns() ^ (uint64_t)getpid() << 32;
+		heap_process = inject_connect_page(sizeof(*heap_process));
+	}
+	if (!heap_process || heap_mean_b)
+		heap_record_look(0);
+	state = KNOWN;
+	return 1;
 }

@@ -22,7 +22,6 @@ int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(
 #define SET_BITS 15
 #define SETS (1u << SET_BITS)
 #define SET_BLOCKS 6u
-#define UNCOUNTED 255u
 
 struct set {
 	_Atomic uint64_t blocks[SET_BLOCKS]; /* 0 = free */
@@ -44,7 +43,7 @@ void heap_record_mark(const void *block)
 {
 	_Atomic uint8_t *counter = &heap_filter[heap_record_page(block)];
 	uint8_t count = atomic_load(counter);
-	while (count != UNCOUNTED && !atomic_compare_exchange_weak(counter, &count, (uint8_t)(count + 1)))
+	while (count && !atomic_compare_exchange_weak(counter, &count, (uint8_t)(count + 1))) /* 0 after 255 */
 		;
 }
 
@@ -52,8 +51,18 @@ static void unmark(const void *block)
 {
 	_Atomic uint8_t *counter = &heap_filter[heap_record_page(block)];
 	uint8_t count = atomic_load(counter);
-	while (count && count != UNCOUNTED && !atomic_compare_exchange_weak(counter, &count, (uint8_t)(count - 1)))
+	while (count > 1 && !atomic_compare_exchange_weak(counter, &count, (uint8_t)(count - 1)))
 		;
+}
+
+void heap_record_look(int at_all)
+{
+	static _Atomic int is_chosen;
+	if (atomic_exchange(&is_chosen, !at_all) == !at_all)
+		return;
+	memset((void *)heap_filter, !at_all, sizeof(heap_filter));
+	if (!at_all)
+		heap_calls_mark();
 }
 
 static void note(const void *block)

@@ -32,7 +32,6 @@
 #pragma weak pthread_setspecific
 
 __thread struct heap_thread *heap_self __attribute__((tls_model("initial-exec")));
-_Atomic uint8_t heap_is_full;
 static __thread uint8_t is_beginning __attribute__((tls_model("initial-exec")));
 
 static _Atomic(struct heap_thread *) spare; /* states whose threads have ended */
@@ -160,7 +159,7 @@ static int is_over(const struct heap_thread *thread)
 	if (likely(!atomic_load(&thread->pool->closed)))
 		return 0;
 	atomic_store(&heap_process->link.process.state, SONDE_PROCESS_OFF);
-	atomic_store_explicit(&heap_is_full, 0, memory_order_relaxed);
+	heap_record_look(0);
 	heap_left = UINT64_MAX;
 	return 1;
 }
@@ -271,7 +270,7 @@ static struct heap_thread *begin(uint64_t where)
 	thread->serial = atomic_fetch_add(&heap_process->link.process.threads, 1) + 1;
 	find_stack(thread);
 	heap_self = thread;
-	atomic_store_explicit(&heap_is_full, !heap_mean_b, memory_order_relaxed);
+	heap_record_look(!heap_mean_b);
 	make_key();
 	if (atomic_load(&key_state) == 2)
 		pthread_setspecific(end_key, thread);
@@ -319,13 +318,11 @@ struct heap_thread *heap_thread_enter_slowly(uint64_t where)
 {
 	struct heap_thread *thread = heap_self;
 	int saved = errno;
-	if (!heap_process)
-		heap_process_init();
-	if (!heap_process)
+	if (!heap_process && !heap_process_init())
 		return NULL;
-	if (atomic_load(&heap_process->link.process.state) == SONDE_PROCESS_OFF) {
+	if (!heap_process || atomic_load(&heap_process->link.process.state) == SONDE_PROCESS_OFF) {
 		heap_left = UINT64_MAX;
-		atomic_store_explicit(&heap_is_full, 0, memory_order_relaxed);
+		heap_record_look(0);
 		return NULL;
 	}
 	if (thread && thread->where) {
