@@ -19,7 +19,7 @@ shape() {
 percent() {
 	grep -v '^[^;]*;\[kernel\] [0-9]*$' "$1.folded" >.sampled
 	grep -E "$2" .sampled >.some || true
-	{ grep -Ev "$2" .sampled || true; } | awk '{ print $NF, length > 120 ? "…" substr($0, length - 119) : $0 }' | sort -rn |
+	{ grep -Ev "$2" .sampled || true; } | awk '{ print $NF, (length($0) > 120 ? "…" substr($0, length($0) - 119) : $0) }' | sort -rn |
 		sed -n "1,3s/^/$1: other: /p" >&2
 	awk 'FILENAME == ".some" { some += $NF; next } { all += $NF } END { print 100 * some / all }' .some .sampled
 }
