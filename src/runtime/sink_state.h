@@ -1,0 +1,88 @@
+/* sink_state.h: what sink.c, sink_zones.c and sink_events.c share of a self-recording process's sink. */
+#ifndef SONDE_RUNTIME_SINK_STATE_H
+#define SONDE_RUNTIME_SINK_STATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/varint.h"
+#include "fold/drain.h"
+#include "fold/frames.h"
+#include "fold/live.h"
+#include "runtime/file.h"
+
+#define SONDE_SINK_ZONES 65536u /* a chunk */
+#define SONDE_SINK_SITE_B 3u    /* of a site as a varint */
+#define SONDE_SINK_SITES (SONDE_RING_MAX_SITES + 1u)
+#define SONDE_SINK_EVENTS_B (1u << 20)
+
+_Static_assert(SONDE_SINK_SITES < 1u << 7 * SONDE_SINK_SITE_B, "sites are short");
+
+/* Zones of one thread that are not written yet. */
+struct sonde_sink_zones {
+	uint32_t thread, count;
+	uint8_t *site_at, *time_at;
+	uint64_t min_ns, max_ns, unmatched;
+	uint32_t open_count, ended_count;
+	uint32_t ended[SONDE_SINK_SITES];                   /* the sites that have a row, in order of their first end */
+	struct sonde_zone_stat stats[SONDE_SINK_SITES];     /* by the file's id */
+	struct sonde_pair_frame open[SONDE_ZONES_OPEN_MAX]; /* when the first of them came */
+	uint8_t sites[8 + SONDE_SINK_ZONES *
+			      (SONDE_SINK_SITE_B + SONDE_VARINT_MAX_B)]; /* sizes, sites, and in the end times */
+	uint8_t times[SONDE_SINK_ZONES * SONDE_VARINT_MAX_B];
+};
+
+struct sonde_sink_events {
+	uint32_t thread, count, size_b;
+	uint64_t min_ns, max_ns;
+	_Alignas(8) char body[SONDE_SINK_EVENTS_B];
+};
+
+struct sonde_sink_histogram {
+	uint64_t count, sum, min, max;
+	uint64_t hits[SONDE_HIST_BUCKETS];
+};
+
+struct sonde_sink {
+	struct sonde_file *file;
+	struct sonde_ring_pool *ring;
+	struct sonde_live *live;
+	uint32_t threads_made;
+	uint32_t sites_made;
+	uint32_t sites[SONDE_RING_MAX_SITES];                      /* the file's ids */
+	uint32_t thread_rows;                                      /* highest seen + 1 */
+	struct sonde_sink_histogram *histograms[SONDE_SINK_SITES]; /* by the file's id; mapped at the first use */
+	struct sonde_frames threads[SONDE_DRAIN_THREADS];
+	uint64_t starts_ns[SONDE_DRAIN_THREADS]; /* when a thread was first seen */
+	struct sonde_sink_zones zones;
+	struct sonde_sink_events events;
+	char summary[SONDE_CHUNK_MAX_SUMMARY_B];
+};
+
+/* The file's ids; written when they are new. */
+uint32_t sonde_sink_site(struct sonde_sink *sink, uint32_t site);
+uint32_t sonde_sink_thread(struct sonde_sink *sink, struct sonde_drain_thread *thread, uint64_t time_ns);
+/* The thread again, with a name that the program gives it. */
+void sonde_sink_thread_name(struct sonde_sink *sink, const struct sonde_drain_thread *thread, const char *name,
+			    size_t name_b);
+void sonde_sink_lost(struct sonde_sink *sink, const char *cause, uint64_t count);
+
+/* --- sink_zones.c -------------------------------------------------------------------------------------------------*/
+
+void sonde_sink_take_zones(void *context, struct sonde_drain_thread *thread, const uint32_t *sites,
+			   const uint64_t *times_ns, size_t count, int gap);
+/* Writes the zones that wait. */
+void sonde_sink_flush_zones(struct sonde_sink *sink);
+
+/* --- sink_events.c ------------------------------------------------------------------------------------------------*/
+
+void sonde_sink_take_event(void *context, struct sonde_drain_thread *thread, const struct sonde_event *event);
+void sonde_sink_take_counter(void *context, struct sonde_drain_thread *thread, uint32_t site, uint64_t total);
+void sonde_sink_take_histogram(void *context, struct sonde_drain_thread *thread, uint32_t site, const uint64_t *hits,
+			       uint64_t sum, uint64_t min, uint64_t max);
+/* Writes the events that wait. */
+void sonde_sink_flush_events(struct sonde_sink *sink);
+/* Writes the histograms, and frees them; the zones have been written. */
+void sonde_sink_close_histograms(struct sonde_sink *sink);
+
+#endif

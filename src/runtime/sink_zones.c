@@ -1,0 +1,131 @@
+/* sink_zones.c: zones of the process's threads into ZONES chunks (sink.h).
+ *
+ * Zones of a thread gather until another thread's come, the round ends or the columns are full, and then become a
+ * chunk. They are paired while they pass, as a reader of the chunk will pair them: a zone that finds no frame is left
+ * out of the columns, too, and counted, so that what a chunk says of itself is what its body adds up to.
+ */
+#include <string.h>
+
+#include "base/varint.h"
+#include "runtime/sink_state.h"
+
+_Static_assert(sizeof(struct sonde_zones_summary) + SONDE_ZONES_OPEN_MAX * sizeof(struct sonde_zone_open) +
+		       SONDE_SINK_SITES * sizeof(struct sonde_zone_stat) <=
+		   SONDE_CHUNK_MAX_SUMMARY_B,
+	       "a summary holds as many zones as can be open");
+
+/* Head, open zones and sums; returns their size. The sums begin anew. */
+static uint32_t zones_summary(struct sonde_sink *sink)
+{
+	struct sonde_sink_zones *zones = &sink->zones;
+	struct sonde_zones_summary head = {zones->open_count, zones->ended_count, zones->unmatched};
+	char *to = sink->summary;
+	memcpy(to, &head, sizeof(head));
+	to += sizeof(head);
+	memcpy(to, zones->open, zones->open_count * sizeof(*zones->open));
+	to += zones->open_count * sizeof(*zones->open);
+	for (uint32_t i = 0; i < zones->ended_count; i++) {
+		struct sonde_zone_stat *stat = &zones->stats[zones->ended[i]];
+		memcpy(to, stat, sizeof(*stat));
+		to += sizeof(*stat);
+		memset(stat, 0, sizeof(*stat));
+	}
+	return (uint32_t)(to - sink->summary);
+}
+
+void sonde_sink_flush_zones(struct sonde_sink *sink)
+{
+	struct sonde_sink_zones *zones = &sink->zones;
+	if (!zones->count)
+		return;
+	uint32_t sizes[2] = {(uint32_t)(zones->site_at - zones->sites - 8), (uint32_t)(zones->time_at - zones->times)};
+	memcpy(zones->sites, sizes, sizeof(sizes));
+	memcpy(zones->site_at, zones->times, sizes[1]);
+	struct sonde_file_chunk chunk = {.type = SONDE_CHUNK_ZONES, .thread = zones->thread, .count = zones->count};
+	chunk.time_min_ns = zones->min_ns;
+	chunk.time_max_ns = zones->max_ns;
+	chunk.summary_b = zones_summary(sink);
+	chunk.summary = sink->summary;
+	chunk.body = zones->sites;
+	chunk.body_b = 8 + sizes[0] + sizes[1];
+	sonde_file_chunk(sink->file, &chunk);
+	zones->count = 0;
+}
+
+static void zones_start(struct sonde_sink_zones *zones, const struct sonde_pair *pair, uint32_t thread,
+			uint64_t time_ns)
+{
+	zones->thread = thread;
+	zones->site_at = zones->sites + 8;
+	zones->time_at = zones->times;
+	zones->min_ns = zones->max_ns = time_ns;
+	zones->unmatched = 0;
+	zones->ended_count = 0;
+	zones->open_count = pair->depth;
+	memcpy(zones->open, pair->frames, pair->depth * sizeof(*pair->frames));
+}
+
+static void zone_ended(struct sonde_sink_zones *zones, const struct sonde_pair_zone *zone)
+{
+	struct sonde_zone_stat *stat = &zones->stats[zone->site];
+	if (!stat->count)
+		zones->ended[zones->ended_count++] = zone->site;
+	stat->site = zone->site;
+	sonde_pair_add(stat, zone);
+}
+
+/* One event of a thread: the file's id of a site, 0 = an end. 1 = it began a zone that had to be left out. */
+static int zone_put(struct sonde_sink *sink, struct sonde_frames *frames, uint32_t thread, uint32_t id,
+		    uint64_t time_ns)
+{
+	struct sonde_sink_zones *zones = &sink->zones;
+	struct sonde_pair *pair = &frames->pair;
+	if (id && pair->depth == pair->capacity)
+		*pair = sonde_frames_more(frames, *pair);
+	if (id && pair->depth == pair->capacity) {
+		pair->over++;
+		return 1;
+	}
+	if (!id && pair->over) {
+		pair->over--;
+		return 0;
+	}
+	if (zones->count && (zones->thread != thread || zones->count == SONDE_SINK_ZONES))
+		sonde_sink_flush_zones(sink);
+	if (!zones->count)
+		zones_start(zones, pair, thread, time_ns);
+	zones->site_at = sonde_varint_put(zones->site_at, id);
+	zones->time_at = sonde_varint_put(zones->time_at, time_ns - zones->max_ns);
+	zones->max_ns = time_ns;
+	zones->count++;
+	struct sonde_pair_zone zone;
+	if (id)
+		sonde_pair_begin(pair, id, time_ns);
+	else if (sonde_pair_end(pair, time_ns, &zone))
+		zone_ended(zones, &zone);
+	else
+		zones->unmatched++;
+	return 0;
+}
+
+void sonde_sink_take_zones(void *context, struct sonde_drain_thread *thread, const uint32_t *sites,
+			   const uint64_t *times_ns, size_t count, int gap)
+{
+	struct sonde_sink *sink = context;
+	struct sonde_frames *frames = &sink->threads[thread->index];
+	uint32_t id = sonde_sink_thread(sink, thread, times_ns[0]);
+	if (thread->index >= sink->thread_rows)
+		sink->thread_rows = thread->index + 1;
+	if (gap) /* what was open is no longer known: it ends where the gap does */
+		frames->pair.over = 0;
+	while (gap && frames->pair.depth)
+		zone_put(sink, frames, id, 0, times_ns[0]);
+	uint64_t left_out = 0;
+	for (size_t i = 0; i < count; i++)
+		left_out +=
+		    (uint64_t)zone_put(sink, frames, id, sites[i] ? sonde_sink_site(sink, sites[i]) : 0, times_ns[i]);
+	uint64_t unanswered = sonde_live_zones(sink->live, thread, sites, times_ns, count, gap);
+	left_out = left_out > unanswered ? left_out : unanswered;
+	if (left_out) /* with their ends */
+		sonde_process_lost(sink->ring, SONDE_RING_LOST_NESTED, 2 * left_out);
+}
