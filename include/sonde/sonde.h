@@ -63,7 +63,7 @@ enum sonde_code {
 	SONDE_OK = 0,
 	SONDE_ERR_OFF = -1,      /* nothing is being recorded */
 	SONDE_ERR_MISMATCH = -2, /* what was to be ended is not what was begun last, or was not begun */
-	SONDE_ERR_UNKNOWN = -3,  /* no zone of that name has ended yet */
+	SONDE_ERR_UNKNOWN = -3,  /* no zone of that name has ended yet, nothing was said of that pool */
 	SONDE_ERR_ARGUMENT = -4, /* a null or too long name, a quantile outside 0 … 1 */
 	SONDE_ERR_FULL = -5,     /* no room: the loss is counted in the recording */
 	SONDE_ERR_FILE = -6,     /* the recording cannot be written; errno of it: sonde_file_errno() */
@@ -93,7 +93,7 @@ struct sonde_options {
 /* Begins to record into `path` (as given, but %p in it becomes the pid). A forked child writes a file of its own beside
  * it: x.sonde is followed by x.PID.sonde, and any other name by NAME.PID.sonde. Under `sonde record` events go to its
  * recording instead, and `path` may be NULL. Never overwrites: an existing file is SONDE_ERR_FILE, and answers to
- * questions stay those of the recording before. Starts one thread and maps about 120 MB of address space, most of it
+ * questions stay those of the recording before. Starts one thread and maps about 140 MB of address space, most of it
  * never touched, which later recordings use again; where a limit forbids that it is SONDE_ERR_SYSTEM and the program
  * runs on unrecorded. A process killed by a signal, SIGKILL too, keeps all but about the last 20 ms (what had not been
  * drained yet) of a recording that it writes itself, and all of one that `sonde record` writes. `options` may be
@@ -158,16 +158,17 @@ SONDE_CALL(int, sonde_thread_name(const char *name), SONDE_ERR_OFF)
  * given out after the pool has done so, and that it comes back before it can be given out again. Addresses name blocks:
  * a block that was never given out and comes back is counted as unknown, one that is given out twice ended in between.
  * NULL is nothing. Under `sonde record --heap` each has the stack of its caller (also between sonde_pause() and
- * sonde_resume()), under `sonde record` its thread; a recording that the process writes itself holds plain events,
- * which reports do not add up. May be called from signal handlers: what one says while its thread is inside a call of
- * ours is left out and counted. Names to 255 bytes; at most 4096 in a process.
+ * sonde_resume()), under `sonde record`, and in a recording that the process writes itself, its thread. May be called
+ * from signal handlers: what one says while its thread is inside a call of ours is left out and counted. Names to 255
+ * bytes; at most 4096 in a process.
  */
 SONDE_CALL(int, sonde_alloc(const char *name, const void *block, size_t size_b), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_free(const char *name, const void *block), SONDE_ERR_OFF)
 
 /* --- asking ---------------------------------------------------------------------------------------------------------
- * Answered from all zones of this process that have ended since recording began, in all threads. Under `sonde record`
- * the recorder is asked. Costs some microseconds to milliseconds; not for signal handlers.
+ * Answered from all zones of this process that have ended since recording began, in all threads, and from all that was
+ * said of its pools. Under `sonde record` the recorder is asked. Costs some microseconds to milliseconds; not for
+ * signal handlers.
  */
 #define SONDE_NAME_B 96
 
@@ -195,6 +196,18 @@ SONDE_CALL(int, sonde_has_results(void), 0)
  * at exit, on standard error; so does sonde_summary_at_exit(1). */
 SONDE_CALL(int, sonde_print_summary(int fd), SONDE_ERR_OFF)
 SONDE_CALL_VOID(sonde_summary_at_exit(int yes))
+
+struct sonde_pool_stats {
+	uint64_t current_b, current_blocks;
+	uint64_t peak_b, peak_blocks; /* the most bytes that were alive at once, and in how many blocks they were */
+	uint64_t allocated_b, allocations; /* all that was given out since recording began */
+};
+
+/* What is alive of a pool now, and the most that ever was: of all that any thread has said by sonde_alloc() and
+ * sonde_free() before this call; SONDE_ERR_UNKNOWN when nothing was said of that name. NULL: of what malloc and its
+ * like have given out, which only `sonde record --heap` knows: exactly with --heap=full, else estimates. A forked
+ * child's own begin at 0. */
+SONDE_CALL(int, sonde_pool_stats_of(const char *name, struct sonde_pool_stats *out), SONDE_ERR_OFF)
 
 /* --- profilers: named timers with answers at once, whether or not something is recorded ----------------------------
  * Start in one thread, stop in any: a stop takes the newest start of that name in its own thread, else the newest in

@@ -1,9 +1,9 @@
 /* link.h: what a target and the recorder say to each other over a SOCK_SEQPACKET socket in the abstract namespace.
  *
  * SONDE_SOCKET holds the socket's name. The target sends HELLO and gets WELCOME with the pool's descriptor
- * (SCM_RIGHTS). After that it sends DOORBELL when it needs chunks or has something to be looked at soon, and QUERY,
- * which is answered by ANSWER. All integers are little-endian, every message is one struct, possibly shorter at its end
- * where a text ends. The end of the connection, or of the process, means that the recorder drains what is left.
+ * (SCM_RIGHTS). After that it sends DOORBELL when it needs chunks or has something to be looked at soon, and QUERY
+ * or BLOCKS, which are answered. All integers are little-endian, every message is one struct, possibly shorter at its
+ * end where a text ends. The end of the connection, or of the process, means that the recorder drains what is left.
  */
 #ifndef SONDE_FORMAT_LINK_H
 #define SONDE_FORMAT_LINK_H
@@ -26,6 +26,7 @@ enum sonde_link_type {
 	SONDE_LINK_TABLE = 7,
 	SONDE_LINK_SNAPSHOT = 8,
 	SONDE_LINK_SCAN = 9,
+	SONDE_LINK_BLOCKS = 10,
 };
 
 struct sonde_link_head {
@@ -98,6 +99,22 @@ struct sonde_link_answer {
 	uint32_t rows;
 	uint32_t reserved;
 	struct sonde_link_row row[SONDE_LINK_ROWS];
+};
+
+/* What is alive of a pool of the process (sonde_alloc()), or of what malloc gives out, asked after HELLO as QUERY is.
+ * The answer is a struct sonde_link_blocks. */
+struct sonde_link_blocks_question {
+	struct sonde_link_head head;
+	char name[SONDE_LINK_TEXT_B]; /* NUL-terminated; "" = malloc's heap */
+};
+
+struct sonde_link_blocks {
+	struct sonde_link_head head;
+	int32_t status; /* 0; −ENOENT: there is no such heap */
+	uint32_t reserved;
+	uint64_t live_b, live_blocks;
+	uint64_t peak_b, peak_blocks;   /* when live_b was largest */
+	uint64_t begun_b, begun_blocks; /* so far */
 };
 
 /* What code lies at an address, asked on a connection of its own, without HELLO. The answer is a struct

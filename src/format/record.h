@@ -202,7 +202,7 @@ enum sonde_site_kind {
 	SONDE_SITE_INSTANT = 6,
 	SONDE_SITE_ITERATION = 7,
 	SONDE_SITE_COUNT = 8, /* count-only zone */
-	SONDE_SITE_POOL = 9,  /* in a recording that a process writes itself: what POOL_TAKE and POOL_GIVE name */
+	SONDE_SITE_POOL = 9,  /* in rings: what POOL_TAKE and POOL_GIVE name; a HEAP of the recording */
 };
 
 struct sonde_meta_site {

@@ -149,7 +149,7 @@ static void write_chunk(struct sonde_file *file, const struct sonde_file_chunk *
 	    .magic = SONDE_CHUNK_MAGIC,
 	    .type = chunk->type,
 	    .version = 1,
-	    .process = chunk->thread ? 1 : 0,
+	    .process = chunk->thread || chunk->type == SONDE_CHUNK_HEAP,
 	    .thread = chunk->thread,
 	    .seq = file->seq++,
 	    .time_min_ns = chunk->time_min_ns,

@@ -207,15 +207,31 @@ int sonde_link_check(struct sonde_process *process)
 	return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR) ? -EPIPE : 0;
 }
 
-int sonde_link_ask(struct sonde_process *process, const struct sonde_link_query *query, struct sonde_link_answer *out)
+/* One question at a time; the size of the answer, or a negative errno. */
+static ssize_t ask(struct sonde_process *process, const void *question, size_t question_b, void *out, size_t out_b)
 {
 	struct timespec step = {0, 100000};
 	while (atomic_exchange(&process->asking, 1))
 		nanosleep(&step, NULL);
-	ssize_t got = sonde_link_send(process, query, sizeof(*query));
+	ssize_t got = sonde_link_send(process, question, question_b);
 	if (!got)
-		got = receive(process->fd, out, sizeof(*out), NULL);
+		got = receive(process->fd, out, out_b, NULL);
 	atomic_store(&process->asking, 0);
+	return got;
+}
+
+int sonde_link_ask_blocks(struct sonde_process *process, const struct sonde_link_blocks_question *question,
+			  struct sonde_link_blocks *out)
+{
+	ssize_t got = ask(process, question, sizeof(*question), out, sizeof(*out));
+	if (got < 0)
+		return (int)got;
+	return got == sizeof(*out) && out->head.type == SONDE_LINK_BLOCKS ? 0 : -EPROTO;
+}
+
+int sonde_link_ask(struct sonde_process *process, const struct sonde_link_query *query, struct sonde_link_answer *out)
+{
+	ssize_t got = ask(process, query, sizeof(*query), out, sizeof(*out));
 	size_t head_b = offsetof(struct sonde_link_answer, row);
 	if (got < (ssize_t)head_b || out->head.type != SONDE_LINK_ANSWER || out->rows > SONDE_LINK_ROWS)
 		return got < 0 ? (int)got : -EPROTO;

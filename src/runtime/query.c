@@ -1,5 +1,5 @@
-/* query.c: questions about the zones of this process, answered by whoever drains them, and the summary made of the
- * answers.
+/* query.c: questions about the zones and pools of this process, answered by whoever drains them, and the summary made
+ * of the answers.
  *
  * The drainer drains first, so an answer holds everything that ended before the question.
  */
@@ -110,6 +110,33 @@ int sonde_top(struct sonde_stats *rows, size_t count)
 	for (uint32_t i = 0; i < answer.rows && i < count; i++)
 		stats_from(&answer.row[i], &rows[i]);
 	return (int)answer.rows;
+}
+
+int sonde_pool_stats_of(const char *name, struct sonde_pool_stats *out)
+{
+	struct sonde_link_blocks_question question = {.head = {SONDE_LINK_BLOCKS, SONDE_LINK_VERSION}};
+	struct sonde_link_blocks blocks = {.status = 0};
+	size_t name_b = name ? strlen(name) : 0;
+	if (!out || (name && !name_b) || name_b >= sizeof(question.name))
+		return SONDE_ERR_ARGUMENT;
+	struct sonde_process *process = sonde_process_get();
+	int saved = errno;
+	if (process && atomic_load(&process->state) == SONDE_PROCESS_NEW) /* a forked child whose hooks have told all */
+		(void)sonde_process_pool(process);
+	errno = saved;
+	if (!process || !atomic_load(&process->pool))
+		return SONDE_ERR_OFF;
+	memcpy(question.name, name ? name : "", name_b);
+	int code = atomic_load(&process->mode) == SONDE_MODE_SELF ? sonde_self_ask_blocks(&question, &blocks)
+								  : sonde_link_ask_blocks(process, &question, &blocks);
+	errno = saved;
+	if (code)
+		return SONDE_ERR_RECORDER;
+	if (blocks.status)
+		return SONDE_ERR_UNKNOWN;
+	*out = (struct sonde_pool_stats){blocks.live_b,      blocks.live_blocks, blocks.peak_b,
+					 blocks.peak_blocks, blocks.begun_b,     blocks.begun_blocks};
+	return SONDE_OK;
 }
 
 int sonde_print_summary(int fd)

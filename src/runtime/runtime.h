@@ -71,6 +71,8 @@ void sonde_link_forget(void);
 /* 0 while the recorder is there. */
 int sonde_link_check(struct sonde_process *process);
 int sonde_link_ask(struct sonde_process *process, const struct sonde_link_query *query, struct sonde_link_answer *out);
+int sonde_link_ask_blocks(struct sonde_process *process, const struct sonde_link_blocks_question *question,
+			  struct sonde_link_blocks *out);
 
 /* --- thread.c -----------------------------------------------------------------------------------------------------*/
 
@@ -176,6 +178,7 @@ int sonde_self_start(struct sonde_process *process, const char *path, int may_nu
 int sonde_self_stop(void);
 void sonde_self_forget(void);
 int sonde_self_ask(const struct sonde_link_query *query, struct sonde_link_answer *out);
+int sonde_self_ask_blocks(const struct sonde_link_blocks_question *question, struct sonde_link_blocks *out);
 int sonde_self_errno(void);
 
 #endif

@@ -19,7 +19,7 @@ static size_t own_b(void)
 
 size_t sonde_sink_b(void)
 {
-	return own_b() + SONDE_LIVE_B;
+	return own_b() + SONDE_LIVE_B + sonde_pools_b();
 }
 
 /* --- sites and threads --------------------------------------------------------------------------------------------*/
@@ -27,6 +27,10 @@ size_t sonde_sink_b(void)
 static void take_site(void *context, const struct sonde_drain_site *site)
 {
 	struct sonde_sink *sink = context;
+	if (site->kind == SONDE_SITE_POOL) { /* a heap, not a site */
+		sonde_pools_name(sink->pools, site->id, site->name);
+		return;
+	}
 	if (sink->sites_made + 1 >= SONDE_SINK_SITES)
 		return;
 	struct sonde_meta_site record = {.head.type = SONDE_META_SITE, .id = ++sink->sites_made, .kind = site->kind};
@@ -160,8 +164,23 @@ struct sonde_sink *sonde_sink_init(void *memory, struct sonde_ring_pool *ring, s
 	sink->ring = ring;
 	sink->file = file;
 	sink->live = sonde_live_init((char *)memory + own_b());
+	sink->pools = sonde_pools_init((char *)memory + own_b() + SONDE_LIVE_B, file);
 	write_begin(sink);
 	return sink;
+}
+
+static void write_lost_blocks(struct sonde_sink *sink)
+{
+	static const char *const causes[SONDE_POOLS_LOST_COUNT] = {
+	    [SONDE_POOLS_LOST_NAMES] = "more than 4096 pools in a process",
+	    [SONDE_POOLS_LOST_SITES] = "more threads that use pools than are kept apart",
+	    [SONDE_POOLS_LOST_MEMORY] = "no memory for the blocks of a pool",
+	};
+	for (int i = 0; i < SONDE_POOLS_LOST_COUNT; i++) {
+		uint64_t count = sonde_pools_lost(sink->pools, (enum sonde_pools_lost)i);
+		if (count)
+			sonde_sink_lost(sink, causes[i], count);
+	}
 }
 
 void sonde_sink_drain(struct sonde_sink *sink, struct sonde_drain *drain, const struct sonde_clockfit *fit, int final)
@@ -177,13 +196,18 @@ void sonde_sink_drain(struct sonde_sink *sink, struct sonde_drain *drain, const 
 	    .thread_end = take_thread_end,
 	    .alive = thread_alive,
 	};
+	uint64_t before_ns = sonde_clock_now_ns();
 	sonde_drain_run(drain, fit, &calls, final);
 	sonde_sink_flush_zones(sink);
 	sonde_sink_flush_events(sink);
+	sonde_pools_run(sink->pools, before_ns);
+	write_lost_blocks(sink);
 }
 
 int sonde_sink_close(struct sonde_sink *sink)
 {
+	sonde_pools_close(sink->pools);
+	write_lost_blocks(sink);
 	sonde_sink_close_histograms(sink);
 	for (uint32_t i = 0; i < sink->thread_rows; i++)
 		sonde_frames_clear(&sink->threads[i]);
@@ -200,6 +224,16 @@ void sonde_sink_answer(const struct sonde_sink *sink, const struct sonde_link_qu
 		       struct sonde_link_answer *out)
 {
 	sonde_live_answer(sink->live, query, out);
+}
+
+void sonde_sink_blocks(const struct sonde_sink *sink, const char *name, struct sonde_link_blocks *out)
+{
+	sonde_pools_answer(sink->pools, name, out);
+}
+
+uint64_t sonde_sink_blocks_ns(const struct sonde_sink *sink)
+{
+	return sonde_pools_latest_ns(sink->pools);
 }
 
 /* What drains may have been in the middle of anything when the process forked: maps stay, which may be in two hands. */

@@ -25,6 +25,10 @@ int sonde_sink_close(struct sonde_sink *sink);
 /* What is known of the site that the query names, as link.h says; all 0 where nothing is. */
 void sonde_sink_answer(const struct sonde_sink *sink, const struct sonde_link_query *query,
 		       struct sonde_link_answer *out);
+/* What is known of the pool of a name, as link.h says. */
+void sonde_sink_blocks(const struct sonde_sink *sink, const char *name, struct sonde_link_blocks *out);
+/* Of the latest event of a pool, in ns; 0 = there was none. */
+uint64_t sonde_sink_blocks_ns(const struct sonde_sink *sink);
 /* In a forked child: the parent's file is not ours to write. */
 void sonde_sink_abandon(struct sonde_sink *sink);
 

@@ -76,6 +76,11 @@ void sonde_sink_take_event(void *context, struct sonde_drain_thread *thread, con
 		return;
 	if (event->type == SONDE_EVENT_SNAPSHOT) {
 		write_snapshot(sink, (const void *)event);
+		sonde_pools_snapshot(sink->pools, event->time);
+		return;
+	}
+	if (event->type == SONDE_EVENT_POOL_TAKE || event->type == SONDE_EVENT_POOL_GIVE) {
+		sonde_pools_add(sink->pools, sonde_sink_thread(sink, thread, event->time), (const void *)event);
 		return;
 	}
 	sonde_live_event(sink->live, event);

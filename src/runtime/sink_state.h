@@ -10,6 +10,7 @@
 #include "fold/frames.h"
 #include "fold/live.h"
 #include "runtime/file.h"
+#include "runtime/pools.h"
 
 #define SONDE_SINK_ZONES 65536u /* a chunk */
 #define SONDE_SINK_SITE_B 3u    /* of a site as a varint */
@@ -47,6 +48,7 @@ struct sonde_sink {
 	struct sonde_file *file;
 	struct sonde_ring_pool *ring;
 	struct sonde_live *live;
+	struct sonde_pools *pools;
 	uint32_t threads_made;
 	uint32_t sites_made;
 	uint32_t sites[SONDE_RING_MAX_SITES];                      /* the file's ids */

@@ -97,7 +97,7 @@ const char *sonde_strerror(int code)
 	    [-SONDE_OK] = "no error",
 	    [-SONDE_ERR_OFF] = "nothing is being recorded",
 	    [-SONDE_ERR_MISMATCH] = "what was to be ended is not what was begun last",
-	    [-SONDE_ERR_UNKNOWN] = "nothing of that name has ended yet",
+	    [-SONDE_ERR_UNKNOWN] = "nothing of that name is known yet",
 	    [-SONDE_ERR_ARGUMENT] = "an argument is null, empty, too long or out of range",
 	    [-SONDE_ERR_FULL] = "no room; the loss is counted in the recording",
 	    [-SONDE_ERR_FILE] = "the recording cannot be written",

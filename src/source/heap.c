@@ -217,6 +217,21 @@ static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_lin
 						  : -1;
 }
 
+/* As of all that was told before: what had passed when the rings are read is put in order. */
+static int on_blocks(void *context, pid_t pid, const char *name, const struct sonde_zones_drainer *drainer,
+		     struct sonde_link_blocks *out)
+{
+	struct sonde_source_run *run = context;
+	struct process *process = find(run, pid);
+	uint64_t cycles = sonde_clock_cycles(), ns = sonde_clock_now_ns();
+	if (!process)
+		return -ENOENT;
+	drainer->drain(drainer->context, pid);
+	take_snapshots(run, process, ns);
+	sonde_heap_process_run(process->heaps, cycles, ns);
+	return sonde_heap_process_totals(process->heaps, name, out);
+}
+
 struct scan {
 	struct sonde_source_run *run;
 	struct process *process;
@@ -293,7 +308,8 @@ static int heap_open(struct sonde_source_run **out, struct sonde_recorder *recor
 						      .heap = on_heap,
 						      .closed = on_closed,
 						      .table = on_table,
-						      .scan = on_scan};
+						      .scan = on_scan,
+						      .blocks = on_blocks};
 	run->zones_listener =
 	    (struct sonde_zones_listener){.context = run, .opened = on_zones_opened, .closed = on_zones_closed};
 	sonde_zones_listen(SONDE_LINK_HEAP, &run->listener);

@@ -184,6 +184,8 @@ static void add_form(struct sonde_heap_chunks *chunks, struct sonde_heap_form *f
 	stat->temporary = temporary < UINT32_MAX ? (uint32_t)temporary : UINT32_MAX;
 	if (form->begins && form->size_b > stat->largest_b)
 		stat->largest_b = form->size_b;
+	chunks->begun_b += form->begins * worth.size_b;
+	chunks->begun_blocks += form->begins * worth.blocks;
 	chunks->summary.size_classes[sonde_heap_class(form->size_b)] += form->begins * worth.blocks;
 	form->live += form->begins - form->ends;
 	form->row = form->begins = form->ends = form->temporary = 0;
@@ -195,6 +197,7 @@ static void add_forms(struct sonde_heap_chunks *chunks)
 	for (uint32_t i = 0; i < chunks->row_count; i++)
 		add_form(chunks, &chunks->live.forms.row[chunks->rows[i]]);
 	chunks->summary.size_classes[0] -= chunks->rests;
+	chunks->begun_blocks -= chunks->rests;
 	chunks->rests = 0;
 	for (uint32_t i = 0; i < chunks->summary.sites; i++) {
 		const struct sonde_heap_stat *stat = &chunks->stats[i];
@@ -252,6 +255,10 @@ int sonde_heap_chunks_flush(struct sonde_heap_chunks *chunks)
 	sonde_heap_chunks_end_run(chunks);
 	put_marks(chunks);
 	add_forms(chunks);
+	if (chunks->summary.peak_b > chunks->peak_b) {
+		chunks->peak_b = chunks->summary.peak_b;
+		chunks->peak_blocks = chunks->summary.peak_blocks;
+	}
 	int code = write_chunk(chunks);
 	start_chunk(chunks);
 	chunks->error = chunks->error ? chunks->error : code;
@@ -269,6 +276,24 @@ int sonde_heap_chunks_cut(struct sonde_heap_chunks *chunks, uint64_t time_ns)
 	if (chunks->last_ns <= time_ns)
 		chunks->last_ns = time_ns + 1;
 	return code;
+}
+
+void sonde_heap_chunks_totals(const struct sonde_heap_chunks *chunks, struct sonde_link_blocks *out)
+{
+	const struct sonde_heap_summary *open = &chunks->summary;
+	int is_peak = open->peak_b > chunks->peak_b;
+	out->live_b = chunks->live_b;
+	out->live_blocks = chunks->live_blocks;
+	out->peak_b = is_peak ? open->peak_b : chunks->peak_b;
+	out->peak_blocks = is_peak ? open->peak_blocks : chunks->peak_blocks;
+	out->begun_b = chunks->begun_b;
+	out->begun_blocks = chunks->begun_blocks - chunks->rests;
+	for (uint32_t i = 0; i < chunks->row_count; i++) {
+		const struct sonde_heap_form *form = &chunks->live.forms.row[chunks->rows[i]];
+		struct sonde_heap_worth worth = sonde_heap_worth(form->size_b, open->mean_b);
+		out->begun_b += form->begins * worth.size_b;
+		out->begun_blocks += form->begins * worth.blocks;
+	}
 }
 
 void sonde_heap_chunks_alive(const struct sonde_heap_chunks *chunks, uint64_t *blocks, uint64_t *size_b)

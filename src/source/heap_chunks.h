@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "format/link.h"
 #include "source/heap_live.h"
 #include "source/heap_merge.h"
 #include "source/recorder.h"
@@ -43,6 +44,8 @@ int sonde_heap_chunks_flush(struct sonde_heap_chunks *chunks);
 uint64_t sonde_heap_chunks_last_ns(const struct sonde_heap_chunks *chunks);
 /* The same, and what comes is later than time_ns: by their times chunks before and after it can be told apart. */
 int sonde_heap_chunks_cut(struct sonde_heap_chunks *chunks, uint64_t time_ns);
+/* All of it, so far. */
+void sonde_heap_chunks_totals(const struct sonde_heap_chunks *chunks, struct sonde_link_blocks *out);
 void sonde_heap_chunks_alive(const struct sonde_heap_chunks *chunks, uint64_t *blocks, uint64_t *size_b);
 uint64_t sonde_heap_chunks_mean_b(const struct sonde_heap_chunks *chunks);
 /* What is alive now; until the next event. */

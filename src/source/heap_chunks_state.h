@@ -27,6 +27,7 @@ struct sonde_heap_chunks {
 	uint32_t process;
 	struct sonde_heap_live live;
 	uint64_t live_b, live_blocks;
+	uint64_t peak_b, peak_blocks, begun_b, begun_blocks; /* of the chunks that were written */
 	uint64_t last_begun; /* nothing was allocated since; 0 = something was */
 	struct sonde_heap_block last_ended;
 	uint64_t rests;                      /* of blocks that were split: their beginnings are not blocks of a size */

@@ -69,6 +69,11 @@ void sonde_heap_events_run(struct sonde_heap_events *events, uint64_t time_ns)
 	sonde_heap_process_run(events->heaps, 0, time_ns);
 }
 
+int sonde_heap_events_totals(const struct sonde_heap_events *events, const char *name, struct sonde_link_blocks *out)
+{
+	return sonde_heap_process_totals(events->heaps, name, out);
+}
+
 void sonde_heap_events_end(struct sonde_heap_events *events)
 {
 	sonde_heap_process_end(events->heaps);

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "format/event.h"
+#include "format/link.h"
 #include "source/recorder.h"
 
 struct sonde_heap_events;
@@ -24,6 +25,8 @@ void sonde_heap_events_add(struct sonde_heap_events *events, uint64_t serial, ui
 void sonde_heap_events_thread_end(struct sonde_heap_events *events, uint64_t serial);
 /* Writes what happened up to a time that had passed before the rings of the process were read. */
 void sonde_heap_events_run(struct sonde_heap_events *events, uint64_t time_ns);
+/* As sonde_heap_process_totals(), of what happened up to the last run. */
+int sonde_heap_events_totals(const struct sonde_heap_events *events, const char *name, struct sonde_link_blocks *out);
 /* The process has ended: writes the rest, frees. */
 void sonde_heap_events_end(struct sonde_heap_events *events);
 

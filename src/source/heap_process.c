@@ -422,6 +422,18 @@ uint64_t sonde_heap_process_flush(struct sonde_heap_process *process, uint64_t t
 	return time_ns;
 }
 
+int sonde_heap_process_totals(const struct sonde_heap_process *process, const char *name, struct sonde_link_blocks *out)
+{
+	const struct heap *heap = *name ? NULL : &process->malloc;
+	for (size_t i = 0; !heap && i < process->pool_count; i++)
+		if (!strcmp(process->pools[i]->name, name))
+			heap = &process->pools[i]->heap;
+	if (!heap || !heap->chunks)
+		return -ENOENT;
+	sonde_heap_chunks_totals(heap->chunks, out);
+	return 0;
+}
+
 int sonde_heap_process_has_malloc(const struct sonde_heap_process *process)
 {
 	return process->malloc.chunks != NULL;

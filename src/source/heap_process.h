@@ -34,6 +34,9 @@ void sonde_heap_process_run(struct sonde_heap_process *process, uint64_t cycles,
  * had been written; 0 when nothing happened. `live`: of malloc's heap. */
 uint64_t sonde_heap_process_flush(struct sonde_heap_process *process, uint64_t time_ns,
 				  struct sonde_snapshot_live *live);
+/* What is alive of the pool of a name ("": of malloc's heap), as of what has been written. −ENOENT. */
+int sonde_heap_process_totals(const struct sonde_heap_process *process, const char *name,
+			      struct sonde_link_blocks *out);
 /* Whether it has malloc's heap, or only pools that it tells of by itself. */
 int sonde_heap_process_has_malloc(const struct sonde_heap_process *process);
 /* Its id in the recording. */

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -29,6 +30,7 @@
 
 #define CHUNKS_FIRST 8u
 #define CHUNKS_LEAST 2u
+#define EARLY_MAX_NS 1000000u
 #define ZONES_AT_ONCE 1024u /* all that is done with them stays in the nearest cache */
 
 struct histogram {
@@ -52,6 +54,7 @@ struct sonde_pool {
 	struct histogram **histograms;
 	size_t histogram_count;
 	struct sonde_heap_events *blocks; /* of the process's own pools; NULL = it has told of none */
+	uint64_t blocks_ns;               /* of the latest event of theirs */
 };
 
 /* --- memory -------------------------------------------------------------------------------------------------------*/
@@ -264,6 +267,8 @@ static void take_event(void *context, struct sonde_drain_thread *thread, const s
 			take_own_pool(pool, SONDE_RING_SITE_OTHER, NULL);
 		if (pool->blocks)
 			sonde_heap_events_add(pool->blocks, thread->serial, id, (const void *)event);
+		if (event->time > pool->blocks_ns)
+			pool->blocks_ns = event->time;
 		return;
 	}
 	sonde_live_event(pool->live, event);
@@ -440,6 +445,22 @@ size_t sonde_pool_answer(const struct sonde_pool *pool, const struct sonde_link_
 			 struct sonde_link_answer *out)
 {
 	return sonde_live_answer(pool->live, query, out);
+}
+
+/* Events are put in order up to a time that had passed before they were read: so they are read once more, after the
+ * latest of those that are there. */
+int sonde_pool_blocks(struct sonde_pool *pool, const char *name, struct sonde_link_blocks *out)
+{
+	sonde_pool_drain(pool, 0);
+	if (!pool->blocks)
+		return -ENOENT;
+	uint64_t now_ns = sonde_clock_now_ns(), until_ns = pool->blocks_ns + 1;
+	uint64_t early_ns = now_ns < until_ns ? until_ns - now_ns : 0; /* clocks of two cores differ */
+	struct timespec rest = {0, (long)(early_ns < EARLY_MAX_NS ? early_ns : EARLY_MAX_NS)};
+	if (early_ns)
+		nanosleep(&rest, NULL);
+	sonde_pool_drain(pool, 0);
+	return sonde_heap_events_totals(pool->blocks, name, out);
 }
 
 int sonde_pool_is_mapped(const struct sonde_pool *pool)

@@ -51,6 +51,8 @@ uint64_t sonde_pool_size_b(const struct sonde_pool *pool);
 void sonde_pool_drain(struct sonde_pool *pool, int final);
 size_t sonde_pool_answer(const struct sonde_pool *pool, const struct sonde_link_query *query,
 			 struct sonde_link_answer *out);
+/* What is alive of a pool that the process tells of by events: of everything that was told before. −ENOENT. */
+int sonde_pool_blocks(struct sonde_pool *pool, const char *name, struct sonde_link_blocks *out);
 /* 0 when the process no longer maps the pool (it has executed another program); 1 when it does or nobody can tell. */
 int sonde_pool_is_mapped(const struct sonde_pool *pool);
 

@@ -300,6 +300,23 @@ static int tell_scanned(struct sonde_source_run *run, const struct connection *c
 	return send(connection->fd, &scanned, sizeof(scanned), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
+/* By the hooks in the process, where they stand before its own functions, else by its events. */
+static int tell_blocks(struct sonde_source_run *run, const struct connection *connection,
+		       struct sonde_link_blocks_question *question)
+{
+	const struct sonde_zones_listener *listener = listener_of(SONDE_LINK_HEAP);
+	struct sonde_zones_drainer drainer = {run, drain_heap};
+	struct sonde_link_blocks blocks = {.head = {SONDE_LINK_BLOCKS, SONDE_LINK_VERSION}, .status = -ENOENT};
+	if (!connection->pool)
+		return -EPROTO;
+	question->name[sizeof(question->name) - 1] = '\0';
+	if (listener->blocks)
+		blocks.status = listener->blocks(listener->context, connection->pid, question->name, &drainer, &blocks);
+	if (blocks.status)
+		blocks.status = sonde_pool_blocks(connection->pool, question->name, &blocks);
+	return send(connection->fd, &blocks, sizeof(blocks), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
 /* The answer comes when the snapshot is taken; until then the socket is whose snapshot it is. */
 static int ask_snapshot(struct sonde_source_run *run, struct connection *connection,
 			const struct sonde_link_snapshot_question *question)
@@ -325,7 +342,7 @@ static int ask_snapshot(struct sonde_source_run *run, struct connection *connect
 }
 
 /* One message; 0, or a negative errno after which the connection is not believed any more. */
-static int handle(struct sonde_source_run *run, struct connection *connection, const void *message, size_t size_b)
+static int handle(struct sonde_source_run *run, struct connection *connection, void *message, size_t size_b)
 {
 	const struct sonde_link_head *head = message;
 	if (size_b < sizeof(*head))
@@ -340,6 +357,8 @@ static int handle(struct sonde_source_run *run, struct connection *connection, c
 		return tell_table(connection, message);
 	if (head->type == SONDE_LINK_SCAN && size_b == sizeof(struct sonde_link_scan))
 		return tell_scanned(run, connection, message);
+	if (head->type == SONDE_LINK_BLOCKS && size_b == sizeof(struct sonde_link_blocks_question))
+		return tell_blocks(run, connection, message);
 	if (head->type == SONDE_LINK_SNAPSHOT && size_b == sizeof(struct sonde_link_snapshot_question))
 		return ask_snapshot(run, connection, message);
 	return head->type == SONDE_LINK_DOORBELL ? 0 : -EPROTO;
@@ -353,6 +372,7 @@ static void receive(struct sonde_source_run *run, struct connection *connection)
 		struct sonde_link_query query;
 		struct sonde_link_farewell farewell;
 		struct sonde_link_scan scan;
+		struct sonde_link_blocks_question blocks;
 		struct sonde_link_table_question table;
 		struct sonde_link_snapshot_question snapshot;
 	} message;

@@ -41,6 +41,9 @@ struct sonde_zones_listener {
 	 */
 	int (*scan)(void *context, pid_t pid, const struct sonde_link_scan *question,
 		    const struct sonde_zones_drainer *drainer);
+	/* What is alive of a heap of the process (heap_process.h). 0 or −ENOENT. */
+	int (*blocks)(void *context, pid_t pid, const char *name, const struct sonde_zones_drainer *drainer,
+		      struct sonde_link_blocks *out);
 };
 
 /* One a client and process (which makes one recording at a time); set before the source is opened, NULL = none.

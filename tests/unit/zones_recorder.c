@@ -230,6 +230,12 @@ void sonde_heap_events_run(struct sonde_heap_events *events, uint64_t time_ns)
 	(void)events, (void)time_ns;
 }
 
+int sonde_heap_events_totals(const struct sonde_heap_events *events, const char *name, struct sonde_link_blocks *out)
+{
+	(void)events, (void)name, (void)out;
+	return -ENOENT;
+}
+
 void sonde_heap_events_end(struct sonde_heap_events *events)
 {
 	(void)events;
