@@ -27,6 +27,7 @@ enum sonde_link_type {
 	SONDE_LINK_SNAPSHOT = 8,
 	SONDE_LINK_SCAN = 9,
 	SONDE_LINK_BLOCKS = 10,
+	SONDE_LINK_LEAVE = 11,
 };
 
 struct sonde_link_head {
@@ -39,6 +40,7 @@ enum sonde_link_flag {
 	SONDE_LINK_FORKED = 2,     /* a child that runs on without exec */
 	SONDE_LINK_OWN_MALLOC = 4, /* the hooks do not stand before malloc: it is in the executable */
 };
+#define SONDE_LINK_SIZE_SHIFT 24 /* log2 of the most chunks that the pool may have: address space is short; 0 = any */
 
 enum sonde_link_client {
 	SONDE_LINK_ZONES = 1, /* libsonde */
@@ -160,6 +162,22 @@ struct sonde_link_scanned {
 	struct sonde_link_head head;
 	int32_t status; /* 0, or a negative errno: nobody could look */
 	uint32_t reserved;
+};
+
+enum sonde_link_reason {
+	SONDE_LINK_SANDBOX = 0, /* it is about to lock itself in: no system call of ours any more */
+	SONDE_LINK_NO_ROOM = 1, /* its address space is limited */
+	SONDE_LINK_REASONS = 2,
+};
+
+/* From here on the process's heap is not recorded, though it lives on. On a connection of its own, without HELLO, and
+ * not answered. */
+struct sonde_link_leave {
+	struct sonde_link_head head;
+	uint32_t pid;
+	uint32_t reason; /* enum sonde_link_reason */
+	uint64_t time; /* in the clock of its pool; what its rings say of later times is not complete. 0: it has none */
+	char name[16];
 };
 
 /* A snapshot of a process, wanted by somebody else (`sonde snapshot`) on a connection of its own, without HELLO. The

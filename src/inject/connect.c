@@ -1,7 +1,8 @@
 /* connect.c: connects once a process, maps the pool, and closes the connection again (connect.h).
  *
  * What is asked later goes through a connection of its own, so that the program never finds a descriptor that it did
- * not open. The calls are points where a thread may be cancelled, which must not happen inside a hook.
+ * not open. Where address space is limited (ulimit -v) little is taken: an eighth of what is left, at most, since what
+ * a program will need is not known; then it gets a smaller pool, or none.
  */
 #include "inject/connect.h"
 
@@ -10,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -19,12 +21,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define TRIES 20              /* times that connecting is tried: descriptors may be used up for a while */
-#define ROOM_B (512ull << 20) /* address space that must be left where it is limited */
+#include "inject/machine.h"
+
+#define TRIES 20         /* times that connecting is tried: descriptors may be used up for a while */
+#define SHARE 8          /* of what is left one part is taken */
+#define SMALLEST_POOL 6u /* log2 of its chunks */
 
 #pragma weak pthread_setcancelstate
 
 uint32_t inject_connect_flags;
+uint32_t inject_connect_quiet;
 
 static char socket_name[96];
 static struct {
@@ -38,6 +44,18 @@ int fstat(int fd, struct stat *out)
 	return (int)syscall(SYS_fstat, fd, out);
 }
 
+/* By hand: no point where a thread may be cancelled, and no function that is the program's or a sanitizer's, which
+ * allocates or is not ready yet. A result or a negative errno. */
+static long call(long number, long a, long b, long c, long d)
+{
+	return inject_machine_call(number, a, b, c, d, 0, 0);
+}
+
+void inject_connect_close(int fd)
+{
+	call(SYS_close, fd, 0, 0, 0);
+}
+
 int inject_connect_name(void)
 {
 	const char *name = getenv(SONDE_LINK_ENV);
@@ -47,89 +65,126 @@ int inject_connect_name(void)
 	return 1;
 }
 
-/* By the system call: mmap() may be the program's or a sanitizer's, which allocates, or is not ready yet. */
+/* --- memory ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t page_b(void)
+{
+	uint64_t size_b = getauxval(AT_PAGESZ);
+	return size_b ? size_b : 4096;
+}
+
+uint64_t inject_connect_left_b(void)
+{
+	uint64_t limit[2] = {0, 0}, pages = 0;
+	char text[64];
+	if (call(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)limit) || limit[0] == UINT64_MAX)
+		return UINT64_MAX;
+	int fd = (int)call(SYS_openat, AT_FDCWD, (long)"/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return 0;
+	long got = call(SYS_read, fd, (long)text, sizeof(text), 0);
+	inject_connect_close(fd);
+	for (long i = 0; i < got && text[i] >= '0' && text[i] <= '9'; i++)
+		pages = pages * 10 + (uint64_t)(text[i] - '0');
+	return pages && limit[0] / page_b() > pages ? limit[0] - pages * page_b() : 0;
+}
+
+int inject_connect_spares(uint64_t size_b)
+{
+	return inject_connect_left_b() / SHARE >= size_b;
+}
+
 void *inject_connect_page(size_t size_b)
 {
-	size_t page_b = (size_b + 4095) & ~(size_t)4095;
-	void *page = (void *)syscall(SYS_mmap, NULL, page_b, PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (page == MAP_FAILED)
+	size_t whole_b = (size_b + page_b() - 1) & ~(page_b() - 1);
+	long page = inject_machine_call(SYS_mmap, 0, (long)whole_b, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (page < 0 && page >= -4095)
 		return NULL;
-	if (!syscall(SYS_madvise, page, page_b, MADV_WIPEONFORK))
-		return page;
-	syscall(SYS_munmap, page, page_b);
+	if (!call(SYS_madvise, page, (long)whole_b, MADV_WIPEONFORK, 0))
+		return (void *)page;
+	call(SYS_munmap, page, (long)whole_b, 0, 0);
 	return NULL;
-}
-
-static int forbid_cancelling(void)
-{
-	int before = 0;
-	if (pthread_setcancelstate)
-		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	return before;
-}
-
-static void allow_cancelling(int before)
-{
-	if (pthread_setcancelstate)
-		pthread_setcancelstate(before, &before);
 }
 
 /* --- the pool ---------------------------------------------------------------------------------------------------- */
 
-/* Pools are mapped lazily, but count as address space. */
-static int has_room(void)
+/* Pools are mapped lazily, but count as address space. The flags that ask for one of the right size; −1: no room. */
+static int size_flags(uint32_t *out)
 {
-	struct rlimit limit;
-	char text[64] = "";
-	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
-		return 1;
-	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	uint64_t left_b = inject_connect_left_b();
+	uint32_t most = SMALLEST_POOL;
+	*out = 0;
+	if (left_b == UINT64_MAX)
 		return 0;
-	ssize_t got = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	uint64_t pages = 0;
-	for (ssize_t i = 0; i < got && text[i] >= '0' && text[i] <= '9'; i++)
-		pages = pages * 10 + (uint64_t)(text[i] - '0');
-	return pages && limit.rlim_cur / 4096 > pages + ROOM_B / 4096;
+	if (left_b / SHARE < sonde_ring_pool_b(1u << SMALLEST_POOL))
+		return -1;
+	while ((2u << most) <= SONDE_RING_MAX_CHUNKS && left_b / SHARE / 2 >= sonde_ring_pool_b(2u << most))
+		most++;
+	*out = most << SONDE_LINK_SIZE_SHIFT;
+	return 0;
 }
 
 static uint32_t link_flags(void)
 {
 	int tsc = PR_TSC_ENABLE;
-	int forbidden = !prctl(PR_GET_TSC, &tsc) && tsc == PR_TSC_SIGSEGV;
+	int forbidden = !call(SYS_prctl, PR_GET_TSC, (long)&tsc, 0, 0) && tsc == PR_TSC_SIGSEGV;
 	return inject_connect_flags | (forbidden ? SONDE_LINK_NO_CYCLES : 0);
 }
 
 static int connect_once(struct sonde_process *process)
 {
 	if (mapped.pool)
-		munmap(mapped.pool, mapped.size_b);
+		call(SYS_munmap, (long)mapped.pool, (long)mapped.size_b, 0, 0);
 	mapped.pool = NULL;
-	if (!has_room())
+	uint32_t size;
+	if (size_flags(&size))
 		return -ENOMEM;
-	int code = sonde_link_connect(process, socket_name, link_flags());
+	int code = sonde_link_connect(process, socket_name, link_flags() | size);
 	if (code)
 		return code;
-	close(process->fd);
+	inject_connect_close(process->fd);
 	process->fd = 0;
 	mapped.pool = atomic_load(&process->pool);
 	mapped.size_b = process->pool_b;
 	return 0;
 }
 
+/* The state after a try: a recorder that is stopped may hold the process up twice. */
+static enum sonde_process_state state_after(struct inject_link *link, int code)
+{
+	if (!code)
+		return SONDE_PROCESS_ON;
+	if ((code == -EMFILE || code == -ENFILE) && ++link->tries < TRIES)
+		return SONDE_PROCESS_NEW;
+	if (code != -EAGAIN || !inject_connect_quiet || link->unanswered++)
+		return SONDE_PROCESS_OFF;
+	link->quiet = inject_connect_quiet;
+	return SONDE_PROCESS_NEW;
+}
+
+/* What runtime/link.c calls are points where a thread may be cancelled, which must not happen inside a hook. */
+static void set_up(struct inject_link *link)
+{
+	int before = 0;
+	if (pthread_setcancelstate)
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	link->code = connect_once(&link->process);
+	if (pthread_setcancelstate)
+		pthread_setcancelstate(before, &before);
+	atomic_store(&link->process.state, state_after(link, link->code));
+}
+
 struct sonde_ring_pool *inject_connect_pool(struct inject_link *link)
 {
 	struct sonde_process *process = &link->process;
-	uint32_t state = SONDE_PROCESS_NEW;
-	if (atomic_compare_exchange_strong(&process->state, &state, SONDE_PROCESS_SETUP)) {
-		int before = forbid_cancelling();
-		int code = connect_once(process);
-		allow_cancelling(before);
-		int again = (code == -EMFILE || code == -ENFILE) && ++link->tries < TRIES;
-		atomic_store(&process->state, !code ? SONDE_PROCESS_ON : again ? SONDE_PROCESS_NEW : SONDE_PROCESS_OFF);
+	uint32_t state = SONDE_PROCESS_NEW, quiet = link->quiet;
+	if (quiet) {
+		link->quiet = quiet - 1; /* threads that count at once count as one */
+		return NULL;
 	}
+	if (atomic_compare_exchange_strong(&process->state, &state, SONDE_PROCESS_SETUP))
+		set_up(link);
 	if (atomic_load(&process->state) != SONDE_PROCESS_ON)
 		return NULL;
 	struct sonde_ring_pool *pool = atomic_load(&process->pool);
@@ -139,46 +194,52 @@ struct sonde_ring_pool *inject_connect_pool(struct inject_link *link)
 	return NULL;
 }
 
+void inject_connect_ring(struct sonde_ring_pool *pool)
+{
+	if (!atomic_exchange(&pool->doorbell, 1))
+		inject_connect_send(NULL, 0);
+}
+
 /* --- other messages ---------------------------------------------------------------------------------------------- */
 
-/* A fresh connection, or −1. */
+/* A fresh connection, or a negative errno. */
 static int open_connection(int flags)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	size_t name_b = strlen(socket_name);
 	memcpy(address.sun_path + 1, socket_name, name_b);
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
+	int fd = (int)call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0, 0);
 	if (fd < 0)
-		return -1;
-	socklen_t address_b = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);
-	if (!connect(fd, (struct sockaddr *)&address, address_b))
 		return fd;
-	int code = errno;
-	close(fd);
-	errno = code;
-	return -1;
+	long address_b = (long)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);
+	int code = (int)call(SYS_connect, fd, (long)&address, address_b, 0);
+	if (!code)
+		return fd;
+	inject_connect_close(fd);
+	return code;
+}
+
+static int send_message(int fd, const void *message, size_t size_b, int flags)
+{
+	return (int)call(SYS_sendto, fd, (long)message, (long)size_b, MSG_NOSIGNAL | flags);
 }
 
 void inject_connect_send(const void *message, size_t size_b)
 {
-	int before = forbid_cancelling();
 	int fd = open_connection(SOCK_NONBLOCK);
-	if (fd >= 0 && size_b)
-		send(fd, message, size_b, MSG_NOSIGNAL | MSG_DONTWAIT);
-	if (fd >= 0)
-		close(fd);
-	allow_cancelling(before);
+	if (fd < 0)
+		return;
+	if (size_b)
+		send_message(fd, message, size_b, MSG_DONTWAIT);
+	inject_connect_close(fd);
 }
 
 int inject_connect_is_gone(void)
 {
-	int before = forbid_cancelling();
-	errno = 0;
-	int fd = open_connection(SOCK_NONBLOCK), gone = fd < 0 && errno == ECONNREFUSED;
+	int fd = open_connection(SOCK_NONBLOCK);
 	if (fd >= 0)
-		close(fd);
-	allow_cancelling(before);
-	return gone;
+		inject_connect_close(fd);
+	return fd == -ECONNREFUSED;
 }
 
 static int receive(int from, void *answer, size_t answer_b, int *fd)
@@ -190,19 +251,19 @@ static int receive(int from, void *answer, size_t answer_b, int *fd)
 	struct iovec part = {answer, answer_b};
 	struct msghdr header = {
 	    .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-	ssize_t got;
+	long got;
 	do
-		got = recvmsg(from, &header, MSG_CMSG_CLOEXEC);
-	while (got < 0 && errno == EINTR);
+		got = call(SYS_recvmsg, from, (long)&header, MSG_CMSG_CLOEXEC, 0);
+	while (got == -EINTR);
 	if (got < 0)
-		return -errno;
+		return (int)got;
 	struct cmsghdr *head = CMSG_FIRSTHDR(&header);
 	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS)
 		memcpy(fd, CMSG_DATA(head), sizeof(*fd));
 	if ((size_t)got == answer_b)
 		return 0;
 	if (*fd >= 0)
-		close(*fd);
+		inject_connect_close(*fd);
 	*fd = -1;
 	return -EPROTO;
 }
@@ -210,15 +271,13 @@ static int receive(int from, void *answer, size_t answer_b, int *fd)
 int inject_connect_ask(const void *question, size_t question_b, void *answer, size_t answer_b, int *fd, int wait_s)
 {
 	struct timeval timeout = {wait_s, 0};
-	int before = forbid_cancelling(), code = -ECONNREFUSED;
 	int link = open_connection(0);
 	*fd = -1;
-	if (link >= 0) {
-		setsockopt(link, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-		code = send(link, question, question_b, MSG_NOSIGNAL) < 0 ? -errno : 0;
-		code = code ? code : receive(link, answer, answer_b, fd);
-		close(link);
-	}
-	allow_cancelling(before);
+	if (link < 0)
+		return link;
+	inject_machine_call(SYS_setsockopt, link, SOL_SOCKET, SO_RCVTIMEO, (long)&timeout, sizeof(timeout), 0);
+	int sent = send_message(link, question, question_b, 0);
+	int code = sent < 0 ? sent : receive(link, answer, answer_b, fd);
+	inject_connect_close(link);
 	return code;
 }

@@ -1,4 +1,9 @@
-/* connect.h: an injected object's link to the recorder, without a descriptor that stays open in the program. */
+/* connect.h: an injected object's way to the recorder, without a descriptor that stays open in the program.
+ *
+ * Nothing here allocates, locks, sets errno, or goes through functions that the program may have replaced (but for the
+ * first connection, runtime/link.c). Where the program may have locked itself in: between inject_calls_begin() and
+ * inject_calls_end() (sandbox.h).
+ */
 #ifndef SONDE_INJECT_CONNECT_H
 #define SONDE_INJECT_CONNECT_H
 
@@ -9,14 +14,23 @@
 /* On a page that a forked child reads as zeros: it finds state NEW and connects for itself. */
 struct inject_link {
 	struct sonde_process process;
-	uint32_t tries;
+	int code; /* of the last try */
+	uint32_t tries, unanswered;
+	volatile uint32_t quiet; /* times that it is not tried before the next try */
 };
 
 /* Told when connecting: enum sonde_link_flag. */
 extern uint32_t inject_connect_flags;
+/* Times that a recorder which did not answer is left in peace before the second and last try; 0 = there is none. */
+extern uint32_t inject_connect_quiet;
 
 /* Takes the name of the recorder's socket out of the environment; 0 = there is none. */
 int inject_connect_name(void);
+
+/* Bytes of address space that the process may still take; UINT64_MAX = they are not limited. */
+uint64_t inject_connect_left_b(void);
+/* Whether that is so much that it will not miss `size_b` of it. */
+int inject_connect_spares(uint64_t size_b);
 
 /* `size_b` zeroed bytes that a forked child reads as zeros; NULL = none. */
 void *inject_connect_page(size_t size_b);
@@ -24,6 +38,30 @@ void *inject_connect_page(size_t size_b);
 /* The process's pool, after connecting when nobody has tried yet; NULL = none: process.state says whether to ask again.
  * Usable in signal handlers. */
 struct sonde_ring_pool *inject_connect_pool(struct inject_link *link);
+
+/* A free chunk; NULL = none. */
+static inline struct sonde_ring_chunk *inject_connect_take(struct sonde_ring_pool *pool)
+{
+	uint32_t committed = atomic_load_explicit(&pool->committed, memory_order_acquire);
+	if (committed > pool->chunk_count)
+		committed = pool->chunk_count;
+	for (uint32_t word = 0; word < (committed + 63) / 64; word++) {
+		uint64_t bits = atomic_load_explicit(&pool->free_map[word], memory_order_relaxed);
+		while (bits) {
+			uint64_t bit = bits & -bits;
+			uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bit);
+			/* acquire: the drainer zeroed the chunk before it set the bit */
+			bits = atomic_fetch_and_explicit(&pool->free_map[word], ~bit, memory_order_acquire);
+			if (bits & bit && index < committed)
+				return sonde_ring_chunk_at(pool, index);
+			bits &= ~bit;
+		}
+	}
+	return NULL;
+}
+
+/* Asks for the pool to be drained soon, unless somebody has asked already. */
+void inject_connect_ring(struct sonde_ring_pool *pool);
 
 /* Sends a message without waiting for anybody; size 0: none, the connection alone wakes the recorder. */
 void inject_connect_send(const void *message, size_t size_b);
@@ -34,5 +72,6 @@ int inject_connect_is_gone(void);
 /* Sends `question` and waits, `wait_s` at most, for an answer of exactly `answer_b` bytes and perhaps a descriptor
  * (*fd, else −1); 0 or a negative errno. */
 int inject_connect_ask(const void *question, size_t question_b, void *answer, size_t answer_b, int *fd, int wait_s);
+void inject_connect_close(int fd);
 
 #endif

@@ -20,10 +20,12 @@
 #include "base/clock.h"
 #include "format/heap.h"
 #include "inject/connect.h"
+#include "inject/sandbox.h"
 
-#define HEAP_ENV "SONDE_HEAP" /* mean bytes between samples, 0 = every block; written by the recorder */
-#define HEAP_WALK_MAX 2048u   /* frames that a thread keeps; SONDE_HEAP_FRAMES_MAX of them are told */
-#define HEAP_READS_MAX 4u     /* words of the stack that one step reads: as many as a signal's frame holds */
+/* Written by the recorder: mean bytes between samples (0 = every block), and its own filters of seccomp. */
+#define HEAP_ENV "SONDE_HEAP"
+#define HEAP_WALK_MAX 2048u /* frames that a thread keeps; SONDE_HEAP_FRAMES_MAX of them are told */
+#define HEAP_READS_MAX 4u   /* words of the stack that one step reads: as many as a signal's frame holds */
 
 #pragma GCC visibility push(hidden)
 
@@ -109,16 +111,20 @@ struct heap_thread {
 
 struct heap_process {
 	struct inject_link link;
+	struct inject_sandbox sandbox;
 	_Atomic uint32_t stacks; /* numbers given */
-	_Atomic uint32_t ended;
+	_Atomic uint32_t has_left;
 };
 
 extern struct heap_process *heap_process; /* NULL = nothing is recorded */
 extern uint64_t heap_mean_b;              /* 0 = every block */
 extern uint64_t heap_seed;                /* of the sampling */
+extern pid_t heap_first_pid;              /* a forked child has another */
 
 /* Reads the environment; called until there is one, and it is known whether anything is recorded: 1. */
 int heap_process_init(void);
+/* Nothing is recorded from here on, and the recorder is told why. */
+void heap_process_leave(enum sonde_link_reason reason);
 
 /* --- heap_thread.c --------------------------------------------------------------------------------------------- */
 

@@ -25,8 +25,6 @@ _Static_assert(INJECT_KEPT <= SONDE_LINK_REGISTERS, "room for the registers");
 extern uint64_t heap_exit_saved[INJECT_KEPT + 1];
 uint64_t heap_exit_saved[INJECT_KEPT + 1];
 
-static pid_t first_pid; /* a forked child has another */
-
 void heap_exit_entry(void);
 void heap_exit_ask(void);
 
@@ -38,35 +36,37 @@ static int is_recorded(void)
 	       !(thread && thread->pid && thread->pid != getpid());
 }
 
-void heap_exit_ask(void)
+static void ask(void)
 {
 	struct sonde_link_scan question = {
 	    .head = {SONDE_LINK_SCAN, SONDE_LINK_VERSION},
 	    .pid = (uint32_t)getpid(),
-	    .tid = (uint32_t)syscall(SYS_gettid),
-	    .flags = getpid() == first_pid ? 0 : SONDE_LINK_SCAN_INHERITS,
+	    .tid = (uint32_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0),
+	    .flags = getpid() == heap_first_pid ? 0 : SONDE_LINK_SCAN_INHERITS,
 	    .stack = heap_exit_saved[INJECT_KEPT],
 	    .asked_ns = sonde_clock_now_ns(),
 	    .thread_pointer = (uint64_t)(uintptr_t)__builtin_thread_pointer(),
 	};
 	struct sonde_link_scanned answer;
 	int fd;
-	if (!is_recorded())
-		return;
 	for (unsigned i = 0; i < INJECT_KEPT; i++)
 		question.registers[i] = heap_exit_saved[i];
 	if (__lsan_default_suppressions)
 		question.suppressions = (uint64_t)(uintptr_t)__lsan_default_suppressions();
 	if (!inject_connect_ask(&question, sizeof(question), &answer, sizeof(answer), &fd, SONDE_LINK_SCAN_S) &&
 	    fd >= 0)
-		close(fd);
+		inject_connect_close(fd);
+}
+
+void heap_exit_ask(void)
+{
+	if (!inject_calls_begin())
+		return;
+	if (is_recorded())
+		ask();
+	inject_calls_end();
 }
 
 INJECT_ENTRY(heap_exit_entry, heap_exit_saved, heap_exit_ask);
-
-__attribute__((constructor)) static void heap_exit_begin(void)
-{
-	first_pid = getpid();
-}
 
 __attribute__((section(".fini_array"), used)) static void (*const at_exit)(void) = heap_exit_entry;

@@ -28,7 +28,7 @@ static __attribute__((noinline)) void *find(const char *symbol, const void *call
 	static const char *const libraries[] = {"libstdc++.so.6", "libc++abi.so.1", "libc++.so.1", NULL};
 	void *found = inject_next(symbol);
 	Dl_info info = {.dli_fname = NULL};
-	if (found || !dlopen || !dlsym)
+	if (found || !dlopen || !dlsym || inject_sandbox_is_on()) /* files would be opened */
 		return found;
 	if (dladdr)
 		dladdr(caller, &info);

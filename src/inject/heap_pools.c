@@ -30,8 +30,12 @@ static _Atomic(struct pools *) pools; /* a forked child has the pointer, and rea
 static struct pools *get_pools(void)
 {
 	struct pools *there = atomic_load_explicit(&pools, memory_order_acquire), *made;
-	if (likely(there != NULL) || !(made = inject_connect_page(sizeof(*made))))
+	if (likely(there != NULL) || !inject_calls_begin())
 		return there;
+	made = inject_connect_spares(sizeof(*made)) ? inject_connect_page(sizeof(*made)) : NULL;
+	inject_calls_end();
+	if (!made)
+		return NULL;
 	return atomic_compare_exchange_strong(&pools, &there, made) ? made : there; /* the other one is never used */
 }
 

@@ -1,21 +1,62 @@
-/* heap_process.c: whether allocations of this process are recorded; its beginning, forked children, and its end. */
-#include <errno.h>
+/* heap_process.c: whether allocations of this process are recorded, from when on, and until when.
+ *
+ * A process that must be let alone says so to the recorder, and when: what its other threads go on to write until their
+ * chunks are full is not complete any more, and is not read.
+ */
+#include <linux/futex.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "inject/heap.h"
+#include "inject/machine.h"
+
+#define LEAST_B (8u << 20) /* of address space, that all of ours takes together: less if there is little */
 
 struct heap_process *heap_process;
 uint64_t heap_mean_b;
 uint64_t heap_seed;
+pid_t heap_first_pid;
 
-static uint64_t read_number(const char *text)
+static uint64_t read_number(const char **text)
 {
 	uint64_t value = 0;
-	for (; *text >= '0' && *text <= '9' && value < UINT64_C(1) << 50; text++)
-		value = value * 10 + (uint64_t)(*text - '0');
+	for (; **text >= '0' && **text <= '9' && value < UINT64_C(1) << 50; (*text)++)
+		value = value * 10 + (uint64_t)(**text - '0');
+	while (**text == ' ')
+		(*text)++;
 	return value;
+}
+
+static void tell(enum sonde_link_reason reason, uint64_t time)
+{
+	struct sonde_link_leave message = {
+	    .head = {SONDE_LINK_LEAVE, SONDE_LINK_VERSION}, .reason = (uint32_t)reason, .time = time};
+	message.pid = (uint32_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	inject_machine_call(SYS_prctl, PR_GET_NAME, (long)message.name, 0, 0, 0, 0);
+	inject_connect_send(&message, sizeof(message));
+}
+
+/* --- the beginning ----------------------------------------------------------------------------------------------- */
+
+static void begin(const char *wanted)
+{
+	heap_mean_b = read_number(&wanted);
+	int has_filters = *wanted >= '0' && *wanted <= '9';
+	if (has_filters && inject_sandbox_is_inherited(read_number(&wanted)))
+		return;
+	heap_first_pid = (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	if (inject_connect_spares(LEAST_B) && !heap_rules_init() && !heap_stack_init())
+		heap_process = inject_connect_page(sizeof(*heap_process));
+	if (!heap_process) {
+		tell(SONDE_LINK_NO_ROOM, 0);
+		return;
+	}
+	heap_seed = sonde_clock_now_ns() ^ (uint64_t)heap_first_pid << 32;
+	heap_process->sandbox.pid = heap_first_pid;
+	inject_sandbox_watch(&heap_process->sandbox);
 }
 
 int heap_process_init(void)
@@ -25,13 +66,49 @@ int heap_process_init(void)
 		return state == KNOWN;
 	state = READING;
 	const char *wanted = getenv(HEAP_ENV);
-	if (wanted && inject_connect_name() && !heap_rules_init() && !heap_stack_init()) {
-		heap_mean_b = read_number(wanted);
-		heap_seed = sonde_clock_now_ns() ^ (uint64_t)getpid() << 32;
-		heap_process = inject_connect_page(sizeof(*heap_process));
-	}
+	if (wanted && inject_connect_name())
+		begin(wanted);
 	if (!heap_process || heap_mean_b)
 		heap_record_look(0);
 	state = KNOWN;
 	return 1;
+}
+
+__attribute__((constructor)) static void heap_process_begin(void)
+{
+	inject_sandbox_init();
+}
+
+/* --- the end ----------------------------------------------------------------------------------------------------- */
+
+/* Whoever waits for a chunk looks whether there is still anything to wait for. */
+static void wake(struct sonde_ring_pool *pool)
+{
+	inject_machine_call(SYS_futex, (long)&pool->freed, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
+}
+
+void heap_process_leave(enum sonde_link_reason reason)
+{
+	struct sonde_process *process = &heap_process->link.process;
+	struct sonde_ring_pool *pool = atomic_load(&process->pool);
+	if (atomic_exchange(&heap_process->has_left, 1))
+		return;
+	/* Until here all that threads have to say finds room. */
+	tell(reason, !pool ? 0 : pool->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns());
+	atomic_store(&process->state, SONDE_PROCESS_OFF);
+	heap_record_look(0);
+	heap_left = UINT64_MAX;
+	heap_self = NULL; /* strict mode forbids to read the cycle counter */
+	if (pool)
+		wake(pool);
+}
+
+void inject_leave(void)
+{
+	heap_process_leave(SONDE_LINK_SANDBOX);
+}
+
+/* Threads that are still in a hook find that nothing is recorded, or that they may make no calls. */
+void inject_left(void)
+{
 }

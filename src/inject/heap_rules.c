@@ -7,12 +7,14 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "format/record.h"
 #include "inject/heap.h"
+#include "inject/machine.h"
 #include "unwind/step.h"
 
 #define RULES (1u << HEAP_RULE_BITS)
@@ -60,7 +62,7 @@ static int try_lock(uint32_t tid)
 		if (owner == tid)
 			return 0;
 		if (tries >= SPINS)
-			syscall(SYS_nanosleep, &rest, NULL);
+			inject_machine_call(SYS_nanosleep, (long)&rest, 0, 0, 0, 0, 0);
 	}
 	atomic_store(&known->is_lost, 1);
 	return 0;
@@ -87,6 +89,13 @@ static const struct module *find_module(uint64_t pc)
 	return NULL;
 }
 
+/* Of a table's file, that it is mapped; what is mapped besides is smaller. */
+static int is_spared(int fd)
+{
+	struct stat facts;
+	return !fstat(fd, &facts) && inject_connect_spares(2 * (uint64_t)facts.st_size);
+}
+
 /* Asks the recorder what lies at `pc`; NULL when it knows nothing there. A module may have no table. */
 static const struct module *ask(uint64_t pc)
 {
@@ -101,14 +110,15 @@ static const struct module *ask(uint64_t pc)
 		atomic_store(&known->is_lost, 1);
 	if (code || answer.status || answer.start > pc || answer.end <= pc) {
 		if (fd >= 0)
-			close(fd);
+			inject_connect_close(fd);
 		return NULL;
 	}
 	struct module *module = &known->modules[known->module_count++];
 	*module = (struct module){.start = answer.start, .end = answer.end, .bias = answer.bias};
 	if (fd >= 0) {
-		sonde_unwind_table_map(&module->table, fd, answer.build_id, answer.build_id_b);
-		close(fd);
+		if (is_spared(fd))
+			sonde_unwind_table_map(&module->table, fd, answer.build_id, answer.build_id_b);
+		inject_connect_close(fd);
 	}
 	return module;
 }
@@ -163,12 +173,15 @@ __attribute__((noinline)) uint64_t heap_rules_make(const struct heap_thread *thr
 	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
 	uint64_t packed = pack(&none);
 	int saved = errno;
+	if (!inject_calls_begin())
+		return packed;
 	uint64_t before = heap_thread_hold_signals();
 	if (try_lock((uint32_t)thread->tid)) {
 		packed = find_rule(pc);
 		unlock();
 	}
 	heap_thread_let_signals(before);
+	inject_calls_end();
 	errno = saved;
 	return packed;
 }
@@ -178,10 +191,10 @@ __attribute__((noinline)) uint64_t heap_rules_make(const struct heap_thread *thr
 void heap_rules_forget(void)
 {
 	int saved = errno;
-	if (!known)
+	if (!known || !inject_calls_begin())
 		return;
 	uint64_t before = heap_thread_hold_signals();
-	if (try_lock((uint32_t)syscall(SYS_gettid))) {
+	if (try_lock((uint32_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0))) {
 		clear_rules();
 		while (known->module_count)
 			sonde_unwind_table_unmap(&known->modules[--known->module_count].table);
@@ -189,5 +202,6 @@ void heap_rules_forget(void)
 		unlock();
 	}
 	heap_thread_let_signals(before);
+	inject_calls_end();
 	errno = saved;
 }

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "inject/heap.h"
+#include "inject/machine.h"
 
 #define PAGE_B ((uintptr_t)4096)
 #define MAIN_STACK_B ((uintptr_t)128 << 20) /* the kernel maps nothing else so close below a program's first stack */
@@ -46,41 +47,21 @@ static _Atomic int key_state; /* 0 = not made, 1 = being made, 2 = made */
 uint64_t heap_thread_hold_signals(void)
 {
 	uint64_t held = ~FAULTS, before = 0;
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &held, &before, sizeof(held));
+	inject_machine_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)&held, (long)&before, sizeof(held), 0, 0);
 	return before;
 }
 
 void heap_thread_let_signals(uint64_t before)
 {
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	inject_machine_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before), 0, 0);
 }
 
 /* --- chunks ------------------------------------------------------------------------------------------------------ */
 
-static struct sonde_ring_chunk *take_free(struct sonde_ring_pool *pool)
+/* The process is left alone from now on. */
+static int has_left(void)
 {
-	uint32_t committed = atomic_load_explicit(&pool->committed, memory_order_acquire);
-	if (committed > pool->chunk_count)
-		committed = pool->chunk_count;
-	for (uint32_t word = 0; word < (committed + 63) / 64; word++) {
-		uint64_t bits = atomic_load_explicit(&pool->free_map[word], memory_order_relaxed);
-		while (bits) {
-			uint64_t bit = bits & -bits;
-			uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bit);
-			/* acquire: the drainer zeroed the chunk before it set the bit */
-			bits = atomic_fetch_and_explicit(&pool->free_map[word], ~bit, memory_order_acquire);
-			if (bits & bit && index < committed)
-				return sonde_ring_chunk_at(pool, index);
-			bits &= ~bit;
-		}
-	}
-	return NULL;
-}
-
-static void ring(struct sonde_ring_pool *pool)
-{
-	if (!atomic_exchange(&pool->doorbell, 1))
-		inject_connect_send(NULL, 0);
+	return atomic_load(&heap_process->link.process.state) == SONDE_PROCESS_OFF;
 }
 
 /* A free chunk, waiting until the recorder has read one; NULL = it reads no more, and nobody waits again. Handlers of
@@ -88,21 +69,21 @@ static void ring(struct sonde_ring_pool *pool)
 static struct sonde_ring_chunk *wait_for_chunk(struct sonde_ring_pool *pool, uint64_t signals)
 {
 	struct timespec rest = {0, WAIT_NS};
-	for (uint32_t waits = 0; waits < WAITS_MAX && !atomic_load(&pool->closed); waits++) {
+	for (uint32_t waits = 0; waits < WAITS_MAX && !atomic_load(&pool->closed) && !has_left(); waits++) {
 		uint32_t freed = atomic_load(&pool->freed);
-		struct sonde_ring_chunk *chunk = take_free(pool);
+		struct sonde_ring_chunk *chunk = inject_connect_take(pool);
 		if (chunk)
 			return chunk;
 		atomic_fetch_add(&pool->waiters, 1);
-		ring(pool);
+		inject_connect_ring(pool);
 		heap_thread_let_signals(signals);
-		syscall(SYS_futex, &pool->freed, FUTEX_WAIT, freed, &rest, NULL, 0);
+		inject_machine_call(SYS_futex, (long)&pool->freed, FUTEX_WAIT, freed, (long)&rest, 0, 0);
 		heap_thread_hold_signals();
 		atomic_fetch_sub(&pool->waiters, 1);
 		if (waits > WAITS_GONE && inject_connect_is_gone())
 			atomic_store(&pool->closed, 1);
 	}
-	if (!atomic_exchange(&pool->closed, 1))
+	if (!has_left() && !atomic_exchange(&pool->closed, 1))
 		atomic_fetch_add(&pool->lost[SONDE_RING_LOST_FULL], 1);
 	return NULL;
 }
@@ -132,7 +113,7 @@ static int open_chunk(struct heap_thread *thread, uint64_t signals)
 	struct sonde_process *process = &heap_process->link.process;
 	struct sonde_ring_pool *pool = thread->pool;
 	close_chunk(thread, SONDE_RING_SEALED);
-	struct sonde_ring_chunk *chunk = take_free(pool);
+	struct sonde_ring_chunk *chunk = inject_connect_take(pool);
 	if (!chunk && !(chunk = wait_for_chunk(pool, signals)))
 		return 0;
 	/* Read first: the kernel then maps all of its pages at once; a write would map one. */
@@ -156,7 +137,7 @@ static int open_chunk(struct heap_thread *thread, uint64_t signals)
 /* Nobody reads what this thread would write: the hooks do nothing from now on. */
 static int is_over(const struct heap_thread *thread)
 {
-	if (likely(!atomic_load(&thread->pool->closed)))
+	if (likely(!atomic_load(&thread->pool->closed)) && likely(!has_left()))
 		return 0;
 	atomic_store(&heap_process->link.process.state, SONDE_PROCESS_OFF);
 	heap_record_look(0);
@@ -170,12 +151,13 @@ int heap_thread_room(struct heap_thread *thread, uint32_t words)
 		return 1;
 	if (words + 2 * TIME_WORDS > SONDE_RING_WORDS || !heap_process)
 		return 0;
-	if (is_over(thread))
+	if (is_over(thread) || !inject_calls_begin())
 		return 0;
 	int saved = errno;
 	uint64_t signals = heap_thread_hold_signals();
 	int result = open_chunk(thread, signals);
 	heap_thread_let_signals(signals);
+	inject_calls_end();
 	errno = saved;
 	return result;
 }
@@ -183,9 +165,8 @@ int heap_thread_room(struct heap_thread *thread, uint32_t words)
 /* --- threads ----------------------------------------------------------------------------------------------------- */
 
 /* What it frees after this begins again with a state of its own. */
-static void on_thread_end(void *data)
+static void give_back(struct heap_thread *thread)
 {
-	struct heap_thread *thread = data;
 	if (heap_self != thread || thread->where != HEAP_OUTSIDE || thread->pid != getpid())
 		return;
 	thread->where = (uint64_t)(uintptr_t)__builtin_frame_address(0);
@@ -195,6 +176,14 @@ static void on_thread_end(void *data)
 	do
 		thread->next = head;
 	while (!atomic_compare_exchange_weak(&spare, &head, thread));
+}
+
+static void on_thread_end(void *data)
+{
+	if (!inject_calls_begin())
+		return;
+	give_back(data);
+	inject_calls_end();
 }
 
 static void make_key(void)
@@ -249,13 +238,24 @@ static void find_stack(struct heap_thread *thread)
 		is_stack(thread, (uintptr_t)__builtin_thread_pointer(), usual_stack_b());
 }
 
+/* NULL = no room: the process is then left alone. */
+static struct heap_thread *get_state(void)
+{
+	struct heap_thread *thread = heap_self ? heap_self : take_spare();
+	if (!thread && inject_connect_spares(sizeof(*thread)))
+		thread = inject_connect_page(sizeof(*thread));
+	if (!thread)
+		heap_process_leave(SONDE_LINK_NO_ROOM);
+	return thread;
+}
+
 static struct heap_thread *begin(uint64_t where)
 {
 	struct sonde_ring_pool *pool = inject_connect_pool(&heap_process->link);
-	struct heap_thread *thread = heap_self;
-	if (!pool)
-		return NULL;
-	if (!thread && !(thread = take_spare()) && !(thread = inject_connect_page(sizeof(*thread))))
+	struct heap_thread *thread;
+	if (!pool && heap_process->link.code == -ENOMEM)
+		heap_process_leave(SONDE_LINK_NO_ROOM);
+	if (!pool || !(thread = get_state()))
 		return NULL;
 	uint64_t random = thread->random;
 	memset((void *)thread, 0, offsetof(struct heap_thread, frames));
@@ -266,7 +266,9 @@ static struct heap_thread *begin(uint64_t where)
 	thread->pool = pool;
 	thread->has_cycles = pool->clock == SONDE_RING_CLOCK_CYCLES;
 	thread->pid = getpid();
-	thread->tid = (pid_t)syscall(SYS_gettid);
+	thread->tid = (pid_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	if (!heap_process->sandbox.pid)
+		heap_process->sandbox.pid = thread->pid;
 	thread->serial = atomic_fetch_add(&heap_process->link.process.threads, 1) + 1;
 	find_stack(thread);
 	heap_self = thread;
@@ -291,7 +293,7 @@ static int is_left(const struct heap_thread *thread, uint64_t where)
 	stack_t stack = {.ss_flags = 0};
 	if (!is_own_stack(thread, where) || (is_own_stack(thread, thread->where) && thread->where > where))
 		return 0;
-	return !syscall(SYS_sigaltstack, NULL, &stack) && !(stack.ss_flags & SS_ONSTACK);
+	return !inject_machine_call(SYS_sigaltstack, 0, (long)&stack, 0, 0, 0, 0) && !(stack.ss_flags & SS_ONSTACK);
 }
 
 /* A record that it was writing is not read: nothing behind the last whole one is. */
@@ -325,6 +327,8 @@ struct heap_thread *heap_thread_enter_slowly(uint64_t where)
 		heap_record_look(0);
 		return NULL;
 	}
+	if (!inject_calls_begin())
+		return NULL;
 	if (thread && thread->where) {
 		thread = enter_again(thread, where);
 	} else if (is_beginning) { /* a call of ours went through the program's own mmap(), and came back */
@@ -336,6 +340,7 @@ struct heap_thread *heap_thread_enter_slowly(uint64_t where)
 		is_beginning = 0;
 		heap_thread_let_signals(before);
 	}
+	inject_calls_end();
 	errno = saved;
 	return thread;
 }

@@ -20,6 +20,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "inject/connect.h"
+#include "inject/sandbox.h"
 #include "runtime/runtime.h"
 
 #define INJECT_SIGNAL SIGURG
@@ -57,13 +59,10 @@ extern struct inject_settings inject_settings;
 
 /* Of the process; a forked child reads zeros. */
 struct inject_record {
-	struct sonde_process link;
-	pid_t pid; /* 0 in a child that was forked behind our back */
-	uint32_t tries, unanswered;
-	volatile uint32_t quiet_ticks; /* to go by before the next try to connect */
+	struct inject_link link;
+	struct inject_sandbox sandbox;
 	_Atomic uint32_t ended;
 	uint64_t start_ns;
-	_Atomic uint32_t calling;          /* who is making system calls of ours; sandbox.c */
 	_Atomic int timers[INJECT_TIMERS]; /* kernel's id + 1; who takes one out deletes it */
 };
 
@@ -75,25 +74,8 @@ int inject_is_on(void);
  * inject_is_on() says no. */
 struct sonde_ring_pool *inject_pool(void);
 struct sonde_process *inject_process(void);
-/* Asks to be drained soon: there is no room. */
-void inject_process_ring(struct sonde_ring_pool *pool);
 /* The calling process ends: what its main thread ran since its last sample. */
 void inject_process_end(void);
-/* It goes where it cannot be sampled: what it ran so far. Not for handlers. */
-void inject_process_leave(void);
-
-/* --- sandbox.c -------------------------------------------------------------------------------------------------- */
-
-/* Around system calls of ours: 0 = there must be none, and there is nothing to end. */
-int inject_calls_begin(void);
-void inject_calls_end(void);
-/* This process may make none any more. */
-int inject_sandbox_is_on(void);
-/* A child that shares our memory may make none. */
-int inject_sandbox_is_childs(void);
-void inject_sandbox_init(void);
-/* Whether more filters were inherited than the recorder has itself. */
-int inject_sandbox_is_inherited(uint64_t recorders);
 
 /* --- thread.c -------------------------------------------------------------------------------------------------- */
 
@@ -108,6 +90,8 @@ void inject_thread_begin(const struct inject_stack *stack);
 void inject_thread_end(uint64_t process_ns);
 /* Stops the timer alone. */
 void inject_thread_quiet(void);
+/* Stops those of all threads. */
+void inject_thread_quiet_all(void);
 /* Starts it again. */
 void inject_thread_resume(void);
 /* The thread has an alternate stack of that size, where the handler runs: while there is no room it is not sampled. */

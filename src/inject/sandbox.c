@@ -1,9 +1,10 @@
 /* sandbox.c: nothing that a seccomp filter could punish: no system call of ours once a program has locked itself in.
  *
  * Programs install filters by prctl() and syscall() (libseccomp and Chromium too). Before the first one is installed,
- * the recorder is told what ran so far, a flag forbids every later call of ours in this process and its forked
- * children, and all our timers are deleted, so that not even a return from our handler is seen by the filter. Who makes
- * calls of ours is counted: a filter for all threads (TSYNC) waits until nobody is inside.
+ * the recorder is told (inject_leave()), a flag forbids every later call of ours in this process and its forked
+ * children, and what would lead to one is taken back (inject_left()): all timers are deleted, so that not even a return
+ * from our handler is seen by the filter. Who makes calls of ours is counted: a filter for all threads (TSYNC) waits
+ * until nobody is inside.
  *
  * Filters are also inherited through exec. Containers put every process under one, so what counts is whether there are
  * more than the recorder's own; that is read by the calls that the dynamic loader has just made itself.
@@ -20,9 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/inject.h"
-#include "inject/next.h"
 #include "inject/machine.h"
+#include "inject/next.h"
+#include "inject/sandbox.h"
 
 #define WAIT_STEPS 500 /* of 1 ms: for others who are inside; a connection takes 200 ms at most */
 
@@ -32,6 +33,7 @@ typedef int (*call_prctl)(long option, long a, long b, long c, long d);
 /* In ordinary memory: a forked child inherits the filter. */
 static _Atomic uint32_t is_locked_in;
 static _Atomic uint32_t child_is_locked_in; /* a child of vfork, which shares our memory */
+static struct inject_sandbox *watched;      /* NULL = nothing of ours makes any calls */
 static call_six next_syscall;
 static call_prctl next_prctl;
 
@@ -39,10 +41,10 @@ static call_prctl next_prctl;
 
 int inject_calls_begin(void)
 {
-	if (!inject_record)
+	if (!watched)
 		return 0;
 	/* Sequentially consistent, as the flag is: either we see it, or who sets it sees us. */
-	atomic_fetch_add(&inject_record->calling, 1);
+	atomic_fetch_add(&watched->calling, 1);
 	if (!atomic_load(&is_locked_in))
 		return 1;
 	inject_calls_end();
@@ -51,7 +53,7 @@ int inject_calls_begin(void)
 
 void inject_calls_end(void)
 {
-	atomic_fetch_sub(&inject_record->calling, 1);
+	atomic_fetch_sub(&watched->calling, 1);
 }
 
 int inject_sandbox_is_on(void)
@@ -69,41 +71,30 @@ int inject_sandbox_is_childs(void)
 static void wait_for_others(void)
 {
 	struct timespec step = {0, 1000000};
-	for (int i = 0; i < WAIT_STEPS && atomic_load(&inject_record->calling); i++)
-		syscall(SYS_nanosleep, &step, NULL);
+	for (int i = 0; i < WAIT_STEPS && atomic_load(&watched->calling); i++)
+		inject_machine_call(SYS_nanosleep, (long)&step, 0, 0, 0, 0, 0);
 }
 
-static void delete_timers(void)
-{
-	for (int i = 0; i < INJECT_TIMERS; i++) {
-		int id = atomic_exchange(&inject_record->timers[i], 0);
-		if (id)
-			syscall(SYS_timer_delete, id - 1);
-	}
-}
-
-/* What belongs to a forked child that was made behind our back is not known to the recorder, and it has no timer. */
-__attribute__((noinline)) static void leave(struct inject_record *record)
+__attribute__((noinline)) static void leave(void)
 {
 	int saved = errno;
-	if (record->pid)
-		inject_process_leave();
+	inject_leave();
 	atomic_store(&is_locked_in, 1);
 	wait_for_others();
-	delete_timers();
+	inject_left();
 	errno = saved;
 }
 
 /* A child that shares our memory may have no thread-local storage, not even an errno. */
 __attribute__((noinline)) static void lock_in(void)
 {
-	struct inject_record *record = inject_record;
-	if (!record || atomic_load(&is_locked_in))
+	const struct inject_sandbox *sandbox = watched;
+	if (!sandbox || atomic_load(&is_locked_in))
 		return;
-	if (record->pid && record->pid != getpid())
+	if (sandbox->pid && sandbox->pid != (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0))
 		atomic_store(&child_is_locked_in, 1);
 	else
-		leave(record);
+		leave();
 }
 
 /* Calls that only ask what the kernel supports change nothing. */
@@ -148,6 +139,11 @@ void inject_sandbox_init(void)
 {
 	next_prctl = (call_prctl)inject_next("prctl");
 	next_syscall = (call_six)inject_next("syscall");
+}
+
+void inject_sandbox_watch(struct inject_sandbox *sandbox)
+{
+	watched = sandbox;
 }
 
 /* --- inherited ------------------------------------------------------------------------------------------------- */

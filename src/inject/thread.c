@@ -117,6 +117,15 @@ void inject_thread_quiet(void)
 	thread->timer = -1;
 }
 
+void inject_thread_quiet_all(void)
+{
+	for (int i = 0; i < INJECT_TIMERS; i++) {
+		int id = atomic_exchange(&inject_record->timers[i], 0);
+		if (id)
+			syscall(SYS_timer_delete, id - 1);
+	}
+}
+
 void inject_thread_resume(void)
 {
 	struct inject_thread *thread = &inject_self;

@@ -8,26 +8,6 @@
 
 #include "inject/inject.h"
 
-static struct sonde_ring_chunk *take_free(struct sonde_ring_pool *pool)
-{
-	uint32_t committed = atomic_load_explicit(&pool->committed, memory_order_acquire);
-	if (committed > pool->chunk_count)
-		committed = pool->chunk_count;
-	for (uint32_t word = 0; word < (committed + 63) / 64; word++) {
-		uint64_t bits = atomic_load_explicit(&pool->free_map[word], memory_order_relaxed);
-		while (bits) {
-			uint64_t bit = bits & -bits;
-			uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bit);
-			/* acquire: the drainer zeroed the chunk before it set the bit */
-			bits = atomic_fetch_and_explicit(&pool->free_map[word], ~bit, memory_order_acquire);
-			if (bits & bit && index < committed)
-				return sonde_ring_chunk_at(pool, index);
-			bits &= ~bit;
-		}
-	}
-	return NULL;
-}
-
 static void close_chunk(struct inject_thread *thread, enum sonde_ring_state state)
 {
 	if (!thread->chunk)
@@ -42,9 +22,9 @@ static void close_chunk(struct inject_thread *thread, enum sonde_ring_state stat
 static int open_chunk(struct inject_thread *thread, struct sonde_ring_pool *pool)
 {
 	struct sonde_process *process = inject_process();
-	struct sonde_ring_chunk *chunk = take_free(pool);
+	struct sonde_ring_chunk *chunk = inject_connect_take(pool);
 	if (!chunk) {
-		inject_process_ring(pool);
+		inject_connect_ring(pool);
 		return -1;
 	}
 	uint32_t seq = atomic_fetch_add(&process->chunks, 1) + 1;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "source/heap_freeze.h"
@@ -18,13 +19,14 @@
 #include "source/snapshots.h"
 #include "source/source.h"
 #include "source/spaces.h"
+#include "source/unsampled.h"
 #include "source/unwinder.h"
 #include "source/zones.h"
 #include "symbol/cfi.h"
 #include "util/error.h"
 
 #define OBJECT "libsonde-heap.so"
-#define ENVIRONMENT "SONDE_HEAP" /* src/inject: mean bytes between samples, 0 = every block */
+#define ENVIRONMENT "SONDE_HEAP" /* src/inject: mean bytes between samples (0 = every block), filters of seccomp */
 #define METHOD "allocation functions, every call; stacks from call-frame tables"
 #define METHOD_SAMPLED "allocation functions, sampled by bytes; stacks from call-frame tables"
 
@@ -48,6 +50,8 @@ struct sonde_source_run {
 	uint64_t cut_cycles, cut_ns; /* had passed before the rings were read */
 	uint64_t connected;
 	uint64_t own_malloc; /* of those: with malloc in their executable, where no hook stands before it */
+	uint64_t left[SONDE_LINK_REASONS];
+	char left_name[SONDE_LINK_REASONS][16]; /* of the first */
 };
 
 /* --- what the zones source tells --------------------------------------------------------------------------------- */
@@ -120,6 +124,16 @@ static void on_flags(void *context, pid_t pid, uint32_t flags)
 	struct sonde_source_run *run = context;
 	(void)pid;
 	run->own_malloc += (flags & SONDE_LINK_OWN_MALLOC) != 0;
+}
+
+static void on_left(void *context, pid_t pid, const struct sonde_link_leave *leave)
+{
+	struct sonde_source_run *run = context;
+	struct process *process = find(run, pid);
+	if (process)
+		sonde_heap_process_left(process->heaps, leave);
+	if (!run->left[leave->reason]++)
+		memcpy(run->left_name[leave->reason], leave->name, sizeof leave->name - 1);
 }
 
 static void on_opened(void *context, pid_t pid, uint32_t clock)
@@ -307,6 +321,7 @@ static int heap_open(struct sonde_source_run **out, struct sonde_recorder *recor
 						      .flags = on_flags,
 						      .heap = on_heap,
 						      .closed = on_closed,
+						      .left = on_left,
 						      .table = on_table,
 						      .scan = on_scan,
 						      .blocks = on_blocks};
@@ -320,9 +335,11 @@ static int heap_open(struct sonde_source_run **out, struct sonde_recorder *recor
 
 static int heap_prepare(struct sonde_source_run *run, struct sonde_launch *launch)
 {
-	char mean[32];
-	snprintf(mean, sizeof mean, "%llu", (unsigned long long)sonde_recorder_options(run->recorder)->heap_mean_b);
-	int result = sonde_launch_setenv(launch, ENVIRONMENT, mean);
+	char wanted[48];
+	snprintf(wanted, sizeof wanted, "%llu %u",
+		 (unsigned long long)sonde_recorder_options(run->recorder)->heap_mean_b,
+		 sonde_unsampled_filters(getpid()));
+	int result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
 	return result ? result : sonde_preload_add(launch, OBJECT);
 }
 
@@ -340,28 +357,46 @@ static int heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fin
 	return sonde_recorder_error(run->recorder);
 }
 
+/* Says how many processes were let alone, and why. */
+static size_t write_left(const struct sonde_source_run *run, char *out, size_t out_b)
+{
+	static const char *const reasons[SONDE_LINK_REASONS] = {
+	    [SONDE_LINK_SANDBOX] = "locked in (seccomp), where a call of ours could get it killed: recorded until then",
+	    [SONDE_LINK_NO_ROOM] = "short of address space (ulimit -v): not recorded from there on; raise it by 64 MB",
+	};
+	size_t used = 0;
+	for (int i = 0; i < SONDE_LINK_REASONS && used < out_b; i++)
+		if (run->left[i])
+			used +=
+			    (size_t)snprintf(out + used, out_b - used, "%s%llu process%s (%s) %s %s", used ? "; " : "",
+					     (unsigned long long)run->left[i], run->left[i] == 1 ? "" : "es",
+					     run->left_name[i], run->left[i] == 1 ? "was" : "were", reasons[i]);
+	return used < out_b ? used : out_b - 1;
+}
+
 /* What was not recorded, and why; "" = nothing. */
 static void write_detail(const struct sonde_source_run *run, char *out, size_t out_b)
 {
 	out[0] = '\0';
-	if (!run->connected)
+	size_t used = write_left(run, out, out_b);
+	if (!run->connected && !used)
 		snprintf(out, out_b, "no process loaded " OBJECT ": static programs do not");
 	else if (run->own_malloc)
 		snprintf(
-		    out, out_b,
-		    "%llu process%s an allocator inside the executable, which no other object gets in front of: its "
+		    out + used, out_b - used,
+		    "%s%llu process%s an allocator inside the executable, which no other object gets in front of: its "
 		    "blocks are not recorded; link it as a shared library",
-		    (unsigned long long)run->own_malloc, run->own_malloc == 1 ? " has" : "es have");
+		    used ? "; " : "", (unsigned long long)run->own_malloc, run->own_malloc == 1 ? " has" : "es have");
 }
 
 static void heap_stop(struct sonde_source_run *run)
 {
-	char detail[256];
+	char detail[512];
 	write_detail(run, detail, sizeof detail);
 	struct sonde_recorder_state state = {
-	    .state = !run->connected   ? SONDE_SOURCE_UNAVAILABLE
-		     : run->own_malloc ? SONDE_SOURCE_LIMITED
-				       : SONDE_SOURCE_ON,
+	    .state = !run->connected && !run->left[SONDE_LINK_SANDBOX] ? SONDE_SOURCE_UNAVAILABLE
+		     : *detail                                         ? SONDE_SOURCE_LIMITED
+								       : SONDE_SOURCE_ON,
 	    .method = sonde_recorder_options(run->recorder)->heap_mean_b ? METHOD_SAMPLED : METHOD,
 	    .detail = *detail ? detail : NULL,
 	};

@@ -60,7 +60,9 @@ struct sonde_heap_process {
 	size_t pool_count;
 	uint32_t *pool_numbers; /* by the process's number − 1: index + 1 */
 	size_t number_cap;
-	int exact_times;
+	int exact_times, scanned;
+	const char *why_left; /* NULL = it has not */
+	uint64_t until;       /* ticks; what came later is not taken */
 	uint64_t pools_lost;  /* events of pools that were too many */
 	uint64_t stacks_lost; /* whose numbers cannot be */
 };
@@ -178,6 +180,10 @@ static inline uint32_t malloc_site(struct sonde_heap_process *process, uint32_t 
 static void on_blocks(void *context, struct sonde_heap_change *changes, size_t count)
 {
 	struct sonde_heap_process *process = context;
+	while (count && changes[count - 1].time > process->until)
+		count--;
+	if (!count)
+		return;
 	struct conversion conversion = conversion_of(process, changes[0].time, changes[count - 1].time);
 	if (open_heap(process, &process->malloc, SONDE_HEAP_MALLOC, NULL))
 		return;
@@ -238,6 +244,8 @@ static void on_pool_block(struct sonde_heap_process *process, const struct sonde
 static void on_event(void *context, const struct sonde_heap_event *event)
 {
 	struct sonde_heap_process *process = context;
+	if (event->ticks > process->until)
+		return;
 	if (event->kind == SONDE_HEAP_MAPPED || event->kind == SONDE_HEAP_UNMAPPED)
 		on_mapping(process, event);
 	else if (event->kind == SONDE_HEAP_TAKEN || event->kind == SONDE_HEAP_GIVEN)
@@ -324,7 +332,8 @@ int sonde_heap_process_new(struct sonde_heap_process **out, struct sonde_recorde
 	struct sonde_heap_process *process = calloc(1, sizeof *process);
 	if (!process)
 		return sonde_error(ENOMEM, "no memory for the allocations of a process");
-	*process = (struct sonde_heap_process){.recorder = recorder, .unwinder = unwinder, .pid = pid, .clock = clock};
+	*process = (struct sonde_heap_process){
+	    .recorder = recorder, .unwinder = unwinder, .pid = pid, .clock = clock, .until = UINT64_MAX};
 	process->id = sonde_recorder_process(recorder, pid, sonde_clock_now_ns());
 	if (unwinder)
 		process->loader = sonde_heap_areas_loader(pid);
@@ -476,8 +485,22 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 	};
 	if (!code)
 		code = sonde_heap_leaks_tell(&leaks);
+	process->scanned = 1;
 	sonde_heap_thaw(&threads);
 	return code;
+}
+
+void sonde_heap_process_left(struct sonde_heap_process *process, const struct sonde_link_leave *leave)
+{
+	static const char *const reasons[SONDE_LINK_REASONS] = {
+	    [SONDE_LINK_SANDBOX] =
+		"recorded until it locked itself in (seccomp): it could be killed for a look at its memory",
+	    [SONDE_LINK_NO_ROOM] = "recorded until its address space was short (ulimit -v)",
+	};
+	if (process->why_left)
+		return;
+	process->why_left = reasons[leave->reason];
+	process->until = leave->time ? leave->time >> SONDE_HEAP_TICK_SHIFT : UINT64_MAX;
 }
 
 void sonde_heap_process_goes_on(struct sonde_heap_process *process)
@@ -494,6 +517,8 @@ void sonde_heap_process_end(struct sonde_heap_process *process)
 	lose(process, "more than 256 MB waited to be put in order: some were read out of order",
 	     sonde_heap_merge_forced(process->merge));
 	lose(process, "more mappings in a process than are kept apart", sonde_heap_mappings_lost(process->mappings));
+	if (process->why_left && process->malloc.chunks && !process->scanned)
+		sonde_heap_chunks_looked(process->malloc.chunks, process->why_left);
 	close_heap(&process->malloc);
 	close_heap(&process->mapping);
 	for (size_t i = 0; i < process->pool_count; i++)

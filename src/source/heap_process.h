@@ -44,6 +44,8 @@ uint32_t sonde_heap_process_id(const struct sonde_heap_process *process);
 /* It is about to end, and waits: looks what of its heap can still be reached. 0 or a negative errno. */
 int sonde_heap_process_scan(struct sonde_heap_process *process, const struct sonde_link_scan *question,
 			    const struct sonde_zones_drainer *drainer);
+/* It goes on without being recorded; in its rings only what came until then (in their clock) is complete. */
+void sonde_heap_process_left(struct sonde_heap_process *process, const struct sonde_link_leave *leave);
 /* The recording ends before it. */
 void sonde_heap_process_goes_on(struct sonde_heap_process *process);
 /* The process has ended: writes the rest, says what was left, frees it. */

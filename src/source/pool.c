@@ -91,6 +91,8 @@ static int make_memory(struct sonde_pool *pool)
 {
 	struct stat made;
 	pool->chunks = pool->options.budget->cap;
+	if (pool->options.most && pool->chunks > pool->options.most)
+		pool->chunks = pool->options.most;
 	if (pool->chunks < CHUNKS_LEAST)
 		pool->chunks = CHUNKS_LEAST;
 	if (pool->chunks > SONDE_RING_MAX_CHUNKS)

@@ -33,6 +33,7 @@ struct sonde_pool_options {
 	pid_t own_pid;    /* as it sees itself: differs in a pid namespace */
 	uint32_t clock;   /* enum sonde_ring_clock */
 	uint32_t on_full; /* enum sonde_ring_on_full */
+	uint32_t most;    /* chunks; 0 = as many as the budget has */
 	void *context;
 	void (*cpu_sample)(void *context, pid_t pid, pid_t tid, uint32_t thread,
 			   const struct sonde_event_cpu_sample *sample); /* NULL = not a pool of samples */

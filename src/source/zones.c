@@ -206,6 +206,7 @@ static int greet(struct sonde_source_run *run, struct connection *connection, co
 	if (connection->pool || hello->head.version != SONDE_LINK_VERSION)
 		return -EPROTO;
 	const struct sonde_zones_listener *listener = listener_of(hello->client);
+	uint32_t size = hello->flags >> SONDE_LINK_SIZE_SHIFT;
 	struct sonde_pool_options options = {
 	    .recorder = run->recorder,
 	    .budget = &run->budget,
@@ -214,6 +215,7 @@ static int greet(struct sonde_source_run *run, struct connection *connection, co
 	    .own_pid = (pid_t)hello->pid,
 	    .clock = hello->flags & SONDE_LINK_NO_CYCLES ? SONDE_RING_CLOCK_NS : run->clock,
 	    .on_full = (uint32_t)sonde_recorder_options(run->recorder)->on_full,
+	    .most = size && size < 31 ? 1u << size : 0,
 	    .context = listener->context,
 	    .cpu_sample = listener->sample,
 	    .heap = listener->heap,
@@ -241,6 +243,16 @@ static int part(const struct connection *connection, const struct sonde_link_far
 	const struct sonde_zones_listener *listener = listener_of(SONDE_LINK_CPU);
 	if (listener->farewell)
 		listener->farewell(listener->context, connection->pid, farewell);
+	return 0;
+}
+
+static int leave(const struct connection *connection, const struct sonde_link_leave *message)
+{
+	const struct sonde_zones_listener *listener = listener_of(SONDE_LINK_HEAP);
+	if (connection->pool || message->head.version != SONDE_LINK_VERSION || message->reason >= SONDE_LINK_REASONS)
+		return -EPROTO;
+	if (listener->left)
+		listener->left(listener->context, connection->pid, message);
 	return 0;
 }
 
@@ -353,6 +365,8 @@ static int handle(struct sonde_source_run *run, struct connection *connection, v
 		return answer(connection, message);
 	if (head->type == SONDE_LINK_FAREWELL && size_b == sizeof(struct sonde_link_farewell))
 		return part(connection, message);
+	if (head->type == SONDE_LINK_LEAVE && size_b == sizeof(struct sonde_link_leave))
+		return leave(connection, message);
 	if (head->type == SONDE_LINK_TABLE && size_b == sizeof(struct sonde_link_table_question))
 		return tell_table(connection, message);
 	if (head->type == SONDE_LINK_SCAN && size_b == sizeof(struct sonde_link_scan))
@@ -371,6 +385,7 @@ static void receive(struct sonde_source_run *run, struct connection *connection)
 		struct sonde_link_hello hello;
 		struct sonde_link_query query;
 		struct sonde_link_farewell farewell;
+		struct sonde_link_leave leave;
 		struct sonde_link_scan scan;
 		struct sonde_link_blocks_question blocks;
 		struct sonde_link_table_question table;

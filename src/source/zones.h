@@ -34,6 +34,8 @@ struct sonde_zones_listener {
 	void (*closed)(void *context, pid_t pid);
 	/* A process ended that never connected. */
 	void (*farewell)(void *context, pid_t pid, const struct sonde_link_farewell *farewell);
+	/* It goes on without being recorded. */
+	void (*left)(void *context, pid_t pid, const struct sonde_link_leave *leave);
 	/* Fills in what lies at an address; returns a descriptor to send along, which is closed then, or −1. */
 	int (*table)(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out);
 	/* A process waits until it was looked at; what it has published is handed out by `drain`. 0 or a negative

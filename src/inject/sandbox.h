@@ -1,0 +1,37 @@
+/* sandbox.h: no system call of ours once a program has locked itself in by seccomp: sandbox.c, in each injected object
+ * by itself. Where several are loaded their wrappers stand in a chain.
+ */
+#ifndef SONDE_INJECT_SANDBOX_H
+#define SONDE_INJECT_SANDBOX_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Of the process; a forked child reads zeros. */
+struct inject_sandbox {
+	_Atomic uint32_t calling; /* who is making system calls of ours */
+	pid_t pid;                /* 0 in a child that was forked behind our back */
+};
+
+/* Finds the functions that the wrappers stand in front of. */
+void inject_sandbox_init(void);
+/* From now on calls of ours are counted there; before that there must be none that a filter could see. */
+void inject_sandbox_watch(struct inject_sandbox *sandbox);
+
+/* Around system calls of ours: 0 = there must be none, and there is nothing to end. */
+int inject_calls_begin(void);
+void inject_calls_end(void);
+/* This process may make none any more. */
+int inject_sandbox_is_on(void);
+/* A child that shares our memory may make none. */
+int inject_sandbox_is_childs(void);
+/* Whether more filters were inherited than the recorder has itself. */
+int inject_sandbox_is_inherited(uint64_t recorders);
+
+/* What the object does about it: tells the recorder, while that is still allowed; then, when nobody else makes calls of
+ * ours any more, takes back what would lead to some. */
+void inject_leave(void);
+void inject_left(void);
+
+#endif
