@@ -1,5 +1,5 @@
 # heap-export.sh: allocations in the formats that other tools read, with every sum that is known: folded stacks, pprof,
-# speedscope, callgrind, trace events, call tree and flame graph; and what is said when a recording has none.
+# speedscope, callgrind, trace events, one by one, call tree and flame graph; and what is said when a recording has none.
 # timeout: 200
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -48,6 +48,27 @@ matches "$out" "^totals: $(sum allocations)$"
 run 0 "$SONDE" export -q -f chrome -o a.trace.json a.sonde
 live='[.traceEvents[] | select(.ph == "C" and .name == "heap live") | .args.bytes]'
 equal "$(jq "$live | max" a.trace.json) $(jq "$live | last" a.trace.json)" "$peak 0"
+
+# One by one: every event has its time, size and stack, and they add up to the same.
+run 0 "$SONDE" export -q -o a.jsonl a.sonde
+# of TYPE FUNCTION: bytes of the events whose stack ends there
+of() {
+	jq -s --arg type "$1" --arg f "$2" '(map(select(.type == "stack" and .frames[0].function == $f).id)) as $ids |
+		[.[] | select(.type == $type and (.stack | IN($ids[]))).size_b] | add // 0' a.jsonl
+}
+equal "$(of alloc keeps) $(of free keeps)" "100000 0"
+equal "$(of alloc churns) $(of free churns)" "64000 64000"
+equal "$(of alloc moves) $(of free peaks)" "5005000 100000"
+equal "$(jq -s 'map(select(.type == "alloc")) | length' a.jsonl)" "$(sum allocations)"
+heap=$(jq 'select(.type == "heap" and .kind == "malloc").id' a.jsonl | sort -u)
+running='map(select(.heap == $heap)) | reduce .[] as $e ({live: 0, peak: 0, last: 0, late: 0};
+	.live += (if $e.type == "alloc" then $e.size_b else -$e.size_b end) | .peak = ([.peak, .live] | max) |
+	.late += (if $e.time_ns < .last then 1 else 0 end) | .last = $e.time_ns) | "\(.peak) \(.live) \(.late)"'
+equal "$(jq -rs --argjson heap "$heap" "$running" a.jsonl)" "$peak $(sum left) 0"
+equal "$(jq -s '[.[0].type, .[0].format, .[0].version] == ["recording", "sonde-events", 1]' a.jsonl)" true
+equal "$(jq -s 'map(select(.type == "alloc" or .type == "free").thread) - map(select(.type == "thread").id)' a.jsonl)" "[]"
+run 0 "$SONDE" export -q -f jsonl --to 1ns -o - a.sonde
+equal "$(jq -r .type <<<"$out")" recording
 
 run 0 "$SONDE" report -q -f svg --weigh peak -o a.svg a.sonde
 matches "$(cat a.svg)" "<title>.*: memory alive at the peak</title>"
