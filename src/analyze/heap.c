@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/heap_places.h"
 #include "analyze/stats.h"
@@ -220,6 +221,18 @@ static int rows_add(const struct sonde_heap_pass *pass, struct sonde_report *rep
 	return rc;
 }
 
+/* Whether nothing is missing. */
+static int is_exact(const struct sonde_heap_pass *pass)
+{
+	const struct sonde_session *session = pass->session;
+	if (sonde_heap_pass_mean_b(pass) || pass->unread || pass->window.held || !sonde_session_run(session)->closed)
+		return 0;
+	for (size_t i = 0; i < sonde_session_lost_count(session); i++)
+		if (!strcmp(sonde_session_lost(session, i)->source, "heap") && sonde_session_lost(session, i)->count)
+			return 0;
+	return 1;
+}
+
 static int heap_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_heap_pass *pass = state;
@@ -230,7 +243,7 @@ static int heap_finish(void *state, struct sonde_report *report)
 	const struct sonde_column *shown = sonde_heap_columns(pass, report, columns, COLUMNS);
 	struct sonde_section *section = shown ? sonde_report_table(report, "heap", title, shown, COLUMNS) : NULL;
 	rc = section ? note_heaps(pass, report, section) : sonde_error(ENOMEM, "out of memory for the heap");
-	if (rc == 0 && !sonde_heap_pass_mean_b(pass) && !pass->unread && !pass->window.held)
+	if (rc == 0 && is_exact(pass))
 		rc = sonde_report_note(report, section, 0,
 				       "every call that came to the hooks was recorded: these figures are exact");
 	if (rc == 0)

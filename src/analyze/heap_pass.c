@@ -43,6 +43,9 @@ static const char *why_none(const struct sonde_session *session)
 		if (!strcmp(row->name, "heap") && row->state == SONDE_SOURCE_ON)
 			return "nothing was allocated, or no block of it was sampled";
 	}
+	if (!sonde_session_run(session)->closed)
+		return "allocations were not recorded, or none was written before the recording ends: it was not "
+		       "closed in order";
 	return "allocations were not recorded: sonde record --heap -- …";
 }
 
@@ -58,8 +61,12 @@ int sonde_heap_pass_read(struct sonde_heap_pass *pass, struct sonde_report *repo
 		return rc;
 	if (sonde_heap_used(pass, NULL))
 		return 0;
-	rc = sonde_pass_nothing(&pass->options, report, id, title,
-				"nothing was allocated or alive in the part selected");
+	const struct sonde_pass_options *options = &pass->options;
+	int all = !options->from_ns && !options->to_ns && !options->thread;
+	rc = sonde_pass_nothing(options, report, id, title,
+				all && !sonde_session_run(pass->session)->closed
+				    ? "no allocation was written before the recording ends: it was not closed in order"
+				    : "nothing was allocated or alive in the part selected");
 	return rc < 0 ? rc : 1;
 }
 

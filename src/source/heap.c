@@ -136,19 +136,31 @@ static void on_left(void *context, pid_t pid, const struct sonde_link_leave *lea
 		memcpy(run->left_name[leave->reason], leave->name, sizeof leave->name - 1);
 }
 
+static void lose_process(struct sonde_source_run *run, pid_t pid)
+{
+	uint64_t now_ns = sonde_clock_now_ns();
+	struct sonde_recorder_loss loss = {
+	    .source = "heap",
+	    .cause = "processes that are not recorded, since there is no memory for their blocks",
+	    .process = sonde_recorder_process(run->recorder, pid, now_ns),
+	    .count = 1,
+	    .time_ns = now_ns,
+	};
+	sonde_recorder_lost(run->recorder, &loss);
+}
+
 static void on_opened(void *context, pid_t pid, uint32_t clock)
 {
 	struct sonde_source_run *run = context;
 	end_ended(run, pid, 0); /* as long as its addresses mean what they meant */
 	struct process *process = calloc(1, sizeof *process);
-	if (!process)
-		return;
 	sonde_spaces_exec(run->spaces, pid, "");
-	process->pid = pid;
-	if (sonde_heap_process_new(&process->heaps, run->recorder, run->unwinder, pid, clock)) {
+	if (!process || sonde_heap_process_new(&process->heaps, run->recorder, run->unwinder, pid, clock)) {
+		lose_process(run, pid);
 		free(process);
 		return;
 	}
+	process->pid = pid;
 	for (size_t i = 0; i < run->zoned_count; i++)
 		if (run->zoned[i] == pid)
 			sonde_heap_process_exact_times(process->heaps);

@@ -44,6 +44,7 @@ static void put_events(struct sonde_heap_chunks *chunks, size_t count)
 	uint8_t *block = sonde_columns_room(&chunks->columns, SONDE_HEAP_COLUMN_BLOCK, 2 * SONDE_HEAP_BATCH);
 	uint8_t *life = sonde_columns_room(&chunks->columns, SONDE_HEAP_COLUMN_LIFE, 2 * SONDE_HEAP_BATCH);
 	if (!block || !life) {
+		chunks->is_torn = 1;
 		sonde_heap_chunks_no_memory(chunks);
 		return;
 	}
@@ -85,6 +86,7 @@ static void put_mark(struct sonde_heap_chunks *chunks)
 		uint32_t cap = chunks->mark_cap ? 2 * chunks->mark_cap : 64;
 		uint64_t *marks = realloc(chunks->marks_ns, cap * sizeof *marks);
 		if (!marks) {
+			chunks->is_torn = 1;
 			sonde_heap_chunks_no_memory(chunks);
 			return;
 		}

@@ -250,7 +250,7 @@ static int write_chunk(struct sonde_heap_chunks *chunks)
 
 int sonde_heap_chunks_flush(struct sonde_heap_chunks *chunks)
 {
-	if (!chunks->columns.rows && !chunks->summary.unknown)
+	if (chunks->is_torn || (!chunks->columns.rows && !chunks->summary.unknown))
 		return chunks->error;
 	sonde_heap_chunks_end_run(chunks);
 	put_marks(chunks);
@@ -307,15 +307,16 @@ void sonde_heap_chunks_alive(const struct sonde_heap_chunks *chunks, uint64_t *b
 /* What happened after an error is not known: said once. */
 static void tell_refused(struct sonde_heap_chunks *chunks)
 {
+	uint64_t lost = chunks->refused + (chunks->is_torn ? chunks->columns.rows : 0);
 	struct sonde_recorder_loss loss = {
 	    .source = "heap",
 	    .cause = chunks->error == -ENOMEM ? "no memory to keep the blocks of a heap: not recorded from there on"
 					      : "a heap could not be written: not recorded from there on",
 	    .process = chunks->process,
-	    .count = chunks->refused ? chunks->refused : 1,
+	    .count = lost ? lost : 1,
 	    .time_ns = chunks->last_ns,
 	};
-	if (chunks->refused || chunks->error == -ENOMEM)
+	if (lost || chunks->error == -ENOMEM)
 		sonde_recorder_lost(chunks->recorder, &loss);
 	chunks->refused = 0;
 }

@@ -28,7 +28,7 @@ struct sonde_heap_chunks {
 	struct sonde_heap_live live;
 	uint64_t live_b, live_blocks;
 	uint64_t peak_b, peak_blocks, begun_b, begun_blocks; /* of the chunks that were written */
-	uint64_t last_begun; /* nothing was allocated since; 0 = something was */
+	uint64_t last_begun;                                 /* nothing was allocated since; 0 = something was */
 	struct sonde_heap_block last_ended;
 	uint64_t rests;                      /* of blocks that were split: their beginnings are not blocks of a size */
 	struct sonde_heap_chunk_site *sites; /* by id */
@@ -48,8 +48,8 @@ struct sonde_heap_chunks {
 	uint64_t last_ns;
 	int exact_times;
 	int looked;
-	char why_not[200]; /* nobody could look for pointers */
-	int error;
+	char why_not[200];                     /* nobody could look for pointers */
+	int error, is_torn;                    /* torn: the columns lack what the sums have */
 	uint64_t refused;                      /* changes, after the error */
 	uint32_t events[2 * SONDE_HEAP_BATCH]; /* of the batch that is being taken (heap_changes.c) */
 };

@@ -23,6 +23,8 @@
 #define FUTURE (UINT64_C(1) << 30) /* counters of two cores, and clocks, may differ by this much, no more */
 #define NUMBERS_MAX (1u << 20)     /* of pools: two threads may number one pool twice */
 
+#define OLD_NS UINT64_C(5000000000) /* so long events wait at the most to be written */
+
 struct stack {
 	uint32_t node;
 	uint8_t status;
@@ -33,6 +35,7 @@ struct stack {
 struct heap {
 	uint32_t id;                      /* the recording's */
 	struct sonde_heap_chunks *chunks; /* NULL = not open yet */
+	uint64_t written_ns;
 	uint32_t last_thread, last_stack, last_site;
 };
 
@@ -65,6 +68,11 @@ struct sonde_heap_process {
 	uint64_t until;       /* ticks; what came later is not taken */
 	uint64_t pools_lost;  /* events of pools that were too many */
 	uint64_t stacks_lost; /* whose numbers cannot be */
+
+	/* for which there was no memory */
+	uint64_t unread; /* words: nothing is taken any more */
+	uint64_t unkept_stacks;
+	uint64_t unkept_events; /* of heaps */
 };
 
 /* --- heaps ------------------------------------------------------------------------------------------------------- */
@@ -74,6 +82,7 @@ static int open_heap(struct sonde_heap_process *process, struct heap *heap, enum
 	if (heap->chunks)
 		return 0;
 	uint64_t mean_b = kind == SONDE_HEAP_MALLOC ? sonde_recorder_options(process->recorder)->heap_mean_b : 0;
+	heap->written_ns = sonde_clock_now_ns();
 	heap->id = sonde_recorder_heap(process->recorder, process->id, kind, name);
 	int code = sonde_heap_chunks_new(&heap->chunks, process->recorder, process->id, heap->id, mean_b);
 	return code || !process->exact_times ? code : sonde_heap_chunks_exact_times(heap->chunks);
@@ -216,8 +225,10 @@ static void on_mapping(struct sonde_heap_process *process, const struct sonde_he
 	if (!maps && !process->mappings)
 		return;
 	if (open_heap(process, heap, SONDE_HEAP_MAPPING, NULL) ||
-	    (!process->mappings && sonde_heap_mappings_new(&process->mappings, heap->chunks)))
+	    (!process->mappings && sonde_heap_mappings_new(&process->mappings, heap->chunks))) {
+		process->unkept_events++;
 		return;
+	}
 	struct sonde_heap_mapping mapping = {
 	    .time_ns = time_of(process, event->ticks),
 	    .thread = event->thread,
@@ -235,10 +246,12 @@ static void on_pool_block(struct sonde_heap_process *process, const struct sonde
 {
 	uint32_t index = event->pool && event->pool <= process->number_cap ? process->pool_numbers[event->pool - 1] : 0;
 	struct pool *pool = index ? process->pools[index - 1] : NULL;
-	if (pool && !open_heap(process, &pool->heap, SONDE_HEAP_POOL, pool->name))
-		on_block(process, &pool->heap, event);
-	else
+	if (!pool)
 		process->pools_lost++;
+	else if (open_heap(process, &pool->heap, SONDE_HEAP_POOL, pool->name))
+		process->unkept_events++;
+	else
+		on_block(process, &pool->heap, event);
 }
 
 static void on_event(void *context, const struct sonde_heap_event *event)
@@ -268,8 +281,10 @@ static void on_stack(void *context, uint32_t number, uint8_t status, const uint6
 		while (cap < number)
 			cap *= 2;
 		struct stack *stacks = realloc(process->stacks, cap * sizeof *stacks);
-		if (!stacks)
+		if (!stacks) {
+			process->unkept_stacks++;
 			return;
+		}
 		memset(stacks + process->stack_cap, 0, (cap - process->stack_cap) * sizeof *stacks);
 		process->stacks = stacks;
 		process->stack_cap = cap;
@@ -374,7 +389,10 @@ void sonde_heap_process_add(struct sonde_heap_process *process, uint64_t serial,
 	/* read after the words were */
 	uint64_t now = process->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns();
 	sonde_heap_merge_latest(process->merge, (now + FUTURE) >> SONDE_HEAP_TICK_SHIFT);
-	sonde_heap_merge_add(process->merge, serial, thread, words, count);
+	if (!process->unread && !sonde_heap_merge_add(process->merge, serial, thread, words, count))
+		return;
+	process->unread += count;
+	process->until = 0; /* what has not been handed out is not taken, so that what was taken is all up to a time */
 }
 
 void sonde_heap_process_exact_times(struct sonde_heap_process *process)
@@ -394,10 +412,23 @@ void sonde_heap_process_thread_end(struct sonde_heap_process *process, uint64_t 
 	sonde_heap_merge_end(process->merge, serial);
 }
 
+/* A recorder that is killed takes little with it, also of a program that allocates little. */
+static void write_old(struct heap *heap, uint64_t ns)
+{
+	if (!heap->chunks || ns < heap->written_ns + OLD_NS)
+		return;
+	sonde_heap_chunks_flush(heap->chunks);
+	heap->written_ns = ns;
+}
+
 void sonde_heap_process_run(struct sonde_heap_process *process, uint64_t cycles, uint64_t ns)
 {
 	uint64_t cut = process->clock == SONDE_RING_CLOCK_CYCLES ? cycles : ns;
 	sonde_heap_merge_run(process->merge, cut >> SONDE_HEAP_TICK_SHIFT);
+	write_old(&process->malloc, ns);
+	write_old(&process->mapping, ns);
+	for (size_t i = 0; i < process->pool_count; i++)
+		write_old(&process->pools[i]->heap, ns);
 }
 
 static uint64_t last_of(const struct heap *heap, uint64_t time_ns)
@@ -462,7 +493,9 @@ int sonde_heap_process_scan(struct sonde_heap_process *process, const struct son
 	uint64_t cycles = sonde_clock_cycles(), ns = sonde_clock_now_ns();
 	drainer->drain(drainer->context, process->pid);
 	sonde_heap_process_run(process, cycles, ns);
-	if (!process->malloc.chunks || !sonde_heap_chunks_live(process->malloc.chunks)->count)
+	if (process->unread && process->malloc.chunks)
+		sonde_heap_chunks_looked(process->malloc.chunks, "the recorder had no memory to keep its blocks");
+	if (process->unread || !process->malloc.chunks || !sonde_heap_chunks_live(process->malloc.chunks)->count)
 		return 0; /* most processes, when blocks are sampled */
 	cycles = sonde_clock_cycles();
 	ns = sonde_clock_now_ns();
@@ -514,6 +547,10 @@ void sonde_heap_process_end(struct sonde_heap_process *process)
 	sonde_heap_merge_run(process->merge, UINT64_MAX - 1);
 	lose(process, "more than 4096 pools in a process", process->pools_lost);
 	lose(process, "stacks whose numbers cannot be", process->stacks_lost);
+	lose(process, "stacks for which the recorder has no memory", process->unkept_stacks);
+	lose(process, "no memory to put allocations in order: not recorded from there on (words of 8 B)",
+	     process->unread);
+	lose(process, "no memory for another heap of a process", process->unkept_events);
 	lose(process, "more than 256 MB waited to be put in order: some were read out of order",
 	     sonde_heap_merge_forced(process->merge));
 	lose(process, "more mappings in a process than are kept apart", sonde_heap_mappings_lost(process->mappings));

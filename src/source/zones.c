@@ -201,6 +201,25 @@ static int send_welcome(const struct connection *connection, int status)
 	return sendmsg(connection->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
+/* Its rings cannot be made: it runs on as if nobody recorded it. */
+static void lose_process(struct sonde_source_run *run, pid_t pid, uint32_t client, int code)
+{
+	uint64_t now_ns = sonde_clock_now_ns();
+	char cause[160];
+	snprintf(cause, sizeof(cause), "processes that are not recorded, since their rings cannot be made: %s%s",
+		 strerror(-code), code == -EFBIG ? " (the recorder's ulimit -f counts for them, too)" : "");
+	struct sonde_recorder_loss loss = {
+	    .source = client == SONDE_LINK_HEAP  ? "heap"
+		      : client == SONDE_LINK_CPU ? "cpu"
+						 : "zones",
+	    .cause = cause,
+	    .process = sonde_recorder_process(run->recorder, pid, now_ns),
+	    .count = 1,
+	    .time_ns = now_ns,
+	};
+	sonde_recorder_lost(run->recorder, &loss);
+}
+
 static int greet(struct sonde_source_run *run, struct connection *connection, const struct sonde_link_hello *hello)
 {
 	if (connection->pool || hello->head.version != SONDE_LINK_VERSION)
@@ -229,8 +248,10 @@ static int greet(struct sonde_source_run *run, struct connection *connection, co
 	int sent = send_welcome(connection, code);
 	if (code && listener->closed)
 		listener->closed(listener->context, connection->pid);
-	if (code)
+	if (code) {
+		lose_process(run, connection->pid, hello->client, code);
 		return code;
+	}
 	run->connected++;
 	run->programs += hello->client == SONDE_LINK_ZONES;
 	return sent;
