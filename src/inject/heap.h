@@ -24,8 +24,9 @@
 
 /* Written by the recorder: mean bytes between samples (0 = every block), and its own filters of seccomp. */
 #define HEAP_ENV "SONDE_HEAP"
-#define HEAP_WALK_MAX 2048u /* frames that a thread keeps; SONDE_HEAP_FRAMES_MAX of them are told */
-#define HEAP_READS_MAX 4u   /* words of the stack that one step reads: as many as a signal's frame holds */
+#define HEAP_SEED_ENV "SONDE_HEAP_SEED" /* a number to draw samples by, for tests; else the clock tells one */
+#define HEAP_WALK_MAX 2048u             /* frames that a thread keeps; SONDE_HEAP_FRAMES_MAX of them are told */
+#define HEAP_READS_MAX 4u               /* words of the stack that one step reads: as many as a signal's frame holds */
 
 #pragma GCC visibility push(hidden)
 

@@ -54,7 +54,8 @@ static void begin(const char *wanted)
 		tell(SONDE_LINK_NO_ROOM, 0);
 		return;
 	}
-	heap_seed = sonde_clock_now_ns() ^ (uint64_t)heap_first_pid << 32;
+	const char *seed = getenv(HEAP_SEED_ENV);
+	heap_seed = seed ? read_number(&seed) : sonde_clock_now_ns() ^ (uint64_t)heap_first_pid << 32;
 	heap_process->sandbox.pid = heap_first_pid;
 	inject_sandbox_watch(&heap_process->sandbox);
 }

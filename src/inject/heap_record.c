@@ -122,11 +122,12 @@ __attribute__((constructor)) static void heap_record_begin(void)
 		pthread_atfork(NULL, NULL, on_child);
 }
 
-/* Exponentially distributed, by xorshift64* (Marsaglia 2003, Vigna 2016). */
+/* Exponentially distributed, by xorshift64* (Marsaglia 2003, Vigna 2016). With a seed that is given the first thread of
+ * the command draws the same in every run. */
 static uint64_t next_distance(struct heap_thread *thread)
 {
 	if (!thread->random)
-		thread->random = sonde_hash_pair((uint64_t)thread->tid, heap_seed);
+		thread->random = sonde_hash_pair((uint64_t)(thread->tid - heap_first_pid), heap_seed);
 	thread->random ^= thread->random >> 12;
 	thread->random ^= thread->random << 25;
 	thread->random ^= thread->random >> 27;
