@@ -9,21 +9,16 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "inject/births.h"
 #include "inject/heap.h"
 #include "inject/machine.h"
 
-#define PAGE_B ((uintptr_t)4096)
-#define MAIN_STACK_B ((uintptr_t)128 << 20) /* the kernel maps nothing else so close below a program's first stack */
-#define FRAMES_MAX_B ((uintptr_t)64 << 20)  /* between a thread's frames and its control block */
-#define FRAMES_USUAL_B ((uintptr_t)8 << 20) /* likewise, where stacks are not limited */
-#define WAIT_NS 100000000                   /* then the recorder is asked again, and whether it is there */
+#define WAIT_NS 100000000 /* then the recorder is asked again, and whether it is there */
 #define WAITS_MAX 300u
 #define WAITS_GONE 20u /* so long a recorder that lives lets nobody wait */
 #define TIME_WORDS 2u
@@ -34,6 +29,7 @@
 
 __thread struct heap_thread *heap_self __attribute__((tls_model("initial-exec")));
 static __thread uint8_t is_beginning __attribute__((tls_model("initial-exec")));
+static __thread struct inject_stack born __attribute__((tls_model("initial-exec"))); /* of a created thread */
 
 static _Atomic(struct heap_thread *) spare; /* states whose threads have ended */
 static pthread_key_t end_key;
@@ -208,34 +204,29 @@ static struct heap_thread *take_spare(void)
 	return first;
 }
 
-static int is_stack(struct heap_thread *thread, uintptr_t end, uintptr_t most_b)
+int inject_birth_is_wanted(int *out)
 {
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-	if (here >= end || end - here > most_b)
-		return 0;
-	thread->stack_low = end > most_b ? end - most_b : 0;
-	thread->stack_end = end;
-	return 1;
+	*out = 0;
+	return heap_process && !has_left();
 }
 
-/* How large C libraries make a thread's stack that was not asked to be larger. What lies further in than that may be
- * anything, also the stacks of coroutines. Asking for its real size could allocate. */
-static uintptr_t usual_stack_b(void)
+void inject_birth_begin(const struct inject_stack *stack, int handed)
 {
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur == RLIM_INFINITY)
-		return FRAMES_USUAL_B;
-	return limit.rlim_cur < FRAMES_MAX_B ? (uintptr_t)limit.rlim_cur : FRAMES_MAX_B;
+	(void)handed;
+	born = *stack;
 }
 
-/* A created thread's mapping holds its control block above the frames; the last thing on a program's first stack is its
- * name. On any other stack (0, 0) nothing is known to be readable. */
+/* Of threads that were not seen to begin (clone(), the C library's own) what is mapped is read. On other stacks, as
+ * coroutines have, nothing is known to be readable. */
 static void find_stack(struct heap_thread *thread)
 {
-	uintptr_t name = getauxval(AT_EXECFN);
-	uintptr_t first_end = name ? (name + strlen((const char *)name) + PAGE_B) & ~(PAGE_B - 1) : 0;
-	if (!is_stack(thread, first_end, MAIN_STACK_B))
-		is_stack(thread, (uintptr_t)__builtin_thread_pointer(), usual_stack_b());
+	struct inject_stack stack = born;
+	if (!stack.end && thread->tid == thread->pid)
+		stack = inject_stack_main();
+	else if (!stack.end)
+		stack = inject_stack_mapped((char *)thread->steps, sizeof(thread->steps));
+	thread->stack_low = stack.low;
+	thread->stack_end = stack.end;
 }
 
 /* NULL = no room: the process is then left alone. */

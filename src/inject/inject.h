@@ -22,6 +22,7 @@
 
 #include "inject/connect.h"
 #include "inject/sandbox.h"
+#include "inject/stack.h"
 #include "runtime/runtime.h"
 
 #define INJECT_SIGNAL SIGURG
@@ -79,11 +80,6 @@ void inject_process_end(void);
 
 /* --- thread.c -------------------------------------------------------------------------------------------------- */
 
-/* Where a thread's stack may lie, found when it begins. */
-struct inject_stack {
-	uintptr_t low, end;
-};
-
 void inject_thread_init(void);
 void inject_thread_begin(const struct inject_stack *stack);
 /* Stops the timer and writes what the thread ran since its last sample; process_ns: as of inject_sample_rest(). */
@@ -96,10 +92,6 @@ void inject_thread_quiet_all(void);
 void inject_thread_resume(void);
 /* The thread has an alternate stack of that size, where the handler runs: while there is no room it is not sampled. */
 void inject_thread_room(size_t size_b);
-/* The stack of the program's first thread. */
-struct inject_stack inject_stack_main(void);
-/* The stack of a created thread, in it. */
-struct inject_stack inject_stack_here(size_t size_b);
 
 /* --- sample.c -------------------------------------------------------------------------------------------------- */
 

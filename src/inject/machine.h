@@ -12,6 +12,7 @@ struct inject_registers {
 /* Of the frame that the kernel puts onto a handler's stack, as far as AT_MINSIGSTKSZ says no less. */
 #if defined(__x86_64__)
 #define INJECT_FRAME_MAX_B 4096u /* with AVX-512; who asks for AMX must have a larger stack */
+#define INJECT_CONTROL_B 4096u   /* of a thread's control block, and what lies above it on its stack */
 static inline struct inject_registers inject_machine_registers(const void *context)
 {
 	const greg_t *regs = ((const ucontext_t *)context)->uc_mcontext.gregs;
@@ -50,6 +51,7 @@ static inline long inject_machine_call(long number, long a, long b, long c, long
 #define INJECT_KEPT 6u /* registers, before the stack pointer */
 #elif defined(__aarch64__)
 #define INJECT_FRAME_MAX_B 65536u /* with SVE */
+#define INJECT_CONTROL_B 8192u    /* thread-local storage lies above it */
 static inline struct inject_registers inject_machine_registers(const void *context)
 {
 	const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "inject/inject.h"
 
+#define EXPORT __attribute__((visibility("default")))
 #define QUIET_TICKS 25 /* before the second and last try to reach a recorder that does not answer */
 #define RATE_DEFAULT_HZ 1000
 #define STACK_MAX_B 57344u /* of the 64 KB of a chunk */
@@ -107,6 +108,19 @@ void inject_leave(void)
 void inject_left(void)
 {
 	inject_thread_quiet_all();
+}
+
+/* Ends that run no destructors. */
+EXPORT __attribute__((noreturn)) void _exit(int status)
+{
+	inject_process_end();
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+EXPORT __attribute__((noreturn)) void _Exit(int status)
+{
+	_exit(status);
 }
 
 /* --- the beginning --------------------------------------------------------------------------------------------- */

@@ -14,12 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/births.h"
 #include "inject/inject.h"
 #include "inject/machine.h"
-
-#define PAGE_B ((uintptr_t)4096)
-#define MAIN_STACK_B ((uintptr_t)128 << 20) /* the kernel maps nothing else so close below a program's first stack */
-#define FRAMES_MAX_B ((uintptr_t)16 << 20)  /* between a thread's first frame and its control block */
 
 #define HANDLER_B 2048ul /* of stack, in the first tick, which connects */
 #ifndef AT_MINSIGSTKSZ
@@ -178,21 +175,14 @@ void inject_thread_end(uint64_t process_ns)
 	errno = saved;
 }
 
-/* The last thing on it is the name that the program was executed by. */
-struct inject_stack inject_stack_main(void)
+int inject_birth_is_wanted(int *out)
 {
-	uintptr_t name = getauxval(AT_EXECFN);
-	if (!name)
-		return (struct inject_stack){0, 0};
-	uintptr_t end = (name + strlen((const char *)name) + PAGE_B) & ~(PAGE_B - 1);
-	return (struct inject_stack){end > MAIN_STACK_B ? end - MAIN_STACK_B : 0, end};
+	*out = inject_self.wants_blocked;
+	return inject_is_on();
 }
 
-/* Both glibc and musl put a thread's control block above its stack, in the same mapping. */
-struct inject_stack inject_stack_here(size_t size_b)
+void inject_birth_begin(const struct inject_stack *stack, int handed)
 {
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-	uintptr_t control = (uintptr_t)__builtin_thread_pointer();
-	uintptr_t end = control > here && control - here < FRAMES_MAX_B ? control : (here + PAGE_B) & ~(PAGE_B - 1);
-	return (struct inject_stack){end > size_b ? end - size_b : 0, end};
+	inject_self.wants_blocked = handed;
+	inject_thread_begin(stack);
 }

@@ -1,31 +1,30 @@
-/* interpose.c: the calls that begin threads and end processes.
+/* births.c: the calls that begin threads.
  *
- * A new thread begins in ours, which leaves no frame behind: it jumps to the program's function, and a thread-specific
- * key sees the thread's end. What it must know is handed over in a table, not in allocated memory, since a thread that
- * frees memory may need an arena of its own for it.
+ * A new thread begins in ours, which leaves no frame behind: it jumps to the program's function. What it must know is
+ * handed over in a table, not in allocated memory, since a thread that frees memory may need an arena of its own for
+ * it.
  */
+#include "inject/births.h"
+
 #include <errno.h>
 #include <pthread.h>
-#include <sys/syscall.h>
+#include <stdatomic.h>
 #include <threads.h>
-#include <unistd.h>
 
-#include "inject/inject.h"
 #include "inject/next.h"
 
-#define BIRTHS 512u /* threads that may be about to begin; more are not sampled */
+#define BIRTHS 512u /* threads that may be about to begin; more are not seen */
 #define EXPORT __attribute__((visibility("default")))
 
 #pragma weak pthread_attr_init
 #pragma weak pthread_attr_destroy
+#pragma weak pthread_attr_getguardsize
 #pragma weak pthread_attr_getstacksize
-
-/* --- threads --------------------------------------------------------------------------------------------------- */
 
 struct birth {
 	_Atomic uint32_t taken;
-	int wants_blocked;
-	size_t stack_b;
+	int handed;
+	size_t stack_b, guard_b;
 	union {
 		void *(*start)(void *);
 		thrd_start_t start_c11;
@@ -35,43 +34,55 @@ struct birth {
 
 static struct birth births[BIRTHS];
 
-static size_t stack_size(const pthread_attr_t *attr)
+static void read_sizes(struct birth *birth, const pthread_attr_t *attr)
 {
-	pthread_attr_t fresh;
-	size_t size_b = 0;
-	if (!pthread_attr_getstacksize || !pthread_attr_init || !pthread_attr_destroy)
-		return 0;
-	if (attr)
-		return pthread_attr_getstacksize(attr, &size_b) ? 0 : size_b;
-	if (pthread_attr_init(&fresh))
-		return 0;
-	if (pthread_attr_getstacksize(&fresh, &size_b))
-		size_b = 0;
-	pthread_attr_destroy(&fresh);
-	return size_b;
+	birth->stack_b = birth->guard_b = 0;
+	if (pthread_attr_getstacksize && pthread_attr_getstacksize(attr, &birth->stack_b))
+		birth->stack_b = 0;
+	if (pthread_attr_getguardsize && pthread_attr_getguardsize(attr, &birth->guard_b))
+		birth->guard_b = 0;
 }
 
-/* NULL = not to be sampled, or too many at once. */
+static void read_usual_sizes(struct birth *birth)
+{
+	pthread_attr_t fresh;
+	birth->stack_b = birth->guard_b = 0;
+	if (!pthread_attr_init || !pthread_attr_destroy || pthread_attr_init(&fresh))
+		return;
+	read_sizes(birth, &fresh);
+	pthread_attr_destroy(&fresh);
+}
+
+/* NULL = of no interest, or too many at once. */
 static struct birth *take_birth(const pthread_attr_t *attr, void *arg)
 {
-	for (uint32_t i = 0; inject_is_on() && i < BIRTHS; i++) {
+	int handed;
+	if (!inject_birth_is_wanted(&handed))
+		return NULL;
+	for (uint32_t i = 0; i < BIRTHS; i++) {
 		uint32_t unused = 0;
 		if (!atomic_compare_exchange_strong(&births[i].taken, &unused, 1))
 			continue;
 		births[i].arg = arg;
-		births[i].stack_b = stack_size(attr);
-		births[i].wants_blocked = inject_self.wants_blocked;
+		births[i].handed = handed;
+		if (attr)
+			read_sizes(&births[i], attr);
+		else
+			read_usual_sizes(&births[i]);
 		return &births[i];
 	}
 	return NULL;
 }
 
-static void begin(struct birth *born)
+/* By itself: whose variables a function has given away cannot end in a jump. */
+static __attribute__((noinline)) void begin(struct birth *born)
 {
-	struct inject_stack stack = inject_stack_here(born->stack_b);
-	inject_self.wants_blocked = born->wants_blocked;
+	struct inject_stack stack = {0, 0};
+	int handed = born->handed;
+	if (born->stack_b)
+		stack = inject_stack_created(born->stack_b, born->guard_b);
 	atomic_store(&born->taken, 0);
-	inject_thread_begin(&stack);
+	inject_birth_begin(&stack, handed);
 }
 
 static void *begin_posix(void *data)
@@ -125,18 +136,4 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *arg)
 	if (code != thrd_success)
 		atomic_store(&born->taken, 0);
 	return code;
-}
-
-/* --- ends that run no destructors ------------------------------------------------------------------------------ */
-
-EXPORT __attribute__((noreturn)) void _exit(int status)
-{
-	inject_process_end();
-	for (;;)
-		syscall(SYS_exit_group, status);
-}
-
-EXPORT __attribute__((noreturn)) void _Exit(int status)
-{
-	_exit(status);
 }
