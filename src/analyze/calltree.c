@@ -154,6 +154,19 @@ static int tree_link(const struct build *build, struct sonde_report *report, str
 	return rc;
 }
 
+/* What was sampled in the kernel without a stack of the program. */
+static void kernel_add(struct build *build)
+{
+	const struct sonde_samples *samples = build->samples;
+	if (!samples->kernel || !sonde_weight_is_any(samples->kernel[0]))
+		return;
+	uint32_t kernel = child_of(build, 0, 0);
+	if (build->error < 0)
+		return;
+	sonde_weight_add(&build->nodes[kernel].total, samples->kernel[0]);
+	sonde_weight_add(&build->nodes[kernel].self, samples->kernel[0]);
+}
+
 int sonde_calltree_fill(struct sonde_samples *samples, struct sonde_report *report, struct sonde_tree_node *root)
 {
 	struct build build = {.samples = samples, .count = 1};
@@ -164,6 +177,8 @@ int sonde_calltree_fill(struct sonde_samples *samples, struct sonde_report *repo
 		build.nodes[0] = (struct node){0};
 		rc = sonde_samples_walk(samples, visit_node, &build);
 	}
+	if (rc == 0 && build.error == 0)
+		kernel_add(&build);
 	if (rc == 0)
 		rc = build.error;
 	root->total = samples->all.ns;
@@ -309,9 +324,9 @@ static int heap_none(const struct sonde_samples *samples, const struct sonde_hea
 
 /* --- the section ------------------------------------------------------------------------------------------------- */
 
-static int section_build(struct build *build, const struct sonde_heap_weights *heap, struct sonde_report *report)
+static int section_make(struct sonde_samples *samples, const struct sonde_heap_weights *heap,
+			struct sonde_report *report)
 {
-	const struct sonde_samples *samples = build->samples;
 	const struct sonde_weigh *weigh = &samples->options.weigh;
 	char what[256];
 	sonde_weigh_say(weigh, samples->session, what, sizeof what);
@@ -324,17 +339,7 @@ static int section_build(struct build *build, const struct sonde_heap_weights *h
 	    value && title ? sonde_report_tree(report, "calltree", title, unit, value) : NULL;
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for a call tree");
-	if (samples->kernel && sonde_weight_is_any(samples->kernel[0])) {
-		uint32_t kernel = child_of(build, 0, 0);
-		if (build->error < 0)
-			return build->error;
-		sonde_weight_add(&build->nodes[kernel].total, samples->kernel[0]);
-		sonde_weight_add(&build->nodes[kernel].self, samples->kernel[0]);
-	}
-	section->tree.root->total = samples->all.ns;
-	section->tree.root->count = samples->all.count;
-	section->tree.root->self = samples->self[0].ns;
-	int rc = tree_link(build, report, section->tree.root);
+	int rc = sonde_calltree_fill(samples, report, section->tree.root);
 	if (rc == 0)
 		rc = weigh->by ? heap_notes_add(samples, heap, what, report, section)
 			       : notes_add(samples, report, section);
@@ -348,25 +353,6 @@ static uint32_t calltree_wants(const void *state)
 	return samples->options.weigh.by ? 0 : 1u << SONDE_CHUNK_SAMPLES;
 }
 
-static int tree_make(struct sonde_samples *samples, const struct sonde_heap_weights *heap, struct sonde_report *report)
-{
-	struct build build = {.samples = samples, .count = 1};
-	int rc = sonde_samples_fold(samples);
-	if (rc == 0)
-		rc = grow(&build);
-	if (rc == 0) {
-		build.nodes[0] = (struct node){0};
-		rc = sonde_samples_walk(samples, visit_node, &build);
-	}
-	if (rc == 0)
-		rc = build.error;
-	if (rc == 0)
-		rc = section_build(&build, heap, report);
-	free(build.nodes);
-	free(build.slots);
-	return rc;
-}
-
 static int calltree_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_samples *samples = state;
@@ -374,7 +360,7 @@ static int calltree_finish(void *state, struct sonde_report *report)
 	int is_heap = samples->options.weigh.by != SONDE_WEIGH_CPU;
 	int rc = is_heap ? heap_take(samples, &heap) : 0;
 	if (rc == 0 && sonde_weight_is_any(samples->all))
-		rc = tree_make(samples, &heap, report);
+		rc = section_make(samples, &heap, report);
 	else if (rc == 0 && is_heap)
 		rc = heap_none(samples, &heap, report);
 	else if (rc == 0)
