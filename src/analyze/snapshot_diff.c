@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/heap_places.h"
+#include "fold/heap_class.h"
 #include "fold/heap_worth.h"
 #include "util/error.h"
 
@@ -164,19 +165,14 @@ static int places_build(const struct sonde_snapshots_pass *snapshots, struct son
 	free(pass.sums.sites);
 	return rc;
 }
-/* --- by size class ------------------------------------------------------------------------------------ */
 
-static unsigned class_of(uint64_t size_b)
-{
-	unsigned class = size_b ? 63u - (unsigned)__builtin_clzll(size_b) : 0;
-	return class < SONDE_HEAP_CLASSES ? class : SONDE_HEAP_CLASSES - 1;
-}
+/* --- by size class ------------------------------------------------------------------------------------ */
 
 static void feed_side(struct sonde_snapshot_side *side, const struct sonde_batch *batch)
 {
 	uint64_t until_ns = side->snapshot->time_ns;
 	for (size_t i = 0; i < batch->count && batch->time_ns[i] <= until_ns; i++) {
-		struct sonde_snapshot_class *class = &side->classes[class_of(batch->size_b[i])];
+		struct sonde_snapshot_class *class = &side->classes[sonde_heap_class(batch->size_b[i])];
 		struct sonde_heap_worth worth = sonde_heap_worth(batch->size_b[i], batch->mean_b);
 		uint64_t sign = batch->block_ends[i] ? UINT64_MAX : 1;
 		class->blocks += sign * worth.blocks;
