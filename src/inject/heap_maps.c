@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "inject/bounds.h"
 #include "inject/heap.h"
 #include "inject/next.h"
 
@@ -36,10 +37,6 @@
 #endif
 
 #pragma weak dl_iterate_phdr
-
-/* Bounds of this object, by the linker. */
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _end[] __attribute__((visibility("hidden")));
 
 /* The real ones; NULL = not asked for yet, or not there: then the kernel is called, and nothing is recorded. */
 static struct {
@@ -112,8 +109,7 @@ void heap_maps_begin(void *real_malloc)
 /* Whether what the caller maps is the program's. */
 static int is_program(const struct heap_caller *caller)
 {
-	if (caller->pc - (uintptr_t)__ehdr_start < (uintptr_t)_end - (uintptr_t)__ehdr_start ||
-	    !atomic_load_explicit(&asked, memory_order_acquire))
+	if (inject_bounds_have(caller->pc) || !atomic_load_explicit(&asked, memory_order_acquire))
 		return 0;
 	for (uint32_t i = 0; i < other_count; i++)
 		if (caller->pc - others[i].start < others[i].end - others[i].start)

@@ -14,6 +14,7 @@
 #include <link.h>
 #include <stdlib.h>
 
+#include "inject/bounds.h"
 #include "inject/heap.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -21,19 +22,14 @@
 #pragma weak dlsym
 #pragma weak dladdr1
 
-/* Bounds of this object, by the linker. */
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _end[] __attribute__((visibility("hidden")));
-
 /* Whether other objects' calls of malloc go elsewhere. The address that an executable has for a function of another
  * object (its own jump to it) is nobody's definition. */
 static int is_elsewhere(void)
 {
 	void *first = dlsym && dladdr1 ? dlsym(RTLD_DEFAULT, "malloc") : NULL;
-	uintptr_t here = (uintptr_t)__ehdr_start;
 	const ElfW(Sym) *symbol = NULL;
 	Dl_info info;
-	if (!first || (uintptr_t)first - here < (uintptr_t)_end - here)
+	if (!first || inject_bounds_have((uintptr_t)first))
 		return 0;
 	return dladdr1(first, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx != SHN_UNDEF;
 }

@@ -6,14 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/bounds.h"
 #include "inject/heap.h"
 #include "inject/next.h"
 
 #define EXPORT __attribute__((visibility("default")))
-
-/* Bounds of this object, by the linker. */
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _end[] __attribute__((visibility("hidden")));
 
 #pragma weak dladdr
 #pragma weak dlerror
@@ -36,8 +33,7 @@ static __attribute__((noinline)) void *find(const char *symbol, const void *call
 		const char *library = libraries[i] ? libraries[i] : info.dli_fname;
 		void *object = library ? dlopen(library, RTLD_NOLOAD | RTLD_LAZY) : NULL;
 		found = object ? dlsym(object, symbol) : NULL;
-		uintptr_t inside = (uintptr_t)found - (uintptr_t)__ehdr_start;
-		if (inside < (uintptr_t)_end - (uintptr_t)__ehdr_start) /* ours */
+		if (inject_bounds_have((uintptr_t)found)) /* ours */
 			found = NULL;
 		if (object && real_dlclose)
 			real_dlclose(object); /* it goes when the program wants it to */

@@ -1,28 +1,21 @@
 /* heap_pools.c: sonde_alloc() and sonde_free(): what the program says of its own pools, with stacks.
  *
  * These stand before those of libsonde.so, which write events without a stack. A pool's name is told once, by whoever
- * uses it first, in a ring that is read before any record of another thread that names its number (as in heap_stack.c).
+ * uses it first, in a ring that is read before any record of another thread that names its number (slots.h).
  */
 #include <errno.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "inject/heap.h"
+#include "inject/slots.h"
 #include "sonde/sonde.h"
 
 #define SLOT_BITS 13 /* twice as many as the recorder takes */
-#define SLOTS (1u << SLOT_BITS)
-#define PROBES 64u
-
-struct slot {
-	_Atomic uint64_t hash;
-	_Atomic uint32_t number;
-	uint32_t unused;
-};
 
 struct pools {
 	_Atomic uint32_t count;
-	struct slot slots[SLOTS];
+	struct inject_slot slots[1u << SLOT_BITS];
 };
 
 static _Atomic(struct pools *) pools; /* a forked child has the pointer, and reads zeros there */
@@ -58,20 +51,14 @@ static uint32_t pool_of(struct heap_thread *thread, const char *name)
 	size_t name_b = strnlen(name, SONDE_HEAP_NAME_MAX_B);
 	uint64_t hash = sonde_hash_bytes(name, name_b) | 1;
 	struct pools *all = get_pools();
-	for (uint32_t i = 0, at = (uint32_t)(hash >> (64 - SLOT_BITS)); all && i < PROBES; i++, at = (at + 1) % SLOTS) {
-		struct slot *slot = &all->slots[at];
-		uint64_t there = atomic_load_explicit(&slot->hash, memory_order_relaxed);
-		if (!there && atomic_compare_exchange_strong(&slot->hash, &there, hash)) {
-			uint32_t number = tell(thread, all, name, name_b);
-			atomic_store_explicit(&slot->number, number, memory_order_release);
-			return number;
-		}
-		if (likely(there == hash)) {
-			uint32_t number = atomic_load_explicit(&slot->number, memory_order_acquire);
-			return likely(number) ? number : tell(thread, all, name, name_b);
-		}
-	}
-	return 0;
+	struct inject_slot *slot = likely(all != NULL) ? inject_slots_claim(all->slots, SLOT_BITS, hash) : NULL;
+	uint32_t number = likely(slot != NULL) ? inject_slots_number(slot) : 0;
+	if (likely(number) || !slot)
+		return number;
+	number = tell(thread, all, name, name_b);
+	if (number)
+		inject_slots_set(slot, number);
+	return number;
 }
 
 /* The program may not have allocated anything yet. */

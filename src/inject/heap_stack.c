@@ -6,19 +6,13 @@
  */
 #include "format/record.h"
 #include "inject/heap.h"
+#include "inject/slots.h"
 
 #define SLOT_BITS 20
 #define SLOTS (1u << SLOT_BITS)
-#define PROBES 64u
-
-struct slot {
-	_Atomic uint64_t hash;
-	_Atomic uint32_t number;
-	uint32_t unused;
-};
 
 /* A forked child reads zeros. */
-static struct slot *slots;
+static struct inject_slot *slots;
 
 int heap_stack_init(void)
 {
@@ -44,29 +38,16 @@ static uint32_t tell(struct heap_thread *thread)
 	return number;
 }
 
-/* Numbers it in the slot that was claimed for it, by this thread or another that is still about to. */
-static uint32_t add(struct heap_thread *thread, struct slot *slot)
-{
-	uint32_t number = tell(thread);
-	if (number)
-		atomic_store_explicit(&slot->number, number, memory_order_release);
-	return number;
-}
-
 static uint32_t find(struct heap_thread *thread)
 {
-	uint64_t hash = thread->innermost->hash | 1;
-	uint32_t at = (uint32_t)(hash >> (64 - SLOT_BITS));
-	for (uint32_t i = 0; i < PROBES; i++, at = (at + 1) % SLOTS) {
-		uint64_t there = atomic_load_explicit(&slots[at].hash, memory_order_relaxed);
-		if (!there && atomic_compare_exchange_strong(&slots[at].hash, &there, hash))
-			return add(thread, &slots[at]);
-		if (likely(there == hash)) {
-			uint32_t number = atomic_load_explicit(&slots[at].number, memory_order_acquire);
-			return likely(number) ? number : add(thread, &slots[at]);
-		}
-	}
-	return tell(thread); /* the table is as good as full */
+	struct inject_slot *slot = inject_slots_claim(slots, SLOT_BITS, thread->innermost->hash | 1);
+	uint32_t number = slot ? inject_slots_number(slot) : 0;
+	if (likely(number))
+		return number;
+	number = tell(thread);
+	if (slot && number)
+		inject_slots_set(slot, number);
+	return number;
 }
 
 __attribute__((noinline)) uint32_t heap_stack(struct heap_thread *thread)
