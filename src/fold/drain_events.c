@@ -1,0 +1,196 @@
+/* drain_events.c: chunks of all but zones: events of variable length, counters, histograms, words about blocks
+ * (drain.h).
+ */
+#include <string.h>
+
+#include "base/hash.h"
+#include "fold/drain_state.h"
+
+/* Bytes of payload that a type needs at least, and where a text's length stands. */
+static int event_valid(const struct sonde_event *event)
+{
+	size_t size_b = (size_t)event->words * 8;
+	switch (event->type) {
+	case SONDE_EVENT_INSTANT:
+	case SONDE_EVENT_MESSAGE:
+	case SONDE_EVENT_ZONE_NAME:
+	case SONDE_EVENT_THREAD_NAME:
+	case SONDE_EVENT_SNAPSHOT:
+	case SONDE_EVENT_MISMATCH: {
+		const struct sonde_event_text *text = (const void *)event;
+		return size_b >= sizeof(*text) && text->len_b <= size_b - sizeof(*text);
+	}
+	case SONDE_EVENT_COUNTER:
+	case SONDE_EVENT_GAUGE:
+	case SONDE_EVENT_ITERATION:
+	case SONDE_EVENT_COUNT:
+		return size_b >= sizeof(struct sonde_event_value);
+	case SONDE_EVENT_SPAN_BEGIN:
+	case SONDE_EVENT_SPAN_END:
+		return size_b >= sizeof(struct sonde_event_span);
+	case SONDE_EVENT_POOL_TAKE:
+	case SONDE_EVENT_POOL_GIVE:
+		return size_b >= sizeof(struct sonde_event_block);
+	case SONDE_EVENT_ARG: {
+		const struct sonde_event_arg *arg = (const void *)event;
+		return size_b >= sizeof(*arg) && (size_t)arg->key_b + arg->value_b <= size_b - sizeof(*arg);
+	}
+	case SONDE_EVENT_WORK:
+		return size_b >= sizeof(struct sonde_event_work);
+	case SONDE_EVENT_CPU_SAMPLE: {
+		const struct sonde_event_cpu_sample *sample = (const void *)event;
+		return size_b >= sizeof(*sample) && sample->stack_b <= size_b - sizeof(*sample) &&
+		       sample->stack_b % 8 == 0;
+	}
+	default:
+		return 0;
+	}
+}
+
+/* `words` words at `from` in drain->words: checks, converts and hands on. */
+static void event_decode(const struct sonde_drain_round *round, struct sonde_drain_thread *thread, uint32_t from,
+			 uint32_t words, uint64_t latest)
+{
+	struct sonde_drain *drain = round->drain;
+	memcpy(drain->event, drain->words + from, words * 8u);
+	struct sonde_event *event = (struct sonde_event *)(void *)drain->event;
+	if (!event->type || !event_valid(event))
+		return;
+	event->time = sonde_drain_ticks_ns(round, sonde_drain_ticks_unwrap(latest, event->time));
+	event->site = sonde_drain_site(round, event->site);
+	round->sink->event(round->sink->context, thread, event);
+}
+
+/* How far a chunk of events is published, from `at` on; everything is copied to drain->words. */
+static uint32_t events_copy(struct sonde_drain *drain, struct sonde_ring_chunk *chunk, uint32_t at, int released)
+{
+	_Atomic uint64_t *words = sonde_ring_words(chunk);
+	while (at < SONDE_RING_WORDS) {
+		uint64_t head = atomic_load_explicit(&words[at], memory_order_acquire);
+		uint32_t size = (uint32_t)(head >> 16) & 0xffff;
+		drain->words[at] = head;
+		if (head == SONDE_RING_EVENTS_END || (!head && released))
+			return SONDE_RING_WORDS;
+		if (!head || (!(head & 0xffff) && !released))
+			return at;
+		if (size < 2 || size > SONDE_RING_WORDS - at) {
+			drain->words[at] = SONDE_RING_EVENTS_END; /* not what we write */
+			return SONDE_RING_WORDS;
+		}
+		for (uint32_t i = 1; i < size; i++)
+			drain->words[at + i] = atomic_load_explicit(&words[at + i], memory_order_relaxed);
+		at += size;
+	}
+	return at;
+}
+
+int sonde_drain_events_read(const struct sonde_drain_round *round, struct sonde_drain_thread *thread,
+			    const struct sonde_drain_entry *entry)
+{
+	struct sonde_drain *drain = round->drain;
+	uint32_t index = entry->chunk;
+	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, index);
+	uint32_t state = atomic_load_explicit(&chunk->state, memory_order_acquire);
+	uint64_t mark = atomic_load_explicit(&chunk->mark, memory_order_acquire);
+	int released = sonde_drain_chunk_released(round, thread, state);
+	if ((uint32_t)(mark >> 32) != entry->seq)
+		return 1;
+	uint32_t from = (uint32_t)mark;
+	uint32_t to = from < SONDE_RING_WORDS ? events_copy(drain, chunk, from, released) : SONDE_RING_WORDS;
+	uint64_t moved = sonde_ring_mark((uint32_t)(mark >> 32), to);
+	if (!sonde_drain_chunk_claim(chunk, mark, moved))
+		return 1;
+	uint64_t latest = sonde_drain_ticks_now(drain) + SONDE_DRAIN_FUTURE;
+	while (from < to) {
+		uint64_t head = drain->words[from];
+		uint32_t size = (uint32_t)(head >> 16) & 0xffff;
+		if (!head || head == SONDE_RING_EVENTS_END)
+			break;
+		event_decode(round, thread, from, size, latest);
+		from += size;
+	}
+	int done = released || (to >= SONDE_RING_WORDS && state == SONDE_RING_SEALED);
+	if (done)
+		sonde_drain_chunk_free(drain, index, moved);
+	return done;
+}
+
+static int counter_changed(struct sonde_drain *drain, uint64_t serial, uint32_t site, uint64_t total)
+{
+	uint64_t key = serial << SONDE_RING_SITE_BITS | site;
+	uint32_t at = (uint32_t)sonde_hash_mix(key) % SONDE_DRAIN_COUNTERS;
+	for (uint32_t probe = 0; probe < 32; probe++, at = (at + 1) % SONDE_DRAIN_COUNTERS) {
+		struct sonde_drain_counter *seen = &drain->counters[at];
+		if (seen->key && seen->key != key)
+			continue;
+		int changed = seen->total != total;
+		*seen = (struct sonde_drain_counter){key, total};
+		return changed;
+	}
+	return 1;
+}
+
+int sonde_drain_counters_read(const struct sonde_drain_round *round, struct sonde_drain_thread *thread,
+			      const struct sonde_drain_entry *entry)
+{
+	struct sonde_drain *drain = round->drain;
+	uint32_t index = entry->chunk;
+	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, index);
+	uint32_t state = atomic_load_explicit(&chunk->state, memory_order_acquire);
+	_Atomic uint64_t *totals = sonde_ring_words(chunk);
+	for (uint32_t site = SONDE_RING_SITE_OTHER; site <= drain->site_highest; site++) {
+		uint64_t total = atomic_load_explicit(&totals[site], memory_order_relaxed);
+		if (total && counter_changed(drain, thread->serial, site, total))
+			round->sink->counter(round->sink->context, thread, site, total);
+	}
+	if (!sonde_drain_chunk_released(round, thread, state))
+		return 0;
+	sonde_drain_chunk_free(drain, index, atomic_load(&chunk->mark));
+	return 1;
+}
+
+int sonde_drain_histogram_read(const struct sonde_drain_round *round, struct sonde_drain_thread *thread,
+			       const struct sonde_drain_entry *entry)
+{
+	struct sonde_drain *drain = round->drain;
+	uint32_t index = entry->chunk;
+	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, index);
+	if (!sonde_drain_chunk_released(round, thread, atomic_load_explicit(&chunk->state, memory_order_acquire)))
+		return 0;
+	_Atomic uint64_t *hits = sonde_ring_words(chunk);
+	for (uint32_t i = 0; i < SONDE_HIST_BUCKETS; i++)
+		drain->words[i] = atomic_load_explicit(&hits[i], memory_order_relaxed);
+	round->sink->histogram(round->sink->context, thread, sonde_drain_site(round, chunk->site), drain->words,
+			       atomic_load(&chunk->sum), ~atomic_load(&chunk->not_min), atomic_load(&chunk->max));
+	sonde_drain_chunk_free(drain, index, atomic_load(&chunk->mark));
+	return 1;
+}
+
+/* Nobody overwrites these: a thread waits for room. */
+int sonde_drain_heap_read(const struct sonde_drain_round *round, struct sonde_drain_thread *thread,
+			  const struct sonde_drain_entry *entry)
+{
+	struct sonde_drain *drain = round->drain;
+	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, entry->chunk);
+	uint32_t state = atomic_load_explicit(&chunk->state, memory_order_acquire);
+	uint64_t mark = atomic_load_explicit(&chunk->mark, memory_order_acquire);
+	_Atomic uint64_t *words = sonde_ring_words(chunk);
+	uint32_t from = (uint32_t)mark, at = from, count = 0;
+	if ((uint32_t)(mark >> 32) != entry->seq || from > SONDE_RING_WORDS)
+		return 1;
+	for (; at < SONDE_RING_WORDS; at++) {
+		uint64_t word = atomic_load_explicit(&words[at], memory_order_acquire);
+		if (!word)
+			break;
+		drain->words[count++] = word;
+	}
+	if (count && round->sink->heap)
+		round->sink->heap(round->sink->context, thread, drain->words, count);
+	uint64_t moved = sonde_ring_mark(entry->seq, at);
+	if (!sonde_drain_chunk_claim(chunk, mark, moved))
+		return 1;
+	int done = sonde_drain_chunk_released(round, thread, state) || state == SONDE_RING_SEALED;
+	if (done)
+		sonde_drain_chunk_free(drain, entry->chunk, moved);
+	return done;
+}
