@@ -315,15 +315,18 @@ void heap_calls_mark(void);
 #define HEAP_RULE_RA_SLOT(packed) ((uint8_t)((packed) >> 48))
 #define HEAP_RULE_KIND(packed) ((uint8_t)((packed) >> 56 & 127))
 
-#define HEAP_RULE_BITS 16
+/* Each look-up is a way to memory: a return address takes one word (its low 48 bits, then the number of its row; 0 =
+ * none) in a table that is hardly larger than it must be, by linear probing. The address of the table, which is that of
+ * a page, and how many bits its length has. */
+extern _Atomic uintptr_t heap_rules;
+/* Packed rows, of which even large programs have few; each stays in its place for good. */
+extern _Atomic uint64_t *heap_rows;
 
-struct heap_rule {
-	_Atomic uint64_t pc;
-	_Atomic uint64_t packed; /* 0 = not known yet */
-};
+static inline _Atomic uint64_t *heap_rules_table(uintptr_t rules)
+{
+	return (_Atomic uint64_t *)(rules & ~(uintptr_t)63); /* NOLINT: it was one */
+}
 
-/* 1 << HEAP_RULE_BITS of them, linear probing. */
-extern struct heap_rule *heap_rules;
 /* Changes when code is unmapped: what was walked before is not known to be the same. */
 extern _Atomic uint64_t heap_rules_generation;
 
@@ -336,25 +339,22 @@ void heap_rules_forget(void);
 /* The thread was thrown out of the middle of heap_rules_make(). */
 void heap_rules_recover(const struct heap_thread *thread);
 
-static inline uint32_t heap_rules_home(uint64_t pc)
+static inline uint32_t heap_rules_home(uintptr_t rules, uint64_t pc)
 {
-	return (uint32_t)(pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - HEAP_RULE_BITS));
+	return (uint32_t)(pc * UINT64_C(0x9e3779b97f4a7c15) >> (-rules & 63));
 }
 
 static inline uint64_t heap_rules_get(const struct heap_thread *thread, uint64_t pc)
 {
-	for (uint32_t at = heap_rules_home(pc);; at = (at + 1) % (1u << HEAP_RULE_BITS)) {
-		const struct heap_rule *rule = &heap_rules[at];
-		uint64_t key = atomic_load_explicit(&rule->pc, memory_order_relaxed);
-		if (unlikely(!key))
+	uintptr_t rules = atomic_load_explicit(&heap_rules, memory_order_acquire);
+	uint32_t mask = (1u << (rules & 63)) - 1;
+	for (uint32_t at = heap_rules_home(rules, pc);; at = (at + 1) & mask) {
+		/* acquire: the row was written before */
+		uint64_t rule = atomic_load_explicit(&heap_rules_table(rules)[at], memory_order_acquire);
+		if (likely(rule >> 16 == pc))
+			return atomic_load_explicit(&heap_rows[rule & 0xffff], memory_order_relaxed);
+		if (unlikely(!rule))
 			return heap_rules_make(thread, pc);
-		if (unlikely(key != pc))
-			continue;
-		/* acquire: it is of the address that is read next, or of a later one */
-		uint64_t packed = atomic_load_explicit(&rule->packed, memory_order_acquire);
-		if (unlikely(!packed) || unlikely(atomic_load_explicit(&rule->pc, memory_order_relaxed) != pc))
-			return heap_rules_make(thread, pc);
-		return packed;
 	}
 }
 

@@ -15,7 +15,7 @@
 
 struct pools {
 	_Atomic uint32_t count;
-	struct inject_slot slots[1u << SLOT_BITS];
+	inject_slot slots[1u << SLOT_BITS];
 };
 
 static _Atomic(struct pools *) pools; /* a forked child has the pointer, and reads zeros there */
@@ -49,15 +49,15 @@ static uint32_t tell(struct heap_thread *thread, struct pools *all, const char *
 static uint32_t pool_of(struct heap_thread *thread, const char *name)
 {
 	size_t name_b = strnlen(name, SONDE_HEAP_NAME_MAX_B);
-	uint64_t hash = sonde_hash_bytes(name, name_b) | 1;
+	uint64_t hash = sonde_hash_bytes(name, name_b);
 	struct pools *all = get_pools();
-	struct inject_slot *slot = likely(all != NULL) ? inject_slots_claim(all->slots, SLOT_BITS, hash) : NULL;
-	uint32_t number = likely(slot != NULL) ? inject_slots_number(slot) : 0;
+	uint32_t number = 0;
+	inject_slot *slot = likely(all != NULL) ? inject_slots_claim(all->slots, SLOT_BITS, hash, &number) : NULL;
 	if (likely(number) || !slot)
 		return number;
 	number = tell(thread, all, name, name_b);
 	if (number)
-		inject_slots_set(slot, number);
+		inject_slots_set(slot, hash, number);
 	return number;
 }
 

@@ -17,8 +17,11 @@
 #include "inject/machine.h"
 #include "unwind/step.h"
 
-#define RULES (1u << HEAP_RULE_BITS)
-#define RULES_MOST (RULES / 4 * 3)
+#define FIRST_BITS 14u
+#define MORE_BITS 17u
+#define ROWS_MOST 16383u
+#define SLOT_BITS 15
+#define SLOTS (1u << SLOT_BITS)
 #define MODULES 2048u
 #define WAIT_S 10
 #define SPINS 100
@@ -30,25 +33,32 @@ struct module {
 	struct sonde_unwind_table table;
 };
 
-/* In memory that a forked child reads as zeros. */
+/* In memory that a forked child reads as zeros; so is the larger table. */
 struct known {
 	_Atomic uint32_t lock;    /* the tid of who has it */
 	_Atomic uint32_t is_lost; /* nobody waits for the lock any more, or asks the recorder */
 	uint32_t rule_count;      /* these are his */
+	uint32_t row_count;
 	uint32_t module_count;
 	struct module modules[MODULES];
-	struct heap_rule rules[RULES]; /* read by all */
+	_Alignas(64) _Atomic uint64_t first[1u << FIRST_BITS]; /* read by all, like the rows */
+	_Atomic uint64_t rows[ROWS_MOST + 1];                  /* from [1] on */
+	uint16_t slots[SLOTS];                                 /* of rows, by what they say */
 };
 
 static struct known *known;
-struct heap_rule *heap_rules;
+_Atomic uintptr_t heap_rules;
+_Atomic uint64_t *heap_rows;
 _Atomic uint64_t heap_rules_generation;
 
 int heap_rules_init(void)
 {
 	known = inject_connect_page(sizeof(*known));
-	heap_rules = known ? known->rules : NULL;
-	return known ? 0 : -1;
+	if (!known)
+		return -1;
+	heap_rows = known->rows;
+	atomic_store(&heap_rules, (uintptr_t)known->first | FIRST_BITS);
+	return 0;
 }
 
 /* Owners are gone for long only while they ask the recorder. */
@@ -131,27 +141,65 @@ static uint64_t pack(const struct sonde_unwind_row *row)
 	       (uint64_t)(uint16_t)row->fp_off << 32 | (uint32_t)row->cfa_off;
 }
 
+static uint32_t rules_bits(void)
+{
+	return atomic_load(&heap_rules) & 63;
+}
+
 static void clear_rules(void)
 {
-	for (uint32_t i = 0; i < RULES; i++) {
-		atomic_store_explicit(&known->rules[i].packed, 0, memory_order_relaxed);
-		atomic_store_explicit(&known->rules[i].pc, 0, memory_order_release);
-	}
+	_Atomic uint64_t *rules = heap_rules_table(atomic_load(&heap_rules));
+	for (uint32_t i = 0; i < 1u << rules_bits(); i++)
+		atomic_store_explicit(&rules[i], 0, memory_order_relaxed);
 	known->rule_count = 0;
 }
 
-/* Also where it was being put when its thread was thrown out. */
+/* Rules are made anew when they are asked for, in a larger table if there is one. */
+static void make_room(void)
+{
+	size_t size_b = sizeof(uint64_t) << MORE_BITS;
+	_Atomic uint64_t *more = NULL;
+	if (rules_bits() < MORE_BITS && inject_connect_spares(size_b))
+		more = inject_connect_page(size_b);
+	if (!more) {
+		clear_rules();
+		return;
+	}
+	known->rule_count = 0;
+	atomic_store_explicit(&heap_rules, (uintptr_t)more | MORE_BITS, memory_order_release);
+}
+
+/* Where it stands; 0 = there is no room. Rows are never taken out: somebody may be about to read one. */
+static uint32_t row_number(uint64_t packed)
+{
+	uint32_t at = (uint32_t)(packed * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SLOT_BITS));
+	uint32_t number;
+	while ((number = known->slots[at]) && known->rows[number] != packed)
+		at = (at + 1) % SLOTS;
+	if (number || known->row_count == ROWS_MOST)
+		return number;
+	number = ++known->row_count;
+	atomic_store_explicit(&known->rows[number], packed, memory_order_relaxed);
+	known->slots[at] = (uint16_t)number;
+	return number;
+}
+
+/* Also when the thread that was putting it there was thrown out. */
 static void keep(uint64_t pc, uint64_t packed)
 {
-	if (known->rule_count >= RULES_MOST)
-		clear_rules();
-	uint32_t at = heap_rules_home(pc);
+	uint32_t row = row_number(packed);
+	if (!row || pc >> 48) /* nothing runs there */
+		return;
+	if (known->rule_count >= (1u << rules_bits()) / 4 * 3)
+		make_room();
+	uintptr_t rules = atomic_load(&heap_rules);
+	_Atomic uint64_t *table = heap_rules_table(rules);
+	uint32_t at = heap_rules_home(rules, pc), mask = (1u << rules_bits()) - 1;
 	uint64_t there;
-	while ((there = atomic_load_explicit(&known->rules[at].pc, memory_order_relaxed)) && there != pc)
-		at = (at + 1) % RULES;
+	while ((there = atomic_load_explicit(&table[at], memory_order_relaxed)) && there >> 16 != pc)
+		at = (at + 1) & mask;
 	known->rule_count += !there;
-	atomic_store_explicit(&known->rules[at].pc, pc, memory_order_relaxed);
-	atomic_store_explicit(&known->rules[at].packed, packed, memory_order_release);
+	atomic_store_explicit(&table[at], pc << 16 | row, memory_order_release);
 }
 
 /* Under the lock. */

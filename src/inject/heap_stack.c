@@ -3,21 +3,53 @@
  * A table of hashes, shared by all threads. Whoever adds a stack writes it into its own ring before its number can be
  * found, so that the recorder reads a stack before the first block of any thread that names it. Two threads that find
  * the same new stack at once may both number it: the recorder sees two numbers of one stack.
+ *
+ * The table is hardly larger than it must be: the first fits into a cache, those that take over lie in huge pages.
  */
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
 #include "format/record.h"
 #include "inject/heap.h"
+#include "inject/machine.h"
 #include "inject/slots.h"
 
-#define SLOT_BITS 20
-#define SLOTS (1u << SLOT_BITS)
+#define LEVELS 3u
+#define HUGE_B ((uintptr_t)2 << 20)
 
-/* A forked child reads zeros. */
-static struct inject_slot *slots;
+static const uint8_t bits_of[LEVELS] = {15, 18, 21};
+
+/* Each takes over from the one before when that is three quarters full. A forked child reads zeros in them. */
+static inject_slot *tables[LEVELS];
+static _Atomic uint32_t level;
 
 int heap_stack_init(void)
 {
-	slots = inject_connect_page(SLOTS * sizeof(*slots));
-	return slots ? 0 : -1;
+	tables[0] = inject_connect_page(sizeof(*tables[0]) << bits_of[0]);
+	return tables[0] ? 0 : -1;
+}
+
+static inject_slot *map_table(size_t size_b)
+{
+	char *page = inject_connect_spares(size_b + HUGE_B) ? inject_connect_page(size_b + HUGE_B) : NULL;
+	if (!page)
+		return NULL;
+	char *aligned = page + (-(uintptr_t)page & (HUGE_B - 1));
+	inject_machine_call(SYS_madvise, (long)aligned, (long)size_b, MADV_HUGEPAGE, 0, 0, 0);
+	return (inject_slot *)(void *)aligned;
+}
+
+/* Tried once. Without that memory the table fills up, and what it does not hold is told again and again. */
+static __attribute__((noinline)) void grow(uint32_t from)
+{
+	static _Atomic uint32_t tried;
+	uint32_t before = from, next = from + 1;
+	if (next == LEVELS || !atomic_compare_exchange_strong(&tried, &before, next) || !inject_calls_begin())
+		return;
+	tables[next] = map_table(sizeof(*tables[next]) << bits_of[next]);
+	if (tables[next])
+		atomic_store_explicit(&level, next, memory_order_release);
+	inject_calls_end();
 }
 
 /* Its innermost frames, where there are too many. The first word comes last: nobody reads a part of it. */
@@ -38,16 +70,26 @@ static uint32_t tell(struct heap_thread *thread)
 	return number;
 }
 
-static uint32_t find(struct heap_thread *thread)
+/* It may have been told before the tables grew. */
+static __attribute__((noinline)) uint32_t find_slowly(struct heap_thread *thread, inject_slot *slot, uint32_t at)
 {
-	struct inject_slot *slot = inject_slots_claim(slots, SLOT_BITS, thread->innermost->hash | 1);
-	uint32_t number = slot ? inject_slots_number(slot) : 0;
-	if (likely(number))
-		return number;
-	number = tell(thread);
-	if (slot && number)
-		inject_slots_set(slot, number);
+	uint64_t hash = thread->innermost->hash;
+	uint32_t number = 0;
+	for (uint32_t before = at; before-- && !number;)
+		inject_slots_claim(tables[before], bits_of[before], hash, &number);
+	if (!number && !(number = tell(thread)))
+		return 0;
+	inject_slots_set(slot, hash, number);
+	if (number > (1u << bits_of[at]) / 4 * 3)
+		grow(at);
 	return number;
+}
+
+static inline uint32_t find(struct heap_thread *thread)
+{
+	uint32_t at = atomic_load_explicit(&level, memory_order_acquire), number;
+	inject_slot *slot = inject_slots_claim(tables[at], bits_of[at], thread->innermost->hash, &number);
+	return likely(number) ? number : find_slowly(thread, slot, at);
 }
 
 __attribute__((noinline)) uint32_t heap_stack(struct heap_thread *thread)
