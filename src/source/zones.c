@@ -22,12 +22,11 @@
 
 #include "base/clock.h"
 #include "format/ring.h"
-#include "source/pool.h"
+#include "source/zones_state.h"
 #include "util/error.h"
 
 #define BUFFER_DEFAULT_B (64u << 20)
 #define CONNECTIONS_MAX 8192u
-#define MESSAGES_A_ROUND 64
 #define MAPPED_EVERY 16u /* rounds between looks at the maps of a process that hung up */
 #define FIT_NS 5000000u
 #define METHOD "rings in shared memory, written by the program itself"
@@ -38,35 +37,12 @@ static const struct sonde_zones_listener nobody;
 static const struct sonde_zones_listener *listeners[CLIENTS];
 static const struct sonde_clockfit *shared_fit;
 
-struct connection {
-	int fd;     /* −1 after it hung up */
-	int pid_fd; /* −1 where the kernel has none */
-	pid_t pid;
-	uint32_t client;
-	uint32_t rounds;
-	struct sonde_pool *pool; /* NULL before HELLO */
-};
-
-struct sonde_source_run {
-	struct sonde_recorder *recorder;
-	int listen_fd;
-	char name[48];
-	uint32_t clock;
-	struct sonde_clockfit fit;
-	struct sonde_pool_budget budget;
-	struct connection *connections;
-	size_t count;
-	uint64_t connected;
-	uint64_t programs;  /* of those: with zones */
-	uint64_t strangers; /* connections of other users that were refused */
-};
-
 void sonde_zones_listen(enum sonde_link_client client, const struct sonde_zones_listener *listener)
 {
 	listeners[client] = listener;
 }
 
-static const struct sonde_zones_listener *listener_of(uint32_t client)
+const struct sonde_zones_listener *sonde_zones_listener_of(uint32_t client)
 {
 	return client < CLIENTS && listeners[client] ? listeners[client] : &nobody;
 }
@@ -158,267 +134,17 @@ static int zones_start(struct sonde_source_run *run, pid_t pid)
 
 /* --- connections --------------------------------------------------------------------------------------------------*/
 
-static void hang_up(struct connection *connection)
+static void connection_end(struct sonde_zones_connection *connection)
 {
-	if (connection->fd >= 0)
-		close(connection->fd);
-	connection->fd = -1;
-}
-
-static void connection_end(struct connection *connection)
-{
-	hang_up(connection);
+	sonde_zones_hang_up(connection);
 	if (connection->pid_fd >= 0)
 		close(connection->pid_fd);
 	if (!connection->pool)
 		return;
 	sonde_pool_free(connection->pool);
-	const struct sonde_zones_listener *listener = listener_of(connection->client);
+	const struct sonde_zones_listener *listener = sonde_zones_listener_of(connection->client);
 	if (listener->closed)
 		listener->closed(listener->context, connection->pid);
-}
-
-static int send_welcome(const struct connection *connection, int status)
-{
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct sonde_link_welcome welcome = {.head = {SONDE_LINK_WELCOME, SONDE_LINK_VERSION}, .status = status};
-	struct iovec part = {&welcome, sizeof(welcome)};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-	if (!status) {
-		int fd = sonde_pool_fd(connection->pool);
-		welcome.pool_b = sonde_pool_size_b(connection->pool);
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
-		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-		head->cmsg_level = SOL_SOCKET;
-		head->cmsg_type = SCM_RIGHTS;
-		head->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(head), &fd, sizeof(fd));
-	}
-	return sendmsg(connection->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-}
-
-/* Its rings cannot be made: it runs on as if nobody recorded it. */
-static void lose_process(struct sonde_source_run *run, pid_t pid, uint32_t client, int code)
-{
-	uint64_t now_ns = sonde_clock_now_ns();
-	char cause[160];
-	snprintf(cause, sizeof(cause), "processes that are not recorded, since their rings cannot be made: %s%s",
-		 strerror(-code), code == -EFBIG ? " (the recorder's ulimit -f counts for them, too)" : "");
-	struct sonde_recorder_loss loss = {
-	    .source = client == SONDE_LINK_HEAP  ? "heap"
-		      : client == SONDE_LINK_CPU ? "cpu"
-						 : "zones",
-	    .cause = cause,
-	    .process = sonde_recorder_process(run->recorder, pid, now_ns),
-	    .count = 1,
-	    .time_ns = now_ns,
-	};
-	sonde_recorder_lost(run->recorder, &loss);
-}
-
-static int greet(struct sonde_source_run *run, struct connection *connection, const struct sonde_link_hello *hello)
-{
-	if (connection->pool || hello->head.version != SONDE_LINK_VERSION)
-		return -EPROTO;
-	const struct sonde_zones_listener *listener = listener_of(hello->client);
-	uint32_t size = hello->flags >> SONDE_LINK_SIZE_SHIFT;
-	struct sonde_pool_options options = {
-	    .recorder = run->recorder,
-	    .budget = &run->budget,
-	    .fit = &run->fit,
-	    .pid = connection->pid,
-	    .own_pid = (pid_t)hello->pid,
-	    .clock = hello->flags & SONDE_LINK_NO_CYCLES ? SONDE_RING_CLOCK_NS : run->clock,
-	    .on_full = (uint32_t)sonde_recorder_options(run->recorder)->on_full,
-	    .most = size && size < 31 ? 1u << size : 0,
-	    .context = listener->context,
-	    .cpu_sample = listener->sample,
-	    .heap = listener->heap,
-	};
-	connection->client = hello->client;
-	if (listener->flags)
-		listener->flags(listener->context, connection->pid, hello->flags);
-	if (listener->opened)
-		listener->opened(listener->context, connection->pid, options.clock);
-	int code = sonde_pool_new(&connection->pool, &options);
-	int sent = send_welcome(connection, code);
-	if (code && listener->closed)
-		listener->closed(listener->context, connection->pid);
-	if (code) {
-		lose_process(run, connection->pid, hello->client, code);
-		return code;
-	}
-	run->connected++;
-	run->programs += hello->client == SONDE_LINK_ZONES;
-	return sent;
-}
-
-static int part(const struct connection *connection, const struct sonde_link_farewell *farewell)
-{
-	if (connection->pool || farewell->head.version != SONDE_LINK_VERSION)
-		return -EPROTO;
-	const struct sonde_zones_listener *listener = listener_of(SONDE_LINK_CPU);
-	if (listener->farewell)
-		listener->farewell(listener->context, connection->pid, farewell);
-	return 0;
-}
-
-static int leave(const struct connection *connection, const struct sonde_link_leave *message)
-{
-	const struct sonde_zones_listener *listener = listener_of(SONDE_LINK_HEAP);
-	if (connection->pool || message->head.version != SONDE_LINK_VERSION || message->reason >= SONDE_LINK_REASONS)
-		return -EPROTO;
-	if (listener->left)
-		listener->left(listener->context, connection->pid, message);
-	return 0;
-}
-
-static int answer(struct connection *connection, const struct sonde_link_query *query)
-{
-	static struct sonde_link_answer out;
-	if (!connection->pool)
-		return -EPROTO;
-	sonde_pool_drain(connection->pool, 0);
-	size_t size_b = sonde_pool_answer(connection->pool, query, &out);
-	return send(connection->fd, &out, size_b, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-}
-
-static int tell_table(const struct connection *connection, const struct sonde_link_table_question *question)
-{
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct sonde_link_table table = {.head = {SONDE_LINK_TABLE, SONDE_LINK_VERSION}, .status = -ENOENT};
-	struct iovec part = {&table, sizeof(table)};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-	const struct sonde_zones_listener *listener = listener_of(SONDE_LINK_HEAP);
-	int fd = listener->table ? listener->table(listener->context, connection->pid, question->address, &table) : -1;
-	if (fd >= 0) {
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
-		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-		head->cmsg_level = SOL_SOCKET;
-		head->cmsg_type = SCM_RIGHTS;
-		head->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(head), &fd, sizeof(fd));
-	}
-	int code = sendmsg(connection->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-	if (fd >= 0)
-		close(fd);
-	return code;
-}
-
-static void drain_heap(void *context, pid_t pid)
-{
-	const struct sonde_source_run *run = context;
-	for (size_t i = 0; i < run->count; i++)
-		if (run->connections[i].pool && run->connections[i].pid == pid &&
-		    run->connections[i].client != SONDE_LINK_CPU) /* snapshots come through libsonde's */
-			sonde_pool_drain(run->connections[i].pool, 0);
-}
-
-static int tell_scanned(struct sonde_source_run *run, const struct connection *connection,
-			const struct sonde_link_scan *question)
-{
-	const struct sonde_zones_listener *listener = listener_of(SONDE_LINK_HEAP);
-	struct sonde_zones_drainer drainer = {run, drain_heap};
-	struct sonde_link_scanned scanned = {.head = {SONDE_LINK_SCAN, SONDE_LINK_VERSION}, .status = -ENOENT};
-	if (listener->scan)
-		scanned.status = listener->scan(listener->context, connection->pid, question, &drainer);
-	return send(connection->fd, &scanned, sizeof(scanned), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-}
-
-/* By the hooks in the process, where they stand before its own functions, else by its events. */
-static int tell_blocks(struct sonde_source_run *run, const struct connection *connection,
-		       struct sonde_link_blocks_question *question)
-{
-	const struct sonde_zones_listener *listener = listener_of(SONDE_LINK_HEAP);
-	struct sonde_zones_drainer drainer = {run, drain_heap};
-	struct sonde_link_blocks blocks = {.head = {SONDE_LINK_BLOCKS, SONDE_LINK_VERSION}, .status = -ENOENT};
-	if (!connection->pool)
-		return -EPROTO;
-	question->name[sizeof(question->name) - 1] = '\0';
-	if (listener->blocks)
-		blocks.status = listener->blocks(listener->context, connection->pid, question->name, &drainer, &blocks);
-	if (blocks.status)
-		blocks.status = sonde_pool_blocks(connection->pool, question->name, &blocks);
-	return send(connection->fd, &blocks, sizeof(blocks), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-}
-
-/* The answer comes when the snapshot is taken; until then the socket is whose snapshot it is. */
-static int ask_snapshot(struct sonde_source_run *run, struct connection *connection,
-			const struct sonde_link_snapshot_question *question)
-{
-	struct sonde_snapshot_ask ask = {
-	    .process = sonde_recorder_alive(run->recorder, (pid_t)question->pid),
-	    .pid = (pid_t)question->pid,
-	    .reason = SONDE_SNAPSHOT_COMMAND,
-	    .label = question->label,
-	    .label_b = strnlen(question->label, sizeof(question->label)),
-	    .time_ns = sonde_clock_now_ns(),
-	    .answer_fd = connection->fd,
-	};
-	if (connection->pool)
-		return -EPROTO;
-	struct sonde_link_snapshot none = {.head = {SONDE_LINK_SNAPSHOT, SONDE_LINK_VERSION}};
-	none.status = ask.process ? sonde_recorder_ask(run->recorder, &ask) : -ESRCH;
-	if (!none.status)
-		connection->fd = -1;
-	else if (send(connection->fd, &none, sizeof(none), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		return -errno;
-	return 0;
-}
-
-/* One message; 0, or a negative errno after which the connection is not believed any more. */
-static int handle(struct sonde_source_run *run, struct connection *connection, void *message, size_t size_b)
-{
-	const struct sonde_link_head *head = message;
-	if (size_b < sizeof(*head))
-		return -EPROTO;
-	if (head->type == SONDE_LINK_HELLO && size_b == sizeof(struct sonde_link_hello))
-		return greet(run, connection, message);
-	if (head->type == SONDE_LINK_QUERY && size_b == sizeof(struct sonde_link_query))
-		return answer(connection, message);
-	if (head->type == SONDE_LINK_FAREWELL && size_b == sizeof(struct sonde_link_farewell))
-		return part(connection, message);
-	if (head->type == SONDE_LINK_LEAVE && size_b == sizeof(struct sonde_link_leave))
-		return leave(connection, message);
-	if (head->type == SONDE_LINK_TABLE && size_b == sizeof(struct sonde_link_table_question))
-		return tell_table(connection, message);
-	if (head->type == SONDE_LINK_SCAN && size_b == sizeof(struct sonde_link_scan))
-		return tell_scanned(run, connection, message);
-	if (head->type == SONDE_LINK_BLOCKS && size_b == sizeof(struct sonde_link_blocks_question))
-		return tell_blocks(run, connection, message);
-	if (head->type == SONDE_LINK_SNAPSHOT && size_b == sizeof(struct sonde_link_snapshot_question))
-		return ask_snapshot(run, connection, message);
-	return head->type == SONDE_LINK_DOORBELL ? 0 : -EPROTO;
-}
-
-static void receive(struct sonde_source_run *run, struct connection *connection)
-{
-	union {
-		struct sonde_link_head head;
-		struct sonde_link_hello hello;
-		struct sonde_link_query query;
-		struct sonde_link_farewell farewell;
-		struct sonde_link_leave leave;
-		struct sonde_link_scan scan;
-		struct sonde_link_blocks_question blocks;
-		struct sonde_link_table_question table;
-		struct sonde_link_snapshot_question snapshot;
-	} message;
-	for (int i = 0; i < MESSAGES_A_ROUND && connection->fd >= 0; i++) {
-		ssize_t got = recv(connection->fd, &message, sizeof(message), MSG_DONTWAIT);
-		if (got < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
-		if (got <= 0 || handle(run, connection, &message, (size_t)got))
-			hang_up(connection);
-	}
 }
 
 /* Only our own user: an abstract name can be seen by all. */
@@ -432,12 +158,12 @@ static int admit(struct sonde_source_run *run, int fd)
 		run->strangers++;
 		return -EPERM;
 	}
-	struct connection *grown = realloc(run->connections, (run->count + 1) * sizeof(*grown));
+	struct sonde_zones_connection *grown = realloc(run->connections, (run->count + 1) * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	run->connections = grown;
 	int pid_fd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
-	grown[run->count++] = (struct connection){.fd = fd, .pid_fd = pid_fd, .pid = peer.pid};
+	grown[run->count++] = (struct sonde_zones_connection){.fd = fd, .pid_fd = pid_fd, .pid = peer.pid};
 	return 0;
 }
 
@@ -452,7 +178,7 @@ static void accept_all(struct sonde_source_run *run)
 	}
 }
 
-static int is_dead(const struct connection *connection)
+static int is_dead(const struct sonde_zones_connection *connection)
 {
 	struct pollfd poll_fd = {.fd = connection->pid_fd, .events = POLLIN};
 	if (connection->pid_fd >= 0)
@@ -461,10 +187,10 @@ static int is_dead(const struct connection *connection)
 }
 
 /* 1 when nothing more can come. Death is looked for before draining, so that what came before it is not missed. */
-static int connection_drain(struct sonde_source_run *run, struct connection *connection)
+static int connection_drain(struct sonde_source_run *run, struct sonde_zones_connection *connection)
 {
 	int dead = is_dead(connection);
-	receive(run, connection);
+	sonde_zones_receive(run, connection);
 	if (!connection->pool)
 		return dead || connection->fd < 0;
 	if (dead)
@@ -496,7 +222,7 @@ static int zones_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 	accept_all(run);
 	size_t kept = 0;
 	for (size_t i = 0; i < run->count; i++) {
-		struct connection *connection = &run->connections[i];
+		struct sonde_zones_connection *connection = &run->connections[i];
 		if (connection_drain(run, connection))
 			connection_end(connection);
 		else

@@ -1,0 +1,50 @@
+/* zones_state.h: what zones.c and zones_messages.c share: the connections of a recording. */
+#ifndef SONDE_SOURCE_ZONES_STATE_H
+#define SONDE_SOURCE_ZONES_STATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "fold/clockfit.h"
+#include "source/pool.h"
+#include "source/zones.h"
+
+struct sonde_zones_connection {
+	int fd;     /* −1 after it hung up */
+	int pid_fd; /* −1 where the kernel has none */
+	pid_t pid;
+	uint32_t client;
+	uint32_t rounds;
+	struct sonde_pool *pool; /* NULL before HELLO */
+};
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+	int listen_fd;
+	char name[48];
+	uint32_t clock;
+	struct sonde_clockfit fit;
+	struct sonde_pool_budget budget;
+	struct sonde_zones_connection *connections;
+	size_t count;
+	uint64_t connected;
+	uint64_t programs;  /* of those: with zones */
+	uint64_t strangers; /* connections of other users that were refused */
+};
+
+/* Never NULL. */
+const struct sonde_zones_listener *sonde_zones_listener_of(uint32_t client);
+
+static inline void sonde_zones_hang_up(struct sonde_zones_connection *connection)
+{
+	if (connection->fd >= 0)
+		close(connection->fd);
+	connection->fd = -1;
+}
+
+/* Handles the messages that have come. */
+void sonde_zones_receive(struct sonde_source_run *run, struct sonde_zones_connection *connection);
+
+#endif
