@@ -163,14 +163,14 @@ static int reserve(struct queue *queue, size_t more)
 		queue->begin = queue->end = 0;
 	if (queue->end + more <= queue->cap)
 		return 0;
-	if (queue->begin && queue->begin >= queue->cap / 2) {
+	if (queue->begin && queue->begin >= left(queue)) { /* what moves is no more than what was taken */
 		memmove(queue->words, queue->words + queue->begin, left(queue) * sizeof *queue->words);
 		queue->end -= queue->begin;
 		queue->begin = 0;
 	}
 	if (queue->end + more <= queue->cap)
 		return 0;
-	size_t cap = 2 * (queue->end + more);
+	size_t cap = (queue->end + more) / 2 * 3 + more;
 	uint64_t *words = realloc(queue->words, cap * sizeof *words);
 	if (!words)
 		return sonde_error(ENOMEM, "no memory to put allocations in order");
