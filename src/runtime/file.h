@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "format/record.h"
-#include "runtime/runtime.h"
 
 struct sonde_file;
 

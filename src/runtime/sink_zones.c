@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/varint.h"
+#include "runtime/runtime.h"
 #include "runtime/sink_state.h"
 
 _Static_assert(sizeof(struct sonde_zones_summary) + SONDE_ZONES_OPEN_MAX * sizeof(struct sonde_zone_open) +
