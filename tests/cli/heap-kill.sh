@@ -31,16 +31,21 @@ for round in range(rounds):
     counts = mmap.mmap(fd, 4096)
     recorder = subprocess.Popen([sonde, "record", "-q", "-F", "1", "--heap=full", "--force", "-o", "k.sonde", "--",
                                  target, "killed", str(fd)], pass_fds=[fd])
-    while not counted(counts)[1] and recorder.poll() is None:
+    both, early = round % 4 == 3, round % 8 == 5
+    children = []
+    while recorder.poll() is None and not (children if early else counted(counts)[1]):
         time.sleep(0.0005)
-    time.sleep(random.random() ** 3 * 0.1)
-    children = open(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read().split()
-    both = round % 4 == 3
+        children = open(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read().split()
+    # before there are two chunks, and after
+    time.sleep(random.random() ** 3 * (0.02 if early else 0.6 if round % 4 == 0 else 0.1))
+    children = children or open(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read().split()
     if both: # the recorder goes first: what it has written is there
         recorder.kill()
         time.sleep(random.random() * 0.005)
     for child in children:
         os.kill(int(child), signal.SIGKILL)
+    if recorder.wait() == 125 and early and counted(counts) == [0, 0]:
+        continue # it was not yet the program that was killed
     if recorder.wait() != -signal.SIGKILL:
         sys.exit(f"round {round}: ended with {recorder.returncode}")
     if both:
