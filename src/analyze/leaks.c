@@ -153,6 +153,17 @@ static void detail_add(struct detail *details, size_t *count, const char *text, 
 	details[k].last = process;
 }
 
+/* Allocations were sampled beside other things. */
+static int nobody_asked(const struct sonde_session *session)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *source = sonde_session_source(session, i);
+		if (!strcmp(source->name, "heap"))
+			return strstr(source->detail, SONDE_HEAP_NOT_ASKED) != NULL;
+	}
+	return 0;
+}
+
 static int note_details(const struct sonde_heap_pass *pass, struct sonde_report *report, struct sonde_section *section)
 {
 	struct detail details[DETAILS_MAX];
@@ -162,7 +173,8 @@ static int note_details(const struct sonde_heap_pass *pass, struct sonde_report 
 		const struct sonde_heap_rest *rest = sonde_session_heap_rest(pass->session, i);
 		const struct sonde_heap_site *site = sonde_session_heap_site(pass->session, rest->site);
 		const struct sonde_heap *heap = site ? sonde_session_heap(pass->session, site->heap) : NULL;
-		if (heap && heap->kind == SONDE_HEAP_MALLOC && *rest->detail)
+		if (heap && heap->kind == SONDE_HEAP_MALLOC && *rest->detail &&
+		    strcmp(rest->detail, SONDE_HEAP_NOT_ASKED) != 0)
 			detail_add(details, &count, rest->detail, heap->process);
 	}
 	for (size_t k = 0; rc == 0 && k < count; k++) {
@@ -211,7 +223,9 @@ static int notes_add(const struct sonde_heap_pass *pass, const struct sonde_leak
 		rc = note_growth(leaks, pass->options.asked, report, section);
 	if (rc == 0)
 		rc = note_details(pass, report, section);
-	if (rc == 0 && sonde_heap_pass_mean_b(pass))
+	if (rc == 0 && nobody_asked(pass->session))
+		rc = sonde_report_note(report, section, 0, "%s", SONDE_HEAP_NOT_ASKED);
+	else if (rc == 0 && sonde_heap_pass_mean_b(pass))
 		rc = sonde_report_note(
 		    report, section, 0,
 		    "unreachable blocks are an estimate from below: all memory but the sampled blocks "
@@ -236,13 +250,18 @@ static int finish(void *state, struct sonde_report *report)
 		return rc;
 	for (size_t i = 0; i < leaks.count; i++)
 		shown += asked || is_leak(&leaks.rows[i]);
+	if (!shown && !asked && nobody_asked(pass->session)) {
+		sonde_leak_rows_free(&leaks);
+		return 0;
+	}
 	const struct sonde_column *as_known = sonde_heap_columns(pass, report, columns, COLUMNS);
 	struct sonde_section *section =
 	    as_known ? sonde_report_table(report, "leaks", title, shown ? as_known : NULL, shown ? COLUMNS : 0) : NULL;
 	if (!section)
 		rc = sonde_error(ENOMEM, "out of memory for leaks");
 	else if (!shown)
-		rc = sonde_report_note(report, section, 0, "no leaks found");
+		rc = sonde_report_note(report, section, 0, "%s",
+				       nobody_asked(pass->session) ? SONDE_HEAP_NOT_ASKED : "no leaks found");
 	for (size_t i = 0; rc == 0 && i < leaks.count; i++) {
 		if (!asked && !is_leak(&leaks.rows[i]))
 			continue;

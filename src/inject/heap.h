@@ -120,6 +120,7 @@ struct heap_process {
 extern struct heap_process *heap_process; /* NULL = nothing is recorded */
 extern uint64_t heap_mean_b;              /* 0 = every block */
 extern uint64_t heap_seed;                /* of the sampling */
+extern int heap_is_beside;                /* blocks are sampled beside other things, and nothing else is done */
 extern pid_t heap_first_pid;              /* a forked child has another */
 
 /* Reads the environment; called until there is one, and it is known whether anything is recorded: 1. */

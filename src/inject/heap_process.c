@@ -18,6 +18,7 @@
 struct heap_process *heap_process;
 uint64_t heap_mean_b;
 uint64_t heap_seed;
+int heap_is_beside;
 pid_t heap_first_pid;
 
 static uint64_t read_number(const char **text)
@@ -47,11 +48,13 @@ static void begin(const char *wanted)
 	int has_filters = *wanted >= '0' && *wanted <= '9';
 	if (has_filters && inject_sandbox_is_inherited(read_number(&wanted)))
 		return;
+	heap_is_beside = read_number(&wanted) != 0;
 	heap_first_pid = (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	if (inject_connect_spares(LEAST_B) && !heap_rules_init() && !heap_stack_init())
 		heap_process = inject_connect_page(sizeof(*heap_process));
 	if (!heap_process) {
-		tell(SONDE_LINK_NO_ROOM, 0);
+		if (!heap_is_beside)
+			tell(SONDE_LINK_NO_ROOM, 0);
 		return;
 	}
 	const char *seed = getenv(HEAP_SEED_ENV);
@@ -95,7 +98,10 @@ void heap_process_leave(enum sonde_link_reason reason)
 	if (atomic_exchange(&heap_process->has_left, 1))
 		return;
 	/* Until here all that threads have to say finds room. */
-	tell(reason, !pool ? 0 : pool->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns());
+	if (pool || !heap_is_beside)
+		tell(reason, !pool                                    ? 0
+			     : pool->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles()
+								      : sonde_clock_now_ns());
 	atomic_store(&process->state, SONDE_PROCESS_OFF);
 	heap_record_look(0);
 	heap_left = UINT64_MAX;

@@ -6,6 +6,7 @@
  */
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "inject/heap.h"
@@ -112,6 +113,8 @@ static double log_of(double value)
 static void on_child(void)
 {
 	heap_left = 0;
+	if (heap_is_beside)
+		heap_self = NULL; /* not connected until it has a sample */
 }
 
 __attribute__((constructor)) static void heap_record_begin(void)
@@ -124,14 +127,12 @@ __attribute__((constructor)) static void heap_record_begin(void)
 
 /* Exponentially distributed, by xorshift64* (Marsaglia 2003, Vigna 2016). With a seed that is given the first thread of
  * the command draws the same in every run. */
-static uint64_t next_distance(struct heap_thread *thread)
+static uint64_t next_distance(uint64_t *random)
 {
-	if (!thread->random)
-		thread->random = sonde_hash_pair((uint64_t)(thread->tid - heap_first_pid), heap_seed);
-	thread->random ^= thread->random >> 12;
-	thread->random ^= thread->random << 25;
-	thread->random ^= thread->random >> 27;
-	uint64_t mixed = thread->random * UINT64_C(0x2545f4914f6cdd1d);
+	*random ^= *random >> 12;
+	*random ^= *random << 25;
+	*random ^= *random >> 27;
+	uint64_t mixed = *random * UINT64_C(0x2545f4914f6cdd1d);
 	double uniform = ((double)(mixed >> 11) + 0.5) * 0x1p-53;
 	return (uint64_t)(-log_of(uniform) * (double)heap_mean_b) + 1;
 }
@@ -139,15 +140,29 @@ static uint64_t next_distance(struct heap_thread *thread)
 /* Counts a block down that heap_record_passes() did not; whether it is sampled. */
 static int draw(struct heap_thread *thread, uint64_t counted_b)
 {
+	if (!thread->random)
+		thread->random = sonde_hash_pair((uint64_t)(thread->tid - heap_first_pid), heap_seed);
 	if (!heap_left) { /* the thread's first */
-		heap_left = next_distance(thread);
+		heap_left = next_distance(&thread->random);
 		if (heap_left > counted_b) {
 			heap_left -= counted_b;
 			return 0;
 		}
 	}
-	heap_left = next_distance(thread); /* memoryless: what was too much counts no more */
+	heap_left = next_distance(&thread->random); /* memoryless: what was too much counts no more */
 	return 1;
+}
+
+/* Beside other things a process that allocates little is not even connected: its threads draw and count down before
+ * anybody knows them. */
+static __attribute__((noinline)) int is_counted_first(size_t size_b)
+{
+	static _Atomic uint64_t draws;
+	if (heap_left || !heap_process_init() || !heap_is_beside || !heap_process)
+		return 0;
+	uint64_t random = sonde_hash_pair(~atomic_fetch_add(&draws, 1), heap_seed ^ (uint64_t)getpid() << 32);
+	heap_left = next_distance(&random);
+	return heap_record_passes(size_b);
 }
 
 /* --- records ----------------------------------------------------------------------------------------------------- */
@@ -167,6 +182,8 @@ void *heap_record_take(void *block, size_t size_b, const struct heap_caller *cal
 	struct heap_thread *thread;
 	if (unlikely(!block))
 		return NULL;
+	if (unlikely(!heap_self) && is_counted_first(size_b))
+		return block;
 	uint64_t hidden = heap_record_hide(block);
 	if (unlikely(!(thread = heap_thread_enter())))
 		return heap_record_show(hidden);

@@ -342,6 +342,13 @@ void sonde_heap_chunks_looked(struct sonde_heap_chunks *chunks, const char *why)
 	snprintf(chunks->why_not, sizeof chunks->why_not, "%s", why ? why : "");
 }
 
+static const char *why_not_known(const struct sonde_heap_chunks *chunks)
+{
+	if (*chunks->why_not)
+		return chunks->why_not;
+	return sonde_recorder_options(chunks->recorder)->heap_is_beside ? SONDE_HEAP_NOT_ASKED : NOBODY_ASKED;
+}
+
 void sonde_heap_chunks_close(struct sonde_heap_chunks *chunks)
 {
 	sonde_heap_chunks_flush(chunks);
@@ -352,7 +359,7 @@ void sonde_heap_chunks_close(struct sonde_heap_chunks *chunks)
 							.kind = SONDE_HEAP_NOT_KNOWN,
 							.blocks = site->live_blocks,
 							.size_b = site->live_b,
-							.detail = *chunks->why_not ? chunks->why_not : NOBODY_ASKED};
+							.detail = why_not_known(chunks)};
 		if (site->live_blocks)
 			sonde_recorder_heap_leak(chunks->recorder, &leak);
 	}

@@ -74,6 +74,7 @@ static int table_file(void)
 
 struct heap_process *heap_process;
 uint64_t heap_mean_b, heap_seed;
+int heap_is_beside;
 pid_t heap_first_pid;
 static struct sonde_ring_pool *ring;
 static unsigned asked;
