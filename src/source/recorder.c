@@ -339,6 +339,12 @@ uint32_t sonde_recorder_stack(struct sonde_recorder *recorder, const struct sond
 	return sonde_trie_intern(&recorder->stacks, frames, count);
 }
 
+int sonde_recorder_stack_below(struct sonde_recorder *recorder, uint32_t node,
+			       const struct sonde_recorder_frame *frames, size_t count, uint32_t *nodes)
+{
+	return sonde_trie_extend(&recorder->stacks, node, frames, count, nodes);
+}
+
 struct site_probe {
 	const struct sonde_meta_site *rows;
 	struct sonde_meta_site site;

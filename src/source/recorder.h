@@ -129,6 +129,9 @@ struct sonde_recorder_frame {
 
 /* Interns a stack, leaf first; its node, 0 for an empty one. */
 uint32_t sonde_recorder_stack(struct sonde_recorder *recorder, const struct sonde_recorder_frame *frames, size_t count);
+/* The same below a node (0 = the root), with the node of each frame. 0; -ENOMEM. */
+int sonde_recorder_stack_below(struct sonde_recorder *recorder, uint32_t node,
+			       const struct sonde_recorder_frame *frames, size_t count, uint32_t *nodes);
 
 /* --- events ---------------------------------------------------------------------------------------------- */
 

@@ -29,7 +29,7 @@ void sonde_trie_fini(struct sonde_trie *stacks)
 	free(stacks->modules);
 	free(stacks->nodes);
 	sonde_map_fini(&stacks->module_map);
-	sonde_map_fini(&stacks->node_map);
+	free(stacks->index);
 }
 
 /* --- modules --------------------------------------------------------------------------------------------- */
@@ -119,43 +119,115 @@ uint32_t sonde_trie_module(struct sonde_trie *stacks, const struct sonde_stack_m
 
 /* --- nodes ----------------------------------------------------------------------------------------------- */
 
-struct node_probe {
-	const struct sonde_stack_node *nodes;
-	struct sonde_stack_node node;
-};
+#define INDEX_FIRST ((size_t)4096)
 
-static int same_node(const void *context, uint32_t id)
+static int same_node(const struct sonde_stack_node *left, const struct sonde_stack_node *right)
 {
-	const struct node_probe *probe = context;
-	const struct sonde_stack_node *row = &probe->nodes[id - 1];
-	return row->parent == probe->node.parent && row->module == probe->node.module &&
-	       row->address == probe->node.address;
+	return left->parent == right->parent && left->module == right->module && left->address == right->address;
 }
 
-static uint32_t intern_node(struct sonde_trie *stacks, struct sonde_stack_node node)
+static uint64_t hash_of(const struct sonde_stack_node *node)
 {
-	uint64_t hash = sonde_hash_pair(node.address, (uint64_t)node.parent << 32 | node.module);
-	struct node_probe probe = {stacks->nodes, node};
-	uint32_t id = sonde_map_find(&stacks->node_map, hash, same_node, &probe);
-	if (id)
-		return id;
-	if (stacks->node_count == stacks->node_cap) {
-		uint32_t cap = stacks->node_cap ? stacks->node_cap * 2 : 4096;
-		struct sonde_stack_node *rows = realloc(stacks->nodes, cap * sizeof *rows);
-		if (!rows) {
-			stacks->error = sonde_error(ENOMEM, "out of memory for %u stack nodes", cap);
-			return 0;
-		}
-		stacks->nodes = rows;
-		stacks->node_cap = cap;
-	}
-	id = stacks->node_count + 1;
-	if (sonde_map_add(&stacks->node_map, hash, id)) {
-		stacks->error = -ENOMEM;
+	return sonde_hash_pair(node->address, (uint64_t)node->parent << 32 | node->module);
+}
+
+static void put_entry(uint64_t *index, size_t cap, uint64_t entry)
+{
+	size_t at = entry >> 32 & (cap - 1);
+	while (index[at])
+		at = (at + 1) & (cap - 1);
+	index[at] = entry;
+}
+
+static int grow_index(struct sonde_trie *stacks)
+{
+	size_t cap = stacks->index_cap ? 2 * stacks->index_cap : INDEX_FIRST;
+	uint64_t *index = calloc(cap, sizeof *index);
+	if (!index)
+		return stacks->error = sonde_error(ENOMEM, "out of memory for an index of %zu slots", cap);
+	for (size_t i = 0; i < stacks->index_cap; i++)
+		if (stacks->index[i])
+			put_entry(index, cap, stacks->index[i]);
+	free(stacks->index);
+	stacks->index = index;
+	stacks->index_cap = cap;
+	return 0;
+}
+
+static uint32_t find_node(const struct sonde_trie *stacks, const struct sonde_stack_node *node, uint64_t hash)
+{
+	size_t last = stacks->index_cap - 1;
+	if (!stacks->index_cap)
 		return 0;
+	for (size_t at = hash & last; stacks->index[at]; at = (at + 1) & last) {
+		uint32_t id = (uint32_t)stacks->index[at];
+		if (stacks->index[at] >> 32 == (uint32_t)hash && same_node(&stacks->nodes[id - 1], node))
+			return id;
 	}
-	stacks->nodes[stacks->node_count++] = node;
-	return id;
+	return 0;
+}
+
+/* Makes room for some nodes more. */
+static int reserve_nodes(struct sonde_trie *stacks, size_t count)
+{
+	if (stacks->node_count + count > UINT32_MAX)
+		return stacks->error = sonde_error(ENOMEM, "more than %u stack nodes", UINT32_MAX);
+	while (2 * (stacks->node_count + count) > stacks->index_cap)
+		if (grow_index(stacks))
+			return -ENOMEM;
+	size_t cap = stacks->node_cap ? stacks->node_cap : 4096;
+	while (cap < stacks->node_count + count)
+		cap *= 2;
+	if (cap == stacks->node_cap)
+		return 0;
+	cap = cap < UINT32_MAX ? cap : UINT32_MAX;
+	struct sonde_stack_node *rows = realloc(stacks->nodes, cap * sizeof *rows);
+	if (!rows)
+		return stacks->error = sonde_error(ENOMEM, "out of memory for %zu stack nodes", cap);
+	stacks->nodes = rows;
+	stacks->node_cap = (uint32_t)cap;
+	return 0;
+}
+
+/* Adds frames below a node, of which none is there. Their ids are known, so what they need of the index is asked for
+ * ahead. */
+static int add_chain(struct sonde_trie *stacks, uint32_t parent, const struct sonde_recorder_frame *frames,
+		     size_t count, uint32_t *nodes)
+{
+	uint32_t first = stacks->node_count + 1;
+	if (reserve_nodes(stacks, count))
+		return -ENOMEM;
+	struct sonde_stack_node *rows = stacks->nodes + stacks->node_count;
+	for (size_t i = 0; i < count; i++) {
+		const struct sonde_recorder_frame *frame = &frames[count - 1 - i];
+		rows[i] =
+		    (struct sonde_stack_node){i ? first + (uint32_t)i - 1 : parent, frame->module, frame->address};
+		__builtin_prefetch(&stacks->index[hash_of(&rows[i]) & (stacks->index_cap - 1)], 1);
+		nodes[count - 1 - i] = first + (uint32_t)i;
+	}
+	for (size_t i = 0; i < count; i++)
+		put_entry(stacks->index, stacks->index_cap, hash_of(&rows[i]) << 32 | (first + i));
+	stacks->node_count += (uint32_t)count;
+	return 0;
+}
+
+int sonde_trie_extend(struct sonde_trie *stacks, uint32_t parent, const struct sonde_recorder_frame *frames,
+		      size_t count, uint32_t *nodes)
+{
+	for (; count; count--) {
+		struct sonde_stack_node next = {parent, frames[count - 1].module, frames[count - 1].address};
+		uint32_t id = find_node(stacks, &next, hash_of(&next));
+		if (!id)
+			return add_chain(stacks, parent, frames, count, nodes);
+		nodes[count - 1] = parent = id;
+	}
+	return 0;
+}
+
+static uint32_t intern_node(struct sonde_trie *stacks, uint32_t parent, const struct sonde_recorder_frame *frame)
+{
+	uint32_t node = 0;
+	return sonde_trie_extend(stacks, parent, frame, 1, &node) ? 0 : node;
 }
 
 /* The outer nodes are mostly those of the stack before. */
@@ -164,13 +236,12 @@ uint32_t sonde_trie_intern(struct sonde_trie *stacks, const struct sonde_recorde
 	uint32_t node = 0;
 	for (size_t depth = 0; count--; depth++) {
 		struct sonde_stack_node next = {node, frames[count].module, frames[count].address};
-		struct node_probe probe = {stacks->nodes, next};
 		uint32_t *before = depth < SONDE_TRIE_PATH ? &stacks->path[depth] : NULL;
-		if (before && *before && same_node(&probe, *before)) {
+		if (before && *before && same_node(&stacks->nodes[*before - 1], &next)) {
 			node = *before;
 			continue;
 		}
-		node = intern_node(stacks, next);
+		node = intern_node(stacks, node, &frames[count]);
 		if (!node)
 			return 0;
 		if (before)

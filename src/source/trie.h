@@ -34,7 +34,8 @@ struct sonde_trie {
 	struct sonde_stack_node *nodes; /* id − 1 */
 	uint32_t node_count, node_cap;
 	uint32_t written; /* nodes that are in the file */
-	struct sonde_map node_map;
+	uint64_t *index;  /* of nodes: low half of the hash << 32 | id; open addressing, at most half full */
+	size_t index_cap; /* a power of two; 0 = none yet */
 	uint32_t path[SONDE_TRIE_PATH];     /* nodes that were interned last, by depth; 0 = none */
 	struct sonde_stack_module *modules; /* id − 1 */
 	uint32_t module_count, module_cap;
@@ -47,6 +48,9 @@ void sonde_trie_fini(struct sonde_trie *stacks);
 
 uint32_t sonde_trie_module(struct sonde_trie *stacks, const struct sonde_stack_module_key *key);
 uint32_t sonde_trie_intern(struct sonde_trie *stacks, const struct sonde_recorder_frame *frames, size_t count);
+/* Interns frames below a node (0 = the root); the last of them is its child. Sets the node of each. 0; -ENOMEM. */
+int sonde_trie_extend(struct sonde_trie *stacks, uint32_t parent, const struct sonde_recorder_frame *frames,
+		      size_t count, uint32_t *nodes);
 
 /* Writes the nodes that are not yet in the file. */
 int sonde_trie_flush(struct sonde_trie *stacks);

@@ -39,6 +39,15 @@ struct code {
 	enum code_kind kind;
 };
 
+/* The stack that was found elsewhere last, leaf first. */
+struct told {
+	pid_t pid;
+	uint64_t generation;
+	size_t count; /* 0 = none */
+	uint64_t pcs[SONDE_UNWINDER_DEPTH_MAX];
+	uint32_t nodes[SONDE_UNWINDER_DEPTH_MAX];
+};
+
 struct sonde_unwinder {
 	struct sonde_recorder *recorder;
 	struct sonde_images *images;
@@ -47,6 +56,7 @@ struct sonde_unwinder {
 	uint32_t kernel; /* module id, 0 = not yet needed */
 	struct code codes[CODES];
 	struct sonde_recorder_frame frames[FRAMES_MAX];
+	struct told told;
 };
 
 /* One stack on its way. */
@@ -364,17 +374,48 @@ enum sonde_stack_status sonde_unwinder_run(struct sonde_unwinder *unwinder, stru
 	return status;
 }
 
+/* How many of the outer frames are those of the stack before. */
+static size_t count_same(const struct told *told, const uint64_t *pcs, size_t count)
+{
+	size_t same = 0;
+	while (same < count && same < told->count && pcs[count - 1 - same] == told->pcs[told->count - 1 - same])
+		same++;
+	return same;
+}
+
+/* Threads tell one stack after another that have most of their outer frames in common: only what is new is looked up.
+ */
 uint32_t sonde_unwinder_intern(struct sonde_unwinder *unwinder, pid_t pid, uint64_t time_ns, const uint64_t *pcs,
 			       size_t count)
 {
 	struct sonde_unwind_sample sample = {.pid = pid, .time_ns = time_ns};
 	struct walk walk = {.unwinder = unwinder, .sample = &sample};
+	struct told *told = &unwinder->told;
 	walk.space = sonde_spaces_get(unwinder->spaces, pid, time_ns);
-	for (size_t i = 0; walk.space && i < count && i < SONDE_UNWINDER_DEPTH_MAX; i++) {
+	count = count < SONDE_UNWINDER_DEPTH_MAX ? count : SONDE_UNWINDER_DEPTH_MAX;
+	if (!walk.space || !count)
+		return 0;
+	uint64_t generation = sonde_maps_generation(walk.space->maps);
+	size_t same = 0;
+	int is_known = 1;
+	if (told->pid == pid && told->generation == generation)
+		same = count_same(told, pcs, count);
+	for (size_t i = 0; i < count - same; i++) {
 		const struct code *code = look_up(&walk, pcs[i] - 1);
 		int generated = code->kind == CODE_GENERATED || code->kind == CODE_UNMAPPED;
+		is_known &= code->kind != CODE_UNMAPPED;
 		push(&walk, generated ? anonymous_module(unwinder, walk.space, time_ns) : code->module,
 		     generated ? pcs[i] - 1 : code->address);
 	}
-	return sonde_recorder_stack(unwinder->recorder, unwinder->frames, walk.count);
+	memmove(told->nodes + count - same, told->nodes + told->count - same, same * sizeof *told->nodes);
+	memcpy(told->pcs, pcs, count * sizeof *pcs);
+	told->pid = pid;
+	told->generation = sonde_maps_generation(walk.space->maps);
+	told->count = 0; /* until all of it is known, and was looked up among the same mappings */
+	uint32_t parent = same ? told->nodes[count - same] : 0;
+	if (sonde_recorder_stack_below(unwinder->recorder, parent, unwinder->frames, walk.count, told->nodes))
+		return 0;
+	if (is_known && told->generation == generation)
+		told->count = count;
+	return told->nodes[0];
 }

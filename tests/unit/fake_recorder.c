@@ -106,6 +106,16 @@ uint32_t sonde_recorder_stack(struct sonde_recorder *recorder, const struct sond
 	return (uint32_t)++recorder->stack_count;
 }
 
+/* Stacks here have no nodes: only what begins at the root is kept. */
+int sonde_recorder_stack_below(struct sonde_recorder *recorder, uint32_t node,
+			       const struct sonde_recorder_frame *frames, size_t count, uint32_t *nodes)
+{
+	memset(nodes, 0, count * sizeof *nodes);
+	if (count && !node)
+		nodes[0] = sonde_recorder_stack(recorder, frames, count);
+	return 0;
+}
+
 void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t thread, uint32_t stack,
 			   uint64_t weight_ns, uint8_t status)
 {
