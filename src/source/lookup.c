@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "symbol/symbol.h"
 #include "util/buf.h"
 #include "util/error.h"
@@ -40,18 +41,37 @@ static int by_place(const void *left, const void *right)
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
+/* Where a place was met last, so that most nodes need not be sorted: code is in many stacks. */
+#define PLACES_KEPT 8192u /* a power of two */
+
+static size_t keep_new(const struct sonde_trie *stacks, struct place *kept, struct place *out)
+{
+	size_t count = 0;
+	for (uint32_t i = 0; i < stacks->node_count; i++) {
+		struct place place = {stacks->nodes[i].address, stacks->nodes[i].module};
+		struct place *before = &kept[sonde_hash_pair(place.address, place.module) % PLACES_KEPT];
+		if (!by_place(before, &place))
+			continue;
+		*before = out[count++] = place;
+	}
+	return count;
+}
+
 /* All sampled places, sorted, each once; their number, 0 also when out of memory (*out NULL). */
 static size_t places(const struct sonde_trie *stacks, struct place **out)
 {
 	*out = NULL;
 	struct place *all = stacks->node_count ? malloc(stacks->node_count * sizeof *all) : NULL;
-	if (!all)
+	struct place *kept = calloc(PLACES_KEPT, sizeof *kept);
+	if (!all || !kept) {
+		free(all);
+		free(kept);
 		return 0;
-	for (uint32_t i = 0; i < stacks->node_count; i++)
-		all[i] = (struct place){stacks->nodes[i].address, stacks->nodes[i].module};
-	qsort(all, stacks->node_count, sizeof *all, by_place);
-	size_t count = 0;
-	for (uint32_t i = 0; i < stacks->node_count; i++)
+	}
+	size_t some = keep_new(stacks, kept, all), count = 0;
+	free(kept);
+	qsort(all, some, sizeof *all, by_place);
+	for (size_t i = 0; i < some; i++)
 		if (!count || by_place(&all[count - 1], &all[i]))
 			all[count++] = all[i];
 	*out = all;
