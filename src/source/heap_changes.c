@@ -13,7 +13,8 @@
 
 #define EVENTS_A_CHUNK (1u << 20)
 #define SITES_A_CHUNK 16384u
-#define AHEAD 12u /* changes: their slots have come by the time they are needed */
+#define AHEAD 16u /* changes: their slots have come by the time they are needed */
+#define FAR_AHEAD (2 * AHEAD)
 
 /* --- events ------------------------------------------------------------------------------------------------------ */
 
@@ -225,6 +226,29 @@ static inline int take_both(struct sonde_heap_chunks *chunks, struct filling *fi
 	return 1;
 }
 
+/* Asks for the memory that one of the next changes needs, and for what that of a nearer one leads to. */
+static inline void expect(const struct sonde_heap_chunks *chunks, const struct sonde_heap_change *changes, size_t count)
+{
+	const struct sonde_heap_live *live = &chunks->live;
+	if (__builtin_expect(!sonde_heap_forms_are_many(&live->forms), 1)) {
+		if (AHEAD < count)
+			sonde_heap_live_expect(live, changes[AHEAD].address);
+		return;
+	}
+	if (FAR_AHEAD < count) {
+		const struct sonde_heap_change *far = &changes[FAR_AHEAD];
+		sonde_heap_live_expect(live, far->address);
+		if (far->site)
+			sonde_heap_forms_expect(&live->forms, far->site, far->size_b);
+	}
+	if (AHEAD < count) {
+		const struct sonde_heap_change *near = &changes[AHEAD];
+		uint32_t form = near->site ? sonde_heap_forms_likely(&live->forms, near->site, near->size_b)
+					   : sonde_heap_live_likely(live, near->address);
+		sonde_heap_forms_expect_row(&live->forms, form);
+	}
+}
+
 /* Changes of one thread, as far as they need no time but the first's. How many there were. */
 static inline size_t take_run(struct sonde_heap_chunks *chunks, struct filling *filling,
 			      const struct sonde_heap_change *changes, size_t count)
@@ -233,8 +257,7 @@ static inline size_t take_run(struct sonde_heap_chunks *chunks, struct filling *
 	size_t i = 0;
 	begin_rows(chunks, changes);
 	do {
-		if (i + AHEAD < count)
-			sonde_heap_live_expect(&chunks->live, changes[i + AHEAD].address);
+		expect(chunks, changes + i, count - i);
 		if (!changes[i].site)
 			take(chunks, filling, &changes[i]);
 		else if (i + 1 < count && take_both(chunks, filling, &changes[i], &changes[i + 1]))

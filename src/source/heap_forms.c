@@ -17,12 +17,6 @@ void sonde_heap_forms_fini(struct sonde_heap_forms *forms)
 	*forms = (struct sonde_heap_forms){.mean_b = forms->mean_b};
 }
 
-static uint32_t home(const struct sonde_heap_forms *forms, uint32_t site, uint64_t size_b)
-{
-	uint64_t mixed = site * UINT64_C(0x9e3779b97f4a7c15) + size_b * UINT64_C(0xd6e8feb86659fd93);
-	return (uint32_t)(mixed >> (64 - forms->bits));
-}
-
 static uint32_t last_of(const struct sonde_heap_forms *forms)
 {
 	return (uint32_t)(((uint64_t)1 << forms->bits) - 1);
@@ -30,7 +24,7 @@ static uint32_t last_of(const struct sonde_heap_forms *forms)
 
 static void put_id(struct sonde_heap_forms *forms, uint32_t id)
 {
-	uint32_t at = home(forms, forms->row[id].site, forms->row[id].size_b), last = last_of(forms);
+	uint32_t at = sonde_heap_forms_home(forms, forms->row[id].site, forms->row[id].size_b), last = last_of(forms);
 	while (forms->index[at])
 		at = (at + 1) & last;
 	forms->index[at] = id;
@@ -97,7 +91,7 @@ uint32_t sonde_heap_forms_id(struct sonde_heap_forms *forms, uint32_t site, uint
 	if (!forms->index)
 		return add(forms, site, size_b);
 	uint32_t last = last_of(forms);
-	for (uint32_t at = home(forms, site, size_b); forms->index[at]; at = (at + 1) & last) {
+	for (uint32_t at = sonde_heap_forms_home(forms, site, size_b); forms->index[at]; at = (at + 1) & last) {
 		const struct sonde_heap_form *form = &forms->row[forms->index[at]];
 		if (form->size_b == size_b && form->site == site)
 			return forms->index[at];

@@ -42,6 +42,39 @@ void sonde_heap_forms_fini(struct sonde_heap_forms *forms);
 /* The form of a size and a site, which is not 0. 0 = no memory, or too many. */
 uint32_t sonde_heap_forms_id(struct sonde_heap_forms *forms, uint32_t site, uint64_t size_b);
 
+/* --- where there are so many that they are not in the cache: asked for ahead -------------------------------------- */
+
+#define SONDE_HEAP_FORMS_MANY 4096u
+
+static inline int sonde_heap_forms_are_many(const struct sonde_heap_forms *forms)
+{
+	return forms->used >= SONDE_HEAP_FORMS_MANY;
+}
+
+static inline uint32_t sonde_heap_forms_home(const struct sonde_heap_forms *forms, uint32_t site, uint64_t size_b)
+{
+	uint64_t mixed = site * UINT64_C(0x9e3779b97f4a7c15) + size_b * UINT64_C(0xd6e8feb86659fd93);
+	return (uint32_t)(mixed >> (64 - forms->bits));
+}
+
+/* A form will be looked for: first its place in the index, some time later itself. */
+static inline void sonde_heap_forms_expect(const struct sonde_heap_forms *forms, uint32_t site, uint64_t size_b)
+{
+	__builtin_prefetch(&forms->index[sonde_heap_forms_home(forms, site, size_b)]);
+}
+
+/* Which it most likely is; 0 = none. */
+static inline uint32_t sonde_heap_forms_likely(const struct sonde_heap_forms *forms, uint32_t site, uint64_t size_b)
+{
+	return forms->index[sonde_heap_forms_home(forms, site, size_b)];
+}
+
+static inline void sonde_heap_forms_expect_row(const struct sonde_heap_forms *forms, uint32_t id)
+{
+	__builtin_prefetch(&forms->row[id], 1);
+	__builtin_prefetch((const char *)(&forms->row[id] + 1) - 1, 1);
+}
+
 /* Between chunks: forgets what is not alive when there is much of it. */
 void sonde_heap_forms_sweep(struct sonde_heap_forms *forms);
 
