@@ -11,11 +11,16 @@
 #include "source/heap_memory.h"
 #include "source/heap_roots.h"
 #include "source/heap_scan.h"
+#include "source/proc_stat.h"
+#include "source/snapshots.h"
 #include "util/error.h"
 
 #define SPARE_NS UINT64_C(1000000000) /* before the process goes on */
 #define WAIT_NS (SONDE_LINK_SCAN_S * UINT64_C(1000000000))
 #define TEXT_MAX_B 65536u
+#define READ_B_MS UINT64_C(1000000) /* bytes of another process's memory, read and looked at in a millisecond */
+#define ALWAYS_MS 32u               /* of looking */
+#define SHARE 200u                  /* of the CPU time that the process has used: 0.5 % */
 #define INFO_SUPPRESSIONS "heap.suppressions"
 
 enum { LOST, LOST_BY, REACHED, STATES };
@@ -157,6 +162,23 @@ static void tell_suppressions(const struct sonde_heap_leaks *leaks, struct sonde
 	free(text);
 }
 
+/* Whether looking costs more than may be spent where blocks are sampled, which is to be next to free: pointers to the
+ * few that are known may stand anywhere in the memory that the process has, and all of it has to be read. */
+static int is_dear(const struct sonde_heap_leaks *leaks, char *why, size_t why_b)
+{
+	struct sonde_proc_stat used;
+	uint64_t size_b = sonde_snapshots_resident_b(leaks->pid), price_ms = size_b / READ_B_MS;
+	if (!sonde_heap_chunks_mean_b(leaks->chunks) || price_ms <= ALWAYS_MS ||
+	    sonde_proc_stat_read(&used, leaks->pid, 0) ||
+	    price_ms * 1000000u <= (used.user_ns + used.system_ns) / SHARE)
+		return 0;
+	snprintf(why, why_b,
+		 "reading %llu MB would have cost more than 0.5 %% of its CPU time, and samples are to cost next to "
+		 "nothing: --heap=full always looks",
+		 (unsigned long long)(size_b / 1000000u));
+	return 1;
+}
+
 /* By when the answer must be there. */
 static uint64_t deadline_of(const struct sonde_link_scan *question)
 {
@@ -173,6 +195,10 @@ int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks)
 	uint64_t blocks, heap_b;
 	if (sonde_heap_chunks_error(leaks->chunks)) { /* blocks that have ended seem alive */
 		sonde_heap_chunks_looked(leaks->chunks, "the recorder had no memory to keep its blocks");
+		return 0;
+	}
+	if (is_dear(leaks, why, sizeof why)) {
+		sonde_heap_chunks_looked(leaks->chunks, why);
 		return 0;
 	}
 	sonde_heap_chunks_alive(leaks->chunks, &blocks, &heap_b);

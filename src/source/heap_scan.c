@@ -21,10 +21,10 @@
 #define PAGES (1u << (REGION_BITS - PAGE_BITS))
 #define DIGIT_BITS 16u
 #define DIGITS (1u << DIGIT_BITS)
-#define FEW 4096u   /* blocks that need no directory: most processes are small, and it costs a millisecond */
-#define BATCH 4096u /* blocks */
-#define BUFFER_B (4u << 20)
-#define SEGMENT_B (1u << 20)
+#define FEW 4096u             /* blocks that need no directory: most processes are small, and it costs a millisecond */
+#define BATCH 4096u           /* blocks */
+#define BUFFER_B (256u << 10) /* what was copied is looked at while it is in the second cache */
+#define SEGMENT_B (64u << 10)
 #define SPARSE_B (32u << 10) /* from here on pages that were never touched are looked for */
 #define GAP_B 2048u          /* bytes between blocks that are rather read than left out */
 #define PIECES 512u
