@@ -400,8 +400,8 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 	else if (run->own_malloc)
 		snprintf(
 		    out + used, out_b - used,
-		    "%s%llu process%s an allocator inside the executable, which no other object gets in front of: its "
-		    "blocks are not recorded; link it as a shared library",
+		    "%s%llu process%s an allocator in front of the hooks, inside the executable or preloaded before "
+		    "them: blocks of it are not recorded; link it as a shared library, or preload it last",
 		    used ? "; " : "", (unsigned long long)run->own_malloc, run->own_malloc == 1 ? " has" : "es have");
 }
 
