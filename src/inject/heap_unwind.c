@@ -276,6 +276,7 @@ struct heap_frame *heap_unwind(struct heap_thread *thread, const struct heap_cal
 	if (unlikely(thread->generation != generation)) {
 		thread->generation = generation;
 		thread->innermost = thread->frames;
+		thread->frames[0].hash = 1 + generation; /* other code may stand at the same addresses */
 	} else if (is_met(innermost, caller->sp - 8, caller->pc, caller->fp) &&
 		   likely(all_hold(thread->checks, innermost->checks))) {
 		return innermost; /* the same place as before */
