@@ -113,6 +113,12 @@ run 0 "$SONDE" record -q --heap=4K --force -o a.sonde -- "$leaks" much 10
 estimate=$(of unreachable fills bytes)
 holds "($estimate - 100000)^2 < 4.5^2 * 100 * 4096 * 1000" "lost: $estimate of 100000"
 
+# Samples are to cost next to nothing: much memory of a short program is not looked through for them.
+run 0 "$SONDE" record -q --heap --force -o a.sonde -- "$leaks" much 200
+equal "$(in_all unreachable)" 0
+run 0 "$SONDE" report --section leaks a.sonde
+has "$out" "0.5 % of its CPU time"
+
 # C++: static containers; arrays of no objects.
 if [ -x "$SONDE_BUILD/tests/targets/leaks_static" ]; then
 	record 0 "$SONDE_BUILD/tests/targets/leaks_static"
