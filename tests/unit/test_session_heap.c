@@ -51,6 +51,7 @@ static void know(uint32_t heap, uint64_t size_b, int ends)
 /* Step i begins a block in a site, and ends the one of ALIVE steps before. */
 static void make(void)
 {
+	static const char *const functions[] = {"first", "second", "pooled"};
 	struct recording recording;
 	size_t blocks[STEPS];
 	uint64_t sizes[STEPS];
@@ -65,7 +66,7 @@ static void make(void)
 	uint32_t sites[3];
 	for (uint32_t i = 0; i < 3; i++)
 		sites[i] = recording_heap_site(&recording, i == 2 ? pool : heap, thread,
-					       recording_call(&recording, 0, 1, "abc" + i, i + 1));
+					       recording_call(&recording, 0, 1, functions[i], i + 1));
 	for (uint32_t i = 0; i < STEPS; i++) {
 		sizes[i] = 1 + i * 37 % 1000;
 		blocks[i] = recording_begins(&recording, sites[i % 3], 10 * i, sizes[i]);
