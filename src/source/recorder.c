@@ -12,46 +12,14 @@
 
 #include "base/hash.h"
 #include "base/varint.h"
-#include "fold/hist.h"
-#include "source/columns.h"
 #include "source/lookup.h"
-#include "source/snapshots.h"
-#include "source/trie.h"
-#include "source/streams.h"
-#include "source/strings.h"
-#include "source/tasks.h"
-#include "source/trigger.h"
+#include "source/recorder_state.h"
 #include "util/error.h"
 
 #define SAMPLES_A_CHUNK 65536u
 
 enum { SAMPLE_TIME, SAMPLE_THREAD, SAMPLE_STACK, SAMPLE_WEIGHT, SAMPLE_STATUS, SAMPLE_COLUMNS };
 enum { SWITCH_TIME, SWITCH_THREAD, SWITCH_KIND, SWITCH_COLUMNS };
-
-struct sonde_recorder {
-	struct sonde_writer *writer;
-	struct sonde_record_options options;
-	struct sonde_strings strings;
-	struct sonde_tasks tasks;
-	struct sonde_trie stacks;
-	struct sonde_streams streams;
-	struct sonde_columns samples, switches;
-	uint64_t last_weight;
-	uint32_t last_stack;
-	struct sonde_meta_lost *lost;
-	size_t lost_count;
-	struct sonde_meta_site *sites; /* id − 1, to intern them */
-	uint32_t site_count;
-	struct sonde_map site_map;
-	struct sonde_map heap_map; /* heap sites, by a hash of all that they are */
-	uint32_t heaps, heap_sites;
-	struct sonde_snapshots *snapshots;
-	uint32_t snapshot_count;
-	struct sonde_trigger trigger; /* used when options.when is set */
-	uint64_t sample_count;
-	unsigned saves;
-	int error;
-};
 
 static void zone_ended(void *context, const struct sonde_pair_zone *zone)
 {
@@ -118,12 +86,6 @@ const struct sonde_record_options *sonde_recorder_options(const struct sonde_rec
 	return &recorder->options;
 }
 
-static void keep_error(struct sonde_recorder *recorder, int rc)
-{
-	if (rc && !recorder->error)
-		recorder->error = rc;
-}
-
 int sonde_recorder_error(const struct sonde_recorder *recorder)
 {
 	return recorder->error ? recorder->error : sonde_writer_error(recorder->writer);
@@ -135,14 +97,14 @@ static void flush_columns(struct sonde_recorder *recorder, struct sonde_columns 
 {
 	if (!columns->rows)
 		return;
-	keep_error(recorder, sonde_trie_flush(&recorder->stacks));
+	sonde_recorder_keep_error(recorder, sonde_trie_flush(&recorder->stacks));
 	struct sonde_chunk chunk = {
 	    .type = type,
 	    .time_min_ns = columns->time_min_ns,
 	    .time_max_ns = columns->time_max_ns,
 	    .count = columns->rows,
 	};
-	keep_error(recorder, sonde_columns_write(columns, recorder->writer, &chunk));
+	sonde_recorder_keep_error(recorder, sonde_columns_write(columns, recorder->writer, &chunk));
 }
 
 static void flush_samples(struct sonde_recorder *recorder)
@@ -156,8 +118,8 @@ int sonde_recorder_flush(struct sonde_recorder *recorder)
 {
 	flush_samples(recorder);
 	flush_columns(recorder, &recorder->switches, SONDE_CHUNK_SWITCHES);
-	keep_error(recorder, sonde_streams_flush(&recorder->streams));
-	keep_error(recorder, sonde_writer_flush(recorder->writer));
+	sonde_recorder_keep_error(recorder, sonde_streams_flush(&recorder->streams));
+	sonde_recorder_keep_error(recorder, sonde_writer_flush(recorder->writer));
 	return sonde_recorder_error(recorder);
 }
 
@@ -172,7 +134,7 @@ int sonde_recorder_save(struct sonde_recorder *recorder)
 {
 	recorder->saves++;
 	sonde_recorder_flush(recorder);
-	keep_error(recorder, sonde_writer_keep_dump(recorder->writer));
+	sonde_recorder_keep_error(recorder, sonde_writer_keep_dump(recorder->writer));
 	return sonde_recorder_error(recorder);
 }
 
@@ -253,18 +215,19 @@ void sonde_recorder_switch(struct sonde_recorder *recorder, uint64_t time_ns, ui
 void sonde_recorder_zones(struct sonde_recorder *recorder, uint32_t process, uint32_t thread, const uint32_t *sites,
 			  const uint64_t *times_ns, size_t count)
 {
-	keep_error(recorder, sonde_streams_zones(&recorder->streams, process, thread, sites, times_ns, count));
+	sonde_recorder_keep_error(recorder,
+				  sonde_streams_zones(&recorder->streams, process, thread, sites, times_ns, count));
 }
 
 void sonde_recorder_thread_end(struct sonde_recorder *recorder, uint32_t thread)
 {
-	keep_error(recorder, sonde_streams_end(&recorder->streams, thread));
+	sonde_recorder_keep_error(recorder, sonde_streams_end(&recorder->streams, thread));
 }
 
 void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uint32_t thread,
 			  const struct sonde_event *event)
 {
-	keep_error(recorder, sonde_streams_event(&recorder->streams, process, thread, event));
+	sonde_recorder_keep_error(recorder, sonde_streams_event(&recorder->streams, process, thread, event));
 	if (event->type == SONDE_EVENT_THREAD_NAME) {
 		const struct sonde_event_text *name = (const void *)event;
 		sonde_tasks_call(&recorder->tasks, thread, (const char *)(name + 1), name->len_b, event->time);
@@ -379,7 +342,7 @@ uint32_t sonde_recorder_site(struct sonde_recorder *recorder, const struct sonde
 	if (!(recorder->site_count & (recorder->site_count + 1)))
 		rows = realloc(rows, (2 * (size_t)recorder->site_count + 2) * sizeof *rows);
 	if (!rows || sonde_map_add(&recorder->site_map, hash, recorder->site_count + 1)) {
-		keep_error(recorder, -ENOMEM);
+		sonde_recorder_keep_error(recorder, -ENOMEM);
 		return 0;
 	}
 	recorder->sites = rows;
@@ -388,76 +351,6 @@ uint32_t sonde_recorder_site(struct sonde_recorder *recorder, const struct sonde
 	rows[id - 1].id = id;
 	sonde_writer_meta(recorder->writer, &rows[id - 1], sizeof record, NULL, 0);
 	return id;
-}
-
-/* --- allocations ----------------------------------------------------------------------------------------- */
-
-uint32_t sonde_recorder_heap(struct sonde_recorder *recorder, uint32_t process, enum sonde_heap_kind kind,
-			     const char *name)
-{
-	struct sonde_meta_heap record = {
-	    .head.type = SONDE_META_HEAP,
-	    .id = recorder->heaps + 1,
-	    .process = process,
-	    .kind = kind,
-	    .name = sonde_recorder_text(recorder, name),
-	};
-	if (!process)
-		return 0;
-	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
-	return ++recorder->heaps;
-}
-
-uint32_t sonde_recorder_heap_site(struct sonde_recorder *recorder, const struct sonde_recorder_heap_site *site)
-{
-	struct sonde_meta_heap_site record = {
-	    .head.type = SONDE_META_HEAP_SITE,
-	    .heap = site->heap,
-	    .thread = site->thread,
-	    .stack = site->stack,
-	    .status = site->status,
-	};
-	uint64_t hash = sonde_hash_pair((uint64_t)site->thread << 32 | site->stack, site->heap);
-	uint32_t id = sonde_map_find(&recorder->heap_map, hash, NULL, NULL);
-	if (id || recorder->heap_sites == UINT32_MAX)
-		return id;
-	record.id = recorder->heap_sites + 1;
-	if (sonde_map_add(&recorder->heap_map, hash, record.id)) {
-		keep_error(recorder, -ENOMEM);
-		return 0;
-	}
-	recorder->heap_sites++;
-	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
-	return record.id;
-}
-
-void sonde_recorder_heap_leak(struct sonde_recorder *recorder, const struct sonde_recorder_heap_leak *leak)
-{
-	struct sonde_meta_heap_leak record = {
-	    .head.type = SONDE_META_HEAP_LEAK,
-	    .site = leak->site,
-	    .kind = leak->kind,
-	    .blocks = leak->blocks,
-	    .size_b = leak->size_b,
-	    .detail = sonde_recorder_text(recorder, leak->detail),
-	    .variance = leak->variance,
-	};
-	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
-}
-
-uint32_t sonde_recorder_snapshot(struct sonde_recorder *recorder, const struct sonde_recorder_snapshot *snapshot)
-{
-	struct sonde_meta_snapshot record = {
-	    .head.type = SONDE_META_SNAPSHOT,
-	    .process = snapshot->process,
-	    .label = snapshot->label,
-	    .reason = snapshot->reason,
-	    .time_ns = snapshot->time_ns,
-	    .rss_b = snapshot->rss_b,
-	    .pss_b = snapshot->pss_b,
-	};
-	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
-	return ++recorder->snapshot_count;
 }
 
 int sonde_recorder_ask(struct sonde_recorder *recorder, const struct sonde_snapshot_ask *ask)
@@ -472,102 +365,10 @@ struct sonde_snapshots *sonde_recorder_snapshots(struct sonde_recorder *recorder
 
 int sonde_recorder_chunk(struct sonde_recorder *recorder, struct sonde_columns *columns, struct sonde_chunk *chunk)
 {
-	keep_error(recorder, sonde_trie_flush(&recorder->stacks));
+	sonde_recorder_keep_error(recorder, sonde_trie_flush(&recorder->stacks));
 	int code = sonde_columns_write(columns, recorder->writer, chunk);
-	keep_error(recorder, code);
+	sonde_recorder_keep_error(recorder, code);
 	return code;
-}
-
-/* --- what is said about the recording -------------------------------------------------------------------- */
-
-void sonde_recorder_info(struct sonde_recorder *recorder, const char *key, const char *value)
-{
-	struct sonde_meta_info record = {
-	    .head.type = SONDE_META_INFO,
-	    .key = sonde_recorder_text(recorder, key),
-	    .value = sonde_recorder_text(recorder, value),
-	};
-	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
-}
-
-void sonde_recorder_source(struct sonde_recorder *recorder, const char *name, const struct sonde_recorder_state *state)
-{
-	struct sonde_meta_source record = {
-	    .head.type = SONDE_META_SOURCE,
-	    .name = sonde_recorder_text(recorder, name),
-	    .state = state->state,
-	    .method = sonde_recorder_text(recorder, state->method),
-	    .detail = sonde_recorder_text(recorder, state->detail),
-	    .rate_hz = state->rate_hz,
-	    .effective_hz = state->effective_hz,
-	};
-	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
-}
-
-void sonde_recorder_lost(struct sonde_recorder *recorder, const struct sonde_recorder_loss *loss)
-{
-	uint32_t source = sonde_recorder_text(recorder, loss->source);
-	uint32_t cause = sonde_recorder_text(recorder, loss->cause);
-	struct sonde_meta_lost *row = recorder->lost;
-	struct sonde_meta_lost *end = row + recorder->lost_count;
-	while (row < end && (row->source != source || row->cause != cause || row->thread != loss->thread))
-		row++;
-	if (row == end) {
-		struct sonde_meta_lost *rows = realloc(recorder->lost, (recorder->lost_count + 1) * sizeof *rows);
-		if (!rows) {
-			keep_error(recorder, -ENOMEM);
-			return;
-		}
-		recorder->lost = rows;
-		row = &rows[recorder->lost_count++];
-		*row = (struct sonde_meta_lost){
-		    .head.type = SONDE_META_LOST,
-		    .source = source,
-		    .cause = cause,
-		    .process = loss->process,
-		    .thread = loss->thread,
-		    .from_ns = loss->time_ns,
-		};
-	}
-	row->count += loss->count;
-	row->to_ns = loss->time_ns;
-}
-
-void sonde_recorder_cost(struct sonde_recorder *recorder, const char *what, uint64_t value)
-{
-	struct sonde_meta_cost record = {
-	    .head.type = SONDE_META_COST,
-	    .what = sonde_recorder_text(recorder, what),
-	    .value = value,
-	};
-	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
-}
-
-void sonde_recorder_histogram(struct sonde_recorder *recorder, const struct sonde_recorder_histogram *histogram)
-{
-	struct sonde_buf pairs;
-	sonde_buf_init(&pairs, (size_t)SONDE_HIST_BUCKETS * 2 * SONDE_VARINT_MAX_B);
-	struct sonde_meta_histogram record = {
-	    .head.type = SONDE_META_HISTOGRAM,
-	    .site = histogram->site,
-	    .process = histogram->process,
-	    .count = histogram->count,
-	    .sum = histogram->sum,
-	    .min = histogram->min,
-	    .max = histogram->max,
-	};
-	uint32_t before = 0;
-	for (uint32_t i = 0; i < SONDE_HIST_BUCKETS; i++) {
-		if (!histogram->hits[i])
-			continue;
-		sonde_buf_varint(&pairs, i - before);
-		sonde_buf_varint(&pairs, histogram->hits[i]);
-		before = i;
-		record.pairs++;
-	}
-	keep_error(recorder, sonde_buf_error(&pairs));
-	sonde_writer_meta(recorder->writer, &record, sizeof record, pairs.data, pairs.len_b);
-	sonde_buf_fini(&pairs);
 }
 
 void sonde_recorder_clock(struct sonde_recorder *recorder, const struct sonde_meta_clock *clock)

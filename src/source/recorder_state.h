@@ -1,0 +1,49 @@
+/* recorder_state.h: what recorder.c and recorder_facts.c share of the recording being made. */
+#ifndef SONDE_SOURCE_RECORDER_STATE_H
+#define SONDE_SOURCE_RECORDER_STATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "source/columns.h"
+#include "source/recorder.h"
+#include "source/snapshots.h"
+#include "source/streams.h"
+#include "source/strings.h"
+#include "source/tasks.h"
+#include "source/trie.h"
+#include "source/trigger.h"
+#include "util/map.h"
+
+struct sonde_recorder {
+	struct sonde_writer *writer;
+	struct sonde_record_options options;
+	struct sonde_strings strings;
+	struct sonde_tasks tasks;
+	struct sonde_trie stacks;
+	struct sonde_streams streams;
+	struct sonde_columns samples, switches;
+	uint64_t last_weight;
+	uint32_t last_stack;
+	struct sonde_meta_lost *lost;
+	size_t lost_count;
+	struct sonde_meta_site *sites; /* id − 1, to intern them */
+	uint32_t site_count;
+	struct sonde_map site_map;
+	struct sonde_map heap_map; /* heap sites, by a hash of all that they are */
+	uint32_t heaps, heap_sites;
+	struct sonde_snapshots *snapshots;
+	uint32_t snapshot_count;
+	struct sonde_trigger trigger; /* used when options.when is set */
+	uint64_t sample_count;
+	unsigned saves;
+	int error;
+};
+
+static inline void sonde_recorder_keep_error(struct sonde_recorder *recorder, int rc)
+{
+	if (rc && !recorder->error)
+		recorder->error = rc;
+}
+
+#endif
