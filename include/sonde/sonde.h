@@ -157,10 +157,10 @@ SONDE_CALL(int, sonde_thread_name(const char *name), SONDE_ERR_OFF)
  * Each name is a heap of its own in the report, beside malloc's: what is alive, and its peak. Say that a block was
  * given out after the pool has done so, and that it comes back before it can be given out again. Addresses name blocks:
  * a block that was never given out and comes back is counted as unknown, one that is given out twice ended in between.
- * NULL is nothing. Under `sonde record --heap` each has the stack of its caller (also between sonde_pause() and
- * sonde_resume()), under `sonde record`, and in a recording that the process writes itself, its thread. May be called
- * from signal handlers: what one says while its thread is inside a call of ours is left out and counted. Names to 255
- * bytes; at most 4096 in a process.
+ * NULL is nothing. Under `sonde record` each has the stack of its caller (also between sonde_pause() and
+ * sonde_resume()); with --heap=off or --no-inject, where the library is linked statically, and in a recording that the
+ * process writes itself, its thread alone. May be called from signal handlers: what one says while its thread is inside
+ * a call of ours is left out and counted. Names to 255 bytes; at most 4096 in a process.
  */
 SONDE_CALL(int, sonde_alloc(const char *name, const void *block, size_t size_b), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_free(const char *name, const void *block), SONDE_ERR_OFF)
@@ -205,8 +205,8 @@ struct sonde_pool_stats {
 
 /* What is alive of a pool now, and the most that ever was: of all that any thread has said by sonde_alloc() and
  * sonde_free() before this call; SONDE_ERR_UNKNOWN when nothing was said of that name. NULL: of what malloc and its
- * like have given out, which only `sonde record --heap` knows: exactly with --heap=full, else estimates. A forked
- * child's own begin at 0. */
+ * like have given out, which only `sonde record` knows: exactly with --heap=full, else estimates (SONDE_ERR_UNKNOWN
+ * before the first sample). A forked child's own begin at 0. */
 SONDE_CALL(int, sonde_pool_stats_of(const char *name, struct sonde_pool_stats *out), SONDE_ERR_OFF)
 
 /* --- profilers: named timers with answers at once, whether or not something is recorded ----------------------------
