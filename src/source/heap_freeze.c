@@ -151,10 +151,11 @@ static void read_registers(struct sonde_heap_thread *thread)
 		read_set(thread, SONDE_HEAP_REGISTERS_TLS, &thread->thread_pointer, 8);
 }
 
-static void let_go(const struct sonde_heap_thread *thread)
+/* −1: it is about to be gone. */
+static int let_go(const struct sonde_heap_thread *thread)
 {
 	/* NOLINT: the kernel takes a signal's number for an address */
-	ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(uintptr_t)thread->signal);
+	return ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(uintptr_t)thread->signal) ? -1 : 0;
 }
 
 /* --- all threads ------------------------------------------------------------------------------------------------- */
@@ -219,9 +220,8 @@ static int stop_new(struct sonde_heap_threads *threads, pid_t except)
 	return found;
 }
 
-static void remember(struct sonde_heap_threads *threads, const struct sonde_heap_thread *thread)
+static void remember(const struct sonde_heap_threads *threads, const struct sonde_heap_thread *thread)
 {
-	threads->running++;
 	if (late_count < LATE_MAX) {
 		late[late_count].pid = threads->pid;
 		late[late_count++].tid = thread->tid;
@@ -244,8 +244,10 @@ static void await(struct sonde_heap_threads *threads, size_t from, uint64_t dead
 		thread->is_held = seen == 1;
 		if (seen == 1)
 			read_registers(thread);
-		else if (!seen)
-			remember(threads, thread);
+		if (seen)
+			continue;
+		threads->running++;
+		remember(threads, thread);
 	}
 }
 
@@ -281,8 +283,8 @@ void sonde_heap_freeze_check(struct sonde_heap_threads *threads)
 void sonde_heap_thaw(struct sonde_heap_threads *threads)
 {
 	for (size_t i = 0; i < threads->count; i++)
-		if (threads->rows[i].is_held)
-			let_go(&threads->rows[i]);
+		if (threads->rows[i].is_held && let_go(&threads->rows[i]))
+			remember(threads, &threads->rows[i]); /* its process did not wait for us, and must not for it */
 	free(threads->rows);
 	*threads = (struct sonde_heap_threads){0};
 	sonde_heap_thaw_late();

@@ -184,7 +184,7 @@ struct sonde_heap_extent sonde_heap_memory_present(void *context, struct sonde_h
 		uint64_t left = (extent.end - 1) / memory->page_b + 1 - page, wanted = left < ENTRIES ? left : ENTRIES;
 		ssize_t got_b =
 		    pread(memory->page_map, entries, wanted * sizeof *entries, (off_t)(page * sizeof *entries));
-		if (got_b < (ssize_t)sizeof *entries)
+		if (got_b < (ssize_t)sizeof *entries || sonde_clock_now_ns() > memory->deadline_ns)
 			return found.start < extent.end ? found : extent; /* nobody knows: all of it */
 		for (size_t i = 0; i < (size_t)got_b / sizeof *entries; i++, page++) {
 			uint64_t start = page * memory->page_b > extent.start ? page * memory->page_b : extent.start;
