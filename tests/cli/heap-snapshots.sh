@@ -59,8 +59,8 @@ for number in 1 77 150 199; do
 	equal "$(changed snapshot-functions function tight from_blocks to_blocks change_b)" "$number 200 $(((200 - number) * 1000))"
 done
 
-# Without --heap, and where a program records itself: what is resident alone.
-run 0 "$SONDE" record -q -o b.sonde -- "$program" known
+# Without hooks, and where a program records itself: what is resident alone.
+run 0 "$SONDE" record -q --heap=off -o b.sonde -- "$program" known
 run 0 env SONDE_OUT=self.sonde "$program" known
 for file in b.sonde self*.sonde; do
 	equal "$(listed $file 'map("\(.label) \(.live_b)") | join(", ")')" "first null, second null, third null"
