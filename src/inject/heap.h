@@ -125,6 +125,9 @@ extern pid_t heap_first_pid;              /* a forked child has another */
 
 /* Reads the environment; called until there is one, and it is known whether anything is recorded: 1. */
 int heap_process_init(void);
+/* Maps the tables, unless the process has inherited filters of seccomp; beside other things when the first block is
+ * sampled. Whether there is anything to record into. Inside calls of ours. */
+int heap_process_open(void);
 /* Nothing is recorded from here on, and the recorder is told why. */
 void heap_process_leave(enum sonde_link_reason reason);
 
@@ -219,12 +222,15 @@ static inline uint64_t heap_thread_ticks(struct heap_thread *thread)
 /* --- heap_record.c --------------------------------------------------------------------------------------------- */
 
 #define HEAP_FILTER_BITS 16
+#define HEAP_NEVER 254u
 #define HEAP_PAGE_BITS 12
 
 /* Bytes that the calling thread may still be given without a sample; 0 = not drawn yet: heap_record_take() does. */
 extern __thread uint64_t heap_left __attribute__((tls_model("initial-exec")));
-/* For pages of each kind: 0 = every end may have to be told, else one more than the blocks whose ends must be. */
+/* How many blocks in pages of each kind have ends that must be told; 255: more than were counted. And how many are
+ * none: a number that never stands there when all must be. */
 extern _Atomic uint8_t heap_filter[1u << HEAP_FILTER_BITS];
+extern _Atomic uint8_t heap_none;
 
 /* A block's address while something else is called: what we leave on the stack must not look like the program's pointer
  * to it when leaks are looked for. */
@@ -264,14 +270,18 @@ static inline uint32_t heap_record_page(const void *block)
 /* Whether a block's end may have to be told: most need not. */
 static inline int heap_record_may_end(const void *block)
 {
-	return atomic_load_explicit(&heap_filter[heap_record_page(block)], memory_order_relaxed) != 1;
+	return atomic_load_explicit(&heap_filter[heap_record_page(block)], memory_order_relaxed) !=
+	       atomic_load_explicit(&heap_none, memory_order_relaxed);
 }
 
 /* From now on heap_record_may_end() says yes of this block. */
 void heap_record_mark(const void *block);
 
-/* From now on it says yes of all blocks, as at first, or only of those that are marked, none so far. */
-void heap_record_look(int at_all);
+/* From now on it says yes of all blocks, as at first, or only of those that are marked. */
+static inline void heap_record_look(int at_all)
+{
+	atomic_store_explicit(&heap_none, at_all ? HEAP_NEVER : 0, memory_order_relaxed);
+}
 
 /* A block was given out, by the allocator that has just returned. NULL is nothing. Operators new and delete often call
  * malloc and free, which are hooked, too: see below. Returns the block. */
@@ -302,11 +312,6 @@ void *heap_record_new(void *block, size_t size_b, const struct heap_caller *call
 
 /* Around operator delete, where heap_record_may_end() says yes: the block, then NULL. */
 void heap_record_deleted(const void *block);
-
-/* --- heap_calls.c ---------------------------------------------------------------------------------------------- */
-
-/* Marks the blocks that were given out before there was an allocator. */
-void heap_calls_mark(void);
 
 /* --- heap_rules.c ---------------------------------------------------------------------------------------------- */
 

@@ -64,12 +64,6 @@ static void *take_arena(size_t size_b)
 	return arena + at + ALIGN_B;
 }
 
-void heap_calls_mark(void)
-{
-	for (size_t at = 0; at < atomic_load(&arena_used) && at < ARENA_B; at += ALIGN_B)
-		heap_record_mark(arena + at);
-}
-
 static size_t arena_size(const void *block)
 {
 	size_t size_b;
@@ -269,7 +263,8 @@ EXPORT int dlclose(void *object)
 __attribute__((constructor)) static void heap_begin(void)
 {
 	is_ready();
-	heap_maps_begin((void *)(uintptr_t)next.malloc); /* NOLINT: a function's address */
 	heap_process_init();
+	if (!heap_is_beside)
+		heap_maps_begin((void *)(uintptr_t)next.malloc); /* NOLINT: a function's address */
 	heap_names_begin();
 }

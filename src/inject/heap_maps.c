@@ -116,7 +116,7 @@ static int is_program(const struct heap_caller *caller)
 			return 0;
 	if (unlikely(!heap_process))
 		heap_process_init();
-	return heap_process != NULL && !heap_is_beside;
+	return heap_process != NULL;
 }
 
 static uint64_t to_pages(uint64_t size_b)

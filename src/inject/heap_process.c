@@ -42,25 +42,48 @@ static void tell(enum sonde_link_reason reason, uint64_t time)
 
 /* --- the beginning ----------------------------------------------------------------------------------------------- */
 
+static uint64_t recorders_filters = UINT64_MAX; /* unknown */
+
+static void tell_no_room(void)
+{
+	if (!heap_is_beside)
+		tell(SONDE_LINK_NO_ROOM, 0);
+}
+
+int heap_process_open(void)
+{
+	static _Atomic uint32_t state; /* 1 = somebody is at it, 2 = open, 3 = it cannot be */
+	uint32_t before = 0;
+	if (!atomic_compare_exchange_strong(&state, &before, 1))
+		return before == 2;
+	int is_locked_in = recorders_filters < UINT64_MAX && inject_sandbox_is_inherited(recorders_filters);
+	int is_open = !is_locked_in && inject_connect_spares(LEAST_B) && !heap_rules_init() && !heap_stack_init();
+	if (!is_open && !is_locked_in)
+		tell_no_room();
+	if (!is_open && heap_process)
+		atomic_store(&heap_process->link.process.state, SONDE_PROCESS_OFF);
+	atomic_store(&state, is_open ? 2 : 3);
+	return is_open;
+}
+
 static void begin(const char *wanted)
 {
 	heap_mean_b = read_number(&wanted);
-	int has_filters = *wanted >= '0' && *wanted <= '9';
-	if (has_filters && inject_sandbox_is_inherited(read_number(&wanted)))
-		return;
+	if (*wanted >= '0' && *wanted <= '9')
+		recorders_filters = read_number(&wanted);
 	heap_is_beside = read_number(&wanted) != 0;
 	heap_first_pid = (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	if (inject_connect_spares(LEAST_B) && !heap_rules_init() && !heap_stack_init())
-		heap_process = inject_connect_page(sizeof(*heap_process));
-	if (!heap_process) {
-		if (!heap_is_beside)
-			tell(SONDE_LINK_NO_ROOM, 0);
+	int is_open = heap_is_beside || heap_process_open();
+	struct heap_process *process = is_open ? inject_connect_page(sizeof(*process)) : NULL;
+	if (!process && is_open)
+		tell_no_room();
+	if (!process)
 		return;
-	}
 	const char *seed = getenv(HEAP_SEED_ENV);
 	heap_seed = seed ? read_number(&seed) : sonde_clock_now_ns() ^ (uint64_t)heap_first_pid << 32;
-	heap_process->sandbox.pid = heap_first_pid;
-	inject_sandbox_watch(&heap_process->sandbox);
+	process->sandbox.pid = heap_first_pid;
+	inject_sandbox_watch(&process->sandbox);
+	heap_process = process;
 }
 
 int heap_process_init(void)

@@ -23,6 +23,7 @@ int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(
 #define SET_BITS 15
 #define SETS (1u << SET_BITS)
 #define SET_BLOCKS 6u
+#define UNCOUNTED 255u
 
 struct set {
 	_Atomic uint64_t blocks[SET_BLOCKS]; /* 0 = free */
@@ -33,6 +34,7 @@ __thread uint64_t heap_left __attribute__((tls_model("initial-exec")));
 
 /* A forked child goes on with its own copy: it frees what its parent sampled, and the recorder knows it not. */
 _Atomic uint8_t heap_filter[1u << HEAP_FILTER_BITS];
+_Atomic uint8_t heap_none = HEAP_NEVER;
 static struct set sets[SETS];
 
 static struct set *set_of(uint64_t address)
@@ -40,11 +42,16 @@ static struct set *set_of(uint64_t address)
 	return &sets[(address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SET_BITS)];
 }
 
+static uint8_t next_of(uint8_t count)
+{
+	return count + 1 == HEAP_NEVER ? UNCOUNTED : (uint8_t)(count + 1);
+}
+
 void heap_record_mark(const void *block)
 {
 	_Atomic uint8_t *counter = &heap_filter[heap_record_page(block)];
 	uint8_t count = atomic_load(counter);
-	while (count && !atomic_compare_exchange_weak(counter, &count, (uint8_t)(count + 1))) /* 0 after 255 */
+	while (count != UNCOUNTED && !atomic_compare_exchange_weak(counter, &count, next_of(count)))
 		;
 }
 
@@ -52,18 +59,8 @@ static void unmark(const void *block)
 {
 	_Atomic uint8_t *counter = &heap_filter[heap_record_page(block)];
 	uint8_t count = atomic_load(counter);
-	while (count > 1 && !atomic_compare_exchange_weak(counter, &count, (uint8_t)(count - 1)))
+	while (count && count != UNCOUNTED && !atomic_compare_exchange_weak(counter, &count, (uint8_t)(count - 1)))
 		;
-}
-
-void heap_record_look(int at_all)
-{
-	static _Atomic int is_chosen;
-	if (atomic_exchange(&is_chosen, !at_all) == !at_all)
-		return;
-	memset((void *)heap_filter, !at_all, sizeof(heap_filter));
-	if (!at_all)
-		heap_calls_mark();
 }
 
 static void note(const void *block)

@@ -242,7 +242,7 @@ static struct heap_thread *get_state(void)
 
 static struct heap_thread *begin(uint64_t where)
 {
-	struct sonde_ring_pool *pool = inject_connect_pool(&heap_process->link);
+	struct sonde_ring_pool *pool = heap_process_open() ? inject_connect_pool(&heap_process->link) : NULL;
 	struct heap_thread *thread;
 	if (!pool && heap_process->link.code == -ENOMEM)
 		heap_process_leave(SONDE_LINK_NO_ROOM);
