@@ -110,7 +110,7 @@ python=/usr/bin/python3
 modules="dict generators array memoryview mmap re"
 modules_long="list json gc struct bytes set threading subprocess ctypes fork1 posix thread threadsignals faulthandler
 	exceptions coroutines asyncgen pickle io codecs unicode decimal zlib bz2 lzma hashlib weakref sys tracemalloc itertools
-	functools descr float long heapq deque contextlib dataclasses enum ast compile inspect pty wait3 wait4 resource"
+	functools descr float long heapq deque contextlib dataclasses enum ast compile inspect wait3 wait4 resource"
 if "$python" -c "import test.test_dict" 2>/dev/null; then
 	for module in $modules ${SONDE_LONG:+$modules_long}; do
 		same 10000 env PYTHONMALLOC=malloc "$python" -m unittest "test.test_$module"
