@@ -9,6 +9,7 @@
 
 #include "base/varint.h"
 #include "fold/heap_class.h"
+#include "fold/heap_worth.h"
 #include "source/heap_chunks_state.h"
 
 #define EVENTS_A_CHUNK (1u << 20)
@@ -128,6 +129,15 @@ static inline void find_peak(struct sonde_heap_chunks *chunks, const struct fill
 	chunks->summary.peak_at = chunks->columns.rows + filling->rows;
 }
 
+static inline void begin_one(const struct sonde_heap_chunks *chunks, struct filling *filling,
+			     struct sonde_heap_form *form)
+{
+	struct sonde_heap_worth worth = sonde_heap_worth(form->size_b, chunks->summary.mean_b);
+	form->begins++;
+	filling->live_b += worth.size_b;
+	filling->live_blocks += worth.blocks;
+}
+
 static inline void take_out(struct sonde_heap_chunks *chunks, struct filling *filling, uint64_t time_ns,
 			    const struct sonde_heap_slot *slot)
 {
@@ -141,9 +151,10 @@ static inline void take_out(struct sonde_heap_chunks *chunks, struct filling *fi
 	unsigned temporary = filling->last_begun == sonde_heap_slot_address(slot);
 	form->ends++;
 	form->temporary += temporary;
-	filling->live_b -= form->worth_b;
-	filling->live_blocks -= form->worth_blocks;
-	chunks->summary.life_classes[class] += form->worth_blocks;
+	struct sonde_heap_worth worth = sonde_heap_worth(form->size_b, chunks->summary.mean_b);
+	filling->live_b -= worth.size_b;
+	filling->live_blocks -= worth.blocks;
+	chunks->summary.life_classes[class] += worth.blocks;
 	filling->ended = *slot;
 	*filling->event++ = (class | temporary * SONDE_HEAP_TEMPORARY) << LIFE_SHIFT | (form->row - 1) << 1 | 1;
 	filling->rows++;
@@ -178,9 +189,7 @@ static inline void put_in(struct sonde_heap_chunks *chunks, struct filling *fill
 	struct sonde_heap_form *form = &chunks->live.forms.row[id];
 	if (__builtin_expect(!form->row, 0) && sonde_heap_chunks_row(chunks, id))
 		return;
-	form->begins++;
-	filling->live_b += form->worth_b;
-	filling->live_blocks += form->worth_blocks;
+	begin_one(chunks, filling, form);
 	filling->last_begun = address;
 	*filling->event++ = (form->row - 1) << 1;
 	filling->rows++;
@@ -214,9 +223,7 @@ static inline int take_both(struct sonde_heap_chunks *chunks, struct filling *fi
 	if (!id || (__builtin_expect(!form->row, 0) && sonde_heap_chunks_row(chunks, id)))
 		return 0;
 	struct sonde_heap_slot slot = sonde_heap_slot(address, begins->time, id);
-	form->begins++;
-	filling->live_b += form->worth_b;
-	filling->live_blocks += form->worth_blocks;
+	begin_one(chunks, filling, form);
 	filling->last_begun = address;
 	*filling->event++ = (form->row - 1) << 1;
 	filling->rows++;

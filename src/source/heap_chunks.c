@@ -43,7 +43,6 @@ int sonde_heap_chunks_new(struct sonde_heap_chunks **out, struct sonde_recorder 
 	chunks->recorder = recorder;
 	chunks->process = process;
 	sonde_columns_init(&chunks->columns, SONDE_HEAP_COLUMNS);
-	chunks->live.forms.mean_b = mean_b;
 	chunks->summary.heap = heap;
 	chunks->summary.mean_b = mean_b;
 	start_chunk(chunks);

@@ -4,17 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fold/heap_worth.h"
-
 #define ROWS_FIRST 64u
 #define BITS_FIRST 8u
 #define SWEEP_FIRST 65536u
+#define LINE_B 64u
 
 void sonde_heap_forms_fini(struct sonde_heap_forms *forms)
 {
 	free(forms->row);
 	free(forms->index);
-	*forms = (struct sonde_heap_forms){.mean_b = forms->mean_b};
+	*forms = (struct sonde_heap_forms){0};
 }
 
 static uint32_t last_of(const struct sonde_heap_forms *forms)
@@ -50,6 +49,20 @@ static int grow_index(struct sonde_heap_forms *forms)
 	return 0;
 }
 
+static int grow_rows(struct sonde_heap_forms *forms)
+{
+	uint32_t cap = forms->cap ? 2 * forms->cap : ROWS_FIRST;
+	struct sonde_heap_form *row = aligned_alloc(LINE_B, cap * sizeof *row);
+	if (!row)
+		return -1;
+	if (forms->row)
+		memcpy(row, forms->row, forms->count * sizeof *row);
+	free(forms->row);
+	forms->row = row;
+	forms->cap = cap;
+	return 0;
+}
+
 /* An unused row; 0 = none. */
 static uint32_t take_row(struct sonde_heap_forms *forms)
 {
@@ -58,14 +71,8 @@ static uint32_t take_row(struct sonde_heap_forms *forms)
 		forms->spare = forms->row[id].row;
 		return id;
 	}
-	if (forms->count == forms->cap) {
-		uint32_t cap = forms->cap ? 2 * forms->cap : ROWS_FIRST;
-		struct sonde_heap_form *row = realloc(forms->row, cap * sizeof *row);
-		if (!row)
-			return 0;
-		forms->row = row;
-		forms->cap = cap;
-	}
+	if (forms->count == forms->cap && grow_rows(forms))
+		return 0;
 	forms->count += !forms->count; /* row 0 */
 	return forms->count <= SONDE_HEAP_FORMS_MAX ? forms->count++ : 0;
 }
@@ -77,9 +84,7 @@ static __attribute__((noinline)) uint32_t add(struct sonde_heap_forms *forms, ui
 	uint32_t id = take_row(forms);
 	if (!id)
 		return 0;
-	struct sonde_heap_worth worth = sonde_heap_worth(size_b, forms->mean_b);
-	forms->row[id] = (struct sonde_heap_form){
-	    .size_b = size_b, .worth_b = worth.size_b, .worth_blocks = worth.blocks, .site = site};
+	forms->row[id] = (struct sonde_heap_form){.size_b = size_b, .site = site};
 	put_id(forms, id);
 	forms->used++;
 	return id;

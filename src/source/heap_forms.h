@@ -12,21 +12,19 @@
 
 struct sonde_heap_form {
 	uint64_t size_b;
-	uint64_t worth_b, worth_blocks; /* what one of them stands for (fold/heap_worth.h) */
-	uint32_t site;                  /* 0 = an unused row */
-	uint32_t live;                  /* blocks, as the last chunk left them */
+	uint32_t site; /* 0 = an unused row */
+	uint32_t live; /* blocks, as the last chunk left them */
 	/* in the chunk that is being filled: */
 	uint32_t row; /* + 1; 0 = none of it yet */
 	uint32_t begins, ends, temporary;
 };
-_Static_assert(sizeof(struct sonde_heap_form) == 48, "memory a form");
+_Static_assert(sizeof(struct sonde_heap_form) == 32, "memory a form; two in a line of the cache");
 
 #define SONDE_HEAP_FORMS_MAX ((1u << 28) - 1)
 
-/* Zeroed but for mean_b: none. */
+/* Zeroed: none. */
 struct sonde_heap_forms {
-	uint64_t mean_b;             /* bytes between samples; 0 = all */
-	struct sonde_heap_form *row; /* by id; row 0 is not used */
+	struct sonde_heap_form *row; /* by id; row 0 is not used; aligned to lines of the cache */
 	uint32_t count, cap;         /* rows */
 	uint32_t spare;              /* the first unused row, the next in its `row`; 0 = none */
 	uint32_t used;
@@ -72,7 +70,6 @@ static inline uint32_t sonde_heap_forms_likely(const struct sonde_heap_forms *fo
 static inline void sonde_heap_forms_expect_row(const struct sonde_heap_forms *forms, uint32_t id)
 {
 	__builtin_prefetch(&forms->row[id], 1);
-	__builtin_prefetch((const char *)(&forms->row[id] + 1) - 1, 1);
 }
 
 /* Between chunks: forgets what is not alive when there is much of it. */
