@@ -144,8 +144,6 @@ static uint32_t heap_of(const struct sonde_session *session, uint32_t pool)
 static void assert_file(struct sonde_session *session, const struct model *models)
 {
 	struct sonde_heap_sums sums;
-	sums.sites = calloc(sonde_session_heap_site_count(session) + 1, sizeof *sums.sites);
-	sums.heaps = calloc(sonde_session_heap_count(session) + 1, sizeof *sums.heaps);
 	assert_int_equal(sonde_session_heap_sums(session, &sums), 0);
 	for (uint32_t pool = 0; pool < POOLS; pool++) {
 		const struct sonde_heap_total *total = &sums.heaps[heap_of(session, pool)];
@@ -161,8 +159,7 @@ static void assert_file(struct sonde_session *session, const struct model *model
 		assert_int_equal(total->left_blocks, model->sums.live_blocks);
 		assert_int_equal(total->mean_b, 0);
 	}
-	free(sums.sites);
-	free(sums.heaps);
+	sonde_heap_sums_free(&sums);
 }
 
 /* One after the other, events are what the sums say. */
@@ -305,8 +302,6 @@ static void many_blocks_at_once(void **state)
 	end();
 	struct sonde_session *session = opened();
 	struct sonde_heap_sums sums;
-	sums.sites = calloc(sonde_session_heap_site_count(session) + 1, sizeof *sums.sites);
-	sums.heaps = calloc(sonde_session_heap_count(session) + 1, sizeof *sums.heaps);
 	assert_int_equal(sonde_session_heap_sums(session, &sums), 0);
 	const struct sonde_heap_total *total = &sums.heaps[heap_of(session, 0)];
 	assert_int_equal(total->peak_b, told.live_b);
@@ -314,8 +309,7 @@ static void many_blocks_at_once(void **state)
 	assert_int_equal(total->ends, MANY);
 	assert_int_equal(total->left_blocks, 0);
 	assert_int_equal(total->unknown, 0);
-	free(sums.sites);
-	free(sums.heaps);
+	sonde_heap_sums_free(&sums);
 	sonde_session_close(session);
 }
 
