@@ -158,7 +158,7 @@ SONDE_CALL(int, sonde_thread_name(const char *name), SONDE_ERR_OFF)
  * given out after the pool has done so, and that it comes back before it can be given out again. Addresses name blocks:
  * a block that was never given out and comes back is counted as unknown, one that is given out twice ended in between.
  * NULL is nothing. Under `sonde record` each has the stack of its caller (also between sonde_pause() and
- * sonde_resume()); with --heap=off or --no-inject, where the library is linked statically, and in a recording that the
+ * sonde_resume()); without --heap, where the library is linked statically, and in a recording that the
  * process writes itself, its thread alone. May be called from signal handlers: what one says while its thread is inside
  * a call of ours is left out and counted. Names to 255 bytes; at most 4096 in a process.
  */

@@ -295,11 +295,11 @@ static int heap_notes_add(const struct sonde_samples *samples, const struct sond
 	if (rc == 0)
 		rc = note_broken(broken, heap->count - bare, report, section);
 	if (rc == 0 && bare)
-		rc = sonde_report_note(
-		    report, section, 1,
-		    "%.1f %% of the 100 %% have no stack and are in no function; sonde record without "
-		    "--heap=off takes stacks of pools, too",
-		    100 * sonde_stats_share((double)samples->self[0].ns, (double)samples->all.ns));
+		rc =
+		    sonde_report_note(report, section, 1,
+				      "%.1f %% of the 100 %% have no stack and are in no function; sonde record --heap "
+				      "takes stacks of pools, too",
+				      100 * sonde_stats_share((double)samples->self[0].ns, (double)samples->all.ns));
 	return rc ? rc : note_unseen(heap, " more", report, section);
 }
 

@@ -38,8 +38,7 @@ static const char *why_none(const struct sonde_session *session)
 {
 	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
 		const struct sonde_source_row *row = sonde_session_source(session, i);
-		int is_absent = row->state == SONDE_SOURCE_UNAVAILABLE || row->state == SONDE_SOURCE_OFF;
-		if (!strcmp(row->name, "heap") && is_absent && *row->detail)
+		if (!strcmp(row->name, "heap") && row->state == SONDE_SOURCE_UNAVAILABLE && *row->detail)
 			return row->detail;
 		if (!strcmp(row->name, "heap") && row->state == SONDE_SOURCE_ON)
 			return "nothing was allocated, or no block of it was sampled";

@@ -153,7 +153,7 @@ static void detail_add(struct detail *details, size_t *count, const char *text, 
 	details[k].last = process;
 }
 
-/* Allocations were sampled beside other things. */
+/* In a light recording. */
 static int nobody_asked(const struct sonde_session *session)
 {
 	for (size_t i = 0; i < sonde_session_source_count(session); i++) {

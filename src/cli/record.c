@@ -24,7 +24,6 @@
 #define DEFAULT_RATE_HZ 1000
 #define DEFAULT_BUFFER_B ((uint64_t)64 << 20)
 #define DEFAULT_HEAP_MEAN "512K"
-#define DEFAULT_HEAP_MEAN_B ((uint64_t)512 << 10)
 #define PROCESS_BUFFER_MAX_B (SONDE_RING_MAX_CHUNKS * SONDE_RING_CHUNK_B)
 
 static const struct sonde_option options[] = {
@@ -38,9 +37,9 @@ static const struct sonde_option options[] = {
     {"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME' happens"},
     {"stack", 0, "SIZE",
      "stack copy for each sample, at most 63K (default 16K to 32K); with --no-perf at most 56K, the default"},
-    {"heap", 0, "[=full|SIZE|off]",
-     "record allocations, mappings and leaks: every one, or one each SIZE bytes on average (512K); without it "
-     "allocations are sampled where that costs nothing, with off not even that"},
+    {"heap", 0, "[=full|SIZE|light]",
+     "record allocations, mappings and leaks: every one, or one each SIZE bytes on average (512K); light: allocations "
+     "alone, of processes that allocate much"},
     {"memory", 0, "[=TIME]",
      "see what processes have in memory each TIME (100ms), not only when the recorder is awake"},
     {"snapshot-every", 0, "TIME", "take a snapshot of the memory of all processes each TIME"},
@@ -79,12 +78,13 @@ static int set_number(const char *value, uint64_t *number, uint64_t min, uint64_
 /* NULL: sampled. */
 static int set_heap(struct sonde_record_options *record, const char *value)
 {
-	record->heap_is_beside = 0;
-	record->heap = !value || strcmp(value, "off");
+	record->heap = 1;
+	record->heap_is_light = value && !strcmp(value, "light");
 	record->heap_mean_b = 0;
-	if (!record->heap || (value && !strcmp(value, "full")))
+	if (value && !strcmp(value, "full"))
 		return 0;
-	int rc = sonde_quantity_bytes(&record->heap_mean_b, value ? value : DEFAULT_HEAP_MEAN);
+	int rc =
+	    sonde_quantity_bytes(&record->heap_mean_b, value && !record->heap_is_light ? value : DEFAULT_HEAP_MEAN);
 	if (!rc && !record->heap_mean_b)
 		rc = sonde_error(EINVAL, "'%s': --heap=full records every allocation", value);
 	return rc;
@@ -279,12 +279,8 @@ static int pass_on(int status)
 
 static int run(int argc, char **argv)
 {
-	struct request request = {.options = {.rate_hz = DEFAULT_RATE_HZ,
-					      .buffer_b = DEFAULT_BUFFER_B,
-					      .heap = 1,
-					      .heap_is_beside = 1,
-					      .heap_mean_b = DEFAULT_HEAP_MEAN_B,
-					      .looking_up = say_looking_up}};
+	struct request request = {
+	    .options = {.rate_hz = DEFAULT_RATE_HZ, .buffer_b = DEFAULT_BUFFER_B, .looking_up = say_looking_up}};
 	struct sonde_parse parse = {
 	    .command = sonde_command_find("record"),
 	    .found = found,

@@ -360,8 +360,8 @@ enum sonde_heap_leak {
 	SONDE_HEAP_INDIRECT = 4,  /* of the unreachable, which count them: other such blocks point to them */
 };
 
-/* Why nobody looked, of a recording that samples allocations beside other things. */
-#define SONDE_HEAP_NOT_ASKED "leaks were not looked for: record with --heap"
+/* Why nobody looked, of a light recording. */
+#define SONDE_HEAP_NOT_ASKED "leaks were not looked for: record with --heap, not light"
 
 /* Blocks of a site that were still there when their process ended. */
 struct sonde_meta_heap_leak {

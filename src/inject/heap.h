@@ -120,13 +120,13 @@ struct heap_process {
 extern struct heap_process *heap_process; /* NULL = nothing is recorded */
 extern uint64_t heap_mean_b;              /* 0 = every block */
 extern uint64_t heap_seed;                /* of the sampling */
-extern int heap_is_beside;                /* blocks are sampled beside other things, and nothing else is done */
+extern int heap_is_light;                 /* blocks are sampled, and nothing else is done */
 extern pid_t heap_first_pid;              /* a forked child has another */
 
 /* Reads the environment; called until there is one, and it is known whether anything is recorded: 1. */
 int heap_process_init(void);
-/* Maps the tables, unless the process has inherited filters of seccomp; beside other things when the first block is
- * sampled. Whether there is anything to record into. Inside calls of ours. */
+/* Maps the tables; of a light recording when the first block is sampled. Whether there is anything to record into.
+ * Inside calls of ours. */
 int heap_process_open(void);
 /* Nothing is recorded from here on, and the recorder is told why. */
 void heap_process_leave(enum sonde_link_reason reason);

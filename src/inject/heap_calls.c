@@ -264,7 +264,7 @@ __attribute__((constructor)) static void heap_begin(void)
 {
 	is_ready();
 	heap_process_init();
-	if (!heap_is_beside)
+	if (!heap_is_light)
 		heap_maps_begin((void *)(uintptr_t)next.malloc); /* NOLINT: a function's address */
 	heap_names_begin();
 }

@@ -62,7 +62,7 @@ void heap_exit_ask(void)
 {
 	if (!inject_calls_begin())
 		return;
-	if (is_recorded() && !heap_is_beside)
+	if (is_recorded() && !heap_is_light)
 		ask();
 	inject_calls_end();
 }

@@ -18,7 +18,7 @@
 struct heap_process *heap_process;
 uint64_t heap_mean_b;
 uint64_t heap_seed;
-int heap_is_beside;
+int heap_is_light;
 pid_t heap_first_pid;
 
 static uint64_t read_number(const char **text)
@@ -42,24 +42,15 @@ static void tell(enum sonde_link_reason reason, uint64_t time)
 
 /* --- the beginning ----------------------------------------------------------------------------------------------- */
 
-static uint64_t recorders_filters = UINT64_MAX; /* unknown */
-
-static void tell_no_room(void)
-{
-	if (!heap_is_beside)
-		tell(SONDE_LINK_NO_ROOM, 0);
-}
-
 int heap_process_open(void)
 {
 	static _Atomic uint32_t state; /* 1 = somebody is at it, 2 = open, 3 = it cannot be */
 	uint32_t before = 0;
-	if (!atomic_compare_exchange_strong(&state, &before, 1))
+	if (!atomic_compare_exchange_strong(&state, &before, 1) && before != 3)
 		return before == 2;
-	int is_locked_in = recorders_filters < UINT64_MAX && inject_sandbox_is_inherited(recorders_filters);
-	int is_open = !is_locked_in && inject_connect_spares(LEAST_B) && !heap_rules_init() && !heap_stack_init();
-	if (!is_open && !is_locked_in)
-		tell_no_room();
+	int is_open = before != 3 && inject_connect_spares(LEAST_B) && !heap_rules_init() && !heap_stack_init();
+	if (!is_open)
+		tell(SONDE_LINK_NO_ROOM, 0);
 	if (!is_open && heap_process)
 		atomic_store(&heap_process->link.process.state, SONDE_PROCESS_OFF);
 	atomic_store(&state, is_open ? 2 : 3);
@@ -69,14 +60,15 @@ int heap_process_open(void)
 static void begin(const char *wanted)
 {
 	heap_mean_b = read_number(&wanted);
-	if (*wanted >= '0' && *wanted <= '9')
-		recorders_filters = read_number(&wanted);
-	heap_is_beside = read_number(&wanted) != 0;
+	int has_filters = *wanted >= '0' && *wanted <= '9';
+	if (has_filters && inject_sandbox_is_inherited(read_number(&wanted)))
+		return;
+	heap_is_light = read_number(&wanted) != 0;
 	heap_first_pid = (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	int is_open = heap_is_beside || heap_process_open();
+	int is_open = heap_is_light || heap_process_open();
 	struct heap_process *process = is_open ? inject_connect_page(sizeof(*process)) : NULL;
 	if (!process && is_open)
-		tell_no_room();
+		tell(SONDE_LINK_NO_ROOM, 0);
 	if (!process)
 		return;
 	const char *seed = getenv(HEAP_SEED_ENV);
@@ -121,10 +113,7 @@ void heap_process_leave(enum sonde_link_reason reason)
 	if (atomic_exchange(&heap_process->has_left, 1))
 		return;
 	/* Until here all that threads have to say finds room. */
-	if (pool || !heap_is_beside)
-		tell(reason, !pool                                    ? 0
-			     : pool->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles()
-								      : sonde_clock_now_ns());
+	tell(reason, !pool ? 0 : pool->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns());
 	atomic_store(&process->state, SONDE_PROCESS_OFF);
 	heap_record_look(0);
 	heap_left = UINT64_MAX;

@@ -26,7 +26,7 @@ int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(
 #define UNCOUNTED 255u
 
 struct set {
-	_Atomic uint64_t blocks[SET_BLOCKS]; /* 0 = free */
+	_Atomic uint64_t blocks[SET_BLOCKS]; /* inverted, so that no leak checker takes them for pointers; 0 = free */
 	_Atomic uint32_t is_overfull;        /* there were more: every end in this set is told */
 };
 
@@ -70,7 +70,7 @@ static void note(const void *block)
 	heap_record_mark(block);
 	for (uint32_t i = 0; i < SET_BLOCKS; i++) {
 		uint64_t unused = 0;
-		if (atomic_compare_exchange_strong(&set->blocks[i], &unused, address))
+		if (atomic_compare_exchange_strong(&set->blocks[i], &unused, ~address))
 			return;
 	}
 	atomic_store(&set->is_overfull, 1); /* its mark stays, so that its end is looked for */
@@ -82,7 +82,7 @@ static int is_noted(const void *block)
 	uint64_t address = (uint64_t)(uintptr_t)block;
 	struct set *set = set_of(address);
 	for (uint32_t i = 0; i < SET_BLOCKS; i++) {
-		uint64_t noted = address;
+		uint64_t noted = ~address;
 		if (!atomic_compare_exchange_strong(&set->blocks[i], &noted, 0))
 			continue;
 		unmark(block);
@@ -110,8 +110,11 @@ static double log_of(double value)
 static void on_child(void)
 {
 	heap_left = 0;
-	if (heap_is_beside)
-		heap_self = NULL; /* not connected until it has a sample */
+	if (!heap_is_light)
+		return;
+	heap_self = NULL; /* not connected until it has a sample */
+	if (!inject_sandbox_is_on())
+		heap_seed ^= (uint64_t)getpid() << 32;
 }
 
 __attribute__((constructor)) static void heap_record_begin(void)
@@ -150,15 +153,15 @@ static int draw(struct heap_thread *thread, uint64_t counted_b)
 	return 1;
 }
 
-/* Beside other things a process that allocates little is not even connected: its threads draw and count down before
+/* In a light recording a process that allocates little is not even connected: its threads draw and count down before
  * anybody knows them. */
 static __attribute__((noinline)) int is_counted_first(size_t size_b)
 {
 	static _Atomic uint64_t draws;
-	if (heap_left || !heap_process_init() || !heap_is_beside || !heap_process)
+	if (heap_left || !heap_process_init() || !heap_is_light || !heap_process)
 		return 0;
-	uint64_t random = sonde_hash_pair(~atomic_fetch_add(&draws, 1), heap_seed ^ (uint64_t)getpid() << 32);
-	heap_left = next_distance(&random);
+	uint64_t random = sonde_hash_pair(~atomic_fetch_add(&draws, 1), heap_seed);
+	heap_left = inject_sandbox_is_on() ? UINT64_MAX : next_distance(&random);
 	return heap_record_passes(size_b);
 }
 
@@ -197,10 +200,17 @@ void *heap_record_take(void *block, size_t size_b, const struct heap_caller *cal
 	return heap_record_show(hidden);
 }
 
+static int is_not_connected(void)
+{
+	return !heap_process || atomic_load(&heap_process->link.process.state) == SONDE_PROCESS_NEW;
+}
+
 int heap_record_told(const void *block)
 {
 	struct heap_thread *thread;
 	uint64_t hidden = heap_record_hide(block);
+	if (heap_is_light && is_not_connected()) /* it was sampled in the process that this one was forked from */
+		return 0;
 	if (unlikely(!block) || (heap_mean_b && !is_noted(block)) || unlikely(!(thread = heap_thread_enter())))
 		return 0;
 	int is_told = likely(thread->deleted != ~hidden) && likely(heap_thread_has_room(thread));

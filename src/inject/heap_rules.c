@@ -188,7 +188,7 @@ static uint32_t row_number(uint64_t packed)
 static void keep(uint64_t pc, uint64_t packed)
 {
 	uint32_t row = row_number(packed);
-	if (!row || pc >> 48) /* nothing runs there */
+	if (!row)
 		return;
 	if (known->rule_count >= (1u << rules_bits()) / 4 * 3)
 		make_room();
@@ -221,7 +221,7 @@ __attribute__((noinline)) uint64_t heap_rules_make(const struct heap_thread *thr
 	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
 	uint64_t packed = pack(&none);
 	int saved = errno;
-	if (!inject_calls_begin())
+	if (pc >> 48 || !inject_calls_begin()) /* no program's code is there */
 		return packed;
 	uint64_t before = heap_thread_hold_signals();
 	if (try_lock((uint32_t)thread->tid)) {

@@ -76,7 +76,7 @@ static __attribute__((noinline)) uint32_t find_slowly(struct heap_thread *thread
 	uint64_t hash = thread->innermost->hash;
 	uint32_t number = 0;
 	for (uint32_t before = at; before-- && !number;)
-		inject_slots_claim(tables[before], bits_of[before], hash, &number);
+		number = inject_slots_find(tables[before], bits_of[before], hash);
 	if (!number && !(number = tell(thread)))
 		return 0;
 	inject_slots_set(slot, hash, number);

@@ -240,8 +240,11 @@ static struct heap_thread *get_state(void)
 	return thread;
 }
 
+/* NULL also in a child that shares its parent's memory (vfork). */
 static struct heap_thread *begin(uint64_t where)
 {
+	if (heap_process->sandbox.pid && heap_process->sandbox.pid != getpid())
+		return NULL;
 	struct sonde_ring_pool *pool = heap_process_open() ? inject_connect_pool(&heap_process->link) : NULL;
 	struct heap_thread *thread;
 	if (!pool && heap_process->link.code == -ENOMEM)

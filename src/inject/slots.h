@@ -40,6 +40,19 @@ static inline inject_slot *inject_slots_claim(inject_slot *slots, uint32_t bits,
 	return 0;
 }
 
+/* The number of a hash, if it has one. */
+static inline uint32_t inject_slots_find(const inject_slot *slots, uint32_t bits, uint64_t hash)
+{
+	uint64_t key = inject_slots_key(hash), there = 1;
+	uint32_t at = (uint32_t)(hash >> (64 - bits)), last = (1u << bits) - 1;
+	for (uint32_t i = 0; i < INJECT_SLOTS_PROBES && there; i++, at = (at + 1) & last) {
+		there = atomic_load_explicit(&slots[at], memory_order_acquire);
+		if (there >> INJECT_SLOTS_NUMBER_BITS == key >> INJECT_SLOTS_NUMBER_BITS)
+			return (uint32_t)there & INJECT_SLOTS_NUMBER_MOST;
+	}
+	return 0;
+}
+
 static inline void inject_slots_set(inject_slot *slot, uint64_t hash, uint32_t number)
 {
 	if (slot && number <= INJECT_SLOTS_NUMBER_MOST)

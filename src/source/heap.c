@@ -26,7 +26,7 @@
 #include "util/error.h"
 
 #define OBJECT "libsonde-heap.so"
-/* src/inject: mean bytes between samples (0 = every block), filters of seccomp, whether nobody asked */
+/* src/inject: mean bytes between samples (0 = every block), filters of seccomp, whether it is light */
 #define ENVIRONMENT "SONDE_HEAP"
 #define METHOD "allocation functions, every call; stacks from call-frame tables"
 #define METHOD_SAMPLED "allocation functions, sampled by bytes; stacks from call-frame tables"
@@ -285,7 +285,7 @@ static int on_scan(void *context, pid_t pid, const struct sonde_link_scan *quest
 
 static int heap_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
-	if (options && (!options->heap || (options->heap_is_beside && (options->no_inject || options->attach))))
+	if (options && !options->heap)
 		return -ECANCELED;
 	if (options && options->no_inject) {
 		snprintf(why, why_b, "--no-inject puts nothing into the processes");
@@ -351,7 +351,7 @@ static int heap_prepare(struct sonde_source_run *run, struct sonde_launch *launc
 	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
 	char wanted[48];
 	snprintf(wanted, sizeof wanted, "%llu %u %d", (unsigned long long)options->heap_mean_b,
-		 sonde_unsampled_filters(getpid()), options->heap_is_beside);
+		 sonde_unsampled_filters(getpid()), options->heap_is_light);
 	int result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
 	return result ? result : sonde_preload_add(launch, OBJECT);
 }
@@ -392,9 +392,10 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 {
 	out[0] = '\0';
 	size_t used = write_left(run, out, out_b);
-	int is_beside = sonde_recorder_options(run->recorder)->heap_is_beside;
-	if (!run->connected && !used && is_beside)
-		snprintf(out, out_b, "no process allocated enough for a sample; --heap=full records every allocation");
+	int is_light = sonde_recorder_options(run->recorder)->heap_is_light;
+	if (!run->connected && !used && is_light)
+		snprintf(out, out_b,
+			 "no process that could be sampled allocated enough; --heap=full records every allocation");
 	else if (!run->connected && !used)
 		snprintf(out, out_b, "no process loaded " OBJECT ": static programs do not");
 	else if (run->own_malloc)
@@ -405,25 +406,21 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 		    used ? "; " : "", (unsigned long long)run->own_malloc, run->own_malloc == 1 ? " has" : "es have");
 }
 
-static enum sonde_source_state state_of(const struct sonde_source_run *run, const char *detail)
-{
-	if (run->connected || run->left[SONDE_LINK_SANDBOX])
-		return *detail ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON;
-	return sonde_recorder_options(run->recorder)->heap_is_beside ? SONDE_SOURCE_OFF : SONDE_SOURCE_UNAVAILABLE;
-}
-
 static void heap_stop(struct sonde_source_run *run)
 {
 	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
 	char detail[512];
 	write_detail(run, detail, sizeof detail);
 	struct sonde_recorder_state state = {
-	    .state = state_of(run, detail),
+	    .state = !run->connected && !run->left[SONDE_LINK_SANDBOX] ? SONDE_SOURCE_UNAVAILABLE
+		     : *detail                                         ? SONDE_SOURCE_LIMITED
+								       : SONDE_SOURCE_ON,
 	    .method = options->heap_mean_b ? METHOD_SAMPLED : METHOD,
-	    .detail = *detail                   ? detail
-		      : options->heap_is_beside ? SONDE_HEAP_NOT_ASKED
-						: NULL,
 	};
+	size_t used = strlen(detail);
+	if (options->heap_is_light)
+		snprintf(detail + used, sizeof detail - used, "%s%s", used ? "; " : "", SONDE_HEAP_NOT_ASKED);
+	state.detail = *detail ? detail : NULL;
 	sonde_recorder_source(run->recorder, "heap", &state);
 	free_run(run);
 }

@@ -345,7 +345,7 @@ static const char *why_not_known(const struct sonde_heap_chunks *chunks)
 {
 	if (*chunks->why_not)
 		return chunks->why_not;
-	return sonde_recorder_options(chunks->recorder)->heap_is_beside ? SONDE_HEAP_NOT_ASKED : NOBODY_ASKED;
+	return sonde_recorder_options(chunks->recorder)->heap_is_light ? SONDE_HEAP_NOT_ASKED : NOBODY_ASKED;
 }
 
 void sonde_heap_chunks_close(struct sonde_heap_chunks *chunks)

@@ -39,7 +39,7 @@ struct sonde_record_options {
 	int debuginfod;
 	uint32_t stack_b;           /* stack copy per sample, 0 = default */
 	int heap;                   /* record allocations */
-	int heap_is_beside;         /* nobody asked: samples, where that costs nothing and changes nothing */
+	int heap_is_light;         /* allocations alone, of processes that have a sample */
 	uint64_t heap_mean_b;       /* bytes between samples; 0 = every allocation */
 	uint64_t memory_every_ns;   /* resident memory over time; 0 = when the recorder is awake anyway */
 	uint64_t snapshot_every_ns; /* of all processes; 0 = not */

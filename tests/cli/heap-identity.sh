@@ -36,14 +36,14 @@ same() {
 	shift
 	command -v "$1" >/dev/null || { echo "$1 is not installed"; return 0; }
 	go alone "$@"
-	for mode in --heap=full "" ${SONDE_LONG:+--heap}; do # without an option allocations are sampled, too
+	for mode in --heap=full --heap=light ${SONDE_LONG:+--heap}; do
 		go recorded "$SONDE" record -q $mode --force -o "a$mode.sonde" -- "$@"
 		alike alone recorded && continue
 		go again "$@"
 		alike alone again || { echo "not the same by itself: $*"; return 0; }
 		diff -a alone.out recorded.out >&2 || true
 		diff -a alone.err recorded.err >&2 || true
-		fail "${mode:-plain}: something else: $* ($(cat alone.code) $(cat recorded.code))"
+		fail "$mode: something else: $* ($(cat alone.code) $(cat recorded.code))"
 	done
 	holds "$(rows a--heap=full.sonde heap | jq '[.[].allocations] | add // 0') >= $least" "allocations of $*"
 	equal "$(metric a--heap=full.sonde lost.count)" 0

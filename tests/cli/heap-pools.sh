@@ -1,5 +1,5 @@
 # heap-pools.sh: blocks of a program's own pools: known ones of several threads and a child, with stacks where allocations
-# are recorded, without under --heap=off and where the process records itself; the program is told what is alive, and does
+# are recorded, without under plain record and where the process records itself; the program is told what is alive, and does
 # the same in all cases.
 # timeout: 60
 . "$(dirname "$0")/lib.sh"
@@ -28,12 +28,12 @@ check() {
 run 0 "$pools"
 plain=$out
 equal "$plain" "pools: 0 errors, child 0"
-for mode in --heap=off "" --heap --heap=full; do
+for mode in "" --heap=light --heap --heap=full; do
 	run 0 "$SONDE" record -q $mode --force -o a.sonde -- "$pools"
 	equal "$out" "$plain"
 	equal "$err" ""
 	check
-	if [ "$mode" = --heap=off ]; then
+	if [ -z "$mode" ]; then
 		equal "$(row "(no stack)" peak_b)" 300134 # each pool at its own peak
 		continue
 	fi
@@ -49,7 +49,7 @@ check
 equal "$(row shares allocations)" 0
 
 # Who does not use it has no such heap.
-run 0 "$SONDE" record -q --heap=off --force -o a.sonde -- true
+run 0 "$SONDE" record -q --force -o a.sonde -- true
 run 0 "$SONDE" report -q --section heaps a.sonde
 has "$out" "allocations were not recorded"
 
@@ -70,7 +70,7 @@ equal "$(heap 0 arena)" "70 7 70 7 70 7 1"
 # What malloc has given out, which is known only where it is recorded.
 run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$pools" malloc
 equal "$out" "malloc: 0, 1048576 B in 1, then 0 in 0, 1 allocated, peak right"
-run 0 "$SONDE" record -q --heap=off --force -o a.sonde -- "$pools" malloc
+run 0 "$SONDE" record -q --force -o a.sonde -- "$pools" malloc
 has "$out" "malloc: -3, 0 B" # SONDE_ERR_UNKNOWN
 run 0 "$pools" malloc
 has "$out" "malloc: -1, 0 B" # SONDE_ERR_OFF

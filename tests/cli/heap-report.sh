@@ -155,7 +155,7 @@ done
 near "$(jq -s 'map(.ratio) | add / length' held)" 1 0.005
 
 # Not recorded: said, with what to do.
-run 0 "$SONDE" record -q --force --heap=off -o a.sonde -- "$blocks" known
+run 0 "$SONDE" record -q --force -o a.sonde -- "$blocks" known
 for name in heap peak temporary sizes timeline heap-lines heap-threads heap-zones; do
 	section "$name" >/dev/null
 	has "$(notes)" "sonde record --heap"

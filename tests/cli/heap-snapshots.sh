@@ -60,7 +60,7 @@ for number in 1 77 150 199; do
 done
 
 # Without hooks, and where a program records itself: what is resident alone.
-run 0 "$SONDE" record -q --heap=off -o b.sonde -- "$program" known
+run 0 "$SONDE" record -q -o b.sonde -- "$program" known
 run 0 env SONDE_OUT=self.sonde "$program" known
 for file in b.sonde self*.sonde; do
 	equal "$(listed $file 'map("\(.label) \(.live_b)") | join(", ")')" "first null, second null, third null"

@@ -13,7 +13,7 @@ thread = threading.Thread(target=lambda: kept.sort(key=lambda row: (len(row["tex
 thread.start()
 thread.join()
 print(sum(row["id"] * len(row["text"]) for row in kept[:9999]))
-print(len(os.listdir("/proc/self/fd")), sorted(k for k in os.environ if k.startswith("LD_") and k != "LD_PRELOAD"), file=sys.stderr)
+print(len(os.listdir("/proc/self/fd")), sorted(k for k in os.environ if k.startswith("LD_")), file=sys.stderr)
 sys.exit(3)
 P
 cat >many.c <<'C'

@@ -74,10 +74,15 @@ static int table_file(void)
 
 struct heap_process *heap_process;
 uint64_t heap_mean_b, heap_seed;
-int heap_is_beside;
+int heap_is_light;
 pid_t heap_first_pid;
 static struct sonde_ring_pool *ring;
 static unsigned asked;
+
+int inject_sandbox_is_on(void)
+{
+	return 0;
+}
 
 int heap_process_open(void)
 {
