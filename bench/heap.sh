@@ -117,8 +117,8 @@ under() {
 	case $1 in
 	alone) cost "$key" "${command[@]}" ;;
 	full) cost "$key" "$SONDE" record -q -f -F 1 --heap=full -o "$key.sonde" -- "${inner[@]}" ;;
-	sampled) cost "$key" "$SONDE" record -q -f -F 1 -o "$key.sonde" -- "${inner[@]}" ;;
-	off) cost "$key" "$SONDE" record -q -f -F 1 --heap=off -o "$key.sonde" -- "${inner[@]}" ;;
+	sampled) cost "$key" "$SONDE" record -q -f -F 1 --heap=light -o "$key.sonde" -- "${inner[@]}" ;;
+	off) cost "$key" "$SONDE" record -q -f -F 1 -o "$key.sonde" -- "${inner[@]}" ;;
 	count) cost "$key" env "LD_PRELOAD=$programs/heap-count.so" "${command[@]}" ;;
 	heaptrack)
 		rm -f "$key".zst "$key".gz # heaptrack 1.4 ends cc1plus by std::bad_alloc after some minutes
@@ -204,12 +204,12 @@ for name in "${names[@]}"; do
 	report "$name"
 done
 
-# --- what it costs to be on ---------------------------------------------------------------------------------------------
+# --- sampled --------------------------------------------------------------------------------------------------------------
 
 # Short loops, many of them, since machines change their speed.
 for ((i = 0; i < $(n 40 3); i++)); do
 	alone=$("$programs/heap_pair" "$(n 5000000 500000)")
-	sampled=$("$SONDE" record -q -f -F 1 -o pair.sonde -- "$programs/heap_pair" "$(n 5000000 500000)")
+	sampled=$("$SONDE" record -q -f -F 1 --heap=light -o pair.sonde -- "$programs/heap_pair" "$(n 5000000 500000)")
 	keep pair.alone "$alone"
 	keep pair.sampled "$(calc "$sampled - $alone")"
 done
