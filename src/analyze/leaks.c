@@ -259,9 +259,8 @@ static int finish(void *state, struct sonde_report *report)
 	    as_known ? sonde_report_table(report, "leaks", title, shown ? as_known : NULL, shown ? COLUMNS : 0) : NULL;
 	if (!section)
 		rc = sonde_error(ENOMEM, "out of memory for leaks");
-	else if (!shown)
-		rc = sonde_report_note(report, section, 0, "%s",
-				       nobody_asked(pass->session) ? SONDE_HEAP_NOT_ASKED : "no leaks found");
+	else if (!shown && !nobody_asked(pass->session))
+		rc = sonde_report_note(report, section, 0, "no leaks found");
 	for (size_t i = 0; rc == 0 && i < leaks.count; i++) {
 		if (!asked && !is_leak(&leaks.rows[i]))
 			continue;
