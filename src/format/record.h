@@ -50,6 +50,7 @@ enum sonde_chunk_type {
 	SONDE_CHUNK_EVENTS = 6,   /* variable-length events of one thread (format/event.h) */
 	SONDE_CHUNK_INDEX = 7,    /* the heads of all chunks before it */
 	SONDE_CHUNK_HEAP = 8,     /* allocated blocks of one process */
+	SONDE_CHUNK_SERIES = 9,   /* numbers that are read again and again, of all processes and the machine */
 };
 
 #define SONDE_CHUNK_VERSION 1 /* of every type's body as described here */
@@ -120,6 +121,7 @@ enum sonde_meta_type {
 	SONDE_META_HEAP_LEAK = 17,
 	SONDE_META_HEAP = 18,
 	SONDE_META_SNAPSHOT = 19,
+	SONDE_META_SERIES = 20,
 };
 
 /* An interned string; the bytes follow, without a NUL. May hold any byte: what shows it escapes it. */
@@ -353,6 +355,19 @@ struct sonde_meta_snapshot {
 	uint64_t rss_b, pss_b; /* 0 = not known */
 };
 
+/* A number that is read again and again, and of whom: a thread, a process (thread 0), or the machine (both 0). */
+struct sonde_meta_series {
+	struct sonde_meta_head head;
+	uint32_t id;
+	uint32_t kind; /* enum sonde_metric_kind */
+	uint32_t name; /* str: of metrics.def, or one that a newer writer knows */
+	uint32_t unit; /* str: "ns", "B", …; 0 = a count */
+	uint32_t process;
+	uint32_t thread;
+	uint32_t object; /* str: which disk, network, meter; 0 = none */
+	uint32_t reserved;
+};
+
 enum sonde_heap_leak {
 	SONDE_HEAP_UNREACHABLE = 1, /* when the process ended, nothing pointed to them */
 	SONDE_HEAP_REACHABLE = 2,
@@ -407,6 +422,9 @@ struct sonde_meta_heap_leak {
  *          3 size    varint: bytes of a block of each form
  *          4 thread  varint pairs: who did it, how many events in a row
  *          5 time    varint delta: of every time_every-th event, the first included
+ * SERIES   0 time    varint delta
+ *          1 series  varint
+ *          2 value   varint zigzag: the difference to the value before of this series in the chunk (the first: to 0)
  * EVENTS   no columns: struct sonde_event after struct sonde_event (format/event.h).
  */
 struct sonde_stacks_summary {

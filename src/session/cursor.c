@@ -19,8 +19,8 @@ struct sonde_cursor {
 	uint32_t threads, nodes, sites; /* how many there were when it was opened */
 	size_t next;                    /* chunk */
 	unsigned part, parts;           /* decodes the chunks whose number among their type ÷ parts leaves this rest */
-	size_t seen[SONDE_CHUNK_HEAP + 1]; /* by type: wanted chunks so far, of all parts */
-	uint32_t unfinished;               /* thread whose open zones come next */
+	size_t seen[SONDE_CHUNK_SERIES + 1]; /* by type: wanted chunks so far, of all parts */
+	uint32_t unfinished;                 /* thread whose open zones come next */
 	struct sonde_chunk_data data;
 	struct sonde_buf scratch; /* columns of SAMPLES and SWITCHES, pointers of EVENTS */
 	struct sonde_zones zones;
@@ -90,6 +90,46 @@ static int decode_switches(struct sonde_cursor *cursor)
 	batch->count = count;
 	batch->time_ns = times;
 	batch->thread_of = threads;
+	return 0;
+}
+
+/* Rows of a chunk say how the series' value changed. */
+static int add_up(struct sonde_column *column, const uint32_t *series, size_t count, int64_t *last, int64_t *values)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t change;
+		if (sonde_column_next(column, &change))
+			return -EBADMSG;
+		uint64_t value = (uint64_t)last[series[i]] + (uint64_t)sonde_varint_unzigzag(change);
+		values[i] = last[series[i]] = (int64_t)value;
+	}
+	return sonde_column_end(column);
+}
+
+static int decode_series(struct sonde_cursor *cursor)
+{
+	const struct sonde_chunk_head *head = cursor->data.head;
+	struct sonde_batch *batch = &cursor->batch;
+	uint32_t known = (uint32_t)cursor->session->series.count;
+	struct sonde_column columns[3];
+	size_t count = head->count;
+	if (sonde_columns_split(columns, 3, &cursor->data) || count > sonde_column_b(&columns[0]))
+		return -EBADMSG;
+	uint64_t *times =
+	    scratch(cursor, count * (2 * sizeof(uint64_t) + sizeof(uint32_t)) + ((size_t)known + 1) * sizeof(int64_t));
+	if (!times)
+		return sonde_buf_error(&cursor->scratch);
+	int64_t *values = (int64_t *)(times + count), *last = values + count;
+	uint32_t *series = (uint32_t *)(last + known + 1);
+	memset(last, 0, ((size_t)known + 1) * sizeof *last);
+	if (sonde_column_times(&columns[0], count, head->time_min_ns, times) || sonde_column_end(&columns[0]) ||
+	    sonde_column_ids(&columns[1], count, known, series) || sonde_column_end(&columns[1]) ||
+	    add_up(&columns[2], series, count, last, values))
+		return -EBADMSG;
+	batch->count = count;
+	batch->time_ns = times;
+	batch->series = series;
+	batch->value = values;
 	return 0;
 }
 
@@ -202,7 +242,7 @@ static int decode_heap(struct sonde_cursor *cursor)
 static int (*const decoders[])(struct sonde_cursor *cursor) = {
     [SONDE_CHUNK_SAMPLES] = decode_samples, [SONDE_CHUNK_SWITCHES] = decode_switches,
     [SONDE_CHUNK_ZONES] = decode_zones,     [SONDE_CHUNK_EVENTS] = decode_events,
-    [SONDE_CHUNK_HEAP] = decode_heap,
+    [SONDE_CHUNK_HEAP] = decode_heap,       [SONDE_CHUNK_SERIES] = decode_series,
 };
 
 int sonde_cursor_open(struct sonde_cursor **out, struct sonde_session *session, uint32_t types)

@@ -36,6 +36,7 @@ union record {
 	struct sonde_meta_snapshot snapshot;
 	struct sonde_meta_heap_site heap_site;
 	struct sonde_meta_heap_leak heap_leak;
+	struct sonde_meta_series series;
 };
 
 /* What a record type does: 0, -EBADMSG for one that makes no sense, -ENOMEM. */
@@ -374,6 +375,24 @@ static int add_heap_leak(struct sonde_session *session, const union record *reco
 	return sonde_rows_add(&session->heap_rests, &row) ? 0 : -ENOMEM;
 }
 
+static int add_series(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	static const struct sonde_series blank = {.name = "", .unit = "", .object = ""};
+	const struct sonde_meta_series *from = &record->series;
+	void *row = NULL;
+	int error = row_by_id(&row, session, &session->series, from->id, &blank);
+	if (!error)
+		*(struct sonde_series *)row = (struct sonde_series){.id = from->id,
+								    .kind = from->kind,
+								    .process = from->process,
+								    .thread = from->thread,
+								    .name = text(session, from->name),
+								    .unit = text(session, from->unit),
+								    .object = text(session, from->object)};
+	return error;
+}
+
 /* Clock anchors are for whoever converts other clocks; nothing in a session needs them. */
 static int add_nothing(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
 {
@@ -406,6 +425,7 @@ static const struct kind kinds[] = {
     KIND(SONDE_META_SNAPSHOT, sonde_meta_snapshot, 32, add_snapshot),
     KIND(SONDE_META_HEAP_SITE, sonde_meta_heap_site, 28, add_heap_site),
     KIND(SONDE_META_HEAP_LEAK, sonde_meta_heap_leak, 32, add_heap_leak),
+    KIND(SONDE_META_SERIES, sonde_meta_series, 24, add_series),
 };
 
 static int add_record(struct sonde_session *session, const uint8_t *at, const struct sonde_meta_head *head)

@@ -90,6 +90,11 @@ static void clamp_heap_ids(struct sonde_session *session)
 	for (size_t i = 0; i < session->snapshots.count; i++)
 		clamp(&((struct sonde_snapshot *)sonde_rows_at(&session->snapshots, i))->process,
 		      session->processes.count);
+	for (size_t i = 0; i < session->series.count; i++) {
+		struct sonde_series *row = sonde_rows_at(&session->series, i);
+		clamp(&row->process, session->processes.count);
+		clamp(&row->thread, session->threads.count);
+	}
 }
 
 /* References to rows that never came. */
@@ -195,6 +200,7 @@ static void init_rows(struct sonde_session *session)
 	session->heaps.row_b = sizeof(struct sonde_heap);
 	session->snapshots.row_b = sizeof(struct sonde_snapshot);
 	session->heap_sites.row_b = sizeof(struct sonde_heap_site);
+	session->series.row_b = sizeof(struct sonde_series);
 	session->heap_rests.row_b = sizeof(struct sonde_heap_rest);
 	sonde_session_stacks_init(&session->stacks);
 }
@@ -229,7 +235,7 @@ void sonde_session_close(struct sonde_session *session)
 	struct sonde_rows *all[] = {
 	    &session->strings,    &session->processes,  &session->threads, &session->modules,   &session->sites,
 	    &session->infos,      &session->sources,    &session->lost,    &session->costs,     &session->histograms,
-	    &session->heap_sites, &session->heap_rests, &session->heaps,   &session->snapshots,
+	    &session->heap_sites, &session->heap_rests, &session->heaps,   &session->snapshots, &session->series,
 	};
 	sonde_lookup_fini(session);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -326,6 +332,7 @@ COUNT(cost, costs)
 COUNT(histogram, histograms)
 COUNT(heap, heaps)
 COUNT(snapshot, snapshots)
+COUNT(series, series)
 COUNT(heap_site, heap_sites)
 COUNT(heap_rest, heap_rests)
 COUNT(node, stacks.nodes)
@@ -337,6 +344,7 @@ GET_BY_ID(thread, threads)
 GET_BY_ID(module, modules)
 GET_BY_ID(site, sites)
 GET_BY_ID(heap, heaps)
+GET_BY_ID(series, series)
 GET_BY_ID(heap_site, heap_sites)
 GET_BY_ID(node, stacks.nodes)
 GET_BY_ID(function, stacks.functions)

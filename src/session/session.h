@@ -138,6 +138,15 @@ struct sonde_snapshot {
 	uint64_t rss_b, pss_b; /* 0 = not known */
 };
 
+/* A number that was read again and again (format/metrics.def). */
+struct sonde_series {
+	uint32_t id;
+	uint32_t kind;            /* enum sonde_metric_kind */
+	uint32_t process, thread; /* both 0: the machine's */
+	const char *name, *unit;  /* "memory.rss", "B" */
+	const char *object;       /* which disk, network, meter; "" = none */
+};
+
 /* Where blocks of a heap begin. */
 struct sonde_heap_site {
 	uint32_t id, heap, thread;
@@ -164,6 +173,7 @@ size_t sonde_session_cost_count(const struct sonde_session *session);
 size_t sonde_session_histogram_count(const struct sonde_session *session);
 size_t sonde_session_heap_count(const struct sonde_session *session);
 size_t sonde_session_snapshot_count(const struct sonde_session *session);
+size_t sonde_session_series_count(const struct sonde_session *session);
 size_t sonde_session_heap_site_count(const struct sonde_session *session);
 size_t sonde_session_heap_rest_count(const struct sonde_session *session);
 size_t sonde_session_node_count(const struct sonde_session *session);
@@ -174,6 +184,7 @@ const struct sonde_thread *sonde_session_thread(const struct sonde_session *sess
 const struct sonde_module *sonde_session_module(const struct sonde_session *session, uint32_t id);
 const struct sonde_site *sonde_session_site(const struct sonde_session *session, uint32_t id);
 const struct sonde_heap *sonde_session_heap(const struct sonde_session *session, uint32_t id);
+const struct sonde_series *sonde_session_series(const struct sonde_session *session, uint32_t id);
 const struct sonde_heap_site *sonde_session_heap_site(const struct sonde_session *session, uint32_t id);
 /* By index: 0 … count − 1. */
 const struct sonde_snapshot *sonde_session_snapshot(const struct sonde_session *session, size_t i);
@@ -235,6 +246,9 @@ struct sonde_batch {
 	const uint64_t *weight_ns; /* SAMPLES */
 	const uint8_t *status;     /* SAMPLES: enum sonde_stack_status | SONDE_SAMPLE_KERNEL */
 	const uint8_t *kind;       /* SWITCHES: enum sonde_switch_kind */
+	/* SERIES, with time_ns */
+	const uint32_t *series; /* id, 0 = none that is known */
+	const int64_t *value;
 	/* ZONES: whole zones, in the order in which they ended; those still open at the end of the recording come last
 	 * with SONDE_ZONE_UNFINISHED and a duration up to the end of their thread, else of the recording. */
 	const uint64_t *start_ns;

@@ -53,6 +53,7 @@ int sonde_recorder_new(struct sonde_recorder **out, struct sonde_writer *writer,
 	sonde_streams_init(&recorder->streams, writer);
 	sonde_columns_init(&recorder->samples, SAMPLE_COLUMNS);
 	sonde_columns_init(&recorder->switches, SWITCH_COLUMNS);
+	sonde_points_init(&recorder->points);
 	int rc = options->when ? arm(recorder) : 0;
 	rc = rc ? rc : sonde_snapshots_new(&recorder->snapshots, recorder, sonde_writer_start_ns(writer));
 	if (rc)
@@ -68,6 +69,7 @@ void sonde_recorder_free(struct sonde_recorder *recorder)
 		return;
 	sonde_columns_fini(&recorder->samples);
 	sonde_columns_fini(&recorder->switches);
+	sonde_points_fini(&recorder->points);
 	sonde_streams_fini(&recorder->streams);
 	sonde_trie_fini(&recorder->stacks);
 	sonde_tasks_fini(&recorder->tasks);
@@ -118,6 +120,7 @@ int sonde_recorder_flush(struct sonde_recorder *recorder)
 {
 	flush_samples(recorder);
 	flush_columns(recorder, &recorder->switches, SONDE_CHUNK_SWITCHES);
+	sonde_recorder_keep_error(recorder, sonde_points_flush(&recorder->points, recorder->writer));
 	sonde_recorder_keep_error(recorder, sonde_streams_flush(&recorder->streams));
 	sonde_recorder_keep_error(recorder, sonde_writer_flush(recorder->writer));
 	return sonde_recorder_error(recorder);

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "format/event.h"
+#include "format/metric.h"
 #include "format/record.h"
 
 struct sonde_recorder;
@@ -39,7 +40,7 @@ struct sonde_record_options {
 	int debuginfod;
 	uint32_t stack_b;           /* stack copy per sample, 0 = default */
 	int heap;                   /* record allocations */
-	int heap_is_light;         /* allocations alone, of processes that have a sample */
+	int heap_is_light;          /* allocations alone, of processes that have a sample */
 	uint64_t heap_mean_b;       /* bytes between samples; 0 = every allocation */
 	uint64_t memory_every_ns;   /* resident memory over time; 0 = when the recorder is awake anyway */
 	uint64_t snapshot_every_ns; /* of all processes; 0 = not */
@@ -157,6 +158,13 @@ void sonde_recorder_thread_end(struct sonde_recorder *recorder, uint32_t thread)
 /* One event; site and time already the recording's. */
 void sonde_recorder_event(struct sonde_recorder *recorder, uint32_t process, uint32_t thread,
 			  const struct sonde_event *event);
+
+/* A number that is read again and again: of a thread, a process (thread 0) or the machine (both 0); `object` tells
+ * several apart, NULL = none. Not interned: who asks again gets another. Its id; 0 when out of memory. */
+uint32_t sonde_recorder_series(struct sonde_recorder *recorder, enum sonde_metric metric, uint32_t process,
+			       uint32_t thread, const char *object);
+/* What it was at a moment; series 0 is ignored. */
+void sonde_recorder_point(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t series, int64_t value);
 
 /* --- allocations (heap_chunks.h) --------------------------------------------------------------------------- */
 

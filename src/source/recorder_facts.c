@@ -79,6 +79,34 @@ uint32_t sonde_recorder_snapshot(struct sonde_recorder *recorder, const struct s
 	return ++recorder->snapshot_count;
 }
 
+uint32_t sonde_recorder_series(struct sonde_recorder *recorder, enum sonde_metric metric, uint32_t process,
+			       uint32_t thread, const char *object)
+{
+	const struct sonde_metric_row *row = sonde_metric_row(metric);
+	if (sonde_points_add(&recorder->points)) {
+		sonde_recorder_keep_error(recorder, -ENOMEM);
+		return 0;
+	}
+	struct sonde_meta_series record = {
+	    .head.type = SONDE_META_SERIES,
+	    .id = recorder->points.count,
+	    .kind = row->kind,
+	    .name = sonde_recorder_text(recorder, row->name),
+	    .unit = *row->unit ? sonde_recorder_text(recorder, row->unit) : 0,
+	    .process = process,
+	    .thread = thread,
+	    .object = sonde_recorder_text(recorder, object),
+	};
+	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
+	return record.id;
+}
+
+void sonde_recorder_point(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t series, int64_t value)
+{
+	if (series && sonde_points_put(&recorder->points, time_ns, series, value))
+		sonde_recorder_keep_error(recorder, sonde_points_flush(&recorder->points, recorder->writer));
+}
+
 void sonde_recorder_info(struct sonde_recorder *recorder, const char *key, const char *value)
 {
 	struct sonde_meta_info record = {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "source/columns.h"
+#include "source/points.h"
 #include "source/recorder.h"
 #include "source/snapshots.h"
 #include "source/streams.h"
@@ -23,6 +24,7 @@ struct sonde_recorder {
 	struct sonde_trie stacks;
 	struct sonde_streams streams;
 	struct sonde_columns samples, switches;
+	struct sonde_points points;
 	uint64_t last_weight;
 	uint32_t last_stack;
 	struct sonde_meta_lost *lost;

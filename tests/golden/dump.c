@@ -147,6 +147,15 @@ static void dump_heap_sums(FILE *out, struct sonde_session *session)
 	sonde_heap_sums_free(&sums);
 }
 
+static void dump_series(FILE *out, const struct sonde_session *session)
+{
+	for (uint32_t id = 1; id <= sonde_session_series_count(session); id++) {
+		const struct sonde_series *row = sonde_session_series(session, id);
+		fprintf(out, "series %u kind %u '%s' of process %u thread %u '%s' in '%s'\n", id, row->kind, row->name,
+			row->process, row->thread, row->object, row->unit);
+	}
+}
+
 static void dump_event(FILE *out, const struct sonde_event *event)
 {
 	fprintf(out, "  event %u words %u site %u at %" PRIu64, event->type, event->words, event->site, event->time);
@@ -172,6 +181,9 @@ static void dump_batch(FILE *out, const struct sonde_batch *batch)
 				"  zone site %u start %" PRIu64 " dur %" PRIu64 " self %" PRIu64 " depth %u flags %u\n",
 				batch->site[i], batch->start_ns[i], batch->dur_ns[i], batch->self_ns[i],
 				batch->depth[i], batch->zone_flags[i]);
+		else if (batch->type == SONDE_CHUNK_SERIES)
+			fprintf(out, "  series %u at %" PRIu64 " is %" PRId64 "\n", batch->series[i], batch->time_ns[i],
+				batch->value[i]);
 		else if (batch->type == SONDE_CHUNK_HEAP)
 			fprintf(out, "  block of heap %u site %u %s at %" PRIu64 " thread %u bytes %" PRIu64 "\n",
 				batch->heap, batch->heap_site[i], batch->block_ends[i] ? "ends" : "begins",
@@ -219,6 +231,7 @@ void dump(FILE *out, struct sonde_session *session)
 	dump_lists(out, session);
 	dump_stacks(out, session);
 	dump_heaps(out, session);
+	dump_series(out, session);
 	dump_events(out, session);
 	dump_stats(out, session);
 	dump_heap_sums(out, session);

@@ -187,6 +187,30 @@ static void make_heap(const char *path, const struct sonde_writer_options *optio
 	settle_head(path);
 }
 
+/* A process's, a thread's and the machine's numbers, in two chunks; one goes down, and one is as low as can be. */
+static void make_series(const char *path, const struct sonde_writer_options *options)
+{
+	struct recording recording = {.chunk_rows = 1000};
+	snprintf(recording.path, sizeof recording.path, "%.255s", path);
+	must(sonde_writer_open(&recording.writer, path, options));
+	write_tables(&recording);
+	uint32_t rss = recording_series(&recording, SONDE_METRIC_MEMORY_RSS, 1, 0, "");
+	uint32_t user = recording_series(&recording, SONDE_METRIC_CPU_USER, 2, 2, "");
+	uint32_t disk = recording_series(&recording, SONDE_METRIC_DISK_BUSY, 0, 0, "sda");
+	uint32_t faults = recording_series(&recording, SONDE_METRIC_FAULTS_MINOR, 0, 0, "");
+	const struct recording_point points[] = {{2000, rss, 1 << 20},    {2000, user, 5000},
+						 {2100, disk, 0},         {3000, rss, 4096},
+						 {3000, disk, INT64_MAX}, {3000, faults, INT64_MIN}};
+	for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+		recording_point(&recording, points[i].time_ns, points[i].series, points[i].value);
+		if (i == 2)
+			recording_flush(&recording);
+	}
+	recording_flush(&recording);
+	recording_close(&recording, 21000, 0);
+	settle_head(path);
+}
+
 static void write_dump(const char *folder, const char *name)
 {
 	char path[4096];
@@ -214,6 +238,9 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof path, "%s/heap.sonde", argv[1]);
 	make_heap(path, &(struct sonde_writer_options){.overwrite = 1});
 	write_dump(argv[1], "heap");
+	snprintf(path, sizeof path, "%s/series.sonde", argv[1]);
+	make_series(path, &(struct sonde_writer_options){.overwrite = 1});
+	write_dump(argv[1], "series");
 	snprintf(path, sizeof path, "%s/raw.sonde", argv[1]);
 	make(path, &(struct sonde_writer_options){.overwrite = 1, .no_compression = 1});
 	return 0;

@@ -85,6 +85,30 @@ static void switches_write(struct recording *recording)
 	recording->switch_count = 0;
 }
 
+static void points_write(struct recording *recording)
+{
+	if (!recording->point_count)
+		return;
+	struct sonde_chunk chunk = {.type = SONDE_CHUNK_SERIES,
+				    .count = (uint32_t)recording->point_count,
+				    .time_min_ns = recording->points[0].time_ns,
+				    .time_max_ns = recording->points[recording->point_count - 1].time_ns};
+	struct columns columns;
+	columns_init(&columns, 3);
+	uint64_t time = chunk.time_min_ns;
+	uint64_t *last = calloc(recording->series + 1, sizeof *last);
+	must(last ? 0 : -1, "series");
+	for (size_t i = 0; i < recording->point_count; i++) {
+		const struct recording_point *point = &recording->points[i];
+		put_delta(&columns.column[0], point->time_ns, &time);
+		must(sonde_buf_varint(&columns.column[1], point->series), "series");
+		put_zigzag(&columns.column[2], (uint64_t)point->value, &last[point->series]);
+	}
+	free(last);
+	columns_write(recording, &chunk, &columns);
+	recording->point_count = 0;
+}
+
 static struct sonde_zone_stat *stat_of(struct sonde_zone_stat *stats, uint32_t *count, uint32_t site)
 {
 	for (uint32_t i = 0; i < *count; i++)
@@ -185,6 +209,7 @@ void recording_flush(struct recording *recording)
 	recording_heaps_write(recording);
 	samples_write(recording);
 	switches_write(recording);
+	points_write(recording);
 	for (uint32_t id = 1; id <= recording->threads; id++) {
 		zones_write(recording, id);
 		events_write(recording, id);
@@ -234,6 +259,7 @@ static void recording_free(struct recording *recording)
 	free(recording->node);
 	free(recording->samples);
 	free(recording->switches);
+	free(recording->points);
 }
 
 void recording_close(struct recording *recording, uint64_t time_ns, int status)
@@ -477,6 +503,31 @@ void recording_sample(struct recording *recording, struct recording_sample sampl
 	recording->samples[recording->sample_count++] = sample;
 	if (recording->sample_count >= recording->chunk_rows)
 		samples_write(recording);
+}
+
+uint32_t recording_series(struct recording *recording, enum sonde_metric metric, uint32_t process, uint32_t thread,
+			  const char *object)
+{
+	const struct sonde_metric_row *row = sonde_metric_row(metric);
+	struct sonde_meta_series record = {.head.type = SONDE_META_SERIES,
+					   .id = ++recording->series,
+					   .kind = row->kind,
+					   .name = recording_string(recording, row->name),
+					   .unit = *row->unit ? recording_string(recording, row->unit) : 0,
+					   .process = process,
+					   .thread = thread,
+					   .object = *object ? recording_string(recording, object) : 0};
+	meta(recording, &record, sizeof record, NULL, 0);
+	return record.id;
+}
+
+void recording_point(struct recording *recording, uint64_t time_ns, uint32_t series, int64_t value)
+{
+	recording->points =
+	    grown(recording->points, recording->point_count, &recording->point_cap, sizeof *recording->points);
+	recording->points[recording->point_count++] = (struct recording_point){time_ns, series, value};
+	if (recording->point_count >= recording->chunk_rows)
+		points_write(recording);
 }
 
 void recording_switch(struct recording *recording, uint64_t time_ns, uint32_t thread, enum sonde_switch_kind kind)

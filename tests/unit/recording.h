@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "format/event.h"
+#include "format/metric.h"
 #include "format/record.h"
 #include "trace/writer.h"
 
@@ -34,6 +35,12 @@ struct recording_switch {
 	uint64_t time_ns;
 	uint32_t thread;
 	uint8_t kind;
+};
+
+struct recording_point {
+	uint64_t time_ns;
+	uint32_t series;
+	int64_t value;
 };
 
 struct recording_node {
@@ -89,6 +96,9 @@ struct recording {
 	size_t sample_count, sample_cap;
 	struct recording_switch *switches;
 	size_t switch_count, switch_cap;
+	struct recording_point *points;
+	size_t point_count, point_cap;
+	uint32_t series;
 	char **functions; /* of recording_call() */
 	size_t function_count, function_cap;
 	struct recording_node *symbols; /* (0, module, address) that have a SYMBOL record */
@@ -136,6 +146,10 @@ uint32_t recording_call(struct recording *recording, uint32_t parent, uint32_t m
 /* Events; times of one thread must not decrease. */
 void recording_sample(struct recording *recording, struct recording_sample sample);
 void recording_switch(struct recording *recording, uint64_t time_ns, uint32_t thread, enum sonde_switch_kind kind);
+/* A number over time: process and thread 0: the machine's; `object` "" = none. */
+uint32_t recording_series(struct recording *recording, enum sonde_metric metric, uint32_t process, uint32_t thread,
+			  const char *object);
+void recording_point(struct recording *recording, uint64_t time_ns, uint32_t series, int64_t value);
 void recording_begin(struct recording *recording, uint32_t thread, uint32_t site, uint64_t time_ns);
 void recording_end(struct recording *recording, uint32_t thread, uint64_t time_ns);
 void recording_value(struct recording *recording, uint32_t thread, enum sonde_event_type type, uint32_t site,

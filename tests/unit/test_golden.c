@@ -57,12 +57,19 @@ static void heaps(void **state)
 	expect_dump(GOLDEN "/heap.sonde", GOLDEN "/heap.txt");
 }
 
+static void series(void **state)
+{
+	(void)state;
+	expect_dump(GOLDEN "/series.sonde", GOLDEN "/series.txt");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(small_recording),
 	    cmocka_unit_test(the_same_without_compression),
 	    cmocka_unit_test(heaps),
+	    cmocka_unit_test(series),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
