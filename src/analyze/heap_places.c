@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "util/buf.h"
 #include "util/error.h"
+#include "util/map.h"
 
 enum { CALLERS_MAX = 5, TEXT_MAX_B = 4096 };
 
@@ -71,19 +73,36 @@ static const struct sonde_function *function_at(const struct sonde_session *sess
 	return spot.location ? sonde_session_function(session, spot.location->function) : NULL;
 }
 
+/* What is known of functions by id, since many stacks have the same; NULL where few are asked for. */
+enum { NOT_KNOWN, SAYS_LITTLE, SAYS_ENOUGH };
+
+static int function_says_little(const struct sonde_function *function, uint8_t *known)
+{
+	if (!known)
+		return says_little(function->name);
+	if (known[function->id] == NOT_KNOWN)
+		known[function->id] = says_little(function->name) ? SAYS_LITTLE : SAYS_ENOUGH;
+	return known[function->id] == SAYS_LITTLE;
+}
+
 /* A function without a name that one with an allocator's calls is a part of it. */
-static struct spot spot_of(const struct sonde_session *session, uint32_t stack)
+static struct spot spot_find(const struct sonde_session *session, uint32_t stack, uint8_t *known)
 {
 	struct spot first = spot_at(session, stack);
 	for (struct spot spot = first; spot.location; spot = spot_outward(session, spot)) {
 		const struct sonde_function *function = function_at(session, spot), *caller;
-		if (!function || says_little(function->name))
+		if (!function || function_says_little(function, known))
 			continue;
 		caller = function->unnamed ? function_at(session, spot_outward(session, spot)) : NULL;
-		if (!caller || !says_little(caller->name))
+		if (!caller || !function_says_little(caller, known))
 			return spot;
 	}
 	return first;
+}
+
+static struct spot spot_of(const struct sonde_session *session, uint32_t stack)
+{
+	return spot_find(session, stack, NULL);
 }
 
 /* --- places ------------------------------------------------------------------------------------------------------ */
@@ -140,56 +159,109 @@ static int compare_values(const void *left, const void *right, void *state)
 	return compare_keys(left, right);
 }
 
-/* Sites that did nothing and held nothing are left out. */
-static size_t sites_take(struct sonde_heap_place *rows, const struct sonde_heap_pass *pass, int by_line,
-			 enum sonde_heap_order order)
+/* Places are found by hash: there are many sites and few places. */
+struct gathering {
+	const struct sonde_heap_pass *pass;
+	int by_line;
+	enum sonde_heap_order order;
+	uint8_t *known; /* by function id */
+	struct sonde_map map;
+	struct sonde_heap_places *out;
+	size_t capacity;
+};
+
+struct sought {
+	const struct sonde_heap_place *rows, *place;
+};
+
+static int is_same(const void *context, uint32_t value)
 {
-	static const struct sonde_heap nobody = {.kind = SONDE_HEAP_MALLOC, .name = ""};
-	size_t count = 0;
-	for (uint32_t id = 0; id <= sonde_session_heap_site_count(pass->session); id++) {
-		const struct sonde_heap_sum *sum = &pass->sums.sites[id];
-		if (!sum->begins && !sum->ends && !sum->peak_b && !sum->left_b)
-			continue;
-		const struct sonde_heap_site *site = sonde_session_heap_site(pass->session, id);
-		const struct sonde_heap *heap = site ? sonde_session_heap(pass->session, site->heap) : NULL;
-		struct spot spot = site ? spot_of(pass->session, site->stack) : (struct spot){0};
-		struct sonde_heap_place *row = &rows[count++];
-		*row = (struct sonde_heap_place){.file = "", .heap = heap ? heap : &nobody, .sum = *sum};
-		row->stack = site ? site->stack : 0;
-		row->stack_has = value_of(sum, order);
-		if (!spot.location)
-			continue;
-		const struct sonde_function *function = sonde_session_function(pass->session, spot.location->function);
-		row->function = spot.location->function;
-		row->line = by_line ? spot.location->line : 0;
-		row->file = by_line ? spot.location->file : function ? function->file : "";
-	}
-	return count;
+	const struct sought *sought = context;
+	return !compare_keys(&sought->rows[value - 1], sought->place);
 }
 
+/* Without its sum. */
+static struct sonde_heap_place place_of(const struct gathering *gathering, uint32_t id)
+{
+	static const struct sonde_heap nobody = {.kind = SONDE_HEAP_MALLOC, .name = ""};
+	const struct sonde_session *session = gathering->pass->session;
+	const struct sonde_heap_site *site = sonde_session_heap_site(session, id);
+	const struct sonde_heap *heap = site ? sonde_session_heap(session, site->heap) : NULL;
+	struct spot spot = site ? spot_find(session, site->stack, gathering->known) : (struct spot){0};
+	struct sonde_heap_place place = {.file = "", .heap = heap ? heap : &nobody, .stack = site ? site->stack : 0};
+	if (!spot.location)
+		return place;
+	const struct sonde_function *function = sonde_session_function(session, spot.location->function);
+	place.function = spot.location->function;
+	place.line = gathering->by_line ? spot.location->line : 0;
+	place.file = gathering->by_line ? spot.location->file : function ? function->file : "";
+	return place;
+}
+
+static struct sonde_heap_place *place_add(struct gathering *gathering, const struct sonde_heap_place *place,
+					  uint64_t hash)
+{
+	struct sonde_heap_places *out = gathering->out;
+	if (out->count == gathering->capacity) {
+		size_t capacity = gathering->capacity ? gathering->capacity * 2 : 64;
+		void *grown = realloc(out->rows, capacity * sizeof *out->rows);
+		if (!grown)
+			return NULL;
+		out->rows = grown;
+		gathering->capacity = capacity;
+	}
+	if (sonde_map_add(&gathering->map, hash, (uint32_t)out->count + 1))
+		return NULL;
+	out->rows[out->count] = *place;
+	return &out->rows[out->count++];
+}
+
+static int site_add(struct gathering *gathering, uint32_t id, const struct sonde_heap_sum *sum)
+{
+	struct sonde_heap_place place = place_of(gathering, id), *row;
+	uint64_t hash = sonde_hash_pair(place.function, (uint64_t)place.line << 32 | place.heap->kind);
+	struct sought sought = {gathering->out->rows, &place};
+	uint32_t found = sonde_map_find(&gathering->map, hash, is_same, &sought);
+	uint64_t has = value_of(sum, gathering->order);
+	if (!found) {
+		row = place_add(gathering, &place, hash);
+		if (!row)
+			return -ENOMEM;
+		row->sum = *sum;
+		row->stack_has = has;
+		return 0;
+	}
+	row = &gathering->out->rows[found - 1];
+	sonde_heap_sum_add(&row->sum, sum);
+	if (has > row->stack_has) {
+		row->stack = place.stack;
+		row->stack_has = has;
+	}
+	return 0;
+}
+
+/* Sites that did nothing and held nothing are left out. */
 int sonde_heap_places_make(struct sonde_heap_places *out, const struct sonde_heap_pass *pass, int by_line,
 			   enum sonde_heap_order order)
 {
 	size_t sites = sonde_session_heap_site_count(pass->session);
-	struct sonde_heap_place *rows = calloc(sites + 1, sizeof *rows);
-	if (!rows)
-		return sonde_error(ENOMEM, "out of memory for %zu places that allocate", sites);
-	size_t count = sites_take(rows, pass, by_line, order);
-	*out = (struct sonde_heap_places){.rows = rows};
-	qsort(rows, count, sizeof *rows, compare_keys);
-	for (size_t i = 0; i < count; i++) {
-		struct sonde_heap_place *last = out->count ? &rows[out->count - 1] : NULL;
-		if (!last || compare_keys(last, &rows[i])) {
-			rows[out->count++] = rows[i];
-			continue;
-		}
-		sonde_heap_sum_add(&last->sum, &rows[i].sum);
-		if (rows[i].stack_has > last->stack_has) {
-			last->stack = rows[i].stack;
-			last->stack_has = rows[i].stack_has;
-		}
+	struct gathering gathering = {.pass = pass, .by_line = by_line, .order = order, .out = out};
+	*out = (struct sonde_heap_places){0};
+	gathering.known = calloc(sonde_session_function_count(pass->session) + 1, 1);
+	int error = gathering.known ? 0 : -ENOMEM;
+	for (uint32_t id = 0; !error && id <= sites; id++) {
+		const struct sonde_heap_sum *sum = &pass->sums.sites[id];
+		if (sum->begins || sum->ends || sum->peak_b || sum->left_b)
+			error = site_add(&gathering, id, sum);
 	}
-	qsort_r(rows, out->count, sizeof *rows, compare_values, &order);
+	sonde_map_fini(&gathering.map);
+	free(gathering.known);
+	if (error) {
+		sonde_heap_places_free(out);
+		return sonde_error(ENOMEM, "out of memory for %zu places that allocate", sites);
+	}
+	if (out->count)
+		qsort_r(out->rows, out->count, sizeof *out->rows, compare_values, &order);
 	return 0;
 }
 
