@@ -51,6 +51,7 @@ enum sonde_chunk_type {
 	SONDE_CHUNK_INDEX = 7,    /* the heads of all chunks before it */
 	SONDE_CHUNK_HEAP = 8,     /* allocated blocks of one process */
 	SONDE_CHUNK_SERIES = 9,   /* numbers that are read again and again, of all processes and the machine */
+	SONDE_CHUNK_WAITS = 10,   /* calls that may wait, all threads */
 };
 
 #define SONDE_CHUNK_VERSION 1 /* of every type's body as described here */
@@ -122,6 +123,7 @@ enum sonde_meta_type {
 	SONDE_META_HEAP = 18,
 	SONDE_META_SNAPSHOT = 19,
 	SONDE_META_SERIES = 20,
+	SONDE_META_OBJECT = 21,
 };
 
 /* An interned string; the bytes follow, without a NUL. May hold any byte: what shows it escapes it. */
@@ -368,6 +370,24 @@ struct sonde_meta_series {
 	uint32_t reserved;
 };
 
+/* What calls of a process wait for: a lock, a file. */
+enum sonde_object_kind {
+	SONDE_OBJECT_LOCK = 1,   /* address: of the lock; name: of the variable, where there is one */
+	SONDE_OBJECT_FILE = 2,   /* name: its path */
+	SONDE_OBJECT_SOCKET = 3, /* name: of whom it is connected to */
+	SONDE_OBJECT_PIPE = 4,
+	SONDE_OBJECT_OTHER = 5, /* name: as /proc/PID/fd has it */
+};
+
+struct sonde_meta_object {
+	struct sonde_meta_head head;
+	uint32_t id;
+	uint32_t process;
+	uint32_t kind; /* enum sonde_object_kind */
+	uint32_t name; /* str, 0 = none */
+	uint64_t address;
+};
+
 enum sonde_heap_leak {
 	SONDE_HEAP_UNREACHABLE = 1, /* when the process ended, nothing pointed to them */
 	SONDE_HEAP_REACHABLE = 2,
@@ -425,6 +445,16 @@ struct sonde_meta_heap_leak {
  * SERIES   0 time    varint delta
  *          1 series  varint
  *          2 value   varint zigzag: the difference to the value before of this series in the chunk (the first: to 0)
+ * WAITS    calls in which threads may wait, in no order
+ *          0 start   varint zigzag delta
+ *          1 time    varint: ns that the call took
+ *          2 thread  varint
+ *          3 other   varint: thread that held what was waited for; 0 = not known
+ *          4 kind    u8: of waits.def
+ *          5 stack   varint zigzag delta: leaf node, 0 = none
+ *          6 status  u8: enum sonde_stack_status
+ *          7 object  varint zigzag delta, 0 = none
+ *          8 amount  varint: bytes that were read or written
  * EVENTS   no columns: struct sonde_event after struct sonde_event (format/event.h).
  */
 struct sonde_stacks_summary {

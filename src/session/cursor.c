@@ -19,7 +19,7 @@ struct sonde_cursor {
 	uint32_t threads, nodes, sites; /* how many there were when it was opened */
 	size_t next;                    /* chunk */
 	unsigned part, parts;           /* decodes the chunks whose number among their type ÷ parts leaves this rest */
-	size_t seen[SONDE_CHUNK_SERIES + 1]; /* by type: wanted chunks so far, of all parts */
+	size_t seen[SONDE_CHUNK_WAITS + 1]; /* by type: wanted chunks so far, of all parts */
 	uint32_t unfinished;                 /* thread whose open zones come next */
 	struct sonde_chunk_data data;
 	struct sonde_buf scratch; /* columns of SAMPLES and SWITCHES, pointers of EVENTS */
@@ -133,6 +133,55 @@ static int decode_series(struct sonde_cursor *cursor)
 	return 0;
 }
 
+/* Zigzag deltas of times, and durations that end no later than times can. */
+static int take_spans(struct sonde_column *columns, size_t count, uint64_t *starts, uint64_t *lengths)
+{
+	if (sonde_column_deltas(&columns[0], count, starts) || sonde_column_end(&columns[0]))
+		return -EBADMSG;
+	for (size_t i = 0; i < count; i++)
+		if (sonde_column_next(&columns[1], &lengths[i]) || lengths[i] > UINT64_MAX - starts[i])
+			return -EBADMSG;
+	return sonde_column_end(&columns[1]);
+}
+
+static int decode_waits(struct sonde_cursor *cursor)
+{
+	struct sonde_batch *batch = &cursor->batch;
+	struct sonde_column columns[9];
+	size_t count = cursor->data.head->count;
+	if (sonde_columns_split(columns, 9, &cursor->data) || count > sonde_column_b(&columns[0]))
+		return -EBADMSG;
+	uint64_t *starts = scratch(cursor, count * (3 * sizeof(uint64_t) + 4 * sizeof(uint32_t)));
+	if (!starts)
+		return sonde_buf_error(&cursor->scratch);
+	uint64_t *lengths = starts + count, *amounts = lengths + count;
+	uint32_t *threads = (uint32_t *)(amounts + count), *others = threads + count;
+	uint32_t *stacks = others + count, *objects = stacks + count;
+	if (take_spans(columns, count, starts, lengths) ||
+	    sonde_column_ids(&columns[2], count, cursor->threads, threads) || sonde_column_end(&columns[2]) ||
+	    sonde_column_ids(&columns[3], count, cursor->threads, others) || sonde_column_end(&columns[3]) ||
+	    take_bytes(&columns[4], count, &batch->wait_kind) ||
+	    sonde_column_id_deltas(&columns[5], count, cursor->nodes, stacks) || sonde_column_end(&columns[5]) ||
+	    take_bytes(&columns[6], count, &batch->status) ||
+	    sonde_column_id_deltas(&columns[7], count, (uint32_t)cursor->session->objects.count, objects) ||
+	    sonde_column_end(&columns[7]))
+		return -EBADMSG;
+	for (size_t i = 0; i < count; i++)
+		if (sonde_column_next(&columns[8], &amounts[i]))
+			return -EBADMSG;
+	if (sonde_column_end(&columns[8]))
+		return -EBADMSG;
+	batch->count = count;
+	batch->start_ns = starts;
+	batch->dur_ns = lengths;
+	batch->amount = amounts;
+	batch->thread_of = threads;
+	batch->other = others;
+	batch->stack = stacks;
+	batch->object = objects;
+	return 0;
+}
+
 static int decode_zones(struct sonde_cursor *cursor)
 {
 	return sonde_zones_decode(&cursor->zones, &cursor->data, &cursor->batch);
@@ -243,6 +292,7 @@ static int (*const decoders[])(struct sonde_cursor *cursor) = {
     [SONDE_CHUNK_SAMPLES] = decode_samples, [SONDE_CHUNK_SWITCHES] = decode_switches,
     [SONDE_CHUNK_ZONES] = decode_zones,     [SONDE_CHUNK_EVENTS] = decode_events,
     [SONDE_CHUNK_HEAP] = decode_heap,       [SONDE_CHUNK_SERIES] = decode_series,
+    [SONDE_CHUNK_WAITS] = decode_waits,
 };
 
 int sonde_cursor_open(struct sonde_cursor **out, struct sonde_session *session, uint32_t types)

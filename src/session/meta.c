@@ -37,6 +37,7 @@ union record {
 	struct sonde_meta_heap_site heap_site;
 	struct sonde_meta_heap_leak heap_leak;
 	struct sonde_meta_series series;
+	struct sonde_meta_object object;
 };
 
 /* What a record type does: 0, -EBADMSG for one that makes no sense, -ENOMEM. */
@@ -393,6 +394,19 @@ static int add_series(struct sonde_session *session, const union record *record,
 	return error;
 }
 
+static int add_object(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+{
+	(void)more, (void)more_b;
+	static const struct sonde_object blank = {.name = ""};
+	const struct sonde_meta_object *from = &record->object;
+	void *row = NULL;
+	int error = row_by_id(&row, session, &session->objects, from->id, &blank);
+	if (!error)
+		*(struct sonde_object *)row = (struct sonde_object){from->id, from->process, from->kind,
+								    text(session, from->name), from->address};
+	return error;
+}
+
 /* Clock anchors are for whoever converts other clocks; nothing in a session needs them. */
 static int add_nothing(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
 {
@@ -426,6 +440,7 @@ static const struct kind kinds[] = {
     KIND(SONDE_META_HEAP_SITE, sonde_meta_heap_site, 28, add_heap_site),
     KIND(SONDE_META_HEAP_LEAK, sonde_meta_heap_leak, 32, add_heap_leak),
     KIND(SONDE_META_SERIES, sonde_meta_series, 24, add_series),
+    KIND(SONDE_META_OBJECT, sonde_meta_object, 24, add_object),
 };
 
 static int add_record(struct sonde_session *session, const uint8_t *at, const struct sonde_meta_head *head)

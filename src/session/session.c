@@ -90,8 +90,10 @@ static void clamp_heap_ids(struct sonde_session *session)
 	for (size_t i = 0; i < session->snapshots.count; i++)
 		clamp(&((struct sonde_snapshot *)sonde_rows_at(&session->snapshots, i))->process,
 		      session->processes.count);
+	for (size_t i = 0; i < session->objects.count; i++)
+		clamp(&((struct sonde_object *)sonde_rows_at(&session->objects, i))->process, session->processes.count);
 	for (size_t i = 0; i < session->series.count; i++) {
-		struct sonde_series *row = sonde_rows_at(&session->series, i);
+		struct sonde_series *row = sonde_rows_at(&session->series, &session->objects, i);
 		clamp(&row->process, session->processes.count);
 		clamp(&row->thread, session->threads.count);
 	}
@@ -201,6 +203,7 @@ static void init_rows(struct sonde_session *session)
 	session->snapshots.row_b = sizeof(struct sonde_snapshot);
 	session->heap_sites.row_b = sizeof(struct sonde_heap_site);
 	session->series.row_b = sizeof(struct sonde_series);
+	session->objects.row_b = sizeof(struct sonde_object);
 	session->heap_rests.row_b = sizeof(struct sonde_heap_rest);
 	sonde_session_stacks_init(&session->stacks);
 }
@@ -333,6 +336,7 @@ COUNT(histogram, histograms)
 COUNT(heap, heaps)
 COUNT(snapshot, snapshots)
 COUNT(series, series)
+COUNT(object, objects)
 COUNT(heap_site, heap_sites)
 COUNT(heap_rest, heap_rests)
 COUNT(node, stacks.nodes)
@@ -345,6 +349,7 @@ GET_BY_ID(module, modules)
 GET_BY_ID(site, sites)
 GET_BY_ID(heap, heaps)
 GET_BY_ID(series, series)
+GET_BY_ID(object, objects)
 GET_BY_ID(heap_site, heap_sites)
 GET_BY_ID(node, stacks.nodes)
 GET_BY_ID(function, stacks.functions)

@@ -13,6 +13,7 @@
 
 #include "format/event.h"
 #include "format/record.h"
+#include "format/wait.h"
 
 struct sonde_session;
 
@@ -147,6 +148,14 @@ struct sonde_series {
 	const char *object;       /* which disk, network, meter; "" = none */
 };
 
+/* What calls of a process wait for. */
+struct sonde_object {
+	uint32_t id, process;
+	uint32_t kind;    /* enum sonde_object_kind */
+	const char *name; /* "" = none */
+	uint64_t address;
+};
+
 /* Where blocks of a heap begin. */
 struct sonde_heap_site {
 	uint32_t id, heap, thread;
@@ -174,6 +183,7 @@ size_t sonde_session_histogram_count(const struct sonde_session *session);
 size_t sonde_session_heap_count(const struct sonde_session *session);
 size_t sonde_session_snapshot_count(const struct sonde_session *session);
 size_t sonde_session_series_count(const struct sonde_session *session);
+size_t sonde_session_object_count(const struct sonde_session *session);
 size_t sonde_session_heap_site_count(const struct sonde_session *session);
 size_t sonde_session_heap_rest_count(const struct sonde_session *session);
 size_t sonde_session_node_count(const struct sonde_session *session);
@@ -185,6 +195,7 @@ const struct sonde_module *sonde_session_module(const struct sonde_session *sess
 const struct sonde_site *sonde_session_site(const struct sonde_session *session, uint32_t id);
 const struct sonde_heap *sonde_session_heap(const struct sonde_session *session, uint32_t id);
 const struct sonde_series *sonde_session_series(const struct sonde_session *session, uint32_t id);
+const struct sonde_object *sonde_session_object(const struct sonde_session *session, uint32_t id);
 const struct sonde_heap_site *sonde_session_heap_site(const struct sonde_session *session, uint32_t id);
 /* By index: 0 … count − 1. */
 const struct sonde_snapshot *sonde_session_snapshot(const struct sonde_session *session, size_t i);
@@ -249,6 +260,11 @@ struct sonde_batch {
 	/* SERIES, with time_ns */
 	const uint32_t *series; /* id, 0 = none that is known */
 	const int64_t *value;
+	/* WAITS, in no order, with start_ns, dur_ns, thread_of, stack and status */
+	const uint32_t *other;     /* thread that held what was waited for; 0 = not known */
+	const uint8_t *wait_kind;  /* enum sonde_wait_kind */
+	const uint32_t *object;    /* id, 0 = none */
+	const uint64_t *amount;    /* bytes that were read or written */
 	/* ZONES: whole zones, in the order in which they ended; those still open at the end of the recording come last
 	 * with SONDE_ZONE_UNFINISHED and a duration up to the end of their thread, else of the recording. */
 	const uint64_t *start_ns;

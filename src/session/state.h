@@ -48,6 +48,7 @@ struct sonde_session {
 	struct sonde_rows snapshots;  /* struct sonde_snapshot */
 	struct sonde_rows heap_sites; /* struct sonde_heap_site, by id */
 	struct sonde_rows series;     /* struct sonde_series, by id */
+	struct sonde_rows objects;    /* struct sonde_object, by id */
 	struct sonde_rows heap_rests; /* struct sonde_heap_rest */
 	struct sonde_stacks stacks;
 

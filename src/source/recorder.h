@@ -166,6 +166,16 @@ uint32_t sonde_recorder_series(struct sonde_recorder *recorder, enum sonde_metri
 /* What it was at a moment; series 0 is ignored. */
 void sonde_recorder_point(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t series, int64_t value);
 
+/* What calls of a process wait for; `name` NULL = none. Not interned. Its id; 0 when there is no process. */
+struct sonde_recorder_object {
+	uint32_t process;
+	enum sonde_object_kind kind;
+	const char *name;
+	uint64_t address;
+};
+
+uint32_t sonde_recorder_object(struct sonde_recorder *recorder, const struct sonde_recorder_object *object);
+
 /* --- allocations (heap_chunks.h) --------------------------------------------------------------------------- */
 
 struct sonde_columns;

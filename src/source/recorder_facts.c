@@ -107,6 +107,22 @@ void sonde_recorder_point(struct sonde_recorder *recorder, uint64_t time_ns, uin
 		sonde_recorder_keep_error(recorder, sonde_points_flush(&recorder->points, recorder->writer));
 }
 
+uint32_t sonde_recorder_object(struct sonde_recorder *recorder, const struct sonde_recorder_object *object)
+{
+	struct sonde_meta_object record = {
+	    .head.type = SONDE_META_OBJECT,
+	    .id = recorder->objects + 1,
+	    .process = object->process,
+	    .kind = object->kind,
+	    .name = sonde_recorder_text(recorder, object->name),
+	    .address = object->address,
+	};
+	if (!object->process)
+		return 0;
+	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
+	return ++recorder->objects;
+}
+
 void sonde_recorder_info(struct sonde_recorder *recorder, const char *key, const char *value)
 {
 	struct sonde_meta_info record = {

@@ -33,7 +33,7 @@ struct sonde_recorder {
 	uint32_t site_count;
 	struct sonde_map site_map;
 	struct sonde_map heap_map; /* heap sites, by a hash of all that they are */
-	uint32_t heaps, heap_sites;
+	uint32_t heaps, heap_sites, objects;
 	struct sonde_snapshots *snapshots;
 	uint32_t snapshot_count;
 	struct sonde_trigger trigger; /* used when options.when is set */

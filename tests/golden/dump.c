@@ -156,6 +156,15 @@ static void dump_series(FILE *out, const struct sonde_session *session)
 	}
 }
 
+static void dump_objects(FILE *out, const struct sonde_session *session)
+{
+	for (uint32_t id = 1; id <= sonde_session_object_count(session); id++) {
+		const struct sonde_object *row = sonde_session_object(session, id);
+		fprintf(out, "object %u of process %u kind %u '%s' 0x%" PRIx64 "\n", id, row->process, row->kind,
+			row->name, row->address);
+	}
+}
+
 static void dump_event(FILE *out, const struct sonde_event *event)
 {
 	fprintf(out, "  event %u words %u site %u at %" PRIu64, event->type, event->words, event->site, event->time);
@@ -184,6 +193,13 @@ static void dump_batch(FILE *out, const struct sonde_batch *batch)
 		else if (batch->type == SONDE_CHUNK_SERIES)
 			fprintf(out, "  series %u at %" PRIu64 " is %" PRId64 "\n", batch->series[i], batch->time_ns[i],
 				batch->value[i]);
+		else if (batch->type == SONDE_CHUNK_WAITS)
+			fprintf(out,
+				"  wait kind %u from %" PRIu64 " for %" PRIu64
+				" thread %u other %u stack %u status %u object %u amount %" PRIu64 "\n",
+				batch->wait_kind[i], batch->start_ns[i], batch->dur_ns[i], batch->thread_of[i],
+				batch->other[i], batch->stack[i], batch->status[i], batch->object[i],
+				batch->amount[i]);
 		else if (batch->type == SONDE_CHUNK_HEAP)
 			fprintf(out, "  block of heap %u site %u %s at %" PRIu64 " thread %u bytes %" PRIu64 "\n",
 				batch->heap, batch->heap_site[i], batch->block_ends[i] ? "ends" : "begins",
@@ -232,6 +248,7 @@ void dump(FILE *out, struct sonde_session *session)
 	dump_stacks(out, session);
 	dump_heaps(out, session);
 	dump_series(out, session);
+	dump_objects(out, session);
 	dump_events(out, session);
 	dump_stats(out, session);
 	dump_heap_sums(out, session);

@@ -211,6 +211,43 @@ static void make_series(const char *path, const struct sonde_writer_options *opt
 	settle_head(path);
 }
 
+/* Calls that wait, not in order of time, of two threads. */
+static void make_waits(const char *path, const struct sonde_writer_options *options)
+{
+	struct recording recording = {.chunk_rows = 1000};
+	snprintf(recording.path, sizeof recording.path, "%.255s", path);
+	must(sonde_writer_open(&recording.writer, path, options));
+	write_tables(&recording);
+	uint32_t root = recording_call(&recording, 0, 1, "main", 12);
+	uint32_t leaf = recording_call(&recording, root, 1, "enqueue", 30);
+	uint32_t lock = recording_object(&recording, 1, SONDE_OBJECT_LOCK, "queue_mutex", 0x555500004040);
+	uint32_t file = recording_object(&recording, 2, SONDE_OBJECT_FILE, "/etc/passwd", 0);
+	recording_wait(&recording, (struct recording_wait){.start_ns = 5000,
+							   .dur_ns = 700,
+							   .thread = 1,
+							   .other = 2,
+							   .kind = SONDE_WAIT_MUTEX,
+							   .stack = leaf,
+							   .object = lock});
+	recording_wait(&recording, (struct recording_wait){.start_ns = 4000,
+							   .dur_ns = 1700,
+							   .thread = 2,
+							   .kind = SONDE_WAIT_HELD,
+							   .stack = root,
+							   .status = SONDE_STACK_FRAME_POINTER,
+							   .object = lock});
+	recording_flush(&recording);
+	recording_wait(&recording, (struct recording_wait){.start_ns = 9000,
+							   .thread = 2,
+							   .kind = SONDE_WAIT_READ,
+							   .stack = leaf,
+							   .object = file,
+							   .amount = 4096});
+	recording_flush(&recording);
+	recording_close(&recording, 21000, 0);
+	settle_head(path);
+}
+
 static void write_dump(const char *folder, const char *name)
 {
 	char path[4096];
@@ -241,6 +278,9 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof path, "%s/series.sonde", argv[1]);
 	make_series(path, &(struct sonde_writer_options){.overwrite = 1});
 	write_dump(argv[1], "series");
+	snprintf(path, sizeof path, "%s/waits.sonde", argv[1]);
+	make_waits(path, &(struct sonde_writer_options){.overwrite = 1});
+	write_dump(argv[1], "waits");
 	snprintf(path, sizeof path, "%s/raw.sonde", argv[1]);
 	make(path, &(struct sonde_writer_options){.overwrite = 1, .no_compression = 1});
 	return 0;

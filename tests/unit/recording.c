@@ -109,6 +109,35 @@ static void points_write(struct recording *recording)
 	recording->point_count = 0;
 }
 
+static void waits_write(struct recording *recording)
+{
+	if (!recording->wait_count)
+		return;
+	struct sonde_chunk chunk = {
+	    .type = SONDE_CHUNK_WAITS, .count = (uint32_t)recording->wait_count, .time_min_ns = UINT64_MAX};
+	struct columns columns;
+	columns_init(&columns, 9);
+	uint64_t start = 0, stack = 0, object = 0;
+	for (size_t i = 0; i < recording->wait_count; i++) {
+		const struct recording_wait *wait = &recording->waits[i];
+		uint64_t end_ns = wait->start_ns + wait->dur_ns;
+		uint8_t kind = (uint8_t)wait->kind;
+		put_zigzag(&columns.column[0], wait->start_ns, &start);
+		must(sonde_buf_varint(&columns.column[1], wait->dur_ns), "time");
+		must(sonde_buf_varint(&columns.column[2], wait->thread), "thread");
+		must(sonde_buf_varint(&columns.column[3], wait->other), "other");
+		must(sonde_buf_append(&columns.column[4], &kind, 1), "kind");
+		put_zigzag(&columns.column[5], wait->stack, &stack);
+		must(sonde_buf_append(&columns.column[6], &wait->status, 1), "status");
+		put_zigzag(&columns.column[7], wait->object, &object);
+		must(sonde_buf_varint(&columns.column[8], wait->amount), "amount");
+		chunk.time_min_ns = wait->start_ns < chunk.time_min_ns ? wait->start_ns : chunk.time_min_ns;
+		chunk.time_max_ns = end_ns > chunk.time_max_ns ? end_ns : chunk.time_max_ns;
+	}
+	columns_write(recording, &chunk, &columns);
+	recording->wait_count = 0;
+}
+
 static struct sonde_zone_stat *stat_of(struct sonde_zone_stat *stats, uint32_t *count, uint32_t site)
 {
 	for (uint32_t i = 0; i < *count; i++)
@@ -210,6 +239,7 @@ void recording_flush(struct recording *recording)
 	samples_write(recording);
 	switches_write(recording);
 	points_write(recording);
+	waits_write(recording);
 	for (uint32_t id = 1; id <= recording->threads; id++) {
 		zones_write(recording, id);
 		events_write(recording, id);
@@ -260,6 +290,7 @@ static void recording_free(struct recording *recording)
 	free(recording->samples);
 	free(recording->switches);
 	free(recording->points);
+	free(recording->waits);
 }
 
 void recording_close(struct recording *recording, uint64_t time_ns, int status)
@@ -528,6 +559,28 @@ void recording_point(struct recording *recording, uint64_t time_ns, uint32_t ser
 	recording->points[recording->point_count++] = (struct recording_point){time_ns, series, value};
 	if (recording->point_count >= recording->chunk_rows)
 		points_write(recording);
+}
+
+uint32_t recording_object(struct recording *recording, uint32_t process, enum sonde_object_kind kind, const char *name,
+			  uint64_t address)
+{
+	struct sonde_meta_object record = {.head.type = SONDE_META_OBJECT,
+					   .id = ++recording->objects,
+					   .process = process,
+					   .kind = kind,
+					   .name = *name ? recording_string(recording, name) : 0,
+					   .address = address};
+	meta(recording, &record, sizeof record, NULL, 0);
+	return record.id;
+}
+
+void recording_wait(struct recording *recording, struct recording_wait wait)
+{
+	recording->waits =
+	    grown(recording->waits, recording->wait_count, &recording->wait_cap, sizeof *recording->waits);
+	recording->waits[recording->wait_count++] = wait;
+	if (recording->wait_count >= recording->chunk_rows)
+		waits_write(recording);
 }
 
 void recording_switch(struct recording *recording, uint64_t time_ns, uint32_t thread, enum sonde_switch_kind kind)

@@ -13,6 +13,7 @@
 #include "format/event.h"
 #include "format/metric.h"
 #include "format/record.h"
+#include "format/wait.h"
 #include "trace/writer.h"
 
 #define RECORDING_START_NS 1000000000ull /* CLOCK_MONOTONIC */
@@ -39,8 +40,20 @@ struct recording_switch {
 
 struct recording_point {
 	uint64_t time_ns;
-	uint32_t series;
+	uint32_t series, objects;
+	struct recording_wait *waits;
+	size_t wait_count, wait_cap;
 	int64_t value;
+};
+
+struct recording_wait {
+	uint64_t start_ns, dur_ns;
+	uint32_t thread, other;
+	enum sonde_wait_kind kind;
+	uint32_t stack;
+	uint8_t status;
+	uint32_t object;
+	uint64_t amount;
 };
 
 struct recording_node {
@@ -150,6 +163,9 @@ void recording_switch(struct recording *recording, uint64_t time_ns, uint32_t th
 uint32_t recording_series(struct recording *recording, enum sonde_metric metric, uint32_t process, uint32_t thread,
 			  const char *object);
 void recording_point(struct recording *recording, uint64_t time_ns, uint32_t series, int64_t value);
+uint32_t recording_object(struct recording *recording, uint32_t process, enum sonde_object_kind kind, const char *name,
+			  uint64_t address);
+void recording_wait(struct recording *recording, struct recording_wait wait);
 void recording_begin(struct recording *recording, uint32_t thread, uint32_t site, uint64_t time_ns);
 void recording_end(struct recording *recording, uint32_t thread, uint64_t time_ns);
 void recording_value(struct recording *recording, uint32_t thread, enum sonde_event_type type, uint32_t site,

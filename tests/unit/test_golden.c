@@ -63,6 +63,12 @@ static void series(void **state)
 	expect_dump(GOLDEN "/series.sonde", GOLDEN "/series.txt");
 }
 
+static void waits(void **state)
+{
+	(void)state;
+	expect_dump(GOLDEN "/waits.sonde", GOLDEN "/waits.txt");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -70,6 +76,7 @@ int main(void)
 	    cmocka_unit_test(the_same_without_compression),
 	    cmocka_unit_test(heaps),
 	    cmocka_unit_test(series),
+	    cmocka_unit_test(waits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
