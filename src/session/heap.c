@@ -175,21 +175,18 @@ int sonde_heap_add_whole(const struct sonde_session *session, const struct sonde
 	return 0;
 }
 
-int sonde_heap_add_some(const struct sonde_session *session, const struct sonde_chunk_data *data, uint32_t at,
-			uint64_t until_ns, struct sonde_heap_alive *sites, uint64_t *last_ns)
+/* Event by event: of samples, whose variances are added up in their order. */
+static int add_sampled(const struct sonde_session *session, const struct sonde_chunk_data *data, uint32_t at,
+		       uint64_t until_ns, struct sonde_heap_alive *sites, uint64_t *last_ns)
 {
-	struct sonde_heap_summary summary;
 	struct sonde_heap_columns columns;
-	struct sonde_heap_stats stats;
-	if (sonde_heap_summary(session, data, &summary, &stats) || data->head->count > data->head->raw_b)
-		return -EBADMSG;
 	void *memory = malloc(data->head->count * SONDE_HEAP_ROW_B + 1);
 	if (!memory)
 		return sonde_error(ENOMEM, "out of memory for a heap chunk");
 	int error = sonde_heap_decode(&columns, data, memory, UINT32_MAX, (uint32_t)session->heap_sites.count);
 	for (uint32_t i = 0; !error && i < at && columns.time_ns[i] <= until_ns; i++) {
 		struct sonde_heap_alive *site = &sites[columns.sites[i]];
-		struct sonde_heap_worth worth = sonde_heap_worth(columns.sizes[i], summary.mean_b);
+		struct sonde_heap_worth worth = sonde_heap_worth(columns.sizes[i], columns.mean_b);
 		uint64_t sign = columns.ends[i] ? UINT64_MAX : 1;
 		site->blocks += sign * worth.blocks;
 		site->size_b += sign * worth.size_b;
@@ -198,6 +195,100 @@ int sonde_heap_add_some(const struct sonde_session *session, const struct sonde_
 	}
 	free(memory);
 	return error;
+}
+
+/* How many of the first `at` events are not later than until_ns, and the time of the last of them. */
+static int events_until(struct sonde_column *column, const struct sonde_chunk_head *head, uint32_t every, uint32_t at,
+			uint64_t until_ns, uint64_t *last_ns)
+{
+	uint64_t mark = head->time_min_ns, next, delta;
+	uint32_t count = 0;
+	if (!at)
+		return 0;
+	if (sonde_column_next(column, &delta))
+		return -EBADMSG;
+	for (mark += delta; count < at && mark <= until_ns; mark = next) {
+		uint32_t run = head->count - count < every ? head->count - count : every, taken = 1;
+		next = head->time_max_ns;
+		if (count + run < head->count) {
+			if (sonde_column_next(column, &delta))
+				return -EBADMSG;
+			next = mark + delta;
+		}
+		uint64_t step = (next > mark ? next - mark : 0) / run;
+		uint32_t most = at - count < run ? at - count : run;
+		while (taken < most && mark + step * taken <= until_ns)
+			taken++;
+		*last_ns = mark + step * (taken - 1);
+		count += taken;
+		if (taken < run)
+			break;
+	}
+	return (int)count;
+}
+
+/* What the first `count` events leave of each form; -EBADMSG. */
+static int count_forms(struct sonde_column *column, uint32_t count, struct forms *forms, int64_t *left,
+		       uint32_t site_max)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t block;
+		if (sonde_column_next(column, &block) || block >> 1 > forms->count)
+			return -EBADMSG;
+		if (block >> 1 == forms->count) {
+			left[forms->count] = 0;
+			if (next_form(forms, site_max))
+				return -EBADMSG;
+		}
+		left[block >> 1] += block & 1 ? -1 : 1;
+	}
+	return 0;
+}
+
+/* Where every block was recorded: programs allocate the same again and again, so forms are counted, and no event is
+ * kept. */
+static int add_counted(const struct sonde_session *session, const struct sonde_chunk_data *data, uint32_t at,
+		       uint64_t until_ns, struct sonde_heap_alive *sites, uint64_t *last_ns)
+{
+	struct sonde_column columns[COLUMNS];
+	struct sonde_heap_summary summary;
+	memcpy(&summary, data->summary, sizeof summary);
+	if (!summary.time_every || sonde_columns_split(columns, COLUMNS, data))
+		return -EBADMSG;
+	uint64_t time_ns = 0;
+	int count = events_until(&columns[TIME], data->head, summary.time_every, at, until_ns, &time_ns);
+	if (count <= 0)
+		return count;
+	size_t most = sonde_column_b(&columns[SITE]) + 1; /* a form takes a byte at least */
+	struct forms forms = {.sites_from = columns[SITE], .sizes_from = columns[SIZE]};
+	forms.sites = malloc(most * sizeof *forms.sites);
+	forms.sizes = malloc(most * sizeof *forms.sizes);
+	int64_t *left = malloc(most * sizeof *left);
+	int error = forms.sites && forms.sizes && left ? 0 : sonde_error(ENOMEM, "out of memory for a heap chunk");
+	if (!error)
+		error =
+		    count_forms(&columns[BLOCK], (uint32_t)count, &forms, left, (uint32_t)session->heap_sites.count);
+	for (size_t i = 0; !error && i < forms.count; i++) {
+		sites[forms.sites[i]].blocks += (uint64_t)left[i];
+		sites[forms.sites[i]].size_b += (uint64_t)left[i] * forms.sizes[i];
+	}
+	if (!error)
+		*last_ns = time_ns;
+	free(forms.sites);
+	free(forms.sizes);
+	free(left);
+	return error;
+}
+
+int sonde_heap_add_some(const struct sonde_session *session, const struct sonde_chunk_data *data, uint32_t at,
+			uint64_t until_ns, struct sonde_heap_alive *sites, uint64_t *last_ns)
+{
+	struct sonde_heap_summary summary;
+	struct sonde_heap_stats stats;
+	if (sonde_heap_summary(session, data, &summary, &stats) || data->head->count > data->head->raw_b)
+		return -EBADMSG;
+	uint32_t most = at < data->head->count ? at : data->head->count;
+	return (summary.mean_b ? add_sampled : add_counted)(session, data, most, until_ns, sites, last_ns);
 }
 
 int sonde_session_heap_alive(struct sonde_session *session, uint64_t time_ns, struct sonde_heap_alive *sites)
