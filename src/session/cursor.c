@@ -20,7 +20,7 @@ struct sonde_cursor {
 	size_t next;                    /* chunk */
 	unsigned part, parts;           /* decodes the chunks whose number among their type ÷ parts leaves this rest */
 	size_t seen[SONDE_CHUNK_WAITS + 1]; /* by type: wanted chunks so far, of all parts */
-	uint32_t unfinished;                 /* thread whose open zones come next */
+	uint32_t unfinished;                /* thread whose open zones come next */
 	struct sonde_chunk_data data;
 	struct sonde_buf scratch; /* columns of SAMPLES and SWITCHES, pointers of EVENTS */
 	struct sonde_zones zones;

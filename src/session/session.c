@@ -93,7 +93,7 @@ static void clamp_heap_ids(struct sonde_session *session)
 	for (size_t i = 0; i < session->objects.count; i++)
 		clamp(&((struct sonde_object *)sonde_rows_at(&session->objects, i))->process, session->processes.count);
 	for (size_t i = 0; i < session->series.count; i++) {
-		struct sonde_series *row = sonde_rows_at(&session->series, &session->objects, i);
+		struct sonde_series *row = sonde_rows_at(&session->series, i);
 		clamp(&row->process, session->processes.count);
 		clamp(&row->thread, session->threads.count);
 	}
@@ -236,9 +236,10 @@ void sonde_session_close(struct sonde_session *session)
 	if (!session)
 		return;
 	struct sonde_rows *all[] = {
-	    &session->strings,    &session->processes,  &session->threads, &session->modules,   &session->sites,
-	    &session->infos,      &session->sources,    &session->lost,    &session->costs,     &session->histograms,
-	    &session->heap_sites, &session->heap_rests, &session->heaps,   &session->snapshots, &session->series,
+	    &session->strings, &session->processes,  &session->threads,    &session->modules,
+	    &session->sites,   &session->infos,      &session->sources,    &session->lost,
+	    &session->costs,   &session->histograms, &session->heap_sites, &session->heap_rests,
+	    &session->heaps,   &session->snapshots,  &session->series,     &session->objects,
 	};
 	sonde_lookup_fini(session);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)

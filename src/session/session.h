@@ -261,10 +261,10 @@ struct sonde_batch {
 	const uint32_t *series; /* id, 0 = none that is known */
 	const int64_t *value;
 	/* WAITS, in no order, with start_ns, dur_ns, thread_of, stack and status */
-	const uint32_t *other;     /* thread that held what was waited for; 0 = not known */
-	const uint8_t *wait_kind;  /* enum sonde_wait_kind */
-	const uint32_t *object;    /* id, 0 = none */
-	const uint64_t *amount;    /* bytes that were read or written */
+	const uint32_t *other;    /* thread that held what was waited for; 0 = not known */
+	const uint8_t *wait_kind; /* enum sonde_wait_kind */
+	const uint32_t *object;   /* id, 0 = none */
+	const uint64_t *amount;   /* bytes that were read or written */
 	/* ZONES: whole zones, in the order in which they ended; those still open at the end of the recording come last
 	 * with SONDE_ZONE_UNFINISHED and a duration up to the end of their thread, else of the recording. */
 	const uint64_t *start_ns;

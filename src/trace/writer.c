@@ -294,8 +294,7 @@ void sonde_writer_discard(struct sonde_writer *writer)
 static int is_event_type(uint16_t type)
 {
 	return type == SONDE_CHUNK_SAMPLES || type == SONDE_CHUNK_SWITCHES || type == SONDE_CHUNK_ZONES ||
-	       type == SONDE_CHUNK_EVENTS || type == SONDE_CHUNK_SERIES ||
-	       type == SONDE_CHUNK_WAITS;
+	       type == SONDE_CHUNK_EVENTS || type == SONDE_CHUNK_SERIES || type == SONDE_CHUNK_WAITS;
 }
 
 int sonde_writer_chunk(struct sonde_writer *writer, const struct sonde_chunk *chunk)

@@ -198,8 +198,7 @@ static void dump_batch(FILE *out, const struct sonde_batch *batch)
 				"  wait kind %u from %" PRIu64 " for %" PRIu64
 				" thread %u other %u stack %u status %u object %u amount %" PRIu64 "\n",
 				batch->wait_kind[i], batch->start_ns[i], batch->dur_ns[i], batch->thread_of[i],
-				batch->other[i], batch->stack[i], batch->status[i], batch->object[i],
-				batch->amount[i]);
+				batch->other[i], batch->stack[i], batch->status[i], batch->object[i], batch->amount[i]);
 		else if (batch->type == SONDE_CHUNK_HEAP)
 			fprintf(out, "  block of heap %u site %u %s at %" PRIu64 " thread %u bytes %" PRIu64 "\n",
 				batch->heap, batch->heap_site[i], batch->block_ends[i] ? "ends" : "begins",

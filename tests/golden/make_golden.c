@@ -237,12 +237,10 @@ static void make_waits(const char *path, const struct sonde_writer_options *opti
 							   .status = SONDE_STACK_FRAME_POINTER,
 							   .object = lock});
 	recording_flush(&recording);
-	recording_wait(&recording, (struct recording_wait){.start_ns = 9000,
-							   .thread = 2,
-							   .kind = SONDE_WAIT_READ,
-							   .stack = leaf,
-							   .object = file,
-							   .amount = 4096});
+	recording_wait(
+	    &recording,
+	    (struct recording_wait){
+		.start_ns = 9000, .thread = 2, .kind = SONDE_WAIT_READ, .stack = leaf, .object = file, .amount = 4096});
 	recording_flush(&recording);
 	recording_close(&recording, 21000, 0);
 	settle_head(path);
