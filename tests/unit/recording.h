@@ -40,9 +40,7 @@ struct recording_switch {
 
 struct recording_point {
 	uint64_t time_ns;
-	uint32_t series, objects;
-	struct recording_wait *waits;
-	size_t wait_count, wait_cap;
+	uint32_t series;
 	int64_t value;
 };
 
@@ -111,7 +109,9 @@ struct recording {
 	size_t switch_count, switch_cap;
 	struct recording_point *points;
 	size_t point_count, point_cap;
-	uint32_t series;
+	struct recording_wait *waits;
+	size_t wait_count, wait_cap;
+	uint32_t series, objects;
 	char **functions; /* of recording_call() */
 	size_t function_count, function_cap;
 	struct recording_node *symbols; /* (0, module, address) that have a SYMBOL record */
