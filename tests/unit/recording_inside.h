@@ -10,7 +10,7 @@
 #include "util/buf.h"
 #include "util/error.h"
 
-enum { COLUMNS_MAX = 8, BODY_MAX_B = 64 << 20 };
+enum { COLUMNS_MAX = 9, BODY_MAX_B = 64 << 20 };
 
 /* Of all heaps: what is not written yet; their memory. */
 void recording_heaps_write(struct recording *recording);
