@@ -38,6 +38,8 @@
 
 static int cpu_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
+	if (options && options->only_resources)
+		return -ENOENT;
 	if (options && options->no_perf) {
 		snprintf(why, why_b, "perf events are switched off by --no-perf");
 		return -EOPNOTSUPP;

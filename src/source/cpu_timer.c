@@ -330,6 +330,8 @@ static int timer_probe(const struct sonde_record_options *options, char *why, si
 	int is_asked_only = !options || (!options->command && !options->attach);
 	if (is_asked_only)
 		return sonde_preload_probe(OBJECT, why, why_b);
+	if (options->only_resources)
+		return -ENOENT;
 	if (!has_no_perf(options, perf, sizeof perf))
 		return -EALREADY;
 	if (options->attach) {

@@ -186,7 +186,8 @@ static void ask(struct sonde_source_run *run)
 
 static int memory_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
-	(void)options;
+	if (options && options->only_resources)
+		return -ENOENT;
 	if (sonde_snapshots_resident_b(getpid()))
 		return 0;
 	snprintf(why, why_b, "/proc is not mounted: nothing says what processes have in memory");

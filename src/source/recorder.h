@@ -38,13 +38,15 @@ struct sonde_record_options {
 	int no_inject;  /* put nothing into the target */
 	int no_symbols; /* leave symbols to the reader */
 	int debuginfod;
-	uint32_t stack_b;           /* stack copy per sample, 0 = default */
-	int heap;                   /* record allocations */
-	int heap_is_light;          /* allocations alone, of processes that have a sample */
-	uint64_t heap_mean_b;       /* bytes between samples; 0 = every allocation */
-	uint64_t memory_every_ns;   /* resident memory over time; 0 = when the recorder is awake anyway */
-	uint64_t snapshot_every_ns; /* of all processes; 0 = not */
-	int snapshot_signal;        /* SIGUSR1 takes one, and is not passed on */
+	uint32_t stack_b;            /* stack copy per sample, 0 = default */
+	int heap;                    /* record allocations */
+	int heap_is_light;           /* allocations alone, of processes that have a sample */
+	uint64_t heap_mean_b;        /* bytes between samples; 0 = every allocation */
+	uint64_t memory_every_ns;    /* resident memory over time; 0 = when the recorder is awake anyway */
+	uint64_t snapshot_every_ns;  /* of all processes; 0 = not */
+	int snapshot_signal;         /* SIGUSR1 takes one, and is not passed on */
+	uint64_t resources_every_ns; /* processes and the machine, read again and again; 0 = the default, 100 ms */
+	int only_resources;          /* no other source runs, and none says that it did not */
 	/* Before and after symbols are looked up, which may take a while; NULL = not called. */
 	void (*looking_up)(const struct sonde_record_options *options, int over);
 };

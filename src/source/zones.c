@@ -66,7 +66,8 @@ uint64_t sonde_zones_connected(const struct sonde_source_run *run)
 
 static int zones_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
-	(void)options;
+	if (options && options->only_resources)
+		return -ENOENT;
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0) {
 		int code = -errno;
