@@ -157,9 +157,10 @@ int sonde_samples_merge(void *state, void *other_state)
 	int rc = other->kernel ? kernel_need(samples) : 0;
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i <= count; i++) {
-		sonde_weight_add(&samples->self[i], other->self[i]);
-		if (other->kernel)
+	for (size_t i = 0; i <= count; i++) { /* few stacks of allocations have samples: what has none is not written */
+		if (sonde_weight_is_any(other->self[i]))
+			sonde_weight_add(&samples->self[i], other->self[i]);
+		if (other->kernel && sonde_weight_is_any(other->kernel[i]))
 			sonde_weight_add(&samples->kernel[i], other->kernel[i]);
 	}
 	sonde_weight_add(&samples->all, other->all);

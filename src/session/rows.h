@@ -22,19 +22,28 @@ static inline void sonde_rows_fini(struct sonde_rows *rows)
 	*rows = (struct sonde_rows){.row_b = rows->row_b};
 }
 
+/* Room for `count` rows. */
+static inline int sonde_rows_reserve(struct sonde_rows *rows, size_t count)
+{
+	if (count <= rows->cap)
+		return 0;
+	size_t cap = rows->cap ? 2 * rows->cap : 64;
+	if (cap < count)
+		cap = count;
+	void *data = realloc(rows->data, cap * rows->row_b);
+	if (!data)
+		return sonde_error(ENOMEM, "out of memory for %zu rows", cap);
+	rows->data = data;
+	rows->cap = cap;
+	return 0;
+}
+
 /* At least `count` rows; `blank` (row_b bytes) fills the new ones. */
 static inline int sonde_rows_grow(struct sonde_rows *rows, size_t count, const void *blank)
 {
-	if (count > rows->cap) {
-		size_t cap = rows->cap ? 2 * rows->cap : 64;
-		if (cap < count)
-			cap = count;
-		void *data = realloc(rows->data, cap * rows->row_b);
-		if (!data)
-			return sonde_error(ENOMEM, "out of memory for %zu rows", cap);
-		rows->data = data;
-		rows->cap = cap;
-	}
+	int error = sonde_rows_reserve(rows, count);
+	if (error)
+		return error;
 	for (; rows->count < count; rows->count++)
 		memcpy((char *)rows->data + rows->count * rows->row_b, blank, rows->row_b);
 	return 0;

@@ -15,6 +15,7 @@
 #include "symbol/symbol.h"
 
 #define PLACES_MAX 1024 /* inlined functions at one address; deeper chains lose their outer end */
+#define RECENT_BITS 12u
 
 /* A SYMBOL record that is to be used where nothing better is found. */
 struct names_only {
@@ -38,6 +39,7 @@ void sonde_session_stacks_fini(struct sonde_stacks *stacks)
 	sonde_rows_fini(&stacks->frames);
 	sonde_rows_fini(&stacks->functions);
 	sonde_rows_fini(&stacks->names);
+	free(stacks->recent);
 	sonde_map_fini(&stacks->frame_of);
 	sonde_map_fini(&stacks->function_of);
 }
@@ -88,10 +90,29 @@ static int fill_gap(struct sonde_stacks *stacks, uint32_t first)
 	return sonde_rows_grow(&stacks->nodes, first - 1, &unknown);
 }
 
+/* Different stacks have the same callers. */
+static int find_frame(size_t *out, struct sonde_stacks *stacks, uint32_t module, uint64_t address)
+{
+	uint64_t hash = (address + module) * 0x9e3779b97f4a7c15u;
+	struct sonde_recent_frame *slot = &stacks->recent[hash >> (64 - RECENT_BITS)];
+	if (slot->frame && slot->address == address && slot->module == module) {
+		*out = slot->frame - 1;
+		return 0;
+	}
+	int error = intern_frame(out, stacks, module, address);
+	*slot = (struct sonde_recent_frame){address, module, error ? 0 : (uint32_t)*out + 1};
+	return error;
+}
+
 static int add_nodes(struct sonde_session *session, uint32_t first, size_t count, struct sonde_column *columns)
 {
 	struct sonde_stacks *stacks = &session->stacks;
 	uint64_t address = 0;
+	if (!stacks->recent)
+		stacks->recent = calloc((size_t)1 << RECENT_BITS, sizeof *stacks->recent);
+	if (!stacks->recent || sonde_rows_reserve(&stacks->nodes, first - 1 + count))
+		return -ENOMEM;
+	struct sonde_node *nodes = (struct sonde_node *)stacks->nodes.data + first - 1;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t delta, module, step;
 		if (sonde_column_next(&columns[0], &delta) || sonde_column_next(&columns[1], &module) ||
@@ -100,15 +121,14 @@ static int add_nodes(struct sonde_session *session, uint32_t first, size_t count
 		uint32_t id = first + (uint32_t)i;
 		address += (uint64_t)sonde_varint_unzigzag(step);
 		size_t frame;
-		int error =
-		    intern_frame(&frame, stacks, module <= session->modules.count ? (uint32_t)module : 0, address);
+		uint32_t known = module <= session->modules.count ? (uint32_t)module : 0;
+		int error = find_frame(&frame, stacks, known, address);
 		if (error)
 			return error;
-		struct sonde_node node = {.parent = delta && delta < id ? id - (uint32_t)delta : 0,
-					  .frame = (uint32_t)frame};
-		if (!sonde_rows_add(&stacks->nodes, &node))
-			return -ENOMEM;
+		nodes[i] = (struct sonde_node){.parent = delta && delta < id ? id - (uint32_t)delta : 0,
+					       .frame = (uint32_t)frame};
 	}
+	stacks->nodes.count += count;
 	return 0;
 }
 
@@ -130,10 +150,7 @@ int sonde_session_stacks_load(struct sonde_session *session, const struct sonde_
 	int error = fill_gap(stacks, first);
 	if (error)
 		return error;
-	error = add_nodes(session, first, count, columns);
-	if (error == -EBADMSG)
-		stacks->nodes.count = first - 1;
-	return error;
+	return add_nodes(session, first, count, columns);
 }
 
 /* --- functions ---------------------------------------------------------------------------------------------------- */
