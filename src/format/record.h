@@ -160,6 +160,10 @@ struct sonde_meta_process_end {
 	uint64_t user_ns; /* CPU time of the process where known, else 0 */
 	uint64_t system_ns;
 	uint64_t peak_rss_b;
+	/* As wait(2) tells of it and of the children that it waited for; 0 where nobody waited. */
+	uint64_t minor_faults, major_faults;
+	uint64_t voluntary_switches, involuntary_switches;
+	uint64_t read_b, written_b; /* from and to storage */
 };
 
 struct sonde_meta_thread {

@@ -126,6 +126,12 @@ static int add_process_end(struct sonde_session *session, const union record *re
 	row->user_ns = from->user_ns;
 	row->system_ns = from->system_ns;
 	row->peak_rss_b = from->peak_rss_b;
+	row->minor_faults = from->minor_faults;
+	row->major_faults = from->major_faults;
+	row->voluntary_switches = from->voluntary_switches;
+	row->involuntary_switches = from->involuntary_switches;
+	row->read_b = from->read_b;
+	row->written_b = from->written_b;
 	return 0;
 }
 

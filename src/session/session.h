@@ -78,6 +78,9 @@ struct sonde_process {
 	uint64_t end_ns;                         /* 0 = not seen to end */
 	int32_t status;                          /* as wait(2); -1 = not known */
 	uint64_t user_ns, system_ns, peak_rss_b; /* 0 = not known */
+	/* Of a process that was waited for, with the children that it waited for itself; else 0. */
+	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
+	uint64_t read_b, written_b; /* from and to storage */
 };
 
 struct sonde_thread {

@@ -103,10 +103,12 @@ void sonde_recorder_comm(struct sonde_recorder *recorder, pid_t pid, pid_t tid, 
 /* cpu_ns: measured CPU time of the thread, 0 = not known. The last thread ends the process. */
 void sonde_recorder_exit(struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t cpu_ns, uint64_t time_ns);
 
-/* Status and use of a process that was waited for. */
+/* Status and use of a process that was waited for, with the children that it waited for itself. */
 struct sonde_recorder_end {
 	int status; /* as wait(2) */
 	uint64_t user_ns, system_ns, peak_rss_b, time_ns;
+	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
+	uint64_t read_b, written_b; /* from and to storage */
 };
 
 void sonde_recorder_status(struct sonde_recorder *recorder, pid_t pid, const struct sonde_recorder_end *end);

@@ -38,6 +38,7 @@
 		   */
 #define SYMBOLS_NS 3000000000u /* how long closing may look up symbols */
 #define FDS_MAX 1024
+#define RUSAGE_BLOCK_B 512u
 
 struct active {
 	const struct sonde_source *source;
@@ -294,11 +295,17 @@ static void say_end(struct supervisor *supervisor, uint64_t end_ns)
 		return;
 	struct sonde_recorder_end end = {
 	    .status = supervisor->status,
-	    .user_ns = timeval_ns(supervisor->usage.ru_utime),
-	    .system_ns = timeval_ns(supervisor->usage.ru_stime),
-	    .peak_rss_b = (uint64_t)supervisor->usage.ru_maxrss * 1024,
+	    .user_ns = timeval_ns(usage->ru_utime),
+	    .system_ns = timeval_ns(usage->ru_stime),
+	    .peak_rss_b = (uint64_t)usage->ru_maxrss * 1024,
 	    .time_ns = end_ns,
 	};
+	    .minor_faults = (uint64_t)usage->ru_minflt,
+	    .major_faults = (uint64_t)usage->ru_majflt,
+	    .voluntary_switches = (uint64_t)usage->ru_nvcsw,
+	    .involuntary_switches = (uint64_t)usage->ru_nivcsw,
+	    .read_b = (uint64_t)usage->ru_inblock * RUSAGE_BLOCK_B,
+	    .written_b = (uint64_t)usage->ru_oublock * RUSAGE_BLOCK_B,
 	sonde_recorder_status(supervisor->recorder, supervisor->pid, &end);
 }
 
