@@ -36,7 +36,9 @@ static char socket_name[96];
 static struct {
 	struct sonde_ring_pool *pool;
 	size_t size_b;
-} mapped; /* also the parent's, in a forked child */
+} mapped;                   /* also the parent's, in a forked child */
+static pid_t recorder;      /* 0 = not known */
+static _Atomic int stopped; /* the same, while it was found stopped: nobody asks it anything */
 
 /* glibc before 2.33 has no such function. */
 int fstat(int fd, struct stat *out)
@@ -143,6 +145,7 @@ static int connect_once(struct sonde_process *process)
 	int code = sonde_link_connect(process, socket_name, link_flags() | size);
 	if (code)
 		return code;
+	recorder = sonde_link_peer(process->fd);
 	inject_connect_close(process->fd);
 	process->fd = 0;
 	mapped.pool = atomic_load(&process->pool);
@@ -212,6 +215,7 @@ static int open_connection(int flags)
 	if (fd < 0)
 		return fd;
 	long address_b = (long)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);
+	sonde_link_step(fd);
 	int code = (int)call(SYS_connect, fd, (long)&address, address_b, 0);
 	if (!code)
 		return fd;
@@ -236,48 +240,57 @@ void inject_connect_send(const void *message, size_t size_b)
 
 int inject_connect_is_gone(void)
 {
+	return recorder > 0 && call(SYS_kill, recorder, 0, 0, 0) == -ESRCH;
+}
+
+int inject_connect_is_refused(void)
+{
 	int fd = open_connection(SOCK_NONBLOCK);
 	if (fd >= 0)
 		inject_connect_close(fd);
 	return fd == -ECONNREFUSED;
 }
 
-static int receive(int from, void *answer, size_t answer_b, int *fd)
+int inject_connect_is_back(void)
 {
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = {answer, answer_b};
-	struct msghdr header = {
-	    .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-	long got;
-	do
-		got = call(SYS_recvmsg, from, (long)&header, MSG_CMSG_CLOEXEC, 0);
-	while (got == -EINTR);
-	if (got < 0)
-		return (int)got;
-	struct cmsghdr *head = CMSG_FIRSTHDR(&header);
-	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS)
-		memcpy(fd, CMSG_DATA(head), sizeof(*fd));
-	if ((size_t)got == answer_b)
+	int was = atomic_load(&stopped);
+	return was && !sonde_link_is_stopped(was) && atomic_compare_exchange_strong(&stopped, &was, 0);
+}
+
+static int ask(int link, const void *question, size_t question_b, void *answer, size_t answer_b, int *fd,
+	       unsigned steps)
+{
+	int sent = send_message(link, question, question_b, 0);
+	if (sent < 0)
+		return sent;
+	ssize_t got = sonde_link_receive(link, steps, answer, answer_b, fd);
+	if (got == (ssize_t)answer_b)
 		return 0;
 	if (*fd >= 0)
 		inject_connect_close(*fd);
 	*fd = -1;
-	return -EPROTO;
+	return got < 0 ? (int)got : -EPROTO;
 }
 
 int inject_connect_ask(const void *question, size_t question_b, void *answer, size_t answer_b, int *fd, int wait_s)
 {
-	struct timeval timeout = {wait_s, 0};
-	int link = open_connection(0);
+	int saved = errno, was = atomic_load(&stopped);
 	*fd = -1;
-	if (link < 0)
-		return link;
-	inject_machine_call(SYS_setsockopt, link, SOL_SOCKET, SO_RCVTIMEO, (long)&timeout, sizeof(timeout), 0);
-	int sent = send_message(link, question, question_b, 0);
-	int code = sent < 0 ? sent : receive(link, answer, answer_b, fd);
-	inject_connect_close(link);
+	if (was && sonde_link_is_stopped(was))
+		return -EHOSTDOWN;
+	unsigned steps = sonde_link_steps((unsigned)wait_s);
+	int link = open_connection(0), code = link;
+	while (link == -EAGAIN && --steps && !sonde_link_is_stopped(recorder)) /* its queue is full */
+		link = code = open_connection(0);
+	pid_t asked = link < 0 ? recorder : sonde_link_peer(link);
+	if (link >= 0)
+		code = asked < 0 ? -EPERM : ask(link, question, question_b, answer, answer_b, fd, steps);
+	if (code == -EAGAIN && sonde_link_is_stopped(asked))
+		code = -EHOSTDOWN;
+	if (code == -EHOSTDOWN)
+		atomic_store(&stopped, asked);
+	if (link >= 0)
+		inject_connect_close(link);
+	errno = saved;
 	return code;
 }

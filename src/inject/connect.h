@@ -66,12 +66,17 @@ void inject_connect_ring(struct sonde_ring_pool *pool);
 /* Sends a message without waiting for anybody; size 0: none, the connection alone wakes the recorder. */
 void inject_connect_send(const void *message, size_t size_b);
 
-/* Nobody listens there any more; also in another network namespace. */
+/* The recorder has ended; 0 also when that is not known. */
 int inject_connect_is_gone(void);
+/* Nobody listens there any more; also in another network namespace. */
+int inject_connect_is_refused(void);
 
 /* Sends `question` and waits, `wait_s` at most, for an answer of exactly `answer_b` bytes and perhaps a descriptor
- * (*fd, else −1); 0 or a negative errno. */
+ * (*fd, else −1); 0 or a negative errno: −EHOSTDOWN when the recorder is stopped (runtime/link.c): then nobody waits
+ * until it goes on. */
 int inject_connect_ask(const void *question, size_t question_b, void *answer, size_t answer_b, int *fd, int wait_s);
+/* Whether it goes on now; told once. What was not asked meanwhile may be asked again. */
+int inject_connect_is_back(void);
 void inject_connect_close(int fd);
 
 #endif

@@ -76,7 +76,7 @@ static struct sonde_ring_chunk *wait_for_chunk(struct sonde_ring_pool *pool, uin
 		inject_machine_call(SYS_futex, (long)&pool->freed, FUTEX_WAIT, freed, (long)&rest, 0, 0);
 		heap_thread_hold_signals();
 		atomic_fetch_sub(&pool->waiters, 1);
-		if (waits > WAITS_GONE && inject_connect_is_gone())
+		if (inject_connect_is_gone() || (waits > WAITS_GONE && inject_connect_is_refused()))
 			atomic_store(&pool->closed, 1);
 	}
 	if (!has_left() && !atomic_exchange(&pool->closed, 1))
@@ -109,6 +109,8 @@ static int open_chunk(struct heap_thread *thread, uint64_t signals)
 	struct sonde_process *process = &heap_process->link.process;
 	struct sonde_ring_pool *pool = thread->pool;
 	close_chunk(thread, SONDE_RING_SEALED);
+	if (unlikely(inject_connect_is_back())) /* rules that it was not asked for were taken to be none */
+		heap_rules_again();
 	struct sonde_ring_chunk *chunk = inject_connect_take(pool);
 	if (!chunk && !(chunk = wait_for_chunk(pool, signals)))
 		return 0;
@@ -249,6 +251,8 @@ static struct heap_thread *begin(uint64_t where)
 	struct heap_thread *thread;
 	if (!pool && heap_process->link.code == -ENOMEM)
 		heap_process_leave(SONDE_LINK_NO_ROOM);
+	if (!pool && (heap_process->link.code == -EHOSTDOWN || heap_process->link.code == -EAGAIN))
+		heap_process_leave(SONDE_LINK_SILENT);
 	if (!pool || !(thread = get_state()))
 		return NULL;
 	uint64_t random = thread->random;

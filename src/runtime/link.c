@@ -1,5 +1,12 @@
 /* link.c: the target's end of the socket to the recorder (format/link.h).
  *
+ * A recorder may take seconds to answer, since it has one thread and long work to do; one that is stopped (SIGSTOP, a
+ * debugger) or dead must not hold the program up. So waiting is done in steps, and after each step without an answer
+ * the recorder's state is read in /proc, which anybody may do: who is found stopped after two steps is not waited for.
+ * Two, since Ctrl-Z stops recorder and program one after the other. Where its state cannot be seen (another pid
+ * namespace, hidepid) it counts as busy. Rejected: a heartbeat in the pool, which one thread with long work in
+ * libraries cannot keep up. Steps are counted, not time: while the program is stopped itself, nothing passes.
+ *
  * The descriptor is moved above 200, out of the way of programs that close or number their low ones. A program may
  * close it all the same, and then have something else there: before each use it must still be the socket that we made.
  */
@@ -18,8 +25,10 @@
 #include "runtime/runtime.h"
 
 #define FD_LOWEST 200
-/* A signal handler of somebody else's program waits less for a recorder that is stopped. */
-#define ANSWER_TIMEOUT_US (SONDE_RUNTIME_CLIENT == SONDE_LINK_CPU ? 150000 : 5000000)
+#define STEP_US 150000
+#define STOPPED_STEPS 2
+/* A signal handler of somebody else's program waits less. */
+#define ANSWER_STEPS (SONDE_RUNTIME_CLIENT == SONDE_LINK_CPU ? 1u : 33u)
 
 static int fd_is(int fd, dev_t dev, ino_t ino)
 {
@@ -44,14 +53,87 @@ void sonde_link_forget(void)
 	made_fd = 0;
 }
 
-/* The name is no secret once it is in use, and whoever finds it free may take it: only our own user's recorder, or
- * root's, is sent anything. */
-static int is_trusted(int fd)
+/* --- whether anybody answers --------------------------------------------------------------------------------------*/
+
+/* As /proc says it ('T', 't': stopped; 'Z', 'X': dead); 0 = it cannot be seen. */
+static char state_of(pid_t pid)
+{
+	char path[32] = "/proc/", digits[12], text[128], state = 0;
+	size_t at = strlen(path), count = 0;
+	for (unsigned left = (unsigned)pid; left || !count; left /= 10)
+		digits[count++] = (char)('0' + left % 10);
+	while (count)
+		path[at++] = digits[--count];
+	memcpy(path + at, "/stat", sizeof("/stat"));
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	long got = syscall(SYS_read, fd, text, sizeof(text));
+	close(fd);
+	for (long i = 0; i + 2 < got; i++) /* a name may have parentheses, too: the last one ends it */
+		if (text[i] == ')')
+			state = text[i + 2];
+	return state;
+}
+
+int sonde_link_is_stopped(pid_t recorder)
+{
+	char state = recorder > 0 ? state_of(recorder) : 0;
+	return state == 'T' || state == 't' || state == 'Z' || state == 'X';
+}
+
+pid_t sonde_link_peer(int fd)
 {
 	struct ucred peer;
 	socklen_t peer_b = sizeof(peer);
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_b) && (peer.uid == geteuid() || !peer.uid);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_b) || (peer.uid != geteuid() && peer.uid))
+		return -1;
+	return peer.pid;
 }
+
+void sonde_link_step(int fd)
+{
+	struct timeval step = {0, STEP_US};
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &step, sizeof(step));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &step, sizeof(step));
+}
+
+unsigned sonde_link_steps(unsigned seconds)
+{
+	return seconds * (1000000 / STEP_US + 1);
+}
+
+ssize_t sonde_link_receive(int fd, unsigned steps, void *message, size_t size_b, int *out_fd)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = {message, size_b};
+	struct msghdr header = {
+	    .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+	pid_t recorder = sonde_link_peer(fd);
+	unsigned stopped = 0;
+	ssize_t got;
+	for (;;) {
+		got = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
+		if (got >= 0)
+			break;
+		if (errno == EINTR) /* also when we were stopped ourselves */
+			continue;
+		if (errno != EAGAIN || --steps == 0)
+			return -errno;
+		stopped = sonde_link_is_stopped(recorder) ? stopped + 1 : 0;
+		if (stopped == STOPPED_STEPS)
+			return -EHOSTDOWN;
+	}
+	struct cmsghdr *head = CMSG_FIRSTHDR(&header);
+	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS && out_fd)
+		memcpy(out_fd, CMSG_DATA(head), sizeof(*out_fd));
+	return got;
+}
+
+/* --- connecting ---------------------------------------------------------------------------------------------------*/
 
 static int socket_open(const char *name)
 {
@@ -70,15 +152,16 @@ static int socket_open(const char *name)
 	close(low);
 	if (fd < 0)
 		return -errno;
-	struct timeval timeout = {ANSWER_TIMEOUT_US / 1000000, ANSWER_TIMEOUT_US % 1000000};
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	/* A place in its queue is waited for as long as an answer. */
+	struct timeval timeout = {ANSWER_STEPS * STEP_US / 1000000, ANSWER_STEPS * STEP_US % 1000000};
+	sonde_link_step(fd);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	socklen_t address_b = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);
 	int failed;
 	do
 		failed = connect(fd, (struct sockaddr *)&address, address_b);
 	while (failed && errno == EINTR);
-	if (!failed && is_trusted(fd))
+	if (!failed && sonde_link_peer(fd) >= 0)
 		return fd;
 	int code = failed ? -errno : -EPERM;
 	close(fd);
@@ -92,28 +175,6 @@ static ssize_t send_whole(int fd, const void *message, size_t size_b)
 		sent = send(fd, message, size_b, MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
 	return sent < 0 ? -errno : 0;
-}
-
-/* One message with at most one descriptor; its size or a negative errno. */
-static ssize_t receive(int fd, void *message, size_t size_b, int *out_fd)
-{
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = {message, size_b};
-	struct msghdr header = {
-	    .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-	ssize_t got;
-	do
-		got = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
-	while (got < 0 && errno == EINTR);
-	if (got < 0)
-		return -errno;
-	struct cmsghdr *head = CMSG_FIRSTHDR(&header);
-	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS && out_fd)
-		memcpy(out_fd, CMSG_DATA(head), sizeof(*out_fd));
-	return got;
 }
 
 /* 64 KB alignment lets an address in a chunk tell where in the chunk it is. */
@@ -139,7 +200,7 @@ static int welcome(struct sonde_process *process, int fd)
 {
 	struct sonde_link_welcome answer = {.status = -EPROTO};
 	int pool_fd = -1;
-	ssize_t got = receive(fd, &answer, sizeof(answer), &pool_fd);
+	ssize_t got = sonde_link_receive(fd, ANSWER_STEPS, &answer, sizeof(answer), &pool_fd);
 	int code = got < 0 ? (int)got : answer.status;
 	if (!code && (got != sizeof(answer) || answer.head.type != SONDE_LINK_WELCOME || pool_fd < 0 ||
 		      answer.pool_b < sonde_ring_pool_b(1)))
@@ -207,15 +268,21 @@ int sonde_link_check(struct sonde_process *process)
 	return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR) ? -EPIPE : 0;
 }
 
-/* One question at a time; the size of the answer, or a negative errno. */
+/* One question at a time; the size of the answer, or a negative errno. An answer that nobody waited for comes before
+ * the next. */
 static ssize_t ask(struct sonde_process *process, const void *question, size_t question_b, void *out, size_t out_b)
 {
 	struct timespec step = {0, 100000};
 	while (atomic_exchange(&process->asking, 1))
 		nanosleep(&step, NULL);
-	ssize_t got = sonde_link_send(process, question, question_b);
-	if (!got)
-		got = receive(process->fd, out, out_b, NULL);
+	int is_stopped = process->unanswered && sonde_link_is_stopped(sonde_link_peer(process->fd));
+	ssize_t got = is_stopped ? -EHOSTDOWN : sonde_link_send(process, question, question_b);
+	process->unanswered += !got;
+	while (!got && process->unanswered) {
+		got = sonde_link_receive(process->fd, ANSWER_STEPS, out, out_b, NULL);
+		process->unanswered -= got >= 0;
+		got = process->unanswered && got > 0 ? 0 : got;
+	}
 	atomic_store(&process->asking, 0);
 	return got;
 }

@@ -46,6 +46,7 @@ struct sonde_process {
 	_Atomic uint32_t mapped;    /* the first chunks: their pages are mapped already */
 	uint32_t setup_tid;
 	_Atomic uint32_t asking; /* one question at a time on the one socket */
+	uint32_t unanswered;     /* of the questions: whose answers may yet come */
 	int fd;                  /* of the link */
 	dev_t fd_dev;            /* what it was, so that a reused number is noticed */
 	ino_t fd_ino;
@@ -70,6 +71,17 @@ int sonde_link_send(struct sonde_process *process, const void *message, size_t s
 void sonde_link_forget(void);
 /* 0 while the recorder is there. */
 int sonde_link_check(struct sonde_process *process);
+/* Of the recorder at the other end of a socket: its pid (0: in another namespace); −1 = not our user's, nor root's. The
+ * name is no secret once it is in use, and whoever finds it free may take it. */
+pid_t sonde_link_peer(int fd);
+/* Nobody who is stopped or dead answers soon. 0 also when that cannot be seen. */
+int sonde_link_is_stopped(pid_t recorder);
+/* A socket waits in steps; and how many of them make so many seconds. */
+void sonde_link_step(int fd);
+unsigned sonde_link_steps(unsigned seconds);
+/* Waits for one message with at most one descriptor. Its size, or a negative errno: −EAGAIN after so many steps,
+ * −EHOSTDOWN when the recorder was found stopped. */
+ssize_t sonde_link_receive(int fd, unsigned steps, void *message, size_t size_b, int *out_fd);
 int sonde_link_ask(struct sonde_process *process, const struct sonde_link_query *query, struct sonde_link_answer *out);
 int sonde_link_ask_blocks(struct sonde_process *process, const struct sonde_link_blocks_question *question,
 			  struct sonde_link_blocks *out);

@@ -277,7 +277,7 @@ static int on_scan(void *context, pid_t pid, const struct sonde_link_scan *quest
 		   const struct sonde_zones_drainer *drainer)
 {
 	struct scan scan = {context, find(context, pid), drainer};
-	struct sonde_zones_drainer own = {&scan, drain_for_scan};
+	struct sonde_zones_drainer own = {&scan, drain_for_scan, drainer->asker};
 	return scan.process ? sonde_heap_process_scan(scan.process->heaps, question, &own) : -ESRCH;
 }
 
@@ -376,6 +376,7 @@ static size_t write_left(const struct sonde_source_run *run, char *out, size_t o
 	static const char *const reasons[SONDE_LINK_REASONS] = {
 	    [SONDE_LINK_SANDBOX] = "locked in (seccomp), where a call of ours could get it killed: recorded until then",
 	    [SONDE_LINK_NO_ROOM] = "short of address space (ulimit -v): not recorded from there on; raise it by 64 MB",
+	    [SONDE_LINK_SILENT] = "not recorded: the recorder was stopped, or too busy, when it began",
 	};
 	size_t used = 0;
 	for (int i = 0; i < SONDE_LINK_REASONS && used < out_b; i++)

@@ -13,6 +13,7 @@
 #include "source/heap_scan.h"
 #include "source/proc_stat.h"
 #include "source/snapshots.h"
+#include "source/zones.h"
 #include "util/error.h"
 
 #define SPARE_NS UINT64_C(1000000000) /* before the process goes on */
@@ -208,8 +209,12 @@ int sonde_heap_leaks_tell(const struct sonde_heap_leaks *leaks)
 	sonde_heap_freeze_check(leaks->threads);
 	tell_suppressions(leaks, &memory);
 	sonde_heap_memory_close(&memory);
+	if (!code && !sonde_zones_is_waiting(leaks->asker)) /* it went on, and changed what was read */
+		code = -EPIPE;
 	code = code ? code : tell(leaks, scan);
-	if (code == -ETIMEDOUT)
+	if (code == -EPIPE)
+		snprintf(why, sizeof why, SONDE_HEAP_SILENT);
+	else if (code == -ETIMEDOUT)
 		snprintf(why, sizeof why, "looking for pointers took longer than %u s",
 			 (unsigned)((WAIT_NS - SPARE_NS) / 1000000000u));
 	else

@@ -19,7 +19,11 @@ extern const struct sonde_source sonde_source_zones;
 struct sonde_zones_drainer {
 	void *context;
 	void (*drain)(void *context, pid_t pid);
+	int asker; /* the socket of the process that waits for an answer */
 };
+
+/* Whether it still does: one that found us stopped does not. */
+int sonde_zones_is_waiting(int asker);
 
 /* Another source's part in it: told of the processes that connect as `client` (enum sonde_link_client), and of what
  * they send. Every function may be NULL. */

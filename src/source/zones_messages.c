@@ -1,6 +1,7 @@
 /* zones_messages.c: what targets say and ask over their sockets (format/link.h), and what they are answered (zones.h).
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -41,13 +42,25 @@ static int send_welcome(const struct sonde_zones_connection *connection, int sta
 	return send_with(connection, &welcome, sizeof(welcome), status ? -1 : sonde_pool_fd(connection->pool));
 }
 
+int sonde_zones_is_waiting(int asker)
+{
+	struct pollfd peer = {.fd = asker};
+	return poll(&peer, 1, 0) == 0; /* what is always looked for: that it hung up */
+}
+
 /* Its rings cannot be made: it runs on as if nobody recorded it. */
 static void lose_process(struct sonde_source_run *run, pid_t pid, uint32_t client, int code)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
 	char cause[160];
-	snprintf(cause, sizeof(cause), "processes that are not recorded, since their rings cannot be made: %s%s",
-		 strerror(-code), code == -EFBIG ? " (the recorder's ulimit -f counts for them, too)" : "");
+	if (code == -ETIMEDOUT)
+		snprintf(cause, sizeof(cause),
+			 "processes that are not recorded: the recorder was stopped, or too busy, when "
+			 "they began");
+	else
+		snprintf(cause, sizeof(cause),
+			 "processes that are not recorded, since their rings cannot be made: %s%s", strerror(-code),
+			 code == -EFBIG ? " (the recorder's ulimit -f counts for them, too)" : "");
 	struct sonde_recorder_loss loss = {
 	    .source = client == SONDE_LINK_HEAP  ? "heap"
 		      : client == SONDE_LINK_CPU ? "cpu"
@@ -65,6 +78,11 @@ static int greet(struct sonde_source_run *run, struct sonde_zones_connection *co
 	const struct sonde_link_hello *hello = message;
 	if (connection->pool || hello->head.version != SONDE_LINK_VERSION)
 		return -EPROTO;
+	if (!sonde_zones_is_waiting(connection->fd)) { /* the hooks say so themselves (SONDE_LINK_SILENT) */
+		if (hello->client == SONDE_LINK_ZONES)
+			lose_process(run, connection->pid, hello->client, -ETIMEDOUT);
+		return -EPIPE;
+	}
 	const struct sonde_zones_listener *listener = sonde_zones_listener_of(hello->client);
 	uint32_t size = hello->flags >> SONDE_LINK_SIZE_SHIFT;
 	struct sonde_pool_options options = {
@@ -160,7 +178,7 @@ static int tell_scanned(struct sonde_source_run *run, struct sonde_zones_connect
 {
 	const struct sonde_link_scan *question = message;
 	const struct sonde_zones_listener *listener = sonde_zones_listener_of(SONDE_LINK_HEAP);
-	struct sonde_zones_drainer drainer = {run, drain_heap};
+	struct sonde_zones_drainer drainer = {run, drain_heap, connection->fd};
 	struct sonde_link_scanned scanned = {.head = {SONDE_LINK_SCAN, SONDE_LINK_VERSION}, .status = -ENOENT};
 	if (listener->scan)
 		scanned.status = listener->scan(listener->context, connection->pid, question, &drainer);
@@ -172,7 +190,7 @@ static int tell_blocks(struct sonde_source_run *run, struct sonde_zones_connecti
 {
 	struct sonde_link_blocks_question *question = message;
 	const struct sonde_zones_listener *listener = sonde_zones_listener_of(SONDE_LINK_HEAP);
-	struct sonde_zones_drainer drainer = {run, drain_heap};
+	struct sonde_zones_drainer drainer = {run, drain_heap, connection->fd};
 	struct sonde_link_blocks blocks = {.head = {SONDE_LINK_BLOCKS, SONDE_LINK_VERSION}, .status = -ENOENT};
 	if (!connection->pool)
 		return -EPROTO;

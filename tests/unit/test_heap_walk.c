@@ -146,6 +146,16 @@ int inject_connect_is_gone(void)
 	return 0;
 }
 
+int inject_connect_is_refused(void)
+{
+	return 0;
+}
+
+int inject_connect_is_back(void)
+{
+	return 0;
+}
+
 int inject_connect_ask(const void *question, size_t question_b, void *answer, size_t answer_b, int *fd, int wait_s)
 {
 	(void)question, (void)question_b, (void)wait_s;

@@ -1,0 +1,133 @@
+/* heap_stopped.c: a recorder that is stopped while the program goes on, one command each; prints its name when nothing
+ * held it up for longer than a second, and the recorder goes on.
+ *
+ * connects    a child that is forked meanwhile keeps 100 blocks of 1000 B, unrecorded
+ * asks A      loads an object meanwhile, whose function allocates: 100 calls then, and 100 when the recorder goes on
+ * exits       a child that is recorded ends meanwhile, with 100 blocks of 1000 B
+ * forks       is stopped by others, and the recorder with it: 60 children, one each 20 ms, which keep 100 blocks of 1000 B
+ *             in child_keeps(), and exit
+ *
+ * Those that go on keep 100 blocks of 1000 B in after().
+ */
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "no_inline.h"
+
+enum { KEPT = 100, CHILDREN = 60, REST_US = 20000 };
+
+static void *volatile kept[KEPT];
+static pid_t recorder;
+
+static double now_s(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+NO_INLINE static void after(void)
+{
+	for (int i = 0; i < KEPT; i++)
+		kept[i] = malloc(1000);
+}
+
+NO_INLINE static void child_keeps(void)
+{
+	for (int i = 0; i < KEPT; i++)
+		kept[i] = malloc(1000);
+}
+
+static int fork_child(int stops)
+{
+	int status;
+	pid_t pid = fork();
+	if (!pid) {
+		child_keeps();
+		if (stops)
+			kill(recorder, SIGSTOP);
+		exit(0);
+	}
+	return pid < 0 || waitpid(pid, &status, 0) != pid || status;
+}
+
+static int do_connects(char **args)
+{
+	(void)args;
+	return kill(recorder, SIGSTOP) || fork_child(0);
+}
+
+static void *(*plugin)(void);
+
+/* The object frees nothing, so that each of its blocks is left. */
+static int do_asks(char **args)
+{
+	void *object = dlopen(args[0], RTLD_NOW);
+	plugin = object ? (void *(*)(void))dlsym(object, "plugin_allocates") : NULL;
+	if (!plugin || kill(recorder, SIGSTOP))
+		return 1;
+	for (int i = 0; i < KEPT; i++)
+		kept[i] = plugin();
+	return 0;
+}
+
+static int do_exits(char **args)
+{
+	(void)args;
+	return fork_child(1);
+}
+
+static int do_forks(char **args)
+{
+	(void)args;
+	for (int i = 0; i < CHILDREN; i++) {
+		if (fork_child(0))
+			return 1;
+		usleep(REST_US);
+	}
+	return 0;
+}
+
+/* So much that its thread needs another chunk of its ring. */
+NO_INLINE static void turns(void)
+{
+	for (int i = 0; i < 20000; i++) {
+		void *volatile block = malloc(16);
+		free(block);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(char **args);
+	} commands[] = {{"connects", do_connects}, {"asks", do_asks}, {"exits", do_exits}, {"forks", do_forks}};
+	int code = 2;
+	recorder = getppid();
+	after();
+	for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++) {
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		double before_s = now_s();
+		code = commands[i].run(argv + 2);
+		double passed_s = now_s() - before_s;
+		if (commands[i].run != do_forks) {
+			code = code || passed_s > 1;
+			kill(recorder, SIGCONT);
+		}
+		if (code)
+			fprintf(stderr, "%.1f s\n", passed_s);
+	}
+	turns();
+	for (int i = 0; plugin && i < KEPT; i++)
+		kept[i] = plugin();
+	puts(code ? "failed" : argv[1]);
+	return code;
+}
