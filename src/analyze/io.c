@@ -1,0 +1,191 @@
+/* io.c: files, sockets and pipes by the time that calls on them took. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/marks.h"
+#include "analyze/wait_sums.h"
+#include "analyze/words.h"
+#include "util/error.h"
+
+enum { DEFAULT_ROWS = 20 };
+enum { TIME, READS, READ_B, WRITES, WRITTEN_B, OTHERS, MEAN, LONGEST, FILE_NAME, WHERE, SIZE, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [TIME] = {"total_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [READS] = {"reads", "reads", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [READ_B] = {"read_b", "read", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [WRITES] = {"writes", "writes", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [WRITTEN_B] = {"written_b", "written", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [OTHERS] = {"other_calls", "others", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 4},
+    [MEAN] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 3},
+    [LONGEST] = {"longest_ns", "longest", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
+    [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [WHERE] = {"most_in", "most in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
+    [SIZE] = {"mean_b", "mean size", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 5},
+};
+
+struct file {
+	const char *name;
+	struct sonde_wait_sum reads, writes, others;
+	uint32_t stack;
+	uint64_t stack_ns;
+};
+
+static int is_read(uint32_t kind)
+{
+	return kind == SONDE_WAIT_READ || kind == SONDE_WAIT_RECEIVE;
+}
+
+static int is_write(uint32_t kind)
+{
+	return kind == SONDE_WAIT_WRITE || kind == SONDE_WAIT_SEND;
+}
+
+static uint64_t time_of(const struct file *file)
+{
+	return file->reads.total_ns + file->writes.total_ns + file->others.total_ns;
+}
+
+static void file_add(struct file *into, const struct file *from)
+{
+	sonde_wait_sum_add(&into->reads, &from->reads);
+	sonde_wait_sum_add(&into->writes, &from->writes);
+	sonde_wait_sum_add(&into->others, &from->others);
+	if (from->stack_ns < into->stack_ns)
+		return;
+	into->stack = from->stack;
+	into->stack_ns = from->stack_ns;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct file *a = left, *b = right;
+	return strcmp(a->name, b->name);
+}
+
+static int compare_times(const void *left, const void *right)
+{
+	const struct file *a = left, *b = right;
+	if (time_of(a) != time_of(b))
+		return time_of(a) < time_of(b) ? 1 : -1;
+	return compare_names(left, right);
+}
+
+/* One of a name: processes and descriptors have objects of their own. */
+static ptrdiff_t files_make(struct file **out, const struct sonde_wait_sums *sums, struct sonde_report *report)
+{
+	struct file *files = calloc(sums->cell_count + 1, sizeof *files);
+	size_t count = 0, kept = 0;
+	*out = files;
+	for (size_t i = 0; files && i < sums->cell_count; i++) {
+		const struct sonde_wait_cell *cell = &sums->cells[i];
+		if (sonde_wait_group_of(cell) != SONDE_WAIT_GROUP_IO)
+			continue;
+		struct file *file = &files[count++];
+		file->name = sonde_wait_object_name(sums, report, cell->object);
+		file->stack = cell->stack;
+		file->stack_ns = cell->sum.total_ns;
+		*(is_read(cell->kind)    ? &file->reads
+		  : is_write(cell->kind) ? &file->writes
+					 : &file->others) = cell->sum;
+		if (!file->name)
+			return -1;
+	}
+	if (!files)
+		return -1;
+	qsort(files, count, sizeof *files, compare_names);
+	for (size_t i = 0; i < count; i++) {
+		if (kept && !compare_names(&files[kept - 1], &files[i]))
+			file_add(&files[kept - 1], &files[i]);
+		else
+			files[kept++] = files[i];
+	}
+	qsort(files, kept, sizeof *files, compare_times);
+	return (ptrdiff_t)kept;
+}
+
+static int row_add(const struct sonde_wait_sums *sums, const struct file *file, struct sonde_report *report,
+		   struct sonde_section *section)
+{
+	struct sonde_cell *row = sonde_report_row(report, section);
+	const char *where = sonde_wait_place_text(sums, report, file->stack);
+	uint64_t transfers = file->reads.calls + file->writes.calls, calls = transfers + file->others.calls;
+	uint64_t longest_ns = file->reads.longest_ns;
+	if (!row || !where)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	longest_ns = file->writes.longest_ns > longest_ns ? file->writes.longest_ns : longest_ns;
+	longest_ns = file->others.longest_ns > longest_ns ? file->others.longest_ns : longest_ns;
+	row[TIME] = sonde_cell_int(time_of(file));
+	row[READS] = sonde_cell_int(file->reads.calls);
+	row[READ_B] = sonde_cell_int(file->reads.amount);
+	row[WRITES] = sonde_cell_int(file->writes.calls);
+	row[WRITTEN_B] = sonde_cell_int(file->writes.amount);
+	row[OTHERS] = sonde_cell_int(file->others.calls);
+	row[MEAN] = calls ? sonde_cell_int(time_of(file) / calls) : sonde_cell_absent("began before");
+	row[LONGEST] = sonde_cell_int(longest_ns);
+	row[FILE_NAME] = sonde_cell_text(file->name);
+	row[WHERE] = sonde_cell_text(where);
+	row[SIZE] = transfers ? sonde_cell_int((file->reads.amount + file->writes.amount) / transfers)
+			      : sonde_cell_absent("nothing was read or written");
+	return 0;
+}
+
+static int note_all(const struct sonde_wait_sums *sums, const struct file *files, size_t count,
+		    struct sonde_report *report, struct sonde_section *section)
+{
+	struct file all = {0};
+	for (size_t i = 0; i < count; i++)
+		file_add(&all, &files[i]);
+	int rc = sonde_report_note(
+	    report, section, 0,
+	    "%llu reads of %.3f MB, %llu writes of %.3f MB, %llu other calls took %.3f s, of all "
+	    "threads together, in a run of %.3f s",
+	    (unsigned long long)all.reads.calls, (double)all.reads.amount / 1e6, (unsigned long long)all.writes.calls,
+	    (double)all.writes.amount / 1e6, (unsigned long long)all.others.calls, (double)time_of(&all) / 1e9,
+	    sonde_window_s(&sums->window));
+	if (rc)
+		return rc;
+	return sonde_report_note(report, section, 0,
+				 "calls of the C library: not io_uring, mapped files, static programs, or system calls "
+				 "that a program makes itself");
+}
+
+static int table_fill(const struct sonde_wait_sums *sums, const struct file *files, size_t count,
+		      struct sonde_report *report)
+{
+	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS;
+	struct sonde_section *section = sonde_report_table(report, "io", "Files by time in I/O", columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for files");
+	for (size_t i = 0; !rc && i < count && i < limit; i++)
+		rc = row_add(sums, &files[i], report, section);
+	if (rc)
+		return rc;
+	section->table.omitted = count > limit ? count - limit : 0;
+	return note_all(sums, files, count, report, section);
+}
+
+static int io_finish(void *state, struct sonde_report *report)
+{
+	const struct sonde_wait_sums *sums = state;
+	struct file *files;
+	ptrdiff_t count = files_make(&files, sums, report);
+	int rc = count > 0 ? table_fill(sums, files, (size_t)count, report)
+		 : count < 0
+		     ? sonde_error(ENOMEM, "out of memory for files")
+		     : sonde_pass_nothing(&sums->options, report, "io", "I/O",
+					  "no call that reads or writes was recorded: sonde record --io sees them");
+	free(files);
+	return rc;
+}
+
+const struct sonde_pass sonde_pass_io = {
+    .name = "io",
+    .title = "files, sockets and pipes: calls, bytes, time",
+    .types = 1u << SONDE_CHUNK_WAITS,
+    .standard = 1,
+    .begin = sonde_wait_sums_begin,
+    .feed = sonde_wait_sums_feed,
+    .merge = sonde_wait_sums_merge,
+    .finish = io_finish,
+    .end = sonde_wait_sums_end,
+};

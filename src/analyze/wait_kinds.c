@@ -1,0 +1,87 @@
+/* wait_kinds.c: calls that wait, by kind: how long they took, as percentiles, and how much they read or wrote. */
+#include <errno.h>
+
+#include "analyze/marks.h"
+#include "analyze/wait_sums.h"
+#include "util/error.h"
+
+enum {
+	KIND,
+	CALLS,
+	TOTAL,
+	FIRST_DURATION,
+	AMOUNT = FIRST_DURATION + SONDE_DURATION_CELLS,
+	SIZE,
+	WHAT,
+	COLUMNS,
+};
+
+static const struct sonde_column columns[COLUMNS] = {
+    [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [TOTAL] = {"total_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    SONDE_DURATION_COLUMNS(FIRST_DURATION),
+    [AMOUNT] = {"amount_b", "bytes", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [SIZE] = {"mean_b", "mean size", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 4},
+    [WHAT] = {"what", "calls of", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 5},
+};
+
+static struct sonde_wait_sum sum_of(const struct sonde_wait_sums *sums, uint32_t kind)
+{
+	struct sonde_wait_sum sum = {0};
+	for (size_t i = 0; i < sums->cell_count; i++)
+		if (sums->cells[i].kind == kind)
+			sonde_wait_sum_add(&sum, &sums->cells[i].sum);
+	return sum;
+}
+
+static int row_add(const struct sonde_wait_sums *sums, uint32_t kind, struct sonde_report *report,
+		   struct sonde_section *section)
+{
+	struct sonde_wait_sum sum = sum_of(sums, kind);
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[KIND] = sonde_cell_text(sonde_wait_row(kind)->name);
+	row[CALLS] = sonde_cell_int(sum.calls);
+	row[TOTAL] = sonde_cell_int(sum.total_ns);
+	sonde_durations_cells(&sums->kinds[kind], &row[FIRST_DURATION]);
+	row[WHAT] = sonde_cell_text(sonde_wait_row(kind)->title);
+	row[AMOUNT] = row[SIZE] = sonde_cell_absent("nothing is read or written");
+	if (!sum.amount)
+		return 0;
+	row[AMOUNT] = sonde_cell_int(sum.amount);
+	row[SIZE] = sonde_cell_int(sum.amount / sum.calls);
+	return 0;
+}
+
+static int kinds_finish(void *state, struct sonde_report *report)
+{
+	const struct sonde_wait_sums *sums = state;
+	uint64_t fewest = UINT64_MAX;
+	for (uint32_t kind = 0; kind < SONDE_WAIT_KINDS; kind++)
+		if (sums->kinds[kind].count && sums->kinds[kind].count < fewest)
+			fewest = sums->kinds[kind].count;
+	if (fewest == UINT64_MAX)
+		return sonde_pass_nothing(&sums->options, report, "wait-kinds", "Calls that wait",
+					  "no call that waits was recorded: sonde record --threads or --io sees them");
+	struct sonde_section *section =
+	    sonde_report_table(report, "wait-kinds", "Calls that wait, by kind", columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for calls that wait");
+	for (uint32_t kind = 0; !rc && kind < SONDE_WAIT_KINDS; kind++)
+		if (sums->kinds[kind].count)
+			rc = row_add(sums, kind, report, section);
+	return rc ? rc : sonde_durations_note(fewest, report, section);
+}
+
+const struct sonde_pass sonde_pass_wait_kinds = {
+    .name = "wait-kinds",
+    .title = "calls that wait by kind: how long they took, as percentiles",
+    .types = 1u << SONDE_CHUNK_WAITS,
+    .standard = 1,
+    .begin = sonde_wait_sums_begin,
+    .feed = sonde_wait_sums_feed,
+    .merge = sonde_wait_sums_merge,
+    .finish = kinds_finish,
+    .end = sonde_wait_sums_end,
+};
