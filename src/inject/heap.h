@@ -342,8 +342,6 @@ int heap_rules_init(void);
 uint64_t heap_rules_make(const struct heap_thread *thread, uint64_t pc);
 /* Code was unmapped: what stood there is forgotten. */
 void heap_rules_forget(void);
-/* Nothing is taken to be known: there is somebody to ask again. */
-void heap_rules_again(void);
 /* The thread was thrown out of the middle of heap_rules_make(). */
 void heap_rules_recover(const struct heap_thread *thread);
 

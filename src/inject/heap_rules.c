@@ -234,15 +234,6 @@ __attribute__((noinline)) uint64_t heap_rules_make(const struct heap_thread *thr
 	return packed;
 }
 
-void heap_rules_again(void)
-{
-	if (!known || !try_lock((uint32_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0)))
-		return;
-	clear_rules();
-	atomic_fetch_add(&heap_rules_generation, 1);
-	unlock();
-}
-
 /* Code that stood there is not run any more: nobody looks for the rules that go, and those of others are found again.
  * What threads have walked by them is walked anew. */
 void heap_rules_forget(void)

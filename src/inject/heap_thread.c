@@ -110,7 +110,7 @@ static int open_chunk(struct heap_thread *thread, uint64_t signals)
 	struct sonde_ring_pool *pool = thread->pool;
 	close_chunk(thread, SONDE_RING_SEALED);
 	if (unlikely(inject_connect_is_back())) /* rules that it was not asked for were taken to be none */
-		heap_rules_again();
+		heap_rules_forget();
 	struct sonde_ring_chunk *chunk = inject_connect_take(pool);
 	if (!chunk && !(chunk = wait_for_chunk(pool, signals)))
 		return 0;
