@@ -290,13 +290,13 @@ void sonde_recorder_status(struct sonde_recorder *recorder, pid_t pid, const str
 	    .user_ns = end->user_ns,
 	    .system_ns = end->system_ns,
 	    .peak_rss_b = end->peak_rss_b,
-	};
 	    .minor_faults = end->minor_faults,
 	    .major_faults = end->major_faults,
 	    .voluntary_switches = end->voluntary_switches,
 	    .involuntary_switches = end->involuntary_switches,
 	    .read_b = end->read_b,
 	    .written_b = end->written_b,
+	};
 	if (record.id)
 		sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
 }
