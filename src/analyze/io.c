@@ -1,6 +1,7 @@
 /* io.c: files, sockets and pipes by the time that calls on them took. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/marks.h"
 #include "analyze/wait_sums.h"

@@ -81,6 +81,12 @@ static int compare(const void *left, const void *right)
 	return (a->object > b->object) - (a->object < b->object);
 }
 
+static struct sonde_cell mean_of(const struct sonde_wait_sum *sum)
+{
+	return sum->calls ? sonde_cell_int(sum->total_ns / sum->calls)
+			  : sonde_cell_absent("began before the time that was asked for");
+}
+
 static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, struct sonde_report *report,
 		   struct sonde_section *section)
 {
@@ -93,18 +99,17 @@ static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, 
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[WAITED] = sonde_cell_int(lock->waits.total_ns);
 	row[WAITS] = sonde_cell_int(lock->waits.calls);
-	row[MEAN] = lock->waits.calls ? sonde_cell_int(lock->waits.total_ns / lock->waits.calls)
-				      : sonde_cell_absent("began before the time that was asked for");
+	row[MEAN] = mean_of(&lock->waits);
 	row[LONGEST] = sonde_cell_int(lock->waits.longest_ns);
 	row[WAITERS] = sonde_cell_int(lock->waiters);
 	row[KIND] = sonde_cell_text(sonde_wait_row(lock->kind)->name);
 	row[LOCK] = sonde_cell_text(name);
 	row[WHERE] = sonde_cell_text(where);
 	row[HELD] = row[HELD_MEAN] = row[HOLDERS] = row[HOLDER] = sonde_cell_absent(unseen);
-	if (!lock->holds.calls)
+	if (!lock->holders)
 		return 0;
 	row[HELD] = sonde_cell_int(lock->holds.total_ns);
-	row[HELD_MEAN] = sonde_cell_int(lock->holds.total_ns / lock->holds.calls);
+	row[HELD_MEAN] = mean_of(&lock->holds);
 	row[HOLDERS] = sonde_cell_int(lock->holders);
 	row[HOLDER] = sonde_cell_text(holder);
 	return 0;
