@@ -1,0 +1,374 @@
+/* machine.c: the section `machine`: how much of the machine was in use while the processes ran, by whomever, and what
+ * its disks and networks moved.
+ *
+ * All rows are shares with their denominator; bytes have a table of their own. Only what moved or was read has a row.
+ */
+#include "analyze/machine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/marks.h"
+#include "util/error.h"
+
+#define TITLE "The machine meanwhile"
+
+/* --- what is known ----------------------------------------------------------------------------------------------- */
+
+size_t sonde_machine_objects(const struct sonde_series_sums *sums, enum sonde_machine_kind kind,
+			     struct sonde_machine_object *out)
+{
+	int is_disk = kind == SONDE_MACHINE_DISKS;
+	enum sonde_metric in = is_disk ? SONDE_METRIC_DISK_READ : SONDE_METRIC_NETWORK_RECEIVED;
+	enum sonde_metric written = is_disk ? SONDE_METRIC_DISK_WRITTEN : SONDE_METRIC_NETWORK_SENT;
+	size_t count = 0;
+	for (uint32_t id = 1; id <= sums->count && count < SONDE_MACHINE_OBJECTS_MAX; id++) {
+		const struct sonde_series *series = sonde_session_series(sums->session, id);
+		if (sums->metric[id] != (int)in || series->process || !sums->sum[id].count)
+			continue;
+		out[count++] = (struct sonde_machine_object){
+		    .name = series->object,
+		    .in = &sums->sum[id],
+		    .out = sonde_series_sum_of_object(sums, written, series->object),
+		    .busy = is_disk ? sonde_series_sum_of_object(sums, SONDE_METRIC_DISK_BUSY, series->object) : NULL};
+	}
+	return count;
+}
+
+double sonde_machine_change(const struct sonde_series_sum *sum)
+{
+	double change = sum ? (double)sum->last - (double)sum->first : 0;
+	return change > 0 ? change : 0;
+}
+
+static double at_most_one(double share)
+{
+	return share > 1 ? 1 : share;
+}
+
+double sonde_machine_share(const struct sonde_series_sum *sum)
+{
+	if (!sum || sum->last_ns == sum->first_ns)
+		return -1;
+	return at_most_one(sonde_machine_change(sum) / (double)(sum->last_ns - sum->first_ns));
+}
+
+struct sonde_machine_cpu sonde_machine_cpu_of(const struct sonde_series_sums *sums)
+{
+	static const enum sonde_metric metrics[] = {SONDE_METRIC_CPU_USER, SONDE_METRIC_CPU_SYSTEM,
+						    SONDE_METRIC_CPU_IDLE, SONDE_METRIC_CPU_IOWAIT,
+						    SONDE_METRIC_CPU_STOLEN};
+	double change[5], all = 0;
+	for (size_t i = 0; i < 5; i++)
+		all += change[i] = sonde_machine_change(sonde_series_sum_of(sums, 0, metrics[i]));
+	struct sonde_machine_cpu cpu = {.known = all > 0};
+	cpu.busy = sonde_stats_share(change[0] + change[1], all);
+	cpu.iowait = sonde_stats_share(change[3], all);
+	cpu.stolen = sonde_stats_share(change[4], all);
+	return cpu;
+}
+
+struct sonde_machine_memory sonde_machine_memory_of(const struct sonde_series_sums *sums)
+{
+	const struct sonde_series_sum *all = sonde_series_sum_of(sums, 0, SONDE_METRIC_MEMORY_TOTAL);
+	const struct sonde_series_sum *left = sonde_series_sum_of(sums, 0, SONDE_METRIC_MEMORY_AVAILABLE);
+	struct sonde_machine_memory memory = {.known = all && left && all->last > 0};
+	if (!memory.known)
+		return memory;
+	memory.all_b = (uint64_t)all->last;
+	memory.mean = 1 - sonde_series_mean(left) / (double)all->last;
+	memory.max = 1 - (double)left->min / (double)all->last;
+	memory.min = 1 - (double)left->max / (double)all->last;
+	return memory;
+}
+
+struct sonde_machine_memory sonde_machine_group_memory_of(const struct sonde_series_sums *sums)
+{
+	const struct sonde_series_sum *limit = sonde_series_sum_of(sums, 0, SONDE_METRIC_CGROUP_MEMORY_LIMIT);
+	const struct sonde_series_sum *used = sonde_series_sum_of(sums, 0, SONDE_METRIC_CGROUP_MEMORY);
+	const struct sonde_series_sum *all = sonde_series_sum_of(sums, 0, SONDE_METRIC_MEMORY_TOTAL);
+	struct sonde_machine_memory memory = {.known = limit && used && limit->last > 0 &&
+						       (!all || limit->last < all->last)};
+	if (!memory.known)
+		return memory;
+	memory.all_b = (uint64_t)limit->last;
+	memory.mean = sonde_series_mean(used) / (double)limit->last;
+	memory.max = (double)used->max / (double)limit->last;
+	memory.min = (double)used->min / (double)limit->last;
+	return memory;
+}
+
+double sonde_machine_cores(const struct sonde_session *session)
+{
+	const char *text = sonde_session_info(session, "host.cpus");
+	return text ? strtod(text, NULL) : 0;
+}
+
+/* --- shares ------------------------------------------------------------------------------------------------------ */
+
+enum { WHAT, OBJECT, MEAN, MOST, LEAST, WHOLE, COLUMNS };
+
+static const struct sonde_column columns[COLUMNS] = {
+    [WHAT] = {"what", "in use", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [OBJECT] = {"object", "", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
+    [MEAN] = {"mean", "mean", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [MOST] = {"max", "most", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [LEAST] = {"min", "least", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [WHOLE] = {"whole", "100 % is", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+};
+
+struct machine {
+	struct sonde_series_sums sums;
+	struct sonde_pass_options options;
+	struct sonde_report *report;
+	struct sonde_section *section;
+	double cores;
+	int rc;
+};
+
+static const char single[] = "a single reading";
+
+/* Negative: not known. */
+static struct sonde_cell share_or(double share, const char *why)
+{
+	return share < 0 ? sonde_cell_absent(why) : sonde_cell_real(share, 0);
+}
+
+static struct sonde_cell *share_add(struct machine *machine, const char *what, const char *object, double mean,
+				    const char *whole)
+{
+	static struct sonde_cell nowhere[COLUMNS];
+	struct sonde_cell *row = sonde_report_row(machine->report, machine->section);
+	if (!row || !whole) {
+		machine->rc = sonde_error(ENOMEM, "out of memory for a row");
+		return nowhere;
+	}
+	row[WHAT] = sonde_cell_text(what);
+	row[OBJECT] = *object ? sonde_cell_text(object) : sonde_cell_absent("there is one");
+	row[MEAN] = share_or(mean, single);
+	row[MOST] = row[LEAST] = sonde_cell_absent(single);
+	row[WHOLE] = sonde_cell_text(whole);
+	return row;
+}
+
+/* Of a total of time. */
+static void time_add(struct machine *machine, const char *what, const char *object, const struct sonde_series_sum *sum,
+		     const char *whole)
+{
+	double mean = sonde_machine_share(sum);
+	if (mean < 0)
+		return;
+	struct sonde_cell *row = share_add(machine, what, object, mean, whole);
+	if (sum->rates) {
+		row[MOST] = sonde_cell_real(at_most_one(sum->rate_max), 0);
+		row[LEAST] = sonde_cell_real(sum->rate_min < 0 ? 0 : at_most_one(sum->rate_min), 0);
+	}
+}
+
+static void cpu_rows(struct machine *machine)
+{
+	const struct sonde_series_sums *sums = &machine->sums;
+	struct sonde_machine_cpu cpu = sonde_machine_cpu_of(sums);
+	const struct sonde_series_sum *load = sonde_series_sum_of(sums, 0, SONDE_METRIC_LOAD);
+	const char *whole = sonde_report_text(machine->report, "the time of %.4g CPU%s", machine->cores,
+					      machine->cores == 1 ? "" : "s");
+	if (!machine->cores)
+		whole = "the time of all CPUs";
+	if (cpu.known) {
+		struct sonde_cell *row = share_add(machine, "CPU", "", cpu.busy, whole);
+		if (sums->busy.count) {
+			row[MOST] = sonde_cell_real(sums->busy.max, 0);
+			row[LEAST] = sonde_cell_real(sums->busy.min, 0);
+		}
+		if (cpu.iowait > 0)
+			share_add(machine, "CPU: idle, a disk awaited", "", cpu.iowait, whole);
+		if (cpu.stolen > 0)
+			share_add(machine, "CPU: stolen by a hypervisor", "", cpu.stolen, whole);
+	}
+	if (!load || !machine->cores)
+		return;
+	double unit = 1000 * machine->cores;
+	struct sonde_cell *row =
+	    share_add(machine, "load of a minute", "", sonde_series_mean(load) / unit,
+		      sonde_report_text(machine->report, "%.4g task%s; the mean was %.2f", machine->cores,
+					machine->cores == 1 ? "" : "s", sonde_series_mean(load) / 1000));
+	row[MOST] = sonde_cell_real((double)load->max / unit, 0);
+	row[LEAST] = sonde_cell_real((double)load->min / unit, 0);
+}
+
+static void memory_row(struct machine *machine, const char *what, struct sonde_machine_memory memory, const char *of)
+{
+	if (!memory.known)
+		return;
+	struct sonde_cell *row =
+	    share_add(machine, what, "", memory.mean,
+		      sonde_report_text(machine->report, "%.3g GB%s", (double)memory.all_b / 1e9, of));
+	row[MOST] = sonde_cell_real(memory.max, 0);
+	row[LEAST] = sonde_cell_real(memory.min, 0);
+}
+
+static void disk_rows(struct machine *machine, const struct sonde_machine_object *disks, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (disks[i].busy && sonde_machine_change(disks[i].busy) > 0)
+			time_add(machine, "disk busy", disks[i].name, disks[i].busy, "time");
+}
+
+static void pressure_rows(struct machine *machine)
+{
+	static const char *const objects[] = {"cpu", "memory", "io"};
+	for (size_t i = 0; i < 3; i++) {
+		const struct sonde_series_sum *some =
+		    sonde_series_sum_of_object(&machine->sums, SONDE_METRIC_PRESSURE_SOME, objects[i]);
+		const struct sonde_series_sum *full =
+		    sonde_series_sum_of_object(&machine->sums, SONDE_METRIC_PRESSURE_FULL, objects[i]);
+		time_add(machine, "pressure: some tasks waited", objects[i], some, "time");
+		if (sonde_machine_change(full) > 0)
+			time_add(machine, "pressure: all tasks waited", objects[i], full, "time");
+	}
+}
+
+static void group_rows(struct machine *machine)
+{
+	const struct sonde_series_sums *sums = &machine->sums;
+	double periods = sonde_machine_change(sonde_series_sum_of(sums, 0, SONDE_METRIC_CGROUP_PERIODS));
+	const struct sonde_series_sum *held = sonde_series_sum_of(sums, 0, SONDE_METRIC_CGROUP_THROTTLED_PERIODS);
+	if (!held || periods <= 0)
+		return;
+	share_add(machine, "throttled by the control group", "", sonde_machine_change(held) / periods,
+		  sonde_report_text(machine->report, "%.0f periods of its CPU quota", periods));
+}
+
+/* --- bytes ------------------------------------------------------------------------------------------------------- */
+
+enum { KIND, NAME, IN_B, OUT_B, IN_RATE, OUT_RATE, IN_MOST, OUT_MOST, BYTE_COLUMNS };
+
+static const struct sonde_column byte_columns[BYTE_COLUMNS] = {
+    [KIND] = {"kind", "", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [NAME] = {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [IN_B] = {"in_b", "in", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [OUT_B] = {"out_b", "out", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [IN_RATE] = {"in_per_s_b", "in a second", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [OUT_RATE] = {"out_per_s_b", "out a second", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [IN_MOST] = {"in_per_s_max_b", "most in", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 2},
+    [OUT_MOST] = {"out_per_s_max_b", "most out", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 2},
+};
+
+static void rate_cells(const struct sonde_series_sum *sum, struct sonde_cell *all, struct sonde_cell *mean,
+		       struct sonde_cell *most)
+{
+	*all = *mean = *most = sonde_cell_absent("not read");
+	if (!sum)
+		return;
+	*all = sonde_cell_int((uint64_t)sonde_machine_change(sum));
+	*mean = *most = sonde_cell_absent(single);
+	if (sum->last_ns > sum->first_ns)
+		*mean = sonde_cell_real(sonde_machine_change(sum) / (double)(sum->last_ns - sum->first_ns) * 1e9, 0);
+	if (sum->rates)
+		*most = sonde_cell_real(sum->rate_max * 1e9, 0);
+}
+
+static void byte_rows(struct machine *machine, const char *kind, const struct sonde_machine_object *objects,
+		      size_t count)
+{
+	for (size_t i = 0; i < count && machine->rc == 0; i++) {
+		if (!sonde_machine_change(objects[i].in) && !sonde_machine_change(objects[i].out))
+			continue;
+		struct sonde_cell *row = sonde_report_row(machine->report, machine->section);
+		if (!row) {
+			machine->rc = sonde_error(ENOMEM, "out of memory for a row");
+			return;
+		}
+		row[KIND] = sonde_cell_text(kind);
+		row[NAME] = sonde_cell_text(objects[i].name);
+		rate_cells(objects[i].in, &row[IN_B], &row[IN_RATE], &row[IN_MOST]);
+		rate_cells(objects[i].out, &row[OUT_B], &row[OUT_RATE], &row[OUT_MOST]);
+	}
+}
+
+static int moved(const struct sonde_machine_object *objects, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (sonde_machine_change(objects[i].in) || sonde_machine_change(objects[i].out))
+			return 1;
+	return 0;
+}
+
+/* --- the pass ---------------------------------------------------------------------------------------------------- */
+
+static int machine_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	struct machine *machine = calloc(1, sizeof *machine);
+	if (!machine)
+		return sonde_error(ENOMEM, "out of memory for the machine");
+	*state = machine;
+	machine->options = *options;
+	machine->cores = sonde_machine_cores(session);
+	return sonde_series_sums_init(&machine->sums, session, options);
+}
+
+static void machine_end(void *state)
+{
+	struct machine *machine = state;
+	sonde_series_sums_fini(&machine->sums);
+	free(machine);
+}
+
+static int machine_feed(void *state, const struct sonde_batch *batch)
+{
+	return sonde_series_sums_feed(&((struct machine *)state)->sums, batch);
+}
+
+static int is_read(const struct sonde_series_sums *sums)
+{
+	for (uint32_t id = 1; id <= sums->count; id++)
+		if (sums->metric[id] >= 0 && sums->sum[id].count && !sonde_session_series(sums->session, id)->process)
+			return 1;
+	return 0;
+}
+
+static int machine_finish(void *state, struct sonde_report *report)
+{
+	static const char note[] =
+	    "all of the machine's load, whoever made it; shares over time are of the time between readings";
+	struct machine *machine = state;
+	struct sonde_machine_object disks[SONDE_MACHINE_OBJECTS_MAX], networks[SONDE_MACHINE_OBJECTS_MAX];
+	sonde_series_sums_finish(&machine->sums);
+	if (!is_read(&machine->sums))
+		return sonde_pass_nothing(&machine->options, report, "machine", TITLE,
+					  "the recording has no readings of the machine");
+	size_t disk_count = sonde_machine_objects(&machine->sums, SONDE_MACHINE_DISKS, disks);
+	size_t network_count = sonde_machine_objects(&machine->sums, SONDE_MACHINE_NETWORKS, networks);
+	machine->report = report;
+	machine->section = sonde_report_table(report, "machine", TITLE, columns, COLUMNS);
+	if (!machine->section || sonde_report_note(report, machine->section, 0, note))
+		return sonde_error(ENOMEM, "out of memory for the machine");
+	cpu_rows(machine);
+	memory_row(machine, "memory", sonde_machine_memory_of(&machine->sums), "");
+	memory_row(machine, "memory of the control group", sonde_machine_group_memory_of(&machine->sums),
+		   ", its limit");
+	disk_rows(machine, disks, disk_count);
+	pressure_rows(machine);
+	group_rows(machine);
+	if (machine->rc || (!moved(disks, disk_count) && !moved(networks, network_count)))
+		return machine->rc;
+	machine->section =
+	    sonde_report_table(report, "machine-io", "Bytes that disks and networks moved", byte_columns, BYTE_COLUMNS);
+	if (!machine->section)
+		return sonde_error(ENOMEM, "out of memory for the machine");
+	byte_rows(machine, "disk", disks, disk_count);
+	byte_rows(machine, "network", networks, network_count);
+	return machine->rc;
+}
+
+const struct sonde_pass sonde_pass_machine = {
+    .name = "machine",
+    .title = "the machine meanwhile: CPUs, memory, disks, networks, pressure, throttling",
+    .types = 1u << SONDE_CHUNK_SERIES,
+    .standard = 1,
+    .begin = machine_begin,
+    .feed = machine_feed,
+    .finish = machine_finish,
+    .end = machine_end,
+};

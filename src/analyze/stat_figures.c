@@ -1,0 +1,313 @@
+/* stat_figures.c: what a run used, from what the kernel says at its end where it says something, else from readings.
+ *
+ * What wait(2) tells of the command takes in its descendants only as far as each was waited for; readings miss what a
+ * process did after its last one. Both are bounds from below of what counts up, so the larger one is taken. A peak of
+ * several processes is what they had together at a reading, or the kernel's for the largest of them, if that is more.
+ */
+#include "analyze/stat_figures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/cputime.h"
+#include "analyze/machine.h"
+
+static const char too_short[] = "it was too short for two readings";
+static const char unread[] = "it ended before it could be read";
+static const char machine_unread[] = "the machine was not read";
+
+static const struct sonde_stat_row rows[] = {
+#define SONDE_STAT(id, group, key, unit, meaning) {group, key, SONDE_UNIT_##unit, meaning},
+#include "analyze/stat_figures.def"
+#undef SONDE_STAT
+};
+
+const struct sonde_stat_row *sonde_stat_row(enum sonde_stat figure)
+{
+	return &rows[figure];
+}
+
+int sonde_stat_known(const struct sonde_stat_figures *figures, enum sonde_stat figure)
+{
+	return figures->cell[figure].kind != SONDE_CELL_ABSENT;
+}
+
+double sonde_stat_value(const struct sonde_stat_figures *figures, enum sonde_stat figure)
+{
+	const struct sonde_cell *cell = &figures->cell[figure];
+	return cell->kind == SONDE_CELL_INT ? (double)cell->integer : cell->kind == SONDE_CELL_REAL ? cell->real : 0;
+}
+
+struct filling {
+	const struct sonde_series_sums *sums;
+	const struct sonde_run *run;
+	const struct sonde_process *root; /* what wait(2) told of it holds; NULL = nothing told */
+	struct sonde_stat_figures *out;
+	const char *why_unread; /* of processes */
+	uint64_t wall_ns;
+};
+
+static void put(struct filling *filling, enum sonde_stat figure, double value, const char *why_not)
+{
+	filling->out->cell[figure] = why_not ? sonde_cell_absent(why_not)
+				     : rows[figure].unit == SONDE_UNIT_RATIO || rows[figure].unit == SONDE_UNIT_NUMBER
+					 ? sonde_cell_real(value, 0)
+					 : sonde_cell_int(value > 0 ? (uint64_t)value : 0);
+}
+
+/* --- processes --------------------------------------------------------------------------------------------------- */
+
+static const char *why_unread(const struct sonde_series_sums *sums)
+{
+	const struct sonde_session *session = sums->session;
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *source = sonde_session_source(session, i);
+		if (strcmp(source->name, "resources") == 0 && source->state != SONDE_SOURCE_ON && *source->detail)
+			return source->detail;
+	}
+	return sums->readings ? "the kernel does not tell" : unread;
+}
+
+static void fill_times(struct filling *filling)
+{
+	const struct sonde_series_sums *sums = filling->sums;
+	struct sonde_cpu_time cpu = sonde_cpu_time_of(sums->session, 0);
+	size_t known = 0, too = 0;
+	double user_ns = sonde_series_tree_change(sums, SONDE_METRIC_CPU_USER, &known);
+	double system_ns = sonde_series_tree_change(sums, SONDE_METRIC_CPU_SYSTEM, &too);
+	double cores = sonde_machine_cores(sums->session), wall_ns = (double)filling->wall_ns;
+	const char *why = known && too ? NULL : filling->why_unread, *why_split = why;
+	double cpu_ns = user_ns + system_ns;
+	if (filling->root && cpu.known) {
+		why = NULL;
+		filling->out->at_least = cpu.at_least || cpu_ns > 1.02 * (double)cpu.ns + 20e6;
+		cpu_ns = (double)cpu.ns > cpu_ns || !filling->out->at_least ? (double)cpu.ns : cpu_ns;
+		user_ns = filling->out->at_least && user_ns > (double)cpu.user_ns ? user_ns : (double)cpu.user_ns;
+		system_ns =
+		    filling->out->at_least && system_ns > (double)cpu.system_ns ? system_ns : (double)cpu.system_ns;
+		why_split = NULL;
+	}
+	put(filling, SONDE_STAT_WALL, wall_ns, NULL);
+	put(filling, SONDE_STAT_CPU, cpu_ns, why);
+	put(filling, SONDE_STAT_USER, user_ns, why_split);
+	put(filling, SONDE_STAT_SYSTEM, system_ns, why_split);
+	put(filling, SONDE_STAT_UTILIZATION, sonde_stats_share(cpu_ns, wall_ns), wall_ns > 0 ? why : "no wall time");
+	put(filling, SONDE_STAT_UTILIZATION_MAX, sums->cpu.max, sums->cpu.count ? NULL : too_short);
+	put(filling, SONDE_STAT_UTILIZATION_MIN, sums->cpu.min, sums->cpu.count ? NULL : too_short);
+	put(filling, SONDE_STAT_CORES, cores, cores > 0 ? NULL : "not told");
+	put(filling, SONDE_STAT_MACHINE_SHARE, sonde_stats_share(cpu_ns, cores * wall_ns),
+	    cores > 0 && wall_ns > 0 ? why : "not told how many cores there are");
+}
+
+static void fill_gauge(struct filling *filling, enum sonde_stat figure, enum sonde_tree_gauge gauge, int is_last)
+{
+	const struct sonde_tree_sum *sum = &filling->sums->tree[gauge];
+	put(filling, figure, is_last ? (double)sum->last : (double)sum->max, sum->rounds ? NULL : filling->why_unread);
+}
+
+/* The kernel's mark of the largest process. */
+static double highest_mark(const struct filling *filling)
+{
+	double highest = filling->root ? (double)filling->root->peak_rss_b : 0;
+	for (size_t row = 1; !filling->root && row <= filling->sums->row_count; row++) {
+		const struct sonde_series_sum *mark =
+		    sonde_series_sum_of(filling->sums, row, SONDE_METRIC_MEMORY_PEAK_RSS);
+		if (mark && !filling->sums->from_ns && (double)mark->max > highest)
+			highest = (double)mark->max;
+	}
+	return highest;
+}
+
+static void fill_memory(struct filling *filling)
+{
+	const struct sonde_series_sums *sums = filling->sums;
+	const struct sonde_tree_sum *rss = &sums->tree[SONDE_TREE_RSS];
+	double mark = highest_mark(filling), mean = sonde_series_tree_mean(sums, SONDE_METRIC_MEMORY_RSS);
+	int several = sonde_session_process_count(sums->session) > 1;
+	filling->out->is_peak_sum = several && rss->rounds && (double)rss->max > mark;
+	double peak = mark <= 0 || filling->out->is_peak_sum ? (double)rss->max : mark;
+	put(filling, SONDE_STAT_PEAK_RSS, peak, mark > 0 || rss->rounds ? NULL : filling->why_unread);
+	put(filling, SONDE_STAT_MEAN_RSS, mean, mean >= 0 ? NULL : filling->why_unread);
+	put(filling, SONDE_STAT_FIRST_RSS, (double)rss->first, rss->rounds ? NULL : filling->why_unread);
+	fill_gauge(filling, SONDE_STAT_LAST_RSS, SONDE_TREE_RSS, 1);
+	fill_gauge(filling, SONDE_STAT_PEAK_PSS, SONDE_TREE_PSS, 0);
+	fill_gauge(filling, SONDE_STAT_LAST_PSS, SONDE_TREE_PSS, 1);
+	fill_gauge(filling, SONDE_STAT_PEAK_SWAP, SONDE_TREE_SWAP, 0);
+	fill_gauge(filling, SONDE_STAT_FILES_PEAK, SONDE_TREE_FILES, 0);
+	fill_gauge(filling, SONDE_STAT_FILES_LAST, SONDE_TREE_FILES, 1);
+	fill_gauge(filling, SONDE_STAT_THREADS_PEAK, SONDE_TREE_THREADS, 0);
+	fill_gauge(filling, SONDE_STAT_THREADS_LAST, SONDE_TREE_THREADS, 1);
+	fill_gauge(filling, SONDE_STAT_PROCESSES_PEAK, SONDE_TREE_PROCESSES, 0);
+	put(filling, SONDE_STAT_PROCESSES, (double)sonde_session_process_count(sums->session), NULL);
+}
+
+/* What counts up. `told`: by wait(2). */
+static void fill_total(struct filling *filling, enum sonde_stat figure, enum sonde_metric metric, uint64_t told)
+{
+	size_t known = 0;
+	double read = sonde_series_tree_change(filling->sums, metric, &known);
+	int is_told = filling->root && figure != SONDE_STAT_RUNNABLE && figure != SONDE_STAT_MIGRATIONS &&
+		      figure != SONDE_STAT_READ_ALL && figure != SONDE_STAT_WRITTEN_ALL;
+	put(filling, figure, is_told && (double)told > read ? (double)told : read,
+	    known || is_told ? NULL : filling->why_unread);
+}
+
+static void fill_totals(struct filling *filling)
+{
+	static const struct sonde_process nothing;
+	const struct sonde_process *told = filling->root ? filling->root : &nothing;
+	fill_total(filling, SONDE_STAT_FAULTS_MINOR, SONDE_METRIC_FAULTS_MINOR, told->minor_faults);
+	fill_total(filling, SONDE_STAT_FAULTS_MAJOR, SONDE_METRIC_FAULTS_MAJOR, told->major_faults);
+	fill_total(filling, SONDE_STAT_VOLUNTARY, SONDE_METRIC_SWITCHES_VOLUNTARY, told->voluntary_switches);
+	fill_total(filling, SONDE_STAT_INVOLUNTARY, SONDE_METRIC_SWITCHES_INVOLUNTARY, told->involuntary_switches);
+	fill_total(filling, SONDE_STAT_READ, SONDE_METRIC_IO_READ, told->read_b);
+	fill_total(filling, SONDE_STAT_WRITTEN, SONDE_METRIC_IO_WRITTEN, told->written_b);
+	fill_total(filling, SONDE_STAT_READ_ALL, SONDE_METRIC_IO_READ_ALL, 0);
+	fill_total(filling, SONDE_STAT_WRITTEN_ALL, SONDE_METRIC_IO_WRITTEN_ALL, 0);
+	fill_total(filling, SONDE_STAT_RUNNABLE, SONDE_METRIC_CPU_RUNNABLE, 0);
+	fill_total(filling, SONDE_STAT_MIGRATIONS, SONDE_METRIC_MIGRATIONS, 0);
+}
+
+/* --- the machine ------------------------------------------------------------------------------------------------- */
+
+static void fill_machine_cpu(struct filling *filling)
+{
+	const struct sonde_series_sums *sums = filling->sums;
+	struct sonde_machine_cpu cpu = sonde_machine_cpu_of(sums);
+	const struct sonde_series_sum *load = sonde_series_sum_of(sums, 0, SONDE_METRIC_LOAD);
+	const char *why = sonde_series_sum_of(sums, 0, SONDE_METRIC_CPU_IDLE) ? too_short : machine_unread;
+	put(filling, SONDE_STAT_MACHINE_CPU, cpu.busy, cpu.known ? NULL : why);
+	put(filling, SONDE_STAT_MACHINE_CPU_MAX, sums->busy.max, sums->busy.count ? NULL : why);
+	put(filling, SONDE_STAT_MACHINE_CPU_MIN, sums->busy.min, sums->busy.count ? NULL : why);
+	put(filling, SONDE_STAT_MACHINE_IOWAIT, cpu.iowait, cpu.known ? NULL : why);
+	put(filling, SONDE_STAT_MACHINE_STOLEN, cpu.stolen, cpu.known ? NULL : why);
+	put(filling, SONDE_STAT_LOAD, load ? sonde_series_mean(load) / 1000 : 0, load ? NULL : machine_unread);
+	put(filling, SONDE_STAT_LOAD_MAX, load ? (double)load->max / 1000 : 0, load ? NULL : machine_unread);
+}
+
+static void fill_machine_memory(struct filling *filling)
+{
+	struct sonde_machine_memory memory = sonde_machine_group_memory_of(filling->sums);
+	const struct sonde_series_sum *group = sonde_series_sum_of(filling->sums, 0, SONDE_METRIC_CGROUP_MEMORY);
+	filling->out->is_limited = memory.known;
+	if (!memory.known)
+		memory = sonde_machine_memory_of(filling->sums);
+	const char *why = memory.known ? NULL : machine_unread;
+	put(filling, SONDE_STAT_MACHINE_MEMORY, memory.mean, why);
+	put(filling, SONDE_STAT_MACHINE_MEMORY_MAX, memory.max, why);
+	put(filling, SONDE_STAT_MACHINE_MEMORY_ALL, (double)memory.all_b, why);
+	put(filling, SONDE_STAT_CGROUP_MEMORY, group ? (double)group->max : 0,
+	    group ? NULL : "no control group that tells of memory");
+}
+
+static void fill_objects(struct filling *filling)
+{
+	struct sonde_machine_object objects[SONDE_MACHINE_OBJECTS_MAX];
+	size_t count = sonde_machine_objects(filling->sums, SONDE_MACHINE_DISKS, objects), others = 0;
+	double busy = -1, in = 0, out = 0;
+	for (size_t i = 0; i < count; i++) {
+		double share = sonde_machine_share(objects[i].busy);
+		busy = share > busy ? share : busy;
+		in += sonde_machine_change(objects[i].in);
+		out += sonde_machine_change(objects[i].out);
+	}
+	const char *why = count ? NULL : "no disk was read";
+	put(filling, SONDE_STAT_DISK_BUSY, busy, why ? why : busy < 0 ? too_short : NULL);
+	put(filling, SONDE_STAT_DISK_READ, in, why);
+	put(filling, SONDE_STAT_DISK_WRITTEN, out, why);
+	count = sonde_machine_objects(filling->sums, SONDE_MACHINE_NETWORKS, objects);
+	in = out = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(objects[i].name, "lo") == 0)
+			continue;
+		others++;
+		in += sonde_machine_change(objects[i].in);
+		out += sonde_machine_change(objects[i].out);
+	}
+	why = others ? NULL : "no interface but loopback was read";
+	put(filling, SONDE_STAT_RECEIVED, in, why);
+	put(filling, SONDE_STAT_SENT, out, why);
+}
+
+static void fill_pressure(struct filling *filling)
+{
+	static const struct {
+		enum sonde_stat figure;
+		enum sonde_metric metric;
+		const char *object;
+	} pressures[] = {
+	    {SONDE_STAT_PRESSURE_CPU, SONDE_METRIC_PRESSURE_SOME, "cpu"},
+	    {SONDE_STAT_PRESSURE_CPU_FULL, SONDE_METRIC_PRESSURE_FULL, "cpu"},
+	    {SONDE_STAT_PRESSURE_MEMORY, SONDE_METRIC_PRESSURE_SOME, "memory"},
+	    {SONDE_STAT_PRESSURE_MEMORY_FULL, SONDE_METRIC_PRESSURE_FULL, "memory"},
+	    {SONDE_STAT_PRESSURE_IO, SONDE_METRIC_PRESSURE_SOME, "io"},
+	    {SONDE_STAT_PRESSURE_IO_FULL, SONDE_METRIC_PRESSURE_FULL, "io"},
+	};
+	for (size_t i = 0; i < sizeof pressures / sizeof *pressures; i++) {
+		const struct sonde_series_sum *sum =
+		    sonde_series_sum_of_object(filling->sums, pressures[i].metric, pressures[i].object);
+		double share = sonde_machine_share(sum);
+		put(filling, pressures[i].figure, share,
+		    share >= 0 ? NULL
+		    : sum      ? too_short
+			       : "the kernel tells nothing of it (/proc/pressure)");
+	}
+}
+
+static void fill_group(struct filling *filling)
+{
+	static const char why[] = "no control group with a CPU quota";
+	const struct sonde_series_sums *sums = filling->sums;
+	const struct sonde_series_sum *held = sonde_series_sum_of(sums, 0, SONDE_METRIC_CGROUP_THROTTLED);
+	const struct sonde_series_sum *periods = sonde_series_sum_of(sums, 0, SONDE_METRIC_CGROUP_PERIODS);
+	double count = sonde_machine_change(periods);
+	double throttled = sonde_machine_change(sonde_series_sum_of(sums, 0, SONDE_METRIC_CGROUP_THROTTLED_PERIODS));
+	put(filling, SONDE_STAT_THROTTLED, sonde_machine_change(held), held && count > 0 ? NULL : why);
+	put(filling, SONDE_STAT_THROTTLED_PERIODS, sonde_stats_share(throttled, count), count > 0 ? NULL : why);
+}
+
+static void fill_sampling(struct filling *filling)
+{
+	const struct sonde_series_sums *sums = filling->sums;
+	const char *why = sums->between.count ? NULL : too_short;
+	double cost_ns = 0;
+	int known = 0;
+	for (size_t i = 0; i < sonde_session_cost_count(sums->session); i++) {
+		const struct sonde_cost *cost = sonde_session_cost(sums->session, i);
+		if (strcmp(cost->what, "recorder.user_ns") && strcmp(cost->what, "recorder.system_ns"))
+			continue;
+		cost_ns += (double)cost->value;
+		known = 1;
+	}
+	put(filling, SONDE_STAT_READINGS, (double)sums->readings, NULL);
+	put(filling, SONDE_STAT_ASKED, (double)sums->asked_ns, sums->asked_ns ? NULL : "not said");
+	put(filling, SONDE_STAT_INTERVAL, sums->between.mean, why);
+	put(filling, SONDE_STAT_JITTER, sonde_moments_std(&sums->between), sums->between.count > 1 ? NULL : too_short);
+	put(filling, SONDE_STAT_LONGEST, (double)sums->longest_ns, why);
+	put(filling, SONDE_STAT_COST, cost_ns, known ? NULL : "not told");
+}
+
+void sonde_stat_figures_of(struct sonde_stat_figures *out, const struct sonde_series_sums *sums)
+{
+	const struct sonde_run *run = sonde_session_run(sums->session);
+	const struct sonde_process *root = sonde_session_process(sums->session, run->root_process);
+	struct filling filling = {.sums = sums, .run = run, .out = out, .why_unread = why_unread(sums)};
+	uint64_t from_ns = run->start_ns, to_ns = run->end_ns;
+	int is_whole = !sums->from_ns && !sums->to_ns;
+	memset(out, 0, sizeof *out);
+	if (root && !sums->attached)
+		sonde_series_life(sums, root->id, &from_ns, &to_ns);
+	filling.wall_ns = to_ns > from_ns ? to_ns - from_ns : 0;
+	if (root && !sums->attached && is_whole && root->end_ns && run->cpu_known)
+		filling.root = root;
+	out->is_exact = filling.root != NULL;
+	fill_times(&filling);
+	fill_memory(&filling);
+	fill_totals(&filling);
+	fill_machine_cpu(&filling);
+	fill_machine_memory(&filling);
+	fill_objects(&filling);
+	fill_pressure(&filling);
+	fill_group(&filling);
+	fill_sampling(&filling);
+}

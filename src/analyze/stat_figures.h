@@ -1,0 +1,38 @@
+/* stat_figures.h: what a run used, figure by figure (stat_figures.def): of the command with all of its descendants, and
+ * of the machine meanwhile. */
+#ifndef SONDE_ANALYZE_STAT_FIGURES_H
+#define SONDE_ANALYZE_STAT_FIGURES_H
+
+#include "analyze/series.h"
+
+enum sonde_stat {
+#define SONDE_STAT(id, group, key, unit, meaning) SONDE_STAT_##id,
+#include "analyze/stat_figures.def"
+#undef SONDE_STAT
+	SONDE_STAT_COUNT
+};
+
+struct sonde_stat_row {
+	const char *group, *key;
+	enum sonde_unit unit;
+	const char *meaning;
+};
+
+const struct sonde_stat_row *sonde_stat_row(enum sonde_stat figure);
+
+struct sonde_stat_figures {
+	struct sonde_cell cell[SONDE_STAT_COUNT]; /* absent ones have a reason */
+	int at_least;                             /* CPU time is a lower bound: not every process was waited for */
+	int is_exact;    /* CPU time, peak, faults and switches are the kernel's, as it gave them to who waited */
+	int is_limited;  /* memory is that of a control group */
+	int is_peak_sum; /* the peak is of several processes together */
+};
+
+/* `sums` is finished. */
+void sonde_stat_figures_of(struct sonde_stat_figures *out, const struct sonde_series_sums *sums);
+
+/* A figure's value, 0 where it is absent. */
+double sonde_stat_value(const struct sonde_stat_figures *figures, enum sonde_stat figure);
+int sonde_stat_known(const struct sonde_stat_figures *figures, enum sonde_stat figure);
+
+#endif
