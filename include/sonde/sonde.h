@@ -160,7 +160,8 @@ SONDE_CALL(int, sonde_thread_name(const char *name), SONDE_ERR_OFF)
  * NULL is nothing. Under `sonde record` each has the stack of its caller (also between sonde_pause() and
  * sonde_resume()); without --heap, where the library is linked statically, and in a recording that the
  * process writes itself, its thread alone. May be called from signal handlers: what one says while its thread is inside
- * a call of ours is left out and counted. Names to 255 bytes; at most 4096 in a process.
+ * a call of ours is left out and counted. A full ring is waited for, 30 s at most, since sums with holes are wrong:
+ * after that blocks are left out and counted (SONDE_ERR_FULL). Names to 255 bytes; at most 4096 in a process.
  */
 SONDE_CALL(int, sonde_alloc(const char *name, const void *block, size_t size_b), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_free(const char *name, const void *block), SONDE_ERR_OFF)

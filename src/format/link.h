@@ -168,7 +168,8 @@ enum sonde_link_reason {
 	SONDE_LINK_SANDBOX = 0, /* it is about to lock itself in: no system call of ours any more */
 	SONDE_LINK_NO_ROOM = 1, /* its address space is limited */
 	SONDE_LINK_SILENT = 2,  /* the recorder did not answer when it connected */
-	SONDE_LINK_REASONS = 3,
+	SONDE_LINK_OWN = 3,     /* it has an allocator in front of the hooks, and blocks are sampled: it never connects */
+	SONDE_LINK_REASONS = 4,
 };
 
 /* From here on the process's heap is not recorded, though it lives on. On a connection of its own, without HELLO, and

@@ -128,6 +128,8 @@ int heap_process_init(void);
 /* Maps the tables; of a light recording when the first block is sampled. Whether there is anything to record into.
  * Inside calls of ours. */
 int heap_process_open(void);
+/* Tells the recorder something of the process, without connecting it. */
+void heap_process_tell(enum sonde_link_reason reason);
 /* Nothing is recorded from here on, and the recorder is told why. */
 void heap_process_leave(enum sonde_link_reason reason);
 

@@ -39,7 +39,12 @@ void heap_names_begin(void)
 	if (!is_elsewhere())
 		return;
 	inject_connect_flags |= SONDE_LINK_OWN_MALLOC;
-	heap_process_init();
+	if (!heap_process_init() || !heap_process)
+		return;
+	if (heap_is_light) { /* it has no sample, but perhaps of what a loaded object brings */
+		heap_process_tell(SONDE_LINK_OWN);
+		return;
+	}
 	struct heap_thread *thread = heap_thread_enter(); /* connects */
 	if (thread)
 		heap_thread_leave(thread);

@@ -1,6 +1,7 @@
 /* heap_pools.c: sonde_alloc() and sonde_free(): what the program says of its own pools, with stacks.
  *
- * These stand before those of libsonde.so, which write events without a stack. A pool's name is told once, by whoever
+ * These stand before those of libsonde.so, which write events without a stack; in a process where no allocations are
+ * recorded, those are called: it may record itself, or only be connected. A pool's name is told once, by whoever
  * uses it first, in a ring that is read before any record of another thread that names its number (slots.h).
  */
 #include <errno.h>
@@ -8,6 +9,7 @@
 
 #include "base/hash.h"
 #include "inject/heap.h"
+#include "inject/next.h"
 #include "inject/slots.h"
 #include "sonde/sonde.h"
 
@@ -69,6 +71,29 @@ static struct heap_thread *enter(void)
 	return heap_thread_enter();
 }
 
+/* Nothing of this process came, or will come, through our ring. */
+static int is_off(void)
+{
+	return !heap_process || (atomic_load(&heap_process->link.process.state) == SONDE_PROCESS_OFF &&
+				 !atomic_load(&heap_process->link.process.pool));
+}
+
+static int next_alloc(const char *name, const void *block, size_t size_b)
+{
+	static int (*next)(const char *, const void *, size_t);
+	if (unlikely(!next) && is_off())
+		next = (int (*)(const char *, const void *, size_t))inject_next("sonde_alloc");
+	return next && is_off() ? next(name, block, size_b) : SONDE_ERR_OFF;
+}
+
+static int next_free(const char *name, const void *block)
+{
+	static int (*next)(const char *, const void *);
+	if (unlikely(!next) && is_off())
+		next = (int (*)(const char *, const void *))inject_next("sonde_free");
+	return next && is_off() ? next(name, block) : SONDE_ERR_OFF;
+}
+
 int sonde_alloc(const char *name, const void *block, size_t size_b)
 {
 	struct heap_caller caller = HEAP_CALLER();
@@ -79,7 +104,7 @@ int sonde_alloc(const char *name, const void *block, size_t size_b)
 	if (!block)
 		return SONDE_OK;
 	if (!(thread = enter()))
-		return SONDE_ERR_OFF;
+		return next_alloc(name, block, size_b);
 	uint32_t pool = pool_of(thread, name);
 	heap_unwind(thread, &caller);
 	uint32_t stack = heap_stack(thread);
@@ -104,7 +129,7 @@ int sonde_free(const char *name, const void *block)
 	if (!block)
 		return SONDE_OK;
 	if (!(thread = enter()))
-		return SONDE_ERR_OFF;
+		return next_free(name, block);
 	uint32_t pool = pool_of(thread, name);
 	if (pool && heap_thread_room(thread, 3)) {
 		heap_thread_time(thread);

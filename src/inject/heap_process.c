@@ -40,6 +40,14 @@ static void tell(enum sonde_link_reason reason, uint64_t time)
 	inject_connect_send(&message, sizeof(message));
 }
 
+void heap_process_tell(enum sonde_link_reason reason)
+{
+	if (!inject_calls_begin())
+		return;
+	tell(reason, 0);
+	inject_calls_end();
+}
+
 /* --- the beginning ----------------------------------------------------------------------------------------------- */
 
 int heap_process_open(void)

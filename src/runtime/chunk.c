@@ -3,7 +3,8 @@
  * A chunk is taken by clearing its bit with one atomic and: no list, so neither a dying thread nor a hostile one can
  * break it. When none is free the drainer is asked once (the doorbell word keeps threads from asking again and again);
  * while the pool may still grow that is worth 10 ms, for a thread's first chunks 100 ms. After that the policy decides:
- * give up, take the thread's own oldest chunk, or wait as long as the drainer lives.
+ * give up, take the thread's own oldest chunk, or wait as long as the drainer lives. What a program says of its own
+ * pools waits, too, where others give up, as allocations do: sums of a heap with holes are wrong. But once.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -18,6 +19,7 @@
 #define WAIT_STEP_NS 500000
 #define WAIT_STEPS_GROW 20
 #define WAIT_STEPS_FIRST 200
+#define WAIT_STEPS_POOL 60000
 #define FIRST_CHUNKS 4u      /* of a thread: zones, events, counters, a histogram */
 #define WAIT_STEPS_CHECK 100 /* every so many steps: is the drainer still there? */
 
@@ -110,12 +112,16 @@ static int may_wait(struct sonde_process *process, struct sonde_ring_pool *pool,
 	uint32_t steps = thread->taken < FIRST_CHUNKS   ? WAIT_STEPS_FIRST
 			 : atomic_load(&pool->may_grow) ? WAIT_STEPS_GROW
 							: 0;
+	int is_asked = step % WAIT_STEPS_CHECK == 0;
 	if (!thread->waited && step < steps)
 		return 1;
 	thread->waited = 1;
-	if (pool->on_full != SONDE_RING_BLOCK)
-		return 0;
-	return step % WAIT_STEPS_CHECK || !sonde_link_check(process);
+	if (pool->on_full != SONDE_RING_BLOCK) {
+		thread->waited_long |= thread->waits && step >= WAIT_STEPS_POOL;
+		if (!thread->waits || thread->waited_long || pool->on_full != SONDE_RING_DROP)
+			return 0;
+	}
+	return !is_asked || !sonde_link_check(process);
 }
 
 /* How many events a chunk of ours holds that nobody has drained. */
@@ -191,7 +197,7 @@ struct sonde_ring_chunk *sonde_chunk_take(struct sonde_thread *thread, struct so
 	struct sonde_ring_chunk *chunk = take_or_wait(thread, pool);
 	if (!chunk)
 		return NULL;
-	thread->waited = 0;
+	thread->waited = thread->waited_long = 0;
 	thread->taken++;
 	struct sonde_process *process = sonde_process_get();
 	/* Release and acquire: a chunk comes from its last thread by way of the drainer, which is another process: this

@@ -101,7 +101,9 @@ static int event_send(struct sonde_event *head, size_t fixed_b, const struct ori
 	int saved = errno, code = SONDE_ERR_OFF;
 	if (atomic_load(&sonde_process_get()->state) == SONDE_PROCESS_ON) {
 		head->site = origin ? origin_site(pool, origin) : head->site;
+		thread->waits = origin && origin->kind == SONDE_SITE_POOL;
 		code = event_put(thread, pool, head, fixed_b, texts ? texts : none);
+		thread->waits = 0;
 	}
 	errno = saved;
 	sonde_thread_leave(thread);

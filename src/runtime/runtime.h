@@ -120,6 +120,8 @@ struct sonde_thread {
 	 * written when there is room again, so that nesting in the recording stays right. */
 	uint32_t waited; /* in vain for a chunk */
 	uint32_t taken;  /* chunks */
+	uint32_t waited_long;
+	uint32_t waits;  /* for a chunk also where others are dropped: what it writes is of a pool of the program's */
 	uint32_t owed;   /* ends */
 	uint32_t opened; /* begins */
 	uint64_t depth_lost;

@@ -131,6 +131,10 @@ static void on_left(void *context, pid_t pid, const struct sonde_link_leave *lea
 {
 	struct sonde_source_run *run = context;
 	struct process *process = find(run, pid);
+	if (leave->reason == SONDE_LINK_OWN) {
+		run->own_malloc++;
+		return;
+	}
 	if (process)
 		sonde_heap_process_left(process->heaps, leave);
 	if (!run->left[leave->reason]++)
@@ -394,10 +398,10 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 	out[0] = '\0';
 	size_t used = write_left(run, out, out_b);
 	int is_light = sonde_recorder_options(run->recorder)->heap_is_light;
-	if (!run->connected && !used && is_light)
+	if (!run->connected && !used && !run->own_malloc && is_light)
 		snprintf(out, out_b,
 			 "no process that could be sampled allocated enough; --heap=full records every allocation");
-	else if (!run->connected && !used)
+	else if (!run->connected && !used && !run->own_malloc)
 		snprintf(out, out_b, "no process loaded " OBJECT ": static programs do not");
 	else if (run->own_malloc)
 		snprintf(

@@ -28,6 +28,12 @@ equal "$(metric a.sonde memory.heap_peak_b)" null
 run 0 "$SONDE" report a.sonde
 matches "$(tr -s '\n ' ' ' <.out)" '! heap: not recorded: no process that could be sampled allocated enough'
 
+# An allocator in front of the hooks: no sample will ever come, which is said without being connected.
+light "$(target own_malloc)"
+equal "$(rows a.sonde heaps | jq length)" 0
+run 0 "$SONDE" report a.sonde
+matches "$(tr -s '\n ' ' ' <.out)" '! heap: not recorded: 1 process has an allocator in front of the hooks'
+
 # Every process for itself, forked ones too, and each thread.
 light sh -c "'$blocks' sizes 60000 8; '$blocks' sizes 60000 9"
 awk '{ sum += $1 } END { print sum }' .out >.both

@@ -67,6 +67,29 @@ equal "$(row "(no stack)" peak_b)" 300064
 cp "$(tail -1 <<<"$own")" a.sonde
 equal "$(heap 0 arena)" "70 7 70 7 70 7 1"
 
+# Where the hooks are off, what stands behind them is reached: the process is connected, or records itself.
+run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- env -u SONDE_HEAP "$pools"
+equal "$out" "$plain"
+check
+rm -f own.*.sonde
+run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- env -u SONDE_HEAP -u SONDE_SOCKET SONDE_OUT=own.sonde "$pools"
+equal "$out" "$plain"
+cp "$(printf '%s\n' own.*.sonde | sort -t. -k2n | head -1)" a.sonde
+equal "$(heap 0 arena)" "100000 100 49500 50 100500 101 1"
+
+# However fast they come: none is left out, whoever takes them.
+for mode in "" --heap=full; do
+	run 0 "$SONDE" record -q $mode --force -o a.sonde -- "$pools" burst
+	equal "$out" "burst: 2000000 taken, 0, 0 B of 10000000 in 1000000"
+	equal "$(heap 0 burst)" "10 1 0 0 10000000 1000000 0"
+	equal "$(metric a.sonde lost.count)" 0
+done
+rm -f own.*.sonde
+run 0 env SONDE_OUT=own.sonde "$pools" burst
+equal "$out" "burst: 2000000 taken, 0, 0 B of 10000000 in 1000000"
+cp own.*.sonde a.sonde
+equal "$(heap 0 burst)" "10 1 0 0 10000000 1000000 0"
+
 # What malloc has given out, which is known only where it is recorded.
 run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$pools" malloc
 equal "$out" "malloc: 0, 1048576 B in 1, then 0 in 0, 1 allocated, peak right"

@@ -5,7 +5,8 @@
  * alive at once. A child gives out 7 × 10 B of "arena", and gives back one that its parent has. At last a block that is
  * nobody's comes back, and one is given out twice. On the way it asks what is alive, and what was most.
  *
- * With an argument it asks of malloc instead, around a block of 1 MiB, and prints by how much the answers differ.
+ * With "malloc" it asks of malloc instead, around a block of 1 MiB, and prints by how much the answers differ; with
+ * "burst" 1,000,000 blocks of 10 B of "burst" come and go as fast as they can, and it says how many were taken.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -125,11 +126,24 @@ static int asks_of_malloc(void)
 	return 0;
 }
 
+static int bursts(void)
+{
+	struct sonde_pool_stats told = {0};
+	long taken = 0;
+	for (int i = 0; i < 1000000; i++) {
+		taken += sonde_alloc("burst", arena[i % 64], 10) == SONDE_OK;
+		taken += sonde_free("burst", arena[i % 64]) == SONDE_OK;
+	}
+	int code = sonde_pool_stats_of("burst", &told);
+	printf("burst: %ld taken, %d, %llu B of %llu in %llu\n", taken, code, (unsigned long long)told.current_b,
+	       (unsigned long long)told.allocated_b, (unsigned long long)told.allocations);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	(void)argv;
 	if (argc > 1)
-		return asks_of_malloc();
+		return strcmp(argv[1], "burst") ? asks_of_malloc() : bursts();
 	pthread_t threads[2];
 	int status = 0;
 	errno = EXDEV;
