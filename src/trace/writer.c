@@ -46,7 +46,8 @@
 
 struct sonde_writer {
 	int fd;
-	int error; /* the first, sticky */
+	int is_given; /* without a name of ours: never removed */
+	int error;    /* the first, sticky */
 	char why[512];
 	char *path;
 	char *target; /* the file to replace, where `beside` is not NULL: path without links */
@@ -238,6 +239,13 @@ static int create(struct sonde_writer *writer, const char *path, int overwrite)
 	return fd < 0 ? cannot_create(path) : fd;
 }
 
+/* Beyond the standard streams, which may be closed. */
+static int copy_of(int fd, const char *path)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	return copy < 0 ? cannot_create(path) : copy;
+}
+
 static void release(struct sonde_writer *writer)
 {
 	sonde_keep_clear(&writer->keep);
@@ -272,7 +280,8 @@ int sonde_writer_open(struct sonde_writer **out, const char *path, const struct 
 	writer->packer = sonde_packer_new();
 	int error = writer->path && writer->packer ? 0 : sonde_error(ENOMEM, "%s: out of memory", path);
 	if (!error) {
-		writer->fd = create(writer, path, options->overwrite);
+		writer->is_given = options->fd > 0;
+		writer->fd = writer->is_given ? copy_of(options->fd, path) : create(writer, path, options->overwrite);
 		error = writer->fd < 0 ? writer->fd : write_head(writer);
 	}
 	if (error) {
@@ -286,7 +295,8 @@ int sonde_writer_open(struct sonde_writer **out, const char *path, const struct 
 void sonde_writer_discard(struct sonde_writer *writer)
 {
 	struct stat stat;
-	if (writer->fd >= 0 && fstat(writer->fd, &stat) == 0 && S_ISREG(stat.st_mode)) /* never a device */
+	if (writer->fd >= 0 && !writer->is_given && fstat(writer->fd, &stat) == 0 &&
+	    S_ISREG(stat.st_mode)) /* never a device */
 		unlink(writer->beside ? writer->beside : writer->path);
 	release(writer);
 }
