@@ -194,12 +194,15 @@ static int note_pace(const struct memory *memory, struct sonde_report *report, s
 {
 	struct sonde_rss_pace pace = {0};
 	const char *asked = sonde_session_info(memory->session, "option.memory_ns");
+	const char *interval = sonde_session_info(memory->session, "option.interval_ns");
 	char wanted[64] = "whenever the recorder was awake";
 	uint64_t samples = 0;
 	for (size_t id = 0; id < memory->rss.count; id++) {
 		sonde_rss_pace_add(&pace, &memory->rss.series[id]);
 		samples += memory->rss.series[id].count;
 	}
+	if (!asked && !sonde_session_heap_count(memory->session)) /* with heaps it is read more often */
+		asked = interval;
 	if (asked)
 		snprintf(wanted, sizeof wanted, "each %.4g ms asked for", strtod(asked, NULL) / 1e6);
 	return sonde_report_note(
@@ -301,7 +304,7 @@ static int memory_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_memory = {
     .name = "memory",
     .title = "memory of processes over time: resident, and what of it is live",
-    .types = 1u << SONDE_CHUNK_EVENTS,
+    .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
     .begin = memory_begin,
     .feed = memory_feed,

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/metric.h"
 #include "util/error.h"
 
 int sonde_rss_init(struct sonde_rss *rss, const struct sonde_session *session)
 {
 	size_t count = sonde_session_process_count(session) + 1;
-	*rss = (struct sonde_rss){.series = calloc(count, sizeof *rss->series), .count = count};
+	*rss = (struct sonde_rss){.series = calloc(count, sizeof *rss->series), .count = count, .session = session};
 	return rss->series ? 0 : sonde_error(ENOMEM, "out of memory for %zu processes", count);
 }
 
@@ -35,18 +36,28 @@ static int room(struct sonde_rss_series *series, size_t more)
 	return 0;
 }
 
+/* Whose resident memory a series is; 0 = it is something else. */
+static uint32_t process_of(const struct sonde_rss *rss, uint32_t id)
+{
+	const struct sonde_series *series = sonde_session_series(rss->session, id);
+	int is_rss = series && !series->thread && series->process < rss->count &&
+		     !strcmp(series->name, sonde_metric_row(SONDE_METRIC_MEMORY_RSS)->name);
+	return is_rss ? series->process : 0;
+}
+
 int sonde_rss_feed(struct sonde_rss *rss, const struct sonde_batch *batch)
 {
-	if (batch->type != SONDE_CHUNK_EVENTS || batch->process >= rss->count)
+	if (batch->type != SONDE_CHUNK_SERIES)
 		return 0;
-	struct sonde_rss_series *series = &rss->series[batch->process];
 	for (size_t i = 0; i < batch->count; i++) {
-		const struct sonde_event_value *event = (const void *)batch->events[i];
-		if (event->head.type != SONDE_EVENT_RESIDENT || !(event->value >= 0 && event->value < 0x1p63))
+		uint32_t process = process_of(rss, batch->series[i]);
+		if (!process || batch->value[i] < 0)
 			continue;
+		struct sonde_rss_series *series = &rss->series[process];
 		if (room(series, 1))
 			return -ENOMEM;
-		series->points[series->count++] = (struct sonde_rss_point){event->head.time, (uint64_t)event->value};
+		series->points[series->count++] =
+		    (struct sonde_rss_point){batch->time_ns[i], (uint64_t)batch->value[i]};
 	}
 	return 0;
 }
@@ -87,7 +98,7 @@ int sonde_rss_read(struct sonde_rss *out, struct sonde_session *session)
 	int rc = sonde_rss_init(&rss, session);
 	if (rc)
 		return rc;
-	rc = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_EVENTS);
+	rc = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_SERIES);
 	if (!rc) {
 		while ((rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
 			if (rc > 0 && (rc = sonde_rss_feed(&rss, batch)))

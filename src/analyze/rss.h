@@ -1,4 +1,4 @@
-/* rss.h: what processes had in memory over time: the RESIDENT events of a recording, a series a process. */
+/* rss.h: what processes had in memory over time: the points of memory.rss. */
 #ifndef SONDE_ANALYZE_RSS_H
 #define SONDE_ANALYZE_RSS_H
 
@@ -20,18 +20,19 @@ struct sonde_rss_series {
 struct sonde_rss {
 	struct sonde_rss_series *series; /* by process id */
 	size_t count;                    /* ids + 1 */
+	const struct sonde_session *session;
 };
 
 /* -ENOMEM, as all here that return int. */
 int sonde_rss_init(struct sonde_rss *rss, const struct sonde_session *session);
 void sonde_rss_fini(struct sonde_rss *rss);
-/* Takes what it wants of a batch of EVENTS; others it ignores. */
+/* Takes what it wants of a batch of SERIES; others it ignores. */
 int sonde_rss_feed(struct sonde_rss *rss, const struct sonde_batch *batch);
 int sonde_rss_merge(struct sonde_rss *rss, const struct sonde_rss *other);
 /* When all is fed. */
 void sonde_rss_sort(struct sonde_rss *rss);
 
-/* All of it at once, for who is not fed EVENTS anyway: init, feed and sort. Chunks that cannot be read are left out. */
+/* All of it at once, for who is not fed SERIES anyway: init, feed and sort. Chunks that cannot be read are left out. */
 int sonde_rss_read(struct sonde_rss *out, struct sonde_session *session);
 
 /* The first point later than a moment; series->count when there is none. */

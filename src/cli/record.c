@@ -40,6 +40,7 @@ static const struct sonde_option options[] = {
     {"heap", 0, "[=full|SIZE|light]",
      "record allocations, mappings and leaks: every one, or one each SIZE bytes on average (512K); light: allocations "
      "alone, of processes that allocate much"},
+    {"interval", 0, "TIME", "read what processes and the machine use each TIME, at least 10ms (default 100ms)"},
     {"memory", 0, "[=TIME]",
      "see what processes have in memory each TIME (100ms), not only when the recorder is awake"},
     {"snapshot-every", 0, "TIME", "take a snapshot of the memory of all processes each TIME"},
@@ -108,6 +109,17 @@ static int set_period(const char *value, uint64_t *out_ns)
 	if (!rc)
 		*out_ns = ns;
 	return rc;
+static int set_interval(const char *value, uint64_t *out_ns)
+{
+	uint64_t ns = 0;
+	int rc = sonde_quantity_duration(&ns, value);
+	if (!rc && ns < 10000000)
+		rc = sonde_error(EINVAL, "'%s': 10ms is the least", value);
+	if (!rc)
+		*out_ns = ns;
+	return rc;
+}
+
 }
 
 static int set_value(struct request *request, const char *name, const char *value)
@@ -130,6 +142,8 @@ static int set_value(struct request *request, const char *name, const char *valu
 		rc = set_on_full(record, value);
 	else if (!strcmp(name, "heap"))
 		rc = set_heap(record, value);
+	else if (!strcmp(name, "interval"))
+		rc = set_interval(value, &record->resources_every_ns);
 	else if (!strcmp(name, "memory"))
 		rc = set_period(value ? value : "100ms", &record->memory_every_ns);
 	else if (!strcmp(name, "snapshot-every"))

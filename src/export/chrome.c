@@ -1,6 +1,6 @@
 /* chrome.c: trace-event JSON, for Perfetto, Chromium and the Firefox Profiler.
  *
- * One reading of the file, written as it goes: zones are complete events (X), counters C, marks i; then spans as
+ * One reading of the file, written as it goes: zones are complete events (X), counters and resources C, marks i; then spans as
  * asynchronous events (b, e) with an arrow (s, f) where one ends in another thread; then what was alive of each heap,
  * as counters; then CPU samples. Zones of a thread that do not nest, which viewers would draw wrongly, become
  * asynchronous events too. Every event has name, cat, pid, tid, ts and args, because some readers want them all.
@@ -82,6 +82,8 @@ static void put_metadata(struct sonde_chrome *chrome, const char *what, struct s
 
 static void put_names(struct sonde_chrome *chrome)
 {
+	if (sonde_chrome_has_machine(chrome))
+		put_metadata(chrome, "process_name", (struct sonde_chrome_event){0}, "machine");
 	for (uint32_t i = 1; i <= sonde_session_process_count(chrome->session); i++)
 		put_metadata(chrome, "process_name", (struct sonde_chrome_event){.process = i},
 			     sonde_session_process(chrome->session, i)->name);
@@ -111,7 +113,8 @@ static void put_tail(struct sonde_chrome *chrome)
 static int put_batches(struct sonde_chrome *chrome)
 {
 	struct sonde_cursor *cursor;
-	int rc = sonde_cursor_open(&cursor, chrome->session, 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS);
+	int rc = sonde_cursor_open(&cursor, chrome->session,
+				   1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS | 1u << SONDE_CHUNK_SERIES);
 	if (rc)
 		return rc;
 	const struct sonde_batch *batch;
@@ -119,6 +122,8 @@ static int put_batches(struct sonde_chrome *chrome)
 	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
 		if (batch->type == SONDE_CHUNK_ZONES)
 			error = sonde_chrome_zones(chrome, batch);
+		else if (batch->type == SONDE_CHUNK_SERIES)
+			error = sonde_chrome_series(chrome, batch);
 		else
 			sonde_chrome_events(chrome, batch);
 	}
@@ -163,6 +168,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	for (size_t i = 0; chrome.nests && i < chrome.nest_count; i++)
 		sonde_nest_fini(&chrome.nests[i]);
 	free(chrome.nests);
+	free(chrome.cpu);
 	sonde_marks_fini(&chrome.marks);
 	return error;
 }
@@ -170,6 +176,6 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_chrome = {
     .name = "chrome",
     .extension = ".trace.json",
-    .title = "trace events: zones, spans, counters, heaps, samples; for Perfetto and browsers",
+    .title = "trace events: zones, spans, counters, resources, heaps, samples; for Perfetto and browsers",
     .export = export,
 };

@@ -22,6 +22,8 @@ struct sonde_chrome_said {
 	double flop, bytes, items; /* of all works */
 };
 
+struct sonde_chrome_cpu;
+
 struct sonde_chrome {
 	struct sonde_session *session;
 	const struct sonde_format_options *options;
@@ -31,8 +33,9 @@ struct sonde_chrome {
 	struct sonde_chrome_said said;
 	struct sonde_nest *nests; /* by thread id */
 	size_t nest_count;
-	uint64_t apart;   /* zones that did not nest: asynchronous, numbered by this */
-	uint64_t unbegun; /* ends of spans without a begin */
+	struct sonde_chrome_cpu *cpu; /* by process id; NULL until there is a series */
+	uint64_t apart;               /* zones that did not nest: asynchronous, numbered by this */
+	uint64_t unbegun;             /* ends of spans without a begin */
 };
 
 struct sonde_chrome_event {
@@ -68,6 +71,10 @@ void sonde_chrome_put_said(struct sonde_chrome *chrome);
 int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *batch);
 void sonde_chrome_events(struct sonde_chrome *chrome, const struct sonde_batch *batch);
 void sonde_chrome_spans(struct sonde_chrome *chrome);
+
+/* What was read again and again of processes and of the machine, as counters. */
+int sonde_chrome_series(struct sonde_chrome *chrome, const struct sonde_batch *batch);
+int sonde_chrome_has_machine(const struct sonde_chrome *chrome);
 
 /* CPU samples as V8's "Profile" and "ProfileChunk" events, which Chromium's, Firefox's and Perfetto's viewers read. */
 int sonde_chrome_samples(struct sonde_chrome *chrome);

@@ -17,7 +17,7 @@ void sonde_chrome_event_text(const struct sonde_event *event, char out[SONDE_CHR
 }
 
 /* A counter's running total is one per thread, so each thread's is a counter of its own: `id` parts them. A gauge is
- * whatever anyone set last, and a process has one resident size. */
+ * whatever anyone set last. */
 static void put_value(struct sonde_chrome *chrome, struct sonde_chrome_event *head, const struct sonde_event *event)
 {
 	const struct sonde_event_value *value = (const struct sonde_event_value *)event;
@@ -30,7 +30,7 @@ static void put_value(struct sonde_chrome *chrome, struct sonde_chrome_event *he
 	sonde_chrome_begin(chrome, head);
 	if (mark)
 		sonde_json_put_text(&chrome->json, "s", "t");
-	else if (event->type != SONDE_EVENT_GAUGE && event->type != SONDE_EVENT_RESIDENT)
+	else if (event->type != SONDE_EVENT_GAUGE)
 		sonde_json_put_uint(&chrome->json, "id", thread ? thread->tid : 0);
 	sonde_chrome_args(chrome);
 	sonde_json_put_real(&chrome->json, mark ? "items" : "value", value->value);
@@ -67,10 +67,6 @@ void sonde_chrome_events(struct sonde_chrome *chrome, const struct sonde_batch *
 		case SONDE_EVENT_GAUGE:
 		case SONDE_EVENT_COUNT:
 		case SONDE_EVENT_ITERATION:
-			put_value(chrome, &head, event);
-			break;
-		case SONDE_EVENT_RESIDENT:
-			head.name = "memory.rss";
 			put_value(chrome, &head, event);
 			break;
 		case SONDE_EVENT_INSTANT:

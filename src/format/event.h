@@ -35,7 +35,6 @@ enum sonde_event_type {
 	SONDE_EVENT_COUNT = 13,       /* site; value = calls so far of a count-only zone */
 	SONDE_EVENT_CPU_SAMPLE = 14,  /* ring only: struct sonde_event_cpu_sample; becomes a SAMPLES row */
 	SONDE_EVENT_SNAPSHOT = 15,    /* ring only: text, the label; becomes a META SNAPSHOT */
-	SONDE_EVENT_RESIDENT = 16,    /* file only: value = resident bytes of the process, as the recorder saw them */
 	SONDE_EVENT_POOL_TAKE = 17,   /* site; a block of a pool begins: a HEAP row of the recording */
 	SONDE_EVENT_POOL_GIVE = 18,   /* site; it ends */
 };
@@ -46,7 +45,7 @@ struct sonde_event_text {
 	uint64_t len_b;
 };
 
-/* COUNTER, GAUGE, ITERATION, COUNT, RESIDENT. */
+/* COUNTER, GAUGE, ITERATION, COUNT. */
 struct sonde_event_value {
 	struct sonde_event head;
 	double value;

@@ -227,7 +227,6 @@ static size_t struct_b(uint16_t type)
 	    [SONDE_EVENT_THREAD_NAME] = sizeof(struct sonde_event_text),
 	    [SONDE_EVENT_MISMATCH] = sizeof(struct sonde_event_text),
 	    [SONDE_EVENT_COUNT] = sizeof(struct sonde_event_value),
-	    [SONDE_EVENT_RESIDENT] = sizeof(struct sonde_event_value),
 	    [SONDE_EVENT_POOL_TAKE] = sizeof(struct sonde_event_block),
 	    [SONDE_EVENT_POOL_GIVE] = sizeof(struct sonde_event_block),
 	};

@@ -1,8 +1,9 @@
-/* memory.c: the memory source: what each process has in memory over time, and the snapshots that nobody else takes.
+/* memory.c: the memory source: what each process has in memory, more often than the resources source reads it, and the
+ * snapshots that nobody else takes.
  *
  * Resident bytes are read from /proc/PID/statm, whose descriptor is kept (some microseconds, and the process does not
- * notice): with --memory=TIME by a timer of that period, else whenever the recorder is awake anyway, but 10 ms apart
- * with --heap, and 100 ms without. However many processes there are, reading takes at most 0.1 % of a CPU: the next
+ * notice): with --memory=TIME by a timer of that period, with --heap whenever the recorder is awake anyway, but 10 ms
+ * apart. Else resources.c reads them. However many processes there are, reading takes at most 0.1 % of a CPU: the next
  * round waits a thousand times as long as the last one took. Runs last in a round: what was asked for before it, and no
  * heap has claimed, is taken here.
  */
@@ -20,14 +21,13 @@
 #include "source/source.h"
 #include "util/error.h"
 
-#define LEAST_NS 100000000u
-#define LEAST_HEAP_NS 10000000u
+#define LEAST_NS 10000000u
 #define COST_SHARE 1000u
 #define KEPT_MAX 256u /* descriptors */
 #define METHOD "/proc/PID/statm"
 
 struct process {
-	uint32_t id;
+	uint32_t id, series;
 	pid_t pid;
 	int fd; /* −1 = none is kept */
 	int gone;
@@ -108,22 +108,28 @@ static uint64_t resident_b(const struct process *process)
 	return sscanf(text, "%*u %llu", &pages) == 1 ? (uint64_t)pages * (uint64_t)getpagesize() : 0;
 }
 
+/* Else the resources source does. */
+static int samples_over_time(const struct sonde_source_run *run)
+{
+	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
+	return options->heap || options->memory_every_ns;
+}
+
 static void sample(struct sonde_source_run *run)
 {
 	uint64_t from_ns = sonde_clock_now_ns();
 	refresh(run);
 	for (size_t i = 0; i < run->count; i++) {
 		struct process *process = &run->rows[i];
-		struct sonde_event_value event = {
-		    .head = {.type = SONDE_EVENT_RESIDENT, .words = sizeof event / 8, .time = sonde_clock_now_ns()}};
 		uint64_t rss_b = process->gone ? 0 : resident_b(process);
 		if (!rss_b) {
 			forget(run, process);
 			continue;
 		}
-		event.value = (double)rss_b;
-		uint32_t thread = sonde_recorder_thread(run->recorder, process->pid, process->pid, event.head.time);
-		sonde_recorder_event(run->recorder, process->id, thread, &event.head);
+		if (!process->series)
+			process->series =
+			    sonde_recorder_series(run->recorder, SONDE_METRIC_MEMORY_RSS, process->id, 0, NULL);
+		sonde_recorder_point(run->recorder, sonde_clock_now_ns(), process->series, (int64_t)rss_b);
 		run->samples++;
 	}
 	uint64_t now_ns = sonde_clock_now_ns(), every_ns = sonde_recorder_options(run->recorder)->memory_every_ns;
@@ -203,7 +209,7 @@ static int memory_open(struct sonde_source_run **out, struct sonde_recorder *rec
 		return sonde_error(ENOMEM, "out of memory for the memory source");
 	run->recorder = recorder;
 	run->timer_fd = -1;
-	run->least_ns = options->memory_every_ns ? options->memory_every_ns : options->heap ? LEAST_HEAP_NS : LEAST_NS;
+	run->least_ns = options->memory_every_ns ? options->memory_every_ns : LEAST_NS;
 	if (options->memory_every_ns || options->snapshot_every_ns)
 		run->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	snprintf(text, sizeof text, "%llu", (unsigned long long)run->least_ns);
@@ -241,7 +247,7 @@ static int memory_drain(struct sonde_source_run *run, uint64_t horizon_ns, int f
 	sonde_snapshots_take_rest(sonde_recorder_snapshots(run->recorder));
 	if (!final)
 		ask(run);
-	if (final || sonde_clock_now_ns() >= run->next_ns)
+	if (samples_over_time(run) && (final || sonde_clock_now_ns() >= run->next_ns))
 		sample(run);
 	set_timer(run);
 	return sonde_recorder_error(run->recorder);
@@ -272,7 +278,7 @@ static void memory_stop(struct sonde_source_run *run)
 
 const struct sonde_source sonde_source_memory = {
     .name = "memory",
-    .title = "resident memory over time, and snapshots",
+    .title = "resident memory more often (--heap, --memory), and snapshots",
     .cost = "at most 0.1 % of a CPU in the recorder",
     .probe = memory_probe,
     .open = memory_open,

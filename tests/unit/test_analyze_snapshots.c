@@ -273,9 +273,13 @@ static void memory_is_beside_the_heap(void **state)
 	size_t block = recording_begins(&r, site, START + 10 * MS, 1000);
 	recording_begins(&r, site, START + 20 * MS, 10);
 	recording_ends(&r, 1, block, 1, START + 50 * MS);
-	for (size_t i = 0; i < 3; i++)
-		recording_value(&r, 1, SONDE_EVENT_RESIDENT, 0, START + (uint64_t)(resident[i][0] * 1e6),
-				resident[i][1]);
+	uint32_t series = recording_series(&r, SONDE_METRIC_MEMORY_RSS, 1, 0, "");
+	uint32_t other = recording_series(&r, SONDE_METRIC_MEMORY_PSS, 1, 0, "");
+	for (size_t i = 0; i < 3; i++) {
+		uint64_t time_ns = START + (uint64_t)(resident[i][0] * 1e6);
+		recording_point(&r, time_ns, series, (int64_t)resident[i][1]);
+		recording_point(&r, time_ns, other, 9999);
+	}
 	recording_close(&r, START + 200 * MS, 0);
 	struct sections s = sections_of(path, "memory counters", NULL);
 	const struct sonde_section *t = sections_get(&s, "memory");

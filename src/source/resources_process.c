@@ -1,0 +1,391 @@
+/* resources_process.c: parses /proc/PID/stat, status, io, fd and smaps_rollup (proc(5)).
+ *
+ * Descriptors hold the process itself, not its number: when it is gone they read nothing (ESRCH), whoever has the
+ * number then. Where none are kept the time at which the process started has to be the same. stat counts CPU time in
+ * ticks of 10 ms, which a tenth of a second is not to be measured by: the process's CPU clock has the sum of both to
+ * the ns, and ticks only divide it. Of stat also the resident memory: statm has the same number.
+ *
+ * Context switches of a process are nowhere but in what wait4(2) tells of it: status has those of its main thread. Of a
+ * process with several they are summed up over its tasks; of one that ends what it came to when it was read last.
+ */
+#include "source/resources_process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "source/proc_stat.h"
+
+#define FILES_MAX 4096u /* descriptors that are counted one by one, where the kernel does not tell their number */
+
+enum sonde_metric sonde_resource_metric(enum sonde_resource resource)
+{
+	static const enum sonde_metric metrics[] = {
+#define SONDE_RESOURCE(name) SONDE_METRIC_##name,
+	    SONDE_RESOURCES(SONDE_RESOURCE)
+#undef SONDE_RESOURCE
+	};
+	return metrics[resource];
+}
+
+static void set(struct sonde_resources *out, enum sonde_resource resource, uint64_t value)
+{
+	out->known |= 1u << resource;
+	out->value[resource] = value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+static int open_at(const struct sonde_resources_process *process, const char *name)
+{
+	return process->directory_fd >= 0 ? openat(process->directory_fd, name, O_RDONLY | O_CLOEXEC) : -1;
+}
+
+/* From a descriptor, or from `name` where none is kept. */
+static size_t read_file(const struct sonde_resources_process *process, int fd, const char *name, char *text,
+			size_t text_b)
+{
+	int own_fd = fd >= 0 ? -1 : open_at(process, name);
+	ssize_t got = fd >= 0 || own_fd >= 0 ? pread(fd >= 0 ? fd : own_fd, text, text_b - 1, 0) : -1;
+	if (own_fd >= 0)
+		close(own_fd);
+	text[got > 0 ? got : 0] = '\0';
+	return got > 0 ? (size_t)got : 0;
+}
+
+static int open_directory(const struct sonde_resources_process *process)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof path, "%s/proc/%d", process->root, (int)process->pid);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static enum sonde_resources_found why_not(const struct sonde_resources_process *process)
+{
+	int is_there = !*process->root && (!kill(process->pid, 0) || errno == EPERM);
+	return is_there ? SONDE_RESOURCES_HIDDEN : SONDE_RESOURCES_GONE;
+}
+
+/* The value behind "\nNAME:" in KiB, or as it is. */
+static int find_field(const char *text, const char *name, uint64_t *out)
+{
+	size_t len = strlen(name);
+	for (const char *line = text; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
+		if (!strncmp(line, name, len) && line[len] == ':')
+			return sscanf(line + len + 1, " %" SCNu64, out) == 1;
+	return 0;
+}
+
+/* --- stat --------------------------------------------------------------------------------------------------------- */
+
+struct stat_line {
+	uint64_t user_ticks, system_ticks, start_ticks, minor, major, threads, pages;
+};
+
+static int parse_stat(char *text, struct stat_line *line, struct sonde_resources *out)
+{
+	char *begin = strchr(text, '('), *end = begin ? strrchr(begin, ')') : NULL;
+	int parent;
+	if (!end || sscanf(end,
+			   ") %c %d %*d %*d %*d %*d %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %" SCNu64
+			   " %*d %*d %*d %*d %" SCNu64 " %*d %" SCNu64 " %*u %" SCNu64,
+			   &out->state, &parent, &line->minor, &line->major, &line->user_ticks, &line->system_ticks,
+			   &line->threads, &line->start_ticks, &line->pages) != 9)
+		return -1;
+	*end = '\0';
+	snprintf(out->name, sizeof out->name, "%s", begin + 1);
+	out->parent = (pid_t)parent;
+	return 0;
+}
+
+/* The clock's sum divided as the ticks say. Both only rise: what one has too much the other gets later. */
+static void set_cpu(struct sonde_resources_process *process, const struct stat_line *line, int64_t clock_ns,
+		    struct sonde_resources *out)
+{
+	int64_t tick_ns = (int64_t)sonde_proc_tick_ns();
+	int64_t system_ns = (int64_t)line->system_ticks * tick_ns;
+	int64_t total_ns = clock_ns >= 0 ? clock_ns : system_ns + (int64_t)line->user_ticks * tick_ns;
+	int64_t user_ns = total_ns - system_ns;
+	process->user_ns = user_ns > process->user_ns ? user_ns : process->user_ns;
+	system_ns = total_ns - process->user_ns;
+	process->system_ns = system_ns > process->system_ns ? system_ns : process->system_ns;
+	set(out, SONDE_RESOURCE_CPU_USER, (uint64_t)process->user_ns);
+	set(out, SONDE_RESOURCE_CPU_SYSTEM, (uint64_t)process->system_ns);
+}
+
+/* The clock is named by a number: it is read before stat, which says whether the number still was the process's. */
+static int read_stat(struct sonde_resources_process *process, struct stat_line *line, struct sonde_resources *out)
+{
+	char text[1024];
+	struct timespec time;
+	int64_t clock_ns = -1;
+	if (process->has_clock && !clock_gettime(process->clock, &time))
+		clock_ns = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+	if (!read_file(process, process->stat_fd, "stat", text, sizeof text) || parse_stat(text, line, out))
+		return -1;
+	if (process->start_ticks && line->start_ticks != process->start_ticks)
+		return -1;
+	process->start_ticks = line->start_ticks;
+	set_cpu(process, line, clock_ns, out);
+	set(out, SONDE_RESOURCE_FAULTS_MINOR, line->minor);
+	set(out, SONDE_RESOURCE_FAULTS_MAJOR, line->major);
+	process->was_multi |= line->threads > 1;
+	out->is_dead =
+	    out->state == 'X' || (out->state == 'Z' && line->threads <= 1); /* its first thread may end early */
+	if (out->is_dead)
+		return 0;
+	set(out, SONDE_RESOURCE_THREADS, line->threads);
+	if (line->pages)
+		set(out, SONDE_RESOURCE_MEMORY_RSS, line->pages * (uint64_t)getpagesize());
+	return 0;
+}
+
+/* --- the rest ----------------------------------------------------------------------------------------------------- */
+
+static void read_io(const struct sonde_resources_process *process, struct sonde_resources *out)
+{
+	static const struct {
+		const char *name;
+		enum sonde_resource resource;
+	} fields[] = {
+	    {"rchar", SONDE_RESOURCE_IO_READ_ALL},
+	    {"wchar", SONDE_RESOURCE_IO_WRITTEN_ALL},
+	    {"read_bytes", SONDE_RESOURCE_IO_READ},
+	    {"write_bytes", SONDE_RESOURCE_IO_WRITTEN},
+	};
+	char text[512];
+	uint64_t value;
+	if (!read_file(process, process->io_fd, "io", text, sizeof text))
+		return;
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		if (find_field(text, fields[i].name, &value))
+			set(out, fields[i].resource, value);
+}
+
+/* Whether the size of /proc/PID/fd is their number (since 6.2; before it is 0). */
+static int size_is_count(const struct sonde_resources_process *process)
+{
+	static int known; /* 1 yes, −1 no */
+	struct stat own;
+	if (*process->root)
+		return 0;
+	if (!known)
+		known = !stat("/proc/self/fd", &own) && own.st_size > 0 ? 1 : -1;
+	return known > 0;
+}
+
+static void read_files(const struct sonde_resources_process *process, unsigned details, struct sonde_resources *out)
+{
+	struct stat stat;
+	if (size_is_count(process)) {
+		if (!fstatat(process->directory_fd, "fd", &stat, 0))
+			set(out, SONDE_RESOURCE_FILES, (uint64_t)stat.st_size);
+		return;
+	}
+	int fd = details & SONDE_RESOURCES_STATUS ? open_at(process, "fd") : -1;
+	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+	uint64_t count = 0;
+	if (!directory) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (const struct dirent *entry; count <= FILES_MAX && (entry = readdir(directory));)
+		count += entry->d_name[0] != '.';
+	closedir(directory);
+	if (count <= FILES_MAX)
+		set(out, SONDE_RESOURCE_FILES, count);
+}
+
+static void read_status(struct sonde_resources_process *process, struct sonde_resources *out)
+{
+	char text[4096];
+	uint64_t kib, count;
+	if (!read_file(process, process->status_fd, "status", text, sizeof text))
+		return;
+	if (find_field(text, "VmHWM", &kib))
+		set(out, SONDE_RESOURCE_MEMORY_PEAK_RSS, kib * 1024);
+	if (find_field(text, "VmSwap", &kib))
+		set(out, SONDE_RESOURCE_MEMORY_SWAP, kib * 1024);
+	if (process->was_multi)
+		return;
+	if (find_field(text, "voluntary_ctxt_switches", &count))
+		set(out, SONDE_RESOURCE_SWITCHES_VOLUNTARY, count);
+	if (find_field(text, "nonvoluntary_ctxt_switches", &count))
+		set(out, SONDE_RESOURCE_SWITCHES_INVOLUNTARY, count);
+}
+
+static void read_pss(struct sonde_resources_process *process, struct sonde_resources *out)
+{
+	char text[2048];
+	uint64_t kib;
+	if (process->has_no_pss)
+		return;
+	int got = read_file(process, -1, "smaps_rollup", text, sizeof text) && find_field(text, "Pss", &kib);
+	process->has_no_pss = !got;
+	if (got)
+		set(out, SONDE_RESOURCE_MEMORY_PSS, kib * 1024);
+}
+
+/* --- context switches of several threads -------------------------------------------------------------------------- */
+
+static struct sonde_resources_task *task_of(struct sonde_resources_process *process, pid_t tid, size_t *hint)
+{
+	for (size_t i = 0; i < process->task_count; i++) { /* in the order of before: mostly the next one */
+		size_t at = (*hint + i) % process->task_count;
+		if (process->tasks[at].tid == tid) {
+			*hint = at + 1;
+			return &process->tasks[at];
+		}
+	}
+	if (process->task_count == process->task_cap) {
+		size_t cap = process->task_cap ? 2 * process->task_cap : 16;
+		struct sonde_resources_task *tasks = realloc(process->tasks, cap * sizeof *tasks);
+		if (!tasks)
+			return NULL;
+		process->tasks = tasks;
+		process->task_cap = cap;
+	}
+	process->tasks[process->task_count] = (struct sonde_resources_task){.tid = tid};
+	return &process->tasks[process->task_count++];
+}
+
+static void end_task(struct sonde_resources_process *process, const struct sonde_resources_task *task)
+{
+	process->ended_voluntary += task->voluntary;
+	process->ended_involuntary += task->involuntary;
+}
+
+static void read_task(struct sonde_resources_process *process, pid_t tid, size_t *hint)
+{
+	char name[64], text[4096];
+	uint64_t voluntary, involuntary;
+	snprintf(name, sizeof name, "task/%d/status", (int)tid);
+	if (!read_file(process, -1, name, text, sizeof text) ||
+	    !find_field(text, "voluntary_ctxt_switches", &voluntary) ||
+	    !find_field(text, "nonvoluntary_ctxt_switches", &involuntary))
+		return;
+	struct sonde_resources_task *task = task_of(process, tid, hint);
+	if (!task)
+		return;
+	if (voluntary < task->voluntary || involuntary < task->involuntary) /* another thread with its number */
+		end_task(process, task);
+	*task = (struct sonde_resources_task){tid, voluntary, involuntary, 1};
+}
+
+static void read_switches(struct sonde_resources_process *process, struct sonde_resources *out)
+{
+	size_t kept = 0, hint = 0;
+	int fd = open_at(process, "task");
+	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!directory) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (const struct dirent *entry; (entry = readdir(directory));)
+		if (entry->d_name[0] != '.')
+			read_task(process, (pid_t)atoi(entry->d_name), &hint);
+	closedir(directory);
+	uint64_t voluntary = 0, involuntary = 0;
+	for (size_t i = 0; i < process->task_count; i++) {
+		struct sonde_resources_task *task = &process->tasks[i];
+		if (!task->seen) {
+			end_task(process, task);
+			continue;
+		}
+		task->seen = 0;
+		voluntary += task->voluntary;
+		involuntary += task->involuntary;
+		process->tasks[kept++] = *task;
+	}
+	process->task_count = kept;
+	if (!kept)
+		return;
+	set(out, SONDE_RESOURCE_SWITCHES_VOLUNTARY, voluntary + process->ended_voluntary);
+	set(out, SONDE_RESOURCE_SWITCHES_INVOLUNTARY, involuntary + process->ended_involuntary);
+}
+
+/* --- a process ---------------------------------------------------------------------------------------------------- */
+
+enum sonde_resources_found sonde_resources_process_open(struct sonde_resources_process *out, const char *root,
+							pid_t pid, int keep)
+{
+	struct sonde_resources_process process = {
+	    .root = root, .pid = pid, .directory_fd = -1, .stat_fd = -1, .status_fd = -1, .io_fd = -1};
+	struct sonde_resources ignored = {0};
+	struct stat_line line;
+	process.directory_fd = open_directory(&process);
+	if (process.directory_fd < 0)
+		return why_not(&process);
+	process.has_clock = !*root && !clock_getcpuclockid(pid, &process.clock);
+	if (keep) {
+		process.stat_fd = open_at(&process, "stat");
+		process.status_fd = open_at(&process, "status");
+		process.io_fd = open_at(&process, "io");
+	}
+	int is_there = !read_stat(&process, &line, &ignored);
+	if (!is_there || !keep) {
+		sonde_resources_process_close(&process);
+		if (!is_there)
+			return SONDE_RESOURCES_GONE;
+	}
+	*out = process;
+	return SONDE_RESOURCES_FOUND;
+}
+
+void sonde_resources_process_close(struct sonde_resources_process *process)
+{
+	int *fds[] = {&process->directory_fd, &process->stat_fd, &process->status_fd, &process->io_fd};
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+	free(process->tasks);
+	process->tasks = NULL;
+	process->task_count = process->task_cap = 0;
+}
+
+static enum sonde_resources_found read_all(struct sonde_resources_process *process, unsigned details,
+					   struct sonde_resources *out)
+{
+	struct stat_line line;
+	if (read_stat(process, &line, out))
+		return SONDE_RESOURCES_GONE;
+	read_io(process, out);
+	if (!out->is_dead)
+		read_files(process, details, out);
+	if (details & SONDE_RESOURCES_STATUS)
+		read_status(process, out);
+	if (details & SONDE_RESOURCES_PSS && !out->is_dead)
+		read_pss(process, out);
+	if (details & SONDE_RESOURCES_SWITCHES && process->was_multi && line.threads <= SONDE_RESOURCES_TASKS_MAX)
+		read_switches(process, out);
+	return SONDE_RESOURCES_FOUND;
+}
+
+enum sonde_resources_found sonde_resources_process_read(struct sonde_resources_process *process, unsigned details,
+							struct sonde_resources *out)
+{
+	int is_kept = process->directory_fd >= 0;
+	*out = (struct sonde_resources){0};
+	if (!is_kept)
+		process->directory_fd = open_directory(process);
+	if (process->directory_fd < 0)
+		return why_not(process);
+	enum sonde_resources_found found = read_all(process, details, out);
+	if (!is_kept) {
+		close(process->directory_fd);
+		process->directory_fd = -1;
+	}
+	return found;
+}

@@ -1,0 +1,94 @@
+/* resources_tree.c: numbers are given in turn, and /proc/loadavg has the last one: what lies between it and the last
+ * one of the look before is new. A few are tried one by one, for many /proc is listed. Parents come before their
+ * children, as their numbers do.
+ */
+#include "source/resources_tree.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "source/proc_stat.h"
+#include "util/file.h"
+
+#define TRIED_MAX 256
+#define EXIT_SIGNAL 38 /* field of stat; −1 of a thread that is not its process's first */
+
+/* Field `number` (3 …) of what stands behind the name. */
+static const char *field_of(const char *behind_name, int number)
+{
+	const char *at = behind_name;
+	for (int i = 3; at && i <= number; i++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	return at;
+}
+
+/* Threads can be read under their number, too. */
+static int is_process(pid_t pid)
+{
+	char text[1024];
+	sonde_file_read(text, sizeof text, "/proc/%d/stat", (int)pid);
+	const char *end = strrchr(text, ')'), *field = end ? field_of(end, EXIT_SIGNAL) : NULL;
+	return field && *field != '-';
+}
+
+/* Ticks count from the machine's start, with the time that it slept, which the recording's clock leaves out. */
+static uint64_t start_of(uint64_t ticks, uint64_t now_ns)
+{
+	uint64_t boot_ns = ticks * sonde_proc_tick_ns(), slept_ns = 0;
+	uint64_t now_boot_ns = sonde_clock_read_ns(CLOCK_BOOTTIME);
+	if (now_boot_ns > now_ns)
+		slept_ns = now_boot_ns - now_ns;
+	uint64_t start_ns = boot_ns > slept_ns ? boot_ns - slept_ns : 0;
+	return start_ns < now_ns ? start_ns : now_ns;
+}
+
+static void consider(const struct sonde_resources_tree *tree, pid_t pid, uint64_t now_ns)
+{
+	struct sonde_proc_stat stat;
+	if (sonde_recorder_alive(tree->recorder, pid) || sonde_proc_stat_read(&stat, pid, 0) || stat.state == 'Z' ||
+	    !sonde_recorder_alive(tree->recorder, stat.parent) || !is_process(pid))
+		return;
+	uint64_t start_ns = start_of(stat.start_ticks, now_ns);
+	sonde_recorder_fork(tree->recorder, stat.parent, pid, pid, start_ns);
+	sonde_recorder_comm(tree->recorder, pid, pid, stat.name, 1, start_ns);
+}
+
+/* Those of /proc whose number is above `after`, up to `last`; numbers begin again at their end. */
+static void list(const struct sonde_resources_tree *tree, pid_t after, pid_t last, uint64_t now_ns)
+{
+	DIR *directory = opendir("/proc");
+	for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+		int is_new = after < last ? pid > after && pid <= last : pid > after || pid <= last;
+		if (pid > 0 && is_new)
+			consider(tree, pid, now_ns);
+	}
+	if (directory)
+		closedir(directory);
+}
+
+void sonde_resources_tree_start(struct sonde_resources_tree *tree, struct sonde_recorder *recorder, pid_t pid,
+				int is_new)
+{
+	*tree = (struct sonde_resources_tree){.recorder = recorder, .last_pid = is_new ? pid : 0};
+	sonde_recorder_thread(recorder, pid, pid, sonde_clock_now_ns());
+}
+
+void sonde_resources_tree_look(struct sonde_resources_tree *tree, pid_t last_pid, uint64_t now_ns)
+{
+	pid_t before = tree->last_pid;
+	tree->last_pid = last_pid;
+	if (last_pid == before)
+		return;
+	if (!before || last_pid < before || last_pid - before > TRIED_MAX) {
+		list(tree, before, last_pid, now_ns);
+		return;
+	}
+	for (pid_t pid = before + 1; pid <= last_pid; pid++)
+		consider(tree, pid, now_ns);
+}

@@ -1,0 +1,26 @@
+/* resources_tree.h: processes of the recorded tree that nobody tells of: children, found in /proc.
+ *
+ * Where perf events run they tell of each process. Elsewhere those are found that live when it is looked: not one that
+ * came and went between two looks, nor one whose parent did.
+ */
+#ifndef SONDE_SOURCE_RESOURCES_TREE_H
+#define SONDE_SOURCE_RESOURCES_TREE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "source/recorder.h"
+
+struct sonde_resources_tree {
+	struct sonde_recorder *recorder;
+	pid_t last_pid; /* up to which it was looked; 0 = nowhere yet */
+};
+
+/* From a process on, which the recorder knows then. `is_new`: it was just forked, nobody is its child yet. */
+void sonde_resources_tree_start(struct sonde_resources_tree *tree, struct sonde_recorder *recorder, pid_t pid,
+				int is_new);
+
+/* Among the processes that were forked since the last look. `last_pid`: the number that the kernel gave last. */
+void sonde_resources_tree_look(struct sonde_resources_tree *tree, pid_t last_pid, uint64_t now_ns);
+
+#endif
