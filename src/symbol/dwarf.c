@@ -4,6 +4,7 @@
  * .debug_aranges is not used: clang does not write it, and the first entry of every unit is read in a few µs. libdw
  * keeps its state without locks, so each thread opens the file for itself; they share a counter of units to read and
  * merge what they read under a lock, one unit at a time, so that memory holds one unit a thread besides the index.
+ * libdw would inflate compressed sections for each of them; here they are inflated once, and faster (inflate.h).
  */
 #include "symbol/dwarf.h"
 
@@ -24,6 +25,7 @@
 
 #define WORKERS_MAX 8
 #define UNIT_RANGES_MAX 65536
+#define PLAIN_MAX_B ((size_t)4 << 30)
 #define PARALLEL_MIN_B (1u << 20) /* DWARF that takes longer to read than a thread and a second handle cost */
 #define WHOLE_MAX_B (256u << 10)  /* of larger units only the functions that are asked for are read */
 
@@ -33,10 +35,24 @@ struct handle {
 	Dwarf *dwarf;
 };
 
+/* A compressed section's bytes. */
+struct plain {
+	uint64_t offset; /* of the section in the file */
+	uint8_t *data;
+	size_t size_b;
+	int borrowed;
+};
+
+static const char *const needed[] = {".debug_info",   ".debug_abbrev", ".debug_str",        ".debug_rnglists",
+				     ".debug_ranges", ".debug_addr",   ".debug_str_offsets"};
+enum { LINE_SECTIONS = 2, PLAINS = sizeof needed / sizeof *needed + LINE_SECTIONS };
+
 struct sonde_dwarf {
 	int fd;
 	int is_packed; /* its sections are compressed */
 	uint64_t info_b;
+	struct plain plains[PLAINS];
+	size_t plain_count;
 	struct handle handle;
 	struct sonde_dwarf_sections sections;
 };
@@ -55,9 +71,69 @@ static int is_needless(const char *name)
 	return 0;
 }
 
+/* What cannot be inflated here is left to libdw. `data` NULL: not read yet. */
+static void add_plain(struct sonde_dwarf *dwarf, const struct sonde_elf *file, const char *name, uint8_t *data,
+		      size_t size_b)
+{
+	struct sonde_elf_section section;
+	struct plain *plain = &dwarf->plains[dwarf->plain_count];
+	if (sonde_elf_section(file, name, &section) || !(section.flags & SHF_COMPRESSED))
+		return;
+	*plain = (struct plain){section.offset, data, size_b, !!data};
+	if (data || !sonde_elf_section_read(file, &section, PLAIN_MAX_B, &plain->data, &plain->size_b))
+		dwarf->plain_count++;
+}
+
+static void read_plains(struct sonde_dwarf *dwarf, const struct sonde_elf *file)
+{
+	const struct sonde_dwarf_sections *lines = &dwarf->sections;
+	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+		add_plain(dwarf, file, needed[i], NULL, 0);
+	if (lines->line)
+		add_plain(dwarf, file, ".debug_line", lines->line, lines->line_b);
+	if (lines->line_str)
+		add_plain(dwarf, file, ".debug_line_str", lines->line_str, lines->line_str_b);
+}
+
+static void free_all(struct sonde_dwarf *dwarf)
+{
+	for (size_t i = 0; i < dwarf->plain_count; i++) {
+		if (!dwarf->plains[i].borrowed)
+			free(dwarf->plains[i].data);
+	}
+	sonde_dwarf_sections_free(&dwarf->sections);
+	free(dwarf);
+}
+
+static const struct plain *find_plain(const struct sonde_dwarf *dwarf, uint64_t offset)
+{
+	for (size_t i = 0; i < dwarf->plain_count; i++) {
+		if (dwarf->plains[i].offset == offset)
+			return &dwarf->plains[i];
+	}
+	return NULL;
+}
+
+/* libdw takes a section's bytes where libelf says that they are: it finds none in the file, then ours. */
+static void give_plain(Elf_Scn *section, Elf64_Shdr *header, const struct plain *plain)
+{
+	uint64_t size_b = header->sh_size, flags = header->sh_flags;
+	header->sh_size = 0;
+	header->sh_flags &= ~(uint64_t)SHF_COMPRESSED;
+	Elf_Data *data = elf_getdata(section, NULL);
+	if (data && !data->d_buf) {
+		data->d_buf = plain->data;
+		data->d_size = plain->size_b;
+		header->sh_size = plain->size_b;
+	} else {
+		header->sh_size = size_b;
+		header->sh_flags = flags;
+	}
+}
+
 /* libdw inflates every section when it opens a file, but for those that say they have no bytes. The header is libelf's
  * copy: the file was opened without mapping it. */
-static void hide_needless(Elf *elf)
+static void prepare_sections(Elf *elf, const struct sonde_dwarf *dwarf)
 {
 	size_t names;
 	if (elf_getshdrstrndx(elf, &names))
@@ -67,27 +143,28 @@ static void hide_needless(Elf *elf)
 		Elf32_Shdr *small = header ? NULL : elf32_getshdr(section);
 		const char *name =
 		    header || small ? elf_strptr(elf, names, header ? header->sh_name : small->sh_name) : NULL;
-		if (!name || !is_needless(name))
-			continue;
-		if (header)
+		const struct plain *plain = header ? find_plain(dwarf, header->sh_offset) : NULL;
+		if (plain && header->sh_flags & SHF_COMPRESSED)
+			give_plain(section, header, plain);
+		else if (header && name && is_needless(name))
 			header->sh_type = SHT_NOBITS;
-		else
+		else if (name && is_needless(name))
 			small->sh_type = SHT_NOBITS;
 	}
 }
 
-static int open_handle(struct handle *out, int fd, int is_packed)
+static int open_handle(struct handle *out, const struct sonde_dwarf *dwarf)
 {
 	*out = (struct handle){0};
-	if (!is_packed) {
-		out->dwarf = dwarf_begin(fd, DWARF_C_READ);
+	if (!dwarf->is_packed) {
+		out->dwarf = dwarf_begin(dwarf->fd, DWARF_C_READ);
 		return out->dwarf ? 0 : -ENOENT;
 	}
 	elf_version(EV_CURRENT);
-	out->elf = elf_begin(fd, ELF_C_READ, NULL);
+	out->elf = elf_begin(dwarf->fd, ELF_C_READ, NULL);
 	if (!out->elf)
 		return -ENOENT;
-	hide_needless(out->elf);
+	prepare_sections(out->elf, dwarf);
 	out->dwarf = dwarf_begin_elf(out->elf, DWARF_C_READ, NULL);
 	if (out->dwarf)
 		return 0;
@@ -113,12 +190,14 @@ int sonde_dwarf_open(struct sonde_dwarf **out, const struct sonde_elf *file)
 	dwarf->fd = file->fd;
 	dwarf->is_packed = !!(info.flags & SHF_COMPRESSED);
 	dwarf->info_b = info.size_b;
-	int error = open_handle(&dwarf->handle, dwarf->fd, dwarf->is_packed);
+	sonde_dwarf_sections_read(&dwarf->sections, file);
+	if (dwarf->is_packed)
+		read_plains(dwarf, file);
+	int error = open_handle(&dwarf->handle, dwarf);
 	if (error) {
-		free(dwarf);
+		free_all(dwarf);
 		return error;
 	}
-	sonde_dwarf_sections_read(&dwarf->sections, file);
 	*out = dwarf;
 	return 0;
 }
@@ -128,8 +207,7 @@ void sonde_dwarf_close(struct sonde_dwarf *dwarf)
 	if (!dwarf)
 		return;
 	close_handle(&dwarf->handle);
-	sonde_dwarf_sections_free(&dwarf->sections);
-	free(dwarf);
+	free_all(dwarf);
 }
 
 /* --- the list of units -------------------------------------------------------------------------------------------- */
@@ -261,7 +339,7 @@ static void *run_worker(void *context)
 {
 	struct job *job = context;
 	struct handle handle;
-	if (open_handle(&handle, job->dwarf->fd, job->dwarf->is_packed))
+	if (open_handle(&handle, job->dwarf))
 		return NULL;
 	work(job, handle.dwarf);
 	close_handle(&handle);
