@@ -433,6 +433,7 @@ struct sonde_meta_heap_leak {
  * SWITCHES 0 time    varint delta
  *          1 thread  varint
  *          2 kind    u8: enum sonde_switch_kind
+ *          3 cpu     varint: the CPU it got or lost, + 1; 0 = not known. Older files lack the column
  * ZONES    the thread is in the chunk head; the summary is struct sonde_zones_summary.
  *          0 site    varint: begins a zone of that site, 0 ends the innermost one
  *          1 time    varint delta

@@ -74,14 +74,19 @@ static int decode_switches(struct sonde_cursor *cursor)
 {
 	const struct sonde_chunk_head *head = cursor->data.head;
 	struct sonde_batch *batch = &cursor->batch;
-	struct sonde_column columns[3];
+	struct sonde_column columns[4];
 	size_t count = head->count;
-	if (sonde_columns_split(columns, 3, &cursor->data) || count > sonde_column_b(&columns[0]))
+	int has_cpus = !sonde_columns_split(columns, 4, &cursor->data);
+	if ((!has_cpus && sonde_columns_split(columns, 3, &cursor->data)) || count > sonde_column_b(&columns[0]))
 		return -EBADMSG;
-	uint64_t *times = scratch(cursor, count * (sizeof(uint64_t) + sizeof(uint32_t)));
+	uint64_t *times = scratch(cursor, count * (sizeof(uint64_t) + 2 * sizeof(uint32_t)));
 	if (!times)
 		return sonde_buf_error(&cursor->scratch);
-	uint32_t *threads = (uint32_t *)(times + count);
+	uint32_t *threads = (uint32_t *)(times + count), *cpus = threads + count;
+	if (!has_cpus)
+		memset(cpus, 0, count * sizeof *cpus);
+	else if (sonde_column_ids(&columns[3], count, UINT32_MAX, cpus) || sonde_column_end(&columns[3]))
+		return -EBADMSG;
 	if (sonde_column_times(&columns[0], count, head->time_min_ns, times) ||
 	    sonde_column_ids(&columns[1], count, cursor->threads, threads) ||
 	    take_bytes(&columns[2], count, &batch->kind) || sonde_column_end(&columns[0]) ||
@@ -90,6 +95,7 @@ static int decode_switches(struct sonde_cursor *cursor)
 	batch->count = count;
 	batch->time_ns = times;
 	batch->thread_of = threads;
+	batch->cpu = cpus;
 	return 0;
 }
 

@@ -260,6 +260,7 @@ struct sonde_batch {
 	const uint64_t *weight_ns; /* SAMPLES */
 	const uint8_t *status;     /* SAMPLES: enum sonde_stack_status | SONDE_SAMPLE_KERNEL */
 	const uint8_t *kind;       /* SWITCHES: enum sonde_switch_kind */
+	const uint32_t *cpu;       /* SWITCHES: the CPU + 1; 0 = not known */
 	/* SERIES, with time_ns */
 	const uint32_t *series; /* id, 0 = none that is known */
 	const int64_t *value;

@@ -265,7 +265,7 @@ static void on_switch(struct sonde_source_run *run, const struct sonde_perf_reco
 		sonde_thread_clocks_in(run->clocks, tid, record->cpu, record->time_ns);
 	}
 	uint32_t thread = sonde_recorder_thread(run->recorder, pid, tid, record->time_ns);
-	sonde_recorder_switch(run->recorder, record->time_ns, thread, kind);
+	sonde_recorder_switch(run->recorder, record->time_ns, thread, kind, record->cpu);
 	sonde_cpu_write_kernel(run, record->time_ns, thread,
 			       sonde_thread_clocks_kernel(run->clocks, tid, thread, record->time_ns));
 }

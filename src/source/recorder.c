@@ -19,7 +19,7 @@
 #define SAMPLES_A_CHUNK 65536u
 
 enum { SAMPLE_TIME, SAMPLE_THREAD, SAMPLE_STACK, SAMPLE_WEIGHT, SAMPLE_STATUS, SAMPLE_COLUMNS };
-enum { SWITCH_TIME, SWITCH_THREAD, SWITCH_KIND, SWITCH_COLUMNS };
+enum { SWITCH_TIME, SWITCH_THREAD, SWITCH_KIND, SWITCH_CPU, SWITCH_COLUMNS };
 
 static void zone_ended(void *context, const struct sonde_pair_zone *zone)
 {
@@ -205,12 +205,13 @@ void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, ui
 }
 
 void sonde_recorder_switch(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t thread,
-			   enum sonde_switch_kind kind)
+			   enum sonde_switch_kind kind, int cpu)
 {
 	struct sonde_columns *columns = &recorder->switches;
 	sonde_columns_put(columns, SWITCH_TIME, time_delta(columns, &time_ns));
 	sonde_columns_put(columns, SWITCH_THREAD, thread);
 	sonde_columns_put_byte(columns, SWITCH_KIND, (uint8_t)kind);
+	sonde_columns_put(columns, SWITCH_CPU, cpu < 0 ? 0 : (uint64_t)cpu + 1);
 	if (++columns->rows >= SAMPLES_A_CHUNK)
 		flush_columns(recorder, columns, SONDE_CHUNK_SWITCHES);
 }
@@ -262,6 +263,11 @@ uint32_t sonde_recorder_process(struct sonde_recorder *recorder, pid_t pid, uint
 uint32_t sonde_recorder_thread(struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t time_ns)
 {
 	return sonde_tasks_thread(&recorder->tasks, pid, tid, time_ns);
+}
+
+void sonde_recorder_born(struct sonde_recorder *recorder, uint32_t thread, uint64_t start_ns)
+{
+	sonde_tasks_born(&recorder->tasks, thread, start_ns);
 }
 
 void sonde_recorder_fork(struct sonde_recorder *recorder, pid_t parent, pid_t pid, pid_t tid, uint64_t time_ns)

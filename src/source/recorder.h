@@ -97,6 +97,9 @@ uint32_t sonde_recorder_text(struct sonde_recorder *recorder, const char *text);
 uint32_t sonde_recorder_process(struct sonde_recorder *recorder, pid_t pid, uint64_t time_ns);
 uint32_t sonde_recorder_thread(struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t time_ns);
 
+/* The thread began earlier than when it was first heard of. */
+void sonde_recorder_born(struct sonde_recorder *recorder, uint32_t thread, uint64_t start_ns);
+
 void sonde_recorder_fork(struct sonde_recorder *recorder, pid_t parent, pid_t pid, pid_t tid, uint64_t time_ns);
 void sonde_recorder_comm(struct sonde_recorder *recorder, pid_t pid, pid_t tid, const char *name, int exec,
 			 uint64_t time_ns);
@@ -142,8 +145,9 @@ int sonde_recorder_stack_below(struct sonde_recorder *recorder, uint32_t node,
 
 void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t thread, uint32_t stack,
 			   uint64_t weight_ns, uint8_t status);
+/* `cpu`: that it got or lost; −1 = not known. */
 void sonde_recorder_switch(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t thread,
-			   enum sonde_switch_kind kind);
+			   enum sonde_switch_kind kind, int cpu);
 
 struct sonde_recorder_site {
 	uint32_t kind, line, color;

@@ -223,10 +223,20 @@ static int is_gone(struct supervisor *supervisor)
 	return pid == supervisor->pid || (pid < 0 && errno == ECHILD);
 }
 
+/* Whether the command has ended, and is still there to be read. */
+static int has_ended(const struct supervisor *supervisor)
+{
+	siginfo_t info = {0};
+	return supervisor->options->command && supervisor->status == -1 &&
+	       !waitid(P_PID, (id_t)supervisor->pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
+}
+
 /* Whether the recording has come to its end. */
 static int is_over(struct supervisor *supervisor)
 {
 	const struct sonde_record_options *options = supervisor->options;
+	if (has_ended(supervisor))
+		drain_sources(supervisor, 0);
 	if (is_gone(supervisor) || (!options->command && sonde_signals_ends()))
 		return 1;
 	return options->duration_ns && sonde_clock_now_ns() - supervisor->start_ns >= options->duration_ns;

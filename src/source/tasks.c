@@ -297,6 +297,15 @@ void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *na
 	write_thread(tasks, row);
 }
 
+void sonde_tasks_born(struct sonde_tasks *tasks, uint32_t thread, uint64_t start_ns)
+{
+	struct sonde_task_thread *row = row_of(&tasks->threads, thread);
+	if (!row || start_ns >= row->task.start_ns)
+		return;
+	row->task.start_ns = start_ns;
+	write_thread(tasks, row);
+}
+
 uint32_t sonde_tasks_alive(const struct sonde_tasks *tasks, pid_t pid)
 {
 	const struct sonde_task_process *row = latest(&tasks->processes, pid);

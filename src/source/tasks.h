@@ -66,6 +66,8 @@ void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t 
 void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const char *name, int exec, uint64_t time_ns);
 /* What the program calls a thread itself; stands until the thread execs. */
 void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *name, size_t name_b, uint64_t time_ns);
+/* The thread began earlier than when it was first heard of. */
+void sonde_tasks_born(struct sonde_tasks *tasks, uint32_t thread, uint64_t start_ns);
 /* The life that a number has now, as far as is known; 0 = none. */
 uint32_t sonde_tasks_alive(const struct sonde_tasks *tasks, pid_t pid);
 /* The process with the lowest id above `after` that was not seen to end; NULL when there is none. */

@@ -128,10 +128,11 @@ void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, ui
 }
 
 void sonde_recorder_switch(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t thread,
-			   enum sonde_switch_kind kind)
+			   enum sonde_switch_kind kind, int cpu)
 {
 	(void)thread;
 	(void)kind;
+	(void)cpu;
 	at_time(recorder, time_ns);
 	recorder->switches++;
 }

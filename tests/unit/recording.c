@@ -74,9 +74,14 @@ static void switches_write(struct recording *recording)
 				    .time_min_ns = recording->switches[0].time_ns,
 				    .time_max_ns = recording->switches[recording->switch_count - 1].time_ns};
 	struct columns columns;
-	columns_init(&columns, 3);
+	int has_cpus = 0;
+	for (size_t i = 0; i < recording->switch_count; i++)
+		has_cpus |= recording->switches[i].cpu >= 0;
+	columns_init(&columns, has_cpus ? 4 : 3);
 	uint64_t time = chunk.time_min_ns;
 	for (size_t i = 0; i < recording->switch_count; i++) {
+		if (has_cpus)
+			must(sonde_buf_varint(&columns.column[3], (uint64_t)(recording->switches[i].cpu + 1)), "cpu");
 		put_delta(&columns.column[0], recording->switches[i].time_ns, &time);
 		must(sonde_buf_varint(&columns.column[1], recording->switches[i].thread), "thread");
 		must(sonde_buf_append(&columns.column[2], &recording->switches[i].kind, 1), "kind");
@@ -585,9 +590,15 @@ void recording_wait(struct recording *recording, struct recording_wait wait)
 
 void recording_switch(struct recording *recording, uint64_t time_ns, uint32_t thread, enum sonde_switch_kind kind)
 {
+	recording_switch_on(recording, time_ns, thread, kind, -1);
+}
+
+void recording_switch_on(struct recording *recording, uint64_t time_ns, uint32_t thread, enum sonde_switch_kind kind,
+			 int cpu)
+{
 	recording->switches =
 	    grown(recording->switches, recording->switch_count, &recording->switch_cap, sizeof *recording->switches);
-	recording->switches[recording->switch_count++] = (struct recording_switch){time_ns, thread, (uint8_t)kind};
+	recording->switches[recording->switch_count++] = (struct recording_switch){time_ns, thread, (uint8_t)kind, cpu};
 	if (recording->switch_count >= recording->chunk_rows)
 		switches_write(recording);
 }

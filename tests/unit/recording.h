@@ -36,6 +36,7 @@ struct recording_switch {
 	uint64_t time_ns;
 	uint32_t thread;
 	uint8_t kind;
+	int cpu; /* −1 = not known */
 };
 
 struct recording_point {
@@ -159,6 +160,9 @@ uint32_t recording_call(struct recording *recording, uint32_t parent, uint32_t m
 /* Events; times of one thread must not decrease. */
 void recording_sample(struct recording *recording, struct recording_sample sample);
 void recording_switch(struct recording *recording, uint64_t time_ns, uint32_t thread, enum sonde_switch_kind kind);
+/* The same with the CPU. A chunk in which none is known has no column for it. */
+void recording_switch_on(struct recording *recording, uint64_t time_ns, uint32_t thread, enum sonde_switch_kind kind,
+			 int cpu);
 /* A number over time: process and thread 0: the machine's; `object` "" = none. */
 uint32_t recording_series(struct recording *recording, enum sonde_metric metric, uint32_t process, uint32_t thread,
 			  const char *object);

@@ -485,7 +485,8 @@ static void samples_and_switches_come_back(void **state)
 		const struct recording_sample sample = {i * i, (uint32_t)(i % 5), (uint32_t)(i * 7 % 60), i << (i % 40),
 							(uint8_t)(i % 9)};
 		recording_sample(&recording, sample);
-		recording_switch(&recording, 3 * i, (uint32_t)(i % 4), (enum sonde_switch_kind)(i % 3));
+		recording_switch_on(&recording, 3 * i, (uint32_t)(i % 4), (enum sonde_switch_kind)(i % 3),
+				    i < ROWS / 2 ? -1 : (int)(i % 200)); /* chunks with CPUs, and without */
 	}
 	recording_abandon(&recording);
 	struct sonde_session *session = opened();
@@ -508,6 +509,7 @@ static void samples_and_switches_come_back(void **state)
 			assert_int_equal(batch->time_ns[k], 3 * i);
 			assert_int_equal(batch->thread_of[k], i % 4);
 			assert_int_equal(batch->kind[k], i % 3);
+			assert_int_equal(batch->cpu[k], i < ROWS / 2 ? 0 : i % 200 + 1);
 		}
 	}
 	expect_end(cursor);
