@@ -12,6 +12,7 @@
 #include "analyze/marks.h"
 #include "util/error.h"
 
+#define LEAST_NS 50000000u /* CPUs are accounted for in ticks of 10 ms at the most */
 #define TITLE "The machine meanwhile"
 
 /* --- what is known ----------------------------------------------------------------------------------------------- */
@@ -62,7 +63,8 @@ struct sonde_machine_cpu sonde_machine_cpu_of(const struct sonde_series_sums *su
 	double change[5], all = 0;
 	for (size_t i = 0; i < 5; i++)
 		all += change[i] = sonde_machine_change(sonde_series_sum_of(sums, 0, metrics[i]));
-	struct sonde_machine_cpu cpu = {.known = all > 0};
+	const struct sonde_series_sum *idle = sonde_series_sum_of(sums, 0, SONDE_METRIC_CPU_IDLE);
+	struct sonde_machine_cpu cpu = {.known = all > 0 && idle && idle->last_ns - idle->first_ns >= LEAST_NS};
 	cpu.busy = sonde_stats_share(change[0] + change[1], all);
 	cpu.iowait = sonde_stats_share(change[3], all);
 	cpu.stolen = sonde_stats_share(change[4], all);
@@ -261,7 +263,7 @@ static void rate_cells(const struct sonde_series_sum *sum, struct sonde_cell *al
 	*all = *mean = *most = sonde_cell_absent("not read");
 	if (!sum)
 		return;
-	*all = sonde_cell_int((uint64_t)sonde_machine_change(sum));
+	*all = sonde_cell_int(sonde_series_whole(sonde_machine_change(sum)));
 	*mean = *most = sonde_cell_absent(single);
 	if (sum->last_ns > sum->first_ns)
 		*mean = sonde_cell_real(sonde_machine_change(sum) / (double)(sum->last_ns - sum->first_ns) * 1e9, 0);

@@ -147,7 +147,7 @@ static void cpu_cells(const struct resources *resources, size_t row, struct sond
 	if (sums->attached && user->first_ns > from_ns)
 		from_ns = user->first_ns;
 	double time_ns = user->last_ns > from_ns ? (double)(user->last_ns - from_ns) : 0;
-	cells_of[CPU] = sonde_cell_int((uint64_t)cpu_ns);
+	cells_of[CPU] = sonde_cell_int(sonde_series_whole(cpu_ns));
 	if (time_ns <= 0)
 		return;
 	cells_of[USE] = sonde_cell_real(cpu_ns / time_ns, 0);
@@ -163,8 +163,9 @@ static void series_cells(const struct resources *resources, size_t row, struct s
 		int64_t value = !sum                      ? 0
 				: cells[i].is == IS_FIRST ? sum->first
 				: cells[i].is == IS_LAST  ? sum->last
-				: cells[i].is == IS_MOST  ? sum->max
-							  : (int64_t)sonde_series_change(sums, sum, row);
+				: cells[i].is == IS_MOST
+				    ? sum->max
+				    : (int64_t)sonde_series_whole(sonde_series_change(sums, sum, row));
 		if (sum)
 			out[cells[i].column] = sonde_cell_int(value > 0 ? (uint64_t)value : 0);
 	}
@@ -175,7 +176,7 @@ static void series_cells(const struct resources *resources, size_t row, struct s
 	}
 	if (rss && rss->count > 1) {
 		out[MOST] = sonde_cell_int(rss->max > 0 ? (uint64_t)rss->max : 0);
-		out[MEAN] = sonde_cell_int((uint64_t)sonde_series_mean(rss));
+		out[MEAN] = sonde_cell_int(sonde_series_whole(sonde_series_mean(rss)));
 	}
 }
 
@@ -200,7 +201,7 @@ static void figure_cells(const struct resources *resources, struct sonde_cell *o
 	out[MEAN] = all->cell[SONDE_STAT_MEAN_RSS];
 	out[READINGS] = all->cell[SONDE_STAT_READINGS];
 	out[MOST] = resources->sums.tree[SONDE_TREE_RSS].rounds
-			? sonde_cell_int((uint64_t)resources->sums.tree[SONDE_TREE_RSS].max)
+			? sonde_cell_int(sonde_series_whole((double)resources->sums.tree[SONDE_TREE_RSS].max))
 			: all->cell[SONDE_STAT_LAST_RSS];
 }
 

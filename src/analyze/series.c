@@ -25,7 +25,7 @@ struct sonde_tree_state {
 	double cpu_ns, mark_cpu_ns; /* of all processes so far */
 	uint64_t mark_ns;           /* where the next rate begins; 0 = nowhere yet */
 	uint64_t busy_mark_ns;
-	int64_t busy_mark, all_mark;
+	double busy_mark, all_mark;
 };
 
 static const enum sonde_metric tree_metrics[SONDE_TREE_PROCESSES] = {
@@ -123,7 +123,7 @@ static int state_make(struct sonde_series_sums *sums)
 int sonde_series_sums_init(struct sonde_series_sums *sums, struct sonde_session *session,
 			   const struct sonde_pass_options *options)
 {
-	const char *asked = sonde_session_info(session, "option.resources_ns");
+	const char *asked = sonde_session_info(session, "option.interval_ns");
 	*sums = (struct sonde_series_sums){.session = session, .count = sonde_session_series_count(session)};
 	sums->from_ns = options ? options->from_ns : 0;
 	sums->to_ns = options ? options->to_ns : 0;
@@ -210,7 +210,7 @@ static void drop(struct sonde_series_sums *sums, uint32_t row)
 {
 	struct sonde_tree_state *state = sums->state;
 	for (size_t i = 0; i < SONDE_TREE_GAUGES; i++)
-		sums->tree[i].now -= state->held[row][i];
+		sums->tree[i].now = (int64_t)((uint64_t)sums->tree[i].now - (uint64_t)state->held[row][i]);
 	memset(state->held[row], 0, sizeof *state->held);
 }
 
@@ -243,10 +243,10 @@ static void tree_add(struct sonde_series_sums *sums, uint32_t row, int metric, c
 	hold(sums, row, SONDE_TREE_PROCESSES, 1);
 }
 
-static int64_t last_of(const struct sonde_series_sums *sums, int metric)
+static double last_of(const struct sonde_series_sums *sums, int metric)
 {
 	uint32_t id = *index_at(sums, 0, metric);
-	return id ? sums->sum[id].last : 0;
+	return id ? (double)sums->sum[id].last : 0;
 }
 
 static void busy_add(struct sonde_series_sums *sums)
@@ -255,11 +255,11 @@ static void busy_add(struct sonde_series_sums *sums)
 	uint32_t id = *index_at(sums, 0, SONDE_METRIC_CPU_IDLE);
 	if (!id || !sums->sum[id].count || sums->sum[id].last_ns < state->busy_mark_ns + sums->least_ns)
 		return;
-	int64_t busy = last_of(sums, SONDE_METRIC_CPU_USER) + last_of(sums, SONDE_METRIC_CPU_SYSTEM);
-	int64_t all = busy + last_of(sums, SONDE_METRIC_CPU_IDLE) + last_of(sums, SONDE_METRIC_CPU_IOWAIT) +
-		      last_of(sums, SONDE_METRIC_CPU_STOLEN);
+	double busy = last_of(sums, SONDE_METRIC_CPU_USER) + last_of(sums, SONDE_METRIC_CPU_SYSTEM);
+	double all = busy + last_of(sums, SONDE_METRIC_CPU_IDLE) + last_of(sums, SONDE_METRIC_CPU_IOWAIT) +
+		     last_of(sums, SONDE_METRIC_CPU_STOLEN);
 	if (state->busy_mark_ns && all > state->all_mark)
-		range_add(&sums->busy, (double)(busy - state->busy_mark) / (double)(all - state->all_mark));
+		range_add(&sums->busy, (busy - state->busy_mark) / (all - state->all_mark));
 	state->busy_mark_ns = sums->sum[id].last_ns;
 	state->busy_mark = busy;
 	state->all_mark = all;

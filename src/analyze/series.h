@@ -97,6 +97,12 @@ const struct sonde_series_sum *sonde_series_sum_of(const struct sonde_series_sum
 const struct sonde_series_sum *sonde_series_sum_of_object(const struct sonde_series_sums *sums,
 							  enum sonde_metric metric, const char *object);
 
+/* A figure of a recording that may hold any number. */
+static inline uint64_t sonde_series_whole(double value)
+{
+	return value >= 0x1p63 ? INT64_MAX : value > 0 ? (uint64_t)value : 0;
+}
+
 /* From the first point to the last; that of a single point is its value. */
 double sonde_series_mean(const struct sonde_series_sum *sum);
 /* By how much a total rose in the part asked for; of a process from its beginning. Never below 0. */

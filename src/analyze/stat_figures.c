@@ -52,7 +52,7 @@ static void put(struct filling *filling, enum sonde_stat figure, double value, c
 	filling->out->cell[figure] = why_not ? sonde_cell_absent(why_not)
 				     : rows[figure].unit == SONDE_UNIT_RATIO || rows[figure].unit == SONDE_UNIT_NUMBER
 					 ? sonde_cell_real(value, 0)
-					 : sonde_cell_int(value > 0 ? (uint64_t)value : 0);
+					 : sonde_cell_int(sonde_series_whole(value));
 }
 
 /* --- processes --------------------------------------------------------------------------------------------------- */
@@ -65,7 +65,9 @@ static const char *why_unread(const struct sonde_series_sums *sums)
 		if (strcmp(source->name, "resources") == 0 && source->state != SONDE_SOURCE_ON && *source->detail)
 			return source->detail;
 	}
-	return sums->readings ? "the kernel does not tell" : unread;
+	const struct sonde_run *run = sonde_session_run(session);
+	int is_short = sums->asked_ns && run->wall_ns < sums->asked_ns;
+	return sums->readings && !is_short ? "the kernel does not tell" : unread;
 }
 
 static void fill_times(struct filling *filling)
@@ -76,7 +78,7 @@ static void fill_times(struct filling *filling)
 	double user_ns = sonde_series_tree_change(sums, SONDE_METRIC_CPU_USER, &known);
 	double system_ns = sonde_series_tree_change(sums, SONDE_METRIC_CPU_SYSTEM, &too);
 	double cores = sonde_machine_cores(sums->session), wall_ns = (double)filling->wall_ns;
-	const char *why = known && too ? NULL : filling->why_unread, *why_split = why;
+	const char *why = known || too ? NULL : filling->why_unread, *why_split = why;
 	double cpu_ns = user_ns + system_ns;
 	if (filling->root && cpu.known) {
 		why = NULL;
@@ -118,6 +120,20 @@ static double highest_mark(const struct filling *filling)
 	return highest;
 }
 
+/* It is read seldom: a single reading is the beginning's. */
+static void fill_pss(struct filling *filling)
+{
+	const struct sonde_series_sums *sums = filling->sums;
+	uint64_t most = 0;
+	for (size_t row = 1; row <= sums->row_count; row++) {
+		const struct sonde_series_sum *pss = sonde_series_sum_of(sums, row, SONDE_METRIC_MEMORY_PSS);
+		most = pss && pss->count > most ? pss->count : most;
+	}
+	const char *why = most > 1 ? NULL : most ? "read once, at the beginning" : filling->why_unread;
+	put(filling, SONDE_STAT_PEAK_PSS, (double)sums->tree[SONDE_TREE_PSS].max, why);
+	put(filling, SONDE_STAT_LAST_PSS, (double)sums->tree[SONDE_TREE_PSS].last, why);
+}
+
 static void fill_memory(struct filling *filling)
 {
 	const struct sonde_series_sums *sums = filling->sums;
@@ -130,8 +146,7 @@ static void fill_memory(struct filling *filling)
 	put(filling, SONDE_STAT_MEAN_RSS, mean, mean >= 0 ? NULL : filling->why_unread);
 	put(filling, SONDE_STAT_FIRST_RSS, (double)rss->first, rss->rounds ? NULL : filling->why_unread);
 	fill_gauge(filling, SONDE_STAT_LAST_RSS, SONDE_TREE_RSS, 1);
-	fill_gauge(filling, SONDE_STAT_PEAK_PSS, SONDE_TREE_PSS, 0);
-	fill_gauge(filling, SONDE_STAT_LAST_PSS, SONDE_TREE_PSS, 1);
+	fill_pss(filling);
 	fill_gauge(filling, SONDE_STAT_PEAK_SWAP, SONDE_TREE_SWAP, 0);
 	fill_gauge(filling, SONDE_STAT_FILES_PEAK, SONDE_TREE_FILES, 0);
 	fill_gauge(filling, SONDE_STAT_FILES_LAST, SONDE_TREE_FILES, 1);

@@ -13,6 +13,7 @@
 #include "cli/choices.h"
 
 #define OPTION_COLUMN 28
+#define GLOSSARY_COLUMN 32
 #define HELP_WIDTH 80
 
 #define SONDE_COMMAND(name) extern const struct sonde_command sonde_command_##name;
@@ -148,6 +149,25 @@ static void print_indented(const char *lines)
 	}
 }
 
+/* A line without a tab is a heading. */
+static void print_glossary(const char *lines)
+{
+	while (*lines) {
+		char line[256];
+		size_t line_b = strcspn(lines, "\n");
+		snprintf(line, sizeof line, "%.*s", (int)line_b, lines);
+		char *meaning = strchr(line, '\t');
+		if (meaning) {
+			*meaning++ = '\0';
+			size_t at = (size_t)printf("  %-*s", GLOSSARY_COLUMN - 2, line);
+			print_wrapped(stdout, meaning, GLOSSARY_COLUMN, at);
+		} else {
+			printf("\n%s:\n", line);
+		}
+		lines += line_b + (lines[line_b] == '\n');
+	}
+}
+
 void sonde_command_help(const struct sonde_command *command)
 {
 	printf("Usage: sonde %s%s%s\n\n", command->name, *command->usage ? " " : "", command->usage);
@@ -160,6 +180,8 @@ void sonde_command_help(const struct sonde_command *command)
 	if (command->examples)
 		printf("\nExamples:\n");
 	print_indented(command->examples ? command->examples : "");
+	if (command->glossary)
+		print_glossary(command->glossary);
 }
 
 void sonde_command_list(FILE *out)

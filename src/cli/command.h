@@ -33,6 +33,9 @@ struct sonde_command {
 	const char *usage; /* "[options] -- COMMAND [ARGUMENT…]" */
 	const struct sonde_option *options; /* ends with a row without a name */
 	const char *examples;               /* lines for --help and the man page; NULL = none */
+	/* What a table of the command's has, behind them: lines of "key\tmeaning", the first of which is a heading;
+	 * NULL = none. */
+	const char *glossary;
 	/* argv[0] is the command's name; returns the exit code. */
 	int (*run)(int argc, char **argv);
 };

@@ -3,6 +3,7 @@
  * Everything else is in one file a command. What is said here: the version, the list of commands, and the sentence for
  * a word that is no command.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,8 +43,18 @@ static int help_of(const char *name)
 	return SONDE_EXIT_OK;
 }
 
+/* A standard stream that is closed must not become a file of ours, which messages would be written into. What stands in
+ * for it fails as it would, and is closed again in what we start. */
+static void occupy_streams(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) < 0)
+			return;
+}
+
 int main(int argc, char **argv)
 {
+	occupy_streams();
 	if (argc < 2)
 		return print_help(stderr);
 	const char *word = argv[1];

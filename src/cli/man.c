@@ -38,6 +38,26 @@ static void put_option(const struct sonde_option *option)
 	putchar('\n');
 }
 
+static void put_glossary(const char *lines)
+{
+	while (*lines) {
+		char line[256];
+		size_t line_b = strcspn(lines, "\n");
+		snprintf(line, sizeof line, "%.*s", (int)line_b, lines);
+		char *meaning = strchr(line, '\t');
+		printf(meaning ? ".TP\n" : ".PP\n");
+		if (meaning)
+			*meaning++ = '\0';
+		put_text(line);
+		printf(meaning ? "\n" : ":\n");
+		if (meaning) {
+			put_text(meaning);
+			putchar('\n');
+		}
+		lines += line_b + (lines[line_b] == '\n');
+	}
+}
+
 static void put_command(const struct sonde_command *command)
 {
 	printf(".SS \"sonde %s\"\n", command->name);
@@ -48,11 +68,13 @@ static void put_command(const struct sonde_command *command)
 	putchar('\n');
 	for (const struct sonde_option *option = command->options; option && option->name; option++)
 		put_option(option);
-	if (!command->examples)
-		return;
-	printf(".PP\nExamples:\n.PP\n.nf\n");
-	put_text(command->examples);
-	printf("\n.fi\n");
+	if (command->examples) {
+		printf(".PP\nExamples:\n.PP\n.nf\n");
+		put_text(command->examples);
+		printf("\n.fi\n");
+	}
+	if (command->glossary)
+		put_glossary(command->glossary);
 }
 
 static const struct {

@@ -5,16 +5,14 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/pass_on.h"
 #include "cli/progress.h"
 #include "format/ring.h"
 #include "source/supervise.h"
@@ -40,9 +38,9 @@ static const struct sonde_option options[] = {
     {"heap", 0, "[=full|SIZE|light]",
      "record allocations, mappings and leaks: every one, or one each SIZE bytes on average (512K); light: allocations "
      "alone, of processes that allocate much"},
-    {"interval", 0, "TIME", "read what processes and the machine use each TIME, at least 10ms (default 100ms)"},
     {"memory", 0, "[=TIME]",
      "see what processes have in memory each TIME (100ms), not only when the recorder is awake"},
+    {"interval", 0, "TIME", "read what processes and the machine use each TIME, at least 10ms (default 100ms)"},
     {"snapshot-every", 0, "TIME", "take a snapshot of the memory of all processes each TIME"},
     {"snapshot-signal", 0, NULL, "take one when this sonde is sent SIGUSR1, which the command then does not get"},
     {"no-perf", 0, NULL, "do not use perf events: sample by CPU timers inside the processes"},
@@ -109,6 +107,8 @@ static int set_period(const char *value, uint64_t *out_ns)
 	if (!rc)
 		*out_ns = ns;
 	return rc;
+}
+
 static int set_interval(const char *value, uint64_t *out_ns)
 {
 	uint64_t ns = 0;
@@ -118,8 +118,6 @@ static int set_interval(const char *value, uint64_t *out_ns)
 	if (!rc)
 		*out_ns = ns;
 	return rc;
-}
-
 }
 
 static int set_value(struct request *request, const char *name, const char *value)
@@ -142,10 +140,10 @@ static int set_value(struct request *request, const char *name, const char *valu
 		rc = set_on_full(record, value);
 	else if (!strcmp(name, "heap"))
 		rc = set_heap(record, value);
-	else if (!strcmp(name, "interval"))
-		rc = set_interval(value, &record->resources_every_ns);
 	else if (!strcmp(name, "memory"))
 		rc = set_period(value ? value : "100ms", &record->memory_every_ns);
+	else if (!strcmp(name, "interval"))
+		rc = set_interval(value, &record->resources_every_ns);
 	else if (!strcmp(name, "snapshot-every"))
 		rc = set_period(value, &record->snapshot_every_ns);
 	else if (!strcmp(name, "keep"))
@@ -233,17 +231,6 @@ static void choose_output(struct request *request)
 	record->output = request->output;
 }
 
-static int not_started(const struct sonde_record_options *record, int rc)
-{
-	fprintf(stderr, "sonde record: %s", sonde_error_text());
-	if (rc == -EEXIST)
-		fprintf(stderr, "; --force overwrites it, -o names another");
-	fprintf(stderr, "\n");
-	if (rc == -ENOENT && record->command)
-		return SONDE_EXIT_NOT_FOUND;
-	return rc == -EACCES && record->command ? SONDE_EXIT_NOT_EXECUTABLE : SONDE_EXIT_OURS;
-}
-
 static void say_result(const struct sonde_record_options *record, const struct sonde_supervise_result *result)
 {
 	if (result->error)
@@ -276,21 +263,6 @@ static void say_looking_up(const struct sonde_record_options *record, int over)
 		sonde_progress_begin("sonde: looking up symbols; --no-symbols leaves that to the report\n");
 }
 
-/* Ends as the command ended. */
-static int pass_on(int status)
-{
-	if (status == -1)
-		return SONDE_EXIT_OK;
-	if (WIFEXITED(status))
-		return WEXITSTATUS(status);
-	int number = WTERMSIG(status);
-	struct rlimit no_core = {0, 0};
-	setrlimit(RLIMIT_CORE, &no_core);
-	signal(number, SIG_DFL);
-	raise(number);
-	return 128 + number;
-}
-
 static int run(int argc, char **argv)
 {
 	struct request request = {
@@ -313,11 +285,11 @@ static int run(int argc, char **argv)
 	struct sonde_supervise_result result;
 	int rc = sonde_supervise(&request.options, &result);
 	if (rc)
-		return not_started(&request.options, rc);
+		return sonde_pass_on_failure("record", &request.options, rc);
 	say_result(&request.options, &result);
 	if (result.error && result.status == -1)
 		return SONDE_EXIT_OURS;
-	return pass_on(result.status);
+	return sonde_pass_on(result.status);
 }
 
 const struct sonde_command sonde_command_record = {

@@ -24,6 +24,7 @@ enum sonde_on_full { SONDE_ON_FULL_DROP = 0, SONDE_ON_FULL_OVERWRITE, SONDE_ON_F
 /* What `sonde record` was asked. Texts are borrowed. */
 struct sonde_record_options {
 	const char *output;
+	int output_fd;        /* a file that is written to instead, `output` being what it is called; 0 = none */
 	char **command;       /* NULL when attaching */
 	pid_t attach;         /* 0 = launch */
 	uint64_t rate_hz;     /* samples per CPU second, 1 … 10000 */

@@ -303,19 +303,20 @@ static void say_end(struct supervisor *supervisor, uint64_t end_ns)
 {
 	if (supervisor->status == -1)
 		return;
+	const struct rusage *usage = &supervisor->usage;
 	struct sonde_recorder_end end = {
 	    .status = supervisor->status,
 	    .user_ns = timeval_ns(usage->ru_utime),
 	    .system_ns = timeval_ns(usage->ru_stime),
 	    .peak_rss_b = (uint64_t)usage->ru_maxrss * 1024,
 	    .time_ns = end_ns,
-	};
 	    .minor_faults = (uint64_t)usage->ru_minflt,
 	    .major_faults = (uint64_t)usage->ru_majflt,
 	    .voluntary_switches = (uint64_t)usage->ru_nvcsw,
 	    .involuntary_switches = (uint64_t)usage->ru_nivcsw,
 	    .read_b = (uint64_t)usage->ru_inblock * RUSAGE_BLOCK_B,
 	    .written_b = (uint64_t)usage->ru_oublock * RUSAGE_BLOCK_B,
+	};
 	sonde_recorder_status(supervisor->recorder, supervisor->pid, &end);
 }
 
@@ -386,7 +387,8 @@ int sonde_supervise(const struct sonde_record_options *options, struct sonde_sup
 	struct supervisor supervisor = {.options = options, .pid_fd = -1, .status = -1};
 	supervisor.launch.release_fd = supervisor.launch.error_fd = -1;
 	*result = (struct sonde_supervise_result){.status = -1};
-	struct sonde_writer_options writing = {.overwrite = options->overwrite, .keep_ns = options->keep_ns};
+	struct sonde_writer_options writing = {
+	    .overwrite = options->overwrite, .fd = options->output_fd, .keep_ns = options->keep_ns};
 	sonde_signals_ignore_file_limit(&supervisor.file_limit);
 	int rc = sonde_writer_open(&supervisor.writer, options->output, &writing);
 	if (rc == -ENOENT || rc == -EACCES)

@@ -1,0 +1,36 @@
+/* pass_on.c: exit codes and signals of the program that was run; 126 and 127 as in a shell (pass_on.h). */
+#include "cli/pass_on.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "cli/command.h"
+#include "util/error.h"
+
+int sonde_pass_on_failure(const char *command, const struct sonde_record_options *record, int rc)
+{
+	fprintf(stderr, "sonde %s: %s", command, sonde_error_text());
+	if (rc == -EEXIST)
+		fprintf(stderr, "; --force overwrites it, -o names another");
+	fprintf(stderr, "\n");
+	if (rc == -ENOENT && record->command)
+		return SONDE_EXIT_NOT_FOUND;
+	return rc == -EACCES && record->command ? SONDE_EXIT_NOT_EXECUTABLE : SONDE_EXIT_OURS;
+}
+
+int sonde_pass_on(int status)
+{
+	if (status == -1)
+		return SONDE_EXIT_OK;
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	int number = WTERMSIG(status);
+	struct rlimit no_core = {0, 0};
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(number, SIG_DFL);
+	raise(number);
+	return 128 + number;
+}

@@ -1,0 +1,448 @@
+/* test_analyze_resources.c: what processes and the machine used agrees with what the recordings were made of. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "analyze/machine.h"
+#include "analyze/stat_figures.h"
+#include "analyze_fixture.h"
+#include "sections.h"
+
+#define S 1000000000ull
+#define MB 1000000ll
+
+static const size_t chunks[] = {1, 3, 1000}; /* rows */
+
+struct read {
+	struct sonde_session *session;
+	struct sonde_series_sums sums;
+	struct sonde_stat_figures figures;
+};
+
+static struct read figures_read(const struct sonde_pass_options *options)
+{
+	struct read read;
+	assert_int_equal(sonde_session_open(&read.session, path, NULL), 0);
+	assert_int_equal(sonde_series_sums_read(&read.sums, read.session, options), 0);
+	sonde_stat_figures_of(&read.figures, &read.sums);
+	return read;
+}
+
+static void figures_free(struct read *read)
+{
+	sonde_series_sums_fini(&read->sums);
+	sonde_session_close(read->session);
+}
+
+static void assert_figure(const struct read *read, enum sonde_stat figure, double expected)
+{
+	if (!sonde_stat_known(&read->figures, figure))
+		fail_msg("%s is not known: %s", sonde_stat_row(figure)->key, read->figures.cell[figure].text);
+	double value = sonde_stat_value(&read->figures, figure);
+	if (fabs(value - expected) > 1e-6 * fabs(expected) + 1e-9 && fabs(value - expected) >= 1)
+		fail_msg("%s is %.9g instead of %.9g", sonde_stat_row(figure)->key, value, expected);
+	if (sonde_stat_row(figure)->unit == SONDE_UNIT_RATIO)
+		assert_near(value, expected, 1e-6);
+}
+
+static void assert_absent(const struct read *read, enum sonde_stat figure, const char *why)
+{
+	assert_false(sonde_stat_known(&read->figures, figure));
+	assert_non_null(strstr(read->figures.cell[figure].text, why));
+}
+
+/* Two processes, the second from 1 s to 2 s, read at 0, 1, 1.9 and 3 s:
+ *              0     1     1.9    3 s
+ * 1 resident   100   100   300    300 MB      user 0, 0.5, 1.4, 2.0 s    system 0, 0.1, 0.1, 0.4 s
+ * 2 resident         50    150                user    0.2, 0.9 s
+ * What wait told of the first: `user_ns` and `system_ns`; 0 = nothing. */
+static void write_two(size_t rows, uint64_t user_ns, uint64_t system_ns, const char *attached)
+{
+	struct recording r;
+	static const uint64_t times[] = {0, 10 * S / 10, 19 * S / 10, 30 * S / 10};
+	static const int64_t rss[2][4] = {{100, 100, 300, 300}, {0, 50, 150, 0}};
+	static const int64_t user[2][4] = {{0, 500, 1400, 2000}, {0, 200, 900, 0}};
+	static const int64_t system[4] = {0, 100, 100, 400};
+	recording_open(&r, path);
+	r.chunk_rows = rows;
+	recording_info(&r, "host.cpus", "4");
+	recording_info(&r, "option.interval_ns", "100000000");
+	if (attached)
+		recording_info(&r, "run.attached_pid", attached);
+	recording_process(&r, 100, 0, "first", START);
+	recording_process(&r, 200, 1, "second", START + S);
+	uint32_t rss_of[2], user_of[2], system_of = recording_series(&r, SONDE_METRIC_CPU_SYSTEM, 1, 0, "");
+	for (uint32_t i = 0; i < 2; i++) {
+		rss_of[i] = recording_series(&r, SONDE_METRIC_MEMORY_RSS, i + 1, 0, "");
+		user_of[i] = recording_series(&r, SONDE_METRIC_CPU_USER, i + 1, 0, "");
+	}
+	for (size_t k = 0; k < 4; k++)
+		for (size_t i = 0; i < 2; i++) {
+			if (!rss[i][k])
+				continue;
+			recording_point(&r, START + times[k], rss_of[i], rss[i][k] * MB);
+			recording_point(&r, START + times[k], user_of[i], user[i][k] * (int64_t)MS);
+			if (!i)
+				recording_point(&r, START + times[k], system_of, system[k] * (int64_t)MS);
+		}
+	recording_process_end(&r, 2, START + 2 * S, 0, 0);
+	recording_process_end(&r, 1, START + 3 * S, user_ns, system_ns);
+	recording_close(&r, START + 3 * S, attached ? -1 : 0);
+}
+
+static void processes_are_added_up(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+		write_two(chunks[i], 0, 0, NULL);
+		struct read read = figures_read(NULL);
+		assert_figure(&read, SONDE_STAT_WALL, 3e9);
+		assert_figure(&read, SONDE_STAT_USER, 2.9e9); /* a child's counts from its beginning */
+		assert_figure(&read, SONDE_STAT_SYSTEM, 0.4e9);
+		assert_figure(&read, SONDE_STAT_CPU, 3.3e9);
+		assert_figure(&read, SONDE_STAT_UTILIZATION, 1.1);
+		assert_figure(&read, SONDE_STAT_MACHINE_SHARE, 1.1 / 4);
+		assert_figure(&read, SONDE_STAT_UTILIZATION_MAX, 1.6 / 0.9);
+		assert_figure(&read, SONDE_STAT_UTILIZATION_MIN, 0.8);
+		assert_figure(&read, SONDE_STAT_PEAK_RSS, 450e6); /* together, at 1.9 s */
+		assert_figure(&read, SONDE_STAT_FIRST_RSS, 100e6);
+		assert_figure(&read, SONDE_STAT_LAST_RSS, 300e6);
+		/* (100·1 + 200·0.9 + 300·1.1) of the first, (100·0.9 + 150·0.1) of the second */
+		assert_figure(&read, SONDE_STAT_MEAN_RSS, (610 + 105) / 3.0 * 1e6);
+		assert_figure(&read, SONDE_STAT_PROCESSES, 2);
+		assert_figure(&read, SONDE_STAT_PROCESSES_PEAK, 2);
+		assert_figure(&read, SONDE_STAT_ASKED, 100e6);
+		assert_figure(&read, SONDE_STAT_INTERVAL, (1e9 + 0.9e9 + 1.1e9 + 0.9e9) / 4);
+		assert_figure(&read, SONDE_STAT_LONGEST, 1.1e9);
+		assert_figure(&read, SONDE_STAT_READINGS, 6);
+		assert_false(read.figures.at_least || read.figures.is_exact);
+		assert_absent(&read, SONDE_STAT_PEAK_PSS, "the kernel does not tell");
+		assert_absent(&read, SONDE_STAT_MACHINE_CPU, "the machine was not read");
+		assert_absent(&read, SONDE_STAT_PRESSURE_CPU, "/proc/pressure");
+		figures_free(&read);
+	}
+}
+
+static void what_wait_tells_is_exact(void **state)
+{
+	(void)state;
+	write_two(1000, 3 * S, S / 2, NULL);
+	struct read read = figures_read(NULL);
+	assert_true(read.figures.is_exact && !read.figures.at_least);
+	assert_figure(&read, SONDE_STAT_USER, 3e9);
+	assert_figure(&read, SONDE_STAT_SYSTEM, 0.5e9);
+	assert_figure(&read, SONDE_STAT_CPU, 3.5e9);
+	figures_free(&read);
+	/* Less than was read: somebody was not waited for. */
+	write_two(1000, S, S / 10, NULL);
+	read = figures_read(NULL);
+	assert_true(read.figures.is_exact && read.figures.at_least);
+	assert_figure(&read, SONDE_STAT_CPU, 3.3e9);
+	assert_figure(&read, SONDE_STAT_USER, 2.9e9);
+	figures_free(&read);
+	/* Attached: from the first readings on. */
+	write_two(1000, 0, 0, "100");
+	read = figures_read(NULL);
+	assert_figure(&read, SONDE_STAT_USER, 2.7e9);
+	figures_free(&read);
+}
+
+static void a_part_is_read_alone(void **state)
+{
+	(void)state;
+	struct sonde_pass_options part = {.from_ns = START + S / 2, .to_ns = START + 2 * S};
+	write_two(1000, 3 * S, 0, NULL);
+	struct read read = figures_read(&part);
+	assert_figure(&read, SONDE_STAT_WALL, 1.5e9);
+	assert_figure(&read, SONDE_STAT_USER, 2.3e9); /* from 0 to 1.4 s, and from 0 to 0.9 s */
+	assert_figure(&read, SONDE_STAT_FIRST_RSS, 150e6);
+	assert_figure(&read, SONDE_STAT_LAST_RSS, 450e6);
+	figures_free(&read);
+	part = (struct sonde_pass_options){.from_ns = START + 25 * S / 10, .to_ns = START + 26 * S / 10, .asked = 1};
+	struct sections s = sections_of(path, "resources", &part);
+	assert_true(sections_noted(sections_get(&s, "resources")->notes, "no reading is in the selected time"));
+	sections_free(&s);
+}
+
+static void rows_are_of_processes(void **state)
+{
+	(void)state;
+	write_two(3, 3 * S, S / 2, NULL);
+	struct sections s = sections_of(path, "resources machine", NULL);
+	const struct sonde_section *t = sections_get(&s, "resources");
+	assert_int_equal(t->table.row_count, 3);
+	assert_int_equal(sections_int(t, "process", "all 2 processes", "cpu_ns"), 3500 * MS);
+	assert_int_equal(sections_int(t, "process", "all 2 processes", "peak_rss_b"), 450 * MB);
+	assert_int_equal(sections_int(t, "process", "first", "cpu_ns"), 2400 * MS);
+	assert_near(sections_real(t, "process", "first", "cpu_utilization"), 0.8, 1e-9);
+	assert_near(sections_real(t, "process", "first", "cpu_machine_share"), 0.2, 1e-9);
+	assert_int_equal(sections_int(t, "process", "first", "rss_mean_b"), 610 * MB / 3);
+	assert_int_equal(sections_int(t, "process", "second", "wall_ns"), S);
+	assert_int_equal(sections_int(t, "process", "second", "rss_max_b"), 150 * MB);
+	assert_near(sections_real(t, "process", "second", "cpu_utilization"), 1, 1e-9); /* 0.9 s until 1.9 s */
+	const struct sonde_cell *row = sections_row(t, "process", "second");
+	assert_int_equal(sections_cell(t, row, "system_ns")->kind, SONDE_CELL_ABSENT);
+	assert_true(sections_noted(t->notes, "6 readings, each 100 ms asked for: 975.0 ms apart"));
+	assert_null(sections_find(&s, "machine"));
+	sections_free(&s);
+}
+
+/* Read once, or never: nothing is told but what is known. */
+static void short_processes_have_reasons(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	recording_info(&r, "option.interval_ns", "100000000");
+	uint32_t rss = recording_series(&r, SONDE_METRIC_MEMORY_RSS, 1, 0, "");
+	recording_point(&r, START + MS, rss, 5 * MB);
+	recording_process_end(&r, 1, START + 4 * MS, 3 * MS, MS);
+	recording_close(&r, START + 4 * MS, 0);
+	struct sections s = sections_of(path, "resources", NULL);
+	const struct sonde_section *t = sections_get(&s, "resources");
+	const struct sonde_cell *row = t->table.cells;
+	assert_int_equal(t->table.row_count, 1);
+	assert_int_equal(sections_cell(t, row, "cpu_ns")->integer, 4 * MS);
+	assert_int_equal(sections_cell(t, row, "rss_first_b")->integer, 5 * MB);
+	assert_int_equal(sections_cell(t, row, "threads_max")->kind, SONDE_CELL_ABSENT);
+	assert_string_equal(sections_cell(t, row, "threads_max")->text, "it ended before it could be read");
+	sections_free(&s);
+	struct read read = figures_read(NULL);
+	assert_absent(&read, SONDE_STAT_UTILIZATION_MAX, "too short for two readings");
+	assert_absent(&read, SONDE_STAT_INTERVAL, "too short for two readings");
+	assert_figure(&read, SONDE_STAT_MEAN_RSS, 5e6);
+	assert_figure(&read, SONDE_STAT_UTILIZATION, 1);
+	figures_free(&read);
+	/* No series at all. */
+	simple_open(&r);
+	recording_close(&r, START + MS, 0);
+	struct sonde_pass_options asked = {.asked = 1};
+	s = sections_of(path, "resources machine", NULL);
+	assert_null(sections_find(&s, "resources"));
+	sections_free(&s);
+	s = sections_of(path, "resources machine", &asked);
+	assert_true(sections_noted(sections_get(&s, "resources")->notes, "no readings of resources"));
+	assert_true(sections_noted(sections_get(&s, "machine")->notes, "no readings of the machine"));
+	sections_free(&s);
+}
+
+/* In each round one of two processes has the 100 MB: together they have never had more. */
+static void memory_that_moves_is_counted_once(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	recording_process(&r, 101, 1, "other", START);
+	uint32_t first = recording_series(&r, SONDE_METRIC_MEMORY_RSS, 1, 0, ""),
+		 second = recording_series(&r, SONDE_METRIC_MEMORY_RSS, 2, 0, "");
+	for (unsigned i = 0; i < 20; i++) {
+		recording_point(&r, START + (i * 100 + 1) * MS, first, i % 2 ? 100 * MB : 0);
+		recording_point(&r, START + (i * 100 + 2) * MS, second, i % 2 ? 0 : 100 * MB);
+	}
+	recording_close(&r, START + 2 * S, 0);
+	struct read read = figures_read(NULL);
+	assert_figure(&read, SONDE_STAT_PEAK_RSS, 100e6);
+	assert_true(read.figures.is_peak_sum);
+	figures_free(&read);
+}
+
+static void rows_are_limited_and_totals_whole(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_open(&r, path);
+	recording_info(&r, "host.cpus", "2");
+	for (uint32_t i = 1; i <= 500; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "p%u", i);
+		recording_process(&r, 1000 + i, i > 1, name, START);
+		uint32_t user = recording_series(&r, SONDE_METRIC_CPU_USER, i, 0, "");
+		recording_point(&r, START + i, user, (int64_t)(i * MS));
+		recording_point(&r, START + S + i, user, (int64_t)(2 * i * MS));
+	}
+	recording_close(&r, START + 2 * S, 0);
+	struct sections s = sections_of(path, "resources", NULL);
+	const struct sonde_section *t = sections_get(&s, "resources");
+	assert_int_equal(t->table.row_count, 21);
+	assert_int_equal(t->table.omitted, 480);
+	assert_int_equal(sections_int(t, "process", "all 500 processes", "cpu_ns"), 2 * MS * 500 * 501 / 2);
+	assert_string_equal(sections_cell(t, t->table.cells + t->table.column_count, "process")->text, "p500");
+	sections_free(&s);
+}
+
+/* --- the machine ------------------------------------------------------------------------------------------------- */
+
+struct machine_point {
+	enum sonde_metric metric;
+	const char *object;
+	int64_t values[3]; /* at 0, 1 and 3 s */
+};
+
+/* Two CPUs: of the first second each is busy for half, then all. */
+static const struct machine_point machine_points[] = {
+    {SONDE_METRIC_CPU_USER, "", {10000, 10700, 13700}}, /* ms */
+    {SONDE_METRIC_CPU_SYSTEM, "", {5000, 5300, 5900}},
+    {SONDE_METRIC_CPU_IDLE, "", {90000, 90700, 90700}},
+    {SONDE_METRIC_CPU_IOWAIT, "", {100, 400, 400}},
+    {SONDE_METRIC_CPU_STOLEN, "", {0, 0, 400}},
+    {SONDE_METRIC_LOAD, "", {1000, 1000, 3000}},
+    {SONDE_METRIC_MEMORY_TOTAL, "", {8000, 8000, 8000}}, /* MB */
+    {SONDE_METRIC_MEMORY_AVAILABLE, "", {6000, 6000, 2000}},
+    {SONDE_METRIC_DISK_BUSY, "sda", {0, 100, 2100}},
+    {SONDE_METRIC_DISK_READ, "sda", {1000, 1010, 1030}},
+    {SONDE_METRIC_DISK_WRITTEN, "sda", {0, 0, 6}},
+    {SONDE_METRIC_DISK_BUSY, "sdb", {7, 7, 7}},
+    {SONDE_METRIC_DISK_READ, "sdb", {5, 5, 5}},
+    {SONDE_METRIC_NETWORK_RECEIVED, "lo", {0, 500, 900}},
+    {SONDE_METRIC_NETWORK_SENT, "lo", {0, 500, 900}},
+    {SONDE_METRIC_NETWORK_RECEIVED, "eth0", {3, 3, 15}},
+    {SONDE_METRIC_NETWORK_SENT, "eth0", {0, 1, 2}},
+    {SONDE_METRIC_PRESSURE_SOME, "cpu", {50, 150, 1250}},
+    {SONDE_METRIC_PRESSURE_FULL, "cpu", {0, 0, 0}},
+    {SONDE_METRIC_PRESSURE_SOME, "memory", {0, 0, 0}},
+    {SONDE_METRIC_CGROUP_PERIODS, "", {100, 110, 130}},
+    {SONDE_METRIC_CGROUP_THROTTLED_PERIODS, "", {10, 10, 25}},
+    {SONDE_METRIC_CGROUP_THROTTLED, "", {0, 0, 750}},
+    {SONDE_METRIC_CGROUP_MEMORY, "", {100, 100, 300}},
+    {SONDE_METRIC_CGROUP_MEMORY_LIMIT, "", {400, 400, 400}},
+};
+enum { MACHINE_POINTS = sizeof machine_points / sizeof *machine_points };
+
+static void write_machine(size_t rows)
+{
+	struct recording r;
+	static const uint64_t times[] = {0, S, 3 * S};
+	uint32_t ids[MACHINE_POINTS];
+	simple_open(&r);
+	r.chunk_rows = rows;
+	recording_info(&r, "host.cpus", "2");
+	for (size_t i = 0; i < MACHINE_POINTS; i++)
+		ids[i] = recording_series(&r, machine_points[i].metric, 0, 0, machine_points[i].object);
+	for (size_t k = 0; k < 3; k++)
+		for (size_t i = 0; i < MACHINE_POINTS; i++) {
+			const char *unit = sonde_metric_row(machine_points[i].metric)->unit;
+			recording_point(&r, START + times[k], ids[i],
+					machine_points[i].values[k] * (!strcmp(unit, "ns")  ? (int64_t)MS
+								       : !strcmp(unit, "B") ? MB
+											    : 1));
+		}
+	recording_close(&r, START + 3 * S, 0);
+}
+
+static void machine_has_shares(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+		write_machine(chunks[i]);
+		struct read read = figures_read(NULL);
+		/* 4.6 s of 6 s; 1 s of 2 s; 3.6 s of 4 s */
+		assert_figure(&read, SONDE_STAT_MACHINE_CPU, 4.6 / 6);
+		assert_figure(&read, SONDE_STAT_MACHINE_CPU_MIN, 0.5);
+		assert_figure(&read, SONDE_STAT_MACHINE_CPU_MAX, 0.9);
+		assert_figure(&read, SONDE_STAT_MACHINE_IOWAIT, 0.3 / 6);
+		assert_figure(&read, SONDE_STAT_MACHINE_STOLEN, 0.4 / 6);
+		assert_near(sonde_stat_value(&read.figures, SONDE_STAT_LOAD), (1 + 2 * 2) / 3.0, 1e-9);
+		assert_near(sonde_stat_value(&read.figures, SONDE_STAT_LOAD_MAX), 3, 1e-9);
+		/* Of the control group's 400 MB: 100 for a second, 200 on average for two. */
+		assert_true(read.figures.is_limited);
+		assert_figure(&read, SONDE_STAT_MACHINE_MEMORY, (100 + 2 * 200) / 3.0 / 400);
+		assert_figure(&read, SONDE_STAT_MACHINE_MEMORY_MAX, 0.75);
+		assert_figure(&read, SONDE_STAT_MACHINE_MEMORY_ALL, 400e6);
+		assert_figure(&read, SONDE_STAT_CGROUP_MEMORY, 300e6);
+		assert_figure(&read, SONDE_STAT_DISK_BUSY, 0.7);
+		assert_figure(&read, SONDE_STAT_DISK_READ, 30e6);
+		assert_figure(&read, SONDE_STAT_DISK_WRITTEN, 6e6);
+		assert_figure(&read, SONDE_STAT_RECEIVED, 12e6); /* without loopback */
+		assert_figure(&read, SONDE_STAT_SENT, 2e6);
+		assert_figure(&read, SONDE_STAT_PRESSURE_CPU, 0.4);
+		assert_figure(&read, SONDE_STAT_PRESSURE_CPU_FULL, 0);
+		assert_absent(&read, SONDE_STAT_PRESSURE_IO, "/proc/pressure");
+		assert_figure(&read, SONDE_STAT_THROTTLED, 0.75e9);
+		assert_figure(&read, SONDE_STAT_THROTTLED_PERIODS, 0.5);
+		figures_free(&read);
+	}
+}
+
+static void machine_has_rows(void **state)
+{
+	(void)state;
+	write_machine(1000);
+	struct sections s = sections_of(path, "machine", NULL);
+	const struct sonde_section *t = sections_get(&s, "machine");
+	assert_near(sections_real(t, "what", "CPU", "mean"), 4.6 / 6, 1e-9);
+	assert_string_equal(sections_cell(t, sections_row(t, "what", "CPU"), "whole")->text, "the time of 2 CPUs");
+	/* 6 GB for a second, 4 GB on average for two, of 8 GB */
+	assert_near(sections_real(t, "what", "memory", "mean"), 1 - (6 + 2 * 4) / 3.0 / 8, 1e-9);
+	assert_near(sections_real(t, "what", "memory", "max"), 0.75, 1e-9);
+	assert_near(sections_real(t, "what", "memory of the control group", "max"), 0.75, 1e-9);
+	assert_near(sections_real(t, "object", "sda", "max"), 1, 1e-9);
+	assert_near(sections_real(t, "object", "sda", "min"), 0.1, 1e-9);
+	assert_null(sections_row(t, "object", "sdb")); /* it did nothing */
+	assert_near(sections_real(t, "object", "memory", "mean"), 0, 1e-9);
+	assert_null(sections_row(t, "what", "pressure: all tasks waited"));
+	assert_near(sections_real(t, "what", "throttled by the control group", "mean"), 0.5, 1e-9);
+	t = sections_get(&s, "machine-io");
+	assert_int_equal(t->table.row_count, 3);
+	assert_int_equal(sections_int(t, "name", "sda", "in_b"), 30 * MB);
+	assert_near(sections_real(t, "name", "sda", "in_per_s_b"), 10e6, 1);
+	assert_near(sections_real(t, "name", "eth0", "in_per_s_max_b"), 6e6, 1);
+	assert_int_equal(sections_int(t, "name", "lo", "out_b"), 900 * MB);
+	sections_free(&s);
+}
+
+/* A limit above what the machine has is none; readings whose time goes back are left out. */
+static void odd_recordings_are_read(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	uint32_t total = recording_series(&r, SONDE_METRIC_MEMORY_TOTAL, 0, 0, "");
+	uint32_t left = recording_series(&r, SONDE_METRIC_MEMORY_AVAILABLE, 0, 0, "");
+	uint32_t limit = recording_series(&r, SONDE_METRIC_CGROUP_MEMORY_LIMIT, 0, 0, "");
+	uint32_t used = recording_series(&r, SONDE_METRIC_CGROUP_MEMORY, 0, 0, "");
+	uint32_t rss = recording_series(&r, SONDE_METRIC_MEMORY_RSS, 1, 0, "");
+	uint32_t again = recording_series(&r, SONDE_METRIC_MEMORY_RSS, 1, 0, "");
+	uint32_t user = recording_series(&r, SONDE_METRIC_CPU_USER, 1, 0, "");
+	recording_point(&r, START, total, 1000);
+	recording_point(&r, START, left, 250);
+	recording_point(&r, START, limit, INT64_MAX);
+	recording_point(&r, START, used, 10);
+	recording_point(&r, START + S, rss, 5 * MB);
+	recording_flush(&r);
+	recording_point(&r, START, rss, 900 * MB);         /* before the one it has */
+	recording_point(&r, START + 2 * S, again, 7 * MB); /* the same series under another number */
+	recording_point(&r, START + 2 * S, user, INT64_MIN);
+	recording_point(&r, START + 3 * S, user, -5);
+	recording_close(&r, START + 4 * S, 0);
+	struct read read = figures_read(NULL);
+	assert_false(read.figures.is_limited);
+	assert_figure(&read, SONDE_STAT_MACHINE_MEMORY, 0.75);
+	assert_figure(&read, SONDE_STAT_LAST_RSS, 7e6);
+	assert_figure(&read, SONDE_STAT_PEAK_RSS, 7e6);
+	const struct sonde_series_sum *sum = sonde_series_sum_of(&read.sums, 1, SONDE_METRIC_MEMORY_RSS);
+	assert_int_equal(sum->count, 2);
+	assert_near(sonde_series_mean(sum), 6e6, 1);
+	assert_figure(&read, SONDE_STAT_USER, 0);
+	figures_free(&read);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(processes_are_added_up),
+	    cmocka_unit_test(what_wait_tells_is_exact),
+	    cmocka_unit_test(a_part_is_read_alone),
+	    cmocka_unit_test(rows_are_of_processes),
+	    cmocka_unit_test(short_processes_have_reasons),
+	    cmocka_unit_test(memory_that_moves_is_counted_once),
+	    cmocka_unit_test(rows_are_limited_and_totals_whole),
+	    cmocka_unit_test(machine_has_shares),
+	    cmocka_unit_test(machine_has_rows),
+	    cmocka_unit_test(odd_recordings_are_read),
+	};
+	return cmocka_run_group_tests(tests, path_make, path_remove);
+}
