@@ -22,11 +22,13 @@
 
 #include "base/clock.h"
 #include "format/ring.h"
+#include "source/proc_stat.h"
 #include "source/zones_state.h"
 #include "util/error.h"
 
 #define BUFFER_DEFAULT_B (64u << 20)
 #define CONNECTIONS_MAX 8192u
+#define ANCESTORS_MAX 64 /* a parent may have ended, and its number be used again */
 #define MAPPED_EVERY 16u /* rounds between looks at the maps of a process that hung up */
 #define FIT_NS 5000000u
 #define METHOD "rings in shared memory, written by the program itself"
@@ -148,14 +150,31 @@ static void connection_end(struct sonde_zones_connection *connection)
 		listener->closed(listener->context, connection->pid);
 }
 
-/* Only our own user: an abstract name can be seen by all. */
+/* A process that the command started, in however many steps; one whose parents have ended is known where the kernel
+ * told of its birth. */
+static int is_descendant(const struct sonde_source_run *run, pid_t pid)
+{
+	struct sonde_proc_stat stat = {.parent = pid};
+	for (int i = 0; i < ANCESTORS_MAX && stat.parent > 1 && stat.parent != getpid(); i++)
+		if (sonde_proc_stat_read(&stat, stat.parent, 0))
+			break;
+	return stat.parent == getpid() || sonde_recorder_alive(run->recorder, pid);
+}
+
+/* Only our own user: an abstract name can be seen by all. Where we are root, which may look at everybody's processes
+ * anyway, also what the command has started, which may have given its rights up since then. */
+static int is_trusted(const struct sonde_source_run *run, const struct ucred *peer)
+{
+	return peer->uid == geteuid() || (!geteuid() && is_descendant(run, peer->pid));
+}
+
 static int admit(struct sonde_source_run *run, int fd)
 {
 	struct ucred peer;
 	socklen_t peer_b = sizeof(peer);
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_b) || peer.pid <= 0 || run->count >= CONNECTIONS_MAX)
 		return -EPERM;
-	if (peer.uid != geteuid()) {
+	if (!is_trusted(run, &peer)) {
 		run->strangers++;
 		return -EPERM;
 	}
@@ -258,10 +277,12 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 	out[0] = '\0';
 	if (run->strangers)
 		used = snprintf(out, out_b,
-				"%llu process%s of other users wanted to send zones and %s refused: record as the user "
-				"who runs them",
+				"%llu process%s of other users wanted to be recorded and %s refused%s: record as %sthe "
+				"user who runs %s",
 				(unsigned long long)run->strangers, run->strangers == 1 ? "" : "es",
-				run->strangers == 1 ? "was" : "were");
+				run->strangers == 1 ? "was" : "were",
+				geteuid() ? "" : ", not known to come from the command",
+				geteuid() ? "root, or as " : "", run->strangers == 1 ? "it" : "them");
 	else if (!run->programs)
 		used = snprintf(out, out_b, "no program used the sonde API");
 	if (run->programs && run->clock != SONDE_RING_CLOCK_CYCLES)

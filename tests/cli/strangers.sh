@@ -68,8 +68,23 @@ equal "$(ls private)" ""
 env SONDE_OUT="$work/private/own.sonde" "$work/setuid" >/dev/null
 matches "$(ls private)" "^own\."
 
-# Zones of another user's process are refused, and the report says so.
+# What root's command has started may change its user; others' processes are refused, and the report says so.
 chmod 755 "$work"/zones
-run 0 "$SONDE" record -q -o a.sonde -- setpriv --reuid=65534 --regid=65534 --clear-groups "$zones"
+other=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+# shellcheck disable=SC2016
+run 0 "$SONDE" record -q -o a.sonde -- sh -c '"$@"; echo $SONDE_SOCKET >name.new; mv name.new name; until [ -e done ]; do sleep 0.05; done' \
+	sh "${other[@]}" "$zones" &
+wait_for test -e name
+"${other[@]}" env SONDE_SOCKET="$(cat name)" "$zones"
+touch done
+wait $!
+equal "$(rows a.sonde zones | jq '[.[].calls] | add')" 10
 run 0 "$SONDE" report a.sonde
-has "$(tr -s '\n ' ' ' <<<"$out")" "1 process of other users wanted to send zones and was refused: record as the user who runs them"
+has "$(tr -s '\n ' ' ' <<<"$out")" \
+	"1 process of other users wanted to be recorded and was refused, not known to come from the command: record as the user who runs it"
+blocks=$(target blocks)
+for option in "" --no-perf; do
+	run 0 "$SONDE" record -q --heap=full $option -f -o a.sonde -- "${other[@]}" "$blocks" known
+	equal "$(rows a.sonde heap | jq '[.[] | select(.function == "keeps").left_blocks] | add')" \
+		"$("$SONDE" record -q --heap=full -f -o b.sonde -- "$blocks" known >/dev/null && rows b.sonde heap | jq '[.[] | select(.function == "keeps").left_blocks] | add')"
+done
