@@ -27,6 +27,8 @@ struct sonde_pass_options {
 	struct sonde_weigh weigh;  /* of the call tree */
 	size_t diff_from, diff_to; /* snapshots that are compared, by number; 0 = none */
 	int asked;                 /* named by --section */
+	/* Of energy, as typed; NULL = not given. */
+	const char *carbon_intensity, *country;
 };
 
 struct sonde_pass {

@@ -41,10 +41,10 @@ static const struct {
 
 static void probe_source(const struct sonde_source *source, struct sonde_finding *out)
 {
-	const struct sonde_record_options options = {.rate_hz = 1000};
+	const struct sonde_record_options options = {.rate_hz = 1000, .energy = 1};
 	char why[sizeof out->what] = "";
 	int code = source->probe ? source->probe(&options, why, sizeof why) : 0;
-	out->verdict = code ? SONDE_VERDICT_YELLOW : SONDE_VERDICT_GREEN;
+	out->verdict = code || *why ? SONDE_VERDICT_YELLOW : SONDE_VERDICT_GREEN;
 	snprintf(out->what, sizeof out->what, "%s", *why ? why : source->title);
 }
 

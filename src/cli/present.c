@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/carbon.h"
 #include "analyze/snapshots.h"
 #include "analyze/words.h"
 #include "cli/output.h"
@@ -102,10 +103,19 @@ int sonde_present_take(void *context, const struct sonde_option *option, const c
 		const char *name;
 		const char **text;
 	} texts[] = {
-	    {"format", &present->format},    {"output", &present->output}, {"section", &present->sections},
-	    {"focus", &present->pass.focus}, {"from", &present->from},     {"to", &present->to},
-	    {"thread", &present->thread},    {"weigh", &present->weigh},   {"at", &present->at},
-	    {"heap-of", &present->heap_of},  {"diff", &present->diff},
+	    {"format", &present->format},
+	    {"output", &present->output},
+	    {"section", &present->sections},
+	    {"focus", &present->pass.focus},
+	    {"from", &present->from},
+	    {"to", &present->to},
+	    {"thread", &present->thread},
+	    {"weigh", &present->weigh},
+	    {"at", &present->at},
+	    {"heap-of", &present->heap_of},
+	    {"diff", &present->diff},
+	    {"country", &present->pass.country},
+	    {"carbon-intensity", &present->pass.carbon_intensity},
 	};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		if (strcmp(texts[i].name, option->name) == 0) {
@@ -267,6 +277,17 @@ static int choose_threads(struct sonde_present *present, const struct sonde_sess
 	return 0;
 }
 
+static int check_carbon(const struct sonde_present *present)
+{
+	const struct sonde_pass_options *pass = &present->pass;
+	double g_kwh;
+	if (pass->carbon_intensity && sonde_carbon_parse(pass->carbon_intensity, &g_kwh))
+		return complain(present, SONDE_EXIT_USAGE);
+	if (pass->country && sonde_carbon_check(pass->country))
+		return complain(present, SONDE_EXIT_USAGE);
+	return 0;
+}
+
 static int choose_snapshots(struct sonde_present *present, const struct sonde_session *session)
 {
 	struct sonde_pass_options *pass = &present->pass;
@@ -335,6 +356,8 @@ static int write_out(struct sonde_present *present, struct sonde_session *sessio
 		code = choose_snapshots(present, session);
 	if (!code)
 		code = choose_time(present, run);
+	if (!code)
+		code = check_carbon(present);
 	if (!code)
 		code = sonde_weigh_choose(present, session, format);
 	if (code)

@@ -19,6 +19,8 @@
 	    {"at", 0, "TIME", "the moment of --weigh live, counted from the start"},                  \
 	    {"heap-of", 0, "HEAP", "whose blocks are weighed, or a pool's name"},                     \
 	    {"diff", 0, "A,B", "compare two snapshots, by their numbers or labels"},                  \
+	    {"country", 0, "CODE", "grams of CO2e by this country's electricity: FR, DE, US, WORLD"}, \
+	    {"carbon-intensity", 0, "G", "the same by grams a kWh"},                                  \
 	    {"thread", 0, "THREAD", "only the threads with this tid or this name"},                   \
 	    {"from", 0, "TIME", "only what came after, counted from the start: 1.5s, 200ms"},         \
 	    {"to", 0, "TIME", "only what came before"}, {"json", 0, NULL, "the same as -f json"},     \

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/carbon.h"
 #include "cli/command.h"
 #include "cli/pass_on.h"
 #include "cli/progress.h"
@@ -43,6 +44,9 @@ static const struct sonde_option options[] = {
     {"interval", 0, "TIME", "read what processes and the machine use each TIME, at least 10ms (default 100ms)"},
     {"snapshot-every", 0, "TIME", "take a snapshot of the memory of all processes each TIME"},
     {"snapshot-signal", 0, NULL, "take one when this sonde is sent SIGUSR1, which the command then does not get"},
+    {"energy", 0, NULL, "joules of the run, by the processors' counters, else by a model that is called one"},
+    {"carbon-intensity", 0, "G", "for reports: grams of CO2e a kWh of the electricity used"},
+    {"country", 0, "CODE", "the same by a country's average: FR, DE, US, WORLD"},
     {"no-perf", 0, NULL, "do not use perf events: sample by CPU timers inside the processes"},
     {"no-inject", 0, NULL, "put nothing into the processes: perf events only"},
     {"no-symbols", 0, NULL, "look up no symbols when the recording ends"},
@@ -124,6 +128,7 @@ static int set_value(struct request *request, const char *name, const char *valu
 {
 	struct sonde_record_options *record = &request->options;
 	uint64_t number = 0;
+	double g_kwh;
 	int rc = 0;
 	if (!strcmp(name, "output"))
 		record->output = value;
@@ -148,7 +153,13 @@ static int set_value(struct request *request, const char *name, const char *valu
 		rc = set_period(value, &record->snapshot_every_ns);
 	else if (!strcmp(name, "keep"))
 		rc = set_duration(value, &record->keep_ns);
-	else if (!strcmp(name, "when"))
+	else if (!strcmp(name, "carbon-intensity")) {
+		rc = sonde_carbon_parse(value, &g_kwh);
+		record->carbon_intensity = value;
+	} else if (!strcmp(name, "country")) {
+		rc = sonde_carbon_check(value);
+		record->country = value;
+	} else if (!strcmp(name, "when"))
 		record->when = value;
 	else if (!strcmp(name, "stack")) {
 		rc = sonde_quantity_bytes(&number, value);
@@ -172,6 +183,7 @@ static int *flag(struct sonde_record_options *record, const char *name)
 	    {"force", &record->overwrite},
 	    {"quiet", &record->quiet},
 	    {"snapshot-signal", &record->snapshot_signal},
+	    {"energy", &record->energy},
 	};
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
 		if (!strcmp(flags[i].name, name))
@@ -209,6 +221,8 @@ static int check(struct request *request)
 		wrong = "-o -: a recording is a file, not a stream: name one";
 	else if (record->when && !record->keep_ns)
 		wrong = "--when saves what --keep holds: add --keep 10s";
+	else if ((record->carbon_intensity || record->country) && !record->energy)
+		wrong = "--country and --carbon-intensity are for --energy: add it";
 	else if (record->buffer_b < (uint64_t)1 << 20)
 		wrong = "--buffer must be at least 1M";
 	if (wrong)

@@ -48,6 +48,9 @@ struct sonde_record_options {
 	int snapshot_signal;         /* SIGUSR1 takes one, and is not passed on */
 	uint64_t resources_every_ns; /* processes and the machine, read again and again; 0 = the default, 100 ms */
 	int only_resources;          /* no other source runs, and none says that it did not */
+	/* Joules; g/kWh and country as typed, for reports: NULL = not given. */
+	int energy;
+	const char *carbon_intensity, *country;
 	/* Before and after symbols are looked up, which may take a while; NULL = not called. */
 	void (*looking_up)(const struct sonde_record_options *options, int over);
 };

@@ -1,0 +1,101 @@
+/* energy_model.c: the row of energy_model.def that fits the processor, read from /proc/cpuinfo.
+ *
+ * A straight line between idle and full load is what published estimators use; real servers draw somewhat more in the
+ * middle. The range of a row is wider than that error. What is not in the table gets the range of all servers, and is
+ * called generic.
+ */
+#include "source/energy_model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct row {
+	const char *name, *vendor;
+	unsigned family, model_from, model_to;
+	const char *brand;
+	struct sonde_energy_range idle, full;
+};
+
+static const struct row rows[] = {
+#define SONDE_ENERGY_MODEL(name, vendor, family, from, to, brand, idle_low, idle, idle_high, full_low, full, \
+			   full_high)                                                                        \
+	{name, vendor, family, from, to, brand, {idle_low, idle, idle_high}, {full_low, full, full_high}},
+#include "source/energy_model.def"
+#undef SONDE_ENERGY_MODEL
+};
+
+/* Of the 801 results published since 2012, of whatever processor. */
+static const struct row generic = {.name = "any server", .idle = {319, 728, 2000}, .full = {1578, 3906, 8062}};
+
+struct processor {
+	char vendor[32], brand[128];
+	unsigned family, model, count;
+	int is_virtual;
+};
+
+/* Takes what one line of /proc/cpuinfo says; all processors are taken to be of one kind. */
+static void take_line(struct processor *out, const char *key, const char *value)
+{
+	if (!strncmp(key, "processor", 9))
+		out->count++;
+	else if (!strncmp(key, "vendor_id", 9))
+		snprintf(out->vendor, sizeof out->vendor, "%s", value);
+	else if (!strncmp(key, "cpu family", 10))
+		out->family = (unsigned)strtoul(value, NULL, 10);
+	else if (!strncmp(key, "model name", 10))
+		snprintf(out->brand, sizeof out->brand, "%s", value);
+	else if (!strncmp(key, "model", 5))
+		out->model = (unsigned)strtoul(value, NULL, 10);
+	else if (!strncmp(key, "flags", 5))
+		out->is_virtual = strstr(value, " hypervisor") != NULL;
+	else if (!strncmp(key, "CPU implementer", 15)) {
+		snprintf(out->vendor, sizeof out->vendor, "ARM");
+		out->family = (unsigned)strtoul(value, NULL, 16);
+	} else if (!strncmp(key, "CPU part", 8))
+		out->model = (unsigned)strtoul(value, NULL, 16);
+}
+
+static void read_processor(struct processor *out, const char *root)
+{
+	char path[512], line[8192];
+	snprintf(path, sizeof path, "%s/proc/cpuinfo", root);
+	FILE *file = fopen(path, "re");
+	while (file && fgets(line, sizeof line, file)) {
+		char *colon = strchr(line, ':');
+		line[strcspn(line, "\n")] = '\0';
+		if (colon)
+			take_line(out, line, colon[1] ? colon + 2 : "");
+	}
+	if (file)
+		fclose(file);
+}
+
+static int fits(const struct row *row, const struct processor *processor)
+{
+	return !strcmp(row->vendor, processor->vendor) && row->family == processor->family &&
+	       processor->model >= row->model_from && processor->model <= row->model_to &&
+	       strstr(processor->brand, row->brand);
+}
+
+void sonde_energy_model_find(struct sonde_energy_model *out, const char *root)
+{
+	struct processor processor = {.vendor = ""};
+	const struct row *found = &generic;
+	read_processor(&processor, root);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows && found == &generic; i++)
+		if (fits(&rows[i], &processor))
+			found = &rows[i];
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	*out = (struct sonde_energy_model){
+	    .idle = found->idle,
+	    .full = found->full,
+	    .is_generic = found == &generic,
+	    .is_virtual = processor.is_virtual,
+	    .cpus = processor.count ? processor.count
+		    : online > 0    ? (unsigned)online
+				    : 1,
+	};
+	snprintf(out->name, sizeof out->name, "%s", found->name);
+}
