@@ -23,8 +23,10 @@
 
 #include "inject/machine.h"
 
-#define TRIES 20         /* times that connecting is tried: descriptors may be used up for a while */
-#define SHARE 8          /* of what is left one part is taken */
+#define TRIES 20 /* times that connecting is tried: descriptors may be used up for a while */
+#define SHARE 8  /* of what is left one part is taken */
+#define STATM_SIZE 0u
+#define STATM_DATA 5u
 #define SMALLEST_POOL 6u /* log2 of its chunks */
 
 #pragma weak pthread_setcancelstate
@@ -75,25 +77,44 @@ static uint64_t page_b(void)
 	return size_b ? size_b : 4096;
 }
 
-uint64_t inject_connect_left_b(void)
+/* A number of /proc/self/statm, in pages; 0 = it cannot be read. */
+static uint64_t read_used(unsigned field)
 {
-	uint64_t limit[2] = {0, 0}, pages = 0;
-	char text[64];
-	if (call(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)limit) || limit[0] == UINT64_MAX)
-		return UINT64_MAX;
+	uint64_t pages = 0;
+	char text[128];
 	int fd = (int)call(SYS_openat, AT_FDCWD, (long)"/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return 0;
 	long got = call(SYS_read, fd, (long)text, sizeof(text), 0);
 	inject_connect_close(fd);
-	for (long i = 0; i < got && text[i] >= '0' && text[i] <= '9'; i++)
-		pages = pages * 10 + (uint64_t)(text[i] - '0');
+	for (long i = 0; i < got; i++)
+		if (text[i] == ' ')
+			field--;
+		else if (!field)
+			pages = pages * 10 + (uint64_t)(text[i] - '0');
+	return pages;
+}
+
+/* What a limit leaves of what field `used` of statm counts; UINT64_MAX = there is none. */
+static uint64_t left_of(int limit_kind, unsigned used)
+{
+	uint64_t limit[2] = {0, 0}, pages;
+	if (call(SYS_prlimit64, 0, limit_kind, 0, (long)limit) || limit[0] == UINT64_MAX)
+		return UINT64_MAX;
+	pages = read_used(used);
 	return pages && limit[0] / page_b() > pages ? limit[0] - pages * page_b() : 0;
 }
 
+uint64_t inject_connect_left_b(void)
+{
+	return left_of(RLIMIT_AS, STATM_SIZE);
+}
+
+/* Private memory that may be written to counts for both limits; statm adds stacks to it, which do not for the second.
+ */
 int inject_connect_spares(uint64_t size_b)
 {
-	return inject_connect_left_b() / SHARE >= size_b;
+	return inject_connect_left_b() / SHARE >= size_b && left_of(RLIMIT_DATA, STATM_DATA) / SHARE >= size_b;
 }
 
 void *inject_connect_page(size_t size_b)
