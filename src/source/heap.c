@@ -224,6 +224,19 @@ static void on_closed(void *context, pid_t pid)
 		oldest->ended = 1;
 }
 
+/* Before it is read anew what lies where: what was told of an object that has gone since is looked up in that. */
+static void on_passed(void *context, pid_t pid, const struct sonde_zones_drainer *drainer)
+{
+	struct sonde_source_run *run = context;
+	struct process *process = find(run, pid);
+	uint64_t cycles = sonde_clock_cycles(), ns = sonde_clock_now_ns();
+	if (!process)
+		return;
+	drainer->drain(drainer->context, pid);
+	take_snapshots(run, process, ns);
+	sonde_heap_process_run(process->heaps, cycles, ns);
+}
+
 static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out)
 {
 	struct sonde_source_run *run = context;
@@ -289,6 +302,8 @@ static int on_scan(void *context, pid_t pid, const struct sonde_link_scan *quest
 
 static int heap_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
+	if (options && options->only_resources)
+		return -ENOENT;
 	if (options && !options->heap)
 		return -ECANCELED;
 	if (options && options->no_inject) {
@@ -340,6 +355,7 @@ static int heap_open(struct sonde_source_run **out, struct sonde_recorder *recor
 						      .closed = on_closed,
 						      .left = on_left,
 						      .table = on_table,
+						      .passed = on_passed,
 						      .scan = on_scan,
 						      .blocks = on_blocks};
 	run->zones_listener =

@@ -42,6 +42,8 @@ struct sonde_zones_listener {
 	void (*left)(void *context, pid_t pid, const struct sonde_link_leave *leave);
 	/* Fills in what lies at an address; returns a descriptor to send along, which is closed then, or −1. */
 	int (*table)(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out);
+	/* before that: what it said so far, of what lay there then */
+	void (*passed)(void *context, pid_t pid, const struct sonde_zones_drainer *drainer);
 	/* A process waits until it was looked at; what it has published is handed out by `drain`. 0 or a negative
 	 * errno.
 	 */

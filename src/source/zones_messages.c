@@ -152,19 +152,6 @@ static int answer(struct sonde_source_run *run, struct sonde_zones_connection *c
 	return send_with(connection, &out, size_b, -1);
 }
 
-static int tell_table(struct sonde_source_run *run, struct sonde_zones_connection *connection, void *message)
-{
-	const struct sonde_link_table_question *question = message;
-	struct sonde_link_table table = {.head = {SONDE_LINK_TABLE, SONDE_LINK_VERSION}, .status = -ENOENT};
-	const struct sonde_zones_listener *listener = sonde_zones_listener_of(SONDE_LINK_HEAP);
-	(void)run;
-	int fd = listener->table ? listener->table(listener->context, connection->pid, question->address, &table) : -1;
-	int code = send_with(connection, &table, sizeof(table), fd);
-	if (fd >= 0)
-		close(fd);
-	return code;
-}
-
 static void drain_heap(void *context, pid_t pid)
 {
 	const struct sonde_source_run *run = context;
@@ -172,6 +159,21 @@ static void drain_heap(void *context, pid_t pid)
 		if (run->connections[i].pool && run->connections[i].pid == pid &&
 		    run->connections[i].client != SONDE_LINK_CPU) /* snapshots come through libsonde's */
 			sonde_pool_drain(run->connections[i].pool, 0);
+}
+
+static int tell_table(struct sonde_source_run *run, struct sonde_zones_connection *connection, void *message)
+{
+	const struct sonde_link_table_question *question = message;
+	struct sonde_link_table table = {.head = {SONDE_LINK_TABLE, SONDE_LINK_VERSION}, .status = -ENOENT};
+	const struct sonde_zones_listener *listener = sonde_zones_listener_of(SONDE_LINK_HEAP);
+	struct sonde_zones_drainer drainer = {run, drain_heap, connection->fd};
+	if (listener->passed)
+		listener->passed(listener->context, connection->pid, &drainer);
+	int fd = listener->table ? listener->table(listener->context, connection->pid, question->address, &table) : -1;
+	int code = send_with(connection, &table, sizeof(table), fd);
+	if (fd >= 0)
+		close(fd);
+	return code;
 }
 
 static int tell_scanned(struct sonde_source_run *run, struct sonde_zones_connection *connection, void *message)
