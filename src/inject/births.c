@@ -103,19 +103,29 @@ static int begin_c11(void *data)
 	return start(arg);
 }
 
+static struct {
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	int (*create_c11)(thrd_t *, thrd_start_t, void *);
+} next;
+
+__attribute__((constructor)) static void ask(void)
+{
+	next.create =
+	    (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))inject_next("pthread_create");
+	next.create_c11 = (int (*)(thrd_t *, thrd_start_t, void *))inject_next("thrd_create");
+}
+
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
-	static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-	if (!next)
-		next = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))inject_next(
-		    "pthread_create");
-	if (!next)
+	if (!next.create)
+		ask();
+	if (!next.create)
 		return EAGAIN;
 	struct birth *born = take_birth(attr, arg);
 	if (!born)
-		return next(thread, attr, start, arg);
+		return next.create(thread, attr, start, arg);
 	born->start = start;
-	int code = next(thread, attr, begin_posix, born);
+	int code = next.create(thread, attr, begin_posix, born);
 	if (code)
 		atomic_store(&born->taken, 0);
 	return code;
@@ -123,16 +133,15 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 
 EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *arg)
 {
-	static int (*next)(thrd_t *, thrd_start_t, void *);
-	if (!next)
-		next = (int (*)(thrd_t *, thrd_start_t, void *))inject_next("thrd_create");
-	if (!next)
+	if (!next.create_c11)
+		ask();
+	if (!next.create_c11)
 		return thrd_error;
 	struct birth *born = take_birth(NULL, arg);
 	if (!born)
-		return next(thread, start, arg);
+		return next.create_c11(thread, start, arg);
 	born->start_c11 = start;
-	int code = next(thread, begin_c11, born);
+	int code = next.create_c11(thread, begin_c11, born);
 	if (code != thrd_success)
 		atomic_store(&born->taken, 0);
 	return code;

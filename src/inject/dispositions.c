@@ -32,13 +32,47 @@ static _Atomic uint32_t current;
 static _Atomic uint32_t writing;
 static _Atomic uint64_t widened; /* signals to whose masks ours was added */
 
+typedef int (*set_mask)(int how, const sigset_t *set, sigset_t *old);
+
+/* The real ones. */
+static struct {
+	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
+	int (*sigaltstack)(const stack_t *, stack_t *);
+	sighandler_t (*signal)(int, sighandler_t);
+	sighandler_t (*bsd_signal)(int, sighandler_t);
+	sighandler_t (*__sysv_signal)(int, sighandler_t);
+	sighandler_t (*sysv_signal)(int, sighandler_t);
+	set_mask sigprocmask, pthread_sigmask;
+	int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
+} next;
+
+__attribute__((constructor)) static void ask(void)
+{
+	next.sigaltstack = (int (*)(const stack_t *, stack_t *))inject_next("sigaltstack");
+	next.signal = (sighandler_t(*)(int, sighandler_t))inject_next("signal");
+	next.bsd_signal = (sighandler_t(*)(int, sighandler_t))inject_next("bsd_signal");
+	next.__sysv_signal = (sighandler_t(*)(int, sighandler_t))inject_next("__sysv_signal");
+	next.sysv_signal = (sighandler_t(*)(int, sighandler_t))inject_next("sysv_signal");
+	next.sigprocmask = (set_mask)inject_next("sigprocmask");
+	next.pthread_sigmask = (set_mask)inject_next("pthread_sigmask");
+	next.sigtimedwait =
+	    (int (*)(const sigset_t *, siginfo_t *, const struct timespec *))inject_next("sigtimedwait");
+	/* last: then all are known */
+	next.sigaction = (int (*)(int, const struct sigaction *, struct sigaction *))inject_next("sigaction");
+}
+
+/* For calls that come before our object has begun. */
+static inline void ask_early(void)
+{
+	if (__builtin_expect(!next.sigaction, 0))
+		ask();
+}
+
 static int real_sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
-	static int (*next)(int, const struct sigaction *, struct sigaction *);
-	if (!next)
-		next = (int (*)(int, const struct sigaction *, struct sigaction *))inject_next("sigaction");
-	if (next)
-		return next(number, action, old);
+	ask_early();
+	if (next.sigaction)
+		return next.sigaction(number, action, old);
 	errno = ENOSYS;
 	return -1;
 }
@@ -184,69 +218,66 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
 
 EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 {
-	static int (*next)(const stack_t *, stack_t *);
-	if (!next)
-		next = (int (*)(const stack_t *, stack_t *))inject_next("sigaltstack");
-	if (!next) {
+	ask_early();
+	if (!next.sigaltstack) {
 		errno = ENOSYS;
 		return -1;
 	}
-	int result = next(stack, old);
+	int result = next.sigaltstack(stack, old);
 	if (!result && stack && inject_process())
 		inject_thread_room(stack->ss_flags & SS_DISABLE ? SIZE_MAX : stack->ss_size);
 	return result;
 }
 
-static sighandler_t set_simple(const char *name, int number, sighandler_t handler, int flags)
+/* `real` is read after ask_early(). */
+static sighandler_t set_simple(sighandler_t (**real)(int, sighandler_t), int number, sighandler_t handler, int flags)
 {
 	struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
 	if (number == INJECT_SIGNAL && inject_process()) {
 		remember(&action, &old);
 		return old.sa_handler;
 	}
-	sighandler_t (*next)(int, sighandler_t) = (sighandler_t(*)(int, sighandler_t))inject_next(name);
-	if (next)
-		return next(number, handler);
+	ask_early();
+	if (*real)
+		return (*real)(number, handler);
 	errno = ENOSYS;
 	return SIG_ERR;
 }
 
 EXPORT sighandler_t signal(int number, sighandler_t handler)
 {
-	return set_simple("signal", number, handler, SA_RESTART);
+	return set_simple(&next.signal, number, handler, SA_RESTART);
 }
 
 EXPORT sighandler_t bsd_signal(int number, sighandler_t handler)
 {
-	return set_simple("bsd_signal", number, handler, SA_RESTART);
+	return set_simple(&next.bsd_signal, number, handler, SA_RESTART);
 }
 
 EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler)
 {
-	return set_simple("__sysv_signal", number, handler, (int)(SA_RESETHAND | SA_NODEFER));
+	return set_simple(&next.__sysv_signal, number, handler, (int)(SA_RESETHAND | SA_NODEFER));
 }
 
 EXPORT sighandler_t sysv_signal(int number, sighandler_t handler)
 {
-	return set_simple("sysv_signal", number, handler, (int)(SA_RESETHAND | SA_NODEFER));
+	return set_simple(&next.sysv_signal, number, handler, (int)(SA_RESETHAND | SA_NODEFER));
 }
 
 /* --- masks ----------------------------------------------------------------------------------------------------- */
 
-typedef int (*set_mask)(int how, const sigset_t *set, sigset_t *old);
-
 /* Pretends where the program blocks what was not blocked; what a handler's own mask blocks is left as it is. */
-static int change_mask(set_mask next, int how, const sigset_t *set, sigset_t *old)
+static int change_mask(set_mask real, int how, const sigset_t *set, sigset_t *old)
 {
-	if (!next)
+	if (!real)
 		return ENOSYS;
 	if (!inject_process())
-		return next(how, set, old);
+		return real(how, set, old);
 	struct inject_thread *thread = &inject_self;
 	int may_pretend = inject_is_on() && thread->tid;
 	int is_named = set && sigismember(set, INJECT_SIGNAL) == 1, pretended = thread->wants_blocked;
 	sigset_t before, ours;
-	int result = next(how, set, &before);
+	int result = real(how, set, &before);
 	if (result)
 		return result;
 	int was_blocked = sigismember(&before, INJECT_SIGNAL) == 1;
@@ -255,7 +286,7 @@ static int change_mask(set_mask next, int how, const sigset_t *set, sigset_t *ol
 	if (is_named && thread->wants_blocked) {
 		sigemptyset(&ours);
 		sigaddset(&ours, INJECT_SIGNAL);
-		next(SIG_UNBLOCK, &ours, NULL);
+		real(SIG_UNBLOCK, &ours, NULL);
 	} else if (was_blocked && set && (is_named ? how == SIG_UNBLOCK : how == SIG_SETMASK)) {
 		inject_thread_resume();
 	}
@@ -269,31 +300,25 @@ static int change_mask(set_mask next, int how, const sigset_t *set, sigset_t *ol
 
 EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
-	static set_mask next;
-	if (!next)
-		next = (set_mask)inject_next("sigprocmask");
-	return change_mask(next, how, set, old);
+	ask_early();
+	return change_mask(next.sigprocmask, how, set, old);
 }
 
 EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
-	static set_mask next;
-	if (!next)
-		next = (set_mask)inject_next("pthread_sigmask");
-	return change_mask(next, how, set, old);
+	ask_early();
+	return change_mask(next.pthread_sigmask, how, set, old);
 }
 
 /* --- waiting for signals --------------------------------------------------------------------------------------- */
 
 EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
-	static int (*next)(const sigset_t *, siginfo_t *, const struct timespec *);
 	siginfo_t got;
 	int number;
-	if (!next)
-		next = (int (*)(const sigset_t *, siginfo_t *, const struct timespec *))inject_next("sigtimedwait");
+	ask_early();
 	do
-		number = next(set, &got, timeout);
+		number = next.sigtimedwait(set, &got, timeout);
 	while (number == INJECT_SIGNAL && inject_sample_is_ours(&got));
 	if (number > 0 && info)
 		*info = got;

@@ -22,6 +22,8 @@
 #include "inject/connect.h"
 #include "inject/sandbox.h"
 
+struct inject_objects_count;
+
 /* Written by the recorder: mean bytes between samples (0 = every block), and its own filters of seccomp. */
 #define HEAP_ENV "SONDE_HEAP"
 #define HEAP_SEED_ENV "SONDE_HEAP_SEED" /* a number to draw samples by, for tests; else the clock tells one */
@@ -342,8 +344,10 @@ extern _Atomic uint64_t heap_rules_generation;
 int heap_rules_init(void);
 /* Finds the rule for a return address that has none yet. */
 uint64_t heap_rules_make(const struct heap_thread *thread, uint64_t pc);
-/* Code was unmapped: what stood there is forgotten. */
+/* All that is known is forgotten. */
 void heap_rules_forget(void);
+/* Objects may have been unloaded since they were counted: what is known of them is forgotten. */
+void heap_rules_forget_gone(const struct inject_objects_count *before);
 /* The thread was thrown out of the middle of heap_rules_make(). */
 void heap_rules_recover(const struct heap_thread *thread);
 
@@ -386,8 +390,11 @@ void heap_maps_begin(void *real_malloc);
 
 /* --- heap_operators.c ------------------------------------------------------------------------------------------ */
 
-/* Objects may have gone: the next operators are looked for anew. */
-void heap_operators_forget(void);
+/* Finds the operators that all objects call. While only those are loaded that the program begins with. */
+void heap_operators_begin(void);
+/* Around a call of dlclose(). */
+void heap_operators_close(void);
+void heap_operators_closed(void);
 
 /* --- heap_stack.c ---------------------------------------------------------------------------------------------- */
 

@@ -15,6 +15,7 @@
 
 #include "inject/heap.h"
 #include "inject/next.h"
+#include "inject/objects.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define ARENA_B 65536u
@@ -73,6 +74,7 @@ static size_t arena_size(const void *block)
 
 static void ask_all(void)
 {
+	heap_operators_begin(); /* first: what it takes to say that there are none is not the program's */
 	next.calloc = (void *(*)(size_t, size_t))inject_next("calloc");
 	next.malloc = (void *(*)(size_t))inject_next("malloc");
 	next.free = (void (*)(void *))inject_next("free");
@@ -181,8 +183,10 @@ static void *move(void *block, size_t size_b, const struct heap_caller *caller)
 {
 	if (unlikely(!next.realloc) && !is_ready() && !block)
 		return take_arena(size_b);
-	if (unlikely(is_arena(block)))
-		return heap_record_begins(move_from_arena(block, size_b), size_b, caller);
+	if (unlikely(is_arena(block))) {
+		void *moved = move_from_arena(block, size_b);
+		return is_arena(moved) ? moved : heap_record_begins(moved, size_b, caller);
+	}
 	int told = heap_record_ends(block);
 	void *moved = next.realloc(block, size_b);
 	if (likely(moved))
@@ -254,9 +258,12 @@ EXPORT int dlclose(void *object)
 {
 	if (unlikely(!is_ready()) || !next.dlclose)
 		return -1;
+	struct inject_objects_count before;
+	inject_objects_counted(&before);
+	heap_operators_close();
 	int code = next.dlclose(object);
-	heap_rules_forget();
-	heap_operators_forget();
+	heap_operators_closed();
+	heap_rules_forget_gone(&before);
 	return code;
 }
 

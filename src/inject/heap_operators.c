@@ -1,135 +1,216 @@
 /* heap_operators.c: C++ operators new and delete, for allocators that bring their own; most call malloc and free, and
  * what these hooks have recorded is not recorded again.
  *
- * Which ones the program would call depends on who calls: those that stand behind us serve all. Where there are none,
- * each object that was loaded for itself (RTLD_LOCAL), as interpreters load their modules, finds those that it brought
- * along; a C++ library of one object must not throw through another's.
+ * Which ones the program would call depends on who calls. Those that stand behind us when the program begins serve all,
+ * and never go. Where there are none, as in C programs, each object that was loaded later, as interpreters load their
+ * modules, finds those that it brought along; a C++ library of one object must not throw through another's. They are
+ * found without the loader (objects.h), whose lock is held while constructors wait for threads that allocate.
+ *
+ * What an object was bound to stays so until some object is unloaded: the first call after that forgets all. Calls find
+ * it by the page that they come from, in a table of single words that are read without a lock: page, generation and
+ * entry. A word counts while its generation is the present one, which dlclose() ends twice: before objects go, and
+ * after, because somebody may have been told of an object while its destructors ran. In between nothing is put there: a
+ * new object may be mapped where another went before we hear of it.
  */
-#include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "inject/bounds.h"
 #include "inject/heap.h"
 #include "inject/next.h"
+#include "inject/objects.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-#pragma weak dladdr
-#pragma weak dlerror
-#pragma weak dlopen
-#pragma weak dlsym
+#define NEW(symbol, ...) NUMBER##symbol,
+#define DELETE(symbol, ...) NUMBER##symbol,
+enum which {
+#include "inject/heap_operators.def"
+	OPERATOR_COUNT
+};
+#undef NEW
+#undef DELETE
 
-#define OBJECTS 32u /* whose own operators are kept in mind; those of more are looked for at each call */
+#define NEW(symbol, ...) #symbol,
+#define DELETE(symbol, ...) #symbol,
+static const char *const names[OPERATOR_COUNT] = {
+#include "inject/heap_operators.def"
+};
+#undef NEW
+#undef DELETE
 
-/* What dlclose() makes doubtful, between two names that the linker gives. */
-#define KEPT __attribute__((section("heap_next"), used))
-extern char __start_heap_next[] __attribute__((visibility("hidden")));
-extern char __stop_heap_next[] __attribute__((visibility("hidden")));
+/* NULL = not everybody's, or not looked for yet. */
+static _Atomic(void *) everybodys[OPERATOR_COUNT];
 
-/* Objects that call operators which are not everybody's, from [1] on. */
-static struct {
-	_Atomic uintptr_t start, end; /* start 0: nobody's yet; end 0: not known yet */
-} objects[OBJECTS] KEPT;
+#define ENTRY_BITS 10u
+#define ENTRIES (1u << ENTRY_BITS) /* from [1] on; objects beyond are looked up at each call */
+#define PROBES 32u
+#define GENERATION_BITS 18u
+#define GENERATIONS (1u << GENERATION_BITS)
+#define PAGE_BITS 12u
+#define WORD_BITS 15u
+#define ADDRESS_BITS 48u
+#define BEING_FILLED 1u
 
-void heap_operators_forget(void)
+/* What calls of an object are bound to. Written while the loader's list is held, or by who has taken the entry. */
+static _Atomic uintptr_t owners[ENTRIES]; /* where an object's dynamic section lies; 0 = nobody's */
+static _Atomic(void *) functions[ENTRIES][OPERATOR_COUNT];
+static uint64_t known_unloads; /* of the list, when the entries were made */
+
+/* page, GENERATION_BITS, ENTRY_BITS; 0 = none */
+static _Atomic uint64_t words[1u << WORD_BITS];
+static _Atomic uint32_t generation;
+static _Atomic uint32_t closing; /* calls of dlclose() that go on */
+
+/* --- everybody's ------------------------------------------------------------------------------------------------- */
+
+/* Who has operators has operator new: C programs pay for one name. */
+void heap_operators_begin(void)
 {
-	memset(__start_heap_next, 0, (size_t)(__stop_heap_next - __start_heap_next));
+	void *first = inject_next(names[0]);
+	for (uint32_t i = 0; first && i < OPERATOR_COUNT; i++)
+		atomic_store_explicit(&everybodys[i], i ? inject_next(names[i]) : first, memory_order_release);
 }
 
-/* --- objects ----------------------------------------------------------------------------------------------------- */
+/* --- an object's ------------------------------------------------------------------------------------------------- */
 
-/* By its head, which is mapped where it begins. */
-static uintptr_t end_of(uintptr_t start)
+static void change_generation(void)
 {
-	const ElfW(Ehdr) *head = (const void *)start;
-	uintptr_t end = start;
-	if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
-		return start;
-	const ElfW(Phdr) *segment = (const void *)(start + head->e_phoff);
-	for (int i = 0; i < head->e_phnum; i++)
-		if (segment[i].p_type == PT_LOAD && start + segment[i].p_vaddr + segment[i].p_memsz > end)
-			end = start + segment[i].p_vaddr + segment[i].p_memsz;
-	return end;
+	if ((atomic_fetch_add(&generation, 1) + 1) % GENERATIONS)
+		return;
+	for (uint32_t i = 0; i < 1u << WORD_BITS; i++)
+		atomic_store_explicit(&words[i], 0, memory_order_relaxed);
 }
 
-/* The number of the object that an address lies in, noting it if it `may` be; 0 = it is not noted. */
-static uint32_t object_of(uintptr_t address, int may)
+void heap_operators_close(void)
 {
-	Dl_info info;
-	for (uint32_t i = 1; i < OBJECTS; i++) {
-		uintptr_t start = atomic_load_explicit(&objects[i].start, memory_order_acquire);
-		if (start && address >= start && address < atomic_load_explicit(&objects[i].end, memory_order_acquire))
-			return i;
-		if (start)
+	atomic_fetch_add(&closing, 1);
+	change_generation();
+}
+
+void heap_operators_closed(void)
+{
+	change_generation();
+	atomic_fetch_sub(&closing, 1);
+}
+
+static void forget_entries(void)
+{
+	change_generation(); /* first: a reader of what is filled in next finds that it has changed */
+	for (uint32_t i = 1; i < ENTRIES; i++)
+		atomic_store_explicit(&owners[i], 0, memory_order_release);
+}
+
+static void fill(uint32_t entry, const struct inject_object *object)
+{
+	void *found[OPERATOR_COUNT] = {NULL};
+	inject_objects_bind(object, names, OPERATOR_COUNT, found);
+	for (uint32_t i = 0; i < OPERATOR_COUNT; i++)
+		atomic_store_explicit(&functions[entry][i], found[i], memory_order_release);
+	atomic_store_explicit(&owners[entry], (uintptr_t)object->dynamic, memory_order_release);
+}
+
+static inline uint32_t first_entry(uintptr_t owner)
+{
+	return (uint32_t)(owner * UINT64_C(0x9e3779b97f4a7c15) >> (64 - ENTRY_BITS));
+}
+
+/* 0 = there is no room. */
+static uint32_t entry_of(const struct inject_object *object)
+{
+	uintptr_t wanted = (uintptr_t)object->dynamic;
+	for (uint32_t i = 0; i < PROBES; i++) {
+		uint32_t entry = (first_entry(wanted) + i) % ENTRIES;
+		uintptr_t owner = 0;
+		if (!entry)
 			continue;
-		if (!may || !dladdr || !dladdr((const void *)address, &info) || !info.dli_fbase)
-			return 0;
-		uintptr_t base = (uintptr_t)info.dli_fbase;
-		if (!atomic_compare_exchange_strong(&objects[i].start, &start, base))
-			continue;
-		atomic_store_explicit(&objects[i].end, end_of(base), memory_order_release);
-		return i;
+		if (atomic_compare_exchange_strong(&owners[entry], &owner, BEING_FILLED)) {
+			fill(entry, object);
+			return entry;
+		}
+		if (owner == wanted)
+			return entry;
 	}
 	return 0;
 }
 
-/* In the object that the caller is in and what that needs, as the program would; else in the usual libraries. */
-static void *find_own(const char *symbol, const void *caller)
+struct question {
+	enum which which;
+	uintptr_t caller;
+	void *real;
+	uint32_t entry; /* where that stands; 0 = nowhere */
+};
+
+static void answer(const struct inject_objects_count *count, void *data)
 {
-	int (*real_dlclose)(void *) = (int (*)(void *))inject_next("dlclose");
-	Dl_info info = {.dli_fname = NULL};
-	void *own = NULL;
-	if (!dlopen || !dlsym || inject_sandbox_is_on()) /* files would be opened */
+	struct question *question = data;
+	struct inject_object object = {.dynamic = NULL};
+	if (!count->is_known || count->unloads != known_unloads)
+		forget_entries();
+	known_unloads = count->unloads;
+	/* in no object: code that was made as the program runs, and may go without a word */
+	if (inject_objects_find(question->caller, &object) && object.dynamic)
+		question->entry = entry_of(&object);
+	if (question->entry)
+		question->real = atomic_load(&functions[question->entry][question->which]);
+	if (!question->real) /* objects that have come since may have it */
+		inject_objects_bind(&object, &names[question->which], 1, &question->real);
+}
+
+static inline uint32_t home_of(uint64_t page)
+{
+	return (uint32_t)(page * UINT64_C(0x9e3779b97f4a7c15) >> (64 - WORD_BITS));
+}
+
+/* Signals wait: a handler must not jump out while the list is held. */
+static void *look_up(enum which which, uintptr_t caller)
+{
+	struct question question = {.which = which, .caller = caller};
+	uint32_t now = atomic_load(&generation);
+	int may_call = inject_calls_begin();
+	uint64_t signals = may_call ? heap_thread_hold_signals() : 0;
+	inject_objects_hold(answer, &question);
+	if (may_call) {
+		heap_thread_let_signals(signals);
+		inject_calls_end();
+	}
+	uint64_t page = caller >> PAGE_BITS;
+	if (question.entry && !(caller >> ADDRESS_BITS) && !atomic_load(&closing) && atomic_load(&generation) == now)
+		atomic_store_explicit(&words[home_of(page)],
+				      (page << GENERATION_BITS | now % GENERATIONS) << ENTRY_BITS | question.entry,
+				      memory_order_release);
+	return question.real;
+}
+
+static inline void *get(enum which which, uintptr_t caller)
+{
+	uint64_t page = caller >> PAGE_BITS;
+	uint32_t now = atomic_load_explicit(&generation, memory_order_acquire);
+	uint64_t word = atomic_load_explicit(&words[home_of(page)], memory_order_acquire);
+	if (unlikely(word >> ENTRY_BITS != (page << GENERATION_BITS | now % GENERATIONS)))
 		return NULL;
-	if (dladdr)
-		dladdr(caller, &info);
-	const char *const libraries[] = {info.dli_fname, "libstdc++.so.6", "libc++abi.so.1", "libc++.so.1"};
-	for (uint32_t i = 0; !own && i < sizeof(libraries) / sizeof(*libraries); i++) {
-		void *object = libraries[i] ? dlopen(libraries[i], RTLD_NOLOAD | RTLD_LAZY) : NULL;
-		own = object ? dlsym(object, symbol) : NULL;
-		if (inject_bounds_have((uintptr_t)own)) /* ours */
-			own = NULL;
-		if (object && real_dlclose)
-			real_dlclose(object); /* it goes when the program wants it to */
-	}
-	if (dlerror)
-		dlerror(); /* the program has asked for nothing that is not there */
-	return own;
+	void *real = atomic_load_explicit(&functions[word % ENTRIES][which], memory_order_acquire);
+	/* the entry was not given to somebody else meanwhile */
+	return likely(atomic_load_explicit(&generation, memory_order_acquire) == now) ? real : NULL;
 }
 
-static __thread const void *last __attribute__((tls_model("initial-exec"))); /* what find_for() gave out */
-
-static void *find_for(_Atomic(void *) *next, const char *symbol, const void *caller)
-{
-	uint32_t object = object_of((uintptr_t)caller, 0);
-	void *real = object ? atomic_load_explicit(&next[object], memory_order_acquire) : NULL;
-	if (likely(real != NULL))
-		return real;
-	if ((real = inject_next(symbol))) {
-		atomic_store_explicit(&next[0], real, memory_order_release);
-		return real;
-	}
-	real = find_own(symbol, caller);
-	if (real && (object = object_of((uintptr_t)caller, 1)))
-		atomic_store_explicit(&next[object], real, memory_order_release);
-	return real;
-}
+static __thread const void *last __attribute__((tls_model("initial-exec"))); /* what find() gave out */
 
 /* One that ends in a jump to another (operator new[] to operator new) calls it from where we called the first. */
-static __attribute__((noinline)) void *find(_Atomic(void *) *next, const char *symbol, const void *caller)
+static __attribute__((noinline)) void *find(enum which which, const void *caller)
 {
-	if (inject_bounds_have((uintptr_t)caller) && last)
+	if (unlikely(inject_bounds_have((uintptr_t)caller)) && last)
 		caller = last;
-	void *real = find_for(next, symbol, caller);
+	void *real = get(which, (uintptr_t)caller);
+	if (unlikely(!real))
+		real = look_up(which, (uintptr_t)caller);
 	last = real;
 	return real;
 }
+
+/* --- the operators ----------------------------------------------------------------------------------------------- */
 
 /* Where there is no C++ library at all. */
 static __attribute__((noinline)) void *take(size_t size_b, size_t align_b, int may_fail)
@@ -141,68 +222,41 @@ static __attribute__((noinline)) void *take(size_t size_b, size_t align_b, int m
 	return block;
 }
 
-/* The real ones of a name stand in `all`: everybody's, then those of objects; each name is asked for by itself: a C
- * program has none of them. An exception of the real one passes through. Debug information names them as what they are,
- * without C++'s mangling. */
-#define NEW(symbol, parameters, arguments, align_b, may_fail)                                     \
-	EXPORT void *alloc##symbol parameters __asm__(#symbol);                                   \
-	EXPORT void *alloc##symbol parameters                                                     \
-	{                                                                                         \
-		static _Atomic(void *) all[OBJECTS] KEPT;                                         \
-		void *real = atomic_load_explicit(&all[0], memory_order_acquire);                 \
-		if (unlikely(!real) && !(real = find(all, #symbol, __builtin_return_address(0)))) \
-			return take(size_b, align_b, may_fail);                                   \
-		void *(*next)parameters = (void *(*)parameters)real;                              \
-		uint64_t left_b = heap_record_will_new();                                         \
-		void *block = next arguments;                                                     \
-		if (likely(heap_left != left_b)) /* it was counted */                             \
-			return block;                                                             \
-		struct heap_caller caller = HEAP_CALLER();                                        \
-		return heap_record_new(block, size_b, &caller);                                   \
+/* An exception of the real one passes through. Debug information names them as what they are, without C++'s mangling.
+ */
+#define NEW(symbol, parameters, arguments, align_b, may_fail)                                         \
+	EXPORT void *alloc##symbol parameters __asm__(#symbol);                                       \
+	EXPORT void *alloc##symbol parameters                                                         \
+	{                                                                                             \
+		void *real = atomic_load_explicit(&everybodys[NUMBER##symbol], memory_order_acquire); \
+		if (unlikely(!real) && !(real = find(NUMBER##symbol, __builtin_return_address(0))))   \
+			return take(size_b, align_b, may_fail);                                       \
+		void *(*next)parameters = (void *(*)parameters)real;                                  \
+		uint64_t left_b = heap_record_will_new();                                             \
+		void *block = next arguments;                                                         \
+		if (likely(heap_left != left_b)) /* it was counted */                                 \
+			return block;                                                                 \
+		struct heap_caller caller = HEAP_CALLER();                                            \
+		return heap_record_new(block, size_b, &caller);                                       \
 	}
 
-#define DELETE(symbol, parameters, arguments)                                                       \
-	EXPORT void free##symbol parameters __asm__(#symbol);                                       \
-	EXPORT void free##symbol parameters                                                         \
-	{                                                                                           \
-		static _Atomic(void *) all[OBJECTS] KEPT;                                           \
-		void *real = atomic_load_explicit(&all[0], memory_order_acquire);                   \
-		if (unlikely(!real) && !(real = find(all, #symbol, __builtin_return_address(0)))) { \
-			free(block);                                                                \
-			return;                                                                     \
-		}                                                                                   \
-		void(*next) parameters = (void(*) parameters)real;                                  \
-		if (!heap_record_may_end(block)) {                                                  \
-			next arguments;                                                             \
-			return;                                                                     \
-		}                                                                                   \
-		heap_record_deleted(block);                                                         \
-		next arguments;                                                                     \
-		heap_record_deleted(NULL);                                                          \
+#define DELETE(symbol, parameters, arguments)                                                         \
+	EXPORT void free##symbol parameters __asm__(#symbol);                                         \
+	EXPORT void free##symbol parameters                                                           \
+	{                                                                                             \
+		void *real = atomic_load_explicit(&everybodys[NUMBER##symbol], memory_order_acquire); \
+		if (unlikely(!real) && !(real = find(NUMBER##symbol, __builtin_return_address(0)))) { \
+			free(block);                                                                  \
+			return;                                                                       \
+		}                                                                                     \
+		void(*next) parameters = (void(*) parameters)real;                                    \
+		if (!heap_record_may_end(block)) {                                                    \
+			next arguments;                                                               \
+			return;                                                                       \
+		}                                                                                     \
+		heap_record_deleted(block);                                                           \
+		next arguments;                                                                       \
+		heap_record_deleted(NULL);                                                            \
 	}
 
-NEW(_Znwm, (size_t size_b), (size_b), 0, 0)
-NEW(_Znam, (size_t size_b), (size_b), 0, 0)
-NEW(_ZnwmRKSt9nothrow_t, (size_t size_b, const void *nothrow), (size_b, nothrow), 0, 1)
-NEW(_ZnamRKSt9nothrow_t, (size_t size_b, const void *nothrow), (size_b, nothrow), 0, 1)
-NEW(_ZnwmSt11align_val_t, (size_t size_b, size_t align_b), (size_b, align_b), align_b, 0)
-NEW(_ZnamSt11align_val_t, (size_t size_b, size_t align_b), (size_b, align_b), align_b, 0)
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size_b, size_t align_b, const void *nothrow),
-    (size_b, align_b, nothrow), align_b, 1)
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size_b, size_t align_b, const void *nothrow),
-    (size_b, align_b, nothrow), align_b, 1)
-
-DELETE(_ZdlPv, (void *block), (block))
-DELETE(_ZdaPv, (void *block), (block))
-DELETE(_ZdlPvm, (void *block, size_t size_b), (block, size_b))
-DELETE(_ZdaPvm, (void *block, size_t size_b), (block, size_b))
-DELETE(_ZdlPvRKSt9nothrow_t, (void *block, const void *nothrow), (block, nothrow))
-DELETE(_ZdaPvRKSt9nothrow_t, (void *block, const void *nothrow), (block, nothrow))
-DELETE(_ZdlPvSt11align_val_t, (void *block, size_t align_b), (block, align_b))
-DELETE(_ZdaPvSt11align_val_t, (void *block, size_t align_b), (block, align_b))
-DELETE(_ZdlPvmSt11align_val_t, (void *block, size_t size_b, size_t align_b), (block, size_b, align_b))
-DELETE(_ZdaPvmSt11align_val_t, (void *block, size_t size_b, size_t align_b), (block, size_b, align_b))
-DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t align_b, const void *nothrow),
-       (block, align_b, nothrow))
-DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t align_b, const void *nothrow),
-       (block, align_b, nothrow))
+#include "inject/heap_operators.def"

@@ -15,6 +15,7 @@
 #include "format/record.h"
 #include "inject/heap.h"
 #include "inject/machine.h"
+#include "inject/objects.h"
 #include "unwind/step.h"
 
 #define FIRST_BITS 14u
@@ -23,6 +24,9 @@
 #define SLOT_BITS 15
 #define SLOTS (1u << SLOT_BITS)
 #define MODULES 2048u
+#define LISTED 1024u /* objects; when there are more, all is forgotten */
+#define GONE 64u
+#define NO_CODE 1u /* an address that nothing returns to */
 #define WAIT_S 10
 #define SPINS 100
 #define REST_NS 1000000
@@ -41,6 +45,8 @@ struct known {
 	uint32_t row_count;
 	uint32_t module_count;
 	struct module modules[MODULES];
+	_Atomic uint32_t is_listing; /* whose the list is */
+	struct inject_objects_range listed[LISTED];
 	_Alignas(64) _Atomic uint64_t first[1u << FIRST_BITS]; /* read by all, like the rows */
 	_Atomic uint64_t rows[ROWS_MOST + 1];                  /* from [1] on */
 	uint16_t slots[SLOTS];                                 /* of rows, by what they say */
@@ -195,11 +201,17 @@ static void keep(uint64_t pc, uint64_t packed)
 	uintptr_t rules = atomic_load(&heap_rules);
 	_Atomic uint64_t *table = heap_rules_table(rules);
 	uint32_t at = heap_rules_home(rules, pc), mask = (1u << rules_bits()) - 1;
+	uint32_t place = UINT32_MAX; /* of a rule that has gone */
 	uint64_t there;
-	while ((there = atomic_load_explicit(&table[at], memory_order_relaxed)) && there >> 16 != pc)
+	while ((there = atomic_load_explicit(&table[at], memory_order_relaxed)) && there >> 16 != pc) {
+		if (there >> 16 == NO_CODE && place == UINT32_MAX)
+			place = at;
 		at = (at + 1) & mask;
-	known->rule_count += !there;
-	atomic_store_explicit(&table[at], pc << 16 | row, memory_order_release);
+	}
+	if (there || place == UINT32_MAX)
+		place = at;
+	known->rule_count += !there && place == at;
+	atomic_store_explicit(&table[place], pc << 16 | row, memory_order_release);
 }
 
 /* Under the lock. */
@@ -234,22 +246,125 @@ __attribute__((noinline)) uint64_t heap_rules_make(const struct heap_thread *thr
 	return packed;
 }
 
-/* Code that stood there is not run any more: nobody looks for the rules that go, and those of others are found again.
- * What threads have walked by them is walked anew. */
+/* --- code that goes ---------------------------------------------------------------------------------------------- */
+
+static void forget_all(void)
+{
+	clear_rules();
+	while (known->module_count)
+		sonde_unwind_table_unmap(&known->modules[--known->module_count].table);
+}
+
+static int is_listed(const struct module *module, uint32_t listed_count)
+{
+	for (uint32_t i = 0; i < listed_count; i++)
+		if (module->start >= known->listed[i].start && module->start < known->listed[i].end)
+			return 1;
+	return 0;
+}
+
+static int is_within(const struct inject_objects_range *ranges, uint32_t count, uint64_t pc)
+{
+	uint32_t i = 0;
+	while (i < count && pc - 1 - ranges[i].start >= ranges[i].end - ranges[i].start)
+		i++;
+	return i < count;
+}
+
+/* In the place of a rule that goes stays one that is never asked for, so that what was put behind it is found. With it
+ * go the rules that say nothing: what is made as the program runs may have stood where an object stands next. */
+static void forget_rules(const struct inject_objects_range *gone, uint32_t gone_count)
+{
+	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
+	_Atomic uint64_t *rules = heap_rules_table(atomic_load(&heap_rules));
+	uint32_t none_row = row_number(pack(&none));
+	for (uint32_t i = 0; i < 1u << rules_bits(); i++) {
+		uint64_t rule = atomic_load_explicit(&rules[i], memory_order_relaxed);
+		if (rule && ((rule & 0xffff) == none_row || is_within(gone, gone_count, rule >> 16)))
+			atomic_store_explicit(&rules[i], (uint64_t)NO_CODE << 16 | none_row, memory_order_relaxed);
+	}
+}
+
+/* What is in no listed object was mapped by somebody else (another namespace's loader), who does not say when it goes:
+ * it is asked for again. */
+static void forget_unlisted(uint32_t listed_count)
+{
+	struct inject_objects_range gone[GONE];
+	uint32_t gone_count = 0, kept_count = 0;
+	for (uint32_t i = 0; i < known->module_count; i++)
+		gone_count += !is_listed(&known->modules[i], listed_count);
+	if (gone_count > GONE) {
+		forget_all();
+		return;
+	}
+	gone_count = 0;
+	for (uint32_t i = 0; i < known->module_count; i++) {
+		struct module *module = &known->modules[i];
+		if (is_listed(module, listed_count)) {
+			known->modules[kept_count++] = *module;
+			continue;
+		}
+		gone[gone_count++] = (struct inject_objects_range){module->start, module->end};
+		sonde_unwind_table_unmap(&module->table);
+	}
+	known->module_count = kept_count;
+	forget_rules(gone, gone_count);
+}
+
+/* 0 = what has gone cannot be told. When nothing was loaded meanwhile, what is listed now was there before, and has not
+ * come to where something else went. */
+static uint32_t list_objects(const struct inject_objects_count *before)
+{
+	struct inject_objects_count now;
+	uint32_t count = inject_objects_ranges(known->listed, LISTED, &now);
+	return now.is_known && before->is_known && now.loads == before->loads && count <= LISTED ? count : 0;
+}
+
+static int has_lost_any(const struct inject_objects_count *before)
+{
+	struct inject_objects_count now;
+	inject_objects_counted(&now);
+	return !now.is_known || !before->is_known || now.unloads != before->unloads;
+}
+
+/* `listed_count` 0: all of it. Code that has gone is not run any more: nobody looks for the rules that go, and others
+ * are found again. What threads have walked by them is walked anew. Signals are held. */
+static void forget(uint32_t listed_count)
+{
+	if (!try_lock((uint32_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0)))
+		return;
+	if (listed_count)
+		forget_unlisted(listed_count);
+	else
+		forget_all();
+	atomic_fetch_add(&heap_rules_generation, 1);
+	unlock();
+}
+
 void heap_rules_forget(void)
 {
 	int saved = errno;
 	if (!known || !inject_calls_begin())
 		return;
 	uint64_t before = heap_thread_hold_signals();
-	if (try_lock((uint32_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0))) {
-		clear_rules();
-		while (known->module_count)
-			sonde_unwind_table_unmap(&known->modules[--known->module_count].table);
-		atomic_fetch_add(&heap_rules_generation, 1);
-		unlock();
-	}
+	forget(0);
 	heap_thread_let_signals(before);
+	inject_calls_end();
+	errno = saved;
+}
+
+/* The list of objects is read before our lock is taken, since who holds the loader's may wait for ours. */
+void heap_rules_forget_gone(const struct inject_objects_count *before)
+{
+	int saved = errno;
+	if (!known || !has_lost_any(before) || !inject_calls_begin())
+		return;
+	uint64_t signals = heap_thread_hold_signals();
+	int is_mine = !atomic_exchange(&known->is_listing, 1);
+	forget(is_mine ? list_objects(before) : 0);
+	if (is_mine)
+		atomic_store(&known->is_listing, 0);
+	heap_thread_let_signals(signals);
 	inject_calls_end();
 	errno = saved;
 }

@@ -2,7 +2,8 @@
 #ifndef SONDE_INJECT_NEXT_H
 #define SONDE_INJECT_NEXT_H
 
-/* The function that would be called without us, or NULL. */
+/* The function that would be called without us, or NULL. Takes the dynamic loader's lock, which dlopen() holds while it
+ * runs constructors: hooks ask before there are any, when our object begins, or at a call that comes even before that. */
 void *inject_next(const char *name);
 
 #endif

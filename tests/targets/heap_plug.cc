@@ -1,8 +1,17 @@
 // heap_plug.cc: what heap_plugs loads: an object that has operators new and delete of its own, which give out blocks of
-// its own memory, and stop the program when they are given a block that is not theirs. Needs no C++ library.
+// its own memory, and stop the program when they are given a block that is not theirs. PLUG_HAS_NONE: it calls those of
+// another object; PLUG_CALLS: such an object works as it does. Needs no C++ library.
 #include <stddef.h>
 #include <stdlib.h>
 
+extern "C" int plugin_calls();
+
+#ifdef PLUG_HAS_NONE
+namespace
+{
+void *volatile last;
+}
+#else
 namespace
 {
 
@@ -10,9 +19,11 @@ constexpr size_t SLOT_B = 64, SLOTS = 1024;
 alignas(16) char memory[SLOTS][SLOT_B];
 bool is_taken[SLOTS];
 void *volatile last;
+int calls;
 
 void *take(size_t size_b)
 {
+	calls++;
 	for (size_t i = 0; i < SLOTS && size_b <= SLOT_B; i++)
 		if (!is_taken[i]) {
 			is_taken[i] = true;
@@ -23,6 +34,7 @@ void *take(size_t size_b)
 
 void give(void *block)
 {
+	calls++;
 	size_t at = static_cast<size_t>(static_cast<char *>(block) - memory[0]);
 	if (at >= sizeof(memory) || at % SLOT_B || !is_taken[at / SLOT_B])
 		abort();
@@ -61,6 +73,12 @@ void operator delete[](void *block, size_t) noexcept
 	give(block);
 }
 
+extern "C" int plugin_calls()
+{
+	return calls;
+}
+#endif
+
 // Ten blocks of 40 bytes and ten of 60, all given back but one.
 extern "C" __attribute__((noinline)) void PLUG_NAME()
 {
@@ -76,9 +94,16 @@ extern "C" __attribute__((noinline)) void PLUG_NAME()
 			::operator delete[](blocks[i]);
 }
 
+#ifdef PLUG_CALLS
+extern "C" void PLUG_CALLS();
+#else
+#define PLUG_CALLS() (void)0
+#endif
+
 extern "C" int plugin_works()
 {
 	PLUG_NAME();
+	PLUG_CALLS();
 	__asm__ volatile("");
 	return 0;
 }

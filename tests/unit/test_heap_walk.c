@@ -17,6 +17,7 @@
 #include "fold/drain.h"
 #include "format/record.h"
 #include "inject/heap.h"
+#include "inject/objects.h"
 #include "unwind/table.h"
 
 /* --- code that is not there: functions of 256 bytes ----------------------------------------------------------------
@@ -25,6 +26,8 @@
 enum { FUNCTIONS = 64, FUNCTION_B = 256, SITES = 12, FRAMES = 5000, WORDS = 1 << 17, THREADS = 4, BLOCKS = 20000 };
 
 #define CODE UINT64_C(0x400000)
+#define CODE_B (FUNCTIONS * FUNCTION_B)
+#define OTHER UINT64_C(0x800000) /* the same again, of another object */
 
 static int has_fp(unsigned function)
 {
@@ -158,14 +161,32 @@ int inject_connect_is_back(void)
 
 int inject_connect_ask(const void *question, size_t question_b, void *answer, size_t answer_b, int *fd, int wait_s)
 {
-	(void)question, (void)question_b, (void)wait_s;
-	struct sonde_link_table table = {.start = CODE, .end = CODE + FUNCTIONS * FUNCTION_B, .bias = CODE};
+	uint64_t start = ((const struct sonde_link_table_question *)question)->address < OTHER ? CODE : OTHER;
+	(void)question_b, (void)wait_s;
+	struct sonde_link_table table = {.start = start, .end = start + CODE_B, .bias = start};
 	assert_int_equal(answer_b, sizeof table);
 	memcpy(answer, &table, sizeof table);
 	*fd = table_file();
 	errno = ENOENT; /* as real ones leave it */
 	asked++;
 	return 0;
+}
+
+static struct inject_objects_count counted = {.is_known = 1};
+static struct inject_objects_range listed[2];
+static uint32_t listed_count;
+
+void inject_objects_counted(struct inject_objects_count *out)
+{
+	*out = counted;
+}
+
+uint32_t inject_objects_ranges(struct inject_objects_range *out, uint32_t most, struct inject_objects_count *count)
+{
+	assert_true(listed_count <= most);
+	memcpy(out, listed, listed_count * sizeof *listed);
+	*count = counted;
+	return listed_count;
 }
 
 static int set_up(void **unused)
@@ -332,6 +353,49 @@ static void asking_keeps_errno(void **unused)
 	heap_thread_leave(thread);
 }
 
+/* As dlclose() does. Returns how often the recorder is asked for all rules then. */
+static unsigned asked_after(struct heap_thread *thread, struct inject_objects_count then)
+{
+	struct inject_objects_count before = counted;
+	counted = then;
+	heap_rules_forget_gone(&before);
+	asked = 0;
+	for (unsigned function = 0; function < FUNCTIONS; function++)
+		for (unsigned site = 0; site < SITES; site++) {
+			uint64_t rule = heap_rules_get(thread, address_of(function, site));
+			assert_int_equal(HEAP_RULE_CFA(rule), row_of(function).cfa_off);
+			assert_int_equal(rule, heap_rules_get(thread, address_of(function, site) - CODE + OTHER));
+		}
+	return asked;
+}
+
+static void only_what_has_gone_is_asked_for_again(void **unused)
+{
+	(void)unused;
+	struct heap_thread *thread = heap_thread_enter();
+	assert_non_null(thread);
+	heap_rules_forget();
+	assert_int_equal(asked_after(thread, counted), 2);
+	uint64_t generation = atomic_load(&heap_rules_generation);
+	assert_int_equal(asked_after(thread, (struct inject_objects_count){counted.loads + 1, counted.unloads, 1}), 0);
+	assert_int_equal(atomic_load(&heap_rules_generation), generation);
+	listed[0] = (struct inject_objects_range){CODE - 4096, CODE + 10 * CODE_B};
+	listed[1] = (struct inject_objects_range){OTHER, OTHER + CODE_B};
+	listed_count = 2; /* a third has gone */
+	assert_int_equal(asked_after(thread, (struct inject_objects_count){counted.loads, counted.unloads + 1, 1}), 0);
+	assert_int_equal(atomic_load(&heap_rules_generation), generation + 1);
+	listed_count = 1;
+	for (unsigned i = 0; i < 1000; i++) /* more rules come and go than there is room for */
+		assert_int_equal(
+		    asked_after(thread, (struct inject_objects_count){counted.loads, counted.unloads + 1, 1}), 1);
+	/* what came meanwhile may be where something went */
+	assert_int_equal(asked_after(thread, (struct inject_objects_count){counted.loads + 1, counted.unloads + 1, 1}),
+			 2);
+	assert_int_equal(asked_after(thread, (struct inject_objects_count){counted.loads, counted.unloads, 0}), 2);
+	counted.is_known = 1;
+	heap_thread_leave(thread);
+}
+
 enum { STACKS = 1 << 17, TOLD = 1, USED = 2 };
 
 struct seen {
@@ -436,6 +500,7 @@ int main(void)
 	    cmocka_unit_test(shallow_walks_find_what_is_there),
 	    cmocka_unit_test(deep_walks_find_what_is_there),
 	    cmocka_unit_test(asking_keeps_errno),
+	    cmocka_unit_test(only_what_has_gone_is_asked_for_again),
 	    cmocka_unit_test(threads_share_a_ring),
 	};
 	return cmocka_run_group_tests(tests, set_up, NULL);
