@@ -326,6 +326,7 @@ static void settle(struct states *states)
 		struct sonde_states_row *row = &states->out->rows[id];
 		struct walk *walk = &states->walks[id];
 		go_on(states, id, walk->end_ns);
+		walk->state = UNMET;
 		if (row->by == SONDE_STATES_SWITCHES) {
 			pass_readings(&states->readings[id], walk, UINT64_MAX);
 			refine(row, walk, &states->readings[id]);

@@ -51,13 +51,13 @@ int sonde_schedstat_switches(uint64_t *out_voluntary, uint64_t *out_involuntary,
 	return 0;
 }
 
-/* Where nothing is counted all is zero; but we run. */
+/* Where nothing is counted all is zero; but we have a CPU. For how long is counted a tick late. */
 int sonde_schedstat_probe(char *why, size_t why_b)
 {
 	struct sonde_schedstat own;
 	pid_t pid = getpid();
 	int error = sonde_schedstat_read(&own, -1, pid, pid);
-	if (!error && own.ran_ns)
+	if (!error && own.slices)
 		return 0;
 	if (!error)
 		snprintf(why, why_b, "this kernel does not count how long threads run and wait (CONFIG_SCHEDSTATS)");

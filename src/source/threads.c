@@ -53,11 +53,11 @@ static const enum sonde_metric metrics[NUMBERS] = {
 struct thread {
 	uint32_t process, thread; /* of the recording; thread 0 = it has no place yet */
 	pid_t pid, tid;
-	int fd; /* −1 = none is kept */
-	uint8_t is_old, listed, named;
-	uint64_t seen_ns, born_ns; /* born: about */
-	uint64_t gone_ns;          /* it was missed; 0 = it is there */
-	uint64_t read_ns, slices;  /* as of the latest reading; 0 = none that is not written */
+	int fd;                             /* −1 = none is kept */
+	uint8_t is_old, listed, met, named; /* old: it was there before the recording; met: it has been read */
+	uint64_t seen_ns, born_ns;          /* born: about */
+	uint64_t gone_ns;                   /* it was missed; 0 = it is there */
+	uint64_t read_ns, slices;           /* as of the latest reading; 0 = it failed */
 	int64_t first[NUMBERS], now[NUMBERS];
 	uint32_t series[NUMBERS];
 };
@@ -230,7 +230,8 @@ static void name(struct sonde_source_run *run, struct thread *row)
 	row->named = 1;
 }
 
-/* `last`: there will be no other time. */
+/* Tells of a reading that was just made: points come in order of time. `last`: there will be no other. Where a source
+ * of switches knows threads, one that has ended is not given a place: it may be forgotten there. */
 static void tell(struct sonde_source_run *run, struct thread *row, int last)
 {
 	int settled = sonde_clock_now_ns() >= row->seen_ns + SETTLE_NS;
@@ -241,15 +242,18 @@ static void tell(struct sonde_source_run *run, struct thread *row, int last)
 	if (run->counts_switches && !row->named && (settled || last))
 		name(run, row);
 	put(run, row, row->read_ns, row->now);
-	row->read_ns = 0;
 }
 
 /* Reads and tells of a thread. */
 static void take(struct sonde_source_run *run, struct thread *row, int last)
 {
+	row->read_ns = 0;
 	if (!row->gone_ns)
 		look(run, row);
-	tell(run, row, last || row->gone_ns);
+	if (row->read_ns && !row->met)
+		row->born_ns = birth_ns(run, row);
+	row->met |= row->read_ns != 0;
+	tell(run, row, last);
 }
 
 /* --- who is there --------------------------------------------------------------------------------------------------
@@ -281,12 +285,11 @@ static void list(struct sonde_source_run *run, struct process *process, int is_o
 		struct thread *row = add(run, process, tid, sonde_clock_now_ns());
 		if (!row)
 			break;
-		row->is_old = (uint8_t)is_old;
+		if (!is_old)
+			continue;
+		row->is_old = row->met = 1;
 		look(run, row);
-		if (is_old)
-			memcpy(row->first, row->now, sizeof row->first);
-		else
-			row->born_ns = birth_ns(run, row);
+		memcpy(row->first, row->now, sizeof row->first);
 	}
 	for (size_t i = begin; i < end; i++)
 		if (!run->threads[i].listed && !run->failed)
@@ -330,7 +333,8 @@ static void refresh(struct sonde_source_run *run)
 	run->process_count = kept;
 }
 
-/* Threads that have been gone for a while: they end, unless somebody has said so before, and lose their rows. */
+/* Threads that have been gone for a while: they end, unless somebody has said so before, and lose their rows. With its
+ * first thread a process ends, of which other sources may still have something to say. */
 static void forget(struct sonde_source_run *run, uint64_t now_ns, int final)
 {
 	size_t kept = 0, at = 0;
@@ -341,9 +345,8 @@ static void forget(struct sonde_source_run *run, uint64_t now_ns, int final)
 		int is_alive = at < run->process_count && run->processes[at].id == row->process;
 		if (!is_alive)
 			miss(run, row, now_ns);
-		if (row->gone_ns)
-			tell(run, row, 1);
-		if (row->gone_ns && (final || now_ns >= row->gone_ns + END_NS)) {
+		int is_over = now_ns >= row->gone_ns + END_NS || (final && row->tid != row->pid);
+		if (row->gone_ns && is_over) {
 			close_row(run, row);
 			sonde_recorder_exit(run->recorder, row->pid, row->tid, 0, row->gone_ns);
 		} else {
