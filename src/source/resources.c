@@ -4,8 +4,9 @@
  * by a timer set to absolute times of CLOCK_MONOTONIC, first as the command begins and last as the recording ends. Of
  * the command also when it has died and is not yet waited for: then its CPU time and faults are final. Rounds together
  * take at most 0.2 % of a CPU: where they would take more, the next one waits until that holds again, and the SOURCE
- * record says how often was read instead. Each half second a round has details; the proportional share of memory, which
- * walks page tables, is read as far as that takes 0.1 %, and context switches of many threads 0.05 %.
+ * record says how often was read instead. Each half second a round has details, disks and networks: caches are cold
+ * then, and everything costs three times what it costs in a loop. The proportional share of memory, which walks page
+ * tables, is read as far as that takes 0.1 %, and context switches of many threads 0.05 %.
  *
  * Where no perf events tell of processes, they are found here (resources_tree.h), and end when they are gone.
  * Processes that come and go between two rounds leave nothing but what their parents waited for.
@@ -37,7 +38,9 @@
 #define PSS_SHARE 1000u
 #define SWITCHES_SHARE 2000u
 #define LEFT_NS 4000000 /* what may be left over of a share */
-#define LEFT_PSS_NS 500000
+#define LEFT_DEAR_NS 500000
+#define PSS_LEAST_NS 50000u /* of a small process */
+#define PAGES_TO_MEASURE 256u
 #define PSS_PAGE_NS 40u /* before it was measured */
 #define TASK_NS 20000u
 #define FDS_A_PROCESS 4u
@@ -63,6 +66,14 @@ struct machine_row {
 	uint32_t series;
 };
 
+/* A detail that is read of one process after the other, as far as its budget goes. */
+struct turn {
+	struct sonde_budget budget;
+	size_t at;
+	uint64_t (*price_ns)(const struct sonde_source_run *run, const struct row *row);
+	void (*read)(struct sonde_resources_process *process, struct sonde_resources *out);
+};
+
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
 	struct sonde_resources_machine *machine;
@@ -75,12 +86,13 @@ struct sonde_source_run {
 	int timer_fd, command_fd; /* −1 = none; the command's pidfd */
 	pid_t command;
 	int reads_rss; /* no other source does */
-	struct sonde_budget budget, pss_budget, switches_budget;
+	struct sonde_budget budget;
+	struct turn pss, switches;
 	uint64_t page_ns; /* of the proportional share */
 	uint64_t every_ns, start_ns, last_ns, next_ns, next_detail_ns, point_ns;
-	uint64_t first_ns, rounds, held_back;
-	uint64_t hidden, closed,
-	    crowded; /* processes: not shown, of others, with too many threads for their switches */
+	uint64_t first_ns, rounds, held_back, spent_ns;
+	/* Processes: that are not shown, of others, with too many threads for their switches. */
+	uint64_t hidden, closed, crowded;
 	uint32_t series_count;
 };
 
@@ -99,10 +111,6 @@ static void put_process(struct sonde_source_run *run, struct row *row, const str
 		}
 		sonde_recorder_point(run->recorder, now_ns, row->series[i], now->value[i]);
 	}
-	row->threads = now->known & 1u << SONDE_RESOURCE_THREADS ? now->value[SONDE_RESOURCE_THREADS] : 1;
-	run->closed += row->is_new && !now->is_dead && !(now->known & 1u << SONDE_RESOURCE_IO_READ_ALL);
-	row->is_new = 0;
-	row->rss_b = now->known & 1u << SONDE_RESOURCE_MEMORY_RSS ? now->value[SONDE_RESOURCE_MEMORY_RSS] : 0;
 }
 
 static struct machine_row *number_of(struct sonde_source_run *run, enum sonde_metric metric, const char *object)
@@ -207,19 +215,6 @@ static int open_row(struct sonde_source_run *run, struct row *row)
 	return 0;
 }
 
-/* Which details may be read of a process now. */
-static unsigned details_of(struct sonde_source_run *run, const struct row *row, uint64_t now_ns)
-{
-	unsigned details = SONDE_RESOURCES_STATUS;
-	uint64_t pages = (uint64_t)row->rss_b / (uint64_t)getpagesize() + 1;
-	if (!row->process.has_no_pss && sonde_budget_allows(&run->pss_budget, pages * run->page_ns, now_ns))
-		details |= SONDE_RESOURCES_PSS;
-	if (row->process.was_multi && row->threads <= SONDE_RESOURCES_TASKS_MAX &&
-	    sonde_budget_allows(&run->switches_budget, (uint64_t)row->threads * TASK_NS / 4, now_ns))
-		details |= SONDE_RESOURCES_SWITCHES;
-	return details;
-}
-
 /* The program, as the process is found under another name than before; recorded where perf events do not tell. */
 static void see_name(struct sonde_source_run *run, struct row *row, const struct sonde_resources *now)
 {
@@ -228,35 +223,17 @@ static void see_name(struct sonde_source_run *run, struct row *row, const struct
 	memcpy(row->name, now->name, sizeof row->name);
 }
 
-static void spend(struct sonde_budget *budget, unsigned wanted, uint64_t cost_ns, uint64_t now_ns)
-{
-	if (wanted)
-		sonde_budget_spend(budget, cost_ns, now_ns);
-}
-
 static void read_row(struct sonde_source_run *run, struct row *row, int is_detailed, int is_final)
 {
 	struct sonde_resources now;
-	if (row->is_new && run->series_count > SERIES_EASY && !is_final) {
+	int is_first = row->is_new;
+	if (is_first && run->series_count > SERIES_EASY && !is_final) {
 		row->is_new = 0;
 		return;
 	}
 	if (row->is_gone || (!row->is_open && open_row(run, row)))
 		return;
-	uint64_t now_ns = sonde_clock_now_ns(), before_ns = 0;
-	unsigned details = is_detailed ? details_of(run, row, now_ns) : 0;
-	unsigned dear = details & (SONDE_RESOURCES_PSS | SONDE_RESOURCES_SWITCHES);
-	if (dear)
-		before_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
-	enum sonde_resources_found found = sonde_resources_process_read(&row->process, details, &now);
-	if (dear) {
-		uint64_t took_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
-		uint64_t pages = (uint64_t)row->rss_b / (uint64_t)getpagesize() + 1;
-		spend(&run->pss_budget, dear & SONDE_RESOURCES_PSS, took_ns, now_ns);
-		spend(&run->switches_budget, dear & SONDE_RESOURCES_SWITCHES, took_ns, now_ns);
-		if (dear == SONDE_RESOURCES_PSS && pages > 256)
-			run->page_ns = (run->page_ns + took_ns / pages + 1) / 2;
-	}
+	enum sonde_resources_found found = sonde_resources_process_read(&row->process, is_detailed || is_first, &now);
 	if (found != SONDE_RESOURCES_FOUND) {
 		went(run, row, found);
 		return;
@@ -264,8 +241,55 @@ static void read_row(struct sonde_source_run *run, struct row *row, int is_detai
 	see_name(run, row, &now);
 	run->crowded += is_detailed && row->threads > SONDE_RESOURCES_TASKS_MAX;
 	put_process(run, row, &now);
+	row->threads = now.known & 1u << SONDE_RESOURCE_THREADS ? now.value[SONDE_RESOURCE_THREADS] : 1;
+	row->rss_b = now.known & 1u << SONDE_RESOURCE_MEMORY_RSS ? now.value[SONDE_RESOURCE_MEMORY_RSS] : 0;
+	if (is_first && !now.is_dead && !(now.known & 1u << SONDE_RESOURCE_IO_READ_ALL))
+		run->closed++;
+	row->is_new = 0;
 	if (now.is_dead)
 		went(run, row, SONDE_RESOURCES_GONE);
+}
+
+/* --- what costs more ---------------------------------------------------------------------------------------------- */
+
+static uint64_t pages_of(const struct row *row)
+{
+	return (uint64_t)row->rss_b / (uint64_t)getpagesize() + 1;
+}
+
+/* Reads one detail of processes in turn, as far as its budget goes: the one that it ends at is the next one's first.
+ * A price of 0: there is nothing to read of this one. */
+static void read_turn(struct sonde_source_run *run, struct turn *turn)
+{
+	for (size_t i = 0; i < run->count; i++) {
+		struct row *row = &run->rows[turn->at % run->count];
+		uint64_t now_ns = sonde_clock_now_ns(), price_ns = row->is_open ? turn->price_ns(run, row) : 0;
+		if (price_ns && !sonde_budget_allows(&turn->budget, price_ns, now_ns))
+			return;
+		turn->at++;
+		if (!price_ns)
+			continue;
+		struct sonde_resources now;
+		uint64_t before_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+		turn->read(&row->process, &now);
+		uint64_t took_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+		sonde_budget_spend(&turn->budget, took_ns, now_ns);
+		put_process(run, row, &now);
+		if (turn == &run->pss && pages_of(row) > PAGES_TO_MEASURE)
+			run->page_ns = (run->page_ns + took_ns / pages_of(row) + 1) / 2;
+	}
+}
+
+static uint64_t price_of_pss(const struct sonde_source_run *run, const struct row *row)
+{
+	return row->process.has_no_pss || !row->rss_b ? 0 : pages_of(row) * run->page_ns + PSS_LEAST_NS;
+}
+
+static uint64_t price_of_switches(const struct sonde_source_run *run, const struct row *row)
+{
+	(void)run;
+	int wanted = row->process.was_multi && row->threads <= SONDE_RESOURCES_TASKS_MAX;
+	return wanted ? (uint64_t)row->threads * TASK_NS : 0;
 }
 
 /* --- rounds ------------------------------------------------------------------------------------------------------- */
@@ -279,14 +303,17 @@ static void read_all(struct sonde_source_run *run, uint64_t now_ns, int is_final
 {
 	int is_detailed = is_final || now_ns >= run->next_detail_ns;
 	run->point_ns = now_ns;
-	sonde_resources_machine_read(run->machine, put_number, run);
+	sonde_resources_machine_read(run->machine, is_detailed, put_number, run);
 	if (run->finds_processes)
 		sonde_resources_tree_look(&run->tree, sonde_resources_machine_last_pid(run->machine), now_ns);
 	refresh(run);
 	for (size_t i = 0; i < run->count; i++)
 		read_row(run, &run->rows[i], is_detailed, is_final);
-	if (is_detailed)
-		run->next_detail_ns = after(run, now_ns + DETAIL_EVERY_NS - run->every_ns);
+	if (!is_detailed)
+		return;
+	read_turn(run, &run->pss);
+	read_turn(run, &run->switches);
+	run->next_detail_ns = after(run, now_ns + DETAIL_EVERY_NS - run->every_ns);
 }
 
 static void round_of(struct sonde_source_run *run, int is_final)
@@ -296,7 +323,9 @@ static void round_of(struct sonde_source_run *run, int is_final)
 	run->first_ns = run->rounds++ ? run->first_ns : now_ns;
 	run->last_ns = now_ns;
 	now_ns = sonde_clock_now_ns();
-	sonde_budget_spend(&run->budget, sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns, now_ns);
+	uint64_t spent_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+	run->spent_ns += spent_ns;
+	sonde_budget_spend(&run->budget, spent_ns, now_ns);
 	run->next_ns = after(run, now_ns);
 	uint64_t due_ns = sonde_budget_due_ns(&run->budget);
 	if (due_ns <= run->next_ns)
@@ -381,6 +410,8 @@ static void say_source(const struct sonde_source_run *run)
 		say(&said, "%s", missing);
 	state.detail = said.used ? said.text : NULL;
 	sonde_recorder_source(run->recorder, "resources", &state);
+	sonde_recorder_cost(run->recorder, "resources.cpu_ns", run->spent_ns);
+	sonde_recorder_cost(run->recorder, "resources.rounds", run->rounds);
 }
 
 /* --- the source --------------------------------------------------------------------------------------------------- */
@@ -429,8 +460,10 @@ static int resources_start(struct sonde_source_run *run, pid_t pid)
 	run->command = pid;
 	run->command_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	sonde_budget_init(&run->budget, SHARE, LEFT_NS, now_ns);
-	sonde_budget_init(&run->pss_budget, PSS_SHARE, LEFT_PSS_NS, now_ns);
-	sonde_budget_init(&run->switches_budget, SWITCHES_SHARE, LEFT_NS / 4, now_ns);
+	run->pss = (struct turn){.price_ns = price_of_pss, .read = sonde_resources_process_pss};
+	run->switches = (struct turn){.price_ns = price_of_switches, .read = sonde_resources_process_switches};
+	sonde_budget_init(&run->pss.budget, PSS_SHARE, LEFT_DEAR_NS, now_ns);
+	sonde_budget_init(&run->switches.budget, SWITCHES_SHARE, LEFT_DEAR_NS, now_ns);
 	if (run->finds_processes)
 		sonde_resources_tree_start(&run->tree, run->recorder, pid,
 					   sonde_recorder_options(run->recorder)->command != NULL);

@@ -37,10 +37,12 @@ static inline void sonde_budget_spend(struct sonde_budget *budget, uint64_t cost
 	budget->left_ns -= (int64_t)cost_ns;
 }
 
-/* Whether something of that price may be done now. */
+/* Whether something of that price may be done now. What is dearer than all that may be left over is saved for. */
 static inline int sonde_budget_allows(struct sonde_budget *budget, uint64_t cost_ns, uint64_t now_ns)
 {
 	sonde_budget_pass(budget, now_ns);
+	if (budget->most_ns < (int64_t)cost_ns)
+		budget->most_ns = (int64_t)cost_ns;
 	return budget->left_ns >= (int64_t)cost_ns;
 }
 

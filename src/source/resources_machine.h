@@ -23,7 +23,9 @@ void sonde_resources_machine_free(struct sonde_resources_machine *machine);
 /* Told of each number; `object` is borrowed, NULL = none. */
 typedef void sonde_resources_put(void *context, enum sonde_metric metric, const char *object, int64_t value);
 
-void sonde_resources_machine_read(struct sonde_resources_machine *machine, sonde_resources_put *put, void *context);
+/* Details are disks and networks. */
+void sonde_resources_machine_read(struct sonde_resources_machine *machine, int is_detailed, sonde_resources_put *put,
+				  void *context);
 
 /* The pid that the kernel gave last, as read last; 0 = not known. Since then nobody has been forked if it stays. */
 pid_t sonde_resources_machine_last_pid(const struct sonde_resources_machine *machine);

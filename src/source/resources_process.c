@@ -182,7 +182,7 @@ static int size_is_count(const struct sonde_resources_process *process)
 	return known > 0;
 }
 
-static void read_files(const struct sonde_resources_process *process, unsigned details, struct sonde_resources *out)
+static void read_files(const struct sonde_resources_process *process, int is_detailed, struct sonde_resources *out)
 {
 	struct stat stat;
 	if (size_is_count(process)) {
@@ -190,7 +190,7 @@ static void read_files(const struct sonde_resources_process *process, unsigned d
 			set(out, SONDE_RESOURCE_FILES, (uint64_t)stat.st_size);
 		return;
 	}
-	int fd = details & SONDE_RESOURCES_STATUS ? open_at(process, "fd") : -1;
+	int fd = is_detailed ? open_at(process, "fd") : -1;
 	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
 	uint64_t count = 0;
 	if (!directory) {
@@ -338,6 +338,7 @@ enum sonde_resources_found sonde_resources_process_open(struct sonde_resources_p
 		if (!is_there)
 			return SONDE_RESOURCES_GONE;
 	}
+	process.is_kept = keep;
 	*out = process;
 	return SONDE_RESOURCES_FOUND;
 }
@@ -355,37 +356,53 @@ void sonde_resources_process_close(struct sonde_resources_process *process)
 	process->task_count = process->task_cap = 0;
 }
 
-static enum sonde_resources_found read_all(struct sonde_resources_process *process, unsigned details,
-					   struct sonde_resources *out)
+/* Where no descriptor is kept: opens the directory for one reading. Whether it is there. */
+static int begin(struct sonde_resources_process *process)
 {
-	struct stat_line line;
-	if (read_stat(process, &line, out))
-		return SONDE_RESOURCES_GONE;
-	read_io(process, out);
-	if (!out->is_dead)
-		read_files(process, details, out);
-	if (details & SONDE_RESOURCES_STATUS)
-		read_status(process, out);
-	if (details & SONDE_RESOURCES_PSS && !out->is_dead)
-		read_pss(process, out);
-	if (details & SONDE_RESOURCES_SWITCHES && process->was_multi && line.threads <= SONDE_RESOURCES_TASKS_MAX)
-		read_switches(process, out);
-	return SONDE_RESOURCES_FOUND;
+	if (process->directory_fd < 0)
+		process->directory_fd = open_directory(process);
+	return process->directory_fd >= 0;
 }
 
-enum sonde_resources_found sonde_resources_process_read(struct sonde_resources_process *process, unsigned details,
+static void end(struct sonde_resources_process *process)
+{
+	if (process->directory_fd >= 0 && !process->is_kept)
+		close(process->directory_fd);
+	if (!process->is_kept)
+		process->directory_fd = -1;
+}
+
+enum sonde_resources_found sonde_resources_process_read(struct sonde_resources_process *process, int is_detailed,
 							struct sonde_resources *out)
 {
-	int is_kept = process->directory_fd >= 0;
+	struct stat_line line;
 	*out = (struct sonde_resources){0};
-	if (!is_kept)
-		process->directory_fd = open_directory(process);
-	if (process->directory_fd < 0)
+	if (!begin(process))
 		return why_not(process);
-	enum sonde_resources_found found = read_all(process, details, out);
-	if (!is_kept) {
-		close(process->directory_fd);
-		process->directory_fd = -1;
+	int is_there = !read_stat(process, &line, out);
+	if (is_there) {
+		read_io(process, out);
+		if (!out->is_dead)
+			read_files(process, is_detailed, out);
+		if (is_detailed)
+			read_status(process, out);
 	}
-	return found;
+	end(process);
+	return is_there ? SONDE_RESOURCES_FOUND : SONDE_RESOURCES_GONE;
+}
+
+void sonde_resources_process_pss(struct sonde_resources_process *process, struct sonde_resources *out)
+{
+	*out = (struct sonde_resources){0};
+	if (begin(process))
+		read_pss(process, out);
+	end(process);
+}
+
+void sonde_resources_process_switches(struct sonde_resources_process *process, struct sonde_resources *out)
+{
+	*out = (struct sonde_resources){0};
+	if (begin(process))
+		read_switches(process, out);
+	end(process);
 }

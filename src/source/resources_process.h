@@ -1,8 +1,8 @@
 /* resources_process.h: what the kernel says of one process, from /proc/PID.
  *
  * What is always read is cheap: CPU time, threads, faults, resident memory, bytes read and written, descriptors (15
- * µs). Details are the most that was resident, what is swapped out, context switches, and, when asked for, the
- * proportional share. Only what could be read is known.
+ * µs). Details are the most that was resident, what is swapped out, context switches, and the proportional share. Only
+ * what could be read is known.
  */
 #ifndef SONDE_SOURCE_RESOURCES_PROCESS_H
 #define SONDE_SOURCE_RESOURCES_PROCESS_H
@@ -63,6 +63,7 @@ struct sonde_resources_process {
 	uint64_t start_ticks; /* with the number it tells a process from every other */
 	int directory_fd;     /* /proc/PID; −1 = not kept, as below */
 	int stat_fd, status_fd, io_fd;
+	int is_kept;
 	int has_clock;
 	clockid_t clock;
 	int64_t user_ns, system_ns;         /* as they were said last: they never go down */
@@ -85,15 +86,14 @@ enum sonde_resources_found sonde_resources_process_open(struct sonde_resources_p
 							pid_t pid, int keep);
 void sonde_resources_process_close(struct sonde_resources_process *process);
 
-enum sonde_resources_detail {
-	SONDE_RESOURCES_STATUS = 1,   /* peak, swap, switches of a process with one thread: 15 µs */
-	SONDE_RESOURCES_SWITCHES = 2, /* of several threads: 20 µs each */
-	SONDE_RESOURCES_PSS = 4,      /* walks its page tables */
-};
-
-/* `details`: enum sonde_resources_detail. */
-enum sonde_resources_found sonde_resources_process_read(struct sonde_resources_process *process, unsigned details,
+/* With details: peak, swap, and context switches of a process that never had but one thread. */
+enum sonde_resources_found sonde_resources_process_read(struct sonde_resources_process *process, int is_detailed,
 							struct sonde_resources *out);
+
+/* What costs more, alone. The proportional share walks the process's page tables and keeps its mappings from changing
+ * meanwhile; context switches of several threads are read one by one, 20 µs each. */
+void sonde_resources_process_pss(struct sonde_resources_process *process, struct sonde_resources *out);
+void sonde_resources_process_switches(struct sonde_resources_process *process, struct sonde_resources *out);
 
 /* Threads, of which a process has too many for context switches to be read one by one. */
 #define SONDE_RESOURCES_TASKS_MAX 1000

@@ -1,5 +1,6 @@
 /* series.c: series RECORDING: what was read again and again, a line a series: pid (0 = the machine), metric, object
  * ("-" = none), how many points, the first, the last, the least and the most, and the time of the first and last in ns.
+ * And what recording says at its end.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,6 +55,19 @@ static void print_end(const struct sonde_process *process)
 		printf("%u end.%s %" PRIu64 "\n", process->pid, ends[i].name, ends[i].value);
 }
 
+/* What recording said of itself, as process 0: costs by name, and "source.NAME" with state and detail. */
+static void print_said(const struct sonde_session *session)
+{
+	for (size_t i = 0; i < sonde_session_cost_count(session); i++) {
+		const struct sonde_cost *cost = sonde_session_cost(session, i);
+		printf("0 cost.%s %" PRIu64 "\n", cost->what, cost->value);
+	}
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *row = sonde_session_source(session, i);
+		printf("0 source.%s %u %g %s\n", row->name, row->state, row->effective_hz, row->detail);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct sonde_session *session;
@@ -73,6 +87,7 @@ int main(int argc, char **argv)
 		print(session, id, &sums[id]);
 	for (uint32_t id = 1; id <= sonde_session_process_count(session); id++)
 		print_end(sonde_session_process(session, id));
+	print_said(session);
 	free(sums);
 	sonde_cursor_close(cursor);
 	sonde_session_close(session);
