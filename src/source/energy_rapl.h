@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define SONDE_RAPL_DOMAINS_MAX 64u
-/* The most that a package is thought to draw: twice what the hungriest are specified for. */
+/* The most that a package is thought to draw, well above what any is specified for. */
 #define SONDE_RAPL_MOST_W 1000u
 
 struct sonde_rapl_domain {
