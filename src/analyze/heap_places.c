@@ -279,9 +279,9 @@ static const char *name_of(const struct sonde_session *session, uint32_t id)
 	return function ? function->name : "(unknown)";
 }
 
-const struct sonde_location *sonde_heap_location(const struct sonde_session *session, uint32_t stack)
+const struct sonde_location *sonde_heap_location(const struct sonde_session *session, uint32_t stack, uint8_t *known)
 {
-	return spot_of(session, stack).location;
+	return spot_find(session, stack, known).location;
 }
 
 const char *sonde_heap_place_name(const struct sonde_heap_pass *pass, const struct sonde_heap_place *place)

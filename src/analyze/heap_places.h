@@ -30,8 +30,9 @@ int sonde_heap_places_make(struct sonde_heap_places *out, const struct sonde_hea
 			   enum sonde_heap_order order);
 void sonde_heap_places_free(struct sonde_heap_places *places);
 
-/* The location that a stack is named by; NULL of an empty one. */
-const struct sonde_location *sonde_heap_location(const struct sonde_session *session, uint32_t stack);
+/* The location that a stack is named by; NULL of an empty one. `known`: sonde_session_function_count() + 1 bytes, zero
+ * before the first of many calls; or NULL. */
+const struct sonde_location *sonde_heap_location(const struct sonde_session *session, uint32_t stack, uint8_t *known);
 /* "parse" */
 const char *sonde_heap_place_name(const struct sonde_heap_pass *pass, const struct sonde_heap_place *place);
 /* Who called the function that a stack is named by; "" = nobody, or not known. */

@@ -6,16 +6,17 @@
 #include <string.h>
 
 #include "analyze/suppressions.h"
+#include "base/hash.h"
 #include "util/error.h"
+#include "util/map.h"
 
 enum { MARKS = 64, WARM_UP = 5, ENDING = 10 };
 #define RISE_B 1024.0 /* less is not worth a row */
 
-/* One a site, then one a place: the first `place_count` of the same array. */
 struct place {
 	struct sonde_leak_row row; /* its key; no class */
-	uint32_t site;
-	double *live; /* at each mark; first what changed before it */
+	uint32_t found;            /* which of them it was, + 1 */
+	double *live;              /* at each mark; first what changed before it */
 	uint64_t last_b, last_blocks;
 	double last_variance;
 };
@@ -24,8 +25,8 @@ struct making {
 	const struct sonde_heap_pass *pass;
 	struct sonde_leak_rows *out;
 	size_t cap;
-	struct place *places;
-	size_t place_count, site_count;
+	struct place *places; /* by key */
+	size_t place_count, place_cap, site_count;
 	uint32_t *place_of; /* by site id */
 	uint64_t marks_ns[MARKS];
 	double *live;
@@ -49,36 +50,70 @@ static int compare_places(const void *left, const void *right)
 	return strcmp(a->heap->name, b->heap->name);
 }
 
-static int places_make(struct making *making)
+static int is_same(const void *context, uint32_t value)
+{
+	const struct making *making = context; /* the place that is sought stands behind the others */
+	return !compare_places(&making->places[value - 1], &making->places[making->place_count]);
+}
+
+static struct sonde_leak_row key_of(const struct sonde_session *session, uint32_t id, uint8_t *known)
 {
 	static const struct sonde_heap nobody = {.kind = SONDE_HEAP_MALLOC, .name = ""};
+	const struct sonde_heap_site *site = sonde_session_heap_site(session, id);
+	const struct sonde_heap *heap = site ? sonde_session_heap(session, site->heap) : NULL;
+	const struct sonde_location *location = site ? sonde_heap_location(session, site->stack, known) : NULL;
+	struct sonde_leak_row row = {.heap = heap ? heap : &nobody, .file = "", .stack = site ? site->stack : 0};
+	if (location) {
+		row.function = location->function;
+		row.line = location->line;
+		row.file = location->file;
+	}
+	return row;
+}
+
+/* The number of the site's place, + 1; 0 without memory. */
+static uint32_t place_find(struct making *making, struct sonde_map *map, uint32_t site, uint8_t *known)
+{
+	if (making->place_count == making->place_cap) {
+		size_t cap = making->place_cap ? 2 * making->place_cap : 64;
+		struct place *places = realloc(making->places, cap * sizeof *places);
+		if (!places)
+			return 0;
+		making->places = places;
+		making->place_cap = cap;
+	}
+	struct place *place = &making->places[making->place_count];
+	*place = (struct place){.row = key_of(making->pass->session, site, known)};
+	uint64_t hash = sonde_hash_pair(place->row.function, (uint64_t)place->row.line << 32 | place->row.heap->kind);
+	uint32_t found = sonde_map_find(map, hash, is_same, making);
+	if (found)
+		return found;
+	place->found = (uint32_t)++making->place_count;
+	return sonde_map_add(map, hash, place->found) ? 0 : place->found;
+}
+
+/* By hash, since there are many sites and few places, which are sorted then. */
+static int places_make(struct making *making)
+{
 	const struct sonde_session *session = making->pass->session;
+	struct sonde_map map = {0};
 	making->site_count = sonde_session_heap_site_count(session);
-	making->places = calloc(making->site_count + 1, sizeof *making->places);
 	making->place_of = calloc(making->site_count + 1, sizeof *making->place_of);
-	if (!making->places || !making->place_of)
+	uint8_t *known = calloc(sonde_session_function_count(session) + 1, 1);
+	int is_whole = making->place_of && known;
+	for (uint32_t id = 0; is_whole && id <= making->site_count; id++)
+		is_whole = (making->place_of[id] = place_find(making, &map, id, known)) != 0;
+	sonde_map_fini(&map);
+	free(known);
+	uint32_t *now = is_whole ? calloc(making->place_count + 1, sizeof *now) : NULL;
+	if (!now)
 		return sonde_error(ENOMEM, "out of memory for %zu places that allocate", making->site_count);
-	for (uint32_t id = 0; id <= making->site_count; id++) {
-		const struct sonde_heap_site *site = sonde_session_heap_site(session, id);
-		const struct sonde_heap *heap = site ? sonde_session_heap(session, site->heap) : NULL;
-		const struct sonde_location *location = site ? sonde_heap_location(session, site->stack) : NULL;
-		struct place *place = &making->places[id];
-		*place = (struct place){.site = id, .row = {.heap = heap ? heap : &nobody, .file = ""}};
-		place->row.stack = site ? site->stack : 0;
-		if (location) {
-			place->row.function = location->function;
-			place->row.line = location->line;
-			place->row.file = location->file;
-		}
-	}
-	qsort(making->places, making->site_count + 1, sizeof *making->places, compare_places);
-	for (size_t i = 0; i <= making->site_count; i++) {
-		struct place *last = making->place_count ? &making->places[making->place_count - 1] : NULL;
-		uint32_t site = making->places[i].site;
-		if (!last || compare_places(last, &making->places[i]))
-			making->places[making->place_count++] = making->places[i];
-		making->place_of[site] = (uint32_t)making->place_count - 1;
-	}
+	qsort(making->places, making->place_count, sizeof *making->places, compare_places);
+	for (size_t i = 0; i < making->place_count; i++)
+		now[making->places[i].found] = (uint32_t)i;
+	for (uint32_t id = 0; id <= making->site_count; id++)
+		making->place_of[id] = now[making->place_of[id]];
+	free(now);
 	return 0;
 }
 

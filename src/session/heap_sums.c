@@ -272,11 +272,9 @@ static void add_ends(struct summing *summing)
 	}
 }
 
-int sonde_session_heap_sums_of(struct sonde_session *session, const struct sonde_heap_range *range,
-			       struct sonde_heap_sums *out)
+static int sum_up(struct sonde_session *session, const struct sonde_heap_range *range, struct sonde_heap_sums *out)
 {
-	static const struct sonde_heap_range whole;
-	struct summing summing = {.session = session, .sums = out, .range = range ? range : &whole};
+	struct summing summing = {.session = session, .sums = out, .range = range};
 	uint8_t *wants = NULL;
 	int error = 0;
 	summing.to_ns = summing.range->to_ns ? summing.range->to_ns : UINT64_MAX;
@@ -305,6 +303,35 @@ int sonde_session_heap_sums_of(struct sonde_session *session, const struct sonde
 	return error;
 }
 
+/* The sections of a report ask for the same sums. What could not be read is tried again, so that each says why. */
+static int keep(struct sonde_session *session, const struct sonde_heap_range *range, struct sonde_heap_sums *out)
+{
+	out->users = malloc(sizeof *out->users);
+	if (!out->users)
+		return sonde_error(ENOMEM, "out of memory for the heap");
+	sonde_heap_sums_free(&session->heap_sums);
+	*out->users = 2;
+	session->heap_sums = *out;
+	session->heap_summed = *range;
+	return 0;
+}
+
+int sonde_session_heap_sums_of(struct sonde_session *session, const struct sonde_heap_range *range,
+			       struct sonde_heap_sums *out)
+{
+	static const struct sonde_heap_range whole;
+	const struct sonde_heap_range *last = &session->heap_summed;
+	range = range ? range : &whole;
+	if (session->heap_sums.users && !range->thread && range->from_ns == last->from_ns &&
+	    range->to_ns == last->to_ns) {
+		*out = session->heap_sums;
+		++*out->users;
+		return 0;
+	}
+	int error = sum_up(session, range, out);
+	return error || range->thread ? error : keep(session, range, out);
+}
+
 int sonde_session_heap_sums(struct sonde_session *session, struct sonde_heap_sums *out)
 {
 	return sonde_session_heap_sums_of(session, NULL, out);
@@ -312,7 +339,10 @@ int sonde_session_heap_sums(struct sonde_session *session, struct sonde_heap_sum
 
 void sonde_heap_sums_free(struct sonde_heap_sums *sums)
 {
-	free(sums->sites);
-	free(sums->heaps);
+	if (!sums->users || !--*sums->users) {
+		free(sums->sites);
+		free(sums->heaps);
+		free(sums->users);
+	}
 	*sums = (struct sonde_heap_sums){0};
 }

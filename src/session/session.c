@@ -242,6 +242,7 @@ void sonde_session_close(struct sonde_session *session)
 	    &session->heaps,   &session->snapshots,  &session->series,     &session->objects,
 	};
 	sonde_lookup_fini(session);
+	sonde_heap_sums_free(&session->heap_sums);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		sonde_rows_fini(all[i]);
 	sonde_session_stacks_fini(&session->stacks);
@@ -256,6 +257,7 @@ int sonde_session_refresh(struct sonde_session *session)
 	if (found < 0)
 		return found;
 	set_limits(session);
+	sonde_heap_sums_free(&session->heap_sums);
 	int error = load(session);
 	if (!error)
 		error = settle(session);

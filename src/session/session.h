@@ -340,6 +340,7 @@ struct sonde_heap_total {
 struct sonde_heap_sums {
 	struct sonde_heap_sum *sites;   /* by heap site id; sonde_session_heap_site_count() + 1 rows */
 	struct sonde_heap_total *heaps; /* by heap id; sonde_session_heap_count() + 1 rows */
+	size_t *users;                  /* who shares them; NULL = nobody */
 };
 
 /* What a site holds at some moment. */
@@ -396,7 +397,8 @@ int sonde_session_heap_ends(struct sonde_session *session, uint64_t *ends_ns);
 /* Fills in the rows, in one reading of the summaries; decodes a chunk for each moment that lies in it. */
 int sonde_session_heap_moments(struct sonde_session *session, struct sonde_heap_moment *rows, size_t count);
 
-/* Free with sonde_heap_sums_free(). Chunks that cannot be read are left out; then a negative errno, and the rest. */
+/* Free with sonde_heap_sums_free(); not to be written, since who asks for the same gets the same. Chunks that cannot be
+ * read are left out; then a negative errno, and the rest. */
 int sonde_session_heap_sums(struct sonde_session *session, struct sonde_heap_sums *out);
 /* Of a part: decodes the two chunks a heap at its ends; all of them where threads are chosen. NULL = the whole. */
 int sonde_session_heap_sums_of(struct sonde_session *session, const struct sonde_heap_range *range,

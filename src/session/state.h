@@ -52,6 +52,9 @@ struct sonde_session {
 	struct sonde_rows heap_rests; /* struct sonde_heap_rest */
 	struct sonde_stacks stacks;
 
+	struct sonde_heap_sums heap_sums;    /* of the range that was asked for last; users NULL = none */
+	struct sonde_heap_range heap_summed; /* that range */
+
 	struct sonde_meta_close close; /* head.type 0: not seen */
 	struct sonde_run run;
 };

@@ -208,11 +208,74 @@ static void damage_takes_away_and_adds_nothing(void **unused)
 	free(bytes);
 }
 
+/* Against the blocks that were alive then, at moments within chunks and between them. */
+static void what_is_alive_is_what_was_alive(void **unused)
+{
+	(void)unused;
+	struct sonde_session *session;
+	make();
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	for (uint32_t time_ns = 0; time_ns < 10 * STEPS; time_ns += 5) {
+		uint64_t blocks[3] = {0}, size_b[3] = {0};
+		for (uint32_t i = 0; i < STEPS && 10 * i <= time_ns; i++) {
+			int ended = i + ALIVE < STEPS && 10 * (i + ALIVE) + 5 <= time_ns;
+			blocks[i % 3] += !ended;
+			size_b[i % 3] += ended ? 0 : 1 + i * 37 % 1000;
+		}
+		struct sonde_heap_alive alive[4] = {0};
+		assert_int_equal(sonde_session_heap_alive(session, time_ns, alive), 0);
+		for (size_t i = 0; i < 3; i++) {
+			assert_int_equal(alive[i + 1].blocks, blocks[i]);
+			assert_int_equal(alive[i + 1].size_b, size_b[i]);
+		}
+	}
+	sonde_session_close(session);
+}
+
+static void sums_are_shared_until_there_is_more(void **unused)
+{
+	(void)unused;
+	struct recording recording;
+	struct sonde_session *session;
+	struct sonde_heap_sums first, second, part, later;
+	struct sonde_heap_range range = {.from_ns = 1, .to_ns = 15};
+	recording_open(&recording, path);
+	uint32_t process = recording_process(&recording, 1, 0, "p", 0);
+	uint32_t thread = recording_thread(&recording, process, 1, "t", 0);
+	recording_module(&recording, "/m", 0);
+	uint32_t heap = recording_heap(&recording, process, SONDE_HEAP_MALLOC, NULL);
+	uint32_t site = recording_heap_site(&recording, heap, thread, recording_call(&recording, 0, 1, "f", 1));
+	recording_begins(&recording, site, 10, 100);
+	recording_begins(&recording, site, 20, 100);
+	recording_flush(&recording);
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	assert_int_equal(sonde_session_heap_sums(session, &first), 0);
+	assert_int_equal(sonde_session_heap_sums(session, &second), 0);
+	assert_ptr_equal(first.sites, second.sites);
+	sonde_heap_sums_free(&first);
+	assert_int_equal(sonde_session_heap_sums_of(session, &range, &part), 0);
+	assert_int_equal(part.heaps[heap].begins, 1);
+	assert_int_equal(second.heaps[heap].begins, 2);
+	recording_begins(&recording, site, 30, 100);
+	recording_close(&recording, 500, 0);
+	assert_true(sonde_session_refresh(session) > 0);
+	assert_int_equal(sonde_session_heap_sums(session, &later), 0);
+	assert_int_equal(later.heaps[heap].begins, 3);
+	assert_int_equal(second.heaps[heap].begins, 2);
+	sonde_session_close(session);
+	assert_int_equal(later.sites[site].begun_b, 300);
+	sonde_heap_sums_free(&later);
+	sonde_heap_sums_free(&second);
+	sonde_heap_sums_free(&part);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_cut_leaves_the_first_events),
 	    cmocka_unit_test(damage_takes_away_and_adds_nothing),
+	    cmocka_unit_test(what_is_alive_is_what_was_alive),
+	    cmocka_unit_test(sums_are_shared_until_there_is_more),
 	};
 	strcpy(path, "/tmp/sonde-cuts-XXXXXX");
 	close(mkstemp(path));
