@@ -171,28 +171,6 @@ static int add(struct sonde_source_run *run, const struct sonde_recorder_live *l
 	return 1;
 }
 
-/* Makes the rows those of the processes that are alive. New ones have higher ids than all before. */
-static void refresh(struct sonde_source_run *run)
-{
-	struct sonde_recorder_live live[64];
-	size_t at = 0, kept = 0, known = run->count, found;
-	uint32_t after = 0;
-	while ((found = sonde_recorder_live(run->recorder, after, live, sizeof live / sizeof *live))) {
-		for (size_t i = 0; i < found; i++) {
-			while (at < known && run->rows[at].id < live[i].id)
-				forget(run, &run->rows[at++]);
-			if (at < known && run->rows[at].id == live[i].id)
-				run->rows[kept++] = run->rows[at++];
-			else if (add(run, &live[i]))
-				run->rows[kept++] = run->rows[run->count - 1];
-		}
-		after = live[found - 1].id;
-	}
-	while (at < known)
-		forget(run, &run->rows[at++]);
-	run->count = kept;
-}
-
 static void went(struct sonde_source_run *run, struct row *row, enum sonde_resources_found found)
 {
 	run->hidden += found == SONDE_RESOURCES_HIDDEN && !row->is_gone;
@@ -248,6 +226,36 @@ static void read_row(struct sonde_source_run *run, struct row *row, int is_detai
 	row->is_new = 0;
 	if (now.is_dead)
 		went(run, row, SONDE_RESOURCES_GONE);
+}
+
+/* The recorder knows that it ended. As long as nobody has waited for it, it says what it came to. */
+static void leave(struct sonde_source_run *run, struct row *row)
+{
+	if (row->is_open)
+		read_row(run, row, 1, 1);
+	forget(run, row);
+}
+
+/* Makes the rows those of the processes that are alive. New ones have higher ids than all before. */
+static void refresh(struct sonde_source_run *run)
+{
+	struct sonde_recorder_live live[64];
+	size_t at = 0, kept = 0, known = run->count, found;
+	uint32_t after = 0;
+	while ((found = sonde_recorder_live(run->recorder, after, live, sizeof live / sizeof *live))) {
+		for (size_t i = 0; i < found; i++) {
+			while (at < known && run->rows[at].id < live[i].id)
+				leave(run, &run->rows[at++]);
+			if (at < known && run->rows[at].id == live[i].id)
+				run->rows[kept++] = run->rows[at++];
+			else if (add(run, &live[i]))
+				run->rows[kept++] = run->rows[run->count - 1];
+		}
+		after = live[found - 1].id;
+	}
+	while (at < known)
+		leave(run, &run->rows[at++]);
+	run->count = kept;
 }
 
 /* --- what costs more ---------------------------------------------------------------------------------------------- */

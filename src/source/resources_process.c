@@ -384,7 +384,7 @@ enum sonde_resources_found sonde_resources_process_read(struct sonde_resources_p
 		read_io(process, out);
 		if (!out->is_dead)
 			read_files(process, is_detailed, out);
-		if (is_detailed)
+		if (is_detailed || out->is_dead)
 			read_status(process, out);
 	}
 	end(process);

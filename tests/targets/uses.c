@@ -102,6 +102,7 @@ static void use_handovers(int count)
 
 static void use_files(int count)
 {
+	rest_ms(300); /* it is seen with those that it has */
 	for (int i = 0; i < count; i++)
 		if (open("/dev/null", O_RDONLY) < 0)
 			exit(2);

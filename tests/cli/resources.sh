@@ -1,0 +1,194 @@
+# resources.sh: what processes and the machine use, against programs that use known amounts, getrusage, time -v, cgroups
+# timeout: 180
+. "$(dirname "$0")/lib.sh"
+
+uses=$SONDE_BUILD/tests/targets/uses
+series=$SONDE_BUILD/tests/targets/series
+
+# use WHAT…: records the program with $options; its own words are in .said, its series in .series, its pid in $pid.
+options=()
+use() {
+	run 0 "$SONDE" record -q -f -o run.sonde "${options[@]}" -- "$uses" "$@"
+	cp .out .said
+	"$series" run.sonde >.series
+	pid=$(awk '$1 { print $1; exit }' .series)
+}
+
+# of METRIC COLUMN [OBJECT [PID]]: 5 first, 6 last, 7 least, 8 most; 4 how many.
+of() {
+	awk -v metric="$1" -v column="$2" -v object="${3:--}" -v pid="${4:-$pid}" \
+		'$1 == pid && $2 == metric && $3 == object { print $column; exit }' .series
+}
+
+said() {
+	awk -v name="$1" '$1 == name { print $2 }' .said
+}
+
+end() {
+	awk -v name="end.$1" -v pid="$pid" '$1 == pid && $2 == name { print $3 }' .series
+}
+
+# between NAME VALUE LEAST MOST
+between() {
+	[ -n "$2" ] && [ "$2" -ge "$3" ] && [ "$2" -le "$4" ] || fail "$1: '$2' is not between $3 and $4"
+}
+
+# --- one process ------------------------------------------------------------------------------------------------------
+
+use memory 64
+peak=$(of memory.rss 8)
+between "resident at most" "$peak" $((64 << 20)) $((68 << 20))
+between "the kernel's peak" "$(of memory.peak_rss 8)" $((64 << 20)) $((68 << 20))
+between "resident at the end" "$(of memory.rss 6)" 1 $((5 << 20))
+between "swapped out" "$(of memory.swap 5)" 0 $((1 << 20))
+between "proportional" "$(of memory.pss 8)" 1 $((68 << 20))
+# The first point is there before the program has done much, the last when it has ended.
+[ "$(of cpu.user 4)" -ge 5 ] || fail "only $(of cpu.user 4) points in 1.4 s"
+between "faults up to the end" "$(of faults.minor 6)" "$(said minor)" $(($(said minor) + 100))
+equal "$(of threads 8)" 1
+
+use faults 5000
+between "minor faults" "$(of faults.minor 6)" 5000 5500
+equal "$(of faults.minor 6)" "$(end minor_faults)"
+equal "$(of faults.major 6)" "$(end major_faults)"
+
+use sleeps 300
+between "voluntary switches" "$(of switches.voluntary 6)" 300 330
+equal "$(of switches.voluntary 6)" "$(end voluntary_switches)"
+equal "$(of switches.involuntary 6)" "$(end involuntary_switches)"
+
+# Both threads are counted, also the one that has ended: a thread alone would have half of them.
+use handovers 2000
+total=$(($(of switches.voluntary 6) + $(of switches.involuntary 6)))
+between "switches of two threads" "$total" 2000 $(($(end voluntary_switches) + $(end involuntary_switches)))
+equal "$(of threads 8)" 2
+
+use files 50
+equal "$(($(of files 8) - $(of files 5)))" 50
+
+use writes 1234567 "$PWD"
+words=$(stat -c %s .said) # it says them when all is done, and reads no more
+equal "$(of io.written_all 6)" $((1234567 + words))
+between "written to storage" "$(of io.written 6)" 0 1400000
+
+use spins 400
+total=$((($(of cpu.user 6) + $(of cpu.system 6)) / 1000))
+rusage=$((($(end user_ns) + $(end system_ns)) / 1000))
+between "CPU time of two threads, us" "$total" 400000 "$rusage"
+between "CPU time by rusage, us" "$rusage" "$total" $((total + 5000))
+equal "$(of threads 8)" 2
+
+# --- a tree: each process apart, and one that is found without perf events -------------------------------------------
+
+for options in "" "--no-perf"; do
+	[ "$options" ] && options=("$options") || options=()
+	use forks 3
+	children=$(awk -v pid="$pid" '$1 && $1 != pid && $2 == "cpu.user" { print $1 }' .series)
+	equal "$(wc -w <<<"$children")" 3
+	for child in $children; do
+		total=$((($(of cpu.user 6 - "$child") + $(of cpu.system 6 - "$child")) / 1000))
+		between "CPU time of a child, us" "$total" 20000 30000
+	done
+	total=$((($(of cpu.user 6) + $(of cpu.system 6)) / 1000))
+	between "CPU time of the parent alone, us" "$total" 0 20000
+	between "CPU time of all, us" "$((($(end user_ns) + $(end system_ns)) / 1000))" 60000 120000
+done
+options=()
+
+# --- totals are those of time -v --------------------------------------------------------------------------------------
+
+if [ -x /usr/bin/time ]; then
+	run 0 "$SONDE" record -q -f -o run.sonde -- /usr/bin/time -v "$uses" faults 3000
+	"$series" run.sonde >.series
+	time_of() { sed -nE "s/^\s*$1[^:]*: ([0-9.]+).*/\1/p" .err; }
+	# All that time(1) waited for; besides, its own.
+	pid=$(awk '$1 { print $1; exit }' .series)
+	between "minor faults" "$(end minor_faults)" "$(time_of Minor)" $(($(time_of Minor) + 400))
+	between "voluntary switches" "$(end voluntary_switches)" "$(time_of Voluntary)" $(($(time_of Voluntary) + 10))
+	run 0 /usr/bin/time -v -o timed "$SONDE" record -q -f -o run.sonde -- "$uses" faults 20000
+	"$series" run.sonde >.series
+	pid=$(awk '$1 { print $1; exit }' .series)
+	between "peak, KiB" $(($(end peak_rss_b) / 1024)) 80000 "$(sed -nE 's/.*Maximum resident.*: ([0-9]+)/\1/p' timed)"
+fi
+
+# --- the machine ------------------------------------------------------------------------------------------------------
+
+use sleeps 10
+pid=0
+equal "$(of memory.total 5)" "$(of memory.total 6)"
+between "memory that is left" "$(of memory.available 6)" 1 "$(of memory.total 6)"
+[ "$(of cpu.user 6)" -ge "$(of cpu.user 5)" ] || fail "CPU time went down"
+[ "$(of threads 6)" -ge 2 ] || fail "no threads"
+if [ -r /proc/pressure/memory ] && read -r first </proc/pressure/memory; then
+	[ -n "$(of pressure.some 6 memory)" ] || fail "no pressure: $first"
+else
+	has "$(cat .series)" "/proc/pressure"
+fi
+[ -z "$(awk '$2 ~ /^disk/ { print $3 }' .series | grep -E '^(loop|ram|zram)')" ] || fail "a disk that is none"
+
+# Within a group's limit the machine has as much memory as that.
+group=/sys/fs/cgroup/memory/sonde-test-$$
+limit=memory.limit_in_bytes
+[ -d /sys/fs/cgroup/memory ] || { group=/sys/fs/cgroup/sonde-test-$$ limit=memory.max; }
+if [ "$(id -u)" -eq 0 ] && mkdir "$group" 2>.err && echo 300000000 >"$group/$limit" 2>.err; then
+	trap 'rmdir "$group" 2>/dev/null; rm -rf "$work"' EXIT
+	bytes=$(cat "$group/$limit")
+	"$SONDE" record -q -f -o run.sonde -- sh -c "echo \$\$ >$group/cgroup.procs && exec $uses memory 50" >.out 2>.err
+	"$series" run.sonde >.series
+	name=/${group##*/}
+	equal "$(of memory.total 7)" "$bytes"
+	name=$(awk '$2 == "cgroup.memory_limit" { print $3 }' .series | tail -n 1)
+	has "$name" "/sonde-test-$$"
+	equal "$(of cgroup.memory_limit 6 "$name")" "$bytes"
+	between "what the group uses" "$(of cgroup.memory 8 "$name")" $((50 << 20)) "$bytes"
+	between "memory that is left" "$(of memory.available 7)" 1 $((bytes - (50 << 20)))
+fi
+
+# --- how often --------------------------------------------------------------------------------------------------------
+
+options=(--interval 20ms)
+use memory 1
+points=$(of cpu.user 4)
+options=(--interval 400ms)
+use memory 1
+[ "$points" -gt $((3 * $(of cpu.user 4))) ] || fail "$points points each 20 ms, $(of cpu.user 4) each 400 ms"
+run 125 "$SONDE" record --interval 5ms -- true
+has "$err" "10ms is the least"
+
+# Many processes: it is read less often, within the budget, and says so.
+options=(--interval 10ms)
+use crowd 300
+cost=$(awk '$2 == "cost.resources.cpu_ns" { print $3 }' .series)
+rounds=$(awk '$2 == "cost.resources.rounds" { print $3 }' .series)
+matches "$(cat .series)" 'source.resources 2 .*read each .* ms, not each 10 ms: .* 0.2 % of a core'
+[ "$rounds" -lt 100 ] || fail "$rounds rounds of 300 processes took $cost ns"
+
+# Processes that come and go, and thousands of threads, do it no harm.
+options=(--no-perf)
+use storm 500
+[ "$(said forks)" -gt 10 ] || fail "only $(said forks) forks"
+options=()
+use threads 3000
+[ "$(of threads 8)" -gt 1 ] || fail "one thread of 3000"
+
+# --- an ordinary user, and one who may not see --------------------------------------------------------------------------
+
+chmod 777 .
+run 0 as_user "$SONDE" record -q -f -o user.sonde -- "$uses" writes 5000 "$PWD"
+"$series" user.sonde >.series
+pid=$(awk '$1 { print $1; exit }' .series)
+[ "$(of io.written_all 6)" -ge 5000 ] || fail "an ordinary user's own writes are not known"
+[ -n "$(of memory.pss 5)" ] || fail "an ordinary user's own memory is not known"
+
+# --- counters of a trace ------------------------------------------------------------------------------------------------
+
+if command -v jq >/dev/null; then
+	options=()
+	use spins 600
+	run 0 "$SONDE" export -f chrome -o trace.json run.sonde
+	cpu=$(jq --argjson pid "$pid" '[.traceEvents[] | select(.ph == "C" and .name == "cpu %" and .pid == $pid) | .args.user + .args.system] | max | floor' trace.json)
+	between "CPU %" "$cpu" 1 250
+	jq -e '[.traceEvents[] | select(.ph == "C" and .pid == 0) | .name] | contains(["cpu %", "load", "memory.available"])' trace.json >/dev/null ||
+		fail "the machine has no counters"
+	equal "$(jq -r '[.traceEvents[] | select(.name == "process_name" and .pid == 0) | .args.name][0]' trace.json)" machine
+fi
