@@ -169,7 +169,8 @@ enum sonde_link_reason {
 	SONDE_LINK_NO_ROOM = 1, /* its address space is limited */
 	SONDE_LINK_SILENT = 2,  /* the recorder did not answer when it connected */
 	SONDE_LINK_OWN = 3,     /* it has an allocator in front of the hooks, and blocks are sampled: it never connects */
-	SONDE_LINK_REASONS = 4,
+	SONDE_LINK_NO_CLOCK = 4, /* it is about to forbid itself to read the cycle counter */
+	SONDE_LINK_REASONS = 5,
 };
 
 /* From here on the process's heap is not recorded, though it lives on. On a connection of its own, without HELLO, and

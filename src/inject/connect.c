@@ -1,8 +1,9 @@
 /* connect.c: connects once a process, maps the pool, and closes the connection again (connect.h).
  *
  * What is asked later goes through a connection of its own, so that the program never finds a descriptor that it did
- * not open. Where address space is limited (ulimit -v) little is taken: an eighth of what is left, at most, since what
- * a program will need is not known; then it gets a smaller pool, or none.
+ * not open. (A child that another thread forks just then does: until it executes or ends. The recorder does not mind.)
+ * Where address space is limited (ulimit -v) little is taken: an eighth of what is left, at most, since what a program
+ * will need is not known; then it gets a smaller pool, or none.
  */
 #include "inject/connect.h"
 

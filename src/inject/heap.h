@@ -132,6 +132,8 @@ int heap_process_init(void);
 int heap_process_open(void);
 /* Tells the recorder something of the process, without connecting it. */
 void heap_process_tell(enum sonde_link_reason reason);
+/* In a forked child, before anything else. */
+void heap_process_forked(void);
 /* Nothing is recorded from here on, and the recorder is told why. */
 void heap_process_leave(enum sonde_link_reason reason);
 
@@ -143,6 +145,9 @@ extern __thread struct heap_thread *heap_self __attribute__((tls_model("initial-
  * faults raise. Returns what heap_thread_let_signals() is to be given. */
 uint64_t heap_thread_hold_signals(void);
 void heap_thread_let_signals(uint64_t before);
+
+/* In a forked child: the calling thread is not known any more. */
+void heap_thread_forget(void);
 
 /* For all but the calls of a thread that is known and in no hook. */
 struct heap_thread *heap_thread_enter_slowly(uint64_t where);

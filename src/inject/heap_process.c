@@ -106,6 +106,15 @@ __attribute__((constructor)) static void heap_process_begin(void)
 	inject_sandbox_init();
 }
 
+/* What shares its memory (vfork) has another number, and is not recorded. */
+void heap_process_forked(void)
+{
+	if (!heap_process || !inject_calls_begin())
+		return;
+	heap_process->sandbox.pid = (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	inject_calls_end();
+}
+
 /* --- the end ----------------------------------------------------------------------------------------------------- */
 
 /* Whoever waits for a chunk looks whether there is still anything to wait for. */
@@ -132,7 +141,7 @@ void heap_process_leave(enum sonde_link_reason reason)
 
 void inject_leave(void)
 {
-	heap_process_leave(SONDE_LINK_SANDBOX);
+	heap_process_leave(inject_sandbox_reason() ? SONDE_LINK_NO_CLOCK : SONDE_LINK_SANDBOX);
 }
 
 /* Threads that are still in a hook find that nothing is recorded, or that they may make no calls. */

@@ -110,9 +110,10 @@ static double log_of(double value)
 static void on_child(void)
 {
 	heap_left = 0;
+	heap_process_forked();
 	if (!heap_is_light)
 		return;
-	heap_self = NULL; /* not connected until it has a sample */
+	heap_thread_forget(); /* not connected until it has a sample */
 	if (!inject_sandbox_is_on())
 		heap_seed ^= (uint64_t)getpid() << 32;
 }

@@ -162,6 +162,23 @@ int heap_thread_room(struct heap_thread *thread, uint32_t words)
 
 /* --- threads ----------------------------------------------------------------------------------------------------- */
 
+static void make_spare(struct heap_thread *thread)
+{
+	struct heap_thread *head = atomic_load(&spare);
+	do
+		thread->next = head;
+	while (!atomic_compare_exchange_weak(&spare, &head, thread));
+}
+
+/* Those that were spare before are on wiped pages, too, and only the first is known. */
+void heap_thread_forget(void)
+{
+	struct heap_thread *thread = heap_self;
+	heap_self = NULL;
+	if (thread)
+		make_spare(thread);
+}
+
 /* What it frees after this begins again with a state of its own. */
 static void give_back(struct heap_thread *thread)
 {
@@ -170,10 +187,7 @@ static void give_back(struct heap_thread *thread)
 	thread->where = (uint64_t)(uintptr_t)__builtin_frame_address(0);
 	close_chunk(thread, SONDE_RING_RELEASED);
 	heap_self = NULL;
-	struct heap_thread *head = atomic_load(&spare);
-	do
-		thread->next = head;
-	while (!atomic_compare_exchange_weak(&spare, &head, thread));
+	make_spare(thread);
 }
 
 static void on_thread_end(void *data)
@@ -197,10 +211,8 @@ static struct heap_thread *take_spare(void)
 {
 	struct heap_thread *first = atomic_exchange(&spare, NULL), *rest = first ? first->next : NULL;
 	while (rest) {
-		struct heap_thread *next = rest->next, *head = atomic_load(&spare);
-		do
-			rest->next = head;
-		while (!atomic_compare_exchange_weak(&spare, &head, rest));
+		struct heap_thread *next = rest->next;
+		make_spare(rest);
 		rest = next;
 	}
 	return first;

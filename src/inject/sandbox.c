@@ -34,6 +34,7 @@ typedef int (*call_prctl)(long option, long a, long b, long c, long d);
 static _Atomic uint32_t is_locked_in;
 static _Atomic uint32_t child_is_locked_in; /* a child of vfork, which shares our memory */
 static struct inject_sandbox *watched;      /* NULL = nothing of ours makes any calls */
+static int reads_no_cycles;
 static call_six next_syscall;
 static call_prctl next_prctl;
 
@@ -59,6 +60,11 @@ void inject_calls_end(void)
 int inject_sandbox_is_on(void)
 {
 	return atomic_load(&is_locked_in) != 0;
+}
+
+int inject_sandbox_reason(void)
+{
+	return reads_no_cycles;
 }
 
 int inject_sandbox_is_childs(void)
@@ -128,6 +134,12 @@ long inject_syscall(long number, long a, long b, long c, long d, long e, long f)
 
 int inject_prctl(long option, long a, long b, long c, long d)
 {
+	/* A thread that may not read the cycle counter, as children that it makes, would be killed for our stamps. */
+	if ((int)option == PR_SET_TSC && a == PR_TSC_SIGSEGV) {
+		if (!atomic_load(&is_locked_in))
+			reads_no_cycles = 1;
+		lock_in();
+	}
 	if ((int)option == PR_SET_SECCOMP && (a == SECCOMP_MODE_STRICT || (a == SECCOMP_MODE_FILTER && b)))
 		lock_in();
 	return next_prctl ? next_prctl(option, a, b, c, d) : (int)direct(SYS_prctl, option, a, b, c, d, 0);

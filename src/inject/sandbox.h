@@ -29,6 +29,9 @@ int inject_sandbox_is_childs(void);
 /* Whether more filters were inherited than the recorder has itself. */
 int inject_sandbox_is_inherited(uint64_t recorders);
 
+/* Why: 0 = a filter, 1 = no cycle counter. */
+int inject_sandbox_reason(void);
+
 /* What the object does about it: tells the recorder, while that is still allowed; then, when nobody else makes calls of
  * ours any more, takes back what would lead to some. */
 void inject_leave(void);

@@ -177,11 +177,10 @@ int sonde_launch_hold(struct sonde_launch *launch)
 
 int sonde_launch_release(struct sonde_launch *launch)
 {
-	ssize_t sent = write(launch->release_fd, "g", 1);
+	ssize_t got = write(launch->release_fd, "g", 1);
 	close(launch->release_fd);
 	launch->release_fd = -1;
-	int code = sent == 1 ? 0 : EPIPE;
-	ssize_t got;
+	int code = 0; /* also of one that was killed before it could run: who waits for it is told */
 	do
 		got = read(launch->error_fd, &code, sizeof code);
 	while (got < 0 && errno == EINTR);

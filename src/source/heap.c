@@ -397,6 +397,7 @@ static size_t write_left(const struct sonde_source_run *run, char *out, size_t o
 	    [SONDE_LINK_SANDBOX] = "locked in (seccomp), where a call of ours could get it killed: recorded until then",
 	    [SONDE_LINK_NO_ROOM] =
 		"short of address space (ulimit -v, ulimit -d): not recorded from there on; raise it by 64 MB",
+	    [SONDE_LINK_NO_CLOCK] = "recorded until it forbade itself the cycle counter (PR_SET_TSC)",
 	    [SONDE_LINK_SILENT] = "not recorded: the recorder was stopped, or too busy, when it began",
 	};
 	size_t used = 0;

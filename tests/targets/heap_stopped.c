@@ -1,13 +1,15 @@
 /* heap_stopped.c: a recorder that is stopped while the program goes on, one command each; prints its name when nothing
  * held it up for longer than a second, and the recorder goes on.
  *
- * connects    a child that is forked meanwhile keeps 100 blocks of 1000 B, unrecorded
- * asks A      loads an object meanwhile, whose function allocates: 100 calls then, and 100 when the recorder goes on
- * exits       a child that is recorded ends meanwhile, with 100 blocks of 1000 B
- * forks       is stopped by others, and the recorder with it: 60 children, one each 20 ms, which keep 100 blocks of 1000 B
- *             in child_keeps(), and exit
+ * connects: a child that is forked meanwhile keeps 100 blocks of 1000 B in child_keeps(), unrecorded.
  *
- * Those that go on keep 100 blocks of 1000 B in after().
+ * asks OBJECT: loads an object, whose function allocates: 100 calls meanwhile, and 100 when the recorder goes on.
+ *
+ * exits: a child that is recorded, and keeps the same blocks, ends meanwhile.
+ *
+ * forks: others stop it, and the recorder with it; 60 such children, one each 20 ms, exit.
+ *
+ * All keep 100 blocks of 1000 B in after(), and take and give back 20000 in turns() at the end.
  */
 #include <dlfcn.h>
 #include <signal.h>

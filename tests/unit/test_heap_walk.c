@@ -144,6 +144,10 @@ void heap_process_leave(enum sonde_link_reason reason)
 	abort(); /* there is room */
 }
 
+void heap_process_forked(void)
+{
+}
+
 int inject_connect_is_gone(void)
 {
 	return 0;
