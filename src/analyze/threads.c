@@ -30,6 +30,7 @@ enum {
 	RUNNABLE_NS,
 	BLOCKED_NS,
 	UNSEEN_NS,
+	UNSURE_NS,
 	LIFE_NS,
 	VOLUNTARY,
 	INVOLUNTARY,
@@ -55,6 +56,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [RUNNABLE_NS] = {"runnable_ns", "runnable", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
     [BLOCKED_NS] = {"blocked_ns", "blocked", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
     [UNSEEN_NS] = {"unseen_ns", "unseen", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
+    [UNSURE_NS] = {"unsure_ns", "unsure", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
     [LIFE_NS] = {"life_ns", "lived", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 5},
     [VOLUNTARY] = {"voluntary_switches", "voluntary", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [INVOLUNTARY] = {"involuntary_switches", "preempted", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
@@ -120,6 +122,7 @@ static void state_cells(const struct table *table, const struct sonde_states_row
 		cells[at] = row->by && row->life_ns ? sonde_cell_real(share, 0) : sonde_cell_absent(why);
 		cells[as_ns[at]] = row->by ? sonde_cell_int(ns) : sonde_cell_absent(why);
 	}
+	cells[UNSURE_NS] = row->by ? sonde_cell_int(row->unsure_ns) : sonde_cell_absent(why);
 	cells[LIFE_NS] = sonde_cell_int(row->life_ns);
 	for (size_t i = 0; i < sizeof counted; i++) {
 		int known = i < 2 ? row->counts_switches : row->counts_moves;
