@@ -12,8 +12,11 @@
 #include "analyze/cputime.h"
 #include "analyze/machine.h"
 
+#define SEEN_SHARE 0.8 /* readings with less of the CPU time say nothing of how it was spread */
+
 static const char too_short[] = "it was too short for two readings";
 static const char unread[] = "it ended before it could be read";
+static const char between[] = "processes came and went between readings";
 static const char machine_unread[] = "the machine was not read";
 
 static const struct sonde_stat_row rows[] = {
@@ -62,7 +65,8 @@ static const char *why_unread(const struct sonde_series_sums *sums)
 	const struct sonde_session *session = sums->session;
 	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
 		const struct sonde_source_row *source = sonde_session_source(session, i);
-		if (strcmp(source->name, "resources") == 0 && source->state != SONDE_SOURCE_ON && *source->detail)
+		if (strcmp(source->name, "resources") == 0 && source->state == SONDE_SOURCE_UNAVAILABLE &&
+		    *source->detail)
 			return source->detail;
 	}
 	const struct sonde_run *run = sonde_session_run(session);
@@ -79,7 +83,7 @@ static void fill_times(struct filling *filling)
 	double system_ns = sonde_series_tree_change(sums, SONDE_METRIC_CPU_SYSTEM, &too);
 	double cores = sonde_machine_cores(sums->session), wall_ns = (double)filling->wall_ns;
 	const char *why = known || too ? NULL : filling->why_unread, *why_split = why;
-	double cpu_ns = user_ns + system_ns;
+	double cpu_ns = user_ns + system_ns, read_ns = cpu_ns;
 	if (filling->root && cpu.known) {
 		why = NULL;
 		filling->out->at_least = cpu.at_least || cpu_ns > 1.02 * (double)cpu.ns + 20e6;
@@ -94,8 +98,9 @@ static void fill_times(struct filling *filling)
 	put(filling, SONDE_STAT_USER, user_ns, why_split);
 	put(filling, SONDE_STAT_SYSTEM, system_ns, why_split);
 	put(filling, SONDE_STAT_UTILIZATION, sonde_stats_share(cpu_ns, wall_ns), wall_ns > 0 ? why : "no wall time");
-	put(filling, SONDE_STAT_UTILIZATION_MAX, sums->cpu.max, sums->cpu.count ? NULL : too_short);
-	put(filling, SONDE_STAT_UTILIZATION_MIN, sums->cpu.min, sums->cpu.count ? NULL : too_short);
+	const char *why_range = !sums->cpu.count ? too_short : read_ns < SEEN_SHARE * cpu_ns ? between : NULL;
+	put(filling, SONDE_STAT_UTILIZATION_MAX, sums->cpu.max, why_range);
+	put(filling, SONDE_STAT_UTILIZATION_MIN, sums->cpu.min, why_range);
 	put(filling, SONDE_STAT_CORES, cores, cores > 0 ? NULL : "not told");
 	put(filling, SONDE_STAT_MACHINE_SHARE, sonde_stats_share(cpu_ns, cores * wall_ns),
 	    cores > 0 && wall_ns > 0 ? why : "not told how many cores there are");

@@ -25,13 +25,14 @@
 #include "util/quantity.h"
 
 #define ROOM_B ((uint64_t)64 << 20) /* a disk with less is left alone */
-#define LEAST_INTERVAL_NS 1000000u
+#define LEAST_INTERVAL_NS 10000000u
+#define LEAST_DURATION_NS 1000000u
 #define PROCESSES_SHOWN 10
 
 static const struct sonde_option options[] = {
     {"output", 'o', "FILE", "write there instead of to the standard error"},
     {"json", 0, NULL, "as JSON, with the keys below; null is what is not known, with the reason in \"absent\""},
-    {"interval", 'i', "TIME", "read each TIME (default 100ms)"},
+    {"interval", 'i', "TIME", "read each TIME, at least 10ms (default 100ms)"},
     {"pid", 'p', "PID", "look at a running process instead of starting a command"},
     {"duration", 'd', "TIME", "stop after this long: 10s, 500ms, 2m"},
     {"record", 0, "FILE", "keep the recording (sonde report FILE)"},
@@ -62,7 +63,7 @@ static int set_time(const char *value, uint64_t least_ns, uint64_t *out_ns)
 	uint64_t ns = 0;
 	int rc = sonde_quantity_duration(&ns, value);
 	if (!rc && ns < least_ns)
-		rc = sonde_error(EINVAL, "'%s': a millisecond is the least", value);
+		rc = sonde_error(EINVAL, "'%s': %ums is the least", value, (unsigned)(least_ns / 1000000));
 	if (!rc)
 		*out_ns = ns;
 	return rc;
@@ -80,7 +81,7 @@ static int set_value(struct request *request, const char *name, const char *valu
 	else if (!strcmp(name, "interval"))
 		rc = set_time(value, LEAST_INTERVAL_NS, &record->resources_every_ns);
 	else if (!strcmp(name, "duration"))
-		rc = set_time(value, LEAST_INTERVAL_NS, &record->duration_ns);
+		rc = set_time(value, LEAST_DURATION_NS, &record->duration_ns);
 	else {
 		rc = sonde_quantity_integer(&number, value, 1, 4194304);
 		record->attach = (pid_t)number;
@@ -212,6 +213,8 @@ static int show(struct request *request, const struct sonde_supervise_result *re
 					      .attached = request->options.attach,
 					      .error = error};
 		sonde_stat_figures_of(&figures, &sums);
+		if (!sonde_session_run(session)->closed) /* its end is not in the file */
+			figures.cell[SONDE_STAT_WALL] = sonde_cell_int(result->wall_ns);
 		rc = show_all(request, session, &all, report);
 	}
 	sonde_report_free(report);
@@ -225,7 +228,7 @@ static int finish(struct request *request, const struct sonde_supervise_result *
 {
 	char error[512] = "";
 	if (result->error)
-		snprintf(error, sizeof error, "%s", sonde_error_text());
+		snprintf(error, sizeof error, "%s: the figures are of what was read before", sonde_error_text());
 	int rc = show(request, result, *error ? error : NULL);
 	rc = sonde_output_close(&request->out, rc);
 	if (rc)

@@ -14,7 +14,7 @@
 #include "export/text.h"
 #include "util/buf.h"
 
-enum { LABEL = 14, FIGURE = 10, REMARK = 2 + LABEL + FIGURE + 2, TEXT_MAX_B = 1 << 16, MISSED_MAX = 32 };
+enum { LABEL = 14, FIGURE = 10, REMARK = 2 + LABEL + FIGURE + 2, TEXT_MAX_B = 1 << 16, MISSED_MAX = 32, WIDE = 110 };
 
 #define LONG_NS 1e9 /* starting up counts for less */
 
@@ -238,6 +238,7 @@ static void put_io(struct text *text)
 	text->group = "Processes";
 	if (sonde_stat_value(text->show->figures, SONDE_STAT_PROCESSES) > 1 &&
 	    begin(text, "processes", SONDE_STAT_PROCESSES)) {
+		comma(text, "were seen");
 		more(text, "", SONDE_STAT_PROCESSES_PEAK, " at once at most");
 		end(text);
 	}
@@ -292,14 +293,14 @@ static void put_pressure(struct text *text)
 		const char *label, *what;
 		enum sonde_stat some, full;
 	} pressures[] = {
-	    {"short of CPU", "of the time some task waited", SONDE_STAT_PRESSURE_CPU, SONDE_STAT_PRESSURE_CPU_FULL},
-	    {"of memory", "of the time some task waited", SONDE_STAT_PRESSURE_MEMORY, SONDE_STAT_PRESSURE_MEMORY_FULL},
-	    {"of I/O", "of the time some task waited", SONDE_STAT_PRESSURE_IO, SONDE_STAT_PRESSURE_IO_FULL},
+	    {"CPU pressure", "of the time some task waited", SONDE_STAT_PRESSURE_CPU, SONDE_STAT_PRESSURE_CPU_FULL},
+	    {"mem pressure", "of the time some task waited", SONDE_STAT_PRESSURE_MEMORY,
+	     SONDE_STAT_PRESSURE_MEMORY_FULL},
+	    {"I/O pressure", "of the time some task waited", SONDE_STAT_PRESSURE_IO, SONDE_STAT_PRESSURE_IO_FULL},
 	};
 	for (size_t i = 0; i < 3; i++) {
 		if (!sonde_stat_known(text->show->figures, pressures[i].some)) {
-			miss(text, i ? pressures[i].label : "pressure: short of CPU",
-			     text->show->figures->cell[pressures[i].some].text);
+			miss(text, pressures[i].label, text->show->figures->cell[pressures[i].some].text);
 			continue;
 		}
 		if (!begin_some(text, pressures[i].label, pressures[i].some))
@@ -389,10 +390,11 @@ static void put_title(struct text *text)
 	sonde_buf_fini(&line);
 }
 
-/* The columns that have room on any terminal; a report has them all. */
-static int is_shown(const struct sonde_column *column)
+/* The columns that have room; a report has them all. */
+static int is_shown(const struct text *text, const struct sonde_column *column)
 {
-	return column->detail <= 2 || strcmp(column->key, "pid") == 0;
+	int is_wide = text->style->width >= WIDE;
+	return column->detail <= 1 || (is_wide && (column->detail == 2 || strcmp(column->key, "pid") == 0));
 }
 
 static void put_processes(struct text *text)
@@ -406,10 +408,10 @@ static void put_processes(struct text *text)
 	struct sonde_table shown = {
 	    .columns = columns, .cells = cells, .row_count = all->row_count, .omitted = all->omitted};
 	for (size_t i = 0; columns && i < all->column_count; i++)
-		if (is_shown(&all->columns[i]))
+		if (is_shown(text, &all->columns[i]))
 			columns[shown.column_count++] = all->columns[i];
 	for (size_t i = 0, at = 0; cells && i < all->column_count * all->row_count; i++)
-		if (is_shown(&all->columns[i % all->column_count]))
+		if (is_shown(text, &all->columns[i % all->column_count]))
 			cells[at++] = all->cells[i];
 	if (columns && cells) {
 		fprintf(text->out, text->style->color ? "\n\033[1m%s\033[0m\n" : "\n%s\n", "By process");
@@ -419,14 +421,30 @@ static void put_processes(struct text *text)
 	free(cells);
 }
 
+static void put_warning(struct text *text, const char *what)
+{
+	struct sonde_buf line;
+	sonde_buf_init(&line, TEXT_MAX_B);
+	sonde_clean(&line, what, text->style->ascii);
+	if (!sonde_buf_append(&line, "", 1)) {
+		fprintf(text->out, "\n! ");
+		sonde_text_wrap(text->out, (const char *)line.data, text->style->width, 2);
+	}
+	sonde_buf_fini(&line);
+}
+
 static void put_notes(struct text *text)
 {
 	const struct sonde_stat_show *show = text->show;
+	const struct sonde_session *session = show->sums->session;
 	put_missed(text);
 	if (show->figures->at_least)
-		fprintf(text->out, "! CPU time is a lower bound: not every process was waited for\n");
+		put_warning(text, "CPU time is a lower bound: not every process was waited for");
+	for (size_t i = 0; i < sonde_session_source_count(session); i++)
+		if (*sonde_session_source(session, i)->detail)
+			put_warning(text, sonde_session_source(session, i)->detail);
 	if (show->error)
-		fprintf(text->out, "! %s: figures are of what was read before\n", show->error);
+		put_warning(text, show->error);
 }
 
 void sonde_stat_summary(const struct sonde_stat_show *show, const struct sonde_format_options *style, FILE *out)

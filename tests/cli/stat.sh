@@ -1,0 +1,195 @@
+# stat.sh: sonde stat says what a program used: as getrusage() and /usr/bin/time say it of the same run; it ends as the program
+# ends and leaves it alone, whatever becomes of its own output.
+# timeout: 180
+. "$(dirname "$0")/lib.sh"
+need jq
+uses=$(target uses)
+behave=$(target behave)
+# used COMMAND…: its output in .out, what it used in used.json.
+used() {
+	run 0 "$SONDE" stat -f --json -o used.json "$@"
+	[ ! -s .err ] || fail "it says something beside -o"
+}
+figure() {
+	jq ".$1" used.json
+}
+said() { # by getrusage() in the program
+	awk -v name="$1" '$1 == name { print $2 }' .out
+}
+
+# What getrusage() says at the program's end, and the kernel to who waits for it, is the same but for the end itself.
+used -- "$uses" faults 20000
+holds "$(figure memory.faults_minor) >= 20000 && $(figure memory.faults_minor) >= $(said minor)"
+near "$(figure memory.faults_minor)" "$(said minor)" 100
+near "$(figure memory.faults_major)" "$(said major)" 5
+# The kernel counts pages by CPU while a program runs, and adds them up at its end.
+cpus=$(getconf _NPROCESSORS_ONLN)
+near "$(figure memory.peak_rss_b)" "$(said rss_kib) * 1024" "((64 + 4 * $cpus) * $cpus * $(getconf PAGESIZE))"
+holds "$(figure memory.peak_rss_b) >= 20000 * $(getconf PAGESIZE)"
+used -- "$uses" sleeps 500
+holds "$(figure waiting.switches_voluntary) >= 500"
+near "$(figure waiting.switches_voluntary)" "$(said voluntary)" 10
+near "$(figure waiting.switches_involuntary)" "$(said involuntary)" 10
+used -- "$uses" spins 400
+near "$(figure timing.cpu_s)" "($(said user_us) + $(said system_us)) / 1e6" 0.02
+holds "$(figure timing.cpu_s) >= 0.4 && $(figure timing.wall_s) >= 0.2"
+near "$(figure timing.cpu_s)" "$(figure timing.user_s) + $(figure timing.system_s)" 0.000001
+near "$(figure compute.cpu_utilization)" "$(figure timing.cpu_s) / $(figure timing.wall_s)" 0.0001
+near "$(figure compute.cpu_machine_share)" "$(figure compute.cpu_utilization) / $(figure compute.cores)" 0.0001
+equal "$(figure compute.cores)" "$cpus"
+
+# Of a whole tree, also where children come and go faster than they can be read.
+used -- "$uses" storm 300
+near "$(figure timing.cpu_s)" "($(said user_us) + $(said system_us) + $(said children_us)) / 1e6" 0.03
+holds "$(figure memory.faults_minor) >= 10 * $(said forks)"
+used -- "$uses" forks 3
+holds "$(figure timing.cpu_s) >= 0.06 && $(figure processes.count) >= 2"
+
+# What is read while it runs.
+used -- sh -c "sleep 0.5; exec '$uses' memory 60"
+holds "$(figure memory.peak_rss_b) >= 60 * 1048576 && $(figure memory.initial_rss_b) < 30 * 1048576"
+holds "$(figure memory.final_rss_b) < 30 * 1048576" "(it gave them back)"
+holds "$(figure memory.mean_rss_b) > 10 * 1048576 && $(figure memory.mean_rss_b) < $(figure memory.peak_rss_b)"
+holds "$(figure sampling.readings) >= 3 && $(figure sampling.interval_s) > 0 && $(figure sampling.jitter_s) >= 0"
+equal "$(figure sampling.interval_asked_s)" 0.1
+used -- "$uses" threads 20
+equal "$(figure processes.threads_peak)" "$(said threads)"
+used -- "$uses" files 50
+holds "$(figure io.files_peak) >= 53 && $(figure io.files_peak) <= 60"
+used -- "$uses" writes 3000000 .
+holds "$(figure io.written_all_b) >= 3000000 && $(figure io.written_all_b) <= 3010000"
+
+# /usr/bin/time, of the same run: it waits for the program as sonde waits for it.
+if [ -x /usr/bin/time ]; then
+	used -- /usr/bin/time -v -o timed "$uses" memory 80
+	timed() { sed -n "s/^\s*$1.*: //p" timed; }
+	most=$(($(timed 'Maximum resident set size') * 1024)) # of the largest process; sonde adds time's own
+	holds "$(figure memory.peak_rss_b) >= $most && $(figure memory.peak_rss_b) < $most + 4194304"
+	near "$(figure memory.faults_minor)" "$(timed 'Minor (reclaiming a frame)')" 500
+	near "$(figure timing.cpu_s)" "$(timed 'User time') + $(timed 'System time')" 0.05
+fi
+
+# Every figure that is null has a reason beside it; the keys are those that --help lists.
+used -- true
+equal "$(jq '[.. | objects | select(has("absent")) | . as $group | .absent | to_entries[] |
+	select($group[.key] != null or (.value | length) == 0)] | length' used.json)" 0
+equal "$(jq '[to_entries[] | select(.value | type == "object") | .value | . as $group | to_entries[] |
+	select(.value == null and ($group.absent[.key] // "") == "")] | length' used.json)" 0
+equal "$(jq -r '.schema, .version, .exit_code, .signal, .command' used.json | tr '\n' ' ')" "sonde-stat 1 0 null true "
+run 0 "$SONDE" stat --help
+for key in $(grep -oE '^  [a-z]+\.[a-z_]+ ' .out); do
+	jq -e ".$key | . != null or true" used.json >key || fail "no $key"
+	jq -e "[paths | map(tostring) | join(\".\")] | index(\"$key\") != null" used.json >key || fail "--help has $key"
+done
+
+# For people: the table and the line, which stands alone with -q, and nothing on standard output.
+run 0 "$SONDE" stat -- "$uses" memory 40
+has "$(tail -n 1 .err)" "Peak RAM: "
+matches "$err" '^Peak RAM: [0-9.]+ MB, Wall Time: [0-9.]+ m?s, CPU Util: [0-9.]+ %$'
+for group in Timing Memory Waiting I/O Processes "The machine meanwhile" Readings; do
+	matches "$err" "^$group$"
+done
+[ "$(wc -L <.err)" -le 120 ] || fail "lines are too long"
+lacks "$out" "Peak RAM"
+run 0 env COLUMNS=80 "$SONDE" stat -- "$uses" memory 1
+[ "$(wc -L <.err)" -le 80 ] || fail "lines of more than 80 columns"
+lacks "$err" "swap"
+run 0 "$SONDE" stat -q -- true
+equal "$(wc -l <.err)" 1
+matches "$err" '^Peak RAM: .*, Wall Time: '
+
+# Many processes: the largest have rows, the totals are of all.
+run 0 env COLUMNS=80 "$SONDE" stat -- "$uses" crowd 60
+matches "$err" '^By process$'
+matches "$err" 'all [0-9]+ processes'
+matches "$err" '\([0-9]+ more rows\)'
+
+# Intervals, attaching, and recordings that are kept.
+used --interval 20ms -- sleep 0.5
+equal "$(figure sampling.interval_asked_s)" 0.02
+run 125 "$SONDE" stat --interval 1ms -- true
+has "$err" "10ms is the least"
+sleep 20 &
+sleeper=$!
+used -p $sleeper -d 500ms
+equal "$(jq -r .attached_pid used.json)" $sleeper
+equal "$(jq -r .exit_code used.json)" null
+holds "$(figure timing.wall_s) >= 0.5 && $(figure timing.cpu_s) < 0.1"
+kill -0 $sleeper || fail "it did not survive"
+if [ "$(id -u)" -eq 0 ]; then
+	run 125 as_user "$SONDE" stat -p $sleeper -d 100ms
+	matches "$err" "^sonde stat: cannot attach to process $sleeper: Operation not permitted"
+fi
+{ kill $sleeper && wait $sleeper; } 2>said || true
+run 0 "$SONDE" stat -q --record kept.sonde -- "$uses" memory 5
+run 0 "$SONDE" report --section resources,machine kept.sonde
+has "$out" "Resources of processes"
+has "$out" "The machine meanwhile"
+matches "$out" 'readings, each 100 ms asked for: '
+
+# It ends as the program ends.
+for code in 1 42 255; do
+	run $code "$SONDE" stat -- sh -c "exit $code"
+	has "$err" "exit code $code"
+done
+run 143 "$SONDE" stat -f --json -o used.json -- sh -c 'kill -TERM $$'
+equal "$(jq -c '[.exit_code, .signal]' used.json)" "[null,15]"
+run 127 "$SONDE" stat -- ./no-such-program
+has "$err" "sonde stat: cannot run './no-such-program': No such file"
+echo 'exit 0' >plain
+run 126 "$SONDE" stat -- ./plain
+run 125 "$SONDE" stat
+has "$err" "sonde stat -- ./app"
+run 125 "$SONDE" stat -p 1 -- true
+run 125 "$SONDE" stat -o - -- true
+has "$err" "the standard output is the program's"
+"$SONDE" stat -q -- "$behave" waits >ready 2>.err &
+stat=$!
+wait_for test -s ready
+kill -TERM $stat
+code=0
+{ wait $stat; } 2>said || code=$?
+equal $code 143
+matches "$(cat .err)" '^Peak RAM: '
+
+# The program has its streams and no other, and knows nothing of us.
+head -c 100000 /dev/urandom >bytes
+"$SONDE" stat -q -- cat <bytes >copy 2>said || fail "cat failed"
+cmp bytes copy
+# shellcheck disable=SC2016
+sees='ls /proc/self/fd | tr "\n" " "; env | grep -E "LD_PRELOAD|SONDE_" | grep -v -E "^SONDE(_BUILD)?="; exit 9'
+for closed in "" "2>&-" "<&-" "2>&- <&-"; do
+	plain=$(eval "sh -c '$sees' $closed" || true)
+	code=0
+	recorded=$(eval "'$SONDE' stat -- sh -c '$sees' $closed" 2>.err) || code=$?
+	equal "$closed: $recorded" "$closed: $plain"
+	equal $code 9
+done
+
+# Disks that are full or closed to us.
+run 6 "$SONDE" stat -o /dev/full -- sh -c 'echo out; exit 6'
+equal "$out" out
+has "$err" "/dev/full: No space left on device"
+run 125 "$SONDE" stat -o /proc/none/used -- sh -c 'echo out'
+equal "$out" ""
+echo precious >old
+run 125 "$SONDE" stat -o old -- sh -c 'echo out'
+equal "$out$(cat old)" precious
+mkdir closed
+chmod 555 closed
+[ "$(id -u)" -ne 0 ] || chown root closed
+run 7 as_user env TMPDIR="$work/closed" sh -c "cd closed; '$SONDE' stat -q -- sh -c 'exit 7'"
+matches "$err" '^Peak RAM: '
+code=0
+bash -c 'ulimit -f 1; exec "$@" 2>&1' 0 "$SONDE" stat -q -- sh -c 'sleep 0.3; exit 7' | cat >.out || code=$?
+equal $code 7
+matches "$(cat .out)" 'Wall Time: [3-9][0-9]{2} ms|Wall Time: .* s'
+
+# Without /proc/pressure, where the kernel or a container leaves it out.
+if [ "$(id -u)" -eq 0 ] && unshare -m sh -c 'mount -t tmpfs none /proc/pressure' 2>.err; then
+	run 0 unshare -m sh -c 'mount -t tmpfs none /proc/pressure && exec "$@"' 0 "$SONDE" stat -f --json -o used.json -- sleep 0.3
+	equal "$(figure pressure.cpu_some)" null
+	matches "$(figure pressure.absent.cpu_some)" '/proc/pressure'
+	run 0 unshare -m sh -c 'mount -t tmpfs none /proc/pressure && exec "$@"' 0 "$SONDE" stat -- sleep 0.3
+	matches "$(tr -s '\n ' ' ' <.err)" 'Not measured: CPU pressure, mem pressure, I/O pressure: the kernel tells nothing of it \(/proc/pressure\)'
+fi
