@@ -39,11 +39,11 @@ enum {
 static const struct sonde_column meter_columns[COLUMNS] = {
     [WHAT] = {"meter", "meter", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [HOW] = {"how", "how", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [ENERGY] = {"energy_j", "J", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
-    [LOW] = {"energy_low_j", "J at least", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
-    [HIGH] = {"energy_high_j", "at most", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [ENERGY] = {"energy_j", "energy", SONDE_UNIT_JOULES, SONDE_BASIS_MEASURED, 0, 0},
+    [LOW] = {"energy_low_j", "at least", SONDE_UNIT_JOULES, SONDE_BASIS_ESTIMATED, 0, 1},
+    [HIGH] = {"energy_high_j", "at most", SONDE_UNIT_JOULES, SONDE_BASIS_ESTIMATED, 0, 1},
     [WATTS] = {"mean_w", "mean W", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
-    [GRAMS] = {"gco2e_g", "gCO₂e", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 1},
+    [GRAMS] = {"gco2e_g", "CO₂e", SONDE_UNIT_GRAMS, SONDE_BASIS_ESTIMATED, 0, 1},
     [COVERED] = {"covered_ns", "read over", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 3},
     [LONGEST] = {"longest_ns", "longest gap", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
     [READINGS] = {"readings", "readings", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 4},
@@ -54,10 +54,10 @@ static const struct sonde_column process_columns[PROCESS_COLUMNS] = {
     [PROCESS_HOW] = {"how", "how", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [CPU] = {"cpu_ns", "CPU time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [SHARE] = {"share", "of all", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 2},
-    [PROCESS_ENERGY] = {"energy_j", "J", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 0},
-    [PROCESS_LOW] = {"energy_low_j", "J at least", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 0},
-    [PROCESS_HIGH] = {"energy_high_j", "at most", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 0},
-    [PROCESS_GRAMS] = {"gco2e_g", "gCO₂e", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 1},
+    [PROCESS_ENERGY] = {"energy_j", "energy", SONDE_UNIT_JOULES, SONDE_BASIS_ESTIMATED, 0, 0},
+    [PROCESS_LOW] = {"energy_low_j", "at least", SONDE_UNIT_JOULES, SONDE_BASIS_ESTIMATED, 0, 0},
+    [PROCESS_HIGH] = {"energy_high_j", "at most", SONDE_UNIT_JOULES, SONDE_BASIS_ESTIMATED, 0, 0},
+    [PROCESS_GRAMS] = {"gco2e_g", "CO₂e", SONDE_UNIT_GRAMS, SONDE_BASIS_ESTIMATED, 0, 1},
     [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 3},
 };
 
@@ -135,11 +135,11 @@ static int note_intensity(const struct energy *energy, struct sonde_report *repo
 {
 	const struct sonde_carbon_row *least, *most, *world = sonde_carbon_find("WORLD");
 	if (energy->intensity.is_known && !strcmp(energy->intensity.whose, "as it was given"))
-		return sonde_report_note(report, section, 0, "gCO2e: J ÷ 3,600,000 × %.4g g/kWh, as it was given",
+		return sonde_report_note(report, section, 0, "CO2e: J ÷ 3,600,000 × %.4g g/kWh, as it was given",
 					 energy->intensity.g_kwh);
 	if (energy->intensity.is_known)
 		return sonde_report_note(report, section, 0,
-					 "gCO2e: J ÷ 3,600,000 × %.4g g/kWh (%s, of what is generated there, over the "
+					 "CO2e: J ÷ 3,600,000 × %.4g g/kWh (%s, of what is generated there, over the "
 					 "whole life of power stations; Ember and Our World in Data, CC BY 4.0)",
 					 energy->intensity.g_kwh, energy->intensity.whose);
 	sonde_carbon_extremes(&least, &most);
@@ -167,7 +167,8 @@ static const struct sonde_column *columns_of(const struct energy *energy, struct
 		return own ? columns : NULL;
 	memcpy(own, columns, count * sizeof *own);
 	for (size_t i = 0; i < count; i++)
-		if (own[i].unit == SONDE_UNIT_NUMBER || own[i].unit == SONDE_UNIT_RATIO)
+		if (own[i].unit == SONDE_UNIT_NUMBER || own[i].unit == SONDE_UNIT_RATIO ||
+		    own[i].unit == SONDE_UNIT_JOULES || own[i].unit == SONDE_UNIT_GRAMS)
 			own[i].basis = SONDE_BASIS_MODELLED;
 	return own;
 }
@@ -238,20 +239,14 @@ static int meter_add(const struct energy *energy, const struct sonde_energy_mete
 static int meters_add(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_energy_sums *sums = &energy->sums;
-	const char *how = sums->fit.name ? "modelled" : "estimated";
-	double work_uj[SONDE_ENERGY_CASES];
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < sums->meter_count; i++)
 		rc = meter_add(energy, &sums->meters[i], report, section);
-	for (size_t c = 0; c < SONDE_ENERGY_CASES; c++)
-		work_uj[c] = sums->uj[c] - sums->idle_uj[c];
 	if (rc == 0 && sums->fit.name)
-		rc = cases_add(energy, "a model of the server", how, sums->uj, report, section);
+		rc = cases_add(energy, "a model of the server", "modelled", sums->uj, report, section);
 	else if (rc == 0 && sums->package_count > 1)
 		rc = cases_add(energy, "all packages", "measured", sums->uj, report, section);
-	if (rc == 0)
-		rc = cases_add(energy, "of it idle", how, sums->idle_uj, report, section);
-	return rc ? rc : cases_add(energy, "of it at work", how, work_uj, report, section);
+	return rc;
 }
 
 static int note_idle(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
@@ -262,8 +257,8 @@ static int note_idle(const struct energy *energy, struct sonde_report *report, s
 	if (!sums->fit.name)
 		rc = sonde_report_note(report, section, 0,
 				       "idle power: at most the lowest of any second, %.3g W; by how utilisation "
-				       "changed power, at least %.3g W. A pause before the work narrows it: -- sh -c "
-				       "'sleep 2; …'",
+				       "changed power, at least %.3g W. A pause of all the machine "
+				       "before the work narrows it: -- sh -c 'sleep 2; …'",
 				       sums->idle_w[SONDE_ENERGY_HIGH], sums->idle_w[SONDE_ENERGY_LOW]);
 	if (rc == 0 && share > IDLE_MUCH)
 		rc =
@@ -320,8 +315,6 @@ static int notes_add(const struct energy *energy, struct sonde_report *report, s
 					       (unsigned long long)lost->count, sonde_plural(lost->count), lost->cause);
 	}
 	if (rc == 0)
-		rc = note_idle(energy, report, section);
-	if (rc == 0)
 		rc = note_intensity(energy, report, section);
 	if (rc == 0)
 		rc = sonde_report_note(report, section, 0,
@@ -339,7 +332,7 @@ static struct sonde_cell *process_row(const struct energy *energy, const char *n
 		return NULL;
 	row[PROCESS] = sonde_cell_text(name);
 	row[PROCESS_HOW] = sonde_cell_text(energy->sums.fit.name ? "modelled" : "estimated");
-	row[CPU] = cpu_ns >= 0 ? sonde_cell_int((uint64_t)(cpu_ns + 0.5)) : sonde_cell_absent("not work");
+	row[CPU] = cpu_ns >= 0 ? sonde_cell_int((uint64_t)(cpu_ns + 0.5)) : sonde_cell_absent("none, or not known");
 	row[SHARE] = sonde_cell_real(cases[SONDE_ENERGY_LIKELY] / energy->sums.uj[SONDE_ENERGY_LIKELY], 0);
 	row[PROCESS_ENERGY] = sonde_cell_real(cases[SONDE_ENERGY_LIKELY] / UJ_A_J, 0);
 	row[PROCESS_LOW] = sonde_cell_real(least(cases) / UJ_A_J, 0);
@@ -362,16 +355,15 @@ static int share_add(const struct energy *energy, const struct sonde_energy_shar
 }
 
 /* What has no row of its own: other programs, processes beyond the limit or too short for a figure; and idling. */
-static int rest_add(const struct energy *energy, const struct sonde_energy_share *left, size_t too_short,
-		    struct sonde_report *report, struct sonde_section *section)
+static int rest_add(const struct energy *energy, const struct sonde_energy_share *left, struct sonde_report *report,
+		    struct sonde_section *section)
 {
 	const struct sonde_energy_sums *sums = &energy->sums;
 	double cases[SONDE_ENERGY_CASES];
 	for (size_t c = 0; c < SONDE_ENERGY_CASES; c++)
 		cases[c] = sums->rest_uj[c] + left->uj[c];
-	const char *name = too_short ? sonde_report_text(report, "all else; of it %zu too short to measure", too_short)
-				     : "all else that the machine did";
-	if (!name || !process_row(energy, name, cases, sums->rest_cpu_ns + left->cpu_ns, report, section) ||
+	if (!process_row(energy, sums->has_clock ? "all else" : "work, of whom is not known", cases,
+			 sums->has_clock ? sums->rest_cpu_ns + left->cpu_ns : -1, report, section) ||
 	    !process_row(energy, "idle", sums->idle_uj, -1, report, section))
 		return sonde_error(ENOMEM, "out of memory for a row");
 	return 0;
@@ -401,15 +393,21 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 			left.uj[c] += share->uj[c];
 	}
 	if (rc == 0)
-		rc = rest_add(energy, &left, too_short, report, section);
+		rc = rest_add(energy, &left, report, section);
 	if (rc)
 		return rc;
 	section->table.omitted = more;
 	if (too_short)
-		rc =
-		    sonde_report_note(report, section, 0,
-				      "too short to measure: a process that lived for less than a second, or used less "
-				      "than 100 ms of CPU time; its share counts in \"all else\"");
+		rc = sonde_report_note(
+		    report, section, 0,
+		    "%zu process%s too short to measure: less than a second, or less than 100 ms of CPU "
+		    "time; their share counts in \"all else\"",
+		    too_short, sonde_word(too_short, " was", "es were"));
+	if (rc == 0)
+		rc = note_idle(energy, report, section);
+	if (rc == 0 && !sums->has_clock)
+		return sonde_report_note(report, section, 1,
+					 "no shares of processes: the machine's CPU time was not recorded");
 	if (rc == 0)
 		rc = sonde_report_note(report, section, 0,
 				       "each second's energy less idling, divided by shares of the CPU time that the "
@@ -465,9 +463,6 @@ static int energy_finish(void *state, struct sonde_report *report)
 	rc = meters_add(energy, report, section);
 	if (rc == 0)
 		rc = notes_add(energy, report, section);
-	if (rc == 0 && !energy->sums.has_clock)
-		return sonde_report_note(report, section, 1,
-					 "no shares of processes: the machine's CPU time was not recorded");
 	return rc ? rc : processes_add(energy, report);
 }
 

@@ -56,6 +56,13 @@ static int is_energy(const struct sonde_energy_points *points, uint32_t id)
 	return points->same[id] == id && strcmp(series->name, sonde_metric_row(SONDE_METRIC_ENERGY)->name) == 0;
 }
 
+/* What is added up first. */
+static int compare_meters(const void *left, const void *right)
+{
+	const struct sonde_energy_meter *a = left, *b = right;
+	return a->is_package != b->is_package ? b->is_package - a->is_package : strcmp(a->name, b->name);
+}
+
 static int read_meters(struct sums_state *state)
 {
 	struct sonde_energy_sums *sums = state->sums;
@@ -74,6 +81,7 @@ static int read_meters(struct sums_state *state)
 		meter->readings += track->readings;
 		meter->longest_ns = track->longest_ns > meter->longest_ns ? track->longest_ns : meter->longest_ns;
 	}
+	qsort(sums->meters, sums->meter_count, sizeof *sums->meters, compare_meters);
 	return 0;
 }
 
@@ -295,6 +303,7 @@ static void add_up(struct sums_state *state)
 		for (size_t c = 0; c < SONDE_ENERGY_CASES; c++) {
 			sums->uj[c] += window->uj[c];
 			sums->idle_uj[c] += window->idle_uj[c];
+			sums->rest_uj[c] += sums->has_clock ? 0 : window->uj[c] - window->idle_uj[c];
 		}
 		sums->busy += window->busy / (double)state->count;
 		if (sums->has_clock)

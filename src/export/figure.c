@@ -28,6 +28,16 @@ static const struct step hz_steps[] = {
     {999.5e3, 1e6, " MHz", NULL},
     {999.5e6, 1e9, " GHz", NULL},
 };
+static const struct step joule_steps[] = {
+    {0, 1e-6, " µJ", " uJ"},   {999.5e-6, 1e-3, " mJ", NULL}, {999.5e-3, 1, " J", NULL},
+    {999.5, 1e3, " kJ", NULL}, {999.5e3, 1e6, " MJ", NULL},
+};
+static const struct step gram_steps[] = {
+    {0, 1e-6, " µg", " ug"},
+    {999.5e-6, 1e-3, " mg", NULL},
+    {999.5e-3, 1, " g", NULL},
+    {999.5, 1e3, " kg", NULL},
+};
 static const struct step ratio_steps[] = {{0, 0.01, " %", NULL}};
 static const struct step factor_steps[] = {{0, 1, "×", "x"}};
 static const struct step plain_steps[] = {{0, 1, "", NULL}};
@@ -45,7 +55,8 @@ static const struct {
     [SONDE_UNIT_RATIO] = LADDER(ratio_steps),   [SONDE_UNIT_HZ] = LADDER(hz_steps),
     [SONDE_UNIT_FACTOR] = LADDER(factor_steps), [SONDE_UNIT_NUMBER] = LADDER(plain_steps),
     [SONDE_UNIT_ADDRESS] = LADDER(plain_steps), [SONDE_UNIT_ID] = LADDER(plain_steps),
-    [SONDE_UNIT_BAR] = LADDER(plain_steps),
+    [SONDE_UNIT_BAR] = LADDER(plain_steps),     [SONDE_UNIT_JOULES] = LADDER(joule_steps),
+    [SONDE_UNIT_GRAMS] = LADDER(gram_steps),
 };
 
 static const struct step *step_for(enum sonde_unit unit, double value)
@@ -61,7 +72,9 @@ static int decimals_for(enum sonde_unit unit, const struct step *step, double sc
 {
 	if (unit == SONDE_UNIT_RATIO)
 		return 1;
-	if ((unit == SONDE_UNIT_NS || unit == SONDE_UNIT_BYTES) && step->scale == 1 && scaled == rint(scaled))
+	int is_base =
+	    unit == SONDE_UNIT_NS || unit == SONDE_UNIT_BYTES || unit == SONDE_UNIT_JOULES || unit == SONDE_UNIT_GRAMS;
+	if (is_base && step == ladders[unit].steps && scaled == rint(scaled))
 		return 0;
 	double size = fabs(scaled);
 	return size < 9.995 ? 2 : size < 99.95 ? 1 : 0;

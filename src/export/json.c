@@ -18,7 +18,8 @@ static const char *const unit_names[] = {
     [SONDE_UNIT_TEXT] = "text",     [SONDE_UNIT_COUNT] = "count",   [SONDE_UNIT_NS] = "ns",
     [SONDE_UNIT_BYTES] = "bytes",   [SONDE_UNIT_RATIO] = "ratio",   [SONDE_UNIT_HZ] = "hz",
     [SONDE_UNIT_FACTOR] = "factor", [SONDE_UNIT_NUMBER] = "number", [SONDE_UNIT_ADDRESS] = "address",
-    [SONDE_UNIT_ID] = "id",         [SONDE_UNIT_BAR] = "ratio",
+    [SONDE_UNIT_ID] = "id",         [SONDE_UNIT_BAR] = "ratio",     [SONDE_UNIT_JOULES] = "joules",
+    [SONDE_UNIT_GRAMS] = "grams",
 };
 static const char *const basis_names[] = {
     [SONDE_BASIS_MEASURED] = "measured",

@@ -25,6 +25,8 @@ enum sonde_unit {
 	SONDE_UNIT_ADDRESS,
 	SONDE_UNIT_ID,  /* a number that names something: a pid, a line; shown as it is typed */
 	SONDE_UNIT_BAR, /* a ratio that is drawn for people, as long as it says */
+	SONDE_UNIT_JOULES,
+	SONDE_UNIT_GRAMS,
 };
 
 /* How a figure came about; said wherever it is shown. */

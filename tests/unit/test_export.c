@@ -155,6 +155,11 @@ static void figures_are_scaled(void **state)
 	assert_figure(SONDE_UNIT_NS, sonde_cell_real(1.19e9, 5e7), 0, "1.19 ±0.05 s");
 	assert_figure(SONDE_UNIT_COUNT, sonde_cell_int(1234567), 0, "1,234,567");
 	assert_figure(SONDE_UNIT_FACTOR, sonde_cell_real(1.25, 0), 0, "1.25×");
+	assert_figure(SONDE_UNIT_JOULES, sonde_cell_real(0, 0), 0, "0 µJ");
+	assert_figure(SONDE_UNIT_JOULES, sonde_cell_real(0.0125, 0), 0, "12.5 mJ");
+	assert_figure(SONDE_UNIT_JOULES, sonde_cell_real(1250, 0), 0, "1.25 kJ");
+	assert_figure(SONDE_UNIT_GRAMS, sonde_cell_real(0.0046, 0), 0, "4.60 mg");
+	assert_figure(SONDE_UNIT_GRAMS, sonde_cell_real(2e-6, 0), 1, "2 ug");
 	assert_figure(SONDE_UNIT_HZ, sonde_cell_real(997, 0), 0, "997 Hz");
 	assert_figure(SONDE_UNIT_ADDRESS, sonde_cell_int(0xbeef), 0, "0xbeef");
 	assert_figure(SONDE_UNIT_ID, sonde_cell_int(4194303), 0, "4194303");
