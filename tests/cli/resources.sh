@@ -173,8 +173,8 @@ use threads 3000
 
 # --- an ordinary user, and one who may not see --------------------------------------------------------------------------
 
-chmod 777 .
-run 0 as_user "$SONDE" record -q -f -o user.sonde -- "$uses" writes 5000 "$PWD"
+mkdir -m 777 theirs
+run 0 as_user "$SONDE" record -q -f -o user.sonde -- "$uses" writes 5000 "$PWD/theirs"
 "$series" user.sonde >.series
 pid=$(awk '$1 { print $1; exit }' .series)
 [ "$(of io.written_all 6)" -ge 5000 ] || fail "an ordinary user's own writes are not known"
