@@ -1,0 +1,41 @@
+# switches: what a context switch costs more when it is recorded, on a pipe ping-pong and at 20,000 switches a second
+source "$(dirname "$0")/lib.bash"
+source "$repo/bench/anchors.bash"
+
+rounds=$(n 7 2)
+operations=$(n 200000 30000)
+paced=$(n 20000 4000) # operations of 100 µs
+no_perf=$(perf_missing)
+
+# Samples at one a second: what is left is the switches.
+recorded=("$SONDE" record -q -f -F 1)
+
+round() {
+	local key=$1
+	shift
+	cost "$key.alone" "$@"
+	cost "$key.all" "${recorded[@]}" -o out.sonde -- "$programs/cost" "$work/cost.$key.inside" "$@"
+	cost "$key.read" "${recorded[@]}" --no-perf -o out.sonde -- "$programs/cost" "$work/cost.$key.readinside" "$@"
+	[ -z "$no_perf" ] || return 0
+	cost "$key.perf" perf record -q -e sched:sched_switch -g --no-bpf-event -o out.perf -- "$@" || true
+}
+
+for ((i = 0; i < rounds; i++)); do
+	say "round $((i + 1)) of $rounds"
+	round turns "$programs/switches" "$operations"
+	round paced "$programs/switches" "$paced" 48000
+done
+switches=$((2 * operations))
+for how in all inside read perf; do
+	paired turns.$how turns.$how turns.alone cpu "1e6 * (a - b) / $switches"
+	paired paced.$how paced.$how paced.alone cpu "100 * (a / b - 1)"
+done
+beside() {
+	[ -z "$no_perf" ] && echo "perf sched_switch -g $(text "$1.perf" "$2")" || echo "$no_perf"
+}
+
+judge "ping-pong: added to a switch, recorder included" turns.all µs "$(beside turns µs)" "≤ 3 µs" "<=" 3
+info "ping-pong: added to a switch, in the program" turns.inside µs "alone $(calc "1e6 * $(cost_of turns.alone cpu | sort -g | head -n 1) / $switches") µs"
+info "ping-pong: added to a switch without switch records" turns.read µs "–"
+judge "20,000 switches a second: CPU added" paced.all % "$(beside paced %)" "≤ 6 %" "<=" 6
+info "20,000 switches a second: CPU added without switch records" paced.read % "–"
