@@ -105,7 +105,7 @@ static int find_path(const char *root, pid_t pid, const char *controller, char *
 
 static int is_there(const char *directory, const char *name)
 {
-	char path[PATH_MAX + 64];
+	char path[2 * PATH_MAX];
 	snprintf(path, sizeof path, "%s/%s", directory, name);
 	return access(path, F_OK) == 0;
 }
@@ -145,7 +145,7 @@ static int find(struct place *place, const char *root, pid_t pid, const char *co
 
 static int open_file(const char *directory, const char *name)
 {
-	char path[PATH_MAX + 64];
+	char path[2 * PATH_MAX];
 	snprintf(path, sizeof path, "%s/%s", directory, name);
 	return open(path, O_RDONLY | O_CLOEXEC);
 }

@@ -394,7 +394,7 @@ static void say_source(const struct sonde_source_run *run)
 	struct said said = {0};
 	char missing[512];
 	double every_ns = run->rounds > 1 ? (double)(run->last_ns - run->first_ns) / (double)(run->rounds - 1) : 0;
-	state.effective_hz = every_ns > 0 ? 1e9 / every_ns : state.rate_hz;
+	state.effective_hz = every_ns > (double)run->every_ns ? 1e9 / every_ns : state.rate_hz; /* the last is early */
 	if (run->held_back && every_ns > 1.2 * (double)run->every_ns)
 		say(&said,
 		    "read each %.3g ms, not each %.3g ms: so many processes and threads would have taken more than "
