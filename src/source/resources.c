@@ -56,6 +56,7 @@ struct row {
 	uint32_t series[SONDE_RESOURCE_COUNT];
 	int is_open, is_kept, is_gone, is_new;
 	int64_t threads, rss_b; /* as read last */
+	int64_t peak_b;
 	char name[32];
 };
 
@@ -201,6 +202,20 @@ static void see_name(struct sonde_source_run *run, struct row *row, const struct
 	memcpy(row->name, now->name, sizeof row->name);
 }
 
+/* The kernel's peak is a detail, and gone with the process: between two readings of it, it is at least what is
+ * resident. */
+static void raise_peak(struct row *row, struct sonde_resources *now)
+{
+	const uint32_t rss = 1u << SONDE_RESOURCE_MEMORY_RSS, peak = 1u << SONDE_RESOURCE_MEMORY_PEAK_RSS;
+	int64_t rss_b = now->known & rss ? now->value[SONDE_RESOURCE_MEMORY_RSS] : 0;
+	if (!(now->known & peak) && rss_b > row->peak_b) {
+		now->known |= peak;
+		now->value[SONDE_RESOURCE_MEMORY_PEAK_RSS] = rss_b;
+	}
+	if (now->known & peak)
+		row->peak_b = now->value[SONDE_RESOURCE_MEMORY_PEAK_RSS];
+}
+
 static void read_row(struct sonde_source_run *run, struct row *row, int is_detailed, int is_final)
 {
 	struct sonde_resources now;
@@ -218,6 +233,7 @@ static void read_row(struct sonde_source_run *run, struct row *row, int is_detai
 	}
 	see_name(run, row, &now);
 	run->crowded += is_detailed && row->threads > SONDE_RESOURCES_TASKS_MAX;
+	raise_peak(row, &now);
 	put_process(run, row, &now);
 	row->threads = now.known & 1u << SONDE_RESOURCE_THREADS ? now.value[SONDE_RESOURCE_THREADS] : 1;
 	row->rss_b = now.known & 1u << SONDE_RESOURCE_MEMORY_RSS ? now.value[SONDE_RESOURCE_MEMORY_RSS] : 0;

@@ -463,7 +463,6 @@ static void a_share_is_kept(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, root_make, root_remove)
 	const struct CMUnitTest tests[] = {
 	    TEST(a_process_is_read),
 	    TEST(what_is_closed_is_not_known),
