@@ -175,7 +175,7 @@ static void cpu_rows(struct machine *machine)
 	const struct sonde_series_sum *load = sonde_series_sum_of(sums, 0, SONDE_METRIC_LOAD);
 	const char *whole = sonde_report_text(machine->report, "the time of %.4g CPU%s", machine->cores,
 					      machine->cores == 1 ? "" : "s");
-	if (!machine->cores)
+	if (machine->cores <= 0)
 		whole = "the time of all CPUs";
 	if (cpu.known) {
 		struct sonde_cell *row = share_add(machine, "CPU", "", cpu.busy, whole);
@@ -188,7 +188,7 @@ static void cpu_rows(struct machine *machine)
 		if (cpu.stolen > 0)
 			share_add(machine, "CPU: stolen by a hypervisor", "", cpu.stolen, whole);
 	}
-	if (!load || !machine->cores)
+	if (!load || machine->cores <= 0)
 		return;
 	double unit = 1000 * machine->cores;
 	struct sonde_cell *row =
@@ -271,11 +271,16 @@ static void rate_cells(const struct sonde_series_sum *sum, struct sonde_cell *al
 		*most = sonde_cell_real(sum->rate_max * 1e9, 0);
 }
 
+static int has_moved(const struct sonde_machine_object *object)
+{
+	return sonde_machine_change(object->in) > 0 || sonde_machine_change(object->out) > 0;
+}
+
 static void byte_rows(struct machine *machine, const char *kind, const struct sonde_machine_object *objects,
 		      size_t count)
 {
 	for (size_t i = 0; i < count && machine->rc == 0; i++) {
-		if (!sonde_machine_change(objects[i].in) && !sonde_machine_change(objects[i].out))
+		if (!has_moved(&objects[i]))
 			continue;
 		struct sonde_cell *row = sonde_report_row(machine->report, machine->section);
 		if (!row) {
@@ -292,7 +297,7 @@ static void byte_rows(struct machine *machine, const char *kind, const struct so
 static int moved(const struct sonde_machine_object *objects, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (sonde_machine_change(objects[i].in) || sonde_machine_change(objects[i].out))
+		if (has_moved(&objects[i]))
 			return 1;
 	return 0;
 }

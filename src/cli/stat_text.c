@@ -257,7 +257,7 @@ static void put_object(struct text *text, const char *kind, const struct sonde_m
 	char label[64];
 	double read = sonde_machine_change(object->in), written = sonde_machine_change(object->out);
 	double busy = sonde_machine_share(object->busy);
-	if (!read && !written && busy <= 0)
+	if (read <= 0 && written <= 0 && busy <= 0)
 		return;
 	snprintf(label, sizeof label, "%s %.40s", kind, object->name);
 	sonde_buf_clear(&text->figure);
