@@ -1,7 +1,7 @@
 # heap-pools.sh: blocks of a program's own pools: known ones of several threads and a child, with stacks where allocations
 # are recorded, without under plain record and where the process records itself; the program is told what is alive, and does
 # the same in all cases.
-# timeout: 60
+# timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq
 pools=$(target pools)

@@ -28,6 +28,10 @@ goes() {
 	done
 }
 
+# A recorder that is stopped costs one wait, of half a minute: meanwhile all the rest is looked at.
+"$SONDE" record -q --heap=full --force -o stalls.sonde -- "$odd" stalls >stalls.out 2>&1 </dev/null &
+stalls=$!
+
 # What comes afterwards is recorded to the last block.
 for command in overflow cancels forks starves keys spawns; do
 	goes 0 "$odd" $command
@@ -69,12 +73,6 @@ for _ in $(seq 10); do
 done
 near "$sum" 1 0.06
 
-# A recorder that is stopped costs one wait; that there is a hole is said.
-run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$odd" stalls
-equal "$out" stalls
-run 0 "$SONDE" report --section heap a.sonde
-has "$out" "lost: ring full"
-
 # C++ in a program without: the operators' own library stands where only the object that needs it looks.
 for object in "$SONDE_BUILD"/tests/targets/heap_news{,_static}.so; do
 	[ -e "$object" ] || continue
@@ -82,3 +80,9 @@ for object in "$SONDE_BUILD"/tests/targets/heap_news{,_static}.so; do
 	is heap_news 1200 62400 0 0
 	is after 100 100000 100 100000
 done
+
+# That there is a hole is said.
+wait $stalls || fail "stalls: $(cat stalls.out)"
+equal "$(cat stalls.out)" stalls
+run 0 "$SONDE" report --section heap stalls.sonde
+has "$out" "lost: ring full"

@@ -46,14 +46,14 @@ done
 
 # Sampled, and with the CPU timers' object in the same process, in whose wrappers' place ours come next.
 for way in strict filter threads forks executes fails; do
-	goes "$sandbox" $way --heap=1K
-	goes "$sandbox" $way --heap=1K --no-perf
+	goes "$sandbox" $way --heap=1K --no-symbols
+	goes "$sandbox" $way --heap=1K --no-perf --no-symbols
 	goes "$sandbox" $way --heap=full --no-perf
 	holds "$(kept keep_before | cut -d ' ' -f 1) == 2000" "($way)"
 done
 for way in filter strict threads forks vforks bare executes asks; do
-	goes "$burner" $way --heap --no-perf
-	goes "$burner" $way --heap=full --no-perf
+	goes "$burner" $way --heap --no-perf --no-symbols
+	goes "$burner" $way --heap=full --no-perf --no-symbols
 done
 # A filter that the recorder is under itself is nobody's sandbox.
 run 0 "$(target nope)" EPERM "$SONDE" record -q --heap=full --force -o t.sonde -- "$sandbox" runs

@@ -19,6 +19,27 @@ run 126 "$SONDE" record -o b.sonde -- ./plain
 has "$err" "Permission denied"
 run 126 "$SONDE" record -o b.sonde -- /tmp
 
+# One that is killed before it could run ends so, too.
+if command -v cc >/dev/null; then
+	cc -shared -fPIC -o killer.so -x c - <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <unistd.h>
+pid_t fork(void)
+{
+	pid_t pid = ((pid_t (*)(void))dlsym(RTLD_NEXT, "fork"))();
+	if (pid == 0)
+		raise(SIGKILL);
+	return pid;
+}
+C
+	run 137 env LD_PRELOAD="$PWD/killer.so" "$SONDE" record -q --force -o a.sonde -- true
+	equal "$err" ""
+	run 0 "$SONDE" report --section processes -f csv a.sonde
+	matches "$out" 'signal 9|SIGKILL|[Kk]illed'
+fi
+
 # What the command reads and writes passes through, byte for byte.
 head -c 100000 /dev/urandom >bytes
 "$SONDE" record -q --force -o a.sonde -- cat <bytes >copy 2>said || fail "cat failed"
