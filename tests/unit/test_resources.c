@@ -464,18 +464,18 @@ static void a_share_is_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(a_process_is_read),
-	    TEST(what_is_closed_is_not_known),
-	    TEST(another_process_with_the_number_is_not_it),
-	    TEST(a_dead_process_says_what_is_final),
-	    TEST(switches_of_threads_add_up),
-	    TEST(the_tightest_group_of_version_2_holds),
-	    TEST(version_1_has_a_tree_a_controller),
-	    TEST(namespaces_and_the_whole_machine),
-	    TEST(memory_is_what_the_group_leaves),
-	    TEST(disks_are_whole_and_once),
-	    TEST(cpus_networks_and_pressure),
-	    TEST(nonsense_is_not_known),
+	    cmocka_unit_test_setup_teardown(a_process_is_read, root_make, root_remove),
+	    cmocka_unit_test_setup_teardown(what_is_closed_is_not_known, root_make, root_remove),
+	    cmocka_unit_test_setup_teardown(another_process_with_the_number_is_not_it, root_make, root_remove),
+	    cmocka_unit_test_setup_teardown(a_dead_process_says_what_is_final, root_make, root_remove),
+	    cmocka_unit_test_setup_teardown(switches_of_threads_add_up, root_make, root_remove),
+	    cmocka_unit_test_setup_teardown(the_tightest_group_of_version_2_holds, root_make, root_remove),
+	    cmocka_unit_test_setup_teardown(version_1_has_a_tree_a_controller, root_make, root_remove),
+	    cmocka_unit_test_setup_teardown(namespaces_and_the_whole_machine, root_make, root_remove),
+	    cmocka_unit_test_setup_teardown(memory_is_what_the_group_leaves, root_make, root_remove),
+	    cmocka_unit_test_setup_teardown(disks_are_whole_and_once, root_make, root_remove),
+	    cmocka_unit_test_setup_teardown(cpus_networks_and_pressure, root_make, root_remove),
+	    cmocka_unit_test_setup_teardown(nonsense_is_not_known, root_make, root_remove),
 	    cmocka_unit_test(a_share_is_kept),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
