@@ -81,7 +81,8 @@ static int add_zone(struct sonde_rapl *rapl, const char *root, const char *zone,
 	}
 	if (!domain->range_uj || (errno != EACCES && errno != EPERM))
 		return 0;
-	snprintf(denied, denied_b, "%s", path);
+	if (domain->is_package && !*denied)
+		snprintf(denied, denied_b, "%s", path);
 	return -EACCES;
 }
 
@@ -119,7 +120,7 @@ int sonde_rapl_open(struct sonde_rapl *out, const char *root, char *why, size_t 
 	}
 	for (size_t i = 0; i < out->count; i++)
 		packages += out->domains[i].is_package != 0;
-	if (packages)
+	if (packages && !*denied) /* a part of the packages would be taken for all */
 		return 0;
 	sonde_rapl_close(out);
 	if (!*denied) {
