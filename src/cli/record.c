@@ -16,6 +16,7 @@
 #include "cli/pass_on.h"
 #include "cli/progress.h"
 #include "format/ring.h"
+#include "format/wait.h"
 #include "source/supervise.h"
 #include "util/error.h"
 #include "util/quantity.h"
@@ -36,6 +37,8 @@ static const struct sonde_option options[] = {
     {"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME' happens"},
     {"stack", 0, "SIZE",
      "stack copy for each sample, at most 63K (default 16K to 32K); with --no-perf at most 56K, the default"},
+    {"threads", 0, NULL, "where threads wait, and for which locks (a lock that is free costs 5 ns)"},
+    {"io", 0, NULL, "calls on files and sockets: bytes, time, where (100 ns a call)"},
     {"heap", 0, "[=full|SIZE|light]",
      "record allocations, mappings and leaks: every one, or one each SIZE bytes on average (512K); light: allocations "
      "alone, of processes that allocate much"},
@@ -143,6 +146,10 @@ static int set_value(struct request *request, const char *name, const char *valu
 		rc = sonde_quantity_bytes(&record->buffer_b, value);
 	else if (!strcmp(name, "on-full"))
 		rc = set_on_full(record, value);
+	else if (!strcmp(name, "threads"))
+		record->waits |= SONDE_WAIT_WHAT_LOCKS;
+	else if (!strcmp(name, "io"))
+		record->waits |= SONDE_WAIT_WHAT_IO;
 	else if (!strcmp(name, "heap"))
 		rc = set_heap(record, value);
 	else if (!strcmp(name, "memory"))

@@ -46,6 +46,7 @@ enum sonde_link_client {
 	SONDE_LINK_ZONES = 1, /* libsonde */
 	SONDE_LINK_CPU = 2,   /* in-process CPU timers */
 	SONDE_LINK_HEAP = 3,  /* allocation hooks */
+	SONDE_LINK_WAITS = 4, /* hooks of calls that wait */
 };
 
 struct sonde_link_hello {
@@ -124,7 +125,7 @@ struct sonde_link_blocks {
 struct sonde_link_table_question {
 	struct sonde_link_head head;
 	uint32_t pid;
-	uint32_t reserved;
+	uint32_t client; /* enum sonde_link_client */
 	uint64_t address;
 };
 
@@ -168,19 +169,21 @@ enum sonde_link_reason {
 	SONDE_LINK_SANDBOX = 0, /* it is about to lock itself in: no system call of ours any more */
 	SONDE_LINK_NO_ROOM = 1, /* its address space is limited */
 	SONDE_LINK_SILENT = 2,  /* the recorder did not answer when it connected */
-	SONDE_LINK_OWN = 3,     /* it has an allocator in front of the hooks, and blocks are sampled: it never connects */
+	SONDE_LINK_OWN = 3, /* it has an allocator in front of the hooks, and blocks are sampled: it never connects */
 	SONDE_LINK_NO_CLOCK = 4, /* it is about to forbid itself to read the cycle counter */
 	SONDE_LINK_REASONS = 5,
 };
 
-/* From here on the process's heap is not recorded, though it lives on. On a connection of its own, without HELLO, and
- * not answered. */
+/* From here on the process is not recorded by this client, though it lives on. On a connection of its own, without
+ * HELLO, and not answered. */
 struct sonde_link_leave {
 	struct sonde_link_head head;
 	uint32_t pid;
 	uint32_t reason; /* enum sonde_link_reason */
 	uint64_t time; /* in the clock of its pool; what its rings say of later times is not complete. 0: it has none */
 	char name[16];
+	uint32_t client; /* enum sonde_link_client */
+	uint32_t reserved;
 };
 
 /* A snapshot of a process, wanted by somebody else (`sonde snapshot`) on a connection of its own, without HELLO. The

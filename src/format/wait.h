@@ -1,8 +1,32 @@
-/* wait.h: the rows of waits.def: what the rows of WAITS chunks are. */
+/* wait.h: the rows of waits.def: what the rows of WAITS chunks are; and how hooks tell the recorder of them.
+ *
+ * Words of a thread's chunks, in records as in heap.h, whose TIME and STACK they share:
+ *
+ *   CALL     op, with the kind and the tid of who held what was waited for (0 = not known); when it began, in the clock
+ *            of the pool; how long it took, + 1; 2^63 + (stack << 32) + object (0 = none); amount + 1
+ *   OBJECT   op, with the kind (enum sonde_object_kind); number << 32 | name_b; address + 1; the name in words
+ *
+ * A call is told when it has returned. Objects are numbered by the process, and told before the first call that names
+ * them. The first word of a record is stored last: whoever finds it finds all of it.
+ */
 #ifndef SONDE_FORMAT_WAIT_H
 #define SONDE_FORMAT_WAIT_H
 
 #include <stdint.h>
+
+#define SONDE_WAIT_KIND_BITS 8 /* of the first word of CALL and OBJECT; then a tid */
+#define SONDE_WAIT_STACK (UINT64_C(1) << 63)
+#define SONDE_WAIT_NAME_MAX_B 255u
+#define SONDE_WAIT_OBJECTS_MAX (1u << 20)
+
+/* Where heap.h has its enum sonde_heap_op. */
+enum sonde_wait_op { SONDE_WAIT_CALL = 16, SONDE_WAIT_OBJECT = 17 };
+
+/* What hooks are asked for. */
+enum sonde_wait_what {
+	SONDE_WAIT_WHAT_LOCKS = 1, /* and time, and other tasks */
+	SONDE_WAIT_WHAT_IO = 2,
+};
 
 enum sonde_wait_kind {
 #define SONDE_WAIT(id, number, name, group, title) SONDE_WAIT_##id = (number),

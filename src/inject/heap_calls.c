@@ -4,7 +4,7 @@
  * allocate: from a small arena that is never given back.
  *
  * What is not recorded jumps to the real function, and what is to be looked at jumps to a function that stands where
- * the hook stood: its return address and frame pointer are the caller's (HEAP_CALLER).
+ * the hook stood: its return address and frame pointer are the caller's (HOOK_CALLER).
  */
 #include <errno.h>
 #include <malloc.h>
@@ -127,7 +127,7 @@ static __attribute__((noinline)) void *malloc_taken(size_t size_b)
 	if (unlikely(next.malloc == first_malloc) && !is_ready())
 		return take_arena(size_b);
 	void *block = next.malloc(size_b);
-	struct heap_caller caller = HEAP_CALLER();
+	struct hook_caller caller = HOOK_CALLER();
 	return heap_record_take(block, size_b, &caller);
 }
 
@@ -141,7 +141,7 @@ static __attribute__((noinline)) void *calloc_taken(size_t count, size_t size_b)
 	if (unlikely(next.calloc == first_calloc) && !is_ready())
 		return take_arena(count * size_b);
 	void *block = next.calloc(count, size_b);
-	struct heap_caller caller = HEAP_CALLER();
+	struct hook_caller caller = HOOK_CALLER();
 	return heap_record_take(block, count * size_b, &caller);
 }
 
@@ -179,7 +179,7 @@ static void *move_from_arena(const void *block, size_t size_b)
 	return moved;
 }
 
-static void *move(void *block, size_t size_b, const struct heap_caller *caller)
+static void *move(void *block, size_t size_b, const struct hook_caller *caller)
 {
 	if (unlikely(!next.realloc) && !is_ready() && !block)
 		return take_arena(size_b);
@@ -198,14 +198,14 @@ static void *move(void *block, size_t size_b, const struct heap_caller *caller)
 
 EXPORT void *realloc(void *block, size_t size_b)
 {
-	struct heap_caller caller = HEAP_CALLER();
+	struct hook_caller caller = HOOK_CALLER();
 	return move(block, size_b, &caller);
 }
 
 /* The C library's own calls realloc(), which would be recorded, too. */
 EXPORT void *reallocarray(void *block, size_t count, size_t size_b)
 {
-	struct heap_caller caller = HEAP_CALLER();
+	struct hook_caller caller = HOOK_CALLER();
 	size_t all_b;
 	if (__builtin_mul_overflow(count, size_b, &all_b)) {
 		errno = ENOMEM;
@@ -219,7 +219,7 @@ EXPORT int posix_memalign(void **out, size_t align_b, size_t size_b)
 	if (unlikely(!is_ready()))
 		return ENOMEM;
 	int code = next.posix_memalign(out, align_b, size_b);
-	struct heap_caller caller = HEAP_CALLER();
+	struct hook_caller caller = HOOK_CALLER();
 	if (!code)
 		heap_record_begins(*out, size_b, &caller);
 	return code;
@@ -232,7 +232,7 @@ EXPORT int posix_memalign(void **out, size_t align_b, size_t size_b)
 		if (unlikely(!is_ready()))                         \
 			return NULL;                               \
 		void *block = next.name(align_b, size_b);          \
-		struct heap_caller caller = HEAP_CALLER();         \
+		struct hook_caller caller = HOOK_CALLER();         \
 		return heap_record_begins(block, size_b, &caller); \
 	}
 
@@ -243,7 +243,7 @@ EXPORT int posix_memalign(void **out, size_t align_b, size_t size_b)
 		if (unlikely(!is_ready()))                         \
 			return NULL;                               \
 		void *block = next.name(size_b);                   \
-		struct heap_caller caller = HEAP_CALLER();         \
+		struct hook_caller caller = HOOK_CALLER();         \
 		return heap_record_begins(block, size_b, &caller); \
 	}
 
@@ -263,14 +263,14 @@ EXPORT int dlclose(void *object)
 	heap_operators_close();
 	int code = next.dlclose(object);
 	heap_operators_closed();
-	heap_rules_forget_gone(&before);
+	hook_rules_forget_gone(&before);
 	return code;
 }
 
 __attribute__((constructor)) static void heap_begin(void)
 {
 	is_ready();
-	heap_process_init();
+	hook_process_init();
 	if (!heap_is_light)
 		heap_maps_begin((void *)(uintptr_t)next.malloc); /* NOLINT: a function's address */
 	heap_names_begin();

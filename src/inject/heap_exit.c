@@ -31,8 +31,8 @@ void heap_exit_ask(void);
 /* Not in a child that shares its parent's memory (vfork). */
 static int is_recorded(void)
 {
-	const struct heap_thread *thread = heap_self;
-	return heap_process && atomic_load(&heap_process->link.process.state) == SONDE_PROCESS_ON &&
+	const struct hook_thread *thread = hook_self;
+	return hook_process && atomic_load(&hook_process->link.process.state) == SONDE_PROCESS_ON &&
 	       !(thread && thread->pid && thread->pid != getpid());
 }
 
@@ -42,7 +42,7 @@ static void ask(void)
 	    .head = {SONDE_LINK_SCAN, SONDE_LINK_VERSION},
 	    .pid = (uint32_t)getpid(),
 	    .tid = (uint32_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0),
-	    .flags = getpid() == heap_first_pid ? 0 : SONDE_LINK_SCAN_INHERITS,
+	    .flags = getpid() == hook_first_pid ? 0 : SONDE_LINK_SCAN_INHERITS,
 	    .stack = heap_exit_saved[INJECT_KEPT],
 	    .asked_ns = sonde_clock_now_ns(),
 	    .thread_pointer = (uint64_t)(uintptr_t)__builtin_thread_pointer(),

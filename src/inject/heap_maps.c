@@ -107,16 +107,16 @@ void heap_maps_begin(void *real_malloc)
 }
 
 /* Whether what the caller maps is the program's. */
-static int is_program(const struct heap_caller *caller)
+static int is_program(const struct hook_caller *caller)
 {
 	if (inject_bounds_have(caller->pc) || !atomic_load_explicit(&asked, memory_order_acquire))
 		return 0;
 	for (uint32_t i = 0; i < other_count; i++)
 		if (caller->pc - others[i].start < others[i].end - others[i].start)
 			return 0;
-	if (unlikely(!heap_process))
-		heap_process_init();
-	return heap_process != NULL;
+	if (unlikely(!hook_process))
+		hook_process_init();
+	return hook_process != NULL;
 }
 
 static uint64_t to_pages(uint64_t size_b)
@@ -129,37 +129,37 @@ static uint64_t to_pages(uint64_t size_b)
 static void tell_unmap(uint64_t address, uint64_t size_b)
 {
 	int saved = errno;
-	struct heap_thread *thread = address && size_b ? heap_thread_enter() : NULL;
+	struct hook_thread *thread = address && size_b ? hook_thread_enter() : NULL;
 	if (!thread)
 		return;
-	if (heap_thread_room(thread, 3)) {
-		heap_thread_time(thread);
+	if (hook_thread_room(thread, 3)) {
+		hook_thread_time(thread);
 		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_UNMAP), address, size_b};
-		heap_thread_put_many(thread, words, 3);
+		hook_thread_put_many(thread, words, 3);
 	}
-	heap_thread_leave(thread);
+	hook_thread_leave(thread);
 	errno = saved;
 }
 
 /* `caller`: NULL = without a stack. */
-static void tell_map(uint64_t address, uint64_t size_b, enum sonde_heap_map what, const struct heap_caller *caller)
+static void tell_map(uint64_t address, uint64_t size_b, enum sonde_heap_map what, const struct hook_caller *caller)
 {
 	int saved = errno;
-	struct heap_thread *thread = address && size_b ? heap_thread_enter() : NULL;
+	struct hook_thread *thread = address && size_b ? hook_thread_enter() : NULL;
 	uint32_t stack = 0;
 	if (!thread)
 		return;
 	if (caller) {
-		heap_unwind(thread, caller);
-		stack = heap_stack(thread);
+		hook_unwind(thread, caller);
+		stack = hook_stack(thread);
 	}
-	if (heap_thread_room(thread, 4)) {
-		heap_thread_time(thread);
+	if (hook_thread_room(thread, 4)) {
+		hook_thread_time(thread);
 		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_MAP), address,
 				    (uint64_t)what << SONDE_HEAP_MAP_SHIFT | size_b, SONDE_HEAP_MAP_STACK | stack};
-		heap_thread_put_many(thread, words, 4);
+		hook_thread_put_many(thread, words, 4);
 	}
-	heap_thread_leave(thread);
+	hook_thread_leave(thread);
 	errno = saved;
 }
 
@@ -187,7 +187,7 @@ static void *map(const struct request *request, void *(*real)(void *, size_t, in
 			       request->offset); /* NOLINT: an address, or −1 */
 }
 
-static void tell_mapped(const struct request *request, const void *mapped, const struct heap_caller *caller)
+static void tell_mapped(const struct request *request, const void *mapped, const struct hook_caller *caller)
 {
 	int writable = (request->protection & PROT_WRITE) != 0;
 	uint64_t size_b = to_pages(request->size_b), address = (uint64_t)(uintptr_t)mapped;
@@ -198,7 +198,7 @@ static void tell_mapped(const struct request *request, const void *mapped, const
 }
 
 static void *map_and_tell(const struct request *request, void *(*real)(void *, size_t, int, int, int, off_t),
-			  const struct heap_caller *caller)
+			  const struct hook_caller *caller)
 {
 	uint64_t at = (uint64_t)(uintptr_t)request->at, size_b = to_pages(request->size_b);
 	if (!is_program(caller))
@@ -217,7 +217,7 @@ static void *map_and_tell(const struct request *request, void *(*real)(void *, s
 #define MMAP(name)                                                                                  \
 	EXPORT void *name(void *at, size_t size_b, int protection, int flags, int fd, off_t offset) \
 	{                                                                                           \
-		struct heap_caller caller = HEAP_CALLER();                                          \
+		struct hook_caller caller = HOOK_CALLER();                                          \
 		struct request request = {at, size_b, protection, flags, fd, offset};               \
 		return map_and_tell(&request, next.name, &caller);                                  \
 	}
@@ -232,7 +232,7 @@ static int unmap(void *at, size_t size_b)
 
 EXPORT int munmap(void *at, size_t size_b)
 {
-	struct heap_caller caller = HEAP_CALLER();
+	struct hook_caller caller = HOOK_CALLER();
 	uint64_t address = (uint64_t)(uintptr_t)at;
 	if (!is_program(&caller) || address & (page_b - 1) || !size_b)
 		return unmap(at, size_b);
@@ -263,7 +263,7 @@ static void *shrink(void *at, size_t size_b, size_t new_b, int flags, void *new_
 
 EXPORT void *mremap(void *at, size_t size_b, size_t new_b, int flags, ...)
 {
-	struct heap_caller caller = HEAP_CALLER();
+	struct hook_caller caller = HOOK_CALLER();
 	uint64_t address = (uint64_t)(uintptr_t)at;
 	va_list more;
 	va_start(more, flags);
@@ -290,7 +290,7 @@ EXPORT void *mremap(void *at, size_t size_b, size_t new_b, int flags, ...)
 
 EXPORT int mprotect(void *at, size_t size_b, int protection)
 {
-	struct heap_caller caller = HEAP_CALLER();
+	struct hook_caller caller = HOOK_CALLER();
 	uint64_t address = (uint64_t)(uintptr_t)at;
 	int code =
 	    next.mprotect ? next.mprotect(at, size_b, protection) : (int)syscall(SYS_mprotect, at, size_b, protection);
@@ -318,7 +318,7 @@ static void *real_sbrk(intptr_t more_b)
 
 EXPORT void *sbrk(intptr_t more_b)
 {
-	struct heap_caller caller = HEAP_CALLER();
+	struct hook_caller caller = HOOK_CALLER();
 	if (!more_b || !is_program(&caller))
 		return real_sbrk(more_b);
 	uint64_t less_b = more_b < 0 ? -(uint64_t)more_b : 0, end = less_b ? (uint64_t)(uintptr_t)real_sbrk(0) : 0;
@@ -344,7 +344,7 @@ static int real_brk(void *end)
 
 EXPORT int brk(void *end)
 {
-	struct heap_caller caller = HEAP_CALLER();
+	struct hook_caller caller = HOOK_CALLER();
 	if (!is_program(&caller))
 		return real_brk(end);
 	uint64_t before = (uint64_t)(uintptr_t)real_sbrk(0), after = (uint64_t)(uintptr_t)end;

@@ -39,15 +39,15 @@ void heap_names_begin(void)
 	if (!is_elsewhere())
 		return;
 	inject_connect_flags |= SONDE_LINK_OWN_MALLOC;
-	if (!heap_process_init() || !heap_process)
+	if (!hook_process_init() || !hook_process)
 		return;
 	if (heap_is_light) { /* it has no sample, but perhaps of what a loaded object brings */
-		heap_process_tell(SONDE_LINK_OWN);
+		hook_process_tell(SONDE_LINK_OWN);
 		return;
 	}
-	struct heap_thread *thread = heap_thread_enter(); /* connects */
+	struct hook_thread *thread = hook_thread_enter(); /* connects */
 	if (thread)
-		heap_thread_leave(thread);
+		hook_thread_leave(thread);
 }
 
 /* C23: as free(), with what the caller knows of the block. */

@@ -170,10 +170,10 @@ static void *look_up(enum which which, uintptr_t caller)
 	struct question question = {.which = which, .caller = caller};
 	uint32_t now = atomic_load(&generation);
 	int may_call = inject_calls_begin();
-	uint64_t signals = may_call ? heap_thread_hold_signals() : 0;
+	uint64_t signals = may_call ? hook_thread_hold_signals() : 0;
 	inject_objects_hold(answer, &question);
 	if (may_call) {
-		heap_thread_let_signals(signals);
+		hook_thread_let_signals(signals);
 		inject_calls_end();
 	}
 	uint64_t page = caller >> PAGE_BITS;
@@ -236,7 +236,7 @@ static __attribute__((noinline)) void *take(size_t size_b, size_t align_b, int m
 		void *block = next arguments;                                                         \
 		if (likely(heap_left != left_b)) /* it was counted */                                 \
 			return block;                                                                 \
-		struct heap_caller caller = HEAP_CALLER();                                            \
+		struct hook_caller caller = HOOK_CALLER();                                            \
 		return heap_record_new(block, size_b, &caller);                                       \
 	}
 

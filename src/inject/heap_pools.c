@@ -34,21 +34,21 @@ static struct pools *get_pools(void)
 	return atomic_compare_exchange_strong(&pools, &there, made) ? made : there; /* the other one is never used */
 }
 
-static uint32_t tell(struct heap_thread *thread, struct pools *all, const char *name, size_t name_b)
+static uint32_t tell(struct hook_thread *thread, struct pools *all, const char *name, size_t name_b)
 {
 	uint64_t record[2 + (SONDE_HEAP_NAME_MAX_B + 7) / 8] = {sonde_heap_op(SONDE_HEAP_POOL_NAME)};
 	uint32_t words = 2 + (uint32_t)(name_b + 7) / 8;
-	if (!heap_thread_room(thread, words))
+	if (!hook_thread_room(thread, words))
 		return 0;
 	uint32_t number = atomic_fetch_add(&all->count, 1) + 1;
 	record[1] = (uint64_t)number << 32 | name_b;
 	memcpy(record + 2, name, name_b);
-	heap_thread_put_many(thread, record, words);
+	hook_thread_put_many(thread, record, words);
 	return number;
 }
 
 /* The number of a pool; 0 = no room. */
-static uint32_t pool_of(struct heap_thread *thread, const char *name)
+static uint32_t pool_of(struct hook_thread *thread, const char *name)
 {
 	size_t name_b = strnlen(name, SONDE_HEAP_NAME_MAX_B);
 	uint64_t hash = sonde_hash_bytes(name, name_b);
@@ -64,18 +64,18 @@ static uint32_t pool_of(struct heap_thread *thread, const char *name)
 }
 
 /* The program may not have allocated anything yet. */
-static struct heap_thread *enter(void)
+static struct hook_thread *enter(void)
 {
-	if (unlikely(!heap_process))
-		heap_process_init();
-	return heap_thread_enter();
+	if (unlikely(!hook_process))
+		hook_process_init();
+	return hook_thread_enter();
 }
 
 /* Nothing of this process came, or will come, through our ring. */
 static int is_off(void)
 {
-	return !heap_process || (atomic_load(&heap_process->link.process.state) == SONDE_PROCESS_OFF &&
-				 !atomic_load(&heap_process->link.process.pool));
+	return !hook_process || (atomic_load(&hook_process->link.process.state) == SONDE_PROCESS_OFF &&
+				 !atomic_load(&hook_process->link.process.pool));
 }
 
 static int next_alloc(const char *name, const void *block, size_t size_b)
@@ -96,8 +96,8 @@ static int next_free(const char *name, const void *block)
 
 int sonde_alloc(const char *name, const void *block, size_t size_b)
 {
-	struct heap_caller caller = HEAP_CALLER();
-	struct heap_thread *thread;
+	struct hook_caller caller = HOOK_CALLER();
+	struct hook_thread *thread;
 	int code = SONDE_ERR_FULL, saved = errno;
 	if (!name || !*name)
 		return SONDE_ERR_ARGUMENT;
@@ -106,23 +106,23 @@ int sonde_alloc(const char *name, const void *block, size_t size_b)
 	if (!(thread = enter()))
 		return next_alloc(name, block, size_b);
 	uint32_t pool = pool_of(thread, name);
-	heap_unwind(thread, &caller);
-	uint32_t stack = heap_stack(thread);
-	if (pool && heap_thread_room(thread, 4)) {
-		heap_thread_time(thread);
+	hook_unwind(thread, &caller);
+	uint32_t stack = hook_stack(thread);
+	if (pool && hook_thread_room(thread, 4)) {
+		hook_thread_time(thread);
 		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_TAKE), (uint64_t)pool << 32 | stack,
 				    (uint64_t)(uintptr_t)block, size_b < UINT64_MAX ? size_b + 1 : size_b};
-		heap_thread_put_many(thread, words, 4);
+		hook_thread_put_many(thread, words, 4);
 		code = SONDE_OK;
 	}
-	heap_thread_leave(thread);
+	hook_thread_leave(thread);
 	errno = saved;
 	return code;
 }
 
 int sonde_free(const char *name, const void *block)
 {
-	struct heap_thread *thread;
+	struct hook_thread *thread;
 	int code = SONDE_ERR_FULL, saved = errno;
 	if (!name || !*name)
 		return SONDE_ERR_ARGUMENT;
@@ -131,13 +131,13 @@ int sonde_free(const char *name, const void *block)
 	if (!(thread = enter()))
 		return next_free(name, block);
 	uint32_t pool = pool_of(thread, name);
-	if (pool && heap_thread_room(thread, 3)) {
-		heap_thread_time(thread);
+	if (pool && hook_thread_room(thread, 3)) {
+		hook_thread_time(thread);
 		uint64_t words[] = {sonde_heap_op(SONDE_HEAP_GIVE), pool, (uint64_t)(uintptr_t)block};
-		heap_thread_put_many(thread, words, 3);
+		hook_thread_put_many(thread, words, 3);
 		code = SONDE_OK;
 	}
-	heap_thread_leave(thread);
+	hook_thread_leave(thread);
 	errno = saved;
 	return code;
 }

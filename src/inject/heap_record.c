@@ -110,10 +110,10 @@ static double log_of(double value)
 static void on_child(void)
 {
 	heap_left = 0;
-	heap_process_forked();
+	hook_process_forked();
 	if (!heap_is_light)
 		return;
-	heap_thread_forget(); /* not connected until it has a sample */
+	hook_thread_forget(); /* not connected until it has a sample */
 	if (!inject_sandbox_is_on())
 		heap_seed ^= (uint64_t)getpid() << 32;
 }
@@ -139,10 +139,10 @@ static uint64_t next_distance(uint64_t *random)
 }
 
 /* Counts a block down that heap_record_passes() did not; whether it is sampled. */
-static int draw(struct heap_thread *thread, uint64_t counted_b)
+static int draw(struct hook_thread *thread, uint64_t counted_b)
 {
 	if (!thread->random)
-		thread->random = sonde_hash_pair((uint64_t)(thread->tid - heap_first_pid), heap_seed);
+		thread->random = sonde_hash_pair((uint64_t)(thread->tid - hook_first_pid), heap_seed);
 	if (!heap_left) { /* the thread's first */
 		heap_left = next_distance(&thread->random);
 		if (heap_left > counted_b) {
@@ -159,7 +159,7 @@ static int draw(struct heap_thread *thread, uint64_t counted_b)
 static __attribute__((noinline)) int is_counted_first(size_t size_b)
 {
 	static _Atomic uint64_t draws;
-	if (heap_left || !heap_process_init() || !heap_is_light || !heap_process)
+	if (heap_left || !hook_process_init() || !heap_is_light || !hook_process)
 		return 0;
 	uint64_t random = sonde_hash_pair(~atomic_fetch_add(&draws, 1), heap_seed);
 	heap_left = inject_sandbox_is_on() ? UINT64_MAX : next_distance(&random);
@@ -168,76 +168,76 @@ static __attribute__((noinline)) int is_counted_first(size_t size_b)
 
 /* --- records ----------------------------------------------------------------------------------------------------- */
 
-static inline void put_begins(struct heap_thread *thread, uint64_t hidden, size_t size_b, uint32_t stack)
+static inline void put_begins(struct hook_thread *thread, uint64_t hidden, size_t size_b, uint32_t stack)
 {
-	uint64_t ticks = heap_thread_ticks(thread);
+	uint64_t ticks = hook_thread_ticks(thread);
 	if (unlikely(size_b >= SONDE_HEAP_SIZE_MAX)) {
-		heap_thread_put_two(thread, sonde_heap_op(SONDE_HEAP_SIZE), size_b);
+		hook_thread_put_two(thread, sonde_heap_op(SONDE_HEAP_SIZE), size_b);
 		size_b = SONDE_HEAP_SIZE_MAX;
 	}
-	heap_thread_put_two(thread, SONDE_HEAP_BEGINS | sonde_heap_block(~hidden, ticks), size_b << 32 | stack);
+	hook_thread_put_two(thread, SONDE_HEAP_BEGINS | sonde_heap_block(~hidden, ticks), size_b << 32 | stack);
 }
 
-void *heap_record_take(void *block, size_t size_b, const struct heap_caller *caller)
+void *heap_record_take(void *block, size_t size_b, const struct hook_caller *caller)
 {
-	struct heap_thread *thread;
+	struct hook_thread *thread;
 	if (unlikely(!block))
 		return NULL;
-	if (unlikely(!heap_self) && is_counted_first(size_b))
+	if (unlikely(!hook_self) && is_counted_first(size_b))
 		return block;
 	uint64_t hidden = heap_record_hide(block);
-	if (unlikely(!(thread = heap_thread_enter())))
+	if (unlikely(!(thread = hook_thread_enter())))
 		return heap_record_show(hidden);
 	thread->begun = ~hidden;
 	if (likely(!heap_mean_b) || draw(thread, (uint64_t)size_b + !size_b)) {
-		const struct heap_frame *leaf = heap_unwind(thread, caller);
-		uint32_t stack = likely(leaf->stack) ? leaf->stack : heap_stack(thread);
-		if (likely(stack) && likely(heap_thread_has_room(thread)))
+		const struct hook_frame *leaf = hook_unwind(thread, caller);
+		uint32_t stack = likely(leaf->stack) ? leaf->stack : hook_stack(thread);
+		if (likely(stack) && likely(hook_thread_has_room(thread)))
 			put_begins(thread, hidden, size_b, stack);
 		if (heap_mean_b)
 			note(heap_record_show(hidden));
 	}
-	heap_thread_leave(thread);
+	hook_thread_leave(thread);
 	return heap_record_show(hidden);
 }
 
 static int is_not_connected(void)
 {
-	return !heap_process || atomic_load(&heap_process->link.process.state) == SONDE_PROCESS_NEW;
+	return !hook_process || atomic_load(&hook_process->link.process.state) == SONDE_PROCESS_NEW;
 }
 
 int heap_record_told(const void *block)
 {
-	struct heap_thread *thread;
+	struct hook_thread *thread;
 	uint64_t hidden = heap_record_hide(block);
 	if (heap_is_light && is_not_connected()) /* it was sampled in the process that this one was forked from */
 		return 0;
-	if (unlikely(!block) || (heap_mean_b && !is_noted(block)) || unlikely(!(thread = heap_thread_enter())))
+	if (unlikely(!block) || (heap_mean_b && !is_noted(block)) || unlikely(!(thread = hook_thread_enter())))
 		return 0;
-	int is_told = likely(thread->deleted != ~hidden) && likely(heap_thread_has_room(thread));
+	int is_told = likely(thread->deleted != ~hidden) && likely(hook_thread_has_room(thread));
 	if (likely(is_told)) {
-		uint64_t ticks = heap_thread_ticks(thread);
-		heap_thread_put(thread, sonde_heap_block(~hidden, ticks));
+		uint64_t ticks = hook_thread_ticks(thread);
+		hook_thread_put(thread, sonde_heap_block(~hidden, ticks));
 	}
-	heap_thread_leave(thread);
+	hook_thread_leave(thread);
 	return is_told;
 }
 
 void heap_record_kept(const void *block)
 {
-	struct heap_thread *thread;
-	if (!block || !(thread = heap_thread_enter()))
+	struct hook_thread *thread;
+	if (!block || !(thread = hook_thread_enter()))
 		return;
-	if (heap_thread_room(thread, 2))
-		heap_thread_put_two(thread, sonde_heap_op(SONDE_HEAP_KEPT), (uint64_t)(uintptr_t)block);
+	if (hook_thread_room(thread, 2))
+		hook_thread_put_two(thread, sonde_heap_op(SONDE_HEAP_KEPT), (uint64_t)(uintptr_t)block);
 	if (heap_mean_b)
 		note(block);
-	heap_thread_leave(thread);
+	hook_thread_leave(thread);
 }
 
-void *heap_record_new(void *block, size_t size_b, const struct heap_caller *caller)
+void *heap_record_new(void *block, size_t size_b, const struct hook_caller *caller)
 {
-	const struct heap_thread *thread = heap_self;
+	const struct hook_thread *thread = hook_self;
 	if (thread && thread->begun == (uint64_t)(uintptr_t)block)
 		return block;
 	return heap_record_begins(block, size_b, caller);
@@ -245,7 +245,7 @@ void *heap_record_new(void *block, size_t size_b, const struct heap_caller *call
 
 void heap_record_deleted(const void *block)
 {
-	struct heap_thread *thread = heap_self;
+	struct hook_thread *thread = hook_self;
 	if (block)
 		heap_record_told(block);
 	if (thread)

@@ -26,7 +26,7 @@
 #include "util/error.h"
 
 #define OBJECT "libsonde-heap.so"
-/* src/inject: mean bytes between samples (0 = every block), filters of seccomp, whether it is light */
+/* src/inject: filters of seccomp, mean bytes between samples (0 = every block), whether it is light */
 #define ENVIRONMENT "SONDE_HEAP"
 #define METHOD "allocation functions, every call; stacks from call-frame tables"
 #define METHOD_SAMPLED "allocation functions, sampled by bytes; stacks from call-frame tables"
@@ -370,8 +370,8 @@ static int heap_prepare(struct sonde_source_run *run, struct sonde_launch *launc
 {
 	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
 	char wanted[48];
-	snprintf(wanted, sizeof wanted, "%llu %u %d", (unsigned long long)options->heap_mean_b,
-		 sonde_unsampled_filters(getpid()), options->heap_is_light);
+	snprintf(wanted, sizeof wanted, "%u %llu %d", sonde_unsampled_filters(getpid()),
+		 (unsigned long long)options->heap_mean_b, options->heap_is_light);
 	int result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
 	return result ? result : sonde_preload_add(launch, OBJECT);
 }

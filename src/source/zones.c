@@ -33,7 +33,7 @@
 #define FIT_NS 5000000u
 #define METHOD "rings in shared memory, written by the program itself"
 
-#define CLIENTS (SONDE_LINK_HEAP + 1)
+#define CLIENTS (SONDE_LINK_WAITS + 1)
 
 static const struct sonde_zones_listener nobody;
 static const struct sonde_zones_listener *listeners[CLIENTS];

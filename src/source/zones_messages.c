@@ -52,6 +52,8 @@ int sonde_zones_is_waiting(int asker)
 static void lose_process(struct sonde_source_run *run, pid_t pid, uint32_t client, int code)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
+	static const char *const names[] = {
+	    [SONDE_LINK_CPU] = "cpu", [SONDE_LINK_HEAP] = "heap", [SONDE_LINK_WAITS] = "waits"};
 	char cause[160];
 	if (code == -ETIMEDOUT)
 		snprintf(cause, sizeof(cause),
@@ -62,9 +64,7 @@ static void lose_process(struct sonde_source_run *run, pid_t pid, uint32_t clien
 			 "processes that are not recorded, since their rings cannot be made: %s%s", strerror(-code),
 			 code == -EFBIG ? " (the recorder's ulimit -f counts for them, too)" : "");
 	struct sonde_recorder_loss loss = {
-	    .source = client == SONDE_LINK_HEAP  ? "heap"
-		      : client == SONDE_LINK_CPU ? "cpu"
-						 : "zones",
+	    .source = client < sizeof names / sizeof *names && names[client] ? names[client] : "zones",
 	    .cause = cause,
 	    .process = sonde_recorder_process(run->recorder, pid, now_ns),
 	    .count = 1,
@@ -132,7 +132,7 @@ static int leave(struct sonde_source_run *run, struct sonde_zones_connection *co
 {
 	const struct sonde_link_leave *leaves = message;
 	(void)run;
-	const struct sonde_zones_listener *listener = sonde_zones_listener_of(SONDE_LINK_HEAP);
+	const struct sonde_zones_listener *listener = sonde_zones_listener_of(leaves->client);
 	if (connection->pool || leaves->head.version != SONDE_LINK_VERSION || leaves->reason >= SONDE_LINK_REASONS)
 		return -EPROTO;
 	if (listener->left)
@@ -165,7 +165,7 @@ static int tell_table(struct sonde_source_run *run, struct sonde_zones_connectio
 {
 	const struct sonde_link_table_question *question = message;
 	struct sonde_link_table table = {.head = {SONDE_LINK_TABLE, SONDE_LINK_VERSION}, .status = -ENOENT};
-	const struct sonde_zones_listener *listener = sonde_zones_listener_of(SONDE_LINK_HEAP);
+	const struct sonde_zones_listener *listener = sonde_zones_listener_of(question->client);
 	struct sonde_zones_drainer drainer = {run, drain_heap, connection->fd};
 	if (listener->passed)
 		listener->passed(listener->context, connection->pid, &drainer);

@@ -1,4 +1,4 @@
-/* heap_check.c: part of an object that is libsonde-heap.so but for this: it walks each stack once more from nothing,
+/* hook_check.c: part of an object that is libsonde-heap.so but for this: it walks each stack once more from nothing,
  * and compares. Says at the process's end how many walks there were and how many differed, on standard error. */
 #include <pthread.h>
 #include <stdio.h>
@@ -8,20 +8,20 @@
 #include "inject/heap.h"
 
 /* The product's, under another name (meson.build). */
-struct heap_frame *heap_unwind_real(struct heap_thread *thread, const struct heap_caller *caller);
-struct heap_frame *heap_unwind(struct heap_thread *thread, const struct heap_caller *caller);
+struct hook_frame *heap_unwind_real(struct hook_thread *thread, const struct hook_caller *caller);
+struct hook_frame *hook_unwind(struct hook_thread *thread, const struct hook_caller *caller);
 
 static _Atomic unsigned long walks, differ, deepest;
-static _Atomic(struct heap_thread *) spare;
+static _Atomic(struct hook_thread *) spare;
 
 /* As much as is told of a stack. */
-static size_t told(const struct heap_thread *thread)
+static size_t told(const struct hook_thread *thread)
 {
 	size_t depth = (size_t)(thread->innermost - thread->frames);
 	return depth < SONDE_HEAP_FRAMES_MAX ? depth : SONDE_HEAP_FRAMES_MAX;
 }
 
-static int is_same(const struct heap_thread *a, const struct heap_thread *b)
+static int is_same(const struct hook_thread *a, const struct hook_thread *b)
 {
 	size_t count = told(a);
 	if (count != told(b) || (count < SONDE_HEAP_FRAMES_MAX && a->status != b->status))
@@ -32,13 +32,13 @@ static int is_same(const struct heap_thread *a, const struct heap_thread *b)
 	return 1;
 }
 
-struct heap_frame *heap_unwind(struct heap_thread *thread, const struct heap_caller *caller)
+struct hook_frame *hook_unwind(struct hook_thread *thread, const struct hook_caller *caller)
 {
-	struct heap_frame *innermost = heap_unwind_real(thread, caller);
-	struct heap_thread *fresh = atomic_exchange(&spare, NULL);
+	struct hook_frame *innermost = heap_unwind_real(thread, caller);
+	struct hook_thread *fresh = atomic_exchange(&spare, NULL);
 	if (!fresh && !(fresh = inject_connect_page(sizeof *fresh)))
 		return innermost;
-	memcpy((void *)fresh, (const void *)thread, offsetof(struct heap_thread, frames));
+	memcpy((void *)fresh, (const void *)thread, offsetof(struct hook_thread, frames));
 	fresh->frames[0] = thread->frames[0];
 	fresh->innermost = fresh->frames;
 	heap_unwind_real(fresh, caller);

@@ -16,7 +16,7 @@ enum { OBJECTS = 2000, OBJECT_B = 1 << 16, THREADS = 4, ROUNDS = 10000 };
 
 /* --- what it asks of its surroundings ---------------------------------------------------------------------------- */
 
-__thread struct heap_thread *heap_self;
+__thread struct hook_thread *hook_self;
 __thread uint64_t heap_left;
 _Atomic uint8_t heap_filter[1u << HEAP_FILTER_BITS];
 _Atomic uint8_t heap_none;
@@ -37,17 +37,17 @@ void inject_calls_end(void)
 {
 }
 
-uint64_t heap_thread_hold_signals(void)
+uint64_t hook_thread_hold_signals(void)
 {
 	return 0;
 }
 
-void heap_thread_let_signals(uint64_t before)
+void hook_thread_let_signals(uint64_t before)
 {
 	(void)before;
 }
 
-void *heap_record_new(void *block, size_t size_b, const struct heap_caller *caller)
+void *heap_record_new(void *block, size_t size_b, const struct hook_caller *caller)
 {
 	(void)size_b, (void)caller;
 	return block;

@@ -75,24 +75,35 @@ static int table_file(void)
 /* --- what the core asks of its surroundings ------------------------------------------------------------------------
  */
 
-struct heap_process *heap_process;
+struct hook_process *hook_process;
 uint64_t heap_mean_b, heap_seed;
 int heap_is_light;
-pid_t heap_first_pid;
+pid_t hook_first_pid;
 static struct sonde_ring_pool *ring;
 static unsigned asked;
+
+const int hook_waits = 1;
+
+void hook_birth(void)
+{
+}
+
+void hook_state_is(enum hook_state state)
+{
+	heap_record_look(state != HOOK_OFF && !heap_mean_b);
+}
 
 int inject_sandbox_is_on(void)
 {
 	return 0;
 }
 
-int heap_process_open(void)
+int hook_process_open(void)
 {
 	return 1;
 }
 
-int heap_process_init(void)
+int hook_process_init(void)
 {
 	return 1;
 }
@@ -138,13 +149,13 @@ void inject_calls_end(void)
 {
 }
 
-void heap_process_leave(enum sonde_link_reason reason)
+void hook_process_leave(enum sonde_link_reason reason)
 {
 	(void)reason;
 	abort(); /* there is room */
 }
 
-void heap_process_forked(void)
+void hook_process_forked(void)
 {
 }
 
@@ -199,8 +210,8 @@ static int set_up(void **unused)
 	static const uint32_t chunks = 64;
 	ring = inject_connect_page(sonde_ring_pool_b(chunks));
 	sonde_drain_format(ring, chunks, chunks, SONDE_RING_CLOCK_NS, SONDE_RING_BLOCK);
-	heap_process = inject_connect_page(sizeof *heap_process);
-	return !ring || !heap_process || heap_rules_init() || heap_stack_init();
+	hook_process = inject_connect_page(sizeof *hook_process);
+	return !ring || !hook_process || hook_rules_init() || hook_stack_init();
 }
 
 /* --- a stack, and what is known of it ------------------------------------------------------------------------------
@@ -260,15 +271,15 @@ static void go_on(struct model *model)
 		model->fp = next_random(&model->random);
 }
 
-static struct heap_caller caller_of(const struct model *model)
+static struct hook_caller caller_of(const struct model *model)
 {
 	const struct call *call = &model->calls[model->depth - 1];
 	/* the hook's return address stands below what its caller has */
 	put(call->sp - 8, address_of(call->function, call->site));
-	return (struct heap_caller){address_of(call->function, call->site), call->sp, model->fp};
+	return (struct hook_caller){address_of(call->function, call->site), call->sp, model->fp};
 }
 
-static void begin(struct model *model, struct heap_thread *thread, uint64_t seed)
+static void begin(struct model *model, struct hook_thread *thread, uint64_t seed)
 {
 	*model = (struct model){.words = calloc(WORDS, sizeof *model->words), .random = seed};
 	assert_non_null(model->words);
@@ -292,10 +303,10 @@ static void change(struct model *model, unsigned most)
 /* --- tests ---------------------------------------------------------------------------------------------------------
  */
 
-static void is_walked(const struct model *model, struct heap_thread *thread)
+static void is_walked(const struct model *model, struct hook_thread *thread)
 {
-	struct heap_caller caller = caller_of(model);
-	const struct heap_frame *leaf = heap_unwind(thread, &caller);
+	struct hook_caller caller = caller_of(model);
+	const struct hook_frame *leaf = hook_unwind(thread, &caller);
 	size_t depth = (size_t)(leaf - thread->frames);
 	if (depth < SONDE_HEAP_FRAMES_MAX || model->depth < SONDE_HEAP_FRAMES_MAX) {
 		assert_int_equal(depth, model->depth);
@@ -311,7 +322,7 @@ static void is_walked(const struct model *model, struct heap_thread *thread)
 static void walks_find_what_is_there(unsigned most, unsigned rounds)
 {
 	static struct model model;
-	struct heap_thread *thread = heap_thread_enter();
+	struct hook_thread *thread = hook_thread_enter();
 	assert_non_null(thread);
 	uint64_t low = thread->stack_low, end = thread->stack_end;
 	begin(&model, thread, most);
@@ -319,12 +330,12 @@ static void walks_find_what_is_there(unsigned most, unsigned rounds)
 		change(&model, most);
 		is_walked(&model, thread);
 		if (i % 1000 == 999)
-			heap_rules_forget();
+			hook_rules_forget();
 	}
 	thread->stack_low = low;
 	thread->stack_end = end;
 	thread->innermost = thread->frames;
-	heap_thread_leave(thread);
+	hook_thread_leave(thread);
 	free(model.words);
 }
 
@@ -344,31 +355,31 @@ static void deep_walks_find_what_is_there(void **unused)
 static void asking_keeps_errno(void **unused)
 {
 	(void)unused;
-	struct heap_thread *thread = heap_thread_enter();
+	struct hook_thread *thread = hook_thread_enter();
 	assert_non_null(thread);
-	heap_rules_forget();
+	hook_rules_forget();
 	asked = 0;
 	errno = EAGAIN;
-	assert_true(heap_rules_get(thread, address_of(5, 1)) != 0);
+	assert_true(hook_rules_get(thread, address_of(5, 1)) != 0);
 	assert_int_equal(errno, EAGAIN);
 	assert_int_equal(asked, 1);
-	assert_true(heap_rules_get(thread, address_of(6, 1)) != 0); /* the module is known */
+	assert_true(hook_rules_get(thread, address_of(6, 1)) != 0); /* the module is known */
 	assert_int_equal(asked, 1);
-	heap_thread_leave(thread);
+	hook_thread_leave(thread);
 }
 
 /* As dlclose() does. Returns how often the recorder is asked for all rules then. */
-static unsigned asked_after(struct heap_thread *thread, struct inject_objects_count then)
+static unsigned asked_after(struct hook_thread *thread, struct inject_objects_count then)
 {
 	struct inject_objects_count before = counted;
 	counted = then;
-	heap_rules_forget_gone(&before);
+	hook_rules_forget_gone(&before);
 	asked = 0;
 	for (unsigned function = 0; function < FUNCTIONS; function++)
 		for (unsigned site = 0; site < SITES; site++) {
-			uint64_t rule = heap_rules_get(thread, address_of(function, site));
-			assert_int_equal(HEAP_RULE_CFA(rule), row_of(function).cfa_off);
-			assert_int_equal(rule, heap_rules_get(thread, address_of(function, site) - CODE + OTHER));
+			uint64_t rule = hook_rules_get(thread, address_of(function, site));
+			assert_int_equal(HOOK_RULE_CFA(rule), row_of(function).cfa_off);
+			assert_int_equal(rule, hook_rules_get(thread, address_of(function, site) - CODE + OTHER));
 		}
 	return asked;
 }
@@ -376,18 +387,18 @@ static unsigned asked_after(struct heap_thread *thread, struct inject_objects_co
 static void only_what_has_gone_is_asked_for_again(void **unused)
 {
 	(void)unused;
-	struct heap_thread *thread = heap_thread_enter();
+	struct hook_thread *thread = hook_thread_enter();
 	assert_non_null(thread);
-	heap_rules_forget();
+	hook_rules_forget();
 	assert_int_equal(asked_after(thread, counted), 2);
-	uint64_t generation = atomic_load(&heap_rules_generation);
+	uint64_t generation = atomic_load(&hook_rules_generation);
 	assert_int_equal(asked_after(thread, (struct inject_objects_count){counted.loads + 1, counted.unloads, 1}), 0);
-	assert_int_equal(atomic_load(&heap_rules_generation), generation);
+	assert_int_equal(atomic_load(&hook_rules_generation), generation);
 	listed[0] = (struct inject_objects_range){CODE - 4096, CODE + 10 * CODE_B};
 	listed[1] = (struct inject_objects_range){OTHER, OTHER + CODE_B};
 	listed_count = 2; /* a third has gone */
 	assert_int_equal(asked_after(thread, (struct inject_objects_count){counted.loads, counted.unloads + 1, 1}), 0);
-	assert_int_equal(atomic_load(&heap_rules_generation), generation + 1);
+	assert_int_equal(atomic_load(&hook_rules_generation), generation + 1);
 	listed_count = 1;
 	for (unsigned i = 0; i < 1000; i++) /* more rules come and go than there is room for */
 		assert_int_equal(
@@ -397,7 +408,7 @@ static void only_what_has_gone_is_asked_for_again(void **unused)
 			 2);
 	assert_int_equal(asked_after(thread, (struct inject_objects_count){counted.loads, counted.unloads, 0}), 2);
 	counted.is_known = 1;
-	heap_thread_leave(thread);
+	hook_thread_leave(thread);
 }
 
 enum { STACKS = 1 << 17, TOLD = 1, USED = 2 };
@@ -450,15 +461,15 @@ static void *allocates(void *argument)
 {
 	unsigned number = *(unsigned *)argument;
 	struct model *model = malloc(sizeof *model);
-	struct heap_thread *thread = heap_thread_enter();
+	struct hook_thread *thread = hook_thread_enter();
 	if (!model || !thread)
 		abort();
 	begin(model, thread, number + 1);
-	heap_thread_leave(thread);
+	hook_thread_leave(thread);
 	for (uint64_t i = 0; i < BLOCKS; i++) {
 		void *block = (void *)(uintptr_t)(0x7f0000000000 + ((uint64_t)number * BLOCKS + i) * 16); /* NOLINT */
 		change(model, 12);
-		struct heap_caller caller = caller_of(model);
+		struct hook_caller caller = caller_of(model);
 		if (heap_record_begins(block, 100, &caller) != block || !heap_record_ends(block))
 			abort();
 	}

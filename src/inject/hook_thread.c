@@ -1,4 +1,4 @@
-/* heap_thread.c: a thread's place in the ring, from its first block to its last.
+/* hook_thread.c: a thread's place in the ring, from its first block to its last.
  *
  * The state of a thread is mapped when it first allocates and given to another thread when it ends. A hook that finds
  * no free chunk waits for the recorder: a heap profile with holes is wrong, a program that waits is only slow.
@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "inject/births.h"
-#include "inject/heap.h"
+#include "inject/hook.h"
 #include "inject/machine.h"
 
 #define WAIT_NS 100000000 /* then the recorder is asked again, and whether it is there */
@@ -27,11 +27,11 @@
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
 
-__thread struct heap_thread *heap_self __attribute__((tls_model("initial-exec")));
+__thread struct hook_thread *hook_self __attribute__((tls_model("initial-exec")));
 static __thread uint8_t is_beginning __attribute__((tls_model("initial-exec")));
 static __thread struct inject_stack born __attribute__((tls_model("initial-exec"))); /* of a created thread */
 
-static _Atomic(struct heap_thread *) spare; /* states whose threads have ended */
+static _Atomic(struct hook_thread *) spare; /* states whose threads have ended */
 static pthread_key_t end_key;
 static _Atomic int key_state; /* 0 = not made, 1 = being made, 2 = made */
 
@@ -40,14 +40,14 @@ static _Atomic int key_state; /* 0 = not made, 1 = being made, 2 = made */
 	(FAULT(SIGSEGV) | FAULT(SIGBUS) | FAULT(SIGILL) | FAULT(SIGFPE) | FAULT(SIGTRAP) | FAULT(SIGSYS) | \
 	 FAULT(SIGABRT))
 
-uint64_t heap_thread_hold_signals(void)
+uint64_t hook_thread_hold_signals(void)
 {
 	uint64_t held = ~FAULTS, before = 0;
 	inject_machine_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)&held, (long)&before, sizeof(held), 0, 0);
 	return before;
 }
 
-void heap_thread_let_signals(uint64_t before)
+void hook_thread_let_signals(uint64_t before)
 {
 	inject_machine_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before), 0, 0);
 }
@@ -57,7 +57,7 @@ void heap_thread_let_signals(uint64_t before)
 /* The process is left alone from now on. */
 static int has_left(void)
 {
-	return atomic_load(&heap_process->link.process.state) == SONDE_PROCESS_OFF;
+	return atomic_load(&hook_process->link.process.state) == SONDE_PROCESS_OFF;
 }
 
 /* A free chunk, waiting until the recorder has read one; NULL = it reads no more, and nobody waits again. Handlers of
@@ -72,9 +72,9 @@ static struct sonde_ring_chunk *wait_for_chunk(struct sonde_ring_pool *pool, uin
 			return chunk;
 		atomic_fetch_add(&pool->waiters, 1);
 		inject_connect_ring(pool);
-		heap_thread_let_signals(signals);
+		hook_thread_let_signals(signals);
 		inject_machine_call(SYS_futex, (long)&pool->freed, FUTEX_WAIT, freed, (long)&rest, 0, 0);
-		heap_thread_hold_signals();
+		hook_thread_hold_signals();
 		atomic_fetch_sub(&pool->waiters, 1);
 		if (inject_connect_is_gone() || (waits > WAITS_GONE && inject_connect_is_refused()))
 			atomic_store(&pool->closed, 1);
@@ -84,7 +84,15 @@ static struct sonde_ring_chunk *wait_for_chunk(struct sonde_ring_pool *pool, uin
 	return NULL;
 }
 
-static void close_chunk(struct heap_thread *thread, enum sonde_ring_state state)
+/* What there is to say is lost; the next may find room. */
+static struct sonde_ring_chunk *give_up(struct sonde_ring_pool *pool)
+{
+	inject_connect_ring(pool);
+	atomic_fetch_add(&pool->lost[SONDE_RING_LOST_FULL], 1);
+	return NULL;
+}
+
+static void close_chunk(struct hook_thread *thread, enum sonde_ring_state state)
 {
 	if (thread->chunk)
 		atomic_store_explicit(&thread->chunk->state, (uint32_t)state, memory_order_release);
@@ -92,27 +100,27 @@ static void close_chunk(struct heap_thread *thread, enum sonde_ring_state state)
 	thread->at = thread->limit = thread->end = NULL;
 }
 
-void heap_thread_put_time(struct heap_thread *thread, uint64_t ticks)
+void hook_thread_put_time(struct hook_thread *thread, uint64_t ticks)
 {
-	heap_thread_put_two(thread, sonde_heap_op(SONDE_HEAP_TIME), ticks << SONDE_HEAP_TICK_SHIFT | 1); /* never 0 */
+	hook_thread_put_two(thread, sonde_heap_op(SONDE_HEAP_TIME), ticks << SONDE_HEAP_TICK_SHIFT | 1); /* never 0 */
 	thread->last = ticks;
 }
 
-void heap_thread_time(struct heap_thread *thread)
+void hook_thread_time(struct hook_thread *thread)
 {
-	heap_thread_put_time(thread, heap_thread_now(thread));
+	hook_thread_put_time(thread, hook_thread_now(thread));
 }
 
 /* With signals held: a chunk that was taken, or a connection, is not left by a handler that jumps. */
-static int open_chunk(struct heap_thread *thread, uint64_t signals)
+static int open_chunk(struct hook_thread *thread, uint64_t signals)
 {
-	struct sonde_process *process = &heap_process->link.process;
+	struct sonde_process *process = &hook_process->link.process;
 	struct sonde_ring_pool *pool = thread->pool;
 	close_chunk(thread, SONDE_RING_SEALED);
 	if (unlikely(inject_connect_is_back())) /* rules that it was not asked for were taken to be none */
-		heap_rules_forget();
+		hook_rules_forget();
 	struct sonde_ring_chunk *chunk = inject_connect_take(pool);
-	if (!chunk && !(chunk = wait_for_chunk(pool, signals)))
+	if (!chunk && !(chunk = hook_waits ? wait_for_chunk(pool, signals) : give_up(pool)))
 		return 0;
 	/* Read first: the kernel then maps all of its pages at once; a write would map one. */
 	(void)atomic_load_explicit(&chunk->kind, memory_order_relaxed);
@@ -128,33 +136,32 @@ static int open_chunk(struct heap_thread *thread, uint64_t signals)
 	thread->at = sonde_ring_words(chunk);
 	thread->end = thread->at + SONDE_RING_WORDS;
 	thread->limit = thread->end - (BLOCK_WORDS + TIME_WORDS - 1);
-	heap_thread_put_time(thread, heap_thread_now(thread));
+	hook_thread_put_time(thread, hook_thread_now(thread));
 	return 1;
 }
 
 /* Nobody reads what this thread would write: the hooks do nothing from now on. */
-static int is_over(const struct heap_thread *thread)
+static int is_over(const struct hook_thread *thread)
 {
 	if (likely(!atomic_load(&thread->pool->closed)) && likely(!has_left()))
 		return 0;
-	atomic_store(&heap_process->link.process.state, SONDE_PROCESS_OFF);
-	heap_record_look(0);
-	heap_left = UINT64_MAX;
+	atomic_store(&hook_process->link.process.state, SONDE_PROCESS_OFF);
+	hook_state_is(HOOK_OFF);
 	return 1;
 }
 
-int heap_thread_room(struct heap_thread *thread, uint32_t words)
+int hook_thread_room(struct hook_thread *thread, uint32_t words)
 {
 	if (likely(thread->at && (uint64_t)(thread->end - thread->at) >= words + TIME_WORDS))
 		return 1;
-	if (words + 2 * TIME_WORDS > SONDE_RING_WORDS || !heap_process)
+	if (words + 2 * TIME_WORDS > SONDE_RING_WORDS || !hook_process)
 		return 0;
 	if (is_over(thread) || !inject_calls_begin())
 		return 0;
 	int saved = errno;
-	uint64_t signals = heap_thread_hold_signals();
+	uint64_t signals = hook_thread_hold_signals();
 	int result = open_chunk(thread, signals);
-	heap_thread_let_signals(signals);
+	hook_thread_let_signals(signals);
 	inject_calls_end();
 	errno = saved;
 	return result;
@@ -162,31 +169,31 @@ int heap_thread_room(struct heap_thread *thread, uint32_t words)
 
 /* --- threads ----------------------------------------------------------------------------------------------------- */
 
-static void make_spare(struct heap_thread *thread)
+static void make_spare(struct hook_thread *thread)
 {
-	struct heap_thread *head = atomic_load(&spare);
+	struct hook_thread *head = atomic_load(&spare);
 	do
 		thread->next = head;
 	while (!atomic_compare_exchange_weak(&spare, &head, thread));
 }
 
 /* Those that were spare before are on wiped pages, too, and only the first is known. */
-void heap_thread_forget(void)
+void hook_thread_forget(void)
 {
-	struct heap_thread *thread = heap_self;
-	heap_self = NULL;
+	struct hook_thread *thread = hook_self;
+	hook_self = NULL;
 	if (thread)
 		make_spare(thread);
 }
 
 /* What it frees after this begins again with a state of its own. */
-static void give_back(struct heap_thread *thread)
+static void give_back(struct hook_thread *thread)
 {
-	if (heap_self != thread || thread->where != HEAP_OUTSIDE || thread->pid != getpid())
+	if (hook_self != thread || thread->where != HOOK_OUTSIDE || thread->pid != getpid())
 		return;
 	thread->where = (uint64_t)(uintptr_t)__builtin_frame_address(0);
 	close_chunk(thread, SONDE_RING_RELEASED);
-	heap_self = NULL;
+	hook_self = NULL;
 	make_spare(thread);
 }
 
@@ -207,11 +214,11 @@ static void make_key(void)
 }
 
 /* All of them at once, so that nobody takes one that was taken and given back meanwhile. */
-static struct heap_thread *take_spare(void)
+static struct hook_thread *take_spare(void)
 {
-	struct heap_thread *first = atomic_exchange(&spare, NULL), *rest = first ? first->next : NULL;
+	struct hook_thread *first = atomic_exchange(&spare, NULL), *rest = first ? first->next : NULL;
 	while (rest) {
-		struct heap_thread *next = rest->next;
+		struct hook_thread *next = rest->next;
 		make_spare(rest);
 		rest = next;
 	}
@@ -221,7 +228,8 @@ static struct heap_thread *take_spare(void)
 int inject_birth_is_wanted(int *out)
 {
 	*out = 0;
-	return heap_process && !has_left();
+	hook_birth();
+	return hook_process && !has_left();
 }
 
 void inject_birth_begin(const struct inject_stack *stack, int handed)
@@ -232,7 +240,7 @@ void inject_birth_begin(const struct inject_stack *stack, int handed)
 
 /* Of threads that were not seen to begin (clone(), the C library's own) what is mapped is read. On other stacks, as
  * coroutines have, nothing is known to be readable. */
-static void find_stack(struct heap_thread *thread)
+static void find_stack(struct hook_thread *thread)
 {
 	struct inject_stack stack = born;
 	if (!stack.end && thread->tid == thread->pid)
@@ -244,45 +252,45 @@ static void find_stack(struct heap_thread *thread)
 }
 
 /* NULL = no room: the process is then left alone. */
-static struct heap_thread *get_state(void)
+static struct hook_thread *get_state(void)
 {
-	struct heap_thread *thread = heap_self ? heap_self : take_spare();
+	struct hook_thread *thread = hook_self ? hook_self : take_spare();
 	if (!thread && inject_connect_spares(sizeof(*thread)))
 		thread = inject_connect_page(sizeof(*thread));
 	if (!thread)
-		heap_process_leave(SONDE_LINK_NO_ROOM);
+		hook_process_leave(SONDE_LINK_NO_ROOM);
 	return thread;
 }
 
 /* NULL also in a child that shares its parent's memory (vfork). */
-static struct heap_thread *begin(uint64_t where)
+static struct hook_thread *begin(uint64_t where)
 {
-	if (heap_process->sandbox.pid && heap_process->sandbox.pid != getpid())
+	if (hook_process->sandbox.pid && hook_process->sandbox.pid != getpid())
 		return NULL;
-	struct sonde_ring_pool *pool = heap_process_open() ? inject_connect_pool(&heap_process->link) : NULL;
-	struct heap_thread *thread;
-	if (!pool && heap_process->link.code == -ENOMEM)
-		heap_process_leave(SONDE_LINK_NO_ROOM);
-	if (!pool && (heap_process->link.code == -EHOSTDOWN || heap_process->link.code == -EAGAIN))
-		heap_process_leave(SONDE_LINK_SILENT);
+	struct sonde_ring_pool *pool = hook_process_open() ? inject_connect_pool(&hook_process->link) : NULL;
+	struct hook_thread *thread;
+	if (!pool && hook_process->link.code == -ENOMEM)
+		hook_process_leave(SONDE_LINK_NO_ROOM);
+	if (!pool && (hook_process->link.code == -EHOSTDOWN || hook_process->link.code == -EAGAIN))
+		hook_process_leave(SONDE_LINK_SILENT);
 	if (!pool || !(thread = get_state()))
 		return NULL;
 	uint64_t random = thread->random;
-	memset((void *)thread, 0, offsetof(struct heap_thread, frames));
+	memset((void *)thread, 0, offsetof(struct hook_thread, frames));
 	thread->where = where;
 	thread->random = random;
 	thread->innermost = thread->frames;
-	thread->frames[0] = (struct heap_frame){.slot = UINT64_MAX, .hash = 1};
+	thread->frames[0] = (struct hook_frame){.slot = UINT64_MAX, .hash = 1};
 	thread->pool = pool;
 	thread->has_cycles = pool->clock == SONDE_RING_CLOCK_CYCLES;
 	thread->pid = getpid();
 	thread->tid = (pid_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
-	if (!heap_process->sandbox.pid)
-		heap_process->sandbox.pid = thread->pid;
-	thread->serial = atomic_fetch_add(&heap_process->link.process.threads, 1) + 1;
+	if (!hook_process->sandbox.pid)
+		hook_process->sandbox.pid = thread->pid;
+	thread->serial = atomic_fetch_add(&hook_process->link.process.threads, 1) + 1;
 	find_stack(thread);
-	heap_self = thread;
-	heap_record_look(!heap_mean_b);
+	hook_self = thread;
+	hook_state_is(HOOK_ON);
 	make_key();
 	if (atomic_load(&key_state) == 2)
 		pthread_setspecific(end_key, thread);
@@ -291,14 +299,14 @@ static struct heap_thread *begin(uint64_t where)
 
 /* --- hooks inside hooks ------------------------------------------------------------------------------------------ */
 
-static int is_own_stack(const struct heap_thread *thread, uint64_t address)
+static int is_own_stack(const struct hook_thread *thread, uint64_t address)
 {
 	return address >= thread->stack_low && address < thread->stack_end;
 }
 
 /* Whether the hook that the thread was in has been left by siglongjmp: it stood further in than this one does, or on a
  * signal handler's stack, and this one does not. */
-static int is_left(const struct heap_thread *thread, uint64_t where)
+static int is_left(const struct hook_thread *thread, uint64_t where)
 {
 	stack_t stack = {.ss_flags = 0};
 	if (!is_own_stack(thread, where) || (is_own_stack(thread, thread->where) && thread->where > where))
@@ -307,16 +315,16 @@ static int is_left(const struct heap_thread *thread, uint64_t where)
 }
 
 /* A record that it was writing is not read: nothing behind the last whole one is. */
-static void recover(struct heap_thread *thread, uint64_t where)
+static void recover(struct hook_thread *thread, uint64_t where)
 {
 	thread->where = where;
 	thread->innermost = thread->frames;
 	close_chunk(thread, SONDE_RING_SEALED);
-	heap_rules_recover(thread);
+	hook_rules_recover(thread);
 }
 
 /* A call from inside a hook: by a signal handler, or once somebody has jumped out of it. */
-static struct heap_thread *enter_again(struct heap_thread *thread, uint64_t where)
+static struct hook_thread *enter_again(struct hook_thread *thread, uint64_t where)
 {
 	if (is_left(thread, where)) {
 		recover(thread, where);
@@ -326,15 +334,14 @@ static struct heap_thread *enter_again(struct heap_thread *thread, uint64_t wher
 	return NULL;
 }
 
-struct heap_thread *heap_thread_enter_slowly(uint64_t where)
+struct hook_thread *hook_thread_enter_slowly(uint64_t where)
 {
-	struct heap_thread *thread = heap_self;
+	struct hook_thread *thread = hook_self;
 	int saved = errno;
-	if (!heap_process && !heap_process_init())
+	if (!hook_process && !hook_process_init())
 		return NULL;
-	if (!heap_process || atomic_load(&heap_process->link.process.state) == SONDE_PROCESS_OFF) {
-		heap_left = UINT64_MAX;
-		heap_record_look(0);
+	if (!hook_process || atomic_load(&hook_process->link.process.state) == SONDE_PROCESS_OFF) {
+		hook_state_is(HOOK_OFF);
 		return NULL;
 	}
 	if (!inject_calls_begin())
@@ -344,11 +351,11 @@ struct heap_thread *heap_thread_enter_slowly(uint64_t where)
 	} else if (is_beginning) { /* a call of ours went through the program's own mmap(), and came back */
 		thread = NULL;
 	} else {
-		uint64_t before = heap_thread_hold_signals();
+		uint64_t before = hook_thread_hold_signals();
 		is_beginning = 1;
 		thread = begin(where);
 		is_beginning = 0;
-		heap_thread_let_signals(before);
+		hook_thread_let_signals(before);
 	}
 	inject_calls_end();
 	errno = saved;

@@ -1,4 +1,4 @@
-/* heap_unwind.c: walks the calling thread's stack, as little of it as must be walked.
+/* hook_unwind.c: walks the calling thread's stack, as little of it as must be walked.
  *
  * Verified-incremental walking: the thread keeps the frames of its last walk, and with each the words of the stack that
  * led from it to the root. A new walk steps from the leaf until it meets a kept frame: the same return address in the
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "format/record.h"
-#include "inject/heap.h"
+#include "inject/hook.h"
 #include "unwind/machine.h"
 #include "unwind/step.h"
 
@@ -37,7 +37,7 @@ static inline int is_readable(const struct walk *walk, uint64_t address)
 }
 
 /* Notes what it reads; checked by is_readable(). */
-static inline uint64_t read_at(struct heap_step *step, uint32_t index, uint64_t address)
+static inline uint64_t read_at(struct hook_step *step, uint32_t index, uint64_t address)
 {
 	const uint64_t *at = (const uint64_t *)(uintptr_t)address; /* NOLINT */
 	uint64_t word = *at;
@@ -48,13 +48,13 @@ static inline uint64_t read_at(struct heap_step *step, uint32_t index, uint64_t 
 
 struct reader {
 	const struct walk *walk;
-	struct heap_step *step;
+	struct hook_step *step;
 };
 
 static int read_word(void *context, uint64_t address, uint64_t *out)
 {
 	const struct reader *reader = context;
-	if (!is_readable(reader->walk, address) || reader->step->reads == HEAP_READS_MAX)
+	if (!is_readable(reader->walk, address) || reader->step->reads == HOOK_READS_MAX)
 		return -1;
 	*out = read_at(reader->step, reader->step->reads++, address);
 	return 0;
@@ -62,17 +62,17 @@ static int read_word(void *context, uint64_t address, uint64_t *out)
 
 /* The rules that are seldom met. */
 static __attribute__((noinline)) enum sonde_unwind_result step_slowly(struct walk *walk, uint64_t packed,
-								      struct heap_step *step)
+								      struct hook_step *step)
 {
-	struct sonde_unwind_row row = {.kind = HEAP_RULE_KIND(packed),
-				       .ra_slot = HEAP_RULE_RA_SLOT(packed),
-				       .fp_off = HEAP_RULE_FP(packed),
-				       .cfa_off = HEAP_RULE_CFA(packed)};
+	struct sonde_unwind_row row = {.kind = HOOK_RULE_KIND(packed),
+				       .ra_slot = HOOK_RULE_RA_SLOT(packed),
+				       .fp_off = HOOK_RULE_FP(packed),
+				       .cfa_off = HOOK_RULE_CFA(packed)};
 	struct sonde_unwind_regs regs = {.pc = walk->pc, .sp = walk->sp, .fp = walk->fp};
 	struct reader reader = {walk, step};
 	int signal;
 	step->reads = 0;
-	step->follows_fp = HEAP_FP_NEEDED;
+	step->follows_fp = HOOK_FP_NEEDED;
 	enum sonde_unwind_result result = row.kind == SONDE_UNWIND_NONE
 					      ? sonde_unwind_step_fp(&regs, read_word, &reader)
 					      : sonde_unwind_step(&row, &regs, read_word, &reader, &signal);
@@ -87,10 +87,10 @@ static __attribute__((noinline)) enum sonde_unwind_result step_slowly(struct wal
 	return result;
 }
 
-static inline enum sonde_unwind_result step_out(struct walk *walk, uint64_t packed, struct heap_step *step)
+static inline enum sonde_unwind_result step_out(struct walk *walk, uint64_t packed, struct hook_step *step)
 {
-	uint8_t kind = HEAP_RULE_KIND(packed), ra_slot = HEAP_RULE_RA_SLOT(packed);
-	int16_t fp_off = HEAP_RULE_FP(packed);
+	uint8_t kind = HOOK_RULE_KIND(packed), ra_slot = HOOK_RULE_RA_SLOT(packed);
+	int16_t fp_off = HOOK_RULE_FP(packed);
 	step->slot = slot_of(walk);
 	step->pc = walk->pc;
 	step->fp = walk->fp;
@@ -102,8 +102,8 @@ static inline enum sonde_unwind_result step_out(struct walk *walk, uint64_t pack
 	}
 	walk->interrupted = 0;
 	step->reads = 0;
-	step->follows_fp = kind == SONDE_UNWIND_FP ? HEAP_FP_NEEDED : HEAP_FP_REPLACED;
-	uint64_t frame = (kind == SONDE_UNWIND_SP ? walk->sp : walk->fp) + (uint64_t)(int64_t)HEAP_RULE_CFA(packed);
+	step->follows_fp = kind == SONDE_UNWIND_FP ? HOOK_FP_NEEDED : HOOK_FP_REPLACED;
+	uint64_t frame = (kind == SONDE_UNWIND_SP ? walk->sp : walk->fp) + (uint64_t)(int64_t)HOOK_RULE_CFA(packed);
 	uint64_t at = frame - 8u * ra_slot, saved = frame + (uint64_t)(int64_t)fp_off;
 	if (unlikely(frame <= walk->sp || !is_readable(walk, at)))
 		return SONDE_UNWIND_BAD;
@@ -112,7 +112,7 @@ static inline enum sonde_unwind_result step_out(struct walk *walk, uint64_t pack
 	if (unlikely(!pc))
 		return SONDE_UNWIND_ROOT;
 	if (fp_off == SONDE_UNWIND_FP_SAME) {
-		step->follows_fp |= HEAP_FP_PASSED;
+		step->follows_fp |= HOOK_FP_PASSED;
 	} else if (fp_off == SONDE_UNWIND_FP_LOST) {
 		walk->fp = FP_LOST;
 	} else {
@@ -120,7 +120,7 @@ static inline enum sonde_unwind_result step_out(struct walk *walk, uint64_t pack
 			return SONDE_UNWIND_BAD;
 		walk->fp = read_at(step, 1, saved);
 		step->reads = 2;
-		step->follows_fp |= HEAP_FP_READ;
+		step->follows_fp |= HOOK_FP_READ;
 	}
 	walk->pc = pc;
 	walk->sp = frame;
@@ -130,7 +130,7 @@ static inline enum sonde_unwind_result step_out(struct walk *walk, uint64_t pack
 /* --- kept frames ------------------------------------------------------------------------------------------------- */
 
 /* The first check that does not hold; `count` = all do. */
-static __attribute__((noinline)) uint32_t first_broken(const struct heap_check *checks, uint32_t count)
+static __attribute__((noinline)) uint32_t first_broken(const struct hook_check *checks, uint32_t count)
 {
 	uint32_t i = 0;
 	while (i < count && *checks[i].at == checks[i].word)
@@ -138,7 +138,7 @@ static __attribute__((noinline)) uint32_t first_broken(const struct heap_check *
 	return i;
 }
 
-static inline int all_hold(const struct heap_check *checks, uint32_t count)
+static inline int all_hold(const struct hook_check *checks, uint32_t count)
 {
 	uint64_t differs = 0, differs_too = 0;
 	uint32_t i = 0;
@@ -152,7 +152,7 @@ static inline int all_hold(const struct heap_check *checks, uint32_t count)
 }
 
 /* The innermost frame whose checks hold, from one that has been met and whose checks do not. */
-static struct heap_frame *drop_broken(struct heap_thread *thread, struct heap_frame *met)
+static struct hook_frame *drop_broken(struct hook_thread *thread, struct hook_frame *met)
 {
 	uint32_t hold = first_broken(thread->checks, met->checks);
 	while (met->checks > hold)
@@ -161,17 +161,17 @@ static struct heap_frame *drop_broken(struct heap_thread *thread, struct heap_fr
 }
 
 /* Puts the frames that were stepped out of, leaf first, behind the kept one; the innermost. */
-static inline struct heap_frame *keep(struct heap_thread *thread, struct heap_frame *kept, uint32_t count)
+static inline struct hook_frame *keep(struct hook_thread *thread, struct hook_frame *kept, uint32_t count)
 {
 	uint64_t hash = kept->hash, fp_mask = kept->fp_mask;
-	struct heap_check *check = &thread->checks[kept->checks];
-	for (const struct heap_step *step = &thread->steps[count]; step-- > thread->steps;) {
-		uint32_t reads = step->reads - (step->follows_fp & HEAP_FP_READ && !fp_mask);
+	struct hook_check *check = &thread->checks[kept->checks];
+	for (const struct hook_step *step = &thread->steps[count]; step-- > thread->steps;) {
+		uint32_t reads = step->reads - (step->follows_fp & HOOK_FP_READ && !fp_mask);
 		for (uint32_t i = 0; i < reads; i++, check++) {
 			check->at = step->read[i].at;
 			check->word = step->read[i].word;
 		}
-		fp_mask = step->follows_fp & HEAP_FP_NEEDED || (step->follows_fp & HEAP_FP_PASSED && fp_mask)
+		fp_mask = step->follows_fp & HOOK_FP_NEEDED || (step->follows_fp & HOOK_FP_PASSED && fp_mask)
 			      ? UINT64_MAX
 			      : 0;
 		hash = (hash ^ step->pc) * UINT64_C(0x9e3779b97f4a7c15);
@@ -190,10 +190,10 @@ static inline struct heap_frame *keep(struct heap_thread *thread, struct heap_fr
 
 /* Makes room for `count` more frames behind the kept one by giving up outer ones, many at once; the one that is kept
  * then. */
-static __attribute__((noinline)) struct heap_frame *cut(struct heap_thread *thread, const struct heap_frame *kept,
+static __attribute__((noinline)) struct hook_frame *cut(struct hook_thread *thread, const struct hook_frame *kept,
 							uint32_t count)
 {
-	size_t before = (size_t)(kept - thread->frames), most = HEAP_WALK_MAX / 2 > count ? HEAP_WALK_MAX / 2 : 0;
+	size_t before = (size_t)(kept - thread->frames), most = HOOK_WALK_MAX / 2 > count ? HOOK_WALK_MAX / 2 : 0;
 	size_t stay = before < most ? before : most, gone = before - stay;
 	uint32_t checks_gone = thread->frames[gone].checks, checks_stay = kept->checks - checks_gone;
 	memmove(thread->frames + 1, thread->frames + 1 + gone, stay * sizeof(*thread->frames));
@@ -217,18 +217,18 @@ static uint8_t status_of(enum sonde_unwind_result result)
 	return statuses[result];
 }
 
-static inline int is_met(const struct heap_frame *frame, uint64_t slot, uint64_t pc, uint64_t fp)
+static inline int is_met(const struct hook_frame *frame, uint64_t slot, uint64_t pc, uint64_t fp)
 {
 	return frame->slot == slot && frame->pc == pc && !((frame->fp ^ fp) & frame->fp_mask);
 }
 
 /* Steps until a kept frame is met, `left` or one outside it, or the walk ends; the one that is kept. */
-static inline struct heap_frame *walk_on(struct heap_thread *thread, struct walk walk, struct heap_frame *left,
+static inline struct hook_frame *walk_on(struct hook_thread *thread, struct walk walk, struct hook_frame *left,
 					 uint32_t *count)
 {
 	enum sonde_unwind_result result = SONDE_UNWIND_STEPPED;
-	struct heap_step *step = thread->steps;
-	while (step < thread->steps + HEAP_WALK_MAX && likely(result == SONDE_UNWIND_STEPPED)) {
+	struct hook_step *step = thread->steps;
+	while (step < thread->steps + HOOK_WALK_MAX && likely(result == SONDE_UNWIND_STEPPED)) {
 		while (left->slot < slot_of(&walk))
 			left--;
 		if (is_met(left, slot_of(&walk), walk.pc, walk.fp)) {
@@ -238,7 +238,7 @@ static inline struct heap_frame *walk_on(struct heap_thread *thread, struct walk
 			}
 			left = drop_broken(thread, left);
 		}
-		uint64_t packed = heap_rules_get(thread, walk.pc + walk.interrupted);
+		uint64_t packed = hook_rules_get(thread, walk.pc + walk.interrupted);
 		result = step_out(&walk, packed, step++);
 	}
 	thread->status = status_of(result);
@@ -247,10 +247,10 @@ static inline struct heap_frame *walk_on(struct heap_thread *thread, struct walk
 	return thread->frames;
 }
 
-static __attribute__((noinline)) struct heap_frame *walk(struct heap_thread *thread, const struct heap_caller *caller)
+static __attribute__((noinline)) struct hook_frame *walk(struct hook_thread *thread, const struct hook_caller *caller)
 {
 	struct walk from = {.pc = caller->pc, .sp = caller->sp, .fp = caller->fp};
-	struct heap_frame *left = thread->innermost;
+	struct hook_frame *left = thread->innermost;
 	uint32_t count;
 	from.low = caller->sp - 8;
 	from.end = thread->stack_end;
@@ -258,21 +258,21 @@ static __attribute__((noinline)) struct heap_frame *walk(struct heap_thread *thr
 		from.end = caller->sp; /* a stack whose bounds nobody knows: only the leaf is certain */
 		left = thread->frames;
 	}
-	struct heap_frame *kept = walk_on(thread, from, left, &count);
+	struct hook_frame *kept = walk_on(thread, from, left, &count);
 	size_t depth = (size_t)(kept - thread->frames) + count;
 	if (unlikely(thread->is_cut) && kept != thread->frames && depth < SONDE_HEAP_FRAMES_MAX) {
 		kept = walk_on(thread, from, thread->frames, &count); /* more frames can be told */
 		depth = count;
 	}
-	if (unlikely(depth > HEAP_WALK_MAX))
+	if (unlikely(depth > HOOK_WALK_MAX))
 		kept = cut(thread, kept, count);
 	return thread->innermost = keep(thread, kept, count);
 }
 
-struct heap_frame *heap_unwind(struct heap_thread *thread, const struct heap_caller *caller)
+struct hook_frame *hook_unwind(struct hook_thread *thread, const struct hook_caller *caller)
 {
-	uint64_t generation = atomic_load_explicit(&heap_rules_generation, memory_order_relaxed);
-	struct heap_frame *innermost = thread->innermost;
+	uint64_t generation = atomic_load_explicit(&hook_rules_generation, memory_order_relaxed);
+	struct hook_frame *innermost = thread->innermost;
 	if (unlikely(thread->generation != generation)) {
 		thread->generation = generation;
 		thread->innermost = thread->frames;

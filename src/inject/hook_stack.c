@@ -1,4 +1,4 @@
-/* heap_stack.c: numbers the stacks of the process, and tells the recorder each of them once.
+/* hook_stack.c: numbers the stacks of the process, and tells the recorder each of them once.
  *
  * A table of hashes, shared by all threads. Whoever adds a stack writes it into its own ring before its number can be
  * found, so that the recorder reads a stack before the first block of any thread that names it. Two threads that find
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 
 #include "format/record.h"
-#include "inject/heap.h"
+#include "inject/hook.h"
 #include "inject/machine.h"
 #include "inject/slots.h"
 
@@ -23,7 +23,7 @@ static const uint8_t bits_of[LEVELS] = {15, 18, 21};
 static inject_slot *tables[LEVELS];
 static _Atomic uint32_t level;
 
-int heap_stack_init(void)
+int hook_stack_init(void)
 {
 	tables[0] = inject_connect_page(sizeof(*tables[0]) << bits_of[0]);
 	return tables[0] ? 0 : -1;
@@ -53,14 +53,14 @@ static __attribute__((noinline)) void grow(uint32_t from)
 }
 
 /* Its innermost frames, where there are too many. The first word comes last: nobody reads a part of it. */
-static uint32_t tell(struct heap_thread *thread)
+static uint32_t tell(struct hook_thread *thread)
 {
 	uint32_t depth = (uint32_t)(thread->innermost - thread->frames);
 	uint32_t count = depth < SONDE_HEAP_FRAMES_MAX ? depth : SONDE_HEAP_FRAMES_MAX;
 	uint8_t status = count < depth ? SONDE_STACK_DEEP : thread->status;
-	if (!heap_thread_room(thread, count + 2))
+	if (!hook_thread_room(thread, count + 2))
 		return 0;
-	uint32_t number = atomic_fetch_add(&heap_process->stacks, 1) + 1;
+	uint32_t number = atomic_fetch_add(&hook_process->stacks, 1) + 1;
 	_Atomic uint64_t *words = thread->at;
 	atomic_store_explicit(&words[1], (uint64_t)number << 32 | (uint64_t)status << 16 | count, memory_order_relaxed);
 	for (uint32_t i = 0; i < count; i++)
@@ -71,7 +71,7 @@ static uint32_t tell(struct heap_thread *thread)
 }
 
 /* It may have been told before the tables grew. */
-static __attribute__((noinline)) uint32_t find_slowly(struct heap_thread *thread, inject_slot *slot, uint32_t at)
+static __attribute__((noinline)) uint32_t find_slowly(struct hook_thread *thread, inject_slot *slot, uint32_t at)
 {
 	uint64_t hash = thread->innermost->hash;
 	uint32_t number = 0;
@@ -85,14 +85,14 @@ static __attribute__((noinline)) uint32_t find_slowly(struct heap_thread *thread
 	return number;
 }
 
-static inline uint32_t find(struct heap_thread *thread)
+static inline uint32_t find(struct hook_thread *thread)
 {
 	uint32_t at = atomic_load_explicit(&level, memory_order_acquire), number;
 	inject_slot *slot = inject_slots_claim(tables[at], bits_of[at], thread->innermost->hash, &number);
 	return likely(number) ? number : find_slowly(thread, slot, at);
 }
 
-__attribute__((noinline)) uint32_t heap_stack(struct heap_thread *thread)
+__attribute__((noinline)) uint32_t hook_stack(struct hook_thread *thread)
 {
 	if (!thread->innermost->stack)
 		thread->innermost->stack = find(thread);

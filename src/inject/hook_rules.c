@@ -1,4 +1,4 @@
-/* heap_rules.c: what each return address needs to be stepped out of: one row of a call-frame table, looked up once.
+/* hook_rules.c: what each return address needs to be stepped out of: one row of a call-frame table, looked up once.
  *
  * The tables are compiled by the recorder, which hands out their cache files; a module is asked for once. Rules are
  * kept in a hash table of the process, which is read without a lock. Whoever adds to it takes one, which a signal
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "format/record.h"
-#include "inject/heap.h"
+#include "inject/hook.h"
 #include "inject/machine.h"
 #include "inject/objects.h"
 #include "unwind/step.h"
@@ -53,17 +53,17 @@ struct known {
 };
 
 static struct known *known;
-_Atomic uintptr_t heap_rules;
-_Atomic uint64_t *heap_rows;
-_Atomic uint64_t heap_rules_generation;
+_Atomic uintptr_t hook_rules;
+_Atomic uint64_t *hook_rows;
+_Atomic uint64_t hook_rules_generation;
 
-int heap_rules_init(void)
+int hook_rules_init(void)
 {
 	known = inject_connect_page(sizeof(*known));
 	if (!known)
 		return -1;
-	heap_rows = known->rows;
-	atomic_store(&heap_rules, (uintptr_t)known->first | FIRST_BITS);
+	hook_rows = known->rows;
+	atomic_store(&hook_rules, (uintptr_t)known->first | FIRST_BITS);
 	return 0;
 }
 
@@ -89,7 +89,7 @@ static void unlock(void)
 	atomic_store(&known->lock, 0);
 }
 
-void heap_rules_recover(const struct heap_thread *thread)
+void hook_rules_recover(const struct hook_thread *thread)
 {
 	uint32_t owner = (uint32_t)thread->tid;
 	atomic_compare_exchange_strong(&known->lock, &owner, 0);
@@ -115,8 +115,10 @@ static int is_spared(int fd)
 /* Asks the recorder what lies at `pc`; NULL when it knows nothing there. A module may have no table. */
 static const struct module *ask(uint64_t pc)
 {
-	struct sonde_link_table_question question = {
-	    .head = {SONDE_LINK_TABLE, SONDE_LINK_VERSION}, .pid = (uint32_t)getpid(), .address = pc};
+	struct sonde_link_table_question question = {.head = {SONDE_LINK_TABLE, SONDE_LINK_VERSION},
+						     .pid = (uint32_t)getpid(),
+						     .client = SONDE_RUNTIME_CLIENT,
+						     .address = pc};
 	struct sonde_link_table answer = {.status = -EPROTO};
 	int fd;
 	if (known->module_count == MODULES)
@@ -149,12 +151,12 @@ static uint64_t pack(const struct sonde_unwind_row *row)
 
 static uint32_t rules_bits(void)
 {
-	return atomic_load(&heap_rules) & 63;
+	return atomic_load(&hook_rules) & 63;
 }
 
 static void clear_rules(void)
 {
-	_Atomic uint64_t *rules = heap_rules_table(atomic_load(&heap_rules));
+	_Atomic uint64_t *rules = hook_rules_table(atomic_load(&hook_rules));
 	for (uint32_t i = 0; i < 1u << rules_bits(); i++)
 		atomic_store_explicit(&rules[i], 0, memory_order_relaxed);
 	known->rule_count = 0;
@@ -172,7 +174,7 @@ static void make_room(void)
 		return;
 	}
 	known->rule_count = 0;
-	atomic_store_explicit(&heap_rules, (uintptr_t)more | MORE_BITS, memory_order_release);
+	atomic_store_explicit(&hook_rules, (uintptr_t)more | MORE_BITS, memory_order_release);
 }
 
 /* Where it stands; 0 = there is no room. Rows are never taken out: somebody may be about to read one. */
@@ -198,9 +200,9 @@ static void keep(uint64_t pc, uint64_t packed)
 		return;
 	if (known->rule_count >= (1u << rules_bits()) / 4 * 3)
 		make_room();
-	uintptr_t rules = atomic_load(&heap_rules);
-	_Atomic uint64_t *table = heap_rules_table(rules);
-	uint32_t at = heap_rules_home(rules, pc), mask = (1u << rules_bits()) - 1;
+	uintptr_t rules = atomic_load(&hook_rules);
+	_Atomic uint64_t *table = hook_rules_table(rules);
+	uint32_t at = hook_rules_home(rules, pc), mask = (1u << rules_bits()) - 1;
 	uint32_t place = UINT32_MAX; /* of a rule that has gone */
 	uint64_t there;
 	while ((there = atomic_load_explicit(&table[at], memory_order_relaxed)) && there >> 16 != pc) {
@@ -228,19 +230,19 @@ static uint64_t find_rule(uint64_t pc)
 }
 
 /* The rule for a caller: its return address stands behind the call. */
-__attribute__((noinline)) uint64_t heap_rules_make(const struct heap_thread *thread, uint64_t pc)
+__attribute__((noinline)) uint64_t hook_rules_make(const struct hook_thread *thread, uint64_t pc)
 {
 	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
 	uint64_t packed = pack(&none);
 	int saved = errno;
 	if (pc >> 48 || !inject_calls_begin()) /* no program's code is there */
 		return packed;
-	uint64_t before = heap_thread_hold_signals();
+	uint64_t before = hook_thread_hold_signals();
 	if (try_lock((uint32_t)thread->tid)) {
 		packed = find_rule(pc);
 		unlock();
 	}
-	heap_thread_let_signals(before);
+	hook_thread_let_signals(before);
 	inject_calls_end();
 	errno = saved;
 	return packed;
@@ -276,7 +278,7 @@ static int is_within(const struct inject_objects_range *ranges, uint32_t count, 
 static void forget_rules(const struct inject_objects_range *gone, uint32_t gone_count)
 {
 	struct sonde_unwind_row none = {.kind = SONDE_UNWIND_NONE};
-	_Atomic uint64_t *rules = heap_rules_table(atomic_load(&heap_rules));
+	_Atomic uint64_t *rules = hook_rules_table(atomic_load(&hook_rules));
 	uint32_t none_row = row_number(pack(&none));
 	for (uint32_t i = 0; i < 1u << rules_bits(); i++) {
 		uint64_t rule = atomic_load_explicit(&rules[i], memory_order_relaxed);
@@ -337,34 +339,34 @@ static void forget(uint32_t listed_count)
 		forget_unlisted(listed_count);
 	else
 		forget_all();
-	atomic_fetch_add(&heap_rules_generation, 1);
+	atomic_fetch_add(&hook_rules_generation, 1);
 	unlock();
 }
 
-void heap_rules_forget(void)
+void hook_rules_forget(void)
 {
 	int saved = errno;
 	if (!known || !inject_calls_begin())
 		return;
-	uint64_t before = heap_thread_hold_signals();
+	uint64_t before = hook_thread_hold_signals();
 	forget(0);
-	heap_thread_let_signals(before);
+	hook_thread_let_signals(before);
 	inject_calls_end();
 	errno = saved;
 }
 
 /* The list of objects is read before our lock is taken, since who holds the loader's may wait for ours. */
-void heap_rules_forget_gone(const struct inject_objects_count *before)
+void hook_rules_forget_gone(const struct inject_objects_count *before)
 {
 	int saved = errno;
 	if (!known || !has_lost_any(before) || !inject_calls_begin())
 		return;
-	uint64_t signals = heap_thread_hold_signals();
+	uint64_t signals = hook_thread_hold_signals();
 	int is_mine = !atomic_exchange(&known->is_listing, 1);
 	forget(is_mine ? list_objects(before) : 0);
 	if (is_mine)
 		atomic_store(&known->is_listing, 0);
-	heap_thread_let_signals(signals);
+	hook_thread_let_signals(signals);
 	inject_calls_end();
 	errno = saved;
 }

@@ -1,4 +1,4 @@
-/* heap_process.c: whether allocations of this process are recorded, from when on, and until when.
+/* hook_process.c: whether allocations of this process are recorded, from when on, and until when.
  *
  * A process that must be let alone says so to the recorder, and when: what its other threads go on to write until their
  * chunks are full is not complete any more, and is not read.
@@ -10,18 +10,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "inject/heap.h"
+#include "inject/hook.h"
 #include "inject/machine.h"
 
 #define LEAST_B (8u << 20) /* of address space, that all of ours takes together: less if there is little */
 
-struct heap_process *heap_process;
-uint64_t heap_mean_b;
-uint64_t heap_seed;
-int heap_is_light;
-pid_t heap_first_pid;
+struct hook_process *hook_process;
+int hook_is_lazy;
+pid_t hook_first_pid;
 
-static uint64_t read_number(const char **text)
+uint64_t hook_read_number(const char **text)
 {
 	uint64_t value = 0;
 	for (; **text >= '0' && **text <= '9' && value < UINT64_C(1) << 50; (*text)++)
@@ -33,14 +31,16 @@ static uint64_t read_number(const char **text)
 
 static void tell(enum sonde_link_reason reason, uint64_t time)
 {
-	struct sonde_link_leave message = {
-	    .head = {SONDE_LINK_LEAVE, SONDE_LINK_VERSION}, .reason = (uint32_t)reason, .time = time};
+	struct sonde_link_leave message = {.head = {SONDE_LINK_LEAVE, SONDE_LINK_VERSION},
+					   .reason = (uint32_t)reason,
+					   .time = time,
+					   .client = SONDE_RUNTIME_CLIENT};
 	message.pid = (uint32_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	inject_machine_call(SYS_prctl, PR_GET_NAME, (long)message.name, 0, 0, 0, 0);
 	inject_connect_send(&message, sizeof(message));
 }
 
-void heap_process_tell(enum sonde_link_reason reason)
+void hook_process_tell(enum sonde_link_reason reason)
 {
 	if (!inject_calls_begin())
 		return;
@@ -50,68 +50,63 @@ void heap_process_tell(enum sonde_link_reason reason)
 
 /* --- the beginning ----------------------------------------------------------------------------------------------- */
 
-int heap_process_open(void)
+int hook_process_open(void)
 {
 	static _Atomic uint32_t state; /* 1 = somebody is at it, 2 = open, 3 = it cannot be */
 	uint32_t before = 0;
 	if (!atomic_compare_exchange_strong(&state, &before, 1) && before != 3)
 		return before == 2;
-	int is_open = before != 3 && inject_connect_spares(LEAST_B) && !heap_rules_init() && !heap_stack_init();
+	int is_open = before != 3 && inject_connect_spares(LEAST_B) && !hook_rules_init() && !hook_stack_init();
 	if (!is_open)
 		tell(SONDE_LINK_NO_ROOM, 0);
-	if (!is_open && heap_process)
-		atomic_store(&heap_process->link.process.state, SONDE_PROCESS_OFF);
+	if (!is_open && hook_process)
+		atomic_store(&hook_process->link.process.state, SONDE_PROCESS_OFF);
 	atomic_store(&state, is_open ? 2 : 3);
 	return is_open;
 }
 
 static void begin(const char *wanted)
 {
-	heap_mean_b = read_number(&wanted);
-	int has_filters = *wanted >= '0' && *wanted <= '9';
-	if (has_filters && inject_sandbox_is_inherited(read_number(&wanted)))
+	if (inject_sandbox_is_inherited(hook_read_number(&wanted)))
 		return;
-	heap_is_light = read_number(&wanted) != 0;
-	heap_first_pid = (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	int is_open = heap_is_light || heap_process_open();
-	struct heap_process *process = is_open ? inject_connect_page(sizeof(*process)) : NULL;
+	hook_first_pid = (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	hook_configure(wanted);
+	int is_open = hook_is_lazy || hook_process_open();
+	struct hook_process *process = is_open ? inject_connect_page(sizeof(*process)) : NULL;
 	if (!process && is_open)
 		tell(SONDE_LINK_NO_ROOM, 0);
 	if (!process)
 		return;
-	const char *seed = getenv(HEAP_SEED_ENV);
-	heap_seed = seed ? read_number(&seed) : sonde_clock_now_ns() ^ (uint64_t)heap_first_pid << 32;
-	process->sandbox.pid = heap_first_pid;
+	process->sandbox.pid = hook_first_pid;
 	inject_sandbox_watch(&process->sandbox);
-	heap_process = process;
+	hook_process = process;
 }
 
-int heap_process_init(void)
+int hook_process_init(void)
 {
 	static enum { NEW, READING, KNOWN } state;
 	if (state != NEW || !environ) /* the dynamic loader allocates before the C library has begun */
 		return state == KNOWN;
 	state = READING;
-	const char *wanted = getenv(HEAP_ENV);
+	const char *wanted = getenv(hook_env);
 	if (wanted && inject_connect_name())
 		begin(wanted);
-	if (!heap_process || heap_mean_b)
-		heap_record_look(0);
+	hook_state_is(hook_process ? HOOK_READY : HOOK_OFF);
 	state = KNOWN;
 	return 1;
 }
 
-__attribute__((constructor)) static void heap_process_begin(void)
+__attribute__((constructor)) static void hook_process_begin(void)
 {
 	inject_sandbox_init();
 }
 
 /* What shares its memory (vfork) has another number, and is not recorded. */
-void heap_process_forked(void)
+void hook_process_forked(void)
 {
-	if (!heap_process || !inject_calls_begin())
+	if (!hook_process || !inject_calls_begin())
 		return;
-	heap_process->sandbox.pid = (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	hook_process->sandbox.pid = (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	inject_calls_end();
 }
 
@@ -123,25 +118,24 @@ static void wake(struct sonde_ring_pool *pool)
 	inject_machine_call(SYS_futex, (long)&pool->freed, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
 }
 
-void heap_process_leave(enum sonde_link_reason reason)
+void hook_process_leave(enum sonde_link_reason reason)
 {
-	struct sonde_process *process = &heap_process->link.process;
+	struct sonde_process *process = &hook_process->link.process;
 	struct sonde_ring_pool *pool = atomic_load(&process->pool);
-	if (atomic_exchange(&heap_process->has_left, 1))
+	if (atomic_exchange(&hook_process->has_left, 1))
 		return;
 	/* Until here all that threads have to say finds room. */
 	tell(reason, !pool ? 0 : pool->clock == SONDE_RING_CLOCK_CYCLES ? sonde_clock_cycles() : sonde_clock_now_ns());
 	atomic_store(&process->state, SONDE_PROCESS_OFF);
-	heap_record_look(0);
-	heap_left = UINT64_MAX;
-	heap_self = NULL; /* strict mode forbids to read the cycle counter */
+	hook_state_is(HOOK_OFF);
+	hook_self = NULL; /* strict mode forbids to read the cycle counter */
 	if (pool)
 		wake(pool);
 }
 
 void inject_leave(void)
 {
-	heap_process_leave(inject_sandbox_reason() ? SONDE_LINK_NO_CLOCK : SONDE_LINK_SANDBOX);
+	hook_process_leave(inject_sandbox_reason() ? SONDE_LINK_NO_CLOCK : SONDE_LINK_SANDBOX);
 }
 
 /* Threads that are still in a hook find that nothing is recorded, or that they may make no calls. */

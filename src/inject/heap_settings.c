@@ -1,0 +1,31 @@
+/* heap_settings.c: what libsonde-heap.so is told by the environment, and what it does when that ends (hook.h). */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "inject/heap.h"
+
+const char hook_env[] = "SONDE_HEAP"; /* … mean bytes between samples (0 = every block), whether it is light */
+const int hook_waits = 1;
+uint64_t heap_mean_b;
+uint64_t heap_seed;
+int heap_is_light;
+
+void hook_configure(const char *wanted)
+{
+	const char *seed = getenv(HEAP_SEED_ENV);
+	heap_mean_b = hook_read_number(&wanted);
+	heap_is_light = hook_read_number(&wanted) != 0;
+	hook_is_lazy = heap_is_light;
+	heap_seed = seed ? hook_read_number(&seed) : sonde_clock_now_ns() ^ (uint64_t)hook_first_pid << 32;
+}
+
+void hook_birth(void)
+{
+}
+
+void hook_state_is(enum hook_state state)
+{
+	heap_record_look(state != HOOK_OFF && !heap_mean_b);
+	if (state == HOOK_OFF)
+		heap_left = UINT64_MAX;
+}

@@ -1,0 +1,108 @@
+/* wait_calls.c: calls that wait for time, for descriptors, for signals and for other tasks. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inject/waits.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* One a call: result, name, parameters, arguments, kind. None has an object: what of several descriptors was waited for
+ * is not one thing. */
+#define CALLS(CALL)                                                                                                    \
+	CALL(int, nanosleep, (const struct timespec *time, struct timespec *rest), (time, rest), SLEEP)                \
+	CALL(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *time, struct timespec *rest),   \
+	     (clock, flags, time, rest), SLEEP)                                                                        \
+	CALL(int, usleep, (useconds_t time), (time), SLEEP)                                                            \
+	CALL(unsigned, sleep, (unsigned time), (time), SLEEP)                                                          \
+	CALL(int, poll, (struct pollfd * fds, nfds_t count, int timeout), (fds, count, timeout), POLL)                 \
+	CALL(int, ppoll, (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *signals), \
+	     (fds, count, timeout, signals), POLL)                                                                     \
+	CALL(int, select, (int count, fd_set *reads, fd_set *writes, fd_set *others, struct timeval *timeout),         \
+	     (count, reads, writes, others, timeout), POLL)                                                            \
+	CALL(int, pselect,                                                                                             \
+	     (int count, fd_set *reads, fd_set *writes, fd_set *others, const struct timespec *timeout,                \
+	      const sigset_t *signals),                                                                                \
+	     (count, reads, writes, others, timeout, signals), POLL)                                                   \
+	CALL(int, epoll_wait, (int epoll, struct epoll_event *events, int most, int timeout),                          \
+	     (epoll, events, most, timeout), POLL)                                                                     \
+	CALL(int, epoll_pwait,                                                                                         \
+	     (int epoll, struct epoll_event *events, int most, int timeout, const sigset_t *signals),                  \
+	     (epoll, events, most, timeout, signals), POLL)                                                            \
+	CALL(int, sigwait, (const sigset_t *signals, int *out), (signals, out), SIGNAL)                                \
+	CALL(int, sigwaitinfo, (const sigset_t *signals, siginfo_t *out), (signals, out), SIGNAL)                      \
+	CALL(int, sigtimedwait, (const sigset_t *signals, siginfo_t *out, const struct timespec *timeout),             \
+	     (signals, out, timeout), SIGNAL)                                                                          \
+	CALL(int, sigsuspend, (const sigset_t *signals), (signals), SIGNAL)                                            \
+	CALL(int, pause, (void), (), SIGNAL)                                                                           \
+	CALL(int, pthread_join, (pthread_t thread, void **out), (thread, out), JOIN)                                   \
+	CALL(int, pthread_timedjoin_np, (pthread_t thread, void **out, const struct timespec *until),                  \
+	     (thread, out, until), JOIN)                                                                               \
+	CALL(pid_t, wait, (int *status), (status), CHILD)                                                              \
+	CALL(pid_t, waitpid, (pid_t child, int *status, int flags), (child, status, flags), CHILD)                     \
+	CALL(pid_t, wait3, (int *status, int flags, struct rusage *usage), (status, flags, usage), CHILD)              \
+	CALL(pid_t, wait4, (pid_t child, int *status, int flags, struct rusage *usage), (child, status, flags, usage), \
+	     CHILD)                                                                                                    \
+	CALL(int, waitid, (idtype_t type, id_t id, siginfo_t * out, int flags), (type, id, out, flags), CHILD)
+
+/* And one that takes code away. */
+#define MEMBER(result, name, parameters, arguments, kind) result(*name) parameters;
+static struct {
+	CALLS(MEMBER)
+	int (*dlclose)(void *);
+	void *last; /* not NULL: they are known */
+} next;
+
+#define ROW(result, name, parameters, arguments, kind) {#name, &next.name},
+static const struct wait_next rows[] = {CALLS(ROW){"dlclose", &next.dlclose}, {"nanosleep", &next.last}};
+
+static inline int is_known(void)
+{
+	return likely(next.last != NULL) || wait_find(rows, sizeof(rows) / sizeof(*rows));
+}
+
+__attribute__((constructor)) static void wait_calls_begin(void)
+{
+	is_known();
+}
+
+static inline uint64_t began(void)
+{
+	return wait_wanted & SONDE_WAIT_WHAT_LOCKS ? wait_now() : 0;
+}
+
+/* Before the functions are known nobody can wait. */
+#define HOOK(type, name, parameters, arguments, what)                                  \
+	EXPORT type name parameters                                                    \
+	{                                                                              \
+		if (!is_known() || !next.name) {                                       \
+			errno = ENOSYS;                                                \
+			return (type)-1;                                               \
+		}                                                                      \
+		struct wait_call call = {.began = began(), .kind = SONDE_WAIT_##what}; \
+		type result = next.name arguments;                                     \
+		struct hook_caller caller = HOOK_CALLER();                             \
+		wait_record(&call, &caller);                                           \
+		return result;                                                         \
+	}
+
+CALLS(HOOK)
+
+EXPORT int dlclose(void *object)
+{
+	struct inject_objects_count before;
+	if (unlikely(!is_known()) || !next.dlclose)
+		return -1;
+	inject_objects_counted(&before);
+	int code = next.dlclose(object);
+	hook_rules_forget_gone(&before);
+	return code;
+}

@@ -1,0 +1,204 @@
+/* wait_events.c: what a thread waits for until another does something: conditions, semaphores, barriers, spin locks.
+ *
+ * A condition gives up a mutex and takes it again: both are told of it as if they were called. A wait that is cancelled
+ * is not told.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+
+#include "inject/waits.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static struct {
+	int (*condition_timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+	int (*condition_clockwait)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
+	int (*semaphore_wait)(sem_t *);
+	int (*semaphore_trywait)(sem_t *);
+	int (*semaphore_timedwait)(sem_t *, const struct timespec *);
+	int (*semaphore_clockwait)(sem_t *, clockid_t, const struct timespec *);
+	int (*barrier_wait)(pthread_barrier_t *);
+	int (*spin_lock)(pthread_spinlock_t *);
+	int (*spin_trylock)(pthread_spinlock_t *);
+	int (*condition_wait)(pthread_cond_t *, pthread_mutex_t *);
+} next;
+
+static const struct wait_next rows[] = {
+    {"pthread_cond_timedwait", &next.condition_timedwait},
+    {"pthread_cond_clockwait", &next.condition_clockwait},
+    {"sem_wait", &next.semaphore_wait},
+    {"sem_trywait", &next.semaphore_trywait},
+    {"sem_timedwait", &next.semaphore_timedwait},
+    {"sem_clockwait", &next.semaphore_clockwait},
+    {"pthread_barrier_wait", &next.barrier_wait},
+    {"pthread_spin_lock", &next.spin_lock},
+    {"pthread_spin_trylock", &next.spin_trylock},
+    {"pthread_cond_wait", &next.condition_wait},
+};
+
+static inline int is_known(void)
+{
+	return likely(next.condition_wait != NULL) || wait_find(rows, sizeof(rows) / sizeof(*rows));
+}
+
+__attribute__((constructor)) static void wait_events_begin(void)
+{
+	is_known();
+}
+
+static inline int is_wanted(void)
+{
+	return (wait_wanted & SONDE_WAIT_WHAT_LOCKS) != 0;
+}
+
+/* --- conditions -------------------------------------------------------------------------------------------------- */
+
+/* The mutex is given up while its thread waits for the condition: `hold` is what there is to tell of that. */
+struct condition {
+	struct wait_waiting waiting;
+	struct wait_hold hold;
+};
+
+static struct condition begin_condition(const pthread_cond_t *condition, const pthread_mutex_t *mutex)
+{
+	struct condition begun = {.hold = {.ended = 0}};
+	if (wait_lock_is_marked(mutex))
+		begun.hold = wait_lock_hold(mutex);
+	begun.waiting = wait_lock_begin(condition, SONDE_WAIT_CONDITION, 0);
+	return begun;
+}
+
+static void end_condition(struct condition *begun, const pthread_mutex_t *mutex, const struct hook_caller *caller)
+{
+	wait_lock_end(&begun->waiting, 0, caller);
+	if (wait_lock_is_marked(mutex))
+		wait_lock_took(mutex);
+	if (begun->hold.ended)
+		wait_record_until(&begun->hold.call, begun->hold.ended, caller);
+}
+
+EXPORT int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+	if (unlikely(!is_known()))
+		return 0;
+	if (unlikely(!is_wanted()))
+		return next.condition_wait(condition, mutex);
+	struct condition begun = begin_condition(condition, mutex);
+	int code = next.condition_wait(condition, mutex);
+	struct hook_caller caller = HOOK_CALLER();
+	end_condition(&begun, mutex, &caller);
+	return code;
+}
+
+EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until)
+{
+	if (unlikely(!is_known()))
+		return 0;
+	if (unlikely(!is_wanted()))
+		return next.condition_timedwait(condition, mutex, until);
+	struct condition begun = begin_condition(condition, mutex);
+	int code = next.condition_timedwait(condition, mutex, until);
+	struct hook_caller caller = HOOK_CALLER();
+	end_condition(&begun, mutex, &caller);
+	return code;
+}
+
+EXPORT int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock,
+				  const struct timespec *until)
+{
+	if (unlikely(!is_known()))
+		return 0;
+	if (unlikely(!is_wanted()))
+		return next.condition_clockwait(condition, mutex, clock, until);
+	struct condition begun = begin_condition(condition, mutex);
+	int code = next.condition_clockwait(condition, mutex, clock, until);
+	struct hook_caller caller = HOOK_CALLER();
+	end_condition(&begun, mutex, &caller);
+	return code;
+}
+
+/* --- semaphores, barriers, spin locks ---------------------------------------------------------------------------- */
+
+/* Without touching errno when there is nothing to wait for. */
+static inline int try_semaphore(sem_t *semaphore)
+{
+	int saved = errno, code = next.semaphore_trywait(semaphore);
+	if (code)
+		errno = saved;
+	return code;
+}
+
+EXPORT int sem_wait(sem_t *semaphore)
+{
+	if (unlikely(!is_known()))
+		return 0;
+	if (unlikely(!is_wanted()))
+		return next.semaphore_wait(semaphore);
+	if (!try_semaphore(semaphore))
+		return 0;
+	struct wait_waiting waiting = wait_lock_begin(semaphore, SONDE_WAIT_SEMAPHORE, 0);
+	int code = next.semaphore_wait(semaphore);
+	struct hook_caller caller = HOOK_CALLER();
+	wait_lock_end(&waiting, 0, &caller);
+	return code;
+}
+
+EXPORT int sem_timedwait(sem_t *semaphore, const struct timespec *until)
+{
+	if (unlikely(!is_known()))
+		return 0;
+	if (unlikely(!is_wanted()))
+		return next.semaphore_timedwait(semaphore, until);
+	if (!try_semaphore(semaphore))
+		return 0;
+	struct wait_waiting waiting = wait_lock_begin(semaphore, SONDE_WAIT_SEMAPHORE, 0);
+	int code = next.semaphore_timedwait(semaphore, until);
+	struct hook_caller caller = HOOK_CALLER();
+	wait_lock_end(&waiting, 0, &caller);
+	return code;
+}
+
+EXPORT int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until)
+{
+	if (unlikely(!is_known()))
+		return 0;
+	if (unlikely(!is_wanted()))
+		return next.semaphore_clockwait(semaphore, clock, until);
+	if (!try_semaphore(semaphore))
+		return 0;
+	struct wait_waiting waiting = wait_lock_begin(semaphore, SONDE_WAIT_SEMAPHORE, 0);
+	int code = next.semaphore_clockwait(semaphore, clock, until);
+	struct hook_caller caller = HOOK_CALLER();
+	wait_lock_end(&waiting, 0, &caller);
+	return code;
+}
+
+EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+	if (unlikely(!is_known()))
+		return 0;
+	if (unlikely(!is_wanted()))
+		return next.barrier_wait(barrier);
+	struct wait_waiting waiting = wait_lock_begin(barrier, SONDE_WAIT_BARRIER, 0);
+	int code = next.barrier_wait(barrier);
+	struct hook_caller caller = HOOK_CALLER();
+	wait_lock_end(&waiting, 0, &caller);
+	return code;
+}
+
+EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
+{
+	if (unlikely(!is_known()))
+		return 0;
+	if (unlikely(!is_wanted()))
+		return next.spin_lock(lock);
+	int code = next.spin_trylock(lock);
+	if (likely(code != EBUSY))
+		return code;
+	struct wait_waiting waiting = wait_lock_begin((const void *)lock, SONDE_WAIT_SPINLOCK, 0);
+	code = next.spin_lock(lock);
+	struct hook_caller caller = HOOK_CALLER();
+	wait_lock_end(&waiting, 0, &caller);
+	return code;
+}

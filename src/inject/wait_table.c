@@ -1,0 +1,116 @@
+/* wait_table.c: the locks that somebody has waited for: how many wait, and who holds them since when (waits.h).
+ *
+ * A lock is found by its address: one that is freed and allocated again at the same address is the same here. The table
+ * is not locked: what two threads write at once is one lock's owner, which the lock itself puts in order.
+ */
+#include <stdatomic.h>
+
+#include "inject/waits.h"
+
+#define LOCKS 4096u
+#define PROBES 32u
+
+struct wait_lock {
+	_Atomic uintptr_t address; /* 0 = free */
+	_Atomic uint32_t waiters;
+	_Atomic uint32_t object;
+	_Atomic uint64_t acquired; /* wait_now() when its owner took it; 0 = not seen */
+	_Atomic int32_t owner;     /* tid */
+};
+
+static _Atomic(struct wait_lock *) locks; /* a forked child reads zeros there */
+_Atomic uint8_t wait_marks[1u << WAIT_MARK_BITS];
+
+static struct wait_lock *table(int make)
+{
+	struct wait_lock *there = atomic_load_explicit(&locks, memory_order_acquire), *made;
+	if (there || !make || !inject_calls_begin())
+		return there;
+	made = inject_connect_spares(LOCKS * sizeof(*made)) ? inject_connect_page(LOCKS * sizeof(*made)) : NULL;
+	inject_calls_end();
+	if (!made || atomic_compare_exchange_strong(&locks, &there, made))
+		return made;
+	return there; /* the other one is never used */
+}
+
+static struct wait_lock *find(const void *address, int make)
+{
+	struct wait_lock *all = table(make);
+	uint32_t at = (uint32_t)(wait_lock_hash(address) >> 40) % LOCKS;
+	for (uint32_t i = 0; all && i < PROBES; i++, at = (at + 1) % LOCKS) {
+		uintptr_t there = atomic_load_explicit(&all[at].address, memory_order_acquire);
+		if (!there && make && atomic_compare_exchange_strong(&all[at].address, &there, (uintptr_t)address))
+			there = (uintptr_t)address;
+		if (there == (uintptr_t)address)
+			return &all[at];
+		if (!there)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* The lock that the calling thread is about to wait for; NULL = there are too many. */
+static struct wait_lock *enlist(const void *address)
+{
+	struct wait_lock *lock = find(address, 1);
+	if (!lock)
+		return NULL;
+	if (!atomic_load_explicit(&lock->object, memory_order_relaxed))
+		atomic_store(&lock->object, wait_object(SONDE_OBJECT_LOCK, (uint64_t)(uintptr_t)address, NULL));
+	atomic_fetch_add(&lock->waiters, 1);
+	atomic_store_explicit(wait_lock_mark(address), 1, memory_order_relaxed);
+	return lock;
+}
+
+static pid_t own_tid(void)
+{
+	return hook_self ? hook_self->tid : 0;
+}
+
+static void own(struct wait_lock *lock, uint64_t now)
+{
+	if (!lock)
+		return;
+	atomic_store_explicit(&lock->owner, own_tid(), memory_order_relaxed);
+	atomic_store_explicit(&lock->acquired, now, memory_order_relaxed);
+}
+
+void wait_lock_took(const void *address)
+{
+	own(find(address, 0), wait_now());
+}
+
+struct wait_hold wait_lock_hold(const void *address)
+{
+	struct wait_lock *lock = find(address, 0);
+	struct wait_hold hold = {.ended = 0};
+	uint64_t acquired = lock ? atomic_load_explicit(&lock->acquired, memory_order_relaxed) : 0;
+	if (!acquired || atomic_load_explicit(&lock->owner, memory_order_relaxed) != own_tid())
+		return hold;
+	hold.call = (struct wait_call){.began = acquired,
+				       .kind = SONDE_WAIT_HELD,
+				       .object = atomic_load_explicit(&lock->object, memory_order_relaxed)};
+	if (atomic_load_explicit(&lock->waiters, memory_order_relaxed))
+		hold.ended = wait_now();
+	atomic_store_explicit(&lock->acquired, 0, memory_order_relaxed);
+	return hold;
+}
+
+struct wait_waiting wait_lock_begin(const void *address, enum sonde_wait_kind kind, pid_t holder)
+{
+	struct wait_waiting waiting = {.lock = enlist(address), .call = {.kind = kind, .other = holder}};
+	if (waiting.lock)
+		waiting.call.object = atomic_load_explicit(&waiting.lock->object, memory_order_relaxed);
+	waiting.call.began = wait_now();
+	return waiting;
+}
+
+void wait_lock_end(struct wait_waiting *waiting, int is_owned, const struct hook_caller *caller)
+{
+	uint64_t ended = wait_now();
+	if (waiting->lock)
+		atomic_fetch_sub(&waiting->lock->waiters, 1);
+	if (is_owned)
+		own(waiting->lock, ended);
+	wait_record_until(&waiting->call, ended, caller);
+}

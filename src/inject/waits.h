@@ -1,0 +1,104 @@
+/* waits.h: the inside of libsonde-waits.so, which is preloaded into programs whose waiting is recorded.
+ *
+ * A hook takes the time before and after the call that it stands in front of, walks the stack (hook.h) and writes five
+ * words (format/wait.h). A lock that is free costs a try and a look at one byte: only who finds it taken is recorded,
+ * and from then on who holds it while others wait.
+ */
+#ifndef SONDE_INJECT_WAITS_H
+#define SONDE_INJECT_WAITS_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "format/wait.h"
+#include "inject/hook.h"
+
+#pragma GCC visibility push(hidden)
+
+/* What is recorded: bits of enum sonde_wait_what; 0 = nothing (more). */
+extern uint32_t wait_wanted;
+
+/* --- wait_record.c: one call ------------------------------------------------------------------------------------ */
+
+/* Of the pool, as what begins and ends calls is told in; 0 = nothing is recorded now. Keeps errno. */
+uint64_t wait_now(void);
+
+struct wait_call {
+	uint64_t began; /* wait_now() before the call */
+	enum sonde_wait_kind kind;
+	uint32_t object; /* of the process's; 0 = none */
+	pid_t other;     /* who held what was waited for; 0 = not known */
+	uint64_t amount; /* bytes */
+};
+
+/* The call has returned. Keeps errno. */
+void wait_record(const struct wait_call *call, const struct hook_caller *caller);
+/* The same of one that ended at `ended`. */
+void wait_record_until(const struct wait_call *call, uint64_t ended, const struct hook_caller *caller);
+
+/* Gives what is waited for a number, and tells of it; 0 = there are too many, or no room. `name` NULL = none. */
+uint32_t wait_object(enum sonde_object_kind kind, uint64_t address, const char *name);
+
+/* --- wait_table.c: locks that somebody has waited for --------------------------------------------------------------
+ */
+
+#define WAIT_MARK_BITS 12
+
+/* By hash of the address: 0 = nobody has waited for any of these. */
+extern _Atomic uint8_t wait_marks[1u << WAIT_MARK_BITS];
+
+static inline uint64_t wait_lock_hash(const void *address)
+{
+	return (uint64_t)(uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static inline _Atomic uint8_t *wait_lock_mark(const void *address)
+{
+	return &wait_marks[wait_lock_hash(address) >> (64 - WAIT_MARK_BITS)];
+}
+
+static inline int wait_lock_is_marked(const void *address)
+{
+	return __builtin_expect(atomic_load_explicit(wait_lock_mark(address), memory_order_relaxed) != 0, 0) != 0;
+}
+
+struct wait_lock;
+
+/* A wait for a lock, from when it was found taken. */
+struct wait_waiting {
+	struct wait_lock *lock; /* NULL = there are too many */
+	struct wait_call call;
+};
+
+struct wait_waiting wait_lock_begin(const void *address, enum sonde_wait_kind kind, pid_t holder);
+/* `is_owned`: the thread holds it now, and will give it up itself. */
+void wait_lock_end(struct wait_waiting *waiting, int is_owned, const struct hook_caller *caller);
+
+/* The thread has taken a lock that is marked, without waiting. */
+void wait_lock_took(const void *address);
+
+/* What there is to tell of a marked lock that the thread is about to give up: its row, once it has; `ended` 0: nothing,
+ * since nobody waits. */
+struct wait_hold {
+	struct wait_call call;
+	uint64_t ended;
+};
+
+struct wait_hold wait_lock_hold(const void *address);
+
+/* --- what hooks share --------------------------------------------------------------------------------------------- */
+
+/* A function that a hook stands in front of, and where it is kept. */
+struct wait_next {
+	const char *name;
+	void *into;
+};
+
+/* Finds `count` functions; 0 = the dynamic loader, which is asked, calls us meanwhile: there are no threads yet. */
+int wait_find(const struct wait_next *rows, size_t count);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,29 @@
+/* hooked.h: the code of processes that hooks were put into: hands out its call-frame tables, by which the hooks walk
+ * their stacks, and interns what they found. One thread.
+ */
+#ifndef SONDE_SOURCE_HOOKED_H
+#define SONDE_SOURCE_HOOKED_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "format/link.h"
+#include "source/image.h"
+#include "source/recorder.h"
+#include "source/spaces.h"
+#include "source/unwinder.h"
+
+struct sonde_hooked {
+	struct sonde_images *images;
+	struct sonde_spaces *spaces;
+	struct sonde_unwinder *unwinder;
+};
+
+/* -ENOMEM; what was opened is freed by sonde_hooked_fini(). */
+int sonde_hooked_init(struct sonde_hooked *hooked, struct sonde_recorder *recorder);
+void sonde_hooked_fini(struct sonde_hooked *hooked);
+
+/* Fills in what lies at an address; a descriptor of its table, which is the caller's, or −1. */
+int sonde_hooked_table(struct sonde_hooked *hooked, pid_t pid, uint64_t address, struct sonde_link_table *out);
+
+#endif

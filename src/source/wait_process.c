@@ -1,0 +1,240 @@
+/* wait_process.c: takes the words of hooks apart (wait_process.h). Everything in them is hostile. */
+#include "source/wait_process.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "format/heap.h"
+#include "format/ring.h"
+#include "format/wait.h"
+#include "source/zones.h"
+#include "util/error.h"
+
+#define STACKS_MAX (1u << 24)
+#define AHEAD (1u << 16) /* of the highest known: a number beyond that is not one */
+
+struct stack {
+	uint32_t node;
+	uint8_t status;
+};
+
+/* Rows by a number that the process gives, from 1. */
+struct numbered {
+	void *rows;
+	size_t row_b, count, cap, max;
+};
+
+enum { CALL_WORDS = 5 };
+
+struct call {
+	uint64_t words[CALL_WORDS];
+	uint32_t thread;
+};
+
+struct sonde_wait_process {
+	struct sonde_wait_process_options options;
+	uint32_t id;             /* the recording's */
+	struct numbered stacks;  /* struct stack */
+	struct numbered objects; /* uint32_t: the recording's */
+	struct call *calls;
+	size_t call_count, call_cap;
+	size_t settled;  /* of these: what they name is known */
+	uint64_t bad;    /* words that make no sense */
+	uint64_t unkept; /* records for which there was no memory */
+};
+
+int sonde_wait_process_new(struct sonde_wait_process **out, const struct sonde_wait_process_options *options)
+{
+	struct sonde_wait_process *process = calloc(1, sizeof *process);
+	if (!process)
+		return sonde_error(ENOMEM, "no memory for the calls of a process");
+	process->options = *options;
+	process->id = sonde_recorder_process(options->recorder, options->pid, sonde_clock_now_ns());
+	process->stacks = (struct numbered){.row_b = sizeof(struct stack), .max = STACKS_MAX};
+	process->objects = (struct numbered){.row_b = sizeof(uint32_t), .max = SONDE_WAIT_OBJECTS_MAX};
+	*out = process;
+	return 0;
+}
+
+static void lose(const struct sonde_wait_process *process, const char *cause, uint64_t count)
+{
+	struct sonde_recorder_loss loss = {
+	    .source = "waits", .cause = cause, .process = process->id, .count = count, .time_ns = sonde_clock_now_ns()};
+	if (count)
+		sonde_recorder_lost(process->options.recorder, &loss);
+}
+
+static void take_call(struct sonde_wait_process *process, const struct call *call);
+
+void sonde_wait_process_settle(struct sonde_wait_process *process)
+{
+	for (size_t i = 0; i < process->settled; i++)
+		take_call(process, &process->calls[i]);
+	process->call_count -= process->settled;
+	if (process->call_count)
+		memmove(process->calls, process->calls + process->settled,
+			process->call_count * sizeof *process->calls);
+	process->settled = process->call_count;
+}
+
+void sonde_wait_process_end(struct sonde_wait_process *process)
+{
+	process->settled = process->call_count;
+	sonde_wait_process_settle(process);
+	lose(process, "words that make no sense", process->bad);
+	lose(process, "no memory for them", process->unkept);
+	free(process->calls);
+	free(process->stacks.rows);
+	free(process->objects.rows);
+	free(process);
+}
+
+/* --- rows by number ---------------------------------------------------------------------------------------------- */
+
+static void *row_at(const struct numbered *table, uint32_t number)
+{
+	return number && number <= table->count ? (char *)table->rows + (number - 1) * table->row_b : NULL;
+}
+
+/* The row of a number, made if it is new; NULL: it cannot be one (*bad), or there is no memory (*unkept). */
+static void *row_make(struct numbered *table, uint32_t number, uint64_t *bad, uint64_t *unkept)
+{
+	if (!number || number > table->max || number > table->count + AHEAD) {
+		++*bad;
+		return NULL;
+	}
+	if (number > table->cap) {
+		size_t cap = table->cap ? table->cap : 256;
+		while (cap < number)
+			cap *= 2;
+		char *rows = realloc(table->rows, cap * table->row_b);
+		if (!rows) {
+			++*unkept;
+			return NULL;
+		}
+		memset(rows + table->cap * table->row_b, 0, (cap - table->cap) * table->row_b);
+		table->rows = rows;
+		table->cap = cap;
+	}
+	table->count = number > table->count ? number : table->count;
+	return row_at(table, number);
+}
+
+/* --- records ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t time_of(const struct sonde_wait_process *process, uint64_t raw)
+{
+	return process->options.clock == SONDE_RING_CLOCK_CYCLES ? sonde_clockfit_ns(sonde_zones_fit(), raw) : raw;
+}
+
+static void take_stack(struct sonde_wait_process *process, const uint64_t *words, size_t size)
+{
+	uint8_t status = (uint8_t)(words[1] >> 16);
+	struct stack *stack = row_make(&process->stacks, (uint32_t)(words[1] >> 32), &process->bad, &process->unkept);
+	if (!stack)
+		return;
+	stack->status = status < SONDE_STACK_STATUS_COUNT ? status : SONDE_STACK_NOT_SAMPLED;
+	stack->node = sonde_unwinder_intern(process->options.unwinder, process->options.pid, sonde_clock_now_ns(),
+					    words + 2, size - 2);
+}
+
+static void take_object(struct sonde_wait_process *process, const uint64_t *words)
+{
+	char name[SONDE_WAIT_NAME_MAX_B + 1] = "";
+	uint32_t kind = (uint32_t)(words[0] & ((1u << SONDE_WAIT_KIND_BITS) - 1));
+	uint32_t *id = row_make(&process->objects, (uint32_t)(words[1] >> 32), &process->bad, &process->unkept);
+	if (!id)
+		return;
+	memcpy(name, words + 3, words[1] & 0xff);
+	struct sonde_recorder_object object = {
+	    .process = process->id,
+	    .kind = kind >= SONDE_OBJECT_LOCK && kind <= SONDE_OBJECT_OTHER ? (enum sonde_object_kind)kind
+									    : SONDE_OBJECT_OTHER,
+	    .name = *name ? name : NULL,
+	    .address = words[2] - 1,
+	};
+	*id = sonde_recorder_object(process->options.recorder, &object);
+}
+
+static void take_call(struct sonde_wait_process *process, const struct call *call)
+{
+	const uint64_t *words = call->words;
+	uint64_t what = words[0] & SONDE_HEAP_ADDRESS_MASK;
+	uint32_t kind = (uint32_t)(what & ((1u << SONDE_WAIT_KIND_BITS) - 1));
+	pid_t tid = (pid_t)(what >> SONDE_WAIT_KIND_BITS);
+	const struct stack *stack = row_at(&process->stacks, (uint32_t)(words[3] >> 32 & INT32_MAX));
+	const uint32_t *object = row_at(&process->objects, (uint32_t)words[3]);
+	uint64_t start_ns = time_of(process, words[1]), end_ns = time_of(process, words[1] + (words[2] - 1));
+	if (!sonde_wait_row(kind)->name || end_ns < start_ns) {
+		process->bad++;
+		return;
+	}
+	struct sonde_wait wait = {
+	    .start_ns = start_ns,
+	    .dur_ns = end_ns - start_ns,
+	    .thread = call->thread,
+	    .kind = (enum sonde_wait_kind)kind,
+	    .stack = stack ? stack->node : 0,
+	    .status = stack ? stack->status : SONDE_STACK_NOT_SAMPLED,
+	    .object = object ? *object : 0,
+	    .amount = words[4] - 1,
+	};
+	if (tid)
+		wait.other = sonde_recorder_thread(process->options.recorder, process->options.pid, tid, end_ns);
+	sonde_wait_chunks_put(process->options.chunks, &wait);
+}
+
+static void keep_call(struct sonde_wait_process *process, uint32_t thread, const uint64_t *words)
+{
+	if (process->call_count == process->call_cap) {
+		size_t cap = process->call_cap ? 2 * process->call_cap : 1024;
+		struct call *calls = realloc(process->calls, cap * sizeof *calls);
+		if (!calls) {
+			process->unkept++;
+			return;
+		}
+		process->calls = calls;
+		process->call_cap = cap;
+	}
+	struct call *call = &process->calls[process->call_count++];
+	memcpy(call->words, words, sizeof call->words);
+	call->thread = thread;
+}
+
+/* Words of a record; 0: there is no such record. */
+static size_t record_size(uint64_t op, uint64_t second)
+{
+	switch (op) {
+	case SONDE_HEAP_TIME:
+		return 2;
+	case SONDE_HEAP_STACK:
+		return 2 + (second & 0xffff);
+	case SONDE_WAIT_CALL:
+		return CALL_WORDS;
+	case SONDE_WAIT_OBJECT:
+		return 3 + ((second & 0xff) + 7) / 8;
+	default:
+		return 0;
+	}
+}
+
+void sonde_wait_process_add(struct sonde_wait_process *process, uint32_t thread, const uint64_t *words, size_t count)
+{
+	size_t size;
+	for (size_t at = 0; at < count; at += size) {
+		uint64_t op = words[at] >> SONDE_HEAP_ADDRESS_BITS;
+		size = count - at > 1 ? record_size(op, words[at + 1]) : 0;
+		if (!size || size > count - at) { /* where the next begins is not known */
+			process->bad += count - at;
+			return;
+		}
+		if (op == SONDE_HEAP_STACK)
+			take_stack(process, words + at, size);
+		else if (op == SONDE_WAIT_OBJECT)
+			take_object(process, words + at);
+		else if (op == SONDE_WAIT_CALL)
+			keep_call(process, thread, words + at);
+	}
+}

@@ -1,0 +1,34 @@
+/* wait_process.h: what one life of a program in one process said of its calls that wait: words in (format/wait.h), rows
+ * of WAITS out. One thread.
+ */
+#ifndef SONDE_SOURCE_WAIT_PROCESS_H
+#define SONDE_SOURCE_WAIT_PROCESS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "source/unwinder.h"
+#include "source/wait_chunks.h"
+
+struct sonde_wait_process;
+
+struct sonde_wait_process_options {
+	struct sonde_recorder *recorder;
+	struct sonde_unwinder *unwinder;
+	struct sonde_wait_chunks *chunks;
+	pid_t pid;
+	uint32_t clock; /* enum sonde_ring_clock, of its words */
+};
+
+/* -ENOMEM. */
+int sonde_wait_process_new(struct sonde_wait_process **out, const struct sonde_wait_process_options *options);
+/* Writes the rest, counts what could not be taken as lost, and frees. */
+void sonde_wait_process_end(struct sonde_wait_process *process);
+
+/* Words of one thread's ring: whole records. `thread` is the recording's. */
+void sonde_wait_process_add(struct sonde_wait_process *process, uint32_t thread, const uint64_t *words, size_t count);
+/* All rings were read once more: what calls name that came before the last time has been told by now, also by other
+ * threads. They are written. */
+void sonde_wait_process_settle(struct sonde_wait_process *process);
+
+#endif

@@ -1,0 +1,211 @@
+/* waits.c: the waits source: where threads wait and for what, from hooks inside the target (src/inject/waits.h).
+ *
+ * libsonde-waits.so is preloaded into the command and what it starts. It stands before the calls of the C library that
+ * may wait: for locks, time and other tasks (--threads), for files (--io). Its words come through the rings of the
+ * zones source, which drains before us.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/wait.h"
+#include "source/hooked.h"
+#include "source/preload.h"
+#include "source/source.h"
+#include "source/unsampled.h"
+#include "source/wait_process.h"
+#include "source/zones.h"
+#include "util/error.h"
+
+#define OBJECT "libsonde-waits.so"
+#define ENVIRONMENT "SONDE_WAITS" /* src/inject: filters of seccomp, enum sonde_wait_what */
+#define METHOD "calls of the C library; stacks from call-frame tables"
+
+struct process {
+	pid_t pid;
+	struct sonde_wait_process *waits;
+	struct process *next;
+};
+
+struct sonde_source_run {
+	struct sonde_recorder *recorder;
+	struct sonde_hooked hooked;
+	struct sonde_wait_chunks chunks;
+	struct sonde_zones_listener listener;
+	struct process *processes; /* the newest life of a number first */
+	uint64_t connected, left;
+	char left_name[16]; /* of the first */
+};
+
+/* --- what the zones source tells --------------------------------------------------------------------------------- */
+
+static void on_opened(void *context, pid_t pid, uint32_t clock)
+{
+	struct sonde_source_run *run = context;
+	struct process *process = calloc(1, sizeof *process);
+	struct sonde_wait_process_options options = {.recorder = run->recorder,
+						     .unwinder = run->hooked.unwinder,
+						     .chunks = &run->chunks,
+						     .pid = pid,
+						     .clock = clock};
+	sonde_spaces_exec(run->hooked.spaces, pid, "");
+	if (!process || sonde_wait_process_new(&process->waits, &options)) {
+		free(process);
+		return;
+	}
+	process->pid = pid;
+	process->next = run->processes;
+	run->processes = process;
+	run->connected++;
+}
+
+static void on_words(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
+		     size_t count)
+{
+	struct sonde_source_run *run = context;
+	struct process *process = run->processes;
+	while (process && process->pid != pid)
+		process = process->next;
+	if (process && words)
+		sonde_wait_process_add(process->waits, thread->id, words, count);
+}
+
+/* The oldest life of that number. */
+static void on_closed(void *context, pid_t pid)
+{
+	struct sonde_source_run *run = context;
+	struct process **oldest = NULL;
+	for (struct process **link = &run->processes; *link; link = &(*link)->next)
+		if ((*link)->pid == pid)
+			oldest = link;
+	if (!oldest)
+		return;
+	struct process *process = *oldest;
+	*oldest = process->next;
+	sonde_wait_process_end(process->waits);
+	free(process);
+}
+
+static void on_left(void *context, pid_t pid, const struct sonde_link_leave *leave)
+{
+	struct sonde_source_run *run = context;
+	(void)pid;
+	if (!run->left++)
+		memcpy(run->left_name, leave->name, sizeof leave->name - 1);
+}
+
+/* Before it is read anew what lies where: what was told of an object that has gone since is looked up in that. */
+static void on_passed(void *context, pid_t pid, const struct sonde_zones_drainer *drainer)
+{
+	(void)context;
+	drainer->drain(drainer->context, pid);
+}
+
+static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out)
+{
+	struct sonde_source_run *run = context;
+	return sonde_hooked_table(&run->hooked, pid, address, out);
+}
+
+/* --- the source -------------------------------------------------------------------------------------------------- */
+
+static int waits_probe(const struct sonde_record_options *options, char *why, size_t why_b)
+{
+	if (options && (!options->waits || options->only_resources))
+		return -ECANCELED;
+	if (options && options->no_inject) {
+		snprintf(why, why_b, "--no-inject puts nothing into the processes");
+		return -EOPNOTSUPP;
+	}
+	if (options && options->attach) {
+		snprintf(why, why_b, "waits are recorded of programs that sonde starts: sonde record --threads -- …");
+		return -EOPNOTSUPP;
+	}
+	return sonde_preload_probe(OBJECT, why, why_b);
+}
+
+static void free_run(struct sonde_source_run *run)
+{
+	sonde_zones_listen(SONDE_LINK_WAITS, NULL);
+	while (run->processes)
+		on_closed(run, run->processes->pid);
+	sonde_wait_chunks_fini(&run->chunks);
+	sonde_hooked_fini(&run->hooked);
+	free(run);
+}
+
+static int waits_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
+{
+	struct sonde_source_run *run = calloc(1, sizeof *run);
+	if (!run)
+		return sonde_error(ENOMEM, "out of memory for the waits source");
+	run->recorder = recorder;
+	sonde_wait_chunks_init(&run->chunks, recorder);
+	int result = sonde_hooked_init(&run->hooked, recorder);
+	if (result < 0) {
+		free_run(run);
+		return result;
+	}
+	run->listener = (struct sonde_zones_listener){.context = run,
+						      .opened = on_opened,
+						      .heap = on_words,
+						      .closed = on_closed,
+						      .left = on_left,
+						      .table = on_table,
+						      .passed = on_passed};
+	sonde_zones_listen(SONDE_LINK_WAITS, &run->listener);
+	*out = run;
+	return 0;
+}
+
+static int waits_prepare(struct sonde_source_run *run, struct sonde_launch *launch)
+{
+	char wanted[48];
+	snprintf(wanted, sizeof wanted, "%u %u", sonde_unsampled_filters(getpid()),
+		 sonde_recorder_options(run->recorder)->waits);
+	int result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
+	return result ? result : sonde_preload_add(launch, OBJECT);
+}
+
+static int waits_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
+{
+	(void)horizon_ns, (void) final;
+	for (struct process *process = run->processes; process; process = process->next)
+		sonde_wait_process_settle(process->waits);
+	return sonde_recorder_error(run->recorder);
+}
+
+static void waits_stop(struct sonde_source_run *run)
+{
+	char detail[256] = "";
+	if (!run->connected)
+		snprintf(detail, sizeof detail, "no process loaded " OBJECT ": static programs do not");
+	else if (run->left)
+		snprintf(detail, sizeof detail, "%llu process%s (%s) left: recorded until then",
+			 (unsigned long long)run->left, run->left == 1 ? "" : "es", run->left_name);
+	struct sonde_recorder_state state = {
+	    .state = !run->connected ? SONDE_SOURCE_UNAVAILABLE
+		     : run->left     ? SONDE_SOURCE_LIMITED
+				     : SONDE_SOURCE_ON,
+	    .method = METHOD,
+	    .detail = *detail ? detail : NULL,
+	};
+	while (run->processes)
+		on_closed(run, run->processes->pid);
+	sonde_wait_chunks_flush(&run->chunks);
+	sonde_recorder_source(run->recorder, "waits", &state);
+	free_run(run);
+}
+
+const struct sonde_source sonde_source_waits = {
+    .name = "waits",
+    .title = "where threads wait: locks, time, other tasks (--threads), files (--io)",
+    .cost = "depends on how often the program calls what may wait",
+    .probe = waits_probe,
+    .open = waits_open,
+    .prepare = waits_prepare,
+    .drain = waits_drain,
+    .stop = waits_stop,
+};
