@@ -58,12 +58,14 @@ goes 0 "$processes" closes
 keeps 1000
 goes 0 "$processes" takes
 keeps 1000
+goes 0 "$processes" fills
+keeps 201
 
 # Processes that execute themselves, fork others, share memory with them, leave their parents or their environment.
 goes 0 "$processes" executes 50
 keeps 51
 goes 0 "$processes" borrows
-keeps 200
+keeps 201
 goes 0 "$processes" at_exit
 is keeps_one 20 1540 2 154
 goes 0 "$processes" clears

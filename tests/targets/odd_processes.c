@@ -2,7 +2,7 @@
  *
  * closes      closes every descriptor but the first three, twice, with 1,000 × keeps_one() between
  * takes       takes every number from 3 to 900 for a descriptor of its own, which must all stay what they are
- * fills       has used up all descriptors before 100 × keeps_one(), gives them back, and does that once more
+ * fills       calls keeps_one(), uses all descriptors up, calls it 100 times, gives them back, and calls it 100 times
  * executes N  calls keeps_one() and executes itself, N times
  * descends N  forks a child that forks a child, N of them alive at once, each with keeps_one(); the last must have
  * hardly more mappings than the first detaches F  a daemon: two forks, a session of its own, no descriptors; when its
@@ -81,6 +81,7 @@ static int do_fills(char **unused)
 	int fd, last = FIRST;
 	(void)unused;
 	setrlimit(RLIMIT_NOFILE, &limit);
+	keeps_one();
 	while ((fd = open("/dev/null", O_RDONLY)) >= 0)
 		last = fd;
 	keeps_times(FEW);
@@ -172,6 +173,7 @@ static int do_clears(char **unused)
 static int do_borrows(char **unused)
 {
 	(void)unused;
+	keeps_one();
 	for (volatile int i = 0; i < BORROWS; i++) {
 		pid_t pid = vfork();
 		if (!pid) {
