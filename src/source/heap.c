@@ -451,7 +451,8 @@ static void heap_stop(struct sonde_source_run *run)
 const struct sonde_source sonde_source_heap = {
     .name = "heap",
     .title = "allocations: who allocated what, the peak, what was left (--heap)",
-    .cost = "depends on how often the program allocates",
+    .cost = "every allocation (--heap=full): 1.1 to 1.5 times the program's CPU time, with the recorder's 1.3 to 1.7; "
+	    "sampled: 4 ns a malloc and its free (docs/PERFORMANCE.md)",
     .probe = heap_probe,
     .open = heap_open,
     .prepare = heap_prepare,
