@@ -173,6 +173,15 @@ static void dump_event(FILE *out, const struct sonde_event *event)
 	fprintf(out, "\n");
 }
 
+/* Older recordings have no CPUs. */
+static void dump_switch(FILE *out, const struct sonde_batch *batch, size_t i)
+{
+	fprintf(out, "  switch %" PRIu64 " thread %u kind %u", batch->time_ns[i], batch->thread_of[i], batch->kind[i]);
+	if (batch->cpu[i])
+		fprintf(out, " cpu %u", batch->cpu[i] - 1);
+	fprintf(out, "\n");
+}
+
 static void dump_batch(FILE *out, const struct sonde_batch *batch)
 {
 	fprintf(out, "batch type %u process %u thread %u count %zu\n", batch->type, batch->process, batch->thread,
@@ -183,8 +192,7 @@ static void dump_batch(FILE *out, const struct sonde_batch *batch)
 				batch->time_ns[i], batch->thread_of[i], batch->stack[i], batch->weight_ns[i],
 				batch->status[i]);
 		else if (batch->type == SONDE_CHUNK_SWITCHES)
-			fprintf(out, "  switch %" PRIu64 " thread %u kind %u\n", batch->time_ns[i], batch->thread_of[i],
-				batch->kind[i]);
+			dump_switch(out, batch, i);
 		else if (batch->type == SONDE_CHUNK_ZONES)
 			fprintf(out,
 				"  zone site %u start %" PRIu64 " dur %" PRIu64 " self %" PRIu64 " depth %u flags %u\n",

@@ -211,6 +211,24 @@ static void make_series(const char *path, const struct sonde_writer_options *opt
 	settle_head(path);
 }
 
+/* Context switches with the CPU, and without in a chunk of their own. */
+static void make_switches(const char *path, const struct sonde_writer_options *options)
+{
+	struct recording recording = {.chunk_rows = 1000};
+	snprintf(recording.path, sizeof recording.path, "%.255s", path);
+	must(sonde_writer_open(&recording.writer, path, options));
+	write_tables(&recording);
+	recording_switch_on(&recording, 2000, 1, SONDE_SWITCH_OUT_BLOCKED, 0);
+	recording_switch_on(&recording, 2000, 2, SONDE_SWITCH_IN, 0);
+	recording_switch_on(&recording, 2500, 1, SONDE_SWITCH_IN, 511);
+	recording_switch_on(&recording, 2600, 2, SONDE_SWITCH_OUT_PREEMPTED, -1);
+	recording_flush(&recording);
+	recording_switch(&recording, 2700, 2, SONDE_SWITCH_IN);
+	recording_flush(&recording);
+	recording_close(&recording, 21000, 0);
+	settle_head(path);
+}
+
 /* Calls that wait, not in order of time, of two threads. */
 static void make_waits(const char *path, const struct sonde_writer_options *options)
 {
@@ -276,6 +294,9 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof path, "%s/series.sonde", argv[1]);
 	make_series(path, &(struct sonde_writer_options){.overwrite = 1});
 	write_dump(argv[1], "series");
+	snprintf(path, sizeof path, "%s/switches.sonde", argv[1]);
+	make_switches(path, &(struct sonde_writer_options){.overwrite = 1});
+	write_dump(argv[1], "switches");
 	snprintf(path, sizeof path, "%s/waits.sonde", argv[1]);
 	make_waits(path, &(struct sonde_writer_options){.overwrite = 1});
 	write_dump(argv[1], "waits");

@@ -63,6 +63,12 @@ static void series(void **state)
 	expect_dump(GOLDEN "/series.sonde", GOLDEN "/series.txt");
 }
 
+static void switches(void **state)
+{
+	(void)state;
+	expect_dump(GOLDEN "/switches.sonde", GOLDEN "/switches.txt");
+}
+
 static void waits(void **state)
 {
 	(void)state;
@@ -72,11 +78,9 @@ static void waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(small_recording),
-	    cmocka_unit_test(the_same_without_compression),
-	    cmocka_unit_test(heaps),
-	    cmocka_unit_test(series),
-	    cmocka_unit_test(waits),
+	    cmocka_unit_test(small_recording), cmocka_unit_test(the_same_without_compression),
+	    cmocka_unit_test(heaps),           cmocka_unit_test(series),
+	    cmocka_unit_test(switches),        cmocka_unit_test(waits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
