@@ -75,7 +75,7 @@ use spins 400
 total=$((($(of cpu.user 6) + $(of cpu.system 6)) / 1000))
 rusage=$((($(end user_ns) + $(end system_ns)) / 1000))
 between "CPU time of two threads, us" "$total" 400000 $((rusage + 2)) # of user and system time each a part of a us is left out
-between "CPU time by rusage, us" "$rusage" "$total" $((total + 5000))
+between "CPU time by rusage, us" "$rusage" $((total - 2)) $((total + 5000))
 equal "$(of threads 8)" 2
 
 # --- a tree: each process apart, and one that is found without perf events -------------------------------------------
