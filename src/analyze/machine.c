@@ -113,7 +113,7 @@ enum { WHAT, OBJECT, MEAN, MOST, LEAST, WHOLE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
     [WHAT] = {"what", "in use", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [OBJECT] = {"object", "", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
+    [OBJECT] = {"object", "of", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
     [MEAN] = {"mean", "mean", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
     [MOST] = {"max", "most", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
     [LEAST] = {"min", "least", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
@@ -184,16 +184,16 @@ static void cpu_rows(struct machine *machine)
 			row[LEAST] = sonde_cell_real(sums->busy.min, 0);
 		}
 		if (cpu.iowait > 0)
-			share_add(machine, "CPU: idle, a disk awaited", "", cpu.iowait, whole);
+			share_add(machine, "CPU idle for a disk", "", cpu.iowait, whole);
 		if (cpu.stolen > 0)
-			share_add(machine, "CPU: stolen by a hypervisor", "", cpu.stolen, whole);
+			share_add(machine, "CPU stolen", "", cpu.stolen, whole);
 	}
 	if (!load || machine->cores <= 0)
 		return;
 	double unit = 1000 * machine->cores;
 	struct sonde_cell *row =
 	    share_add(machine, "load of a minute", "", sonde_series_mean(load) / unit,
-		      sonde_report_text(machine->report, "%.4g task%s; the mean was %.2f", machine->cores,
+		      sonde_report_text(machine->report, "%.4g task%s (mean %.1f)", machine->cores,
 					machine->cores == 1 ? "" : "s", sonde_series_mean(load) / 1000));
 	row[MOST] = sonde_cell_real((double)load->max / unit, 0);
 	row[LEAST] = sonde_cell_real((double)load->min / unit, 0);
@@ -225,9 +225,9 @@ static void pressure_rows(struct machine *machine)
 		    sonde_series_sum_of_object(&machine->sums, SONDE_METRIC_PRESSURE_SOME, objects[i]);
 		const struct sonde_series_sum *full =
 		    sonde_series_sum_of_object(&machine->sums, SONDE_METRIC_PRESSURE_FULL, objects[i]);
-		time_add(machine, "pressure: some tasks waited", objects[i], some, "time");
+		time_add(machine, "some tasks waited", objects[i], some, "time");
 		if (sonde_machine_change(full) > 0)
-			time_add(machine, "pressure: all tasks waited", objects[i], full, "time");
+			time_add(machine, "all tasks waited", objects[i], full, "time");
 	}
 }
 
@@ -238,8 +238,8 @@ static void group_rows(struct machine *machine)
 	const struct sonde_series_sum *held = sonde_series_sum_of(sums, 0, SONDE_METRIC_CGROUP_THROTTLED_PERIODS);
 	if (!held || periods <= 0)
 		return;
-	share_add(machine, "throttled by the control group", "", sonde_machine_change(held) / periods,
-		  sonde_report_text(machine->report, "%.0f periods of its CPU quota", periods));
+	share_add(machine, "throttled", "", sonde_machine_change(held) / periods,
+		  sonde_report_text(machine->report, "%.0f periods of its quota", periods));
 }
 
 /* --- bytes ------------------------------------------------------------------------------------------------------- */
@@ -337,8 +337,8 @@ static int is_read(const struct sonde_series_sums *sums)
 
 static int machine_finish(void *state, struct sonde_report *report)
 {
-	static const char note[] =
-	    "all of the machine's load, whoever made it; shares over time are of the time between readings";
+	static const char note[] = "whoever used it, from the first reading to the last; tasks waited for a CPU, for "
+				   "memory, for I/O (pressure)";
 	struct machine *machine = state;
 	struct sonde_machine_object disks[SONDE_MACHINE_OBJECTS_MAX], networks[SONDE_MACHINE_OBJECTS_MAX];
 	sonde_series_sums_finish(&machine->sums);
@@ -353,8 +353,7 @@ static int machine_finish(void *state, struct sonde_report *report)
 		return sonde_error(ENOMEM, "out of memory for the machine");
 	cpu_rows(machine);
 	memory_row(machine, "memory", sonde_machine_memory_of(&machine->sums), "");
-	memory_row(machine, "memory of the control group", sonde_machine_group_memory_of(&machine->sums),
-		   ", its limit");
+	memory_row(machine, "control group memory", sonde_machine_group_memory_of(&machine->sums), ", its limit");
 	disk_rows(machine, disks, disk_count);
 	pressure_rows(machine);
 	group_rows(machine);
