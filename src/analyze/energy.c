@@ -96,6 +96,23 @@ static void energy_end(void *state)
 	free(energy);
 }
 
+static int was_recorded(const struct energy *energy)
+{
+	for (size_t i = 0; i < sonde_session_source_count(energy->session); i++)
+		if (!strcmp(sonde_session_source(energy->session, i)->name, "energy"))
+			return 1;
+	for (uint32_t id = 1; id <= energy->points.count; id++)
+		if (energy->points.same[id] && !strcmp(sonde_session_series(energy->session, id)->name, "energy"))
+			return 1;
+	return sonde_session_info(energy->session, "energy.model") != NULL;
+}
+
+/* Nothing has to be read of a recording without energy. */
+static uint32_t energy_wants(const void *state)
+{
+	return was_recorded(state) ? 1u << SONDE_CHUNK_SERIES : 0;
+}
+
 static int energy_feed(void *state, const struct sonde_batch *batch)
 {
 	struct energy *energy = state;
@@ -418,17 +435,6 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 
 /* --- the pass ---------------------------------------------------------------------------------------------------- */
 
-static int was_recorded(const struct energy *energy)
-{
-	for (size_t i = 0; i < sonde_session_source_count(energy->session); i++)
-		if (!strcmp(sonde_session_source(energy->session, i)->name, "energy"))
-			return 1;
-	for (uint32_t id = 1; id <= energy->points.count; id++)
-		if (energy->points.same[id] && !strcmp(sonde_session_series(energy->session, id)->name, "energy"))
-			return 1;
-	return sonde_session_info(energy->session, "energy.model") != NULL;
-}
-
 /* A section that says why it has no figure. */
 static int say_nothing(const struct energy *energy, struct sonde_report *report)
 {
@@ -472,6 +478,7 @@ const struct sonde_pass sonde_pass_energy = {
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
     .begin = energy_begin,
+    .wants = energy_wants,
     .feed = energy_feed,
     .finish = energy_finish,
     .end = energy_end,
