@@ -129,8 +129,8 @@ static void settle_events(struct sonde_session *session)
 	run->first_event_ns = run->last_event_ns = run->start_ns;
 	for (size_t i = 0; i < sonde_reader_count(session->reader); i++) {
 		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
-		int is_heap = head->type == SONDE_CHUNK_HEAP && head->count;
-		if ((head->type < SONDE_CHUNK_SAMPLES || head->type > SONDE_CHUNK_EVENTS) && !is_heap)
+		int is_later = (head->type == SONDE_CHUNK_HEAP || head->type == SONDE_CHUNK_SERIES) && head->count;
+		if ((head->type < SONDE_CHUNK_SAMPLES || head->type > SONDE_CHUNK_EVENTS) && !is_later)
 			continue;
 		if (!found++ || head->time_min_ns < run->first_event_ns)
 			run->first_event_ns = head->time_min_ns;

@@ -430,6 +430,24 @@ static void odd_recordings_are_read(void **state)
 	figures_free(&read);
 }
 
+/* A recorder that was killed: up to the last reading. */
+static void cut_recordings_end_at_their_last_reading(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	uint32_t rss = recording_series(&r, SONDE_METRIC_MEMORY_RSS, 1, 0, "");
+	recording_point(&r, START, rss, 1 * MB);
+	recording_point(&r, START + 2 * S, rss, 3 * MB);
+	recording_flush(&r);
+	recording_abandon(&r);
+	struct read read = figures_read(NULL);
+	assert_figure(&read, SONDE_STAT_WALL, 2e9);
+	assert_figure(&read, SONDE_STAT_MEAN_RSS, 2e6);
+	assert_false(read.figures.is_exact);
+	figures_free(&read);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -443,6 +461,7 @@ int main(void)
 	    cmocka_unit_test(machine_has_shares),
 	    cmocka_unit_test(machine_has_rows),
 	    cmocka_unit_test(odd_recordings_are_read),
+	    cmocka_unit_test(cut_recordings_end_at_their_last_reading),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
