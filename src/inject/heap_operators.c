@@ -54,13 +54,17 @@ static _Atomic(void *) everybodys[OPERATOR_COUNT];
 #define ADDRESS_BITS 48u
 #define BEING_FILLED 1u
 
-/* What calls of an object are bound to. Written while the loader's list is held, or by who has taken the entry. */
-static _Atomic uintptr_t owners[ENTRIES]; /* where an object's dynamic section lies; 0 = nobody's */
-static _Atomic(void *) functions[ENTRIES][OPERATOR_COUNT];
-static uint64_t known_unloads; /* of the list, when the entries were made */
+/* In memory that is mapped when it is needed, and that a forked child reads as zeros: it looks anew. */
+struct bound {
+	_Atomic uint64_t words[1u << WORD_BITS]; /* page, GENERATION_BITS, ENTRY_BITS; 0 = none */
+	/* What calls of an object are bound to. Written while the loader's list is held, or by who has taken the
+	 * entry. */
+	_Atomic uintptr_t owners[ENTRIES]; /* where an object's dynamic section lies; 0 = nobody's */
+	_Atomic(void *) functions[ENTRIES][OPERATOR_COUNT];
+};
 
-/* page, GENERATION_BITS, ENTRY_BITS; 0 = none */
-static _Atomic uint64_t words[1u << WORD_BITS];
+static struct bound *_Atomic bound;
+static uint64_t known_unloads; /* of the list, when the entries were made */
 static _Atomic uint32_t generation;
 static _Atomic uint32_t closing; /* calls of dlclose() that go on */
 
@@ -78,10 +82,11 @@ void heap_operators_begin(void)
 
 static void change_generation(void)
 {
-	if ((atomic_fetch_add(&generation, 1) + 1) % GENERATIONS)
+	struct bound *all = atomic_load(&bound);
+	if ((atomic_fetch_add(&generation, 1) + 1) % GENERATIONS || !all)
 		return;
 	for (uint32_t i = 0; i < 1u << WORD_BITS; i++)
-		atomic_store_explicit(&words[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&all->words[i], 0, memory_order_relaxed);
 }
 
 void heap_operators_close(void)
@@ -96,20 +101,20 @@ void heap_operators_closed(void)
 	atomic_fetch_sub(&closing, 1);
 }
 
-static void forget_entries(void)
+static void forget_entries(struct bound *all)
 {
 	change_generation(); /* first: a reader of what is filled in next finds that it has changed */
 	for (uint32_t i = 1; i < ENTRIES; i++)
-		atomic_store_explicit(&owners[i], 0, memory_order_release);
+		atomic_store_explicit(&all->owners[i], 0, memory_order_release);
 }
 
-static void fill(uint32_t entry, const struct inject_object *object)
+static void fill(struct bound *all, uint32_t entry, const struct inject_object *object)
 {
 	void *found[OPERATOR_COUNT] = {NULL};
 	inject_objects_bind(object, names, OPERATOR_COUNT, found);
 	for (uint32_t i = 0; i < OPERATOR_COUNT; i++)
-		atomic_store_explicit(&functions[entry][i], found[i], memory_order_release);
-	atomic_store_explicit(&owners[entry], (uintptr_t)object->dynamic, memory_order_release);
+		atomic_store_explicit(&all->functions[entry][i], found[i], memory_order_release);
+	atomic_store_explicit(&all->owners[entry], (uintptr_t)object->dynamic, memory_order_release);
 }
 
 static inline uint32_t first_entry(uintptr_t owner)
@@ -118,7 +123,7 @@ static inline uint32_t first_entry(uintptr_t owner)
 }
 
 /* 0 = there is no room. */
-static uint32_t entry_of(const struct inject_object *object)
+static uint32_t entry_of(struct bound *all, const struct inject_object *object)
 {
 	uintptr_t wanted = (uintptr_t)object->dynamic;
 	for (uint32_t i = 0; i < PROBES; i++) {
@@ -126,8 +131,8 @@ static uint32_t entry_of(const struct inject_object *object)
 		uintptr_t owner = 0;
 		if (!entry)
 			continue;
-		if (atomic_compare_exchange_strong(&owners[entry], &owner, BEING_FILLED)) {
-			fill(entry, object);
+		if (atomic_compare_exchange_strong(&all->owners[entry], &owner, BEING_FILLED)) {
+			fill(all, entry, object);
 			return entry;
 		}
 		if (owner == wanted)
@@ -139,6 +144,7 @@ static uint32_t entry_of(const struct inject_object *object)
 struct question {
 	enum which which;
 	uintptr_t caller;
+	struct bound *all; /* NULL = there is no room */
 	void *real;
 	uint32_t entry; /* where that stands; 0 = nowhere */
 };
@@ -147,14 +153,15 @@ static void answer(const struct inject_objects_count *count, void *data)
 {
 	struct question *question = data;
 	struct inject_object object = {.dynamic = NULL};
-	if (!count->is_known || count->unloads != known_unloads)
-		forget_entries();
-	known_unloads = count->unloads;
+	if (question->all && (!count->is_known || count->unloads != known_unloads)) {
+		forget_entries(question->all);
+		known_unloads = count->unloads;
+	}
 	/* in no object: code that was made as the program runs, and may go without a word */
-	if (inject_objects_find(question->caller, &object) && object.dynamic)
-		question->entry = entry_of(&object);
+	if (inject_objects_find(question->caller, &object) && object.dynamic && question->all)
+		question->entry = entry_of(question->all, &object);
 	if (question->entry)
-		question->real = atomic_load(&functions[question->entry][question->which]);
+		question->real = atomic_load(&question->all->functions[question->entry][question->which]);
 	if (!question->real) /* objects that have come since may have it */
 		inject_objects_bind(&object, &names[question->which], 1, &question->real);
 }
@@ -164,6 +171,15 @@ static inline uint32_t home_of(uint64_t page)
 	return (uint32_t)(page * UINT64_C(0x9e3779b97f4a7c15) >> (64 - WORD_BITS));
 }
 
+/* Inside calls of ours, if they may be made. */
+static struct bound *get_bound(int may_call)
+{
+	struct bound *all = atomic_load(&bound), *made;
+	if (all || !may_call || !inject_connect_spares(sizeof(*all)) || !(made = inject_connect_page(sizeof(*all))))
+		return all;
+	return atomic_compare_exchange_strong(&bound, &all, made) ? made : all; /* two at once: one stays empty */
+}
+
 /* Signals wait: a handler must not jump out while the list is held. */
 static void *look_up(enum which which, uintptr_t caller)
 {
@@ -171,6 +187,7 @@ static void *look_up(enum which which, uintptr_t caller)
 	uint32_t now = atomic_load(&generation);
 	int may_call = inject_calls_begin();
 	uint64_t signals = may_call ? hook_thread_hold_signals() : 0;
+	question.all = get_bound(may_call);
 	inject_objects_hold(answer, &question);
 	if (may_call) {
 		hook_thread_let_signals(signals);
@@ -178,7 +195,7 @@ static void *look_up(enum which which, uintptr_t caller)
 	}
 	uint64_t page = caller >> PAGE_BITS;
 	if (question.entry && !(caller >> ADDRESS_BITS) && !atomic_load(&closing) && atomic_load(&generation) == now)
-		atomic_store_explicit(&words[home_of(page)],
+		atomic_store_explicit(&question.all->words[home_of(page)],
 				      (page << GENERATION_BITS | now % GENERATIONS) << ENTRY_BITS | question.entry,
 				      memory_order_release);
 	return question.real;
@@ -187,11 +204,14 @@ static void *look_up(enum which which, uintptr_t caller)
 static inline void *get(enum which which, uintptr_t caller)
 {
 	uint64_t page = caller >> PAGE_BITS;
+	struct bound *all = atomic_load_explicit(&bound, memory_order_acquire);
+	if (unlikely(!all))
+		return NULL;
 	uint32_t now = atomic_load_explicit(&generation, memory_order_acquire);
-	uint64_t word = atomic_load_explicit(&words[home_of(page)], memory_order_acquire);
+	uint64_t word = atomic_load_explicit(&all->words[home_of(page)], memory_order_acquire);
 	if (unlikely(word >> ENTRY_BITS != (page << GENERATION_BITS | now % GENERATIONS)))
 		return NULL;
-	void *real = atomic_load_explicit(&functions[word % ENTRIES][which], memory_order_acquire);
+	void *real = atomic_load_explicit(&all->functions[word % ENTRIES][which], memory_order_acquire);
 	/* the entry was not given to somebody else meanwhile */
 	return likely(atomic_load_explicit(&generation, memory_order_acquire) == now) ? real : NULL;
 }

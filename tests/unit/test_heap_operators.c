@@ -26,7 +26,7 @@ static struct {
 } places[OBJECTS];
 static struct inject_objects_count counted = {.is_known = 1};
 static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;
-static unsigned bound, held;
+static unsigned bindings, held;
 
 int inject_calls_begin(void)
 {
@@ -35,6 +35,19 @@ int inject_calls_begin(void)
 
 void inject_calls_end(void)
 {
+}
+
+static int is_full;
+
+int inject_connect_spares(uint64_t size_b)
+{
+	(void)size_b;
+	return !is_full;
+}
+
+void *inject_connect_page(size_t size_b)
+{
+	return calloc(1, size_b);
 }
 
 uint64_t hook_thread_hold_signals(void)
@@ -89,7 +102,7 @@ void inject_objects_bind(const struct inject_object *from, const char *const *wa
 	for (uint32_t i = 0; i < count; i++)
 		if (!out[i] && number)
 			out[i] = (void *)(number << 8 | (uintptr_t)(wanted + i - names)); /* NOLINT: nobody calls it */
-	bound++;
+	bindings++;
 }
 
 /* --- objects ----------------------------------------------------------------------------------------------------- */
@@ -142,7 +155,7 @@ static void clean(void)
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		if (places[i].number)
 			close_object(i);
-	bound = held = 0;
+	bindings = held = 0;
 }
 
 /* --- tests ------------------------------------------------------------------------------------------------------- */
@@ -155,7 +168,7 @@ static void an_object_is_bound_once(void **unused)
 	for (uint32_t i = 0; i < 100; i++)
 		for (uint32_t page = 0; page < 5; page++)
 			calls(3, page, number);
-	assert_int_equal(bound, 1);
+	assert_int_equal(bindings, 1);
 	assert_in_range(held, 5, 6); /* a page each; the first also finds that others have gone */
 }
 
@@ -165,16 +178,16 @@ static void nothing_is_bound_anew_when_nothing_has_gone(void **unused)
 	clean();
 	uintptr_t number = load(3);
 	calls(3, 0, number);
-	unsigned before = bound;
+	unsigned before = bindings;
 	for (uint32_t i = 0; i < 100; i++) {
 		heap_operators_close();
 		heap_operators_closed();
 		calls(3, 0, number);
 	}
-	assert_int_equal(bound, before);
+	assert_int_equal(bindings, before);
 	close_object(9);
 	calls(3, 0, number);
-	assert_int_equal(bound, before + 1);
+	assert_int_equal(bindings, before + 1);
 }
 
 static void another_in_the_same_place_has_its_own(void **unused)
@@ -258,6 +271,21 @@ static void a_count_that_is_not_known_is_no_count(void **unused)
 		assert_int_equal(called(3, 0, 0), 0);
 	}
 	counted.is_known = 1;
+}
+
+/* Each call looks for itself. */
+static void without_room_nothing_is_kept(void **unused)
+{
+	(void)unused;
+	struct bound *kept = atomic_exchange(&bound, NULL);
+	is_full = 1;
+	for (uint32_t i = 0; i < 10; i++) {
+		calls(3, 0, load(3));
+		close_object(3);
+		assert_int_equal(called(3, 0, 0), 0);
+	}
+	is_full = 0;
+	atomic_store(&bound, kept);
 }
 
 /* An operator that jumps to another calls it from ours. */
@@ -345,6 +373,7 @@ int main(void)
 	    cmocka_unit_test(more_objects_than_are_kept_are_bound_rightly),
 	    cmocka_unit_test(generations_come_again),
 	    cmocka_unit_test(a_count_that_is_not_known_is_no_count),
+	    cmocka_unit_test(without_room_nothing_is_kept),
 	    cmocka_unit_test(one_calls_another_from_where_it_stands),
 	    cmocka_unit_test(operators_of_nobody_are_ours),
 	    cmocka_unit_test(threads_get_their_own_while_others_come_and_go),
