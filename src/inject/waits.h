@@ -41,6 +41,15 @@ void wait_record_until(const struct wait_call *call, uint64_t ended, const struc
 /* Gives what is waited for a number, and tells of it; 0 = there are too many, or no room. `name` NULL = none. */
 uint32_t wait_object(enum sonde_object_kind kind, uint64_t address, const char *name);
 
+/* --- wait_names.c: descriptors -------------------------------------------------------------------------------------
+ */
+
+/* The object of a descriptor; 0 = not known. May change errno. */
+uint32_t wait_object_of(int fd);
+/* The number will be, or is, another descriptor. */
+void wait_object_forget(int fd);
+void wait_object_forget_range(unsigned first, unsigned last);
+
 /* --- wait_table.c: locks that somebody has waited for --------------------------------------------------------------
  */
 
