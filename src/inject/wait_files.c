@@ -50,8 +50,6 @@
 	     (int fd, const void *from, size_t size_b, int flags, const struct sockaddr *to, socklen_t to_b),          \
 	     (fd, from, size_b, flags, to, to_b), SEND, 1)                                                             \
 	CALL(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), SEND, 1)       \
-	CALL(ssize_t, sendfile, (int fd, int from, off_t *at, size_t size_b), (fd, from, at, size_b), SEND, 1)         \
-	CALL(ssize_t, sendfile64, (int fd, int from, off_t *at, size_t size_b), (fd, from, at, size_b), SEND, 1)       \
 	CALL(ssize_t, recv, (int fd, void *to, size_t size_b, int flags), (fd, to, size_b, flags), RECEIVE, 1)         \
 	CALL(ssize_t, __recv_chk, (int fd, void *to, size_t size_b, size_t has_b, int flags),                          \
 	     (fd, to, size_b, has_b, flags), RECEIVE, 1)                                                               \
@@ -78,6 +76,10 @@
 static struct {
 	CALLS(MEMBER)
 	GIVERS(GIVER_MEMBER)
+	ssize_t (*sendfile)(int, int, off_t *, size_t);
+	ssize_t (*sendfile64)(int, int, off64_t *, size_t);
+	ssize_t (*copy_file_range)(int, off64_t *, int, off64_t *, size_t, unsigned);
+	ssize_t (*splice)(int, off64_t *, int, off64_t *, size_t, unsigned);
 	int (*open)(const char *, int, ...);
 	int (*open64)(const char *, int, ...);
 	int (*openat)(int, const char *, int, ...);
@@ -104,7 +106,11 @@ static struct {
 #name, &next.name \
 	}
 static const struct wait_next rows[] = {
-    CALLS(ROW) GIVERS(GIVER_ROW) OTHER_ROW(open),
+    CALLS(ROW) GIVERS(GIVER_ROW) OTHER_ROW(sendfile),
+    OTHER_ROW(sendfile64),
+    OTHER_ROW(copy_file_range),
+    OTHER_ROW(splice),
+    OTHER_ROW(open),
     OTHER_ROW(open64),
     OTHER_ROW(openat),
     OTHER_ROW(openat64),
@@ -174,6 +180,47 @@ static __attribute__((noinline)) void tell(uint64_t began_at, enum sonde_wait_ki
 	}
 
 CALLS(HOOK)
+
+/* --- from one descriptor to another ------------------------------------------------------------------------------ */
+
+/* Both are told; the time that it took is the reader's. */
+static __attribute__((noinline)) void tell_copy(uint64_t began_at, int from, int to, ssize_t amount,
+						const struct hook_caller *caller)
+{
+	uint64_t ended = wait_now();
+	int saved = errno;
+	struct wait_call call = {
+	    .began = began_at, .kind = SONDE_WAIT_READ, .amount = amount > 0 ? (uint64_t)amount : 0};
+	call.object = wait_object_of(from);
+	wait_record_until(&call, ended, caller);
+	call.kind = SONDE_WAIT_WRITE;
+	call.began = ended;
+	call.object = wait_object_of(to);
+	wait_record_until(&call, ended, caller);
+	errno = saved;
+}
+
+#define COPY(name, parameters, arguments)                          \
+	EXPORT ssize_t name parameters;                            \
+	EXPORT ssize_t name parameters                             \
+	{                                                          \
+		if (unlikely(!is_known()) || unlikely(!next.name)) \
+			MISSING(ssize_t)                           \
+		uint64_t began_at = began();                       \
+		ssize_t result = next.name arguments;              \
+		if (likely(!began_at))                             \
+			return result;                             \
+		struct hook_caller caller = HOOK_CALLER();         \
+		tell_copy(began_at, from, to, result, &caller);    \
+		return result;                                     \
+	}
+
+COPY(sendfile, (int to, int from, off_t *at, size_t size_b), (to, from, at, size_b))
+COPY(sendfile64, (int to, int from, off64_t *at, size_t size_b), (to, from, at, size_b))
+COPY(copy_file_range, (int from, off64_t *at, int to, off64_t *to_at, size_t size_b, unsigned flags),
+     (from, at, to, to_at, size_b, flags))
+COPY(splice, (int from, off64_t *at, int to, off64_t *to_at, size_t size_b, unsigned flags),
+     (from, at, to, to_at, size_b, flags))
 
 /* --- descriptors that come --------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* hook_check.c: part of an object that is libsonde-heap.so but for this: it walks each stack once more from nothing,
+/* heap_check.c: part of an object that is libsonde-heap.so but for this: it walks each stack once more from nothing,
  * and compares. Says at the process's end how many walks there were and how many differed, on standard error. */
 #include <pthread.h>
 #include <stdio.h>
