@@ -338,8 +338,7 @@ static void take_histogram(void *context, struct sonde_drain_thread *thread, uin
 static void take_lost(void *context, enum sonde_ring_lost cause, uint64_t count)
 {
 	struct sonde_pool *pool = context;
-	const char *source = pool->options.cpu_sample ? "cpu" : pool->options.heap ? "heap" : "zones";
-	struct sonde_recorder_loss loss = {.source = source, .process = pool->process, .count = count};
+	struct sonde_recorder_loss loss = {.source = pool->options.source, .process = pool->process, .count = count};
 	loss.cause = sonde_ring_lost_text(cause);
 	loss.time_ns = sonde_clock_now_ns();
 	sonde_recorder_lost(pool->options.recorder, &loss);

@@ -29,11 +29,12 @@ struct sonde_pool_options {
 	struct sonde_recorder *recorder;
 	struct sonde_pool_budget *budget;
 	const struct sonde_clockfit *fit;
-	pid_t pid;        /* as we see it */
-	pid_t own_pid;    /* as it sees itself: differs in a pid namespace */
-	uint32_t clock;   /* enum sonde_ring_clock */
-	uint32_t on_full; /* enum sonde_ring_on_full */
-	uint32_t most;    /* chunks; 0 = as many as the budget has */
+	pid_t pid;          /* as we see it */
+	pid_t own_pid;      /* as it sees itself: differs in a pid namespace */
+	uint32_t clock;     /* enum sonde_ring_clock */
+	uint32_t on_full;   /* enum sonde_ring_on_full */
+	uint32_t most;      /* chunks; 0 = as many as the budget has */
+	const char *source; /* of what is lost: "heap" */
 	void *context;
 	void (*cpu_sample)(void *context, pid_t pid, pid_t tid, uint32_t thread,
 			   const struct sonde_event_cpu_sample *sample); /* NULL = not a pool of samples */

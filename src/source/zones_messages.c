@@ -48,12 +48,18 @@ int sonde_zones_is_waiting(int asker)
 	return poll(&peer, 1, 0) == 0; /* what is always looked for: that it hung up */
 }
 
+/* Whose records a client's are. */
+static const char *source_of(uint32_t client)
+{
+	static const char *const names[] = {
+	    [SONDE_LINK_CPU] = "cpu", [SONDE_LINK_HEAP] = "heap", [SONDE_LINK_WAITS] = "waits"};
+	return client < sizeof names / sizeof *names && names[client] ? names[client] : "zones";
+}
+
 /* Its rings cannot be made: it runs on as if nobody recorded it. */
 static void lose_process(struct sonde_source_run *run, pid_t pid, uint32_t client, int code)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
-	static const char *const names[] = {
-	    [SONDE_LINK_CPU] = "cpu", [SONDE_LINK_HEAP] = "heap", [SONDE_LINK_WAITS] = "waits"};
 	char cause[160];
 	if (code == -ETIMEDOUT)
 		snprintf(cause, sizeof(cause),
@@ -64,7 +70,7 @@ static void lose_process(struct sonde_source_run *run, pid_t pid, uint32_t clien
 			 "processes that are not recorded, since their rings cannot be made: %s%s", strerror(-code),
 			 code == -EFBIG ? " (the recorder's ulimit -f counts for them, too)" : "");
 	struct sonde_recorder_loss loss = {
-	    .source = client < sizeof names / sizeof *names && names[client] ? names[client] : "zones",
+	    .source = source_of(client),
 	    .cause = cause,
 	    .process = sonde_recorder_process(run->recorder, pid, now_ns),
 	    .count = 1,
@@ -94,6 +100,7 @@ static int greet(struct sonde_source_run *run, struct sonde_zones_connection *co
 	    .clock = hello->flags & SONDE_LINK_NO_CYCLES ? SONDE_RING_CLOCK_NS : run->clock,
 	    .on_full = (uint32_t)sonde_recorder_options(run->recorder)->on_full,
 	    .most = size && size < 31 ? 1u << size : 0,
+	    .source = source_of(hello->client),
 	    .context = listener->context,
 	    .cpu_sample = listener->sample,
 	    .heap = listener->heap,
