@@ -78,7 +78,7 @@ struct sonde_source_run {
 	size_t count, known, cap, at, kept;
 	struct process *processes; /* alive, by id */
 	size_t process_count, process_cap;
-	uint64_t rounds, began_ns, next_ns, least_ns, longest_ns, points;
+	uint64_t start_ns, rounds, began_ns, next_ns, least_ns, longest_ns, points;
 	size_t most;
 	int failed; /* no memory: from then on nothing is read */
 };
@@ -161,7 +161,7 @@ static size_t bound(const struct sonde_source_run *run, uint32_t process, pid_t 
  */
 
 /* A start in ticks says when a thread was born, up to 10 ms late here: what it ran and waited since then was before its
- * first reading, and it was after the round before the one that found it. */
+ * first reading, and it was after the recording began. */
 static uint64_t birth_ns(const struct sonde_source_run *run, const struct thread *row)
 {
 	struct sonde_proc_stat stat;
@@ -170,11 +170,11 @@ static uint64_t birth_ns(const struct sonde_source_run *run, const struct thread
 	uint64_t most_ns = read_ns && counted_ns < read_ns ? read_ns - counted_ns : row->seen_ns;
 	if (most_ns > row->seen_ns)
 		most_ns = row->seen_ns;
-	if (most_ns < run->began_ns || sonde_proc_stat_read(&stat, row->pid, row->tid) < 0)
+	if (most_ns < run->start_ns || sonde_proc_stat_read(&stat, row->pid, row->tid) < 0)
 		return most_ns;
 	uint64_t age_ns = sonde_clock_read_ns(CLOCK_BOOTTIME) - (stat.start_ticks + 1) * tick_ns;
 	uint64_t born_ns = age_ns < now_ns ? now_ns - age_ns : 0;
-	born_ns = born_ns > run->began_ns ? born_ns : run->began_ns;
+	born_ns = born_ns > run->start_ns ? born_ns : run->start_ns;
 	return born_ns < most_ns ? born_ns : most_ns;
 }
 
@@ -430,7 +430,7 @@ static int threads_start(struct sonde_source_run *run, pid_t pid)
 	struct process root = {.id = sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns()), .pid = pid};
 	run->pid = pid;
 	run->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	run->began_ns = sonde_clock_now_ns();
+	run->start_ns = run->began_ns = sonde_clock_now_ns();
 	list(run, &root, 1);
 	sort(run);
 	run->at = run->count;
