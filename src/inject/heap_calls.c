@@ -75,15 +75,15 @@ static size_t arena_size(const void *block)
 static void ask_all(void)
 {
 	heap_operators_begin(); /* first: what it takes to say that there are none is not the program's */
-	next.calloc = (void *(*)(size_t, size_t))inject_next("calloc");
-	next.malloc = (void *(*)(size_t))inject_next("malloc");
-	next.free = (void (*)(void *))inject_next("free");
-	next.realloc = (void *(*)(void *, size_t))inject_next("realloc");
-	next.posix_memalign = (int (*)(void **, size_t, size_t))inject_next("posix_memalign");
-	next.aligned_alloc = (void *(*)(size_t, size_t))inject_next("aligned_alloc");
-	next.memalign = (void *(*)(size_t, size_t))inject_next("memalign");
-	next.valloc = (void *(*)(size_t))inject_next("valloc");
-	next.pvalloc = (void *(*)(size_t))inject_next("pvalloc");
+	next.calloc = (void *(*)(size_t, size_t))inject_next_allocator("calloc");
+	next.malloc = (void *(*)(size_t))inject_next_allocator("malloc");
+	next.free = (void (*)(void *))inject_next_allocator("free");
+	next.realloc = (void *(*)(void *, size_t))inject_next_allocator("realloc");
+	next.posix_memalign = (int (*)(void **, size_t, size_t))inject_next_allocator("posix_memalign");
+	next.aligned_alloc = (void *(*)(size_t, size_t))inject_next_allocator("aligned_alloc");
+	next.memalign = (void *(*)(size_t, size_t))inject_next_allocator("memalign");
+	next.valloc = (void *(*)(size_t))inject_next_allocator("valloc");
+	next.pvalloc = (void *(*)(size_t))inject_next_allocator("pvalloc");
 	next.dlclose = (int (*)(void *))inject_next("dlclose");
 	heap_maps_ask();
 }
@@ -274,4 +274,7 @@ __attribute__((constructor)) static void heap_begin(void)
 	if (!heap_is_light)
 		heap_maps_begin((void *)(uintptr_t)next.malloc); /* NOLINT: a function's address */
 	heap_names_begin();
+	struct hook_thread *thread = heap_is_light ? NULL : hook_thread_enter();
+	if (thread) /* not in a child that vfork() made, or when there are no descriptors left */
+		hook_thread_leave(thread);
 }

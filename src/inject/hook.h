@@ -132,7 +132,8 @@ struct hook_thread {
 struct hook_process {
 	struct inject_link link;
 	struct inject_sandbox sandbox;
-	_Atomic uint32_t stacks; /* numbers given */
+	_Atomic uint32_t stacks;  /* numbers given */
+	_Atomic uint32_t objects; /* likewise, of what is waited for */
 	_Atomic uint32_t has_left;
 };
 

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -112,6 +113,15 @@ static int is_spared(int fd)
 	return !fstat(fd, &facts) && inject_connect_spares(2 * (uint64_t)facts.st_size);
 }
 
+/* A forked child reads zeros in `known`: it would never give the table back, and map one of its own. */
+static void keep_from_children(const struct sonde_unwind_table *table)
+{
+	inject_machine_call(SYS_madvise, (long)table->mapping, (long)table->mapping_b, MADV_DONTFORK, 0, 0, 0);
+	if (table->pages)
+		inject_machine_call(SYS_madvise, (long)table->pages, (long)(table->page_count * sizeof *table->pages),
+				    MADV_DONTFORK, 0, 0, 0);
+}
+
 /* Asks the recorder what lies at `pc`; NULL when it knows nothing there. A module may have no table. */
 static const struct module *ask(uint64_t pc)
 {
@@ -134,8 +144,8 @@ static const struct module *ask(uint64_t pc)
 	struct module *module = &known->modules[known->module_count++];
 	*module = (struct module){.start = answer.start, .end = answer.end, .bias = answer.bias};
 	if (fd >= 0) {
-		if (is_spared(fd))
-			sonde_unwind_table_map(&module->table, fd, answer.build_id, answer.build_id_b);
+		if (is_spared(fd) && !sonde_unwind_table_map(&module->table, fd, answer.build_id, answer.build_id_b))
+			keep_from_children(&module->table);
 		inject_connect_close(fd);
 	}
 	return module;

@@ -1,11 +1,17 @@
 /* next.c: finds the function that a hook stands in front of. What is not there is not for dlerror() to tell. */
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
+#include "inject/bounds.h"
 #include "inject/next.h"
 
+#pragma weak dladdr
 #pragma weak dlerror
+#pragma weak dlopen
 #pragma weak dlsym
+#pragma weak dlvsym
 #pragma weak __libc_dlsym
 #pragma weak __libc_dlopen_mode
 void *__libc_dlsym(void *object, const char *name);
@@ -15,6 +21,11 @@ void *__libc_dlopen_mode(const char *name, int mode);
 void *inject_next(const char *name)
 {
 	void *found = dlsym ? dlsym(RTLD_NEXT, name) : NULL;
+	if (found &&
+	    inject_bounds_have((uintptr_t)found)) { /* by a dlsym() of the program's, behind which we come next */
+		void *libc = dlopen ? dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD) : NULL;
+		found = libc ? dlsym(libc, name) : NULL;
+	}
 	if (dlsym && !found && dlerror)
 		dlerror();
 	if (dlsym || !__libc_dlsym || !__libc_dlopen_mode)
@@ -26,4 +37,34 @@ void *inject_next(const char *name)
 		return found;
 	void *libc = __libc_dlopen_mode("libc.so.6", RTLD_LAZY);
 	return libc ? __libc_dlsym(libc, name) : NULL;
+}
+
+#if defined(__x86_64__)
+#define FIRST_VERSION "GLIBC_2.2.5"
+#else
+#define FIRST_VERSION "GLIBC_2.17"
+#endif
+
+static int is_libcs(const void *function)
+{
+	Dl_info info;
+	const char *name = dladdr && dladdr(function, &info) && info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
+	return name && !strncmp(name, "/libc.so.6", sizeof("/libc.so.6"));
+}
+
+/* Only in front of the C library's own: an allocator without versions is not found by one. */
+void *inject_next_allocator(const char *name)
+{
+	static const char *const versions[] = {FIRST_VERSION, "GLIBC_2.16"};
+	void *found = inject_next(name);
+	if (!dlvsym || !found || !is_libcs(found))
+		return found;
+	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
+		void *first = dlvsym(RTLD_NEXT, name, versions[i]);
+		if (first && !inject_bounds_have((uintptr_t)first))
+			return first;
+		if (!first && dlerror)
+			dlerror();
+	}
+	return found;
 }

@@ -6,4 +6,8 @@
  * runs constructors: hooks ask before there are any, when our object begins, or at a call that comes even before that. */
 void *inject_next(const char *name);
 
+/* The same of an allocator's function: by the version that programs name, since glibc's debugging allocator
+ * (libc_malloc_debug.so) has no other. */
+void *inject_next_allocator(const char *name);
+
 #endif

@@ -1,13 +1,17 @@
-/* wait_events.c: what a thread waits for until another does something: conditions, semaphores, barriers, spin locks.
+/* wait_events.c: what a thread waits for until another does something: conditions, semaphores, barriers, spin locks, futexes by
+ * syscall().
  *
  * A condition gives up a mutex and takes it again: both are told of it as if they were called. A wait that is cancelled
  * is not told.
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 
 #include "inject/waits.h"
+
+#pragma weak pthread_testcancel
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -120,9 +124,17 @@ EXPORT int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mu
 
 /* --- semaphores, barriers, spin locks ---------------------------------------------------------------------------- */
 
-/* Without touching errno when there is nothing to wait for. */
+/* Whether a time is one: what is not is refused, also when there is nothing to wait for. */
+static inline int is_time(const struct timespec *time)
+{
+	return time->tv_nsec >= 0 && time->tv_nsec < 1000000000;
+}
+
+/* Without touching errno when there is nothing to wait for. A point where threads are cancelled even then. */
 static inline int try_semaphore(sem_t *semaphore)
 {
+	if (pthread_testcancel)
+		pthread_testcancel();
 	int saved = errno, code = next.semaphore_trywait(semaphore);
 	if (code)
 		errno = saved;
@@ -148,7 +160,7 @@ EXPORT int sem_timedwait(sem_t *semaphore, const struct timespec *until)
 {
 	if (unlikely(!is_known()))
 		return 0;
-	if (unlikely(!is_wanted()))
+	if (unlikely(!is_wanted()) || unlikely(!is_time(until)))
 		return next.semaphore_timedwait(semaphore, until);
 	if (!try_semaphore(semaphore))
 		return 0;
@@ -163,7 +175,8 @@ EXPORT int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespe
 {
 	if (unlikely(!is_known()))
 		return 0;
-	if (unlikely(!is_wanted()))
+	if (unlikely(!is_wanted()) || unlikely(!is_time(until)) ||
+	    (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC))
 		return next.semaphore_clockwait(semaphore, clock, until);
 	if (!try_semaphore(semaphore))
 		return 0;
@@ -201,4 +214,25 @@ EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
 	struct hook_caller caller = HOOK_CALLER();
 	wait_lock_end(&waiting, 0, &caller);
 	return code;
+}
+
+/* --- futexes ----------------------------------------------------------------------------------------------------- */
+
+static inline int is_futex_wait(long op)
+{
+	op &= FUTEX_CMD_MASK;
+	return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI || op == FUTEX_WAIT_REQUEUE_PI;
+}
+
+/* Locks of Rust's standard library, and of others that make their own. What finds the futex changed does not wait. */
+long inject_sandbox_futex(long number, long a, long b, long c, long d, long e, long f)
+{
+	if (!is_wanted() || !is_futex_wait(b))
+		return inject_sandbox_next(number, a, b, c, d, e, f);
+	struct wait_waiting waiting = wait_lock_begin((const void *)a, SONDE_WAIT_FUTEX, 0);
+	long result = inject_sandbox_next(number, a, b, c, d, e, f);
+	struct hook_caller caller = HOOK_CALLER();
+	if (!result || errno != EAGAIN)
+		wait_lock_end(&waiting, 0, &caller);
+	return result;
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -18,6 +19,9 @@
 #include "inject/waits.h"
 
 #define EXPORT __attribute__((visibility("default")))
+
+#pragma weak fileno
+#pragma weak dirfd
 
 /* One a call on a descriptor, whose result is bytes, or not: result, name, parameters, arguments, kind, whether it is.
  */
@@ -96,6 +100,9 @@ static struct {
 	int (*close)(int);
 	int (*close_range)(unsigned, unsigned, int);
 	void (*closefrom)(int);
+	int (*fclose)(FILE *);
+	int (*pclose)(FILE *);
+	int (*closedir)(DIR *);
 	void *last; /* not NULL: they are known */
 } next;
 
@@ -126,6 +133,9 @@ static const struct wait_next rows[] = {
     OTHER_ROW(close),
     OTHER_ROW(close_range),
     OTHER_ROW(closefrom),
+    OTHER_ROW(fclose),
+    OTHER_ROW(pclose),
+    OTHER_ROW(closedir),
     {"read", &next.last},
 };
 
@@ -326,10 +336,10 @@ EXPORT int close(int fd)
 	if (unlikely(!is_known()) || unlikely(!next.close))
 		MISSING(int)
 	uint64_t began_at = began();
-	uint32_t object = began_at ? wait_object_of(fd) : 0;
+	uint32_t object = wait_object_known(fd);
 	wait_object_forget(fd); /* before: another thread may get the number at once */
 	int code = next.close(fd);
-	if (likely(!began_at))
+	if (likely(!began_at) || (code && errno == EBADF)) /* some close all numbers that there could be */
 		return code;
 	struct wait_call call = {.began = began_at, .kind = SONDE_WAIT_CLOSE, .object = object};
 	struct hook_caller caller = HOOK_CALLER();
@@ -351,4 +361,38 @@ EXPORT void closefrom(int first)
 		return;
 	wait_object_forget_range(first < 0 ? 0 : (unsigned)first, ~0u);
 	next.closefrom(first);
+}
+
+/* The C library closes those itself. */
+static void forget_stream(FILE *stream)
+{
+	int saved = errno;
+	if (wait_wanted & SONDE_WAIT_WHAT_IO && fileno)
+		wait_object_forget(fileno(stream));
+	errno = saved;
+}
+
+EXPORT int fclose(FILE *stream)
+{
+	if (unlikely(!is_known()) || unlikely(!next.fclose))
+		MISSING(int)
+	forget_stream(stream);
+	return next.fclose(stream);
+}
+
+EXPORT int pclose(FILE *stream)
+{
+	if (unlikely(!is_known()) || unlikely(!next.pclose))
+		MISSING(int)
+	forget_stream(stream);
+	return next.pclose(stream);
+}
+
+EXPORT int closedir(DIR *directory)
+{
+	if (unlikely(!is_known()) || unlikely(!next.closedir))
+		MISSING(int)
+	if (wait_wanted & SONDE_WAIT_WHAT_IO && directory && dirfd)
+		wait_object_forget(dirfd(directory));
+	return next.closedir(directory);
 }

@@ -99,7 +99,7 @@ static int lock_really(pthread_mutex_t *mutex, const struct deadline *deadline)
 		return next.mutex_lock(mutex);
 	if (!deadline->has_clock)
 		return next.mutex_timedlock(mutex, deadline->time);
-	return next.mutex_clocklock(mutex, deadline->clock, deadline->time);
+	return next.mutex_clocklock ? next.mutex_clocklock(mutex, deadline->clock, deadline->time) : ENOSYS;
 }
 
 static __attribute__((noinline)) int wait_for_mutex(pthread_mutex_t *mutex, const struct deadline *deadline,
@@ -158,7 +158,7 @@ EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, cons
 	struct deadline deadline = {time, clock, 1};
 	if (unlikely(!is_known()))
 		return 0;
-	if (unlikely(!is_wanted()))
+	if (unlikely(!is_wanted()) || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)) /* it is refused */
 		return lock_really(mutex, &deadline);
 	int code = try_mutex(mutex);
 	if (code != EBUSY)

@@ -74,13 +74,17 @@ static void write_link(char *out, int fd)
 	*out = '\0';
 }
 
+/* 0 also in a child that shares its parent's memory (vfork): its descriptors are not the parent's. */
 static uint32_t object_read(struct names *all, int fd)
 {
 	char link[40], name[SONDE_WAIT_NAME_MAX_B + 1];
+	pid_t owner = hook_process ? hook_process->sandbox.pid : 0;
+	long got = 0;
 	if (!inject_calls_begin())
 		return 0;
 	write_link(link, fd);
-	long got = inject_machine_call(SYS_readlinkat, AT_FDCWD, (long)link, (long)name, sizeof(name) - 1, 0, 0);
+	if (!owner || owner == inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0))
+		got = inject_machine_call(SYS_readlinkat, AT_FDCWD, (long)link, (long)name, sizeof(name) - 1, 0, 0);
 	inject_calls_end();
 	if (got <= 0)
 		return 0;
@@ -97,8 +101,17 @@ uint32_t wait_object_of(int fd)
 	if (likely(object))
 		return object;
 	object = object_read(all, fd);
-	atomic_store_explicit(&all->objects[fd], object, memory_order_relaxed);
+	if (object)
+		atomic_store_explicit(&all->objects[fd], object, memory_order_relaxed);
 	return object;
+}
+
+uint32_t wait_object_known(int fd)
+{
+	struct names *all = atomic_load_explicit(&names, memory_order_acquire);
+	return all && fd >= 0 && (uint32_t)fd < DESCRIPTORS
+		   ? atomic_load_explicit(&all->objects[fd], memory_order_relaxed)
+		   : 0;
 }
 
 void wait_object_forget(int fd)

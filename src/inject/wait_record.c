@@ -36,8 +36,6 @@ __attribute__((constructor)) static void wait_record_begin(void)
 	hook_process_init();
 }
 
-static _Atomic uint32_t objects; /* numbers given; a forked child goes on counting: its numbers are its own */
-
 static inline uint64_t clock_of(const struct hook_thread *thread)
 {
 	return thread->has_cycles ? sonde_clock_cycles() : sonde_clock_now_ns();
@@ -92,7 +90,7 @@ void wait_record(const struct wait_call *call, const struct hook_caller *caller)
 
 int wait_find(const struct wait_next *rows, size_t count)
 {
-	static int is_asking;
+	static __thread uint8_t is_asking __attribute__((tls_model("initial-exec")));
 	if (is_asking)
 		return 0;
 	is_asking = 1;
@@ -113,8 +111,9 @@ uint32_t wait_object(enum sonde_object_kind kind, uint64_t address, const char *
 	struct hook_thread *thread = hook_thread_enter();
 	if (!thread)
 		return 0;
-	if (hook_thread_room(thread, words) && atomic_load(&objects) < SONDE_WAIT_OBJECTS_MAX) {
-		number = atomic_fetch_add(&objects, 1) + 1;
+	_Atomic uint32_t *given = &hook_process->objects;
+	if (atomic_load(given) < SONDE_WAIT_OBJECTS_MAX && hook_thread_room(thread, words)) {
+		number = atomic_fetch_add(given, 1) + 1;
 		record[0] = sonde_heap_op((enum sonde_heap_op)SONDE_WAIT_OBJECT) | kind;
 		record[1] = (uint64_t)number << 32 | name_b;
 		record[2] = address + 1;

@@ -49,16 +49,24 @@ static struct wait_lock *find(const void *address, int make)
 	return NULL;
 }
 
+/* Whether threads hold such locks. Waits for the others may be cancelled, which nobody tells us. */
+static int is_held(enum sonde_wait_kind kind)
+{
+	return kind == SONDE_WAIT_MUTEX || kind == SONDE_WAIT_READ_LOCK || kind == SONDE_WAIT_WRITE_LOCK;
+}
+
 /* The lock that the calling thread is about to wait for; NULL = there are too many. */
-static struct wait_lock *enlist(const void *address)
+static struct wait_lock *enlist(const void *address, enum sonde_wait_kind kind)
 {
 	struct wait_lock *lock = find(address, 1);
 	if (!lock)
 		return NULL;
 	if (!atomic_load_explicit(&lock->object, memory_order_relaxed))
 		atomic_store(&lock->object, wait_object(SONDE_OBJECT_LOCK, (uint64_t)(uintptr_t)address, NULL));
-	atomic_fetch_add(&lock->waiters, 1);
-	atomic_store_explicit(wait_lock_mark(address), 1, memory_order_relaxed);
+	if (is_held(kind)) {
+		atomic_fetch_add(&lock->waiters, 1);
+		atomic_store_explicit(wait_lock_mark(address), 1, memory_order_relaxed);
+	}
 	return lock;
 }
 
@@ -98,7 +106,7 @@ struct wait_hold wait_lock_hold(const void *address)
 
 struct wait_waiting wait_lock_begin(const void *address, enum sonde_wait_kind kind, pid_t holder)
 {
-	struct wait_waiting waiting = {.lock = enlist(address), .call = {.kind = kind, .other = holder}};
+	struct wait_waiting waiting = {.lock = enlist(address, kind), .call = {.kind = kind, .other = holder}};
 	if (waiting.lock)
 		waiting.call.object = atomic_load_explicit(&waiting.lock->object, memory_order_relaxed);
 	waiting.call.began = wait_now();
@@ -108,7 +116,7 @@ struct wait_waiting wait_lock_begin(const void *address, enum sonde_wait_kind ki
 void wait_lock_end(struct wait_waiting *waiting, int is_owned, const struct hook_caller *caller)
 {
 	uint64_t ended = wait_now();
-	if (waiting->lock)
+	if (waiting->lock && is_held(waiting->call.kind))
 		atomic_fetch_sub(&waiting->lock->waiters, 1);
 	if (is_owned)
 		own(waiting->lock, ended);

@@ -46,6 +46,8 @@ uint32_t wait_object(enum sonde_object_kind kind, uint64_t address, const char *
 
 /* The object of a descriptor; 0 = not known. May change errno. */
 uint32_t wait_object_of(int fd);
+/* The same if it has been asked for before. */
+uint32_t wait_object_known(int fd);
 /* The number will be, or is, another descriptor. */
 void wait_object_forget(int fd);
 void wait_object_forget_range(unsigned first, unsigned last);
@@ -105,7 +107,8 @@ struct wait_next {
 	void *into;
 };
 
-/* Finds `count` functions; 0 = the dynamic loader, which is asked, calls us meanwhile: there are no threads yet. */
+/* Finds `count` functions; 0 = the dynamic loader, which the thread is asking, calls us meanwhile: it takes no locks of
+ * the C library. Constructors of other objects, which run first, may have made threads. */
 int wait_find(const struct wait_next *rows, size_t count);
 
 #pragma GCC visibility pop

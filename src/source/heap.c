@@ -157,7 +157,11 @@ static void lose_process(struct sonde_source_run *run, pid_t pid)
 static void on_opened(void *context, pid_t pid, uint32_t clock)
 {
 	struct sonde_source_run *run = context;
+	struct sonde_snapshot_live live;
 	end_ended(run, pid, 0); /* as long as its addresses mean what they meant */
+	struct process *before = find(run, pid);
+	if (before) /* it has executed another program: its ring was read in this round */
+		sonde_heap_process_flush(before->heaps, UINT64_MAX, &live);
 	struct process *process = calloc(1, sizeof *process);
 	sonde_spaces_exec(run->spaces, pid, "");
 	if (!process || sonde_heap_process_new(&process->heaps, run->recorder, run->unwinder, pid, clock)) {
@@ -420,7 +424,8 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 		snprintf(out, out_b,
 			 "no process that could be sampled allocated enough; --heap=full records every allocation");
 	else if (!run->connected && !used && !run->own_malloc)
-		snprintf(out, out_b, "no process loaded " OBJECT ": static programs do not");
+		snprintf(out, out_b,
+			 "no process loaded " OBJECT ": programs that are static, setuid, or have capabilities do not");
 	else if (run->own_malloc)
 		snprintf(
 		    out + used, out_b - used,

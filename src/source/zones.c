@@ -145,6 +145,7 @@ static void connection_end(struct sonde_zones_connection *connection)
 	if (!connection->pool)
 		return;
 	sonde_pool_free(connection->pool);
+	connection->pool = NULL; /* others that are served in this round still look at this row */
 	const struct sonde_zones_listener *listener = sonde_zones_listener_of(connection->client);
 	if (listener->closed)
 		listener->closed(listener->context, connection->pid);
