@@ -123,12 +123,7 @@ __attribute__((noinline)) static long direct(long number, long a, long b, long c
 /* Under names of C of their own, since these take variable arguments. */
 __attribute__((visibility("default"))) long inject_syscall(long number, long a, long b, long c, long d, long e,
 							   long f) __asm__("syscall");
-__attribute__((visibility("default"))) long inject_sandbox_next(long number, long a, long b, long c, long d, long e, long f)
-{
-	return next_syscall ? next_syscall(number, a, b, c, d, e, f) : direct(number, a, b, c, d, e, f);
-}
-
-int inject_prctl(long option, long a, long b, long c, long d) __asm__("prctl");
+__attribute__((visibility("default"))) int inject_prctl(long option, long a, long b, long c, long d) __asm__("prctl");
 
 long inject_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -136,6 +131,11 @@ long inject_syscall(long number, long a, long b, long c, long d, long e, long f)
 		lock_in();
 	if (number == SYS_futex && inject_sandbox_futex)
 		return inject_sandbox_futex(number, a, b, c, d, e, f);
+	return next_syscall ? next_syscall(number, a, b, c, d, e, f) : direct(number, a, b, c, d, e, f);
+}
+
+long inject_sandbox_next(long number, long a, long b, long c, long d, long e, long f)
+{
 	return next_syscall ? next_syscall(number, a, b, c, d, e, f) : direct(number, a, b, c, d, e, f);
 }
 

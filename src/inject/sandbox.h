@@ -32,10 +32,10 @@ int inject_sandbox_is_inherited(uint64_t recorders);
 /* Why: 0 = a filter, 1 = no cycle counter. */
 int inject_sandbox_reason(void);
 
-/* An object that tells of waits for futexes has this function: syscall() goes on there with such a call, which it passes
- * on. NULL in the others. */
-__attribute__((weak, visibility("hidden"))) long inject_sandbox_futex(long number, long a, long b, long c, long d, long e,
-								      long f);
+/* An object that tells of waits for futexes has this function: syscall() goes on there with such a call, which it
+ * passes on. NULL in the others. */
+__attribute__((weak, visibility("hidden"))) long inject_sandbox_futex(long number, long a, long b, long c, long d,
+								      long e, long f);
 long inject_sandbox_next(long number, long a, long b, long c, long d, long e, long f);
 
 /* What the object does about it: tells the recorder, while that is still allowed; then, when nobody else makes calls of

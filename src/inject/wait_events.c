@@ -1,5 +1,5 @@
-/* wait_events.c: what a thread waits for until another does something: conditions, semaphores, barriers, spin locks, futexes by
- * syscall().
+/* wait_events.c: what a thread waits for until another does something: conditions, semaphores, barriers, spin locks,
+ * futexes by syscall().
  *
  * A condition gives up a mutex and takes it again: both are told of it as if they were called. A wait that is cancelled
  * is not told.

@@ -265,6 +265,11 @@ uint32_t sonde_recorder_thread(struct sonde_recorder *recorder, pid_t pid, pid_t
 	return sonde_tasks_thread(&recorder->tasks, pid, tid, time_ns);
 }
 
+uint32_t sonde_recorder_known(const struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t time_ns)
+{
+	return sonde_tasks_known(&recorder->tasks, pid, tid, time_ns);
+}
+
 void sonde_recorder_born(struct sonde_recorder *recorder, uint32_t thread, uint64_t start_ns)
 {
 	sonde_tasks_born(&recorder->tasks, thread, start_ns);

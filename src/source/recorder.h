@@ -101,6 +101,8 @@ uint32_t sonde_recorder_text(struct sonde_recorder *recorder, const char *text);
  */
 uint32_t sonde_recorder_process(struct sonde_recorder *recorder, pid_t pid, uint64_t time_ns);
 uint32_t sonde_recorder_thread(struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t time_ns);
+/* The thread if it is known already; 0. For numbers that a target makes up. */
+uint32_t sonde_recorder_known(const struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t time_ns);
 
 /* The thread began earlier than when it was first heard of. */
 void sonde_recorder_born(struct sonde_recorder *recorder, uint32_t thread, uint64_t start_ns);

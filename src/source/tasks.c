@@ -251,6 +251,13 @@ uint32_t sonde_tasks_thread(struct sonde_tasks *tasks, pid_t pid, pid_t tid, uin
 	return row ? row->task.id : 0;
 }
 
+uint32_t sonde_tasks_known(const struct sonde_tasks *tasks, pid_t pid, pid_t tid, uint64_t time_ns)
+{
+	const struct sonde_task_process *process = latest(&tasks->processes, pid);
+	const struct sonde_task_thread *row = process ? find_thread(tasks, tid, process->task.id, time_ns) : NULL;
+	return row ? row->task.id : 0;
+}
+
 void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t tid, uint64_t time_ns)
 {
 	struct sonde_task_process *process = latest(&tasks->processes, pid);

@@ -62,6 +62,8 @@ void sonde_tasks_fini(struct sonde_tasks *tasks);
 /* All as in recorder.h. */
 uint32_t sonde_tasks_process(struct sonde_tasks *tasks, pid_t pid, uint64_t time_ns);
 uint32_t sonde_tasks_thread(struct sonde_tasks *tasks, pid_t pid, pid_t tid, uint64_t time_ns);
+/* The same if it is known already; 0. */
+uint32_t sonde_tasks_known(const struct sonde_tasks *tasks, pid_t pid, pid_t tid, uint64_t time_ns);
 void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t tid, uint64_t time_ns);
 void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const char *name, int exec, uint64_t time_ns);
 /* What the program calls a thread itself; stands until the thread execs. */

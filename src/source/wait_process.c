@@ -2,8 +2,10 @@
 #include "source/wait_process.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "format/heap.h"
@@ -158,6 +160,19 @@ static void take_object(struct sonde_wait_process *process, const uint64_t *word
 	*id = sonde_recorder_object(process->options.recorder, &object);
 }
 
+/* The thread that held a lock: one that is known, or that the process has now. */
+static uint32_t holder_of(const struct sonde_wait_process *process, pid_t tid, uint64_t time_ns)
+{
+	char path[64];
+	uint32_t known = sonde_recorder_known(process->options.recorder, process->options.pid, tid, time_ns);
+	if (known)
+		return known;
+	snprintf(path, sizeof path, "/proc/%d/task/%d", (int)process->options.pid, (int)tid);
+	if (access(path, F_OK))
+		return 0;
+	return sonde_recorder_thread(process->options.recorder, process->options.pid, tid, time_ns);
+}
+
 static void take_call(struct sonde_wait_process *process, const struct call *call)
 {
 	const uint64_t *words = call->words;
@@ -182,7 +197,7 @@ static void take_call(struct sonde_wait_process *process, const struct call *cal
 	    .amount = words[4] - 1,
 	};
 	if (tid)
-		wait.other = sonde_recorder_thread(process->options.recorder, process->options.pid, tid, end_ns);
+		wait.other = holder_of(process, tid, end_ns);
 	sonde_wait_chunks_put(process->options.chunks, &wait);
 }
 
