@@ -38,6 +38,8 @@ goes 0 "$threads" small
 keeps 200
 goes 0 "$threads" bare
 keeps 100
+goes 5 "$threads" outlives
+keeps 1
 goes 0 "$threads" ends
 is ends 1200 79200 1200 79200
 
@@ -64,11 +66,16 @@ keeps 201
 # Processes that execute themselves, fork others, share memory with them, leave their parents or their environment.
 goes 0 "$processes" executes 50
 keeps 51
+goes 0 "$processes" descends 40
 goes 0 "$processes" borrows
 keeps 201
 goes 0 "$processes" at_exit
 is keeps_one 20 1540 2 154
 goes 0 "$processes" clears
 is keeps_one 1010 77770 101 7777
+# Stacks of a program that executes another are its own.
+goes 0 "$(target odd_execs)" "$(target odd_execs)"
+is takes_one 2 22 2 22
+is takes_another 2 44 2 44
 goes 0 sh -c 'rm -f made; "$0" detaches made; until [ -s made ]; do sleep 0.01; done; cat made' "$processes"
 keeps 1000
