@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "util/error.h"
 
-#define PIPE_WIDTH 120 /* columns where there is no terminal */
+#define ROOM_B ((uint64_t)64 << 20) /* a disk with less is left alone */
+#define PIPE_WIDTH 120              /* columns where there is no terminal */
 
 int sonde_output_open(struct sonde_output *out, const char *path, int force)
 {
@@ -122,4 +125,22 @@ int sonde_output_newest(char *out, size_t out_b)
 		return sonde_error(ENOENT,
 				   "no recording (*.sonde) here; name one, or make one: sonde record -- COMMAND");
 	return 0;
+}
+
+int sonde_output_nameless(const char *name)
+{
+	const char *directory = getenv("TMPDIR");
+	struct statvfs room;
+	int fd = -1;
+	directory = directory && *directory ? directory : "/tmp";
+	if (!statvfs(directory, &room) && (uint64_t)room.f_bavail * room.f_frsize >= ROOM_B)
+		fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		fd = memfd_create(name, MFD_CLOEXEC);
+	if (fd < 0)
+		return sonde_error(errno, "no place for what is read, not even in memory: %s", strerror(errno));
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	int code = errno;
+	close(fd);
+	return copy < 0 ? sonde_error(code, "no descriptor for what is read: %s", strerror(code)) : copy;
 }

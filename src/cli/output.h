@@ -26,4 +26,8 @@ void sonde_output_style(struct sonde_format_options *out, FILE *file);
 /* The youngest *.sonde in the working directory; -ENOENT with a sentence when there is none. */
 int sonde_output_newest(char *out, size_t out_b);
 
+/* A file without a name, on a disk that has room for it, else in memory (then `name` is what the kernel calls it): a
+ * descriptor beyond the standard streams, which may be closed; or a negative errno. */
+int sonde_output_nameless(const char *name);
+
 #endif

@@ -6,13 +6,9 @@
  * (pass_on.h).
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
 #include "analyze/pass.h"
 #include "analyze/stat_figures.h"
@@ -24,7 +20,6 @@
 #include "util/error.h"
 #include "util/quantity.h"
 
-#define ROOM_B ((uint64_t)64 << 20) /* a disk with less is left alone */
 #define LEAST_INTERVAL_NS 10000000u
 #define LEAST_DURATION_NS 1000000u
 #define PROCESSES_SHOWN 10
@@ -126,25 +121,6 @@ static int check(const struct request *request)
 
 /* --- the recording ----------------------------------------------------------------------------------------------- */
 
-/* A file on a disk that has room for it, else in memory: beyond the standard streams, which may be closed. */
-static int open_nameless(void)
-{
-	const char *directory = getenv("TMPDIR");
-	struct statvfs room;
-	int fd = -1;
-	directory = directory && *directory ? directory : "/tmp";
-	if (!statvfs(directory, &room) && (uint64_t)room.f_bavail * room.f_frsize >= ROOM_B)
-		fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd < 0)
-		fd = memfd_create("sonde-stat", MFD_CLOEXEC);
-	if (fd < 0)
-		return sonde_error(errno, "no place for what is read, not even in memory: %s", strerror(errno));
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	int code = errno;
-	close(fd);
-	return copy < 0 ? sonde_error(code, "no descriptor for what is read: %s", strerror(code)) : copy;
-}
-
 static int prepare(struct request *request)
 {
 	struct sonde_record_options *record = &request->options;
@@ -156,7 +132,7 @@ static int prepare(struct request *request)
 		request->out.file = stderr;
 	if (record->output)
 		return 0;
-	request->fd = open_nameless();
+	request->fd = sonde_output_nameless("sonde-stat");
 	if (request->fd < 0)
 		return request->fd;
 	snprintf(request->path, sizeof request->path, "/proc/self/fd/%d", request->fd);

@@ -1,0 +1,273 @@
+/* top.c: `sonde top`: what a running program does, again and again: functions, threads, memory, I/O, the machine.
+ *
+ * It looks from outside: nothing is put into the program, also when we start it ourselves, so it is attached to then,
+ * too, and may be left running. Its output would write into our tables: it goes to /dev/null or a file. Figures come
+ * from recordings through passes like all others (top_feed.h, top_model.h).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/pass_on.h"
+#include "cli/top_feed.h"
+#include "cli/top_model.h"
+#include "run/launch.h"
+#include "util/error.h"
+#include "util/file.h"
+#include "util/quantity.h"
+
+#define DEFAULT_EVERY_NS 2000000000u
+#define LEAST_EVERY_NS 100000000u
+#define DEFAULT_RATE_HZ 199 /* samples a CPU second: shares of an interval to a few points, at little cost */
+#define DEFAULT_ROWS 20
+#define MOST_ROWS 10000
+
+static const struct sonde_option options[] = {
+    {"pid", 'p', "PID", "look at this process and its children"},
+    {"delay", 'd', "TIME", "an interval, at least 100ms (default 2s)"},
+    {"once", 0, NULL, "one interval, as text; needs no terminal"},
+    {"json", 0, NULL, "the same as JSON"},
+    {"rows", 'n', "N", "rows of a table (default 20)"},
+    {"rate", 'F', "HZ", "CPU samples per second of CPU time, 1 to 10000 (default 199)"},
+    {"output", 'o', "FILE", "where the command writes to (default: nowhere)"},
+    {"force", 'f', NULL, "overwrite FILE"},
+    {"no-perf", 0, NULL, "do not use perf events: no functions"},
+    {0},
+};
+
+struct request {
+	struct sonde_top_target target;
+	char **command; /* NULL = attached */
+	const char *output;
+	size_t rows;
+	int once, json, force;
+};
+
+static int complain(const char *what)
+{
+	fprintf(stderr, "sonde top: %s\n", what);
+	return SONDE_EXIT_OURS;
+}
+
+/* --- options ----------------------------------------------------------------------------------------------------- */
+
+static int set_value(struct request *request, const char *name, const char *value)
+{
+	uint64_t number = 0;
+	int rc = 0;
+	if (!strcmp(name, "output"))
+		request->output = value;
+	else if (!strcmp(name, "rate"))
+		rc = sonde_quantity_integer(&request->target.rate_hz, value, 1, 10000);
+	else if (!strcmp(name, "rows")) {
+		rc = sonde_quantity_integer(&number, value, 1, MOST_ROWS);
+		request->rows = (size_t)number;
+	} else if (!strcmp(name, "pid")) {
+		rc = sonde_quantity_integer(&number, value, 1, 4194304);
+		request->target.pid = (pid_t)number;
+	} else {
+		rc = sonde_quantity_duration(&request->target.every_ns, value);
+		if (!rc && request->target.every_ns < LEAST_EVERY_NS)
+			rc = sonde_error(EINVAL, "'%s': 100ms is the least", value);
+	}
+	return rc;
+}
+
+static int found(void *context, const struct sonde_option *option, const char *value)
+{
+	struct request *request = context;
+	if (!option) {
+		fprintf(stderr, "sonde top: '%s' stands before '--': sonde top -- %s\n", value, value);
+		return SONDE_EXIT_OURS;
+	}
+	if (!strcmp(option->name, "once"))
+		request->once = 1;
+	else if (!strcmp(option->name, "json"))
+		request->json = request->once = 1;
+	else if (!strcmp(option->name, "force"))
+		request->force = 1;
+	else if (!strcmp(option->name, "no-perf"))
+		request->target.no_perf = 1;
+	else if (set_value(request, option->name, value)) {
+		fprintf(stderr, "sonde top: --%s: %s\n", option->name, sonde_error_text());
+		return SONDE_EXIT_OURS;
+	}
+	return 0;
+}
+
+static int check(const struct request *request)
+{
+	if (!request->command && !request->target.pid)
+		return complain(
+		    "nothing to look at: give a process (sonde top -p PID) or a command (sonde top -- ./app)");
+	if (request->command && request->target.pid)
+		return complain("-p and a command exclude each other: leave one of them out");
+	if (request->output && !request->command)
+		return complain("-o is for the output of a command: a process that runs keeps its own");
+	return 0;
+}
+
+/* --- the process ------------------------------------------------------------------------------------------------- */
+
+/* Why a process cannot be looked at, with what would help; 0 = it can. */
+static int check_process(pid_t pid)
+{
+	char text[8192] = "", path[64];
+	struct stat owner;
+	int rc = kill(pid, 0) ? -errno : 0;
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	if (rc == -ESRCH)
+		return sonde_error(ESRCH, "there is no process %d", (int)pid);
+	if (rc == -EPERM) { /* /proc may hide it */
+		const struct passwd *user = stat(path, &owner) ? NULL : getpwuid(owner.st_uid);
+		return sonde_error(EPERM, "process %d is another user's: run it as %s, or as root", (int)pid,
+				   user ? user->pw_name : "that user");
+	}
+	if (rc)
+		return sonde_error(-rc, "process %d cannot be looked at: %s", (int)pid, strerror(-rc));
+	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
+	const char *group = strstr(text, "\nTgid:"), *state = strstr(text, "\nState:\tZ");
+	long leader = group ? strtol(group + strlen("\nTgid:"), NULL, 10) : pid;
+	if (leader != pid)
+		return sonde_error(EINVAL, "%d is a thread of process %ld: sonde top -p %ld", (int)pid, leader, leader);
+	return state ? sonde_error(ESRCH, "process %d has ended (a zombie: its parent has not asked how)", (int)pid)
+		     : 0;
+}
+
+/* The command's standard streams while it is forked, ours again afterwards. */
+static int hold(struct sonde_launch *launch, int in, int out)
+{
+	int ours[3], to[3] = {in, out, out};
+	fflush(NULL);
+	for (int i = 0; i < 3; i++) {
+		ours[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);
+		dup2(to[i], i);
+	}
+	int rc = sonde_launch_hold(launch);
+	for (int i = 0; i < 3; i++) {
+		if (ours[i] < 0) {
+			close(i);
+			continue;
+		}
+		dup2(ours[i], i);
+		close(ours[i]);
+	}
+	return rc;
+}
+
+static int start(struct request *request)
+{
+	struct sonde_launch launch = {.release_fd = -1, .error_fd = -1};
+	struct sonde_output out = {0};
+	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int in = nowhere < 0 ? -1 : fcntl(nowhere, F_DUPFD_CLOEXEC, 3); /* a standard stream may be closed */
+	int rc = in < 0 ? sonde_error(errno, "/dev/null: %s", strerror(errno)) : 0;
+	if (nowhere >= 0)
+		close(nowhere);
+	if (!rc && request->output && strcmp(request->output, "/dev/null") != 0)
+		rc = sonde_output_open(&out, request->output, request->force);
+	rc = rc ? -EIO : sonde_launch_init(&launch, request->command); /* codes are the command's from here on */
+	rc = rc ? rc : hold(&launch, in, out.file ? fileno(out.file) : in);
+	rc = rc ? rc : sonde_launch_release(&launch);
+	request->target.pid = launch.pid;
+	sonde_launch_fini(&launch);
+	if (out.file && out.file != stdout)
+		sonde_output_close(&out, rc);
+	if (in >= 0)
+		close(in);
+	return rc;
+}
+
+/* --- once -------------------------------------------------------------------------------------------------------- */
+
+static int show(const struct request *request, struct sonde_session *session, int ended)
+{
+	struct sonde_top_model model;
+	struct sonde_format_options style;
+	const struct sonde_top_ask ask = {.limit = request->rows};
+	int rc = sonde_top_model_make(&model, session, &ask);
+	if (rc)
+		return rc;
+	if (ended)
+		sonde_report_note(model.report, NULL, 1, "process %d ended before the interval did",
+				  (int)request->target.pid);
+	sonde_output_style(&style, stdout);
+	rc = sonde_format_find(request->json ? "json" : "text")->render(model.report, &style, stdout);
+	sonde_top_model_fini(&model);
+	return rc;
+}
+
+/* A command that has ended gives us its exit code; one that has not goes on. */
+static int leave(const struct request *request)
+{
+	int status = -1;
+	if (!request->command)
+		return SONDE_EXIT_OK;
+	if (waitpid(request->target.pid, &status, WNOHANG) == request->target.pid)
+		return sonde_pass_on(status);
+	fprintf(stderr, "sonde top: '%s' goes on as process %d (kill %d ends it)\n", request->command[0],
+		(int)request->target.pid, (int)request->target.pid);
+	return SONDE_EXIT_OK;
+}
+
+static int once(const struct request *request)
+{
+	struct sonde_output out = {.file = stdout};
+	struct sonde_session *session;
+	int ended = 0;
+	int rc = sonde_top_feed_once(&request->target, &session, &ended);
+	if (!rc) {
+		rc = show(request, session, ended);
+		sonde_session_close(session);
+	}
+	rc = sonde_output_close(&out, rc);
+	if (rc)
+		complain(sonde_error_text());
+	int code = leave(request);
+	return rc && !code ? SONDE_EXIT_OURS : code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = {.target = {.every_ns = DEFAULT_EVERY_NS, .rate_hz = DEFAULT_RATE_HZ},
+				  .rows = DEFAULT_ROWS};
+	struct sonde_parse parse = {
+	    .command = sonde_command_find("top"),
+	    .found = found,
+	    .context = &request,
+	    .stop_at_word = 1,
+	};
+	int code = sonde_command_parse(&parse, argc, argv);
+	if (code || parse.done)
+		return code ? SONDE_EXIT_OURS : SONDE_EXIT_OK;
+	if (parse.rest < argc)
+		request.command = argv + parse.rest;
+	code = check(&request);
+	if (code)
+		return code;
+	const struct sonde_record_options failed = {.command = request.command};
+	int rc = request.command ? start(&request) : check_process(request.target.pid);
+	if (rc)
+		return sonde_pass_on_failure("top", &failed, rc);
+	return once(&request);
+}
+
+const struct sonde_command sonde_command_top = {
+    .name = "top",
+    .title = "see what a running program does: functions, threads, memory, I/O",
+    .usage = "[options] [--] COMMAND [ARGUMENT…]",
+    .options = options,
+    .examples = "sonde top -p 4711\n"
+		"sonde top -p 4711 --once --json\n"
+		"sonde top -d 5 -- ./server",
+    .run = run,
+};

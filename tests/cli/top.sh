@@ -1,0 +1,102 @@
+# top.sh: sonde top says of an interval what a program with a known answer does in it, in text, as JSON and on a terminal; it
+# leaves the program alone, and what cannot be looked at is said.
+# timeout: 120
+. "$(dirname "$0")/lib.sh"
+need jq
+states=$(target thread_states)
+uses=$(target uses)
+at_exit() { kill "${pids[@]}" 2>/dev/null || true; }
+pids=()
+trap 'at_exit; rm -rf "$work"' EXIT
+background() { # COMMAND…: its pid in $pid
+	"$@" >background.out 2>&1 &
+	pid=$!
+	pids+=($pid)
+}
+section() { # ID FILTER
+	jq -r ".sections[] | select(.id == \"$1\") | $2" .out
+}
+
+# Two threads that want a CPU for known shares of their time: what they have of it and what they wait for it add up to more.
+background "$states" schedule 60
+sleep 0.2
+run 0 "$SONDE" top -p $pid --once --json -d 2
+equal "$(jq -r '.schema, .version' .out | tr '\n' ' ')" "sonde-report 1 "
+equal "$(section threads '.rows | length')" 3
+for name in most third; do
+	holds "$(section threads "[.rows[] | select(.thread == \"$name\")][0] | .on_cpu_share + .runnable_share + .blocked_share + .unseen_share") > 0.98"
+	holds "$(section threads "[.rows[] | select(.thread == \"$name\")][0] | .on_cpu_share + .runnable_share") > 0.3"
+	holds "$(section threads "[.rows[] | select(.thread == \"$name\")][0] | .time_ns") > 100000000"
+done
+equal "$(section threads '[.rows[] | select(.tid == '$pid')][0].thread')" thread_states
+equal "$(section processes '.rows[0].pid')" $pid
+# Of both threads together, by two accounts: clocks of processes, and states of threads.
+near "$(section processes '.rows[0].cpu_utilization')" "$(section threads '[.rows[].on_cpu_share] | add')" 0.25
+holds "$(section processes '.rows[0].rss_b') > 100000"
+holds "$(section machine '.rows | length') >= 2"
+if [ "$(section functions '.rows | length')" -gt 0 ]; then
+	equal "$(section functions '[.rows | sort_by(-.total_share)[] | select(.module == "thread_states")][0].function')" spin
+	holds "$(section functions '[.rows[] | select(.function == "spin")][0].total_share') > 0.9"
+else
+	has "$(section functions '.notes[].text')" "perf events"
+fi
+kill -0 $pid || fail "the program has ended"
+
+# As text it fits into 80 columns, and says whose figures these are.
+run 0 env COLUMNS=80 "$SONDE" top -p $pid --once -d 300ms
+has "$out" "thread_states schedule 60"
+for title in Functions Threads "Memory and I/O" "The machine"; do
+	matches "$out" "^$title$"
+done
+[ "$(wc -L <.out)" -le 80 ] || fail "a line of $(wc -L <.out) columns"
+lacks "$out" "/proc/self"
+lacks "$out" $'\e'
+
+# Without perf events: threads and what they use, and why there are no functions.
+run 0 "$SONDE" top --no-perf -p $pid --once --json -d 1
+equal "$(section functions '.rows | length')" 0
+has "$(section functions '.notes[].text')" "--no-perf"
+holds "$(section threads '[.rows[].on_cpu_share] | add') > 0.2"
+
+# I/O and memory of a known size.
+background sh -c "sleep 0.7; exec '$uses' memory 60"
+run 0 "$SONDE" top -p $pid --once --json -d 1.2
+holds "$(section processes '[.rows[].peak_rss_b] | max') >= 60 * 1048576"
+# A command: its output goes where -o says, its exit code is ours when it ends first; bytes are of the interval, a second.
+run 7 "$SONDE" top --once --json -d 5 -o told -- sh -c "sleep 0.5; '$uses' writes 3000000 .; sleep 0.5; echo over; exit 7"
+holds "$(section processes '[.rows[].written_all_b_per_s // 0] | max') >= 3000000 / 5"
+holds "$(section processes '[.rows[].written_all_b_per_s // 0] | max') <= 3100000"
+has "$(jq -r '.notes[].text' .out)" "ended before the interval did"
+matches "$(cat told)" "^over$"
+run 125 "$SONDE" top --once -d 5 -o told -- true
+has "$err" "told exists"
+run 0 "$SONDE" top --once -d 300ms -- sh -c 'echo shown; sleep 2; echo over >later'
+! grep -q "^shown" .out || fail "the output of the command is in ours"
+matches "$err" "^sonde top: 'sh' goes on as process [0-9]+"
+wait_for test -s later
+run 127 "$SONDE" top --once -- ./nothing
+has "$err" "./nothing"
+
+# Many threads: rows are limited, totals are whole.
+run 0 "$SONDE" top --once --json -d 1.2 -n 5 -- "$states" many 2000
+equal "$(section threads '.rows | length')" 5
+holds "$(section threads .omitted) > 1000"
+
+# What cannot be looked at.
+background "$states" schedule 30
+sleep 0.2
+run 125 "$SONDE" top --once
+has "$err" "sonde top -p PID"
+run 125 "$SONDE" top --once -p 4194303
+has "$err" "there is no process 4194303"
+run 125 "$SONDE" top --once -p $pid -- true
+has "$err" "exclude each other"
+thread=$(ls /proc/$pid/task | tail -n 1)
+run 125 "$SONDE" top --once -p "$thread"
+has "$err" "$thread is a thread of process $pid: sonde top -p $pid"
+run 125 "$SONDE" top --once -p $pid -d 1ms
+has "$err" "100ms is the least"
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 --clear-groups test -x "$SONDE"; then
+	run 125 setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" top --once -p $pid
+	has "$err" "another user's"
+fi
