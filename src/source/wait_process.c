@@ -11,6 +11,7 @@
 #include "format/heap.h"
 #include "format/ring.h"
 #include "format/wait.h"
+#include "source/lock_names.h"
 #include "source/zones.h"
 #include "util/error.h"
 
@@ -37,7 +38,8 @@ struct call {
 
 struct sonde_wait_process {
 	struct sonde_wait_process_options options;
-	uint32_t id;             /* the recording's */
+	uint32_t id; /* the recording's */
+	struct sonde_lock_names *names;
 	struct numbered stacks;  /* struct stack */
 	struct numbered objects; /* uint32_t: the recording's */
 	struct call *calls;
@@ -54,6 +56,7 @@ int sonde_wait_process_new(struct sonde_wait_process **out, const struct sonde_w
 		return sonde_error(ENOMEM, "no memory for the calls of a process");
 	process->options = *options;
 	process->id = sonde_recorder_process(options->recorder, options->pid, sonde_clock_now_ns());
+	process->names = sonde_lock_names_new(options->pid);
 	process->stacks = (struct numbered){.row_b = sizeof(struct stack), .max = STACKS_MAX};
 	process->objects = (struct numbered){.row_b = sizeof(uint32_t), .max = SONDE_WAIT_OBJECTS_MAX};
 	*out = process;
@@ -87,6 +90,7 @@ void sonde_wait_process_end(struct sonde_wait_process *process)
 	sonde_wait_process_settle(process);
 	lose(process, "words that make no sense", process->bad);
 	lose(process, "no memory for them", process->unkept);
+	sonde_lock_names_free(process->names);
 	free(process->calls);
 	free(process->stacks.rows);
 	free(process->objects.rows);
@@ -145,11 +149,14 @@ static void take_stack(struct sonde_wait_process *process, const uint64_t *words
 static void take_object(struct sonde_wait_process *process, const uint64_t *words)
 {
 	char name[SONDE_WAIT_NAME_MAX_B + 1] = "";
+	_Static_assert(sizeof name >= SONDE_LOCK_NAME_MAX_B, "names of locks");
 	uint32_t kind = (uint32_t)(words[0] & ((1u << SONDE_WAIT_KIND_BITS) - 1));
 	uint32_t *id = row_make(&process->objects, (uint32_t)(words[1] >> 32), &process->bad, &process->unkept);
 	if (!id)
 		return;
 	memcpy(name, words + 3, words[1] & 0xff);
+	if (!*name && kind == SONDE_OBJECT_LOCK)
+		sonde_lock_names_get(process->names, words[2] - 1, name);
 	struct sonde_recorder_object object = {
 	    .process = process->id,
 	    .kind = kind >= SONDE_OBJECT_LOCK && kind <= SONDE_OBJECT_OTHER ? (enum sonde_object_kind)kind

@@ -76,6 +76,13 @@ static int is_function(const Elf64_Sym *symbol, const char *text)
 	return type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && *text != '$');
 }
 
+static int is_variable(const Elf64_Sym *symbol, const char *text)
+{
+	return symbol->st_shndx != SHN_UNDEF && *text && symbol->st_size &&
+	       ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT;
+}
+
+/* Functions inside the code of `module`; NULL: variables. */
 static int add_symbols(struct sonde_names *out, const struct table *table, const struct sonde_elf *module)
 {
 	for (size_t i = 1; i < table->symbols_b / table->each_b; i++) {
@@ -83,7 +90,9 @@ static int add_symbols(struct sonde_names *out, const struct table *table, const
 		if (symbol.st_name >= table->texts_b)
 			continue;
 		const char *text = table->texts + symbol.st_name;
-		if (!is_function(&symbol, text) || !sonde_elf_is_code(module, symbol.st_value))
+		int is_wanted = module ? is_function(&symbol, text) && sonde_elf_is_code(module, symbol.st_value)
+				       : is_variable(&symbol, text);
+		if (!is_wanted)
 			continue;
 		struct sonde_name name = {.start = symbol.st_value,
 					  .size_b = symbol.st_size,
@@ -133,4 +142,9 @@ int sonde_elf_symbols_packed(struct sonde_names *out, const struct sonde_elf *mo
 	error = sonde_elf_symbols_read(out, &inner, module);
 	sonde_elf_close(&inner);
 	return error;
+}
+
+int sonde_elf_symbols_variables(struct sonde_names *out, const struct sonde_elf *file)
+{
+	return sonde_elf_symbols_read(out, file, NULL);
 }

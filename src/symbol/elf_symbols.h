@@ -12,4 +12,7 @@ int sonde_elf_symbols_read(struct sonde_names *out, const struct sonde_elf *file
 /* The same for the symbols that distributions pack into .gnu_debugdata. */
 int sonde_elf_symbols_packed(struct sonde_names *out, const struct sonde_elf *module);
 
+/* Adds the variables that a module's own tables name. An error is a want of memory. */
+int sonde_elf_symbols_variables(struct sonde_names *out, const struct sonde_elf *file);
+
 #endif
