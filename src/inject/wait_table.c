@@ -61,8 +61,11 @@ static struct wait_lock *enlist(const void *address, enum sonde_wait_kind kind)
 	struct wait_lock *lock = find(address, 1);
 	if (!lock)
 		return NULL;
+	/* Who comes at the same time tells of it, too, and takes the number of who was faster. */
+	uint32_t none = 0;
 	if (!atomic_load_explicit(&lock->object, memory_order_relaxed))
-		atomic_store(&lock->object, wait_object(SONDE_OBJECT_LOCK, (uint64_t)(uintptr_t)address, NULL));
+		atomic_compare_exchange_strong(&lock->object, &none,
+					       wait_object(SONDE_OBJECT_LOCK, (uint64_t)(uintptr_t)address, NULL));
 	if (is_held(kind)) {
 		atomic_fetch_add(&lock->waiters, 1);
 		atomic_store_explicit(wait_lock_mark(address), 1, memory_order_relaxed);
