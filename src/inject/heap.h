@@ -48,6 +48,9 @@ static inline void *heap_record_show(uint64_t hidden)
 	return (void *)(uintptr_t)~hidden; /* NOLINT: it was one */
 }
 
+/* Before the first sample: maps what the sampled blocks are noted in. */
+void heap_record_sample(void);
+
 /* Returns the block. */
 void *heap_record_take(void *block, size_t size_b, const struct hook_caller *caller);
 int heap_record_told(const void *block);

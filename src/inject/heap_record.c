@@ -6,10 +6,13 @@
  */
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "inject/heap.h"
+#include "inject/machine.h"
 
 #pragma weak pthread_atfork
 #pragma weak __register_atfork
@@ -32,10 +35,24 @@ struct set {
 
 __thread uint64_t heap_left __attribute__((tls_model("initial-exec")));
 
-/* A forked child goes on with its own copy: it frees what its parent sampled, and the recorder knows it not. */
+/* A forked child goes on with its own copies: it frees what its parent sampled, and the recorder knows it not. */
 _Atomic uint8_t heap_filter[1u << HEAP_FILTER_BITS];
 _Atomic uint8_t heap_none = HEAP_NEVER;
-static struct set sets[SETS];
+static struct set *sets; /* NULL: every block is recorded, or there is no memory: then every end is told */
+
+void heap_record_sample(void)
+{
+	size_t size_b = SETS * sizeof(*sets);
+	if (sets || !inject_calls_begin())
+		return;
+	long page = inject_connect_spares(size_b)
+			? inject_machine_call(SYS_mmap, 0, (long)size_b, PROT_READ | PROT_WRITE,
+					      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+			: -1;
+	inject_calls_end();
+	if (page < -4095 || page >= 0)
+		sets = (struct set *)page; /* NOLINT: it is one */
+}
 
 static struct set *set_of(uint64_t address)
 {
@@ -66,8 +83,10 @@ static void unmark(const void *block)
 static void note(const void *block)
 {
 	uint64_t address = (uint64_t)(uintptr_t)block;
-	struct set *set = set_of(address);
 	heap_record_mark(block);
+	if (unlikely(!sets))
+		return;
+	struct set *set = set_of(address);
 	for (uint32_t i = 0; i < SET_BLOCKS; i++) {
 		uint64_t unused = 0;
 		if (atomic_compare_exchange_strong(&set->blocks[i], &unused, ~address))
@@ -80,6 +99,8 @@ static void note(const void *block)
 static int is_noted(const void *block)
 {
 	uint64_t address = (uint64_t)(uintptr_t)block;
+	if (unlikely(!sets))
+		return 1;
 	struct set *set = set_of(address);
 	for (uint32_t i = 0; i < SET_BLOCKS; i++) {
 		uint64_t noted = ~address;

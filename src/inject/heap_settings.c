@@ -25,6 +25,8 @@ void hook_birth(void)
 
 void hook_state_is(enum hook_state state)
 {
+	if (state == HOOK_READY && heap_mean_b)
+		heap_record_sample();
 	heap_record_look(state != HOOK_OFF && !heap_mean_b);
 	if (state == HOOK_OFF)
 		heap_left = UINT64_MAX;
