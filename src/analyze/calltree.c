@@ -1,9 +1,10 @@
-/* calltree.c: the call tree, root first: stacks merged by function, inlined functions included, weighed by CPU time or
- * by what they allocated, held or left (session/weigh.h).
+/* calltree.c: the call tree, root first: stacks merged by function, inlined functions included, weighed by CPU time, by
+ * what they allocated, held or left, or by how long they waited (session/weigh.h).
  *
  * Tree nodes are found by (parent, function) in a hash table while the stack trie is walked from the roots; the
  * children of a node are sorted at the end by one sort of all nodes. A recursive function is a chain of nodes, each
- * with its own total, as it was called.
+ * with its own total, as it was called. What is weighed and has no stack is one node below the root; CPU time without a
+ * stack is said in a note, and in no node.
  */
 #include "analyze/calltree.h"
 
@@ -17,6 +18,8 @@
 #include "analyze/stats.h"
 #include "analyze/words.h"
 #include "util/error.h"
+
+#define NO_STACK UINT32_MAX /* where a function's id is */
 
 struct node {
 	uint32_t parent, function;
@@ -117,7 +120,7 @@ static void tree_node_fill(struct sonde_tree_node *out, const struct build *buil
 {
 	const struct sonde_session *session = build->samples->session;
 	const struct sonde_function *function = sonde_session_function(session, node->function);
-	out->name = sonde_function_name(session, node->function);
+	out->name = node->function == NO_STACK ? "(no stack)" : sonde_function_name(session, node->function);
 	out->module = sonde_function_module(session, node->function);
 	out->file = function ? function->file : "";
 	out->line = function ? function->line : 0;
@@ -154,21 +157,21 @@ static int tree_link(const struct build *build, struct sonde_report *report, str
 	return rc;
 }
 
-/* What was sampled in the kernel without a stack of the program. */
-static void kernel_add(struct build *build)
+/* A node below the root that is no function of the program. */
+static void bare_add(struct build *build, uint32_t function, struct sonde_weight weight)
 {
-	const struct sonde_samples *samples = build->samples;
-	if (!samples->kernel || !sonde_weight_is_any(samples->kernel[0]))
+	if (!sonde_weight_is_any(weight))
 		return;
-	uint32_t kernel = child_of(build, 0, 0);
+	uint32_t node = child_of(build, 0, function);
 	if (build->error < 0)
 		return;
-	sonde_weight_add(&build->nodes[kernel].total, samples->kernel[0]);
-	sonde_weight_add(&build->nodes[kernel].self, samples->kernel[0]);
+	sonde_weight_add(&build->nodes[node].total, weight);
+	sonde_weight_add(&build->nodes[node].self, weight);
 }
 
 int sonde_calltree_fill(struct sonde_samples *samples, struct sonde_report *report, struct sonde_tree_node *root)
 {
+	int is_weighed = sonde_weigh_of(&samples->options.weigh) != SONDE_WEIGH_OF_SAMPLES;
 	struct build build = {.samples = samples, .count = 1};
 	int rc = sonde_samples_fold(samples);
 	if (rc == 0)
@@ -177,13 +180,15 @@ int sonde_calltree_fill(struct sonde_samples *samples, struct sonde_report *repo
 		build.nodes[0] = (struct node){0};
 		rc = sonde_samples_walk(samples, visit_node, &build);
 	}
-	if (rc == 0 && build.error == 0)
-		kernel_add(&build);
+	if (rc == 0 && build.error == 0 && samples->kernel)
+		bare_add(&build, 0, samples->kernel[0]);
+	if (rc == 0 && build.error == 0 && is_weighed)
+		bare_add(&build, NO_STACK, samples->self[0]);
 	if (rc == 0)
 		rc = build.error;
 	root->total = samples->all.ns;
 	root->count = samples->all.count;
-	root->self = samples->self[0].ns;
+	root->self = is_weighed ? 0 : samples->self[0].ns;
 	if (rc == 0)
 		rc = tree_link(&build, report, root);
 	free(build.nodes);
@@ -210,18 +215,17 @@ static int notes_add(const struct sonde_samples *samples, struct sonde_report *r
 	return rc < 0 ? rc : sonde_samples_note_missing(samples, report, section);
 }
 
-/* --- of the heap ------------------------------------------------------------------------------------------------- */
+/* --- of the heap and of waiting ---------------------------------------------------------------------------------- */
 
 /* Gives every stack its weight, as samples do. */
-static int heap_take(struct sonde_samples *samples, struct sonde_heap_weights *out)
+static int weights_take(struct sonde_samples *samples, struct sonde_weights *out)
 {
 	const struct sonde_pass_options *options = &samples->options;
-	const struct sonde_heap_view view = {options->weigh, {options->from_ns, options->to_ns, options->thread}};
-	int rc = sonde_heap_weights_take(out, samples->session, &view);
-	for (size_t i = 0; rc == 0 && i < out->count; i++) {
-		const struct sonde_heap_weight *row = &out->rows[i];
-		struct sonde_weight weight = {sonde_weigh_value(options->weigh.by, row->blocks, row->size_b),
-					      row->blocks};
+	const struct sonde_weigh_view view = {options->weigh, {options->from_ns, options->to_ns, options->thread}};
+	int rc = sonde_weights_take(out, samples->session, &view);
+	for (size_t i = 0; rc == 0 && i < out->row_count; i++) {
+		const struct sonde_weights_row *row = &out->rows[i];
+		struct sonde_weight weight = {row->weight, row->count};
 		sonde_weight_add(&samples->self[row->stack], weight);
 		sonde_weight_add(&samples->all, weight);
 	}
@@ -229,15 +233,15 @@ static int heap_take(struct sonde_samples *samples, struct sonde_heap_weights *o
 }
 
 /* What 100 % is, and how well it is known. */
-static int note_heap_whole(const struct sonde_samples *samples, const struct sonde_heap_weights *heap, const char *what,
+static int note_heap_whole(const struct sonde_samples *samples, const struct sonde_weights *heap, const char *what,
 			   struct sonde_report *report, struct sonde_section *section)
 {
 	char known[96] = "every one recorded", peak[96] = "";
 	enum sonde_weigh_by by = samples->options.weigh.by;
-	int in_blocks = sonde_weigh_rows[by].in_blocks;
-	const char *size = in_blocks ? "" : sonde_heap_size_text(report, heap->size_b, heap->variance);
+	int in_blocks = sonde_weigh_rows[by].unit == SONDE_WEIGH_BLOCKS;
+	const char *size = in_blocks ? "" : sonde_heap_size_text(report, heap->weight, heap->variance);
 	const char *mean = sonde_heap_size_text(report, heap->mean_b, 0);
-	const char *blocks = sonde_heap_count_text(report, (double)heap->blocks);
+	const char *blocks = sonde_heap_count_text(report, (double)heap->count);
 	if (!size || !mean || !blocks)
 		return sonde_error(ENOMEM, "out of memory for a note");
 	if (heap->mean_b)
@@ -249,10 +253,10 @@ static int note_heap_whole(const struct sonde_samples *samples, const struct son
 		snprintf(peak, sizeof peak, "; the peak was at %.3f s",
 			 (double)(heap->peak_ns - sonde_session_run(samples->session)->start_ns) / 1e9);
 	return sonde_report_note(report, section, 0, "100 %% = %s%s%s block%s: %s, %s%s", size, in_blocks ? "" : " in ",
-				 blocks, sonde_plural(heap->blocks), what, known, peak);
+				 blocks, sonde_plural(heap->count), what, known, peak);
 }
 
-static int note_unseen(const struct sonde_heap_weights *heap, const char *more, struct sonde_report *report,
+static int note_unseen(const struct sonde_weights *heap, const char *more, struct sonde_report *report,
 		       struct sonde_section *section)
 {
 	const char *size = sonde_heap_size_text(report, heap->unseen_b, 0);
@@ -278,94 +282,114 @@ static int note_others(const struct sonde_samples *samples, struct sonde_report 
 	return *text ? sonde_report_note(report, section, 0, "of malloc; apart from it, by --heap-of: %s", text) : 0;
 }
 
-static int heap_notes_add(const struct sonde_samples *samples, const struct sonde_heap_weights *heap, const char *what,
-			  struct sonde_report *report, struct sonde_section *section)
+static int note_waits_whole(const struct sonde_weights *waits, const char *what, struct sonde_report *report,
+			    struct sonde_section *section)
 {
+	const char *calls = sonde_heap_count_text(report, (double)waits->count);
+	if (!calls)
+		return sonde_error(ENOMEM, "out of memory for a note");
+	return sonde_report_note(report, section, 0, "100 %% = %.3f s in %s call%s: %s, of all threads together",
+				 (double)waits->weight / 1e9, calls, sonde_plural(waits->count), what);
+}
+
+static int weights_notes_add(const struct sonde_samples *samples, const struct sonde_weights *weights, const char *what,
+			     struct sonde_report *report, struct sonde_section *section)
+{
+	int of_heap = sonde_weigh_of(&samples->options.weigh) == SONDE_WEIGH_OF_HEAP;
 	uint64_t broken = 0, bare = 0;
-	for (size_t i = 0; i < heap->count; i++) {
-		const struct sonde_heap_weight *row = &heap->rows[i];
+	for (size_t i = 0; i < weights->row_count; i++) {
+		const struct sonde_weights_row *row = &weights->rows[i];
 		if (!row->stack)
 			bare++;
 		else if (row->status != SONDE_STACK_COMPLETE && row->status != SONDE_STACK_FRAME_POINTER)
 			broken++;
 	}
-	int rc = note_heap_whole(samples, heap, what, report, section);
-	if (rc == 0)
+	int rc = of_heap ? note_heap_whole(samples, weights, what, report, section)
+			 : note_waits_whole(weights, what, report, section);
+	if (rc == 0 && of_heap)
 		rc = note_others(samples, report, section);
 	if (rc == 0)
-		rc = note_broken(broken, heap->count - bare, report, section);
+		rc = note_broken(broken, weights->row_count - bare, report, section);
 	if (rc == 0 && bare)
-		rc =
-		    sonde_report_note(report, section, 1,
-				      "%.1f %% of the 100 %% have no stack and are in no function; sonde record --heap "
-				      "takes stacks of pools, too",
-				      100 * sonde_stats_share((double)samples->self[0].ns, (double)samples->all.ns));
-	return rc ? rc : note_unseen(heap, " more", report, section);
+		rc = sonde_report_note(report, section, 1,
+				       "%.1f %% of the 100 %% have no stack and are in no function%s",
+				       100 * sonde_stats_share((double)samples->self[0].ns, (double)samples->all.ns),
+				       of_heap ? "; sonde record --heap takes stacks of pools, too" : "");
+	return rc ? rc : note_unseen(weights, " more", report, section);
 }
 
 /* Why nothing has a weight. */
-static int heap_none(const struct sonde_samples *samples, const struct sonde_heap_weights *heap,
-		     struct sonde_report *report)
+static int weights_none(const struct sonde_samples *samples, const struct sonde_weights *weights,
+			struct sonde_report *report)
 {
+	enum sonde_weigh_by by = samples->options.weigh.by;
+	enum sonde_weigh_of of = sonde_weigh_of(&samples->options.weigh);
+	int selects = sonde_pass_selects(&samples->options);
 	char what[256];
 	sonde_weigh_say(&samples->options.weigh, samples->session, what, sizeof what);
 	struct sonde_section *section =
 	    samples->options.asked ? sonde_report_table(report, "calltree", "Call tree", NULL, 0) : NULL;
 	if (!section)
 		return samples->options.asked ? sonde_error(ENOMEM, "out of memory for a call tree") : 0;
-	if (!sonde_session_heap_site_count(samples->session))
+	if (of == SONDE_WEIGH_OF_HEAP && !sonde_session_heap_site_count(samples->session))
 		return sonde_report_note(report, section, 1,
 					 "allocations were not recorded: sonde record --heap -- COMMAND");
-	if (heap->unseen_b)
-		return note_unseen(heap, "", report, section);
-	return sonde_report_note(report, section, 0, "no %s in this %s", what,
-				 sonde_pass_selects(&samples->options) ? "selection" : "recording");
+	if (of == SONDE_WEIGH_OF_WAITS && !sonde_weigh_has(samples->session, SONDE_CHUNK_WAITS))
+		return sonde_report_note(report, section, 1,
+					 "no call that waits was recorded: sonde record --threads or --io sees them");
+	if (weights->unseen_b)
+		return note_unseen(weights, "", report, section);
+	return sonde_report_note(report, section, 0, "no %s in this %s%s", what, selects ? "selection" : "recording",
+				 selects || by == SONDE_WEIGH_WAITING || of != SONDE_WEIGH_OF_WAITS ? ""
+				 : by == SONDE_WEIGH_IO ? ": sonde record --io sees it"
+							: ": sonde record --threads sees it");
 }
 
 /* --- the section ------------------------------------------------------------------------------------------------- */
 
-static int section_make(struct sonde_samples *samples, const struct sonde_heap_weights *heap,
-			struct sonde_report *report)
+static int section_make(struct sonde_samples *samples, const struct sonde_weights *weights, struct sonde_report *report)
 {
+	static const enum sonde_unit units[] = {[SONDE_WEIGH_NS] = SONDE_UNIT_NS,
+						[SONDE_WEIGH_BYTES] = SONDE_UNIT_BYTES,
+						[SONDE_WEIGH_BLOCKS] = SONDE_UNIT_COUNT};
 	const struct sonde_weigh *weigh = &samples->options.weigh;
 	char what[256];
 	sonde_weigh_say(weigh, samples->session, what, sizeof what);
 	const char *value = sonde_report_text(report, "%s", what);
 	const char *title = sonde_report_text(report, "Call tree by %s", what);
-	enum sonde_unit unit = !weigh->by                              ? SONDE_UNIT_NS
-			       : sonde_weigh_rows[weigh->by].in_blocks ? SONDE_UNIT_COUNT
-								       : SONDE_UNIT_BYTES;
+	enum sonde_unit unit = units[sonde_weigh_rows[weigh->by].unit];
 	struct sonde_section *section =
 	    value && title ? sonde_report_tree(report, "calltree", title, unit, value) : NULL;
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for a call tree");
 	int rc = sonde_calltree_fill(samples, report, section->tree.root);
 	if (rc == 0)
-		rc = weigh->by ? heap_notes_add(samples, heap, what, report, section)
-			       : notes_add(samples, report, section);
+		rc = sonde_weigh_of(weigh) == SONDE_WEIGH_OF_SAMPLES
+			 ? notes_add(samples, report, section)
+			 : weights_notes_add(samples, weights, what, report, section);
 	return rc;
 }
 
-/* The CPU's comes with the samples, the heap's from the sums that the recording keeps. */
+/* The CPU's comes with the samples, all else from where weights come from. */
 static uint32_t calltree_wants(const void *state)
 {
 	const struct sonde_samples *samples = state;
-	return samples->options.weigh.by ? 0 : 1u << SONDE_CHUNK_SAMPLES;
+	return sonde_weigh_of(&samples->options.weigh) == SONDE_WEIGH_OF_SAMPLES ? 1u << SONDE_CHUNK_SAMPLES : 0;
 }
 
 static int calltree_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_samples *samples = state;
-	struct sonde_heap_weights heap = {0};
-	int is_heap = samples->options.weigh.by != SONDE_WEIGH_CPU;
-	int rc = is_heap ? heap_take(samples, &heap) : 0;
+	struct sonde_weights weights = {0};
+	int is_weighed = sonde_weigh_of(&samples->options.weigh) != SONDE_WEIGH_OF_SAMPLES;
+	int rc = is_weighed ? weights_take(samples, &weights) : 0;
 	if (rc == 0 && sonde_weight_is_any(samples->all))
-		rc = section_make(samples, &heap, report);
-	else if (rc == 0 && is_heap)
-		rc = heap_none(samples, &heap, report);
+		rc = section_make(samples, &weights, report);
+	else if (rc == 0 && is_weighed)
+		rc = weights_none(samples, &weights, report);
 	else if (rc == 0)
 		rc = sonde_samples_none(samples, report, "calltree", "Call tree");
-	sonde_heap_weights_fini(&heap);
+	sonde_weights_fini(&weights);
 	return rc;
 }
 

@@ -1,7 +1,7 @@
 /* weigh.c: which weight is meant, and whether the recording and the format have it.
  *
- * Only call trees and formats of stacks are weighed. Nothing given: CPU time, or where none was sampled the heap's
- * peak, which is then said.
+ * Only call trees and formats of stacks are weighed. Nothing given: CPU time, or where none was sampled waiting,
+ * or where none was recorded the heap's peak, which is then said.
  */
 #include "cli/weigh.h"
 
@@ -111,6 +111,15 @@ static int choose_heap(struct sonde_present *present, const struct sonde_session
 	return wrong();
 }
 
+static int choose_waits(const struct sonde_present *present, const struct sonde_session *session)
+{
+	if (sonde_weigh_has(session, SONDE_CHUNK_WAITS))
+		return 0;
+	fprintf(stderr, "sonde %s: %s holds no calls that wait: record them with sonde record %s -- COMMAND",
+		present->command, present->file, present->pass.weigh.by == SONDE_WEIGH_IO ? "--io" : "--threads");
+	return wrong();
+}
+
 int sonde_weigh_choose(struct sonde_present *present, const struct sonde_session *session,
 		       const struct sonde_format *format)
 {
@@ -119,14 +128,18 @@ int sonde_weigh_choose(struct sonde_present *present, const struct sonde_session
 	if (!has_stacks(present, format))
 		return given ? refuse(present, format) : 0;
 	int code = choose_by(present, session, &weigh->by);
-	if (!code && weigh->by == SONDE_WEIGH_CPU && present->heap_of) {
-		fprintf(stderr, "sonde %s: --heap-of is not for CPU time; leave one of them out", present->command);
+	enum sonde_weigh_of of = sonde_weigh_of(weigh);
+	if (!code && of != SONDE_WEIGH_OF_HEAP && present->heap_of) {
+		fprintf(stderr, "sonde %s: --heap-of is not for %s; leave one of them out", present->command,
+			sonde_weigh_rows[weigh->by].title);
 		return wrong();
 	}
 	if (!code)
 		code = choose_moment(present, sonde_session_run(session));
-	if (!code && weigh->by != SONDE_WEIGH_CPU)
+	if (!code && of == SONDE_WEIGH_OF_HEAP)
 		code = choose_heap(present, session);
+	else if (!code && of == SONDE_WEIGH_OF_WAITS)
+		code = choose_waits(present, session);
 	if (!code && !given && weigh->by != SONDE_WEIGH_CPU && !present->quiet)
 		fprintf(stderr, "sonde %s: no CPU samples: weighed by %s (--weigh %s)\n", present->command,
 			sonde_weigh_rows[weigh->by].title, sonde_weigh_rows[weigh->by].name);

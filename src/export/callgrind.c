@@ -1,9 +1,9 @@
 /* callgrind.c: Callgrind's profile format: self cost by line, and calls with what they cost inclusively.
  *
- * Costs are estimates from samples: "Samples" and "CPU" (ns); or blocks of the heap and their bytes. A call's count is
- * the number of samples, or blocks, that went through it, because calls were not counted. A call that occurs several
- * times in a stack (recursion) is charged once per sample. Every name is written in full once and as a number from then
- * on.
+ * Costs are estimates from samples: "Samples" and "CPU" (ns); or blocks of the heap and their bytes; or calls that
+ * waited, and how long. A call's count is the number of samples, blocks or waits that went through it, because calls
+ * were not counted. A call that occurs several times in a stack (recursion) is charged once per sample. Every name is
+ * written in full once and as a number from then on.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -153,6 +153,17 @@ static void put_cost(struct state *state, const struct cost *cost)
 	put_costs(state, cost->count, cost->weight);
 }
 
+static void put_waits_head(struct state *state)
+{
+	char value[256];
+	sonde_weigh_say(&state->options->weigh, state->session, value, sizeof value);
+	fprintf(state->out,
+		"desc: Costs: %s, of all threads together; Waiting is in nanoseconds\n"
+		"desc: Calls: waits whose stacks went through the call (calls were not counted)\n\n"
+		"positions: line\nevents: Waits Waiting\n",
+		sonde_clean_text(&state->scratch, value));
+}
+
 static void put_heap_head(struct state *state)
 {
 	char value[256];
@@ -175,8 +186,11 @@ static void put_head(struct state *state, const struct sonde_stacks *stacks)
 		fprintf(state->out, "pid: %" PRIu32 "\n", root->pid);
 	fprintf(state->out, "cmd: %s\n", sonde_clean_text(&state->scratch, command ? command : ""));
 	fputs("part: 1\n\n", state->out);
-	if (state->options->weigh.by)
+	enum sonde_weigh_of of = sonde_weigh_of(&state->options->weigh);
+	if (of == SONDE_WEIGH_OF_HEAP)
 		put_heap_head(state);
+	else if (of == SONDE_WEIGH_OF_WAITS)
+		put_waits_head(state);
 	else
 		fputs("desc: Costs: estimated from CPU samples; CPU is in nanoseconds\n"
 		      "desc: Calls: samples that went through the call (calls were not counted)\n\n"
@@ -216,7 +230,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 		return error;
 	struct state state = {.session = session, .options = options, .out = out};
 	sonde_buf_init(&state.scratch, TEXT_MAX_B);
-	state.named = calloc((size_t)sonde_stack_unknown_id(session) + 1, 1);
+	state.named = calloc((size_t)sonde_stack_none_id(session) + 1, 1);
 	error = state.named ? put_all(&state, &stacks) : sonde_error(ENOMEM, "out of memory for function names");
 	free(state.named);
 	free(state.costs);

@@ -1,11 +1,11 @@
 /* chrome.c: trace-event JSON, for Perfetto, Chromium and the Firefox Profiler.
  *
- * One reading of the file, written as it goes: zones are complete events (X), counters and resources C, marks i; then spans as
- * asynchronous events (b, e) with an arrow (s, f) where one ends in another thread; then what was alive of each heap,
- * as counters; then CPU samples. Zones of a thread that do not nest, which viewers would draw wrongly, become
- * asynchronous events too. Every event has name, cat, pid, tid, ts and args, because some readers want them all.
- * Timestamps are microseconds since the recording began, exact to the nanosecond; baseTimeNanoseconds is that beginning
- * on the wall clock. Only arguments of zones, and spans, are held in memory (marks.h).
+ * One reading of the file, written as it goes: zones and waits are complete events (X), counters and resources C, marks
+ * i; then spans as asynchronous events (b, e) with an arrow (s, f) where one ends in another thread; then what was
+ * alive of each heap, as counters; then CPU samples. Zones of a thread that do not nest, which viewers would draw
+ * wrongly, become asynchronous events too. Every event has name, cat, pid, tid, ts and args, because some readers want
+ * them all. Timestamps are microseconds since the recording began, exact to the nanosecond; baseTimeNanoseconds is that
+ * beginning on the wall clock. Only arguments of zones, and spans, are held in memory (marks.h).
  */
 #include "export/chrome.h"
 
@@ -114,7 +114,8 @@ static int put_batches(struct sonde_chrome *chrome)
 {
 	struct sonde_cursor *cursor;
 	int rc = sonde_cursor_open(&cursor, chrome->session,
-				   1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS | 1u << SONDE_CHUNK_SERIES);
+				   1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS | 1u << SONDE_CHUNK_SERIES |
+				       1u << SONDE_CHUNK_WAITS);
 	if (rc)
 		return rc;
 	const struct sonde_batch *batch;
@@ -124,6 +125,8 @@ static int put_batches(struct sonde_chrome *chrome)
 			error = sonde_chrome_zones(chrome, batch);
 		else if (batch->type == SONDE_CHUNK_SERIES)
 			error = sonde_chrome_series(chrome, batch);
+		else if (batch->type == SONDE_CHUNK_WAITS)
+			sonde_chrome_waits(chrome, batch);
 		else
 			sonde_chrome_events(chrome, batch);
 	}
@@ -176,6 +179,6 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_chrome = {
     .name = "chrome",
     .extension = ".trace.json",
-    .title = "trace events: zones, spans, counters, resources, heaps, samples; for Perfetto and browsers",
+    .title = "trace events: zones, waits, spans, counters, resources, heaps, samples; for Perfetto and browsers",
     .export = export,
 };

@@ -74,6 +74,7 @@ void sonde_chrome_spans(struct sonde_chrome *chrome);
 
 /* What was read again and again of processes and of the machine, as counters. */
 int sonde_chrome_series(struct sonde_chrome *chrome, const struct sonde_batch *batch);
+void sonde_chrome_waits(struct sonde_chrome *chrome, const struct sonde_batch *batch);
 int sonde_chrome_has_machine(const struct sonde_chrome *chrome);
 
 /* CPU samples as V8's "Profile" and "ProfileChunk" events, which Chromium's, Firefox's and Perfetto's viewers read. */

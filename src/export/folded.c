@@ -3,8 +3,8 @@
  * Root first. The first frame is the process's name, then the thread's where it has another one. The number is samples,
  * which is what those tools say it is; time that is no sample's (in the kernel, measured; lost; left out by samples)
  * counts as many as it would have been. CPU time by stack is in pprof and callgrind. Of the heap it is bytes, or blocks
- * (flamegraph.pl --countname bytes). Names are cleaned (clean.h) and their semicolons, the separator here, become
- * colons, as perf's folding does. Lines are sorted, one per stack.
+ * (flamegraph.pl --countname bytes), of waiting ns. Names are cleaned (clean.h) and their semicolons, the separator
+ * here, become colons, as perf's folding does. Lines are sorted, one per stack.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,7 +26,7 @@ struct line {
 
 struct fold {
 	const struct sonde_session *session;
-	int of_heap;
+	int is_sampled;
 	struct sonde_stack_lines stack;
 	struct sonde_buf text;
 	struct sonde_arena arena;
@@ -64,7 +64,7 @@ static int put_stack(struct fold *fold, const struct sonde_stack *stack, struct 
 		put_frame(fold, sonde_stack_function_name(fold->session, fold->stack.at[i - 1].function));
 	if (sonde_buf_error(&fold->text))
 		return sonde_buf_error(&fold->text);
-	line->count = fold->of_heap ? stack->weight : stack->count;
+	line->count = fold->is_sampled ? stack->count : stack->weight;
 	line->beside_ns = stack->beside_ns;
 	line->text = sonde_arena_strndup(&fold->arena, (const char *)fold->text.data, fold->text.len_b);
 	return line->text ? 0 : sonde_error(ENOMEM, "out of memory for folded stacks");
@@ -97,7 +97,8 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	int error = sonde_export_stacks_fold(&stacks, session, options);
 	if (error)
 		return error;
-	struct fold fold = {.session = session, .of_heap = options->weigh.by != SONDE_WEIGH_CPU};
+	struct fold fold = {.session = session,
+			    .is_sampled = sonde_weigh_of(&options->weigh) == SONDE_WEIGH_OF_SAMPLES};
 	sonde_buf_init(&fold.text, LINE_MAX_B);
 	fold.lines = calloc(stacks.count + 1, sizeof *fold.lines);
 	if (!fold.lines)
@@ -119,7 +120,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_folded = {
     .name = "folded",
     .extension = ".folded",
-    .title = "folded stacks in samples, or in bytes of the heap, for flame graph scripts",
+    .title = "folded stacks in samples, bytes of the heap or ns of waiting, for flame graph scripts",
     .weighs = 1,
     .export = export,
 };

@@ -1,6 +1,7 @@
 /* pprof.c: google/pprof's profile.proto, gzipped: samples/count and cpu/nanoseconds for every thread and stack; or of
  * the heap what Go's heap profiles have: allocated and in use, in objects and space. In use is what is weighed: alive
- * at the peak or at a moment, unreachable; else what was left.
+ * at the peak or at a moment, unreachable; else what was left. Of waiting what Go's block profiles have: contentions
+ * and delay; calls where it is for I/O.
  *
  * Messages are encoded one at a time and go straight into the compressor. Locations are frames (index + 1) and
  * functions are functions, under the session's own ids; only those that samples use are written. Strings get their
@@ -50,6 +51,9 @@ static const struct value_type heap_types[] = {{"alloc_objects", "count"},
 static const struct value_type temporary_types[] = {
     {"alloc_objects", "count"}, {"alloc_space", "bytes"}, {"temporary_objects", "count"}, {NULL, NULL}};
 
+static const struct value_type wait_types[] = {{"contentions", "count"}, {"delay", "nanoseconds"}, {NULL, NULL}};
+static const struct value_type io_types[] = {{"calls", "count"}, {"delay", "nanoseconds"}, {NULL, NULL}};
+
 /* What is in a profile, and which of its values readers show first. */
 static const struct {
 	const struct value_type *types;
@@ -64,6 +68,9 @@ static const struct {
     [SONDE_WEIGH_LEFT] = {heap_types, "inuse_space", SONDE_WEIGH_LEFT},
     [SONDE_WEIGH_UNREACHABLE] = {heap_types, "inuse_space", SONDE_WEIGH_UNREACHABLE},
     [SONDE_WEIGH_TEMPORARY] = {temporary_types, "temporary_objects", SONDE_WEIGH_TEMPORARY},
+    [SONDE_WEIGH_WAITING] = {wait_types, "delay", SONDE_WEIGH_WAITING},
+    [SONDE_WEIGH_LOCKS] = {wait_types, "delay", SONDE_WEIGH_LOCKS},
+    [SONDE_WEIGH_IO] = {io_types, "delay", SONDE_WEIGH_IO},
 };
 
 struct state {
@@ -73,7 +80,7 @@ struct state {
 	struct sonde_intern strings;
 	struct sonde_buf message, inner, packed, scratch;
 	struct sonde_stack_lines stack;
-	unsigned char *frames;    /* by index: used; with [kernel] and unknown behind the last */
+	unsigned char *frames;    /* by index: used; with [kernel] and a missing stack behind the last */
 	unsigned char *functions; /* by id: used */
 	int error;
 };
@@ -142,7 +149,7 @@ static void add_thread(struct state *state, uint32_t id)
 
 static void pack_values(struct state *state, const struct sonde_stack *sample)
 {
-	if (state->weigh.by) {
+	if (sonde_weigh_of(&state->weigh) == SONDE_WEIGH_OF_HEAP) {
 		sonde_buf_varint(&state->packed, sample->begins);
 		sonde_buf_varint(&state->packed, sample->begun_b);
 	}
@@ -186,8 +193,7 @@ static void put_location(struct state *state, uint32_t index)
 	sonde_proto_uint(&state->message, 1, (uint64_t)index + 1);
 	if (!frame) {
 		add_line(state,
-			 index == frames ? sonde_stack_kernel_id(state->session)
-					 : sonde_stack_unknown_id(state->session),
+			 index == frames ? sonde_stack_kernel_id(state->session) : sonde_stack_none_id(state->session),
 			 0);
 		put(state, PROFILE_LOCATION);
 		return;
@@ -259,14 +265,22 @@ static void put_comment(struct state *state, const char *comment)
 	put_number(state, PROFILE_COMMENT, text(state, comment));
 }
 
-/* Go's period of a heap profile is the mean distance of samples; 1: every byte. */
+/* Go's period of a heap profile is the mean distance of samples; 1: every byte, or every wait. */
 static void put_period(struct state *state, const struct sonde_stacks *stacks)
 {
 	double rate_hz = sample_rate(state->session);
 	char value[256];
-	if (!state->weigh.by) {
+	if (sonde_weigh_of(&state->weigh) == SONDE_WEIGH_OF_SAMPLES) {
 		put_type(state, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
 		put_number(state, PROFILE_PERIOD, rate_hz > 0 ? (uint64_t)(1e9 / rate_hz) : 0);
+		return;
+	}
+	if (sonde_weigh_of(&state->weigh) == SONDE_WEIGH_OF_WAITS) {
+		const struct value_type *calls = profiles[state->weigh.by].types;
+		put_type(state, PROFILE_PERIOD_TYPE, calls->type, calls->unit);
+		put_number(state, PROFILE_PERIOD, 1);
+		sonde_weigh_say(&state->weigh, state->session, value, sizeof value);
+		put_comment(state, value);
 		return;
 	}
 	put_type(state, PROFILE_PERIOD_TYPE, "space", "bytes");
@@ -303,7 +317,7 @@ static void put_all(struct state *state, const struct sonde_stacks *stacks)
 	for (uint32_t i = 0; i < sonde_session_frame_count(state->session) + 2 && !state->error; i++)
 		if (state->frames[i])
 			put_location(state, i);
-	for (uint32_t i = 1; i <= sonde_stack_unknown_id(state->session) && !state->error; i++)
+	for (uint32_t i = 1; i <= sonde_stack_none_id(state->session) && !state->error; i++)
 		if (state->functions[i])
 			put_function(state, i);
 	put_strings(state);
@@ -317,7 +331,7 @@ static int state_init(struct state *state, struct sonde_session *session, FILE *
 	sonde_buf_init(&state->packed, MESSAGE_MAX_B);
 	sonde_buf_init(&state->scratch, MESSAGE_MAX_B);
 	state->frames = calloc(sonde_session_frame_count(session) + 2, 1);
-	state->functions = calloc((size_t)sonde_stack_unknown_id(session) + 1, 1);
+	state->functions = calloc((size_t)sonde_stack_none_id(session) + 1, 1);
 	if (!state->frames || !state->functions)
 		return sonde_error(ENOMEM, "out of memory for a profile");
 	return sonde_gzip_open(&state->gzip, out);
@@ -346,7 +360,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 	struct state state;
 	error = state_init(&state, session, out);
 	state.weigh = options->weigh;
-	if (!error && options->weigh.by)
+	if (!error && sonde_weigh_of(&options->weigh) == SONDE_WEIGH_OF_HEAP)
 		error = sonde_export_stacks_begun(&stacks, session, options);
 	if (!error) {
 		put_all(&state, &stacks);
@@ -361,7 +375,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_pprof = {
     .name = "pprof",
     .extension = ".pb.gz",
-    .title = "profile.proto with CPU time and samples, or of the heap, for pprof",
+    .title = "profile.proto with CPU time and samples, of the heap or of waiting, for pprof",
     .binary = 1,
     .weighs = 1,
     .export = export,

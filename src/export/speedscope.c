@@ -1,9 +1,9 @@
-/* speedscope.c: speedscope's JSON: one sampled profile a thread, weights in ns of CPU time, or bytes or blocks of the
- * heap.
+/* speedscope.c: speedscope's JSON: one sampled profile a thread, weights in ns of CPU time or of waiting, or bytes or
+ * blocks of the heap.
  *
  * Samples keep their order in time, so that speedscope's time order shows what ran when; equal neighbours are merged.
- * They are read once into 16 bytes each and then sorted by thread. Stacks of the heap have no order in time. Frames are
- * functions; the table of frames comes behind the profiles, when it is known which were used.
+ * They are read once into 16 bytes each and then sorted by thread. Stacks of the heap and of waiting have no order in
+ * time. Frames are functions; the table of frames comes behind the profiles, when it is known which were used.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static int read_samples(struct state *state)
 	return rc;
 }
 
-static int read_heap(struct state *state)
+static int read_weights(struct state *state)
 {
 	struct sonde_stacks stacks;
 	int error = sonde_export_stacks_fold(&stacks, state->session, state->options);
@@ -226,15 +226,16 @@ static int put_document(struct state *state)
 {
 	struct sonde_json *json = &state->json;
 	const char *command = sonde_session_info(state->session, "run.command");
-	char heap[256];
-	sonde_weigh_say(&state->options->weigh, state->session, heap, sizeof heap);
+	int is_sampled = sonde_weigh_of(&state->options->weigh) == SONDE_WEIGH_OF_SAMPLES;
+	char weight[256];
+	sonde_weigh_say(&state->options->weigh, state->session, weight, sizeof weight);
 	sonde_json_object(json);
 	sonde_json_put_text(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	sonde_json_put_text(json, "exporter", "sonde");
 	sonde_json_put_text(json, "name",
-			    state->options->weigh.by ? heap
-			    : command                ? command
-						     : sonde_session_path(state->session));
+			    !is_sampled ? weight
+			    : command   ? command
+					: sonde_session_path(state->session));
 	sonde_json_key(json, "profiles");
 	sonde_json_array(json);
 	for (size_t from = 0, to; from < state->count; from = to) {
@@ -253,13 +254,14 @@ static int put_document(struct state *state)
 static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
 {
 	struct state state = {.session = session, .options = options};
-	size_t rows = sonde_session_function_count(session) + 3;
+	size_t rows = (size_t)sonde_stack_none_id(session) + 1;
 	sonde_json_init(&state.json, out, 0);
 	state.frame_of = calloc(rows, sizeof *state.frame_of);
 	state.used = calloc(rows, sizeof *state.used);
 	int error = state.frame_of && state.used ? 0 : sonde_error(ENOMEM, "out of memory for %zu functions", rows);
 	if (!error)
-		error = options->weigh.by ? read_heap(&state) : read_samples(&state);
+		error = sonde_weigh_of(&options->weigh) == SONDE_WEIGH_OF_SAMPLES ? read_samples(&state)
+										  : read_weights(&state);
 	if (!error)
 		error = sort_by_thread(&state);
 	if (!error)

@@ -101,25 +101,22 @@ static int fold_samples(struct sonde_stacks *stacks, struct sonde_session *sessi
 	return rc;
 }
 
-static int fold_heap(struct sonde_stacks *stacks, struct sonde_session *session,
-		     const struct sonde_format_options *options)
+static int fold_weights(struct sonde_stacks *stacks, struct sonde_session *session,
+			const struct sonde_format_options *options)
 {
-	const struct sonde_heap_view view = {options->weigh, {options->from_ns, options->to_ns, options->thread}};
-	struct sonde_heap_weights weights;
-	int rc = sonde_heap_weights_take(&weights, session, &view);
+	const struct sonde_weigh_view view = {options->weigh, {options->from_ns, options->to_ns, options->thread}};
+	struct sonde_weights weights;
+	int rc = sonde_weights_take(&weights, session, &view);
 	if (rc)
 		return rc;
 	stacks->mean_b = weights.mean_b;
-	for (size_t i = 0; i < weights.count && !rc; i++) {
-		const struct sonde_heap_weight *row = &weights.rows[i];
-		rc =
-		    add(stacks,
-			(struct sonde_stack){.thread = row->thread,
-					     .node = row->stack,
-					     .count = row->blocks,
-					     .weight = sonde_weigh_value(options->weigh.by, row->blocks, row->size_b)});
+	for (size_t i = 0; i < weights.row_count && !rc; i++) {
+		const struct sonde_weights_row *row = &weights.rows[i];
+		rc = add(stacks,
+			 (struct sonde_stack){
+			     .thread = row->thread, .node = row->stack, .count = row->count, .weight = row->weight});
 	}
-	sonde_heap_weights_fini(&weights);
+	sonde_weights_fini(&weights);
 	return rc;
 }
 
@@ -127,7 +124,8 @@ int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *
 			     const struct sonde_format_options *options)
 {
 	*stacks = (struct sonde_stacks){0};
-	int rc = options->weigh.by ? fold_heap(stacks, session, options) : fold_samples(stacks, session, options);
+	int rc = sonde_weigh_of(&options->weigh) == SONDE_WEIGH_OF_SAMPLES ? fold_samples(stacks, session, options)
+									   : fold_weights(stacks, session, options);
 	if (rc < 0)
 		sonde_export_stacks_fini(stacks);
 	return rc;
@@ -177,6 +175,8 @@ const char *sonde_stack_function_name(const struct sonde_session *session, uint3
 	const struct sonde_function *function = sonde_session_function(session, id);
 	if (!function && id == sonde_stack_kernel_id(session))
 		return SONDE_STACKS_KERNEL;
+	if (!function && id == sonde_stack_none_id(session))
+		return SONDE_STACKS_NONE;
 	return function && *function->name ? function->name : SONDE_STACKS_UNKNOWN;
 }
 
@@ -215,7 +215,7 @@ int sonde_stack_expand(struct sonde_stack_lines *lines, const struct sonde_sessi
 		node_id = node->parent;
 	}
 	if (!error && !lines->count)
-		error = push(lines, (struct sonde_stack_line){sonde_stack_unknown_id(session), frames + 1, 0, 0, ""});
+		error = push(lines, (struct sonde_stack_line){sonde_stack_none_id(session), frames + 1, 0, 0, ""});
 	return error;
 }
 

@@ -1,5 +1,5 @@
-/* stacks.h: what exchange formats want of samples and of the heap: distinct stacks with their weight, and stacks as
- * lines of source.
+/* stacks.h: what exchange formats want of samples, of the heap and of waiting: distinct stacks with their weight, and
+ * stacks as lines of source.
  *
  * A stack here is (thread, trie node, kernel), kernel meaning that the sample was taken in the kernel and the stack
  * ends where it entered: a [kernel] line then stands below it. Expanded, a stack has one line per function, inlined
@@ -17,11 +17,12 @@
 
 #define SONDE_STACKS_KERNEL "[kernel]"
 #define SONDE_STACKS_UNKNOWN "[unknown]"
+#define SONDE_STACKS_NONE "(no stack)"
 
 struct sonde_stack {
 	uint32_t thread, node, kernel;
-	uint64_t count;           /* samples, or blocks */
-	uint64_t weight;          /* ns of CPU time; of the heap bytes, or blocks where these are asked for */
+	uint64_t count;           /* samples, blocks or calls */
+	uint64_t weight;          /* in the weight's unit: ns; bytes, or blocks where these are asked for */
 	uint64_t beside_ns;       /* CPU time that no sample stands for: measured, or left out by samples */
 	uint64_t begins, begun_b; /* all that was allocated; only with sonde_export_stacks_begun() */
 };
@@ -38,9 +39,10 @@ struct sonde_stacks {
 /* What a weight is measured in. */
 static inline enum sonde_unit sonde_export_stacks_unit(const struct sonde_format_options *options)
 {
-	return !options->weigh.by                              ? SONDE_UNIT_NS
-	       : sonde_weigh_rows[options->weigh.by].in_blocks ? SONDE_UNIT_COUNT
-							       : SONDE_UNIT_BYTES;
+	enum sonde_weigh_unit unit = sonde_weigh_rows[options->weigh.by].unit;
+	return unit == SONDE_WEIGH_NS       ? SONDE_UNIT_NS
+	       : unit == SONDE_WEIGH_BLOCKS ? SONDE_UNIT_COUNT
+					    : SONDE_UNIT_BYTES;
 }
 
 int sonde_export_stacks_fold(struct sonde_stacks *stacks, struct sonde_session *session,
@@ -56,8 +58,8 @@ int sonde_export_stacks_next(struct sonde_cursor *cursor, const struct sonde_bat
 /* Whether sample i needs a [kernel] line: it hit in the kernel and its leaf is not kernel code. */
 int sonde_export_stacks_in_kernel(const struct sonde_session *session, const struct sonde_batch *batch, size_t i);
 
-/* Lines name functions by id; [kernel] and what is not known have the two ids behind the last, so that a format can
- * keep a table by id. */
+/* Lines name functions by id; [kernel], what is not known and a missing stack have the three ids behind the last, so
+ * that a format can keep a table by id. */
 static inline uint32_t sonde_stack_kernel_id(const struct sonde_session *session)
 {
 	return (uint32_t)sonde_session_function_count(session) + 1;
@@ -66,6 +68,11 @@ static inline uint32_t sonde_stack_kernel_id(const struct sonde_session *session
 static inline uint32_t sonde_stack_unknown_id(const struct sonde_session *session)
 {
 	return (uint32_t)sonde_session_function_count(session) + 2;
+}
+
+static inline uint32_t sonde_stack_none_id(const struct sonde_session *session)
+{
+	return (uint32_t)sonde_session_function_count(session) + 3;
 }
 
 /* The name of such an id; never empty. */
@@ -85,7 +92,7 @@ struct sonde_stack_lines {
 	size_t count, cap;
 };
 
-/* Expands a stack, leaf first; never empty: without a stack it is one unknown line. */
+/* Expands a stack, leaf first; never empty: without a stack it is one line that says so. */
 int sonde_stack_expand(struct sonde_stack_lines *lines, const struct sonde_session *session, uint32_t node,
 		       uint32_t kernel);
 void sonde_stack_lines_fini(struct sonde_stack_lines *lines);

@@ -1,4 +1,4 @@
-/* weigh.c: sums by place, filtered by heap and thread, a row a view.
+/* weigh.c: the table of weights; and those of the heap: sums by place, filtered by heap and thread.
  *
  * A chunk that is missing may leave a place with more ends than beginnings: a sum below zero is nothing.
  */
@@ -10,27 +10,53 @@
 #include <string.h>
 
 #include "session/state.h"
+#include "session/wait_weights.h"
 #include "trace/reader.h"
 #include "util/error.h"
 
+#define ANY_WAIT                                                                                 \
+	(1u << SONDE_WAIT_GROUP_LOCK | 1u << SONDE_WAIT_GROUP_IO | 1u << SONDE_WAIT_GROUP_TIME | \
+	 1u << SONDE_WAIT_GROUP_CHILD)
+
+#define OF_HEAP(name, title, unit, in_range)                        \
+	{                                                           \
+		name, title, SONDE_WEIGH_OF_HEAP, unit, in_range, 0 \
+	}
+#define OF_WAITS(name, title, groups)                                        \
+	{                                                                    \
+		name, title, SONDE_WEIGH_OF_WAITS, SONDE_WEIGH_NS, 1, groups \
+	}
+
 const struct sonde_weigh_row sonde_weigh_rows[SONDE_WEIGH_COUNT] = {
-    [SONDE_WEIGH_CPU] = {"cpu", "CPU time", 0, 1},
-    [SONDE_WEIGH_ALLOCATED] = {"allocated", "memory allocated", 0, 1},
-    [SONDE_WEIGH_ALLOCATIONS] = {"allocations", "allocations", 1, 1},
-    [SONDE_WEIGH_PEAK] = {"peak", "memory alive at the peak", 0, 1},
-    [SONDE_WEIGH_LIVE] = {"live", "memory alive", 0, 0},
-    [SONDE_WEIGH_LEFT] = {"left", "memory left at the end", 0, 1},
-    [SONDE_WEIGH_UNREACHABLE] = {"unreachable", "unreachable memory at the end", 0, 0},
-    [SONDE_WEIGH_TEMPORARY] = {"temporary", "temporary allocations", 1, 1},
+    [SONDE_WEIGH_CPU] = {"cpu", "CPU time", SONDE_WEIGH_OF_SAMPLES, SONDE_WEIGH_NS, 1, 0},
+    [SONDE_WEIGH_ALLOCATED] = OF_HEAP("allocated", "memory allocated", SONDE_WEIGH_BYTES, 1),
+    [SONDE_WEIGH_ALLOCATIONS] = OF_HEAP("allocations", "allocations", SONDE_WEIGH_BLOCKS, 1),
+    [SONDE_WEIGH_PEAK] = OF_HEAP("peak", "memory alive at the peak", SONDE_WEIGH_BYTES, 1),
+    [SONDE_WEIGH_LIVE] = OF_HEAP("live", "memory alive", SONDE_WEIGH_BYTES, 0),
+    [SONDE_WEIGH_LEFT] = OF_HEAP("left", "memory left at the end", SONDE_WEIGH_BYTES, 1),
+    [SONDE_WEIGH_UNREACHABLE] = OF_HEAP("unreachable", "unreachable memory at the end", SONDE_WEIGH_BYTES, 0),
+    [SONDE_WEIGH_TEMPORARY] = OF_HEAP("temporary", "temporary allocations", SONDE_WEIGH_BLOCKS, 1),
+    [SONDE_WEIGH_WAITING] = OF_WAITS("waiting", "time waiting", ANY_WAIT),
+    [SONDE_WEIGH_LOCKS] = OF_WAITS("locks", "time waiting for locks", 1u << SONDE_WAIT_GROUP_LOCK),
+    [SONDE_WEIGH_IO] = OF_WAITS("io", "time waiting for I/O", 1u << SONDE_WAIT_GROUP_IO),
 };
 
-enum sonde_weigh_by sonde_weigh_default(const struct sonde_session *session)
+int sonde_weigh_has(const struct sonde_session *session, enum sonde_chunk_type type)
 {
 	for (size_t i = 0; i < sonde_reader_count(session->reader); i++) {
 		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
-		if (head->type == SONDE_CHUNK_SAMPLES && head->count)
-			return SONDE_WEIGH_CPU;
+		if (head->type == type && head->count)
+			return 1;
 	}
+	return 0;
+}
+
+enum sonde_weigh_by sonde_weigh_default(const struct sonde_session *session)
+{
+	if (sonde_weigh_has(session, SONDE_CHUNK_SAMPLES))
+		return SONDE_WEIGH_CPU;
+	if (sonde_weigh_has(session, SONDE_CHUNK_WAITS))
+		return SONDE_WEIGH_WAITING;
 	for (uint32_t id = 1; id <= sonde_session_heap_site_count(session); id++) {
 		const struct sonde_heap_site *site = sonde_session_heap_site(session, id);
 		const struct sonde_heap *heap = sonde_session_heap(session, site->heap);
@@ -53,7 +79,7 @@ int sonde_weigh_is_of(const struct sonde_weigh *weigh, const struct sonde_heap *
 
 void sonde_weigh_say(const struct sonde_weigh *weigh, const struct sonde_session *session, char *out, size_t out_b)
 {
-	const char *heap = weigh->by && weigh->heap ? weigh->heap : "";
+	const char *heap = sonde_weigh_of(weigh) == SONDE_WEIGH_OF_HEAP && weigh->heap ? weigh->heap : "";
 	int is_pool = *heap && strcmp(heap, SONDE_WEIGH_MAPPINGS) != 0;
 	char when[40] = "";
 	if (weigh->by == SONDE_WEIGH_LIVE)
@@ -88,10 +114,10 @@ size_t sonde_weigh_heaps(const struct sonde_session *session, const char **names
 
 struct taking {
 	struct sonde_session *session;
-	const struct sonde_heap_view *view;
+	const struct sonde_weigh_view *view;
 	struct sonde_heap_sums sums;
 	struct sonde_heap_alive *sites; /* by heap site id; row 0: no known place */
-	struct sonde_heap_weights *out;
+	struct sonde_weights *out;
 	size_t site_count;
 };
 
@@ -103,7 +129,7 @@ static const struct sonde_heap *heap_of(const struct taking *taking, size_t site
 
 static int is_wanted(const struct taking *taking, size_t site_id)
 {
-	const struct sonde_heap_view *view = taking->view;
+	const struct sonde_weigh_view *view = taking->view;
 	const struct sonde_heap_site *site = sonde_session_heap_site(taking->session, (uint32_t)site_id);
 	uint32_t thread = site && site->thread <= sonde_session_thread_count(taking->session) ? site->thread : 0;
 	return sonde_weigh_is_of(&view->weigh, heap_of(taking, site_id)) &&
@@ -172,8 +198,9 @@ static int (*const takes[SONDE_WEIGH_COUNT])(struct taking *taking) = {
 
 static int collect(struct taking *taking)
 {
-	struct sonde_heap_weights *out = taking->out;
+	struct sonde_weights *out = taking->out;
 	const struct sonde_session *session = taking->session;
+	int in_blocks = sonde_weigh_rows[taking->view->weigh.by].unit == SONDE_WEIGH_BLOCKS;
 	out->rows = calloc(taking->site_count + 1, sizeof *out->rows);
 	if (!out->rows)
 		return sonde_error(ENOMEM, "out of memory for %zu places that allocate", taking->site_count);
@@ -184,15 +211,16 @@ static int collect(struct taking *taking)
 		    has->size_b > INT64_MAX)
 			continue;
 		out->variance += has->variance;
-		struct sonde_heap_weight *row = &out->rows[out->count++];
-		*row = (struct sonde_heap_weight){.blocks = has->blocks, .size_b = has->size_b};
+		struct sonde_weights_row *row = &out->rows[out->row_count++];
+		*row =
+		    (struct sonde_weights_row){.count = has->blocks, .weight = in_blocks ? has->blocks : has->size_b};
 		if (site && sonde_session_node(session, site->stack))
 			row->stack = site->stack;
 		if (site && sonde_session_thread(session, site->thread))
 			row->thread = site->thread;
 		row->status = site ? site->status : SONDE_STACK_NO_TABLE;
-		out->blocks += row->blocks;
-		out->size_b += row->size_b;
+		out->count += row->count;
+		out->weight += row->weight;
 	}
 	return 0;
 }
@@ -214,16 +242,15 @@ static void describe(struct taking *taking)
 	}
 }
 
-int sonde_heap_weights_take(struct sonde_heap_weights *out, struct sonde_session *session,
-			    const struct sonde_heap_view *view)
+static int heap_weights_take(struct sonde_weights *out, struct sonde_session *session,
+			     const struct sonde_weigh_view *view)
 {
-	struct sonde_heap_weights weights = {.unseen_why = ""};
-	struct taking taking = {.session = session, .view = view, .out = &weights};
+	struct taking taking = {.session = session, .view = view, .out = out};
 	taking.site_count = sonde_session_heap_site_count(session);
 	taking.sites = calloc(taking.site_count + 1, sizeof *taking.sites);
 	int rc = taking.sites ? sonde_session_heap_sums_of(session, &view->range, &taking.sums)
 			      : sonde_error(ENOMEM, "out of memory for %zu places that allocate", taking.site_count);
-	if (rc != -ENOMEM && takes[view->weigh.by])
+	if (rc != -ENOMEM)
 		rc = takes[view->weigh.by](&taking);
 	if (rc != -ENOMEM)
 		rc = collect(&taking);
@@ -231,15 +258,26 @@ int sonde_heap_weights_take(struct sonde_heap_weights *out, struct sonde_session
 		describe(&taking);
 	sonde_heap_sums_free(&taking.sums);
 	free(taking.sites);
-	if (rc == -ENOMEM)
-		sonde_heap_weights_fini(&weights);
-	else
-		*out = weights;
 	return rc == -ENOMEM ? rc : 0;
 }
 
-void sonde_heap_weights_fini(struct sonde_heap_weights *weights)
+/* --- of all ------------------------------------------------------------------------------------------------------- */
+
+int sonde_weights_take(struct sonde_weights *out, struct sonde_session *session, const struct sonde_weigh_view *view)
+{
+	struct sonde_weights weights = {.unseen_why = ""};
+	int error = sonde_weigh_of(&view->weigh) == SONDE_WEIGH_OF_WAITS
+			? sonde_wait_weights_take(&weights, session, view)
+			: heap_weights_take(&weights, session, view);
+	if (error)
+		sonde_weights_fini(&weights);
+	else
+		*out = weights;
+	return error;
+}
+
+void sonde_weights_fini(struct sonde_weights *weights)
 {
 	free(weights->rows);
-	*weights = (struct sonde_heap_weights){0};
+	*weights = (struct sonde_weights){0};
 }

@@ -1,8 +1,13 @@
-/* weigh.h: what stacks are weighed by: CPU time, or what they allocated, held at a moment, or left.
+/* weigh.h: what stacks are weighed by: CPU time; what they allocated, held at a moment, or left; or how long they
+ * waited.
  *
- * CPU time comes from samples, which cursors give; all else is the heap's and comes from here, a row a place that
- * allocates. One kind of blocks is weighed at a time: malloc's, unless another heap is asked for. Each process is taken
- * at its own peak, so the peak of several is the sum of their peaks, which no moment need have had.
+ * CPU time comes from samples, which cursors give; all else comes from here, a row a stack and thread.
+ *
+ * Of the heap one kind of blocks is weighed at a time: malloc's, unless another heap is asked for. Each process is
+ * taken at its own peak, so the peak of several is the sum of their peaks, which no moment need have had.
+ *
+ * Waiting is the time of calls that may wait, of all threads together: what a lock was held while others waited is
+ * none. A call that lies partly in the time that is asked for counts where it began, with the time that lies in it.
  */
 #ifndef SONDE_SESSION_WEIGH_H
 #define SONDE_SESSION_WEIGH_H
@@ -24,8 +29,20 @@ enum sonde_weigh_by {
 	SONDE_WEIGH_LEFT,
 	SONDE_WEIGH_UNREACHABLE,
 	SONDE_WEIGH_TEMPORARY,
+	SONDE_WEIGH_WAITING,
+	SONDE_WEIGH_LOCKS,
+	SONDE_WEIGH_IO,
 	SONDE_WEIGH_COUNT
 };
+
+/* Where weights come from, and so what is counted beside them. */
+enum sonde_weigh_of {
+	SONDE_WEIGH_OF_SAMPLES = 0, /* samples */
+	SONDE_WEIGH_OF_HEAP,        /* blocks */
+	SONDE_WEIGH_OF_WAITS,       /* calls */
+};
+
+enum sonde_weigh_unit { SONDE_WEIGH_NS = 0, SONDE_WEIGH_BYTES, SONDE_WEIGH_BLOCKS };
 
 /* Zeroed: CPU time. */
 struct sonde_weigh {
@@ -37,15 +54,25 @@ struct sonde_weigh {
 struct sonde_weigh_row {
 	const char *name;  /* "peak" */
 	const char *title; /* "memory alive at the peak" */
-	int in_blocks;     /* not in bytes */
-	int in_range;      /* a part of the recording's time can be asked for */
+	enum sonde_weigh_of of;
+	enum sonde_weigh_unit unit;
+	int in_range;    /* a part of the recording's time can be asked for */
+	uint32_t groups; /* OF_WAITS: 1 << enum sonde_wait_group */
 };
 
 extern const struct sonde_weigh_row sonde_weigh_rows[SONDE_WEIGH_COUNT];
 
-/* What a recording is about when nobody says: CPU time; without a sample of it, but with malloc's blocks, their peak.
- */
+static inline enum sonde_weigh_of sonde_weigh_of(const struct sonde_weigh *weigh)
+{
+	return sonde_weigh_rows[weigh->by].of;
+}
+
+/* What a recording is about when nobody says: CPU time; without a sample of it waiting; without a wait the peak of
+ * malloc's blocks. */
 enum sonde_weigh_by sonde_weigh_default(const struct sonde_session *session);
+
+/* Whether there is a chunk of this type with anything in it. */
+int sonde_weigh_has(const struct sonde_session *session, enum sonde_chunk_type type);
 
 /* Whether a heap is the one that `weigh` asks for. */
 int sonde_weigh_is_of(const struct sonde_weigh *weigh, const struct sonde_heap *heap);
@@ -56,38 +83,49 @@ size_t sonde_weigh_heaps(const struct sonde_session *session, const char **names
 /* "memory alive at the peak (pool buffers)" */
 void sonde_weigh_say(const struct sonde_weigh *weigh, const struct sonde_session *session, char *out, size_t out_b);
 
-struct sonde_heap_view {
+struct sonde_weigh_view {
 	struct sonde_weigh weigh;
 	struct sonde_heap_range range;
 };
 
-struct sonde_heap_weight {
+struct sonde_weights_row {
 	uint32_t stack; /* leaf node, 0 = none */
 	uint32_t thread;
-	uint32_t status;         /* enum sonde_stack_status */
-	uint64_t blocks, size_b; /* TEMPORARY: blocks alone */
+	uint32_t status; /* enum sonde_stack_status */
+	uint64_t count;  /* blocks, or calls */
+	uint64_t weight; /* in the weight's unit */
 };
 
-struct sonde_heap_weights {
-	struct sonde_heap_weight *rows; /* without empty ones */
-	size_t count;
-	uint64_t blocks, size_b; /* of all */
-	double variance;         /* of size_b, in B²; 0 = exact, or not known where mean_b is not 0 */
-	uint64_t mean_b;         /* bytes between samples, the most of all heaps; 0 = every block was recorded */
-	size_t heaps;            /* that had a block */
-	uint64_t peak_ns;        /* PEAK: of the heap with the highest */
-	uint64_t unseen_b;       /* UNREACHABLE: left where nobody could look */
-	const char *unseen_why;  /* of the first of these; "" = not said */
+struct sonde_weights {
+	struct sonde_weights_row *rows; /* without empty ones */
+	size_t row_count;
+	uint64_t count, weight; /* of all */
+	/* Of the heap */
+	double variance;        /* of the weight in bytes, in B²; 0 = exact, or not known where mean_b is not 0 */
+	uint64_t mean_b;        /* bytes between samples, the most of all heaps; 0 = every block was recorded */
+	size_t heaps;           /* that had a block */
+	uint64_t peak_ns;       /* PEAK: of the heap with the highest */
+	uint64_t unseen_b;      /* UNREACHABLE: left where nobody could look */
+	const char *unseen_why; /* of the first of these; "" = not said */
 };
 
-/* Chunks that cannot be read are left out (sonde_session_damaged_b() says how much that is). */
-int sonde_heap_weights_take(struct sonde_heap_weights *out, struct sonde_session *session,
-			    const struct sonde_heap_view *view);
-void sonde_heap_weights_fini(struct sonde_heap_weights *weights);
+/* All but CPU time. Chunks that cannot be read are left out (sonde_session_damaged_b() says how much that is). */
+int sonde_weights_take(struct sonde_weights *out, struct sonde_session *session, const struct sonde_weigh_view *view);
+void sonde_weights_fini(struct sonde_weights *weights);
 
-static inline uint64_t sonde_weigh_value(enum sonde_weigh_by by, uint64_t blocks, uint64_t size_b)
+/* The part of the recording in which waiting counts: what there is of the range that is wanted. */
+struct sonde_heap_range sonde_weigh_range(const struct sonde_session *session, const struct sonde_heap_range *wanted);
+
+/* Cuts a call that waits to such a range; 0 when nothing of it lies there. */
+static inline int sonde_weigh_cut(const struct sonde_heap_range *range, uint64_t *start_ns, uint64_t *dur_ns)
 {
-	return sonde_weigh_rows[by].in_blocks ? blocks : size_b;
+	uint64_t from_ns = *start_ns > range->from_ns ? *start_ns : range->from_ns;
+	uint64_t end_ns = *start_ns + *dur_ns, to_ns = end_ns < range->to_ns ? end_ns : range->to_ns;
+	if (from_ns > to_ns || (from_ns == to_ns && *dur_ns))
+		return 0;
+	*start_ns = from_ns;
+	*dur_ns = to_ns - from_ns;
+	return 1;
 }
 
 #endif

@@ -195,11 +195,11 @@ static void other_programs_of_a_process_do_not_grow(void **state)
 	assert_int_equal(ends_ns[1], START + 500 * MS);
 	assert_int_equal(ends_ns[39], START + 39 * 500 * MS);
 	assert_int_equal(ends_ns[40], 0);
-	struct sonde_heap_view view = {.weigh = {.by = SONDE_WEIGH_LIVE, .at_ns = START + 10300 * MS}};
-	struct sonde_heap_weights weights;
-	assert_int_equal(sonde_heap_weights_take(&weights, s.session, &view), 0);
-	assert_int_equal(weights.size_b, 50 * 2000); /* of the program that runs then alone */
-	sonde_heap_weights_fini(&weights);
+	struct sonde_weigh_view view = {.weigh = {.by = SONDE_WEIGH_LIVE, .at_ns = START + 10300 * MS}};
+	struct sonde_weights weights;
+	assert_int_equal(sonde_weights_take(&weights, s.session, &view), 0);
+	assert_int_equal(weights.weight, 50 * 2000); /* of the program that runs then alone */
+	sonde_weights_fini(&weights);
 	sections_free(&s);
 	s = sections_of(path, "leaks", NULL);
 	const struct sonde_section *t = sections_get(&s, "leaks");

@@ -43,7 +43,7 @@ static void folded_is_root_first(void **state)
 	assert_has(text.data, "main;rec;rec;rec ");
 	assert_has(text.data, "main;hot;[kernel] ");
 	assert_has(text.data, "main;hot;=ev\\x1b[31mil<script>|`\"\\n:\\xff\\u{202e} 3\n");
-	assert_has(text.data, "app;work:er\\x1b;[unknown] 1\n");
+	assert_has(text.data, "app;work:er\\x1b;(no stack) 1\n");
 	free(text.data);
 }
 

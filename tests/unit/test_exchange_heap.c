@@ -1,5 +1,6 @@
 /* test_exchange_heap.c: stacks weighed by what they allocated, held or left: every weight in every format adds up to
- * the session's own sums, on a recording whose every block is known. *
+ * the session's own sums, on a recording whose every block is known.
+ *
  * With a folder as argument the outputs are left there, for other people's validators (tests/validate/run.sh).
  */
 #include <setjmp.h>
@@ -117,20 +118,25 @@ static const struct {
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
+static int is_in_blocks(struct sonde_weigh weigh)
+{
+	return sonde_weigh_rows[weigh.by].unit == SONDE_WEIGH_BLOCKS;
+}
+
 static void weights_are_those_of_the_blocks(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < KNOWN; i++) {
-		const struct sonde_heap_view view = {.weigh = known[i].weigh};
-		struct sonde_heap_weights weights;
-		assert_int_equal(sonde_heap_weights_take(&weights, session, &view), 0);
-		assert_int_equal(weights.blocks, known[i].blocks);
-		assert_int_equal(weights.size_b, known[i].size_b);
+		const struct sonde_weigh_view view = {.weigh = known[i].weigh};
+		struct sonde_weights weights;
+		assert_int_equal(sonde_weights_take(&weights, session, &view), 0);
+		assert_int_equal(weights.count, known[i].blocks);
+		assert_int_equal(weights.weight, is_in_blocks(known[i].weigh) ? known[i].blocks : known[i].size_b);
 		assert_int_equal(weights.mean_b, 0);
 		assert_int_equal(weights.unseen_b, known[i].weigh.by == SONDE_WEIGH_UNREACHABLE ? 32 : 0);
-		for (size_t row = 0; row < weights.count; row++)
-			assert_true(weights.rows[row].blocks > 0);
-		sonde_heap_weights_fini(&weights);
+		for (size_t row = 0; row < weights.row_count; row++)
+			assert_true(weights.rows[row].count > 0);
+		sonde_weights_fini(&weights);
 	}
 }
 
@@ -160,20 +166,20 @@ static void a_part_is_only_that(void **state)
 {
 	(void)state;
 	const uint8_t second[] = {0, 0, 1, 0};
-	struct sonde_heap_view view = {.weigh.by = SONDE_WEIGH_ALLOCATED, .range.thread = second};
-	struct sonde_heap_weights weights;
-	assert_int_equal(sonde_heap_weights_take(&weights, session, &view), 0);
-	assert_int_equal(weights.size_b, 96);
+	struct sonde_weigh_view view = {.weigh.by = SONDE_WEIGH_ALLOCATED, .range.thread = second};
+	struct sonde_weights weights;
+	assert_int_equal(sonde_weights_take(&weights, session, &view), 0);
+	assert_int_equal(weights.weight, 96);
 	assert_int_equal(weights.rows[0].thread, 2);
-	sonde_heap_weights_fini(&weights);
+	sonde_weights_fini(&weights);
 	view.range = (struct sonde_heap_range){.from_ns = START + 3 * MS, .to_ns = START + 9 * MS};
-	assert_int_equal(sonde_heap_weights_take(&weights, session, &view), 0);
-	assert_int_equal(weights.size_b, 500 + 64 + 200);
-	sonde_heap_weights_fini(&weights);
-	view = (struct sonde_heap_view){.weigh = {SONDE_WEIGH_LIVE, NULL, START + 4 * MS}, .range.thread = second};
-	assert_int_equal(sonde_heap_weights_take(&weights, session, &view), 0);
-	assert_int_equal(weights.size_b, 64);
-	sonde_heap_weights_fini(&weights);
+	assert_int_equal(sonde_weights_take(&weights, session, &view), 0);
+	assert_int_equal(weights.weight, 500 + 64 + 200);
+	sonde_weights_fini(&weights);
+	view = (struct sonde_weigh_view){.weigh = {SONDE_WEIGH_LIVE, NULL, START + 4 * MS}, .range.thread = second};
+	assert_int_equal(sonde_weights_take(&weights, session, &view), 0);
+	assert_int_equal(weights.weight, 64);
+	sonde_weights_fini(&weights);
 }
 
 /* --- formats ------------------------------------------------------------------------------------------------------ */
@@ -217,7 +223,7 @@ static void all_formats_agree(void **state)
 	(void)state;
 	for (size_t i = 0; i < KNOWN; i++) {
 		struct sonde_weigh weigh = known[i].weigh;
-		int in_blocks = sonde_weigh_rows[weigh.by].in_blocks;
+		int in_blocks = is_in_blocks(weigh);
 		uint64_t whole = in_blocks ? known[i].blocks : known[i].size_b, sums[EXCHANGE_VALUES_MAX];
 		assert_int_equal(exchange_folded_sum(exported("folded", weigh)), whole);
 		assert_int_equal(exchange_speedscope_sum(exported("speedscope", weigh)), whole);
@@ -355,6 +361,7 @@ static void what_is_not_known_counts(void **state)
 	assert_int_equal(tree_sum(left), 1000);
 	char *tree = tree_as("text", left);
 	assert_has(tree, "100.0 % of the 100 % have no stack");
+	assert_has(tree, "(no stack)");
 	free(tree);
 	sonde_session_close(session);
 	unlink(other);
