@@ -15,7 +15,7 @@
 	    {"section", 0, "SECTION", "only these, with commas between them, or all"},                \
 	    {"sort", 0, "KEY", "rows in the order of"}, {"limit", 'n', "N", "rows in a table"},       \
 	    {"focus", 0, "FUNCTION", "the function whose callers and lines are shown (the hottest)"}, \
-	    {"weigh", 0, "WEIGHT", "stacks by CPU time, or by what they allocated, held or left"},    \
+	    {"weigh", 0, "WEIGHT", "stacks by CPU time, what they allocated, held or left, or waiting"},    \
 	    {"at", 0, "TIME", "the moment of --weigh live, counted from the start"},                  \
 	    {"heap-of", 0, "HEAP", "whose blocks are weighed, or a pool's name"},                     \
 	    {"diff", 0, "A,B", "compare two snapshots, by their numbers or labels"},                  \

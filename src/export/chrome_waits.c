@@ -21,6 +21,15 @@ static void put_object(struct sonde_chrome *chrome, uint32_t id)
 		sonde_json_put_text(&chrome->json, "object", *object->name ? object->name : address);
 }
 
+/* None is not said of calls that move none, like open(). */
+static void put_bytes(struct sonde_chrome *chrome, uint32_t kind, uint64_t amount)
+{
+	int moves = kind == SONDE_WAIT_READ || kind == SONDE_WAIT_WRITE || kind == SONDE_WAIT_SEND ||
+		    kind == SONDE_WAIT_RECEIVE;
+	if (moves || amount)
+		sonde_json_put_uint(&chrome->json, "bytes", amount);
+}
+
 static void put_holder(struct sonde_chrome *chrome, uint32_t id)
 {
 	const struct sonde_thread *thread = sonde_session_thread(chrome->session, id);
@@ -49,8 +58,7 @@ void sonde_chrome_waits(struct sonde_chrome *chrome, const struct sonde_batch *b
 		sonde_chrome_args(chrome);
 		sonde_json_put_text(&chrome->json, "kind", row->name);
 		put_object(chrome, batch->object[i]);
-		if (row->group == SONDE_WAIT_GROUP_IO)
-			sonde_json_put_uint(&chrome->json, "bytes", batch->amount[i]);
+		put_bytes(chrome, batch->wait_kind[i], batch->amount[i]);
 		put_holder(chrome, batch->other[i]);
 		sonde_chrome_end(chrome);
 	}

@@ -3,7 +3,7 @@
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq
-waits=$(target waits)
+waits=$(target waits) io=$(target io)
 
 run 0 "$SONDE" record -q --threads --force -o a.sonde -- "$waits" convoy 20
 said() {
@@ -66,6 +66,18 @@ tr -d '\n' <a.svg | grep -q '<title>with_outer (waits)total [0-9.]* ms, ' || fai
 COLUMNS=80 run 0 "$SONDE" report --section calltree --weigh waiting a.sonde
 has "$out" "Call tree by time waiting"
 [ "$(wc -L <<<"$(sed -n '/Call tree/,$p' <<<"$out")")" -le 80 ] || fail "wider than 80 columns"
+
+# I/O: in the functions that do it, with what they moved.
+mkdir d
+run 0 "$SONDE" record -q --io --force -o c.sonde -- "$io" files d
+"$SONDE" export -q -f folded --weigh io -o - c.sonde >io.folded
+matches "$(cat io.folded)" 'main;write_small.* [0-9]+$'
+matches "$(cat io.folded)" 'main;write_large.* [0-9]+$'
+equal "$("$SONDE" report -q --json --section calltree --weigh io c.sonde | jq '.sections[] | select(.id == "calltree").nodes[0].total')" \
+	"$(awk '{ sum += $NF } END { printf "%d", sum }' io.folded)"
+run 0 "$SONDE" export -q -f chrome -o c.trace.json c.sonde
+moved='[.traceEvents[] | select(.cat == "wait" and .args.kind == $kind and (.args.object // "" | endswith("/large"))).args.bytes] | add'
+equal "$(jq --arg kind write "$moved" c.trace.json) $(jq --arg kind read "$moved" c.trace.json)" "4194304 8388608"
 
 # Without I/O, and without waits.
 run 0 "$SONDE" report --weigh io a.sonde
