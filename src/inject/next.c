@@ -7,6 +7,7 @@
 #include "inject/bounds.h"
 #include "inject/next.h"
 
+#pragma weak gnu_get_libc_version
 #pragma weak dladdr
 #pragma weak dlerror
 #pragma weak dlopen
@@ -17,6 +18,18 @@
 void *__libc_dlsym(void *object, const char *name);
 void *__libc_dlopen_mode(const char *name, int mode);
 
+const char *gnu_get_libc_version(void);
+
+/* glibc's dlerror() translates what it tells, under the lock of locales, which who allocates for the first time may
+ * hold: there a look-up that succeeds makes the loader forget. */
+static void forget_error(void)
+{
+	if (gnu_get_libc_version && dlsym)
+		(void)dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+	else if (dlerror)
+		dlerror();
+}
+
 /* glibc before 2.34 keeps dlsym and threads in libraries that need not be loaded. */
 void *inject_next(const char *name)
 {
@@ -26,8 +39,8 @@ void *inject_next(const char *name)
 		void *libc = dlopen ? dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD) : NULL;
 		found = libc ? dlsym(libc, name) : NULL;
 	}
-	if (dlsym && !found && dlerror)
-		dlerror();
+	if (dlsym && !found)
+		forget_error();
 	if (dlsym || !__libc_dlsym || !__libc_dlopen_mode)
 		return found;
 	void *threads = __libc_dlopen_mode("libpthread.so.0", RTLD_LAZY);
@@ -63,8 +76,8 @@ void *inject_next_allocator(const char *name)
 		void *first = dlvsym(RTLD_NEXT, name, versions[i]);
 		if (first && !inject_bounds_have((uintptr_t)first))
 			return first;
-		if (!first && dlerror)
-			dlerror();
+		if (!first)
+			forget_error();
 	}
 	return found;
 }

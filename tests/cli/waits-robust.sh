@@ -87,6 +87,10 @@ same perl -e 'use POSIX; open(F, ">", "made") or die; print F "x" x 100000; clos
 printf 'all: %s\n' "$(seq -s ' ' 1 12 | sed 's/[0-9]*/t&/g')" >Makefile
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf 't%s:\n\t@sleep 0.01; test -d .\n' "$i"; done >>Makefile
 same make -s -j4
+same gcc --version
+# Libraries of these allocate for the first time under the C library's lock of locales.
+same curl --version
+same gdb --version
 same env -i /bin/sh -c 'ulimit -v 400000; exec ls /etc/passwd'
 
 # --- targets -------------------------------------------------------------------------------------------------------
