@@ -392,7 +392,8 @@ EXPORT int closedir(DIR *directory)
 {
 	if (unlikely(!is_known()) || unlikely(!next.closedir))
 		MISSING(int)
-	if (wait_wanted & SONDE_WAIT_WHAT_IO && directory && dirfd)
+	uintptr_t there = (uintptr_t)directory; /* what is no directory is the C library's to refuse */
+	if (wait_wanted & SONDE_WAIT_WHAT_IO && there && dirfd)
 		wait_object_forget(dirfd(directory));
 	return next.closedir(directory);
 }
