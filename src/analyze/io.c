@@ -147,8 +147,8 @@ static int note_all(const struct sonde_wait_sums *sums, const struct file *files
 	if (rc)
 		return rc;
 	return sonde_report_note(report, section, 0,
-				 "calls of the C library: not io_uring, mapped files, static programs, or system calls "
-				 "that a program makes itself");
+				 "calls of the C library: not what its streams (printf, fread) hand over, io_uring, "
+				 "mapped files, static programs, or system calls that a program makes itself");
 }
 
 static int table_fill(const struct sonde_wait_sums *sums, const struct file *files, size_t count,

@@ -19,10 +19,17 @@ void hook_configure(const char *wanted)
 	hook_is_lazy = 1;
 }
 
-/* The process connects before a second thread can: what others do meanwhile would not be recorded. */
-void hook_birth(void)
+/* The process connects before a second thread can: what others do meanwhile would not be recorded. And it asks for what
+ * its stacks are walked by, so that no thread does with a lock in its hands. */
+__attribute__((noinline)) void hook_birth(void)
 {
-	wait_now();
+	struct hook_thread *thread = wait_now() ? hook_thread_enter() : NULL;
+	if (!thread)
+		return;
+	struct hook_caller caller = HOOK_CALLER();
+	if (thread->innermost == thread->frames) /* it has walked nowhere yet */
+		hook_unwind(thread, &caller);
+	hook_thread_leave(thread);
 }
 
 void hook_state_is(enum hook_state state)
