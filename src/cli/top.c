@@ -20,6 +20,7 @@
 #include "cli/pass_on.h"
 #include "cli/top_feed.h"
 #include "cli/top_model.h"
+#include "cli/top_screen.h"
 #include "run/launch.h"
 #include "util/error.h"
 #include "util/file.h"
@@ -177,6 +178,8 @@ static int start(struct request *request)
 		rc = sonde_output_open(&out, request->output, request->force);
 	rc = rc ? -EIO : sonde_launch_init(&launch, request->command); /* codes are the command's from here on */
 	rc = rc ? rc : hold(&launch, in, out.file ? fileno(out.file) : in);
+	if (!rc)
+		setpgid(launch.pid, launch.pid); /* the terminal's signals are for the screen: it goes on */
 	rc = rc ? rc : sonde_launch_release(&launch);
 	request->target.pid = launch.pid;
 	sonde_launch_fini(&launch);
@@ -236,6 +239,17 @@ static int once(const struct request *request)
 	return rc && !code ? SONDE_EXIT_OURS : code;
 }
 
+/* --- the screen -------------------------------------------------------------------------------------------------- */
+
+static int watch(const struct request *request)
+{
+	int rc = sonde_top_screen_run(&request->target);
+	if (rc)
+		complain(sonde_error_text());
+	int code = leave(request);
+	return rc && !code ? SONDE_EXIT_OURS : code;
+}
+
 static int run(int argc, char **argv)
 {
 	struct request request = {.target = {.every_ns = DEFAULT_EVERY_NS, .rate_hz = DEFAULT_RATE_HZ},
@@ -254,11 +268,13 @@ static int run(int argc, char **argv)
 	code = check(&request);
 	if (code)
 		return code;
+	if (!request.once && sonde_top_screen_check())
+		return complain(sonde_error_text());
 	const struct sonde_record_options failed = {.command = request.command};
 	int rc = request.command ? start(&request) : check_process(request.target.pid);
 	if (rc)
 		return sonde_pass_on_failure("top", &failed, rc);
-	return once(&request);
+	return request.once ? once(&request) : watch(&request);
 }
 
 const struct sonde_command sonde_command_top = {

@@ -27,10 +27,10 @@
 
 #define BUFFER_B ((uint64_t)8 << 20)
 #define LEAST_LIFE_NS 60000000000u
+#define SHORTER 5        /* an interval may be shorter by this part of it: recorders write once a second */
 #define LIFE_INTERVALS 8 /* a recording holds at least so many */
 #define LEAST_READING_NS 100000000u
-#define READINGS 4          /* of the resources, in an interval */
-#define QUICK_NS 100000000u /* an interval may be so much shorter */
+#define READINGS 4 /* of the resources, in an interval */
 
 /* A recording. */
 struct part {
@@ -45,6 +45,7 @@ struct sonde_top_feed {
 	struct sonde_top_target target;
 	int pid_fd; /* −1 = the kernel has none */
 	struct part now, next;
+	struct part old; /* what was shown last may still be on the screen: until the next is */
 };
 
 static void options_of(const struct sonde_top_target *target, int fd, struct sonde_record_options *out)
@@ -132,15 +133,29 @@ static int part_begin(const struct sonde_top_feed *feed, struct part *part)
 	return 0;
 }
 
-static void part_end(struct part *part)
+static void recorder_end(struct part *part)
 {
 	if (!part->recorder)
 		return;
-	sonde_session_close(part->session);
-	close(part->fd);
 	kill(part->recorder, SIGTERM);
 	while (waitpid(part->recorder, NULL, 0) < 0 && errno == EINTR)
 		;
+	close(part->fd);
+	part->recorder = 0;
+}
+
+static void part_end(struct part *part)
+{
+	recorder_end(part);
+	sonde_session_close(part->session);
+	*part = (struct part){0};
+}
+
+static void retire(struct sonde_top_feed *feed, struct part *part)
+{
+	part_end(&feed->old);
+	recorder_end(part);
+	feed->old = *part;
 	*part = (struct part){0};
 }
 
@@ -164,6 +179,7 @@ void sonde_top_feed_close(struct sonde_top_feed *feed)
 {
 	part_end(&feed->now);
 	part_end(&feed->next);
+	part_end(&feed->old);
 	if (feed->pid_fd >= 0)
 		close(feed->pid_fd);
 	free(feed);
@@ -192,7 +208,7 @@ static int part_refresh(const struct sonde_top_feed *feed, struct part *part)
 		return rc;
 	const struct sonde_run *run = sonde_session_run(part->session);
 	uint64_t from_ns = part->seen_ns ? part->seen_ns : run->start_ns;
-	return run->last_event_ns + QUICK_NS >= from_ns + feed->target.every_ns;
+	return run->last_event_ns + feed->target.every_ns / SHORTER >= from_ns + feed->target.every_ns;
 }
 
 static int is_gone(const struct part *part)
@@ -210,10 +226,19 @@ static int turn(struct sonde_top_feed *feed)
 	int rc = part_refresh(feed, &feed->next);
 	if (rc <= 0)
 		return rc;
-	part_end(&feed->now);
+	retire(feed, &feed->now);
 	feed->now = feed->next;
 	feed->next = (struct part){0};
 	return 0;
+}
+
+/* A recorder that has come to its end, since nobody looked for long, is followed by another. */
+static int begin_again(struct sonde_top_feed *feed)
+{
+	if (sonde_clock_now_ns() - feed->now.begun_ns < life_of(feed))
+		return sonde_error(EIO, "the recorder of process %d has ended", (int)feed->target.pid);
+	retire(feed, &feed->now);
+	return part_begin(feed, &feed->now);
 }
 
 int sonde_top_feed_next(struct sonde_top_feed *feed, struct sonde_session **out, uint64_t *from_ns, uint64_t *to_ns)
@@ -221,12 +246,12 @@ int sonde_top_feed_next(struct sonde_top_feed *feed, struct sonde_session **out,
 	int ended = has_ended(feed);
 	int rc = turn(feed);
 	rc = rc < 0 ? rc : part_refresh(feed, &feed->now);
+	if (rc == 0 && ended)
+		return sonde_error(ESRCH, "process %d has ended", (int)feed->target.pid);
+	if (rc == 0 && is_gone(&feed->now))
+		return begin_again(feed);
 	if (rc <= 0)
-		return rc < 0  ? rc
-		       : ended ? sonde_error(ESRCH, "process %d has ended", (int)feed->target.pid)
-		       : is_gone(&feed->now)
-			   ? sonde_error(EIO, "the recorder of process %d has ended", (int)feed->target.pid)
-			   : 0;
+		return rc;
 	const struct sonde_run *run = sonde_session_run(feed->now.session);
 	*out = feed->now.session;
 	*from_ns = feed->now.seen_ns ? feed->now.seen_ns : run->start_ns;

@@ -68,7 +68,7 @@ static const struct view_column threads[] = {
 
 static const struct view_column processes[] = {
     {{"pid", "pid", ID, 0, 0}, "pid", FROM_PASS},
-    {{"cpu_utilization", "of a core", RATIO, 0, 0}, "cpu_utilization", FROM_PASS},
+    {{"cpu_utilization", "CPU", RATIO, 0, 0}, "cpu_utilization", FROM_PASS},
     {{"time_ns", "CPU time", TIME, 0, 0}, NULL, FROM_CLOCK},
     {{"rss_b", "RSS", BYTES, 0, 0}, "rss_last_b", FROM_PASS},
     {{"peak_rss_b", "peak RSS", BYTES, 0, 4}, "peak_rss_b", FROM_PASS},
