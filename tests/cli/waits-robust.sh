@@ -118,7 +118,7 @@ for signal in STOP KILL; do
 	done
 	equal "$(cat .out)" "total 200000"
 	kill -CONT $recorder 2>/dev/null || true
-	wait $recorder 2>/dev/null || true
+	{ wait $recorder || true; } 2>/dev/null
 done
 
 # Locks that there was no room for have rows, without a name.

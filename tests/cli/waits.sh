@@ -29,6 +29,7 @@ for which in outer inner; do
 	lock=$(jq ".with_$which" <<<"$locks")
 	near "$(jq .waited_ns <<<"$lock")" "$(said ${which}_waited)" 0.05 "waited for the $which lock"
 	equal "$(jq .waiters <<<"$lock")" 4
+	equal "$(jq -r .lock <<<"$lock")" "${which}_lock"
 	has "$(jq -r .held_in <<<"$lock")" "with_$which"
 	[ "$(jq .held_ns <<<"$lock")" -le "$(($(said ${which}_held) + 200000))" ] || fail "held longer than it was"
 	[ "$(jq .held_mean_ns <<<"$lock")" -ge 1000000 ] || fail "held for 1 ms at least"

@@ -58,6 +58,8 @@ static void short_threads_leave_no_rows(void **state)
 		last = id;
 		sonde_tasks_exit(tasks, PID, tid_of(i), 5, start_ns + 5);
 		assert_int_equal(sonde_tasks_thread(tasks, PID, tid_of(i), start_ns + 3), id); /* drained late */
+		assert_int_equal(sonde_tasks_known(tasks, PID, tid_of(i), start_ns + 3), id);
+		assert_int_equal(sonde_tasks_known(tasks, PID, PID - 1 - (pid_t)TIDS, start_ns), 0); /* makes none */
 		if (i >= TIDS / 2) { /* another has ended since, and its number is not used yet */
 			uint32_t before = i - TIDS / 2;
 			late = sonde_tasks_thread(tasks, PID, tid_of(before), 10 * (uint64_t)before + 12);
