@@ -31,8 +31,7 @@ screen "see=  in " key=3 "lack=peak RSS  " size=140x40 "see=peak RSS  " size=60x
 
 # Ctrl-C and SIGTERM leave a sane terminal, too.
 screen "see=[Functions]" key=ctrl-c end=0 -- "$SONDE" top -p $busy || fail "Ctrl-C"
-screen "see=[Functions]" wait=4 end=0 -- timeout --foreground -s TERM 2 "$SONDE" top -p $busy 2>/dev/null ||
-	screen "see=[Functions]" wait=4 end=124 -- timeout --foreground -s TERM 2 "$SONDE" top -p $busy || fail "SIGTERM"
+screen "see=[Functions]" end=124 -- timeout --foreground -s TERM 2 "$SONDE" top -p $busy || fail "SIGTERM"
 kill -0 $busy || fail "the program has ended"
 
 # A command: what it writes is not on the screen; when it has ended that is said, and its exit code is ours.
