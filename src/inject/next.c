@@ -54,8 +54,10 @@ void *inject_next(const char *name)
 
 #if defined(__x86_64__)
 #define FIRST_VERSION "GLIBC_2.2.5"
+#define ALIGNED_VERSION "GLIBC_2.16"
 #else
 #define FIRST_VERSION "GLIBC_2.17"
+#define ALIGNED_VERSION FIRST_VERSION
 #endif
 
 static int is_libcs(const void *function)
@@ -65,19 +67,13 @@ static int is_libcs(const void *function)
 	return name && !strncmp(name, "/libc.so.6", sizeof("/libc.so.6"));
 }
 
-/* Only in front of the C library's own: an allocator without versions is not found by one. */
+/* Only in front of the C library's own: an allocator without versions is not found by one. Asked for is what is there:
+ * a message about what is not would be allocated, and be one of the program's blocks. */
 void *inject_next_allocator(const char *name)
 {
-	static const char *const versions[] = {FIRST_VERSION, "GLIBC_2.16"};
-	void *found = inject_next(name);
-	if (!dlvsym || !found || !is_libcs(found))
-		return found;
-	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
-		void *first = dlvsym(RTLD_NEXT, name, versions[i]);
-		if (first && !inject_bounds_have((uintptr_t)first))
-			return first;
-		if (!first)
-			forget_error();
-	}
-	return found;
+	const char *version = strcmp(name, "aligned_alloc") ? FIRST_VERSION : ALIGNED_VERSION;
+	void *found = inject_next(name), *first = NULL;
+	if (dlvsym && gnu_get_libc_version && found && is_libcs(found))
+		first = dlvsym(RTLD_NEXT, name, version);
+	return first && !inject_bounds_have((uintptr_t)first) ? first : found;
 }
