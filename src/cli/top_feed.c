@@ -24,11 +24,13 @@
 #include "cli/output.h"
 #include "source/supervise.h"
 #include "util/error.h"
+#include "util/file.h"
 
 #define BUFFER_B ((uint64_t)8 << 20)
 #define LEAST_LIFE_NS 60000000000u
-#define SHORTER 5        /* an interval may be shorter by this part of it: recorders write once a second */
-#define LIFE_INTERVALS 8 /* a recording holds at least so many */
+#define LIFE_A_THREAD_NS 50000000u /* attaching to a thread costs 60 us: a thousandth of it */
+#define SHORTER 5                  /* an interval may be shorter by this part of it: recorders write once a second */
+#define LIFE_INTERVALS 8           /* a recording holds at least so many */
 #define LEAST_READING_NS 100000000u
 #define READINGS 4 /* of the resources, in an interval */
 
@@ -43,7 +45,8 @@ struct part {
 
 struct sonde_top_feed {
 	struct sonde_top_target target;
-	int pid_fd; /* −1 = the kernel has none */
+	int pid_fd;       /* −1 = the kernel has none */
+	uint64_t threads; /* when it was begun */
 	struct part now, next;
 	struct part old; /* what was shown last may still be on the screen: until the next is */
 };
@@ -107,10 +110,18 @@ static _Noreturn void record(const struct sonde_top_target *target, int fd, pid_
 	_exit(sonde_supervise(&options, &result) || result.error ? 1 : 0);
 }
 
+static uint64_t threads_of(pid_t pid)
+{
+	char text[8192] = "";
+	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
+	const char *line = strstr(text, "\nThreads:");
+	return line ? strtoull(line + strlen("\nThreads:"), NULL, 10) : 1;
+}
+
 static uint64_t life_of(const struct sonde_top_feed *feed)
 {
 	uint64_t life_ns = feed->target.every_ns * LIFE_INTERVALS;
-	return life_ns > LEAST_LIFE_NS ? life_ns : LEAST_LIFE_NS;
+	return (life_ns > LEAST_LIFE_NS ? life_ns : LEAST_LIFE_NS) + feed->threads * LIFE_A_THREAD_NS;
 }
 
 /* It is told to live longer than it is needed, so that the next one is there before it ends. */
@@ -165,6 +176,7 @@ int sonde_top_feed_open(struct sonde_top_feed **out, const struct sonde_top_targ
 	if (!feed)
 		return sonde_error(ENOMEM, "out of memory");
 	feed->target = *target;
+	feed->threads = threads_of(target->pid);
 	feed->pid_fd = (int)syscall(SYS_pidfd_open, target->pid, 0);
 	int rc = part_begin(feed, &feed->now);
 	if (rc) {
