@@ -54,7 +54,7 @@ void *sonde_arena_alloc(struct sonde_arena *arena, size_t size_b)
 char *sonde_arena_strndup(struct sonde_arena *arena, const char *text, size_t len_b)
 {
 	char *copy = sonde_arena_alloc(arena, len_b + 1);
-	if (copy)
+	if (copy && len_b) /* nothing may be at NULL */
 		memcpy(copy, text, len_b);
 	return copy;
 }
