@@ -206,9 +206,18 @@ static void put(struct sonde_source_run *run, const struct thread *row, uint64_t
 	run->points++;
 }
 
+/* Others may have seen its process end meanwhile: what would be made of the number then were another life of it. */
+static int is_alive(const struct sonde_source_run *run, const struct thread *row)
+{
+	return sonde_recorder_alive(run->recorder, row->pid) == row->process;
+}
+
 static void place(struct sonde_source_run *run, struct thread *row)
 {
-	row->thread = sonde_recorder_thread(run->recorder, row->pid, row->tid, row->born_ns);
+	row->thread = is_alive(run, row) ? sonde_recorder_thread(run->recorder, row->pid, row->tid, row->born_ns)
+					 : sonde_recorder_known(run->recorder, row->pid, row->tid, row->read_ns);
+	if (!row->thread)
+		return;
 	if (run->counts_switches && !row->is_old)
 		sonde_recorder_born(run->recorder, row->thread, row->born_ns);
 	for (size_t i = 0; i < NUMBERS; i++)
@@ -239,7 +248,9 @@ static void tell(struct sonde_source_run *run, struct thread *row, int last)
 		return;
 	if (!row->thread)
 		place(run, row);
-	if (run->counts_switches && !row->named && (settled || last))
+	if (!row->thread)
+		return;
+	if (run->counts_switches && !row->named && (settled || last) && is_alive(run, row))
 		name(run, row);
 	put(run, row, row->read_ns, row->now);
 }
