@@ -43,6 +43,7 @@
 #define PAGES_TO_MEASURE 256u
 #define PSS_PAGE_NS 40u /* before it was measured */
 #define TASK_NS 20000u
+#define SETTLE_NS 300000000u /* so late may a process's own farewell be read */
 #define FDS_A_PROCESS 4u
 #define KEPT_MAX 512u      /* processes whose descriptors stay open */
 #define SERIES_EASY 16384u /* beyond, only processes that last from one round to the next get series */
@@ -55,6 +56,7 @@ struct row {
 	pid_t pid;
 	uint32_t series[SONDE_RESOURCE_COUNT];
 	int is_open, is_kept, is_gone, is_new;
+	uint64_t gone_ns;       /* when it was found gone and nobody had said so; 0 = it was not, or that is told */
 	int64_t threads, rss_b; /* as read last */
 	int64_t peak_b;
 	char name[32];
@@ -177,7 +179,20 @@ static void went(struct sonde_source_run *run, struct row *row, enum sonde_resou
 	run->hidden += found == SONDE_RESOURCES_HIDDEN && !row->is_gone;
 	forget(run, row);
 	if (run->finds_processes)
-		sonde_recorder_exit(run->recorder, row->pid, row->pid, 0, sonde_clock_now_ns());
+		row->gone_ns = sonde_clock_now_ns();
+}
+
+/* A process says itself that it ends, where something of ours is in it: that may still be on its way. */
+static void end_gone(struct sonde_source_run *run, uint64_t now_ns, int is_final)
+{
+	for (size_t i = 0; i < run->count; i++) {
+		struct row *row = &run->rows[i];
+		if (!row->gone_ns || (!is_final && now_ns < row->gone_ns + SETTLE_NS))
+			continue;
+		if (sonde_recorder_alive(run->recorder, row->pid) == row->id)
+			sonde_recorder_exit(run->recorder, row->pid, row->pid, 0, row->gone_ns);
+		row->gone_ns = 0;
+	}
 }
 
 static int open_row(struct sonde_source_run *run, struct row *row)
@@ -333,6 +348,7 @@ static void read_all(struct sonde_source_run *run, uint64_t now_ns, int is_final
 	refresh(run);
 	for (size_t i = 0; i < run->count; i++)
 		read_row(run, &run->rows[i], is_detailed, is_final);
+	end_gone(run, now_ns, is_final);
 	if (!is_detailed)
 		return;
 	read_turn(run, &run->pss);
