@@ -33,7 +33,7 @@
 #define MOST_ROWS 10000
 
 static const struct sonde_option options[] = {
-    {"pid", 'p', "PID", "look at this process and its children"},
+    {"pid", 'p', "PID", "look at this process, and children that it starts from now on"},
     {"delay", 'd', "TIME", "an interval, at least 100ms (default 2s)"},
     {"once", 0, NULL, "one interval, as text; needs no terminal"},
     {"json", 0, NULL, "the same as JSON"},
@@ -165,9 +165,9 @@ static int hold(struct sonde_launch *launch, int in, int out)
 	return rc;
 }
 
-static int start(struct request *request)
+/* It is held until it is recorded. */
+static int start(struct request *request, struct sonde_launch *launch)
 {
-	struct sonde_launch launch = {.release_fd = -1, .error_fd = -1};
 	struct sonde_output out = {0};
 	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int in = nowhere < 0 ? -1 : fcntl(nowhere, F_DUPFD_CLOEXEC, 3); /* a standard stream may be closed */
@@ -176,13 +176,12 @@ static int start(struct request *request)
 		close(nowhere);
 	if (!rc && request->output && strcmp(request->output, "/dev/null") != 0)
 		rc = sonde_output_open(&out, request->output, request->force);
-	rc = rc ? -EIO : sonde_launch_init(&launch, request->command); /* codes are the command's from here on */
-	rc = rc ? rc : hold(&launch, in, out.file ? fileno(out.file) : in);
+	rc = rc ? -EIO : sonde_launch_init(launch, request->command); /* codes are the command's from here on */
+	rc = rc ? rc : hold(launch, in, out.file ? fileno(out.file) : in);
 	if (!rc)
-		setpgid(launch.pid, launch.pid); /* the terminal's signals are for the screen: it goes on */
-	rc = rc ? rc : sonde_launch_release(&launch);
-	request->target.pid = launch.pid;
-	sonde_launch_fini(&launch);
+		setpgid(launch->pid, launch->pid); /* the terminal's signals are for the screen: it goes on */
+	request->target.pid = launch->pid;
+	request->target.held = launch;
 	if (out.file && out.file != stdout)
 		sonde_output_close(&out, rc);
 	if (in >= 0)
@@ -222,6 +221,18 @@ static int leave(const struct request *request)
 	return SONDE_EXIT_OK;
 }
 
+/* What could not be run was never there. */
+static int end(const struct request *request, int rc)
+{
+	const struct sonde_record_options failed = {.command = request->command};
+	if (rc && request->command && (rc == -ENOENT || rc == -EACCES))
+		return sonde_pass_on_failure("top", &failed, rc);
+	if (rc)
+		complain(sonde_error_text());
+	int code = leave(request);
+	return rc && !code ? SONDE_EXIT_OURS : code;
+}
+
 static int once(const struct request *request)
 {
 	struct sonde_output out = {.file = stdout};
@@ -232,22 +243,14 @@ static int once(const struct request *request)
 		rc = show(request, session, ended);
 		sonde_session_close(session);
 	}
-	rc = sonde_output_close(&out, rc);
-	if (rc)
-		complain(sonde_error_text());
-	int code = leave(request);
-	return rc && !code ? SONDE_EXIT_OURS : code;
+	return end(request, sonde_output_close(&out, rc));
 }
 
 /* --- the screen -------------------------------------------------------------------------------------------------- */
 
 static int watch(const struct request *request)
 {
-	int rc = sonde_top_screen_run(&request->target);
-	if (rc)
-		complain(sonde_error_text());
-	int code = leave(request);
-	return rc && !code ? SONDE_EXIT_OURS : code;
+	return end(request, sonde_top_screen_run(&request->target));
 }
 
 static int run(int argc, char **argv)
@@ -271,10 +274,14 @@ static int run(int argc, char **argv)
 	if (!request.once && sonde_top_screen_check())
 		return complain(sonde_error_text());
 	const struct sonde_record_options failed = {.command = request.command};
-	int rc = request.command ? start(&request) : check_process(request.target.pid);
+	struct sonde_launch launch = {.release_fd = -1, .error_fd = -1};
+	int rc = request.command ? start(&request, &launch) : check_process(request.target.pid);
 	if (rc)
-		return sonde_pass_on_failure("top", &failed, rc);
-	return request.once ? once(&request) : watch(&request);
+		code = sonde_pass_on_failure("top", &failed, rc);
+	else
+		code = request.once ? once(&request) : watch(&request);
+	sonde_launch_fini(&launch);
+	return code;
 }
 
 const struct sonde_command sonde_command_top = {

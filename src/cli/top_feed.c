@@ -10,6 +10,7 @@
 #include "cli/top_feed.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -75,6 +76,21 @@ static int session_open(struct sonde_session **out, int fd)
 	return sonde_session_open(out, path, NULL);
 }
 
+/* What is held may turn out not to be executable. */
+struct letting_go {
+	struct sonde_launch *held;
+	int rc;
+	char error[512];
+};
+
+static void let_go(void *context)
+{
+	struct letting_go *go = context;
+	go->rc = sonde_launch_release(go->held);
+	if (go->rc)
+		snprintf(go->error, sizeof go->error, "%s", sonde_error_text());
+}
+
 /* --- once -------------------------------------------------------------------------------------------------------- */
 
 int sonde_top_feed_once(const struct sonde_top_target *target, struct sonde_session **out, int *ended)
@@ -86,8 +102,11 @@ int sonde_top_feed_once(const struct sonde_top_target *target, struct sonde_sess
 		return fd;
 	options_of(target, fd, &options);
 	options.duration_ns = target->every_ns;
+	struct letting_go go = {.held = target->held};
+	options.begun = target->held ? let_go : NULL;
+	options.begun_context = &go;
 	int rc = sonde_supervise(&options, &result);
-	rc = rc ? rc : result.error;
+	rc = go.rc ? sonde_error(-go.rc, "%s", go.error) : rc ? rc : result.error;
 	rc = rc ? rc : session_open(out, fd);
 	close(fd);
 	*ended = rc == 0 && result.wall_ns < target->every_ns;
@@ -96,7 +115,14 @@ int sonde_top_feed_once(const struct sonde_top_target *target, struct sonde_sess
 
 /* --- live -------------------------------------------------------------------------------------------------------- */
 
-static _Noreturn void record(const struct sonde_top_target *target, int fd, pid_t parent, uint64_t life_ns)
+static void tell(void *context)
+{
+	const int *fd = context;
+	(void)!write(*fd, "b", 1);
+}
+
+static _Noreturn void record(const struct sonde_top_target *target, int fd, int begun_fd, pid_t parent,
+			     uint64_t life_ns)
 {
 	struct sonde_record_options options;
 	struct sonde_supervise_result result;
@@ -107,6 +133,8 @@ static _Noreturn void record(const struct sonde_top_target *target, int fd, pid_
 	signal(SIGINT, SIG_DFL);
 	options_of(target, fd, &options);
 	options.duration_ns = life_ns;
+	options.begun = tell;
+	options.begun_context = &begun_fd;
 	_exit(sonde_supervise(&options, &result) || result.error ? 1 : 0);
 }
 
@@ -124,23 +152,30 @@ static uint64_t life_of(const struct sonde_top_feed *feed)
 	return (life_ns > LEAST_LIFE_NS ? life_ns : LEAST_LIFE_NS) + feed->threads * LIFE_A_THREAD_NS;
 }
 
-/* It is told to live longer than it is needed, so that the next one is there before it ends. */
-static int part_begin(const struct sonde_top_feed *feed, struct part *part)
+/* `wait`: until it has begun. It is told to live longer than it is needed, so that the next one is there before it
+ * ends. */
+static int part_begin(const struct sonde_top_feed *feed, struct part *part, int wait)
 {
 	pid_t parent = getpid();
+	int begun[2];
 	*part = (struct part){.fd = sonde_output_nameless("sonde-top")};
 	if (part->fd < 0)
 		return part->fd;
 	part->begun_ns = sonde_clock_now_ns();
-	pid_t pid = fork();
+	pid_t pid = pipe2(begun, O_CLOEXEC) ? -1 : fork();
 	if (pid == 0)
-		record(&feed->target, part->fd, parent, 2 * life_of(feed));
+		record(&feed->target, part->fd, begun[1], parent, 2 * life_of(feed));
 	if (pid < 0) {
 		int code = errno;
 		close(part->fd);
 		return sonde_error(code, "cannot start the recorder: %s", strerror(code));
 	}
 	part->recorder = pid;
+	close(begun[1]);
+	char byte;
+	while (wait && read(begun[0], &byte, 1) < 0 && errno == EINTR)
+		;
+	close(begun[0]);
 	return 0;
 }
 
@@ -178,7 +213,9 @@ int sonde_top_feed_open(struct sonde_top_feed **out, const struct sonde_top_targ
 	feed->target = *target;
 	feed->threads = threads_of(target->pid);
 	feed->pid_fd = (int)syscall(SYS_pidfd_open, target->pid, 0);
-	int rc = part_begin(feed, &feed->now);
+	int rc = part_begin(feed, &feed->now, target->held != NULL);
+	if (!rc && target->held)
+		rc = sonde_launch_release(target->held);
 	if (rc) {
 		sonde_top_feed_close(feed);
 		return rc;
@@ -234,7 +271,7 @@ static int turn(struct sonde_top_feed *feed)
 {
 	uint64_t now_ns = sonde_clock_now_ns();
 	if (!feed->next.recorder)
-		return now_ns - feed->now.begun_ns < life_of(feed) ? 0 : part_begin(feed, &feed->next);
+		return now_ns - feed->now.begun_ns < life_of(feed) ? 0 : part_begin(feed, &feed->next, 0);
 	int rc = part_refresh(feed, &feed->next);
 	if (rc <= 0)
 		return rc;
@@ -250,7 +287,7 @@ static int begin_again(struct sonde_top_feed *feed)
 	if (sonde_clock_now_ns() - feed->now.begun_ns < life_of(feed))
 		return sonde_error(EIO, "the recorder of process %d has ended", (int)feed->target.pid);
 	retire(feed, &feed->now);
-	return part_begin(feed, &feed->now);
+	return part_begin(feed, &feed->now, 0);
 }
 
 int sonde_top_feed_next(struct sonde_top_feed *feed, struct sonde_session **out, uint64_t *from_ns, uint64_t *to_ns)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "run/launch.h"
 #include "session/session.h"
 
 struct sonde_top_target {
@@ -14,14 +15,16 @@ struct sonde_top_target {
 	uint64_t every_ns; /* an interval */
 	uint64_t rate_hz;
 	int no_perf;
+	struct sonde_launch *held; /* let go when it is recorded, so that no child of its is missed; NULL = it runs */
 };
 
-/* One interval, or less when the process ends: a recording that is closed, of the calling process. `ended`: it did. */
+/* One interval, or less when the process ends: a recording that is closed, of the calling process. `ended`: it did.
+ * -ENOENT, -EACCES: what is held cannot be run. */
 int sonde_top_feed_once(const struct sonde_top_target *target, struct sonde_session **out, int *ended);
 
 struct sonde_top_feed;
 
-/* Starts to record, in a process of its own, which ends with this one. */
+/* Starts to record, in a process of its own, which ends with this one. Errors as above. */
 int sonde_top_feed_open(struct sonde_top_feed **out, const struct sonde_top_target *target);
 void sonde_top_feed_close(struct sonde_top_feed *feed);
 

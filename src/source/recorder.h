@@ -52,6 +52,9 @@ struct sonde_record_options {
 	/* Joules; g/kWh and country as typed, for reports: NULL = not given. */
 	int energy;
 	const char *carbon_intensity, *country;
+	/* When all sources have begun; NULL = not called. */
+	void (*begun)(void *context);
+	void *begun_context;
 	/* Before and after symbols are looked up, which may take a while; NULL = not called. */
 	void (*looking_up)(const struct sonde_record_options *options, int over);
 };

@@ -293,6 +293,8 @@ static int begin(struct supervisor *supervisor)
 	sonde_priority_raise(&supervisor->priority);
 	supervisor->stolen_ns = sonde_proc_stolen_ns();
 	supervisor->start_ns = sonde_clock_now_ns();
+	if (options->begun)
+		options->begun(options->begun_context);
 	return options->command ? sonde_launch_release(&supervisor->launch) : 0;
 }
 

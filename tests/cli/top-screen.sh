@@ -42,6 +42,8 @@ rm later
 screen "see=[Functions]" key=ctrl-c end=0 "see=goes on as process" -- "$SONDE" top -- sh -c 'sleep 2; echo over >later' || fail "it goes on"
 wait_for test -s later
 
+screen end=127 -- "$SONDE" top -- ./nothing || fail "nothing to run"
+
 # Colours: only foregrounds beside the terminal's own, none with NO_COLOR; nobody who asks for a screen without a terminal
 # has started a command in vain.
 colours() { # NO_COLOR: its escapes in raw
