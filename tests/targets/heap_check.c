@@ -8,7 +8,7 @@
 #include "inject/heap.h"
 
 /* The product's, under another name (meson.build). */
-struct hook_frame *heap_unwind_real(struct hook_thread *thread, const struct hook_caller *caller);
+struct hook_frame *hook_unwind_real(struct hook_thread *thread, const struct hook_caller *caller);
 struct hook_frame *hook_unwind(struct hook_thread *thread, const struct hook_caller *caller);
 
 static _Atomic unsigned long walks, differ, deepest;
@@ -34,14 +34,14 @@ static int is_same(const struct hook_thread *a, const struct hook_thread *b)
 
 struct hook_frame *hook_unwind(struct hook_thread *thread, const struct hook_caller *caller)
 {
-	struct hook_frame *innermost = heap_unwind_real(thread, caller);
+	struct hook_frame *innermost = hook_unwind_real(thread, caller);
 	struct hook_thread *fresh = atomic_exchange(&spare, NULL);
 	if (!fresh && !(fresh = inject_connect_page(sizeof *fresh)))
 		return innermost;
 	memcpy((void *)fresh, (const void *)thread, offsetof(struct hook_thread, frames));
 	fresh->frames[0] = thread->frames[0];
 	fresh->innermost = fresh->frames;
-	heap_unwind_real(fresh, caller);
+	hook_unwind_real(fresh, caller);
 	atomic_fetch_add(&walks, 1);
 	if (!is_same(thread, fresh))
 		atomic_fetch_add(&differ, 1);
