@@ -4,7 +4,7 @@
  * .debug_aranges is not used: clang does not write it, and the first entry of every unit is read in a few µs. libdw
  * keeps its state without locks, so each thread opens the file for itself; they share a counter of units to read and
  * merge what they read under a lock, one unit at a time, so that memory holds one unit a thread besides the index.
- * libdw would inflate compressed sections for each of them; here they are inflated once, and faster (inflate.h).
+ * libdw would inflate compressed sections for each of them; here they are inflated once.
  */
 #include "symbol/dwarf.h"
 

@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
-#include "symbol/inflate.h"
 #include "util/error.h"
 
 #define SEGMENTS_MAX (sizeof((struct sonde_elf *)NULL)->segments / sizeof(struct sonde_elf_segment))
@@ -359,7 +359,7 @@ int sonde_elf_section(const struct sonde_elf *file, const char *name, struct son
 	return -ENOENT;
 }
 
-/* Replaces what was read of a SHF_COMPRESSED section by what it holds; there is room to spare behind both. */
+/* Replaces what was read of a SHF_COMPRESSED section by what it holds. */
 static int decompress(const struct sonde_elf *file, size_t max_b, uint8_t **data, size_t *size_b)
 {
 	Elf64_Chdr head = {0};
@@ -375,16 +375,17 @@ static int decompress(const struct sonde_elf *file, size_t max_b, uint8_t **data
 	}
 	if (head.ch_type != ELFCOMPRESS_ZLIB || head.ch_size > max_b)
 		return bad(file, "a section is compressed in an unknown way or too large");
-	uint8_t *plain = malloc(head.ch_size + SONDE_INFLATE_SPARE_B);
+	uint8_t *plain = malloc(head.ch_size ? head.ch_size : 1);
 	if (!plain)
 		return sonde_error(ENOMEM, "%s: out of memory for a section", file->path);
-	if (sonde_inflate(plain, head.ch_size, *data + head_b, *size_b - head_b)) {
+	uLongf plain_b = head.ch_size;
+	if (uncompress(plain, &plain_b, *data + head_b, *size_b - head_b) != Z_OK) {
 		free(plain);
 		return bad(file, "a compressed section is damaged");
 	}
 	free(*data);
 	*data = plain;
-	*size_b = head.ch_size;
+	*size_b = plain_b;
 	return 0;
 }
 
@@ -398,11 +399,10 @@ int sonde_elf_section_read(const struct sonde_elf *file, const struct sonde_elf_
 		return sonde_error(errno, "%s: %s", file->path, strerror(errno));
 	if (section->size_b > max_b || section->size_b > (uint64_t)facts.st_size)
 		return bad(file, "a section is larger than the file or than what is read of one");
-	uint8_t *data = malloc(section->size_b + SONDE_INFLATE_SPARE_B);
+	uint8_t *data = malloc(section->size_b ? section->size_b : 1);
 	if (!data)
 		return sonde_error(ENOMEM, "%s: out of memory for a section", file->path);
 	size_t size_b = section->size_b;
-	memset(data + size_b, 0, SONDE_INFLATE_SPARE_B);
 	int error = read_at(file, data, size_b, section->offset);
 	if (!error && section->flags & SHF_COMPRESSED)
 		error = decompress(file, max_b, &data, &size_b);
