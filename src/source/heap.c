@@ -13,16 +13,13 @@
 #include "base/clock.h"
 #include "source/heap_freeze.h"
 #include "source/heap_process.h"
-#include "source/image.h"
+#include "source/hooked.h"
 #include "source/preload.h"
 #include "source/proc_stat.h"
 #include "source/snapshots.h"
 #include "source/source.h"
-#include "source/spaces.h"
 #include "source/unsampled.h"
-#include "source/unwinder.h"
 #include "source/zones.h"
-#include "symbol/cfi.h"
 #include "util/error.h"
 
 #define OBJECT "libsonde-heap.so"
@@ -41,9 +38,7 @@ struct process {
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
-	struct sonde_images *images;
-	struct sonde_spaces *spaces;
-	struct sonde_unwinder *unwinder;
+	struct sonde_hooked hooked;
 	struct sonde_zones_listener listener, zones_listener;
 	pid_t *zoned; /* processes that make zones */
 	size_t zoned_count;
@@ -163,8 +158,8 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	if (before) /* it has executed another program: its ring was read in this round */
 		sonde_heap_process_flush(before->heaps, UINT64_MAX, &live);
 	struct process *process = calloc(1, sizeof *process);
-	sonde_spaces_exec(run->spaces, pid, "");
-	if (!process || sonde_heap_process_new(&process->heaps, run->recorder, run->unwinder, pid, clock)) {
+	sonde_spaces_exec(run->hooked.spaces, pid, "");
+	if (!process || sonde_heap_process_new(&process->heaps, run->recorder, run->hooked.unwinder, pid, clock)) {
 		lose_process(run, pid);
 		free(process);
 		return;
@@ -244,25 +239,7 @@ static void on_passed(void *context, pid_t pid, const struct sonde_zones_drainer
 static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_link_table *out)
 {
 	struct sonde_source_run *run = context;
-	uint64_t now_ns = sonde_clock_now_ns();
-	struct sonde_space *space = sonde_spaces_get(run->spaces, pid, now_ns);
-	if (!space)
-		return -1;
-	space->reread_ns = 0; /* what is there now, not what was */
-	sonde_spaces_refresh(run->spaces, space, now_ns);
-	const struct sonde_mapping *mapping = sonde_maps_find(space->maps, address);
-	if (!mapping)
-		return -1;
-	struct sonde_image *image = mapping->image;
-	sonde_images_open(run->images, image, pid, mapping);
-	out->status = 0;
-	out->start = mapping->start;
-	out->end = mapping->end;
-	out->bias = address - sonde_image_address(image, mapping, address);
-	out->build_id_b = (uint32_t)image->build_id_b;
-	memcpy(out->build_id, image->build_id, image->build_id_b);
-	return image->known && image->table.count ? sonde_cfi_share(&image->table, image->build_id, image->build_id_b)
-						  : -1;
+	return sonde_hooked_table(&run->hooked, pid, address, out);
 }
 
 /* As of all that was told before: what had passed when the rings are read is put in order. */
@@ -332,9 +309,7 @@ static void free_run(struct sonde_source_run *run)
 		sonde_heap_process_free(process->heaps);
 		free(process);
 	}
-	sonde_unwinder_free(run->unwinder);
-	sonde_spaces_free(run->spaces);
-	sonde_images_free(run->images);
+	sonde_hooked_fini(&run->hooked);
 	free(run->zoned);
 	free(run);
 }
@@ -345,9 +320,7 @@ static int heap_open(struct sonde_source_run **out, struct sonde_recorder *recor
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the heap source");
 	run->recorder = recorder;
-	int result = sonde_images_new(&run->images, recorder, NULL, NULL);
-	result = result ? result : sonde_spaces_new(&run->spaces, run->images);
-	result = result ? result : sonde_unwinder_new(&run->unwinder, recorder, run->images, run->spaces);
+	int result = sonde_hooked_init(&run->hooked, recorder);
 	if (result < 0) {
 		free_run(run);
 		return result;
