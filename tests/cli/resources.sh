@@ -87,7 +87,8 @@ for options in "" "--no-perf"; do
 	equal "$(wc -w <<<"$children")" 3
 	for child in $children; do
 		total=$((($(of cpu.user 6 - "$child") + $(of cpu.system 6 - "$child")) / 1000))
-		between "CPU time of a child, us" "$total" 20000 "$(($(said children_us) - 40000 + 2000))"
+		used=$(said "child_${child}_us")
+		between "CPU time of a child, us" "$total" $((used - 2000)) $((used + 2000))
 	done
 	total=$((($(of cpu.user 6) + $(of cpu.system 6)) / 1000))
 	between "CPU time of the parent alone, us" "$total" 0 20000

@@ -27,7 +27,7 @@ cpus=$(getconf _NPROCESSORS_ONLN)
 near "$(figure memory.peak_rss_b)" "$(said rss_kib) * 1024" "((64 + 4 * $cpus) * $cpus * $(getconf PAGESIZE))"
 holds "$(figure memory.peak_rss_b) >= 20000 * $(getconf PAGESIZE)"
 used -- "$uses" sleeps 500
-holds "$(said voluntary) >= 400" # on a busy machine a short sleep may be over before it begins
+holds "$(figure waiting.switches_voluntary) >= 500"
 near "$(figure waiting.switches_voluntary)" "$(said voluntary)" 10
 near "$(figure waiting.switches_involuntary)" "$(said involuntary)" 10
 used -- "$uses" spins 400

@@ -7,7 +7,8 @@
  *   files N     opens N files beyond those that it has, for half a second
  *   writes N    writes N bytes to a file in DIRECTORY, by calls of 1000 bytes
  *   spins N     N ms of CPU time, half in each of two threads
- *   forks N     N children, one after the other, that each use 20 ms of CPU time
+ *   forks N     N children, one after the other, that each use 20 ms of CPU time, or
+ *               more where a hypervisor takes the CPU meanwhile, and say how much
  *   threads N   N threads that wait for a second
  *   crowd N     N children that wait for two seconds
  *   storm N     forks and waits for children that do nothing, for N ms
@@ -72,7 +73,7 @@ static void use_faults(int count)
 static void use_sleeps(int count)
 {
 	for (int i = 0; i < count; i++)
-		nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 static int over[2], back[2];
@@ -152,6 +153,7 @@ static void use_forks(int count)
 		if (!pid) {
 			spin(&ms);
 			rest_ms(250);
+			dprintf(1, "child_%d_us %lld\n", (int)getpid(), clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1000);
 			_exit(0);
 		}
 		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
