@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "run/signals.h"
+#include "source/live_list.h"
 #include "source/snapshots.h"
 #include "source/source.h"
 #include "util/error.h"
@@ -27,16 +28,16 @@
 #define METHOD "/proc/PID/statm"
 
 struct process {
-	uint32_t id, series;
-	pid_t pid;
+	struct sonde_recorder_live live;
+	uint32_t series;
 	int fd; /* −1 = none is kept */
 	int gone;
 };
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
-	struct process *rows; /* alive, by id, ascending */
-	size_t count, cap, kept;
+	struct sonde_live_list list; /* of struct process */
+	size_t kept;
 	int timer_fd;      /* −1: nothing is asked for by time */
 	uint64_t least_ns; /* between rounds */
 	uint64_t start_ns, next_ns, next_snapshot_ns;
@@ -45,8 +46,10 @@ struct sonde_source_run {
 
 /* --- over time --------------------------------------------------------------------------------------------------- */
 
-static void forget(struct sonde_source_run *run, struct process *process)
+static void forget(void *context, void *row)
 {
+	struct sonde_source_run *run = context;
+	struct process *process = row;
 	if (process->fd >= 0) {
 		close(process->fd);
 		run->kept--;
@@ -55,54 +58,24 @@ static void forget(struct sonde_source_run *run, struct process *process)
 	process->gone = 1;
 }
 
-static struct process *add(struct sonde_source_run *run, const struct sonde_recorder_live *live)
+static void came(void *context, void *row)
 {
+	struct sonde_source_run *run = context;
+	struct process *process = row;
 	char path[64];
-	if (run->count == run->cap) {
-		size_t cap = run->cap ? 2 * run->cap : 16;
-		struct process *rows = realloc(run->rows, cap * sizeof *rows);
-		if (!rows)
-			return NULL;
-		run->rows = rows;
-		run->cap = cap;
-	}
-	struct process *row = &run->rows[run->count++];
-	*row = (struct process){.id = live->id, .pid = live->pid, .fd = -1};
-	snprintf(path, sizeof path, "/proc/%d/statm", (int)live->pid);
-	if (run->kept < KEPT_MAX)
-		row->fd = open(path, O_RDONLY | O_CLOEXEC);
-	run->kept += row->fd >= 0;
-	return row;
+	snprintf(path, sizeof path, "/proc/%d/statm", (int)process->live.pid);
+	process->fd = run->kept < KEPT_MAX ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	run->kept += process->fd >= 0;
 }
 
-/* Makes the rows those of the processes that are alive. New ones have higher ids than all before. */
-static void refresh(struct sonde_source_run *run)
-{
-	struct sonde_recorder_live live[64];
-	size_t at = 0, kept = 0, known = run->count, found;
-	uint32_t after = 0;
-	while ((found = sonde_recorder_live(run->recorder, after, live, sizeof live / sizeof *live))) {
-		for (size_t i = 0; i < found; i++) {
-			while (at < known && run->rows[at].id < live[i].id)
-				forget(run, &run->rows[at++]);
-			if (at < known && run->rows[at].id == live[i].id)
-				run->rows[kept++] = run->rows[at++];
-			else if (add(run, &live[i]))
-				run->rows[kept++] = run->rows[run->count - 1];
-		}
-		after = live[found - 1].id;
-	}
-	while (at < known)
-		forget(run, &run->rows[at++]);
-	run->count = kept;
-}
+static const struct sonde_live_kind kind = {sizeof(struct process), came, forget};
 
 static uint64_t resident_b(const struct process *process)
 {
 	char text[128];
 	unsigned long long pages = 0;
 	if (process->fd < 0)
-		return sonde_snapshots_resident_b(process->pid);
+		return sonde_snapshots_resident_b(process->live.pid);
 	ssize_t got = pread(process->fd, text, sizeof text - 1, 0);
 	text[got > 0 ? got : 0] = '\0';
 	return sscanf(text, "%*u %llu", &pages) == 1 ? (uint64_t)pages * (uint64_t)getpagesize() : 0;
@@ -118,9 +91,9 @@ static int samples_over_time(const struct sonde_source_run *run)
 static void sample(struct sonde_source_run *run)
 {
 	uint64_t from_ns = sonde_clock_now_ns();
-	refresh(run);
-	for (size_t i = 0; i < run->count; i++) {
-		struct process *process = &run->rows[i];
+	sonde_live_list_refresh(&run->list, &kind, run->recorder, run);
+	for (size_t i = 0; i < run->list.count; i++) {
+		struct process *process = (struct process *)run->list.rows + i;
 		uint64_t rss_b = process->gone ? 0 : resident_b(process);
 		if (!rss_b) {
 			forget(run, process);
@@ -128,7 +101,7 @@ static void sample(struct sonde_source_run *run)
 		}
 		if (!process->series)
 			process->series =
-			    sonde_recorder_series(run->recorder, SONDE_METRIC_MEMORY_RSS, process->id, 0, NULL);
+			    sonde_recorder_series(run->recorder, SONDE_METRIC_MEMORY_RSS, process->live.id, 0, NULL);
 		sonde_recorder_point(run->recorder, sonde_clock_now_ns(), process->series, (int64_t)rss_b);
 		run->samples++;
 	}
@@ -268,11 +241,9 @@ static void memory_stop(struct sonde_source_run *run)
 	state.rate_hz = every_ns ? 1e9 / (double)every_ns : 0;
 	if (run->samples)
 		sonde_recorder_source(run->recorder, "memory", &state);
-	for (size_t i = 0; i < run->count; i++)
-		forget(run, &run->rows[i]);
+	sonde_live_list_fini(&run->list, &kind, run);
 	if (run->timer_fd >= 0)
 		close(run->timer_fd);
-	free(run->rows);
 	free(run);
 }
 

@@ -391,6 +391,23 @@ enum sonde_resources_found sonde_resources_process_read(struct sonde_resources_p
 	return is_there ? SONDE_RESOURCES_FOUND : SONDE_RESOURCES_GONE;
 }
 
+void sonde_resources_process_bytes(struct sonde_resources_process *process, struct sonde_resources *out)
+{
+	*out = (struct sonde_resources){0};
+	if (begin(process))
+		read_io(process, out);
+	end(process);
+}
+
+int sonde_resources_process_is_there(struct sonde_resources_process *process)
+{
+	struct stat_line line;
+	struct sonde_resources ignored = {0};
+	int is_there = begin(process) && !read_stat(process, &line, &ignored);
+	end(process);
+	return is_there;
+}
+
 void sonde_resources_process_pss(struct sonde_resources_process *process, struct sonde_resources *out)
 {
 	*out = (struct sonde_resources){0};

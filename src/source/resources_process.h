@@ -90,6 +90,12 @@ void sonde_resources_process_close(struct sonde_resources_process *process);
 enum sonde_resources_found sonde_resources_process_read(struct sonde_resources_process *process, int is_detailed,
 							struct sonde_resources *out);
 
+/* Bytes read and written alone. */
+void sonde_resources_process_bytes(struct sonde_resources_process *process, struct sonde_resources *out);
+
+/* Whether it is there, if only until somebody waits for it. */
+int sonde_resources_process_is_there(struct sonde_resources_process *process);
+
 /* What costs more, alone. The proportional share walks the process's page tables and keeps its mappings from changing
  * meanwhile; context switches of several threads are read one by one, 20 µs each. */
 void sonde_resources_process_pss(struct sonde_resources_process *process, struct sonde_resources *out);

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "source/live_list.h"
 #include "source/perf_event.h"
 #include "source/proc_stat.h"
 #include "source/schedstat.h"
@@ -63,8 +64,7 @@ struct thread {
 };
 
 struct process {
-	uint32_t id;
-	pid_t pid;
+	struct sonde_recorder_live live;
 	nlink_t links; /* of /proc/PID/task: threads + 2 */
 	uint8_t stale;
 };
@@ -76,8 +76,7 @@ struct sonde_source_run {
 	int counts_switches;    /* nobody else does */
 	struct thread *threads; /* by process and number, the first `known` of them */
 	size_t count, known, cap, at, kept;
-	struct process *processes; /* alive, by id */
-	size_t process_count, process_cap;
+	struct sonde_live_list processes; /* of struct process */
 	uint64_t start_ns, rounds, began_ns, next_ns, least_ns, longest_ns, points;
 	size_t most;
 	int failed; /* no memory: from then on nothing is read */
@@ -122,15 +121,15 @@ static struct thread *add(struct sonde_source_run *run, const struct process *pr
 		run->cap = cap;
 	}
 	struct thread *row = &run->threads[run->count++];
-	*row = (struct thread){.process = process->id,
-			       .pid = process->pid,
+	*row = (struct thread){.process = process->live.id,
+			       .pid = process->live.pid,
 			       .tid = tid,
 			       .fd = -1,
 			       .listed = 1,
 			       .seen_ns = now_ns,
 			       .born_ns = now_ns};
 	if (run->kept < KEPT_MAX)
-		row->fd = sonde_schedstat_open(process->pid, tid);
+		row->fd = sonde_schedstat_open(process->live.pid, tid);
 	run->kept += row->fd >= 0;
 	return row;
 }
@@ -274,18 +273,18 @@ static void list(struct sonde_source_run *run, struct process *process, int is_o
 {
 	char path[64];
 	struct stat status;
-	snprintf(path, sizeof path, "/proc/%d/task", (int)process->pid);
+	snprintf(path, sizeof path, "/proc/%d/task", (int)process->live.pid);
 	if (stat(path, &status))
 		status.st_nlink = 0;
 	if (status.st_nlink && status.st_nlink == process->links && !process->stale && run->rounds % LIST_ROUNDS)
 		return;
-	size_t begin = bound(run, process->id, 0), end = bound(run, process->id + 1, 0);
+	size_t begin = bound(run, process->live.id, 0), end = bound(run, process->live.id + 1, 0);
 	for (size_t i = begin; i < end; i++)
 		run->threads[i].listed = 0;
 	DIR *directory = opendir(path);
 	for (struct dirent *entry; directory && (entry = readdir(directory));) {
 		pid_t tid = entry->d_name[0] == '.' ? 0 : atoi(entry->d_name);
-		size_t at = bound(run, process->id, tid);
+		size_t at = bound(run, process->live.id, tid);
 		int is_known = at < end && run->threads[at].tid == tid && !run->threads[at].gone_ns;
 		if (tid <= 0)
 			continue;
@@ -311,49 +310,25 @@ static void list(struct sonde_source_run *run, struct process *process, int is_o
 		closedir(directory);
 }
 
-/* Makes the rows those of the processes that are alive. New ones have higher ids than all before. */
+static const struct sonde_live_kind kind = {.row_b = sizeof(struct process)};
+
 static void refresh(struct sonde_source_run *run)
 {
-	struct sonde_recorder_live live[64];
-	size_t at = 0, kept = 0, found;
-	struct process *old = run->processes;
-	size_t old_count = run->process_count, cap = 0;
-	struct process *rows = NULL;
-	uint32_t after = 0;
-	while ((found = sonde_recorder_live(run->recorder, after, live, sizeof live / sizeof *live))) {
-		if (kept + found > cap) {
-			cap = 2 * (kept + found);
-			struct process *grown = realloc(rows, cap * sizeof *rows);
-			if (!grown) {
-				run->failed = 1;
-				break;
-			}
-			rows = grown;
-		}
-		for (size_t i = 0; i < found; i++) {
-			while (at < old_count && old[at].id < live[i].id)
-				at++;
-			rows[kept++] = at < old_count && old[at].id == live[i].id
-					   ? old[at]
-					   : (struct process){.id = live[i].id, .pid = live[i].pid};
-		}
-		after = live[found - 1].id;
-	}
-	free(old);
-	run->processes = rows;
-	run->process_count = kept;
+	if (sonde_live_list_refresh(&run->processes, &kind, run->recorder, run))
+		run->failed = 1;
 }
 
 /* Threads that have been gone for a while: they end, unless somebody has said so before, and lose their rows. With its
  * first thread a process ends, of which other sources may still have something to say. */
 static void forget(struct sonde_source_run *run, uint64_t now_ns, int final)
 {
-	size_t kept = 0, at = 0;
+	struct process *process = run->processes.rows, *end = process + run->processes.count;
+	size_t kept = 0;
 	for (size_t i = 0; i < run->count; i++) {
 		struct thread *row = &run->threads[i];
-		while (at < run->process_count && run->processes[at].id < row->process)
-			at++;
-		int is_alive = at < run->process_count && run->processes[at].id == row->process;
+		while (process < end && process->live.id < row->process)
+			process++;
+		int is_alive = process < end && process->live.id == row->process;
 		if (!is_alive)
 			miss(run, row, now_ns);
 		int is_over = now_ns >= row->gone_ns + END_NS || (final && row->tid != row->pid);
@@ -362,7 +337,7 @@ static void forget(struct sonde_source_run *run, uint64_t now_ns, int final)
 			sonde_recorder_exit(run->recorder, row->pid, row->tid, 0, row->gone_ns);
 		} else {
 			if (is_alive && row->gone_ns >= run->began_ns) /* as many may have come */
-				run->processes[at].stale = 1;
+				process->stale = 1;
 			run->threads[kept++] = *row;
 		}
 	}
@@ -375,8 +350,8 @@ static void begin_round(struct sonde_source_run *run, uint64_t now_ns)
 		run->longest_ns = now_ns - run->began_ns;
 	refresh(run);
 	forget(run, now_ns, 0);
-	for (size_t i = 0; i < run->process_count && !run->failed; i++)
-		list(run, &run->processes[i], 0);
+	for (size_t i = 0; i < run->processes.count && !run->failed; i++)
+		list(run, (struct process *)run->processes.rows + i, 0);
 	sort(run);
 	run->most = run->count > run->most ? run->count : run->most;
 	run->rounds++;
@@ -438,7 +413,7 @@ static int threads_open(struct sonde_source_run **out, struct sonde_recorder *re
 
 static int threads_start(struct sonde_source_run *run, pid_t pid)
 {
-	struct process root = {.id = sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns()), .pid = pid};
+	struct process root = {{sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns()), pid}, 0, 0};
 	run->pid = pid;
 	run->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	run->start_ns = run->began_ns = sonde_clock_now_ns();
@@ -491,7 +466,7 @@ static void threads_stop(struct sonde_source_run *run)
 	if (run->pid_fd >= 0)
 		close(run->pid_fd);
 	free(run->threads);
-	free(run->processes);
+	sonde_live_list_fini(&run->processes, &kind, run);
 	free(run);
 }
 

@@ -1,0 +1,55 @@
+/* resources_rows.h: the processes of the tree as the resources source reads them: a row for each that is alive, from
+ * its first reading to what it came to.
+ *
+ * What the kernel counts of bytes read and written goes over from a process to whoever waits for it: points have what a
+ * process read and wrote itself, as far as that was seen before it ended, so that they may be summed up.
+ */
+#ifndef SONDE_SOURCE_RESOURCES_ROWS_H
+#define SONDE_SOURCE_RESOURCES_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "source/live_list.h"
+#include "source/recorder.h"
+#include "source/resources_budget.h"
+#include "source/resources_process.h"
+
+struct sonde_resources_row;
+
+/* A detail that is read of one process after the other, as far as its budget goes. */
+struct sonde_resources_turn {
+	struct sonde_budget budget;
+	size_t at;
+};
+
+struct sonde_resources_rows {
+	struct sonde_recorder *recorder;
+	struct sonde_live_list list;      /* of struct sonde_resources_row */
+	struct sonde_resources_row *dead; /* that were not waited for yet */
+	size_t dead_count, dead_cap;
+	size_t kept, kept_max; /* processes whose descriptors stay open */
+	int finds_processes;   /* nobody else tells of them */
+	int reads_rss;         /* no other source does */
+	struct sonde_resources_turn pss, switches;
+	uint64_t page_ns; /* of the proportional share */
+	uint32_t series_count;
+	/* Processes: that are not shown, of others, with too many threads for their switches. */
+	uint64_t hidden, closed, crowded;
+};
+
+/* Descriptors may stay open of so many processes as the limit on them allows. */
+void sonde_resources_rows_init(struct sonde_resources_rows *rows, struct sonde_recorder *recorder);
+void sonde_resources_rows_fini(struct sonde_resources_rows *rows);
+
+/* Budgets begin. */
+void sonde_resources_rows_start(struct sonde_resources_rows *rows, uint64_t now_ns);
+
+/* Reads all; with details what costs more, too, as far as the budgets go. `is_final`: there is no other round. */
+void sonde_resources_rows_read(struct sonde_resources_rows *rows, int is_detailed, int is_final);
+
+/* Those that were found gone, and that nobody said it of, end. */
+void sonde_resources_rows_end_gone(struct sonde_resources_rows *rows, uint64_t now_ns, int is_final);
+
+#endif
