@@ -25,21 +25,24 @@ void sonde_resources_bytes_see(struct sonde_resources_bytes *bytes, const struct
 	sonde_resources_bytes_see_again(bytes, now);
 }
 
-void sonde_resources_bytes_take(struct sonde_resources_bytes *parent, const struct sonde_resources_bytes *child)
+int sonde_resources_bytes_take(struct sonde_resources_bytes *parent, const struct sonde_resources_bytes *child)
 {
 	for (unsigned i = 0; i < SONDE_BYTES_COUNT; i++)
 		if (parent->raw[i] - parent->before[i] < child->raw[i])
-			return;
+			return 0;
 	for (unsigned i = 0; i < SONDE_BYTES_COUNT; i++) {
 		parent->taken[i] += child->raw[i];
 		parent->before[i] += child->raw[i];
 	}
+	return 1;
 }
 
 void sonde_resources_bytes_join(struct sonde_resources_bytes *parent, const struct sonde_resources_bytes *child)
 {
-	for (unsigned i = 0; i < SONDE_BYTES_COUNT; i++)
+	for (unsigned i = 0; i < SONDE_BYTES_COUNT; i++) {
 		parent->raw[i] += child->raw[i];
+		parent->taken[i] += child->raw[i];
+	}
 }
 
 void sonde_resources_bytes_tell(struct sonde_resources_bytes *bytes, struct sonde_resources *out)

@@ -27,10 +27,10 @@ struct sonde_resources_bytes {
 void sonde_resources_bytes_see(struct sonde_resources_bytes *bytes, const struct sonde_resources *now);
 void sonde_resources_bytes_see_again(struct sonde_resources_bytes *bytes, const struct sonde_resources *now);
 
-/* A child that was there in the round before is gone, and its parent was read after that. */
-void sonde_resources_bytes_take(struct sonde_resources_bytes *parent, const struct sonde_resources_bytes *child);
+/* A child that was there in the round before is gone: whether the parent's count has grown by it. */
+int sonde_resources_bytes_take(struct sonde_resources_bytes *parent, const struct sonde_resources_bytes *child);
 
-/* Both are gone: what was added to the parent was not seen. */
+/* Both are gone, and the parent was not read after it had the child's. */
 void sonde_resources_bytes_join(struct sonde_resources_bytes *parent, const struct sonde_resources_bytes *child);
 
 /* The process's own. */

@@ -238,21 +238,28 @@ static void read_again(struct sonde_resources_row *row)
 	row->is_behind = 0;
 	sonde_resources_process_bytes(&row->process, &now);
 	sonde_resources_bytes_see_again(&row->bytes, &now);
-	row->has_bytes = 1;
+	row->has_bytes |= now.known != 0;
 }
 
-static int compare_ids(const void *left_row, const void *right_row)
+/* Takes the bytes of one that is gone off its parent; not before that was done with its own children's. */
+static int hand_one(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
 {
-	const struct sonde_resources_row *a = left_row, *b = right_row;
-	return (a->live.id < b->live.id) - (a->live.id > b->live.id);
+	for (size_t i = 0; i < rows->dead_count; i++)
+		if (rows->dead[i].is_behind && rows->dead[i].parent == row->live.pid)
+			return 0;
+	row->is_behind = 0;
+	struct sonde_resources_row *parent = find(rows, row->parent);
+	if (!parent)
+		return 1;
+	int was_read = parent->has_bytes; /* in this round; else it is gone, too */
+	if (!(was_read && sonde_resources_bytes_take(&parent->bytes, &row->bytes)) && parent->is_gone)
+		sonde_resources_bytes_join(&parent->bytes, &row->bytes);
+	return 1;
 }
 
-/* Finds those of the dead that somebody has waited for, and takes their bytes off whoever that was; children before
- * their parents. */
+/* Finds those of the dead that somebody has waited for, and takes their bytes off whoever that was. */
 static void hand_over(struct sonde_resources_rows *rows)
 {
-	if (rows->dead_count > 1)
-		qsort(rows->dead, rows->dead_count, sizeof *rows->dead, compare_ids);
 	for (size_t i = 0; i < rows->dead_count; i++) {
 		struct sonde_resources_row *row = &rows->dead[i], *parent;
 		row->is_gone = !sonde_resources_process_is_there(&row->process);
@@ -262,14 +269,14 @@ static void hand_over(struct sonde_resources_rows *rows)
 	}
 	for (size_t i = 0; rows->dead_count && i < rows->list.count; i++)
 		read_again(row_at(rows, i));
-	for (size_t i = 0; i < rows->dead_count; i++)
-		read_again(&rows->dead[i]);
 	for (size_t i = 0; i < rows->dead_count; i++) {
-		struct sonde_resources_row *parent = rows->dead[i].is_gone ? find(rows, rows->dead[i].parent) : NULL;
-		if (parent && parent->is_gone)
-			sonde_resources_bytes_join(&parent->bytes, &rows->dead[i].bytes);
-		else if (parent)
-			sonde_resources_bytes_take(&parent->bytes, &rows->dead[i].bytes);
+		read_again(&rows->dead[i]);
+		rows->dead[i].is_behind = rows->dead[i].is_gone; /* from now on: its bytes are still to be taken */
+	}
+	for (int is_moving = 1; is_moving;) {
+		is_moving = 0;
+		for (size_t i = 0; i < rows->dead_count; i++)
+			is_moving |= rows->dead[i].is_behind && hand_one(rows, &rows->dead[i]);
 	}
 }
 

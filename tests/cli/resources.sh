@@ -96,6 +96,33 @@ for options in "" "--no-perf"; do
 done
 options=()
 
+# What a process was told of children that it waited for is theirs, of a tree nothing is counted twice, and of children
+# that came and went unseen nothing is lost.
+all_of() { awk -v metric="$1" '$1 && $2 == metric { sum += $6 } END { printf "%d", sum }' .series; }
+for options in "" "--no-perf"; do
+	[ "$options" ] && options=("$options") || options=()
+	use family 200000 "$PWD"
+	parent=$pid
+	words=$(stat -c %s .said)
+	for times in 2 3 4; do
+		child=$(said child_$times)
+		line=$(grep "^child_$times " .said | wc -c)
+		equal "$(of io.written_all 6 - "$child")" $((times * 200000 + line))
+		equal "$(of io.read_all 6 - "$child")" 0
+		between "a child's minor faults" "$(of faults.minor 6 - "$child")" $((times * 200)) $((times * 200 + 150))
+		between "a child's waits" "$(of switches.voluntary 6 - "$child")" $((times * 20)) $((times * 20 + 40))
+	done
+	equal "$(all_of io.written_all)" $((10 * 200000 + words))
+	equal "$(of io.written_all 6 - "$parent")" $((200000 + words - $(grep '^child_' .said | wc -c)))
+	between "the parent's own minor faults" "$(of faults.minor 6 - "$parent")" 100 700
+	between "minor faults of all" "$(all_of faults.minor)" $((950 * 200 / 100)) "$(end minor_faults)"
+	between "waits of all" "$(all_of switches.voluntary)" 190 "$(end voluntary_switches)"
+	pid=$parent
+	use litter 300 "$PWD"
+	equal "$(all_of io.written_all)" $((300 * 1000 + $(stat -c %s .said)))
+done
+options=()
+
 # --- totals are those of time -v --------------------------------------------------------------------------------------
 
 if [ -x /usr/bin/time ]; then

@@ -12,6 +12,10 @@
  *   threads N   N threads that wait for a second
  *   crowd N     N children that wait for two seconds
  *   storm N     forks and waits for children that do nothing, for N ms
+ *   family N    writes N bytes to a file in DIRECTORY, has two children that write 2 N and
+ *               3 N, and the second of them one that writes 4 N; each touches a page for
+ *               1000 bytes, waits once for 10,000, and says who it is
+ *   litter N    N children, one after the other, that each write 1000 bytes
  * It says what getrusage() tells at the end, on standard output.
  */
 #include <fcntl.h>
@@ -110,7 +114,7 @@ static void use_files(int count)
 	rest_ms(600);
 }
 
-static void use_writes(int count, const char *directory)
+static void write_b(int count, const char *directory)
 {
 	char path[4096], bytes[1000];
 	memset(bytes, 'x', sizeof bytes);
@@ -123,7 +127,61 @@ static void use_writes(int count, const char *directory)
 		left -= (int)done;
 	}
 	close(fd);
+}
+
+static void use_writes(int count, const char *directory)
+{
+	write_b(count, directory);
 	rest_ms(300);
+}
+
+static void use_known(int count, const char *directory)
+{
+	write_b(count, directory);
+	use_faults(count / 1000);
+	use_sleeps(count / 10000);
+}
+
+/* Has a child that uses `times` as much, and the next one's; its pid. */
+static pid_t have_child(int count, int times, int next, const char *directory)
+{
+	pid_t pid = fork(), inner = 0;
+	if (pid < 0)
+		exit(2);
+	if (pid)
+		return pid;
+	if (next)
+		inner = have_child(count, next, 0, directory);
+	use_known(count * times, directory);
+	dprintf(1, "child_%d %d\n", times, (int)getpid());
+	rest_ms(900); /* it is read, with details */
+	if (inner && waitpid(inner, NULL, 0) != inner)
+		_exit(2);
+	_exit(0);
+}
+
+static void use_family(int count, const char *directory)
+{
+	pid_t first = have_child(count, 2, 0, directory), second = have_child(count, 3, 4, directory);
+	use_known(count / 2, directory);
+	if (waitpid(first, NULL, 0) != first || waitpid(second, NULL, 0) != second)
+		exit(2);
+	rest_ms(250);
+	write_b(count - count / 2, directory); /* also what it does alone is its own */
+	rest_ms(250);
+}
+
+static void use_litter(int count, const char *directory)
+{
+	for (int i = 0; i < count; i++) {
+		pid_t pid = fork();
+		if (!pid) {
+			write_b(1000, directory);
+			_exit(0);
+		}
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			exit(2);
+	}
 }
 
 static void *spin(void *ms)
@@ -228,10 +286,15 @@ int main(int argc, char **argv)
 		    {"handovers", use_handovers}, {"files", use_files},     {"spins", use_spins},
 		    {"forks", use_forks},         {"threads", use_threads}, {"crowd", use_crowd},
 		    {"storm", use_storm}};
+	static const struct {
+		const char *name;
+		void (*use)(int count, const char *directory);
+	} writes[] = {{"writes", use_writes}, {"family", use_family}, {"litter", use_litter}};
 	if (argc < 3)
 		return 2;
-	if (argc > 3 && !strcmp(argv[1], "writes"))
-		use_writes(atoi(argv[2]), argv[3]);
+	for (size_t i = 0; argc > 3 && i < sizeof writes / sizeof *writes; i++)
+		if (!strcmp(argv[1], writes[i].name))
+			writes[i].use(atoi(argv[2]), argv[3]);
 	for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
 		if (!strcmp(argv[1], uses[i].name))
 			uses[i].use(atoi(argv[2]));
