@@ -176,7 +176,7 @@ void sonde_command_help(const struct sonde_command *command)
 	printf("Options:\n");
 	for (const struct sonde_option *option = command->options; option && option->name; option++)
 		print_option(stdout, option);
-	print_option(stdout, &(struct sonde_option){"help", 'h', NULL, "this text"});
+	print_option(stdout, &(struct sonde_option){"help", 'h', NULL, "this text", SONDE_FOUND});
 	if (command->examples)
 		printf("\nExamples:\n");
 	print_indented(command->examples ? command->examples : "");

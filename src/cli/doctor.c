@@ -154,9 +154,12 @@ static int write_report(const struct doctor *doctor, const struct sonde_format *
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
 static const struct sonde_option options[] = {
-    {"format", 'f', "FORMAT", "the output's format"}, {"output", 'o', "FILE", "write there; - is the standard output"},
-    {"json", 0, NULL, "the same as -f json"},         {"force", 0, NULL, "overwrite FILE"},
-    {"quiet", 'q', NULL, "only what is red"},         {0},
+    {"format", 'f', "FORMAT", "the output's format", SONDE_TEXT(offsetof(struct doctor, format))},
+    {"output", 'o', "FILE", "write there; - is the standard output", SONDE_TEXT(offsetof(struct doctor, output))},
+    {"json", 0, NULL, "the same as -f json", SONDE_FOUND},
+    {"force", 0, NULL, "overwrite FILE", SONDE_FLAG(offsetof(struct doctor, force))},
+    {"quiet", 'q', NULL, "only what is red", SONDE_FLAG(offsetof(struct doctor, quiet))},
+    {0},
 };
 
 static int found(void *context, const struct sonde_option *option, const char *value)
@@ -166,16 +169,7 @@ static int found(void *context, const struct sonde_option *option, const char *v
 		fprintf(stderr, "sonde doctor: takes no file; leave '%s' out\n", value);
 		return SONDE_EXIT_USAGE;
 	}
-	if (strcmp(option->name, "format") == 0)
-		doctor->format = value;
-	else if (strcmp(option->name, "output") == 0)
-		doctor->output = value;
-	else if (strcmp(option->name, "json") == 0)
-		doctor->format = "json";
-	else if (strcmp(option->name, "force") == 0)
-		doctor->force = 1;
-	else
-		doctor->quiet = 1;
+	doctor->format = "json";
 	return 0;
 }
 

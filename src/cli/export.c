@@ -1,8 +1,6 @@
 /* export.c: `sonde export`: a recording in the format of another tool, in a file named like it. */
 #include "cli/present.h"
 
-static const struct sonde_option options[] = {SONDE_PRESENT_OPTIONS, {0}};
-
 static int run(int argc, char **argv)
 {
 	struct sonde_present present = {.command = "export", .beside = 1};
@@ -16,7 +14,7 @@ const struct sonde_command sonde_command_export = {
     .name = "export",
     .title = "write a recording in the format of another tool",
     .usage = "-f FORMAT [options] [FILE]",
-    .options = options,
+    .options = sonde_present_options,
     .examples = "sonde export -f chrome app.sonde      writes app.trace.json here\n"
 		"sonde export -o app.pb.gz app.sonde\n"
 		"sonde export -f folded -o - app.sonde | head\n"

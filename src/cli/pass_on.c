@@ -7,8 +7,28 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "cli/command.h"
 #include "util/error.h"
+
+int sonde_pass_on_parse(struct sonde_parse *parse, int argc, char **argv, char ***command, const pid_t *pid)
+{
+	const char *name = parse->command->name;
+	parse->stop_at_word = 1;
+	parse->wrong = SONDE_EXIT_OURS; /* 2 is the command's */
+	int code = sonde_command_parse(parse, argc, argv);
+	if (code || parse->done)
+		return code;
+	*command = parse->rest < argc ? argv + parse->rest : NULL;
+	if (!*command == !*pid) {
+		fprintf(stderr, "sonde %s: ", name);
+		if (*command)
+			fprintf(stderr, "-p and a command exclude each other: leave one of them out\n");
+		else
+			fprintf(stderr, "give a command (sonde %s -- ./app) or a process (sonde %s -p PID)\n", name,
+				name);
+		return SONDE_EXIT_OURS;
+	}
+	return -1;
+}
 
 int sonde_pass_on_failure(const char *command, const struct sonde_record_options *record, int rc)
 {

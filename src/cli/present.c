@@ -22,6 +22,33 @@
 #include "util/error.h"
 #include "util/quantity.h"
 
+#define FLAG(member) SONDE_FLAG(offsetof(struct sonde_present, member))
+#define TEXT(member) SONDE_TEXT(offsetof(struct sonde_present, member))
+
+const struct sonde_option sonde_present_options[] = {
+    {"format", 'f', "FORMAT", "the output's format", TEXT(format)},
+    {"output", 'o', "FILE", "write there; - is the standard output", TEXT(output)},
+    {"section", 0, "SECTION", "only these, with commas between them, or all", TEXT(sections)},
+    {"sort", 0, "KEY", "rows in the order of", SONDE_FOUND},
+    {"limit", 'n', "N", "rows in a table", SONDE_FOUND},
+    {"focus", 0, "FUNCTION", "the function whose callers and lines are shown (the hottest)", TEXT(pass.focus)},
+    {"weigh", 0, "WEIGHT", "stacks by CPU time, what they allocated, held or left, or waiting", TEXT(weigh)},
+    {"at", 0, "TIME", "the moment of --weigh live, counted from the start", TEXT(at)},
+    {"heap-of", 0, "HEAP", "whose blocks are weighed, or a pool's name", TEXT(heap_of)},
+    {"diff", 0, "A,B", "compare two snapshots, by their numbers or labels", TEXT(diff)},
+    {"country", 0, "CODE", "grams of CO2e by this country's electricity: FR, DE, US, WORLD", TEXT(pass.country)},
+    {"carbon-intensity", 0, "G", "the same by grams a kWh", TEXT(pass.carbon_intensity)},
+    {"thread", 0, "THREAD", "only the threads with this tid or this name", TEXT(thread)},
+    {"from", 0, "TIME", "only what came after, counted from the start: 1.5s, 200ms", TEXT(from)},
+    {"to", 0, "TIME", "only what came before", TEXT(to)},
+    {"json", 0, NULL, "the same as -f json", SONDE_FOUND},
+    {"no-symbols", 0, NULL, "look nothing up beyond what the recording holds", FLAG(session.no_symbols)},
+    {"debuginfod", 0, NULL, "fetch missing debug files from the servers in DEBUGINFOD_URLS", FLAG(session.debuginfod)},
+    {"force", 0, NULL, "overwrite FILE", FLAG(force)},
+    {"quiet", 'q', NULL, "say nothing but errors", FLAG(quiet)},
+    {0},
+};
+
 static int complain(const struct sonde_present *present, int exit_code)
 {
 	fprintf(stderr, "sonde %s: %s\n", present->command, sonde_error_text());
@@ -63,25 +90,6 @@ static int take_sort(struct sonde_present *present, const char *value)
 	return SONDE_EXIT_USAGE;
 }
 
-static int take_flag(struct sonde_present *present, const char *name)
-{
-	const struct {
-		const char *name;
-		int *flag;
-	} flags[] = {
-	    {"force", &present->force},
-	    {"quiet", &present->quiet},
-	    {"no-symbols", &present->session.no_symbols},
-	    {"debuginfod", &present->session.debuginfod},
-	};
-	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-		if (strcmp(flags[i].name, name) == 0)
-			*flags[i].flag = 1;
-	if (strcmp(name, "json") == 0)
-		present->format = "json";
-	return 0;
-}
-
 static int take_file(struct sonde_present *present, const char *value)
 {
 	if (present->file) {
@@ -97,31 +105,10 @@ int sonde_present_take(void *context, const struct sonde_option *option, const c
 	struct sonde_present *present = context;
 	if (!option)
 		return take_file(present, value);
-	if (!option->argument)
-		return take_flag(present, option->name);
-	const struct {
-		const char *name;
-		const char **text;
-	} texts[] = {
-	    {"format", &present->format},
-	    {"output", &present->output},
-	    {"section", &present->sections},
-	    {"focus", &present->pass.focus},
-	    {"from", &present->from},
-	    {"to", &present->to},
-	    {"thread", &present->thread},
-	    {"weigh", &present->weigh},
-	    {"at", &present->at},
-	    {"heap-of", &present->heap_of},
-	    {"diff", &present->diff},
-	    {"country", &present->pass.country},
-	    {"carbon-intensity", &present->pass.carbon_intensity},
-	};
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		if (strcmp(texts[i].name, option->name) == 0) {
-			*texts[i].text = value;
-			return 0;
-		}
+	if (strcmp(option->name, "json") == 0) {
+		present->format = "json";
+		return 0;
+	}
 	if (strcmp(option->name, "sort") == 0)
 		return take_sort(present, value);
 	return take_number(present, option->name, value, &present->pass.limit);

@@ -1,8 +1,6 @@
 /* report.c: `sonde report`: what a recording says, on the terminal or in any format. */
 #include "cli/present.h"
 
-static const struct sonde_option options[] = {SONDE_PRESENT_OPTIONS, {0}};
-
 static int run(int argc, char **argv)
 {
 	struct sonde_present present = {.command = "report"};
@@ -16,7 +14,7 @@ const struct sonde_command sonde_command_report = {
     .name = "report",
     .title = "show what a recording says",
     .usage = "[options] [FILE]",
-    .options = options,
+    .options = sonde_present_options,
     .examples = "sonde report                          the newest recording here\n"
 		"sonde report --section functions -n 50 app.sonde\n"
 		"sonde report -f svg -o flame.svg app.sonde\n"

@@ -19,8 +19,6 @@
 #include "format/link.h"
 #include "run/find.h"
 #include "util/buf.h"
-#include "util/error.h"
-#include "util/quantity.h"
 
 #define ANSWER_MS 10000
 
@@ -31,30 +29,19 @@ struct request {
 };
 
 static const struct sonde_option options[] = {
-    {"pid", 'p', "PID", "the process"},
-    {"label", 'l', "TEXT", "what the snapshot is called, for sonde report --diff"},
-    {"quiet", 'q', NULL, "print nothing but errors"},
+    {"pid", 'p', "PID", "the process", SONDE_PID(offsetof(struct request, pid))},
+    {"label", 'l', "TEXT", "what the snapshot is called, for sonde report --diff",
+     SONDE_TEXT(offsetof(struct request, label))},
+    {"quiet", 'q', NULL, "print nothing but errors", SONDE_FLAG(offsetof(struct request, quiet))},
     {0},
 };
 
 static int found(void *context, const struct sonde_option *option, const char *value)
 {
-	struct request *request = context;
-	uint64_t pid;
-	if (!option) {
-		fprintf(stderr, "sonde snapshot: takes no argument '%s'; a process is named by -p PID\n", value);
-		return SONDE_EXIT_USAGE;
-	}
-	if (option->letter == 'q')
-		request->quiet = 1;
-	else if (option->letter == 'l')
-		request->label = value;
-	else if (sonde_quantity_integer(&pid, value, 1, 4194304)) {
-		fprintf(stderr, "sonde snapshot: --pid: %s\n", sonde_error_text());
-		return SONDE_EXIT_USAGE;
-	} else
-		request->pid = (pid_t)pid;
-	return 0;
+	(void)context;
+	(void)option;
+	fprintf(stderr, "sonde snapshot: takes no argument '%s'; a process is named by -p PID\n", value);
+	return SONDE_EXIT_USAGE;
 }
 
 /* --- asking ------------------------------------------------------------------------------------------------------ */

@@ -6,9 +6,13 @@
  * (pass_on.h).
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "analyze/pass.h"
 #include "analyze/stat_figures.h"
@@ -16,33 +20,42 @@
 #include "cli/output.h"
 #include "cli/pass_on.h"
 #include "cli/stat_show.h"
+#include "run/signals.h"
 #include "source/supervise.h"
 #include "util/error.h"
-#include "util/quantity.h"
 
-#define LEAST_INTERVAL_NS 10000000u
-#define LEAST_DURATION_NS 1000000u
 #define PROCESSES_SHOWN 10
-
-static const struct sonde_option options[] = {
-    {"output", 'o', "FILE", "write there instead of to the standard error"},
-    {"json", 0, NULL, "as JSON, with the keys below; null is what is not known, with the reason in \"absent\""},
-    {"interval", 'i', "TIME", "read each TIME, at least 10ms (default 100ms)"},
-    {"pid", 'p', "PID", "look at a running process instead of starting a command"},
-    {"duration", 'd', "TIME", "stop after this long: 10s, 500ms, 2m"},
-    {"record", 0, "FILE", "keep the recording (sonde report FILE)"},
-    {"force", 'f', NULL, "overwrite FILE when it exists"},
-    {"quiet", 'q', NULL, "print the last line only"},
-    {0},
-};
+#define MOST_RUNS 10000
 
 struct request {
 	struct sonde_record_options options;
-	const char *output;
+	const char *output, *prepare;
+	uint64_t repeat, warmup;
 	int json, quiet;
 	int fd; /* of the file without a name; −1 = it has one */
 	char path[64];
 	struct sonde_output out;
+	struct sonde_stat_runs runs;
+};
+
+#define AT(member) offsetof(struct request, member)
+
+static const struct sonde_option options[] = {
+    {"output", 'o', "FILE", "write there instead of to the standard error", SONDE_TEXT(AT(output))},
+    {"json", 0, NULL, "as JSON, with the keys below; null is what is not known, with the reason in \"absent\"",
+     SONDE_FLAG(AT(json))},
+    {"repeat", 'r', "N", "run the command N times: means, their 95 % intervals, outliers",
+     SONDE_NUMBER(AT(repeat), 1, MOST_RUNS)},
+    {"warmup", 'w', "N", "before that N times which do not count", SONDE_NUMBER(AT(warmup), 0, MOST_RUNS)},
+    {"prepare", 0, "COMMAND", "before each run: a line for sh, which does not count", SONDE_TEXT(AT(prepare))},
+    {"interval", 'i', "TIME", "read each TIME, at least 10ms (default 100ms)",
+     SONDE_TIME(AT(options.resources_every_ns), SONDE_PASS_ON_LEAST_INTERVAL_NS)},
+    {SONDE_PASS_ON_PID(AT(options.attach))},
+    {SONDE_PASS_ON_DURATION(AT(options.duration_ns))},
+    {"record", 0, "FILE", "keep the recording (sonde report FILE)", SONDE_TEXT(AT(options.output))},
+    {SONDE_PASS_ON_FORCE(AT(options.overwrite))},
+    {"quiet", 'q', NULL, "print the last line only", SONDE_FLAG(AT(quiet))},
+    {0},
 };
 
 static int complain(const char *what)
@@ -51,67 +64,20 @@ static int complain(const char *what)
 	return SONDE_EXIT_OURS;
 }
 
-/* --- options ----------------------------------------------------------------------------------------------------- */
-
-static int set_time(const char *value, uint64_t least_ns, uint64_t *out_ns)
+static int is_repeated(const struct request *request)
 {
-	uint64_t ns = 0;
-	int rc = sonde_quantity_duration(&ns, value);
-	if (!rc && ns < least_ns)
-		rc = sonde_error(EINVAL, "'%s': %ums is the least", value, (unsigned)(least_ns / 1000000));
-	if (!rc)
-		*out_ns = ns;
-	return rc;
-}
-
-static int set_value(struct request *request, const char *name, const char *value)
-{
-	struct sonde_record_options *record = &request->options;
-	uint64_t number = 0;
-	int rc = 0;
-	if (!strcmp(name, "output"))
-		request->output = value;
-	else if (!strcmp(name, "record"))
-		record->output = value;
-	else if (!strcmp(name, "interval"))
-		rc = set_time(value, LEAST_INTERVAL_NS, &record->resources_every_ns);
-	else if (!strcmp(name, "duration"))
-		rc = set_time(value, LEAST_DURATION_NS, &record->duration_ns);
-	else {
-		rc = sonde_quantity_integer(&number, value, 1, 4194304);
-		record->attach = (pid_t)number;
-	}
-	return rc;
-}
-
-static int found(void *context, const struct sonde_option *option, const char *value)
-{
-	struct request *request = context;
-	if (!option) {
-		fprintf(stderr, "sonde stat: '%s' stands before '--': sonde stat -- %s\n", value, value);
-		return SONDE_EXIT_OURS;
-	}
-	if (!strcmp(option->name, "json"))
-		request->json = 1;
-	else if (!strcmp(option->name, "force"))
-		request->options.overwrite = 1;
-	else if (!strcmp(option->name, "quiet"))
-		request->quiet = 1;
-	else if (set_value(request, option->name, value)) {
-		fprintf(stderr, "sonde stat: --%s: %s\n", option->name, sonde_error_text());
-		return SONDE_EXIT_OURS;
-	}
-	return 0;
+	return request->repeat > 1 || request->warmup;
 }
 
 static int check(const struct request *request)
 {
 	const struct sonde_record_options *record = &request->options;
-	if (!record->command && !record->attach)
+	if (record->attach && (request->repeat || request->warmup || request->prepare))
+		return complain("--repeat, --warmup and --prepare are for a command: a process that runs is looked at "
+				"once");
+	if (record->output && is_repeated(request))
 		return complain(
-		    "nothing to run: give a command (sonde stat -- ./app) or a process (sonde stat -p PID)");
-	if (record->command && record->attach)
-		return complain("-p and a command exclude each other: leave one of them out");
+		    "--record keeps one recording, and this makes several: leave --repeat and --warmup out");
 	if (record->output && !strcmp(record->output, "-"))
 		return complain("--record -: a recording is a file, not a stream: name one");
 	if (request->output && !strcmp(request->output, "-"))
@@ -121,24 +87,56 @@ static int check(const struct request *request)
 
 /* --- the recording ----------------------------------------------------------------------------------------------- */
 
-static int prepare(struct request *request)
+static int open_output(struct request *request)
 {
-	struct sonde_record_options *record = &request->options;
-	record->only_resources = record->no_perf = record->no_inject = record->no_symbols = record->quiet = 1;
-	int rc = sonde_output_open(&request->out, request->output, record->overwrite);
-	if (rc)
-		return rc;
-	if (!request->output)
+	int rc = sonde_output_open(&request->out, request->output, request->options.overwrite);
+	if (!rc && !request->output)
 		request->out.file = stderr;
-	if (record->output)
+	return rc;
+}
+
+/* --prepare: its output is not the program's. */
+static int prepare(const struct request *request)
+{
+	char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)request->prepare, NULL};
+	posix_spawn_file_actions_t streams;
+	pid_t pid;
+	int status = 0;
+	posix_spawn_file_actions_init(&streams);
+	posix_spawn_file_actions_addopen(&streams, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_addopen(&streams, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	int code = posix_spawn(&pid, "/bin/sh", &streams, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&streams);
+	if (code)
+		return sonde_error(code, "--prepare: /bin/sh: %s", strerror(code));
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!status || sonde_signals_quits())
 		return 0;
-	request->fd = sonde_output_nameless("sonde-stat");
-	if (request->fd < 0)
-		return request->fd;
-	snprintf(request->path, sizeof request->path, "/proc/self/fd/%d", request->fd);
-	record->output = "what was read";
-	record->output_fd = request->fd;
-	return 0;
+	return sonde_error(EIO, "--prepare '%s' failed (%s %d): the command was not run", request->prepare,
+			   WIFSIGNALED(status) ? "signal" : "exit code",
+			   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+static int record(struct request *request, struct sonde_supervise_result *result)
+{
+	struct sonde_record_options *recording = &request->options;
+	int rc = request->prepare ? prepare(request) : 0;
+	recording->only_resources = recording->no_perf = recording->no_inject = recording->no_symbols =
+	    recording->quiet = 1;
+	if (!rc && (!recording->output || recording->output_fd)) {
+		request->fd = sonde_output_nameless("sonde-stat");
+		rc = request->fd < 0 ? request->fd : 0;
+		snprintf(request->path, sizeof request->path, "/proc/self/fd/%d", request->fd);
+		recording->output = "what was read";
+		recording->output_fd = request->fd;
+	}
+	if (rc) {
+		complain(sonde_error_text());
+		return SONDE_EXIT_OURS;
+	}
+	rc = sonde_supervise(recording, result);
+	return rc ? sonde_pass_on_failure("stat", recording, rc) : 0;
 }
 
 /* --- what is shown ----------------------------------------------------------------------------------------------- */
@@ -167,84 +165,147 @@ static int show_all(struct request *request, struct sonde_session *session, cons
 	return 0;
 }
 
-static int show(struct request *request, const struct sonde_supervise_result *result, const char *error)
+/* Only the figures of a run that is one of several outlive its recording. */
+static int use(struct request *request, struct sonde_session *session, const struct sonde_stat_show *show)
+{
+	struct sonde_report *report = NULL;
+	if (is_repeated(request))
+		return sonde_stat_runs_add(&request->runs, show->figures, show->status);
+	int rc = sonde_report_new(&report);
+	rc = rc ? rc : show_all(request, session, show, report);
+	sonde_report_free(report);
+	return rc;
+}
+
+static int read_figures(struct request *request, const struct sonde_supervise_result *result, const char *error)
 {
 	struct sonde_session *session;
 	struct sonde_series_sums sums;
 	struct sonde_stat_figures figures;
-	struct sonde_report *report = NULL;
 	const char *path = request->fd >= 0 ? request->path : request->options.output;
 	int rc = sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1});
 	if (rc)
 		return rc;
 	rc = sonde_series_sums_read(&sums, session, NULL);
-	if (!rc)
-		rc = sonde_report_new(&report);
 	if (!rc) {
 		const char *command = sonde_session_info(session, "run.command");
-		struct sonde_stat_show all = {.sums = &sums,
-					      .figures = &figures,
-					      .command = command ? command : "",
-					      .status = result->status,
-					      .attached = request->options.attach,
-					      .error = error};
+		struct sonde_stat_show show = {.sums = &sums,
+					       .figures = &figures,
+					       .command = command ? command : "",
+					       .status = result->status,
+					       .attached = request->options.attach,
+					       .error = error};
 		sonde_stat_figures_of(&figures, &sums);
 		if (!sonde_session_run(session)->closed) /* its end is not in the file */
 			figures.cell[SONDE_STAT_WALL] = sonde_cell_int(result->wall_ns);
-		rc = show_all(request, session, &all, report);
+		rc = use(request, session, &show);
 	}
-	sonde_report_free(report);
 	sonde_series_sums_fini(&sums);
 	sonde_session_close(session);
 	return rc;
 }
 
 /* The figures are lost, or there are none; the program's end is still what ours is. */
-static int finish(struct request *request, const struct sonde_supervise_result *result)
+static int finish(struct request *request, int rc, int status)
 {
-	char error[512] = "";
-	if (result->error)
-		snprintf(error, sizeof error, "%s: the figures are of what was read before", sonde_error_text());
-	int rc = show(request, result, *error ? error : NULL);
 	rc = sonde_output_close(&request->out, rc);
 	if (rc)
-		fprintf(stderr, "sonde stat: %s\n", sonde_error_text());
-	if (result->status == -1)
+		complain(sonde_error_text());
+	if (status == -1)
 		return rc ? SONDE_EXIT_OURS : SONDE_EXIT_OK;
-	return sonde_pass_on(result->status);
+	return sonde_pass_on(status);
+}
+
+static int once(struct request *request)
+{
+	struct sonde_supervise_result result;
+	char error[512] = "";
+	int code = record(request, &result);
+	if (code) {
+		sonde_output_close(&request->out, -EIO);
+		return code;
+	}
+	if (result.error)
+		snprintf(error, sizeof error, "%s: the figures are of what was read before", sonde_error_text());
+	return finish(request, read_figures(request, &result, *error ? error : NULL), result.status);
+}
+
+/* --- several runs ------------------------------------------------------------------------------------------------ */
+
+static void show_runs(struct request *request, const char *error)
+{
+	char command[4096] = "";
+	size_t used = 0;
+	for (char **word = request->options.command; *word && used < sizeof command; word++)
+		used += (size_t)snprintf(command + used, sizeof command - used, "%s%s", used ? " " : "", *word);
+	const struct sonde_stat_show show = {
+	    .runs = &request->runs, .command = command, .status = request->runs.failed, .error = error};
+	struct sonde_format_options style;
+	sonde_output_style(&style, request->out.file);
+	if (request->json)
+		sonde_stat_json(&show, request->out.file);
+	else
+		sonde_stat_runs_text(&show, &style, request->quiet, request->out.file);
+}
+
+/* One run more; what is interrupted is no figure. The exit code where it could not be made, else 0. */
+static int run_again(struct request *request, int counts, char *error, size_t error_b)
+{
+	struct sonde_supervise_result result;
+	sonde_signals_give_back();
+	int code = record(request, &result), rc = 0;
+	if (!code) {
+		if (result.error)
+			snprintf(error, error_b, "%s: the figures are of what was read before", sonde_error_text());
+		if (!request->runs.failed && result.status > 0)
+			request->runs.failed = result.status;
+		if (counts && !sonde_signals_quits())
+			rc = read_figures(request, &result, NULL);
+	}
+	if (rc)
+		snprintf(error, error_b, "%s", sonde_error_text());
+	if (request->fd >= 0)
+		close(request->fd);
+	request->fd = -1;
+	return code;
+}
+
+static int repeat(struct request *request)
+{
+	struct sonde_stat_runs *runs = &request->runs;
+	char error[512] = "";
+	int code = 0;
+	runs->asked = request->repeat ? (size_t)request->repeat : 1;
+	runs->warmups = (size_t)request->warmup;
+	for (size_t i = 0; !code && i < runs->warmups + runs->asked && !sonde_signals_quits(); i++)
+		code = run_again(request, i >= runs->warmups, error, sizeof error);
+	if (runs->count) {
+		show_runs(request, *error ? error : NULL);
+	} else if (!code) {
+		snprintf(error + strlen(error), sizeof error - strlen(error), "%sno run came to its end",
+			 *error ? ": " : "");
+		complain(error);
+	}
+	if (!runs->count)
+		sonde_output_close(&request->out, -EIO);
+	int ended = runs->count ? finish(request, 0, runs->failed) : code ? code : sonde_pass_on(runs->failed);
+	sonde_stat_runs_fini(runs);
+	return code ? code : ended;
 }
 
 static int run(int argc, char **argv)
 {
 	struct request request = {.options = {.rate_hz = 1, .buffer_b = 1 << 20}, .fd = -1};
-	struct sonde_supervise_result result;
-	struct sonde_parse parse = {
-	    .command = sonde_command_find("stat"),
-	    .found = found,
-	    .context = &request,
-	    .stop_at_word = 1,
-	};
-	int code = sonde_command_parse(&parse, argc, argv);
-	if (code || parse.done)
-		return code ? SONDE_EXIT_OURS : SONDE_EXIT_OK;
-	if (parse.rest < argc)
-		request.options.command = argv + parse.rest;
+	struct sonde_parse parse = {.command = sonde_command_find("stat"), .context = &request};
+	int code = sonde_pass_on_parse(&parse, argc, argv, &request.options.command, &request.options.attach);
+	if (code >= 0)
+		return code;
 	code = check(&request);
 	if (code)
 		return code;
-	int rc = prepare(&request);
-	if (rc) {
-		code = complain(sonde_error_text());
-		if (request.out.file)
-			sonde_output_close(&request.out, rc);
-		return code;
-	}
-	rc = sonde_supervise(&request.options, &result);
-	if (!rc)
-		return finish(&request, &result);
-	code = sonde_pass_on_failure("stat", &request.options, rc);
-	sonde_output_close(&request.out, rc);
-	return code;
+	if (open_output(&request))
+		return complain(sonde_error_text());
+	return is_repeated(&request) ? repeat(&request) : once(&request);
 }
 
 #define SONDE_STAT(id, group, key, unit, meaning) group "." key "\t" meaning "\n"
@@ -254,6 +315,7 @@ const struct sonde_command sonde_command_stat = {
     .usage = "[options] [--] COMMAND [ARGUMENT…]",
     .options = options,
     .examples = "sonde stat -- make -j8\n"
+		"sonde stat -r 10 -w 1 -- ./app\n"
 		"sonde stat --json -o used.json -- ./app\n"
 		"sonde stat -p 4711 -d 10s",
     .run = run,
@@ -262,6 +324,13 @@ const struct sonde_command sonde_command_stat = {
 		"system.disks\teach disk: name, read_b, written_b, busy\n"
 		"network.interfaces\teach interface: name, received_b, sent_b\n"
 		"exit_code\tof the command; null where a signal ended it: signal\n"
-		"cpu_is_at_least\tnot every process was waited for: CPU time is a lower bound\n",
+		"cpu_is_at_least\tnot every process was waited for: CPU time is a lower bound\n"
+		"Keys of --json with --repeat\n"
+		"runs\teach run, with the keys above; exit_code and signal beside it are of the first that failed\n"
+		"summary.timing.wall_s.mean\tand so on: of each figure over the runs that know it (count)\n"
+		"….ci95_low, ….ci95_high\tthe 95 % interval of the mean, by Student's t\n"
+		"….std, ….min, ….median, ….max\tstandard deviation, the least, the middle, the most\n"
+		"….outliers\truns (from 1) with a modified z-score over 3.5\n"
+		"warmups\truns before them that do not count\n",
 };
 #undef SONDE_STAT

@@ -24,7 +24,6 @@
 #include "run/launch.h"
 #include "util/error.h"
 #include "util/file.h"
-#include "util/quantity.h"
 
 #define DEFAULT_EVERY_NS 2000000000u
 #define LEAST_EVERY_NS 100000000u
@@ -32,89 +31,34 @@
 #define DEFAULT_ROWS 20
 #define MOST_ROWS 10000
 
-static const struct sonde_option options[] = {
-    {"pid", 'p', "PID", "look at this process, and children that it starts from now on"},
-    {"delay", 'd', "TIME", "an interval, at least 100ms (default 2s)"},
-    {"once", 0, NULL, "one interval, as text; needs no terminal"},
-    {"json", 0, NULL, "the same as JSON"},
-    {"rows", 'n', "N", "rows of a table (default 20)"},
-    {"rate", 'F', "HZ", "CPU samples per second of CPU time, 1 to 10000 (default 199)"},
-    {"output", 'o', "FILE", "where the command writes to (default: nowhere)"},
-    {"force", 'f', NULL, "overwrite FILE"},
-    {"no-perf", 0, NULL, "do not use perf events: no functions"},
-    {0},
-};
-
 struct request {
 	struct sonde_top_target target;
 	char **command; /* NULL = attached */
 	const char *output;
-	size_t rows;
+	uint64_t rows;
 	int once, json, force;
+};
+
+#define AT(member) offsetof(struct request, member)
+
+static const struct sonde_option options[] = {
+    {SONDE_PASS_ON_PID(AT(target.pid))},
+    {"delay", 'd', "TIME", "an interval, at least 100ms (default 2s)", SONDE_TIME(AT(target.every_ns), LEAST_EVERY_NS)},
+    {"once", 0, NULL, "one interval, as text; needs no terminal", SONDE_FLAG(AT(once))},
+    {"json", 0, NULL, "the same as JSON, with the keys below", SONDE_FLAG(AT(json))},
+    {"rows", 'n', "N", "rows of a table (default 20)", SONDE_NUMBER(AT(rows), 1, MOST_ROWS)},
+    {"rate", 'F', "HZ", "CPU samples per second of CPU time, 1 to 10000 (default 199)",
+     SONDE_NUMBER(AT(target.rate_hz), 1, 10000)},
+    {"output", 'o', "FILE", "where the command writes to (default: nowhere)", SONDE_TEXT(AT(output))},
+    {SONDE_PASS_ON_FORCE(AT(force))},
+    {"no-perf", 0, NULL, "do not use perf events: no functions", SONDE_FLAG(AT(target.no_perf))},
+    {0},
 };
 
 static int complain(const char *what)
 {
 	fprintf(stderr, "sonde top: %s\n", what);
 	return SONDE_EXIT_OURS;
-}
-
-/* --- options ----------------------------------------------------------------------------------------------------- */
-
-static int set_value(struct request *request, const char *name, const char *value)
-{
-	uint64_t number = 0;
-	int rc = 0;
-	if (!strcmp(name, "output"))
-		request->output = value;
-	else if (!strcmp(name, "rate"))
-		rc = sonde_quantity_integer(&request->target.rate_hz, value, 1, 10000);
-	else if (!strcmp(name, "rows")) {
-		rc = sonde_quantity_integer(&number, value, 1, MOST_ROWS);
-		request->rows = (size_t)number;
-	} else if (!strcmp(name, "pid")) {
-		rc = sonde_quantity_integer(&number, value, 1, 4194304);
-		request->target.pid = (pid_t)number;
-	} else {
-		rc = sonde_quantity_duration(&request->target.every_ns, value);
-		if (!rc && request->target.every_ns < LEAST_EVERY_NS)
-			rc = sonde_error(EINVAL, "'%s': 100ms is the least", value);
-	}
-	return rc;
-}
-
-static int found(void *context, const struct sonde_option *option, const char *value)
-{
-	struct request *request = context;
-	if (!option) {
-		fprintf(stderr, "sonde top: '%s' stands before '--': sonde top -- %s\n", value, value);
-		return SONDE_EXIT_OURS;
-	}
-	if (!strcmp(option->name, "once"))
-		request->once = 1;
-	else if (!strcmp(option->name, "json"))
-		request->json = request->once = 1;
-	else if (!strcmp(option->name, "force"))
-		request->force = 1;
-	else if (!strcmp(option->name, "no-perf"))
-		request->target.no_perf = 1;
-	else if (set_value(request, option->name, value)) {
-		fprintf(stderr, "sonde top: --%s: %s\n", option->name, sonde_error_text());
-		return SONDE_EXIT_OURS;
-	}
-	return 0;
-}
-
-static int check(const struct request *request)
-{
-	if (!request->command && !request->target.pid)
-		return complain(
-		    "nothing to look at: give a process (sonde top -p PID) or a command (sonde top -- ./app)");
-	if (request->command && request->target.pid)
-		return complain("-p and a command exclude each other: leave one of them out");
-	if (request->output && !request->command)
-		return complain("-o is for the output of a command: a process that runs keeps its own");
-	return 0;
 }
 
 /* --- the process ------------------------------------------------------------------------------------------------- */
@@ -195,7 +139,7 @@ static int show(const struct request *request, struct sonde_session *session, in
 {
 	struct sonde_top_model model;
 	struct sonde_format_options style;
-	const struct sonde_top_ask ask = {.limit = request->rows};
+	const struct sonde_top_ask ask = {.limit = (size_t)request->rows};
 	int rc = sonde_top_model_make(&model, session, &ask);
 	if (rc)
 		return rc;
@@ -257,20 +201,13 @@ static int run(int argc, char **argv)
 {
 	struct request request = {.target = {.every_ns = DEFAULT_EVERY_NS, .rate_hz = DEFAULT_RATE_HZ},
 				  .rows = DEFAULT_ROWS};
-	struct sonde_parse parse = {
-	    .command = sonde_command_find("top"),
-	    .found = found,
-	    .context = &request,
-	    .stop_at_word = 1,
-	};
-	int code = sonde_command_parse(&parse, argc, argv);
-	if (code || parse.done)
-		return code ? SONDE_EXIT_OURS : SONDE_EXIT_OK;
-	if (parse.rest < argc)
-		request.command = argv + parse.rest;
-	code = check(&request);
-	if (code)
+	struct sonde_parse parse = {.command = sonde_command_find("top"), .context = &request};
+	int code = sonde_pass_on_parse(&parse, argc, argv, &request.command, &request.target.pid);
+	if (code >= 0)
 		return code;
+	if (request.output && !request.command)
+		return complain("-o is for the output of a command: a process that runs keeps its own");
+	request.once |= request.json;
 	if (!request.once && sonde_top_screen_check())
 		return complain(sonde_error_text());
 	const struct sonde_record_options failed = {.command = request.command};

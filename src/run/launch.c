@@ -50,6 +50,8 @@ int sonde_launch_init(struct sonde_launch *launch, char **argv)
 
 void sonde_launch_fini(struct sonde_launch *launch)
 {
+	if (launch->files.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &launch->files);
 	for (size_t i = 0; i < launch->env_count; i++)
 		free(launch->env[i]);
 	free(launch->env);

@@ -11,6 +11,7 @@
 
 static volatile sig_atomic_t interrupts;
 static volatile sig_atomic_t ends;
+static volatile sig_atomic_t quits;
 static volatile sig_atomic_t saves;
 static volatile sig_atomic_t snapshots;
 static _Atomic uint64_t forward; /* bit number − 1 */
@@ -21,6 +22,8 @@ static void on_end(int number, siginfo_t *info, void *context)
 	ends = ends + 1;
 	if (number == SIGINT)
 		interrupts = interrupts + 1;
+	if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
+		quits = quits + 1;
 	if (info->si_code != SI_KERNEL) /* the terminal's go to the whole group */
 		atomic_fetch_or(&forward, UINT64_C(1) << (number - 1));
 }
@@ -37,10 +40,36 @@ static void on_snapshot(int number)
 	snapshots = snapshots + 1;
 }
 
+/* What we set to something that a command would inherit. */
+static struct {
+	int number, is_known;
+	struct sigaction given;
+} changed[] = {{.number = SIGXFSZ}, {.number = SIGPIPE}, {.number = SIGCHLD}};
+
+static void change(int number, void (*handler)(int), struct sigaction *old)
+{
+	struct sigaction action = {.sa_handler = handler}, before = {.sa_handler = SIG_DFL};
+	sigaction(number, &action, &before);
+	for (size_t i = 0; i < sizeof changed / sizeof *changed; i++) {
+		if (changed[i].number != number || changed[i].is_known)
+			continue;
+		changed[i].given = before;
+		changed[i].is_known = 1;
+	}
+	if (old)
+		*old = before;
+}
+
+void sonde_signals_give_back(void)
+{
+	for (size_t i = 0; i < sizeof changed / sizeof *changed; i++)
+		if (changed[i].is_known)
+			sigaction(changed[i].number, &changed[i].given, NULL);
+}
+
 void sonde_signals_ignore_file_limit(struct sigaction *old)
 {
-	struct sigaction action = {.sa_handler = SIG_IGN};
-	sigaction(SIGXFSZ, &action, old);
+	change(SIGXFSZ, SIG_IGN, old);
 }
 
 static void catch (int number)
@@ -64,8 +93,8 @@ void sonde_signals_catch(int saves_wanted, int snapshots_wanted)
 		sigaction(SIGUSR2, &save, NULL);
 	if (snapshots_wanted)
 		sigaction(SIGUSR1, &snapshot, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL);
+	change(SIGPIPE, SIG_IGN, NULL);
+	change(SIGCHLD, SIG_DFL, NULL);
 	sonde_signals_ignore_file_limit(NULL);
 }
 
@@ -82,6 +111,11 @@ int sonde_signals_take_forward(void)
 unsigned sonde_signals_ends(void)
 {
 	return (unsigned)ends;
+}
+
+unsigned sonde_signals_quits(void)
+{
+	return (unsigned)quits;
 }
 
 unsigned sonde_signals_interrupts(void)

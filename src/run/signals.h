@@ -20,8 +20,12 @@ void sonde_signals_catch(int saves, int snapshots);
 /* A signal that only we were sent, once each; 0 = none. */
 int sonde_signals_take_forward(void);
 
-/* How often an end was asked for, from wherever; and by INT alone. */
+/* What another command that is started would inherit becomes what we were started with. */
+void sonde_signals_give_back(void);
+
+/* How often a signal came that would have ended us; one of INT, TERM, HUP and QUIT, by which people end things; INT. */
 unsigned sonde_signals_ends(void);
+unsigned sonde_signals_quits(void);
 unsigned sonde_signals_interrupts(void);
 
 /* Whether a save was asked for since the last call. */

@@ -82,5 +82,5 @@ fi
 run 2 "$SONDE" report --limit -1 taken.sonde
 run 2 "$SONDE" report a b
 # No time is no limit, and no flight recorder.
-refused 125 "no time to record" -d 0 -- true
-refused 125 "no time to record" --keep 0s -- true
+refused 125 "1ms is the least" -d 0 -- true
+refused 125 "1ms is the least" --keep 0s -- true

@@ -11,10 +11,10 @@
 #include "cli/command.h"
 
 static const struct sonde_option options[] = {
-    {"rate", 'F', "HZ", "how often"},
-    {"output", 'o', "FILE", "where to"},
-    {"quiet", 'q', NULL, "say nothing"},
-    {"gpu", 0, "[=LEVEL]", "the device too"},
+    {"rate", 'F', "HZ", "how often", SONDE_FOUND},
+    {"output", 'o', "FILE", "where to", SONDE_FOUND},
+    {"quiet", 'q', NULL, "say nothing", SONDE_FOUND},
+    {"gpu", 0, "[=LEVEL]", "the device too", SONDE_FOUND},
     {0},
 };
 
