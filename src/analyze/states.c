@@ -1,13 +1,9 @@
-/* states.c: each thread is a state machine that its context switches drive.
+/* states.c: what the intervals of each thread add up to (session/intervals.h), and readings of it.
  *
- * What it was before its first switch follows from that switch and from how the recording met it: one that is first
- * switched out was on a CPU; one that is first switched in waited for a CPU since it was created, or, when it was there
- * before the recording, was off the CPU for whatever reason. Two switches of the same kind in a row: the one between
- * was lost, and the time between them is unseen. A thread ends in the state it is in.
- *
- * A thread that blocked is off the CPU until it is switched in, and the end of that it waits for a CPU. How long, the
- * scheduler counts: between two readings it waited for a CPU for their difference; what of this is not preemption was
- * after waking. A reading knows of a wait when it is over, so only waits that are over count against it.
+ * A thread that blocked is off the CPU until it is switched in, and the end of that it waits for a CPU. Where no
+ * wake-up says from when, the scheduler counts: between two readings it waited for a CPU for their difference; what of
+ * this is neither preemption nor after a wake-up that is known was after waking. A reading knows of a wait when it is
+ * over, so only waits that are over count against it.
  *
  * Switches are read once more here instead of being fed: they must come in order, and a table of threads is then all
  * that is kept, however long the recording.
@@ -24,8 +20,6 @@ enum number { TIME, RUNNABLE, VOLUNTARY, INVOLUNTARY, NUMBERS };
 
 static const char *const names[NUMBERS] = {"cpu.time", "cpu.runnable", "switches.voluntary", "switches.involuntary"};
 
-enum state { UNMET = 0, ON_CPU, RUNNABLE_STATE, BLOCKED, OFF, UNSEEN };
-
 /* The first reading of the part and the last one. */
 struct readings {
 	uint64_t from_ns, to_ns; /* 0 = none */
@@ -35,29 +29,32 @@ struct readings {
 };
 
 struct walk {
-	uint64_t at_ns; /* when the state began */
 	uint64_t start_ns, end_ns;
-	uint64_t waits_ns, on_ns;       /* preempted, and on a CPU, until then, of the whole recording */
+	uint64_t waits_ns, on_ns;       /* waiting where that was seen, and on a CPU, so far, of the whole recording */
 	uint64_t waits_at[2], on_at[2]; /* the same at the first and last reading */
-	uint64_t blocked_read_ns;       /* blocked between these */
-	uint32_t cpu;                   /* + 1; 0 = not known */
-	uint32_t gaps;                  /* that were known when the state began */
-	uint8_t state;
-	uint8_t passed; /* readings */
+	uint64_t unsure_ns;             /* blocked, or waiting after being woken */
+	uint64_t unsure_read_ns;        /* of it between these readings */
+	uint32_t cpu;                   /* that it was switched on or off last, + 1; 0 = not known */
+	uint8_t state;                  /* enum sonde_interval_state: the last */
+	uint8_t passed;                 /* readings */
 };
 
 struct states {
 	struct sonde_states *out;
 	struct sonde_session *session;
+	const struct sonde_states_also *also;
 	uint64_t from_ns, to_ns;
 	struct readings *readings; /* by thread id */
 	struct walk *walks;
 	uint8_t *number_of; /* by series id: enum number + 1 */
 	uint32_t *thread_of;
 	size_t series;
-	uint32_t gaps; /* chunks that could not be read, so far */
-	int attached, is_kept;
 };
+
+static uint64_t less(uint64_t from, uint64_t what)
+{
+	return from > what ? from - what : 0;
+}
 
 /* --- readings ------------------------------------------------------------------------------------------------------
  */
@@ -109,23 +106,6 @@ static void take_point(struct states *states, uint64_t time_ns, uint32_t series,
 	readings->last[number] = value;
 }
 
-static int each_batch(struct states *states, uint32_t type,
-		      void (*take)(struct states *states, const struct sonde_batch *batch))
-{
-	struct sonde_cursor *cursor;
-	const struct sonde_batch *batch;
-	int rc = sonde_cursor_open(&cursor, states->session, 1u << type);
-	if (rc < 0)
-		return rc;
-	while ((rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
-		states->gaps += rc < 0;
-		if (rc > 0)
-			take(states, batch);
-	}
-	sonde_cursor_close(cursor);
-	return rc;
-}
-
 static void take_points(struct states *states, const struct sonde_batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++)
@@ -133,7 +113,21 @@ static void take_points(struct states *states, const struct sonde_batch *batch)
 			take_point(states, batch->time_ns[i], batch->series[i], batch->value[i]);
 }
 
-/* --- switches ------------------------------------------------------------------------------------------------------
+static int read_readings(struct states *states)
+{
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	int rc = sonde_cursor_open(&cursor, states->session, 1u << SONDE_CHUNK_SERIES);
+	if (rc < 0)
+		return rc;
+	while ((rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM)
+		if (rc > 0)
+			take_points(states, batch);
+	sonde_cursor_close(cursor);
+	return rc;
+}
+
+/* --- intervals -----------------------------------------------------------------------------------------------------
  */
 
 /* How much of [from, to) lies in a part. */
@@ -144,8 +138,9 @@ static uint64_t within(uint64_t from_ns, uint64_t to_ns, uint64_t least_ns, uint
 	return to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
-/* Notes what a thread had come to at the readings that lie before `time_ns`, up to where its state goes on. */
-static void pass_readings(const struct readings *readings, struct walk *walk, uint64_t time_ns)
+/* Notes what a thread had come to at the readings that lie before `time_ns`, the end of what it did from `from_ns` on.
+ */
+static void pass_readings(const struct readings *readings, struct walk *walk, uint64_t from_ns, uint64_t time_ns)
 {
 	while (walk->passed < 2) {
 		uint64_t at_ns = walk->passed ? readings->to_ns : readings->from_ns;
@@ -153,96 +148,70 @@ static void pass_readings(const struct readings *readings, struct walk *walk, ui
 			return;
 		walk->waits_at[walk->passed] = walk->waits_ns;
 		walk->on_at[walk->passed] =
-		    walk->on_ns + (walk->state == ON_CPU && at_ns > walk->at_ns ? at_ns - walk->at_ns : 0);
+		    walk->on_ns + (walk->state == SONDE_INTERVAL_ON_CPU ? less(at_ns, from_ns) : 0);
 		walk->passed++;
 	}
 }
 
-/* The state that a thread is in goes on until `time_ns`, where it ends. */
-static void go_on(struct states *states, uint32_t id, uint64_t time_ns)
+static void count_switch(struct states *states, const struct sonde_interval *interval)
 {
-	struct walk *walk = &states->walks[id];
-	struct sonde_states_row *row = &states->out->rows[id];
-	const struct readings *readings = &states->readings[id];
-	time_ns = time_ns > walk->at_ns ? time_ns : walk->at_ns;
-	if (walk->gaps != states->gaps) /* switches that nobody could read may lie between */
-		walk->state = UNSEEN;
-	walk->gaps = states->gaps;
-	pass_readings(readings, walk, time_ns);
-	uint64_t part_ns = within(walk->at_ns, time_ns, states->from_ns, states->to_ns);
-	switch ((enum state)walk->state) {
-	case ON_CPU:
+	struct sonde_states_row *row = &states->out->rows[interval->thread];
+	struct walk *walk = &states->walks[interval->thread];
+	int is_in = interval->begun == SONDE_SWITCH_IN + 1, is_woken = interval->begun > SONDE_SWITCH_OUT_PREEMPTED + 1;
+	int is_part = interval->from_ns >= states->from_ns && interval->from_ns < states->to_ns;
+	if (!interval->begun)
+		return;
+	if (!row->by)
+		row->counts_switches = row->counts_moves = 1;
+	row->by = SONDE_STATES_SWITCHES;
+	if (is_part) {
+		row->voluntary += interval->begun == SONDE_SWITCH_OUT_BLOCKED + 1;
+		row->involuntary += interval->begun == SONDE_SWITCH_OUT_PREEMPTED + 1;
+		/* one that is known itself, or that a switch shows: it was blocked, and is on a CPU */
+		row->wakeups += is_woken || (is_in && walk->state == SONDE_INTERVAL_BLOCKED);
+		row->migrations += is_in && interval->cpu && walk->cpu && interval->cpu != walk->cpu;
+		row->counts_moves &= is_woken || interval->cpu != 0;
+	}
+	if (!is_woken)
+		walk->cpu = interval->cpu;
+}
+
+static void add_interval(struct states *states, const struct sonde_interval *interval)
+{
+	uint64_t ns = interval->to_ns - interval->from_ns;
+	uint64_t part_ns = within(interval->from_ns, interval->to_ns, states->from_ns, states->to_ns);
+	struct sonde_states_row *row = &states->out->rows[interval->thread];
+	struct walk *walk = &states->walks[interval->thread];
+	const struct readings *readings = &states->readings[interval->thread];
+	walk->state = interval->state;
+	pass_readings(readings, walk, interval->from_ns, interval->to_ns);
+	switch ((enum sonde_interval_state)interval->state) {
+	case SONDE_INTERVAL_ON_CPU:
 		row->on_cpu_ns += part_ns;
-		walk->on_ns += time_ns - walk->at_ns;
+		walk->on_ns += ns;
 		break;
-	case RUNNABLE_STATE:
+	case SONDE_INTERVAL_RUNNABLE:
 		row->runnable_ns += part_ns;
-		walk->waits_ns += time_ns - walk->at_ns;
+		walk->waits_ns += ns;
 		break;
-	case BLOCKED:
-	case OFF:
+	case SONDE_INTERVAL_BLOCKED:
 		row->blocked_ns += part_ns;
-		walk->blocked_read_ns += within(walk->at_ns, time_ns, readings->from_ns, readings->to_ns);
+		walk->unsure_ns += interval->unsure ? part_ns : 0;
+		if (interval->unsure)
+			walk->unsure_read_ns +=
+			    within(interval->from_ns, interval->to_ns, readings->from_ns, readings->to_ns);
 		break;
-	case UNMET:
-	case UNSEEN:
+	default:
 		row->unseen_ns += part_ns;
 	}
-	walk->at_ns = time_ns;
 }
 
-/* What a thread was before its first switch. */
-static enum state state_before(const struct states *states, const struct walk *walk, uint8_t kind)
+static int take_interval(void *context, const struct sonde_interval *interval)
 {
-	const struct sonde_run *run = sonde_session_run(states->session);
-	if (states->is_kept)
-		return UNSEEN; /* a flight recorder forgot what was before */
-	if (kind != SONDE_SWITCH_IN)
-		return ON_CPU;
-	int was_there = states->attached && walk->start_ns <= run->start_ns + 10000000;
-	return was_there ? OFF : RUNNABLE_STATE;
-}
-
-static void count_switch(struct states *states, uint32_t id, uint8_t kind, uint32_t cpu)
-{
-	struct sonde_states_row *row = &states->out->rows[id];
-	struct walk *walk = &states->walks[id];
-	row->voluntary += kind == SONDE_SWITCH_OUT_BLOCKED;
-	row->involuntary += kind == SONDE_SWITCH_OUT_PREEMPTED;
-	row->wakeups += kind == SONDE_SWITCH_IN && walk->state == BLOCKED;
-	row->migrations += kind == SONDE_SWITCH_IN && cpu && walk->cpu && cpu != walk->cpu;
-	row->counts_moves &= cpu != 0;
-}
-
-static void take_switch(struct states *states, uint64_t time_ns, uint32_t id, uint8_t kind, uint32_t cpu)
-{
-	static const uint8_t next[] = {[SONDE_SWITCH_IN] = ON_CPU,
-				       [SONDE_SWITCH_OUT_BLOCKED] = BLOCKED,
-				       [SONDE_SWITCH_OUT_PREEMPTED] = RUNNABLE_STATE};
-	struct walk *walk = &states->walks[id];
-	struct sonde_states_row *row = &states->out->rows[id];
-	if (!id || kind >= sizeof next)
-		return;
-	if (walk->state == UNMET) {
-		row->by = SONDE_STATES_SWITCHES;
-		row->counts_switches = row->counts_moves = 1;
-		walk->state = (uint8_t)state_before(states, walk, kind);
-	} else if ((walk->state == ON_CPU) == (kind == SONDE_SWITCH_IN)) {
-		walk->state = UNSEEN; /* the one between was lost */
-	}
-	go_on(states, id, time_ns < walk->end_ns ? time_ns : walk->end_ns);
-	if (time_ns >= states->from_ns && time_ns < states->to_ns)
-		count_switch(states, id, kind, cpu);
-	walk->cpu = cpu;
-	walk->state = next[kind];
-}
-
-static void take_switches(struct states *states, const struct sonde_batch *batch)
-{
-	for (size_t i = 0; i < batch->count; i++)
-		if (batch->thread_of[i] < states->out->count)
-			take_switch(states, batch->time_ns[i], batch->thread_of[i], batch->kind[i], batch->cpu[i]);
-	states->out->has_switches |= batch->count > 0;
+	struct states *states = context;
+	count_switch(states, interval);
+	add_interval(states, interval);
+	return states->also && states->also->take ? states->also->take(states->also->context, interval) : 0;
 }
 
 /* --- both together -------------------------------------------------------------------------------------------------
@@ -257,25 +226,20 @@ static uint64_t difference(const struct readings *readings, enum number number)
 /* What switches call blocked, and readings know better. */
 static void refine(struct sonde_states_row *row, const struct walk *walk, const struct readings *readings)
 {
-	uint64_t covered_ns = walk->blocked_read_ns, waited_ns = difference(readings, RUNNABLE);
-	uint64_t preempted_ns = walk->waits_at[1] - walk->waits_at[0];
-	if (walk->passed < 2 || !readings->has[RUNNABLE]) {
-		row->unsure_ns = row->blocked_ns;
+	uint64_t covered_ns = walk->unsure_read_ns, waited_ns = difference(readings, RUNNABLE);
+	uint64_t seen_ns = walk->waits_at[1] - walk->waits_at[0];
+	row->off_cpu_ns = row->blocked_ns;
+	row->unsure_ns = walk->unsure_ns;
+	if (walk->passed < 2 || !readings->has[RUNNABLE])
 		return;
-	}
-	uint64_t woken_ns = waited_ns > preempted_ns ? waited_ns - preempted_ns : 0;
+	uint64_t woken_ns = less(waited_ns, seen_ns);
 	woken_ns = woken_ns < covered_ns ? woken_ns : covered_ns;
-	row->unsure_ns = row->blocked_ns > covered_ns ? row->blocked_ns - covered_ns : 0;
-	woken_ns = woken_ns < row->blocked_ns ? woken_ns : row->blocked_ns;
+	row->unsure_ns = less(walk->unsure_ns, covered_ns);
+	woken_ns = woken_ns < walk->unsure_ns ? woken_ns : walk->unsure_ns;
 	row->blocked_ns -= woken_ns;
 	row->runnable_ns += woken_ns;
 	row->clock_ns = difference(readings, TIME);
 	row->clocked_ns = walk->on_at[1] - walk->on_at[0];
-}
-
-static uint64_t less(uint64_t from, uint64_t what)
-{
-	return from > what ? from - what : 0;
 }
 
 /* Without switches: what the scheduler counted between the readings, and up to the thread's end where its clock was
@@ -309,13 +273,10 @@ static void read_states(const struct states *states, uint32_t id)
 
 static void begin_walks(struct states *states)
 {
-	const struct sonde_run *run = sonde_session_run(states->session);
 	for (uint32_t id = 1; id < states->out->count; id++) {
-		const struct sonde_thread *thread = sonde_session_thread(states->session, id);
 		struct walk *walk = &states->walks[id];
-		walk->start_ns = thread->start_ns > run->start_ns ? thread->start_ns : run->start_ns;
-		walk->end_ns = thread->end_ns && thread->end_ns < run->end_ns ? thread->end_ns : run->end_ns;
-		walk->at_ns = walk->start_ns;
+		sonde_interval_life(states->session, sonde_session_thread(states->session, id), &walk->start_ns,
+				    &walk->end_ns);
 		states->out->rows[id].life_ns = within(walk->start_ns, walk->end_ns, states->from_ns, states->to_ns);
 	}
 }
@@ -325,10 +286,9 @@ static void settle(struct states *states)
 	for (uint32_t id = 1; id < states->out->count; id++) {
 		struct sonde_states_row *row = &states->out->rows[id];
 		struct walk *walk = &states->walks[id];
-		go_on(states, id, walk->end_ns);
-		walk->state = UNMET;
+		walk->state = SONDE_INTERVAL_UNSEEN;
 		if (row->by == SONDE_STATES_SWITCHES) {
-			pass_readings(&states->readings[id], walk, UINT64_MAX);
+			pass_readings(&states->readings[id], walk, 0, UINT64_MAX);
 			refine(row, walk, &states->readings[id]);
 		} else {
 			read_states(states, id);
@@ -367,16 +327,16 @@ static int find_peak(struct states *states)
 	return 0;
 }
 
-int sonde_states_read(struct sonde_states *out, struct sonde_session *session, uint64_t from_ns, uint64_t to_ns)
+int sonde_states_read(struct sonde_states *out, struct sonde_session *session, uint64_t from_ns, uint64_t to_ns,
+		      const struct sonde_states_also *also)
 {
 	const struct sonde_run *run = sonde_session_run(session);
 	size_t count = sonde_session_thread_count(session) + 1;
-	struct states states = {.out = out, .session = session};
+	struct states states = {.out = out, .session = session, .also = also};
+	struct sonde_intervals seen = {0};
 	*out = (struct sonde_states){.count = count, .rows = calloc(count, sizeof *out->rows)};
 	states.from_ns = from_ns > run->start_ns ? from_ns : run->start_ns;
 	states.to_ns = to_ns && to_ns < run->end_ns ? to_ns : run->end_ns;
-	states.attached = sonde_session_info(session, "run.attached_pid") != NULL;
-	states.is_kept = sonde_session_info(session, "option.keep_ns") != NULL;
 	states.readings = calloc(count, sizeof *states.readings);
 	states.walks = calloc(count, sizeof *states.walks);
 	int rc = out->rows && states.readings && states.walks
@@ -384,11 +344,12 @@ int sonde_states_read(struct sonde_states *out, struct sonde_session *session, u
 		     : sonde_error(ENOMEM, "out of memory for %zu threads", count);
 	if (rc == 0) {
 		begin_walks(&states);
-		rc = each_batch(&states, SONDE_CHUNK_SERIES, take_points);
+		rc = read_readings(&states);
 	}
-	states.gaps = 0;
-	rc = rc ? rc : each_batch(&states, SONDE_CHUNK_SWITCHES, take_switches);
+	rc = rc ? rc : sonde_intervals_walk(&seen, session, take_interval, &states);
 	if (rc == 0) {
+		out->has_switches = seen.has_switches;
+		out->has_wakeups = seen.has_wakeups;
 		settle(&states);
 		rc = find_peak(&states);
 	}
@@ -414,6 +375,7 @@ void sonde_states_add(struct sonde_states_row *to, const struct sonde_states_row
 	to->on_cpu_ns += from->on_cpu_ns;
 	to->runnable_ns += from->runnable_ns;
 	to->blocked_ns += from->blocked_ns;
+	to->off_cpu_ns += from->off_cpu_ns;
 	to->unseen_ns += from->unseen_ns;
 	to->unsure_ns += from->unsure_ns;
 	to->clock_ns += from->clock_ns;

@@ -127,7 +127,7 @@ static int note_method(const struct sonde_thread_facts *facts, const struct sond
 		    100 * (1 - unseen));
 	else if (rc == 0 && unseen >= UNSURE_LEAST)
 		rc = sonde_report_note(report, section, 1, "%.1f %% of the threads' time was not seen", 100 * unseen);
-	if (rc == 0 && all->by && !facts->states->has_readings)
+	if (rc == 0 && all->by && !facts->states->has_readings && !facts->states->has_wakeups)
 		rc = sonde_report_note(report, section, 0,
 				       "a thread that was woken counts as blocked until it has a CPU: nothing in the "
 				       "recording says when it was woken");
@@ -137,6 +137,28 @@ static int note_method(const struct sonde_thread_facts *facts, const struct sond
 				       "waiting for a CPU: no reading covers it",
 				       (double)all->unsure_ns / 1e9, 100 * unsure);
 	return rc;
+}
+
+/* What the blocked time is, of all of them together. */
+static int note_explained(const struct sonde_thread_facts *facts, struct sonde_report *report,
+			  struct sonde_section *section)
+{
+	struct sonde_explained all = {0}, one;
+	uint64_t blocked_ns = 0;
+	char text[160];
+	for (size_t i = 0; facts->explain->known && i < facts->count; i++) {
+		const struct sonde_states_row *row = &facts->states->rows[facts->ids[i]];
+		if (row->by != SONDE_STATES_SWITCHES)
+			continue;
+		sonde_explain_thread(facts->explain, row, facts->ids[i], &one);
+		sonde_explained_add(&all, &one);
+		blocked_ns += row->blocked_ns;
+	}
+	if (!blocked_ns)
+		return 0;
+	sonde_explained_say(&all, blocked_ns, text, sizeof text);
+	return sonde_report_note(report, section, 0, "of %.3f s blocked, recorded calls explain %.3f s (%.1f %%): %s",
+				 (double)blocked_ns / 1e9, (double)all.ns / 1e9, 100 * share(all.ns, blocked_ns), text);
 }
 
 static int note_doubts(const struct sonde_thread_facts *facts, const struct sonde_states_row *all,
@@ -179,6 +201,7 @@ int sonde_thread_facts_note(const struct sonde_thread_facts *facts, struct sonde
 	else if (rc == 0 && !facts->options->thread)
 		rc = sonde_report_note(report, section, 0, "%zu thread%s, at most %u at a time", facts->count,
 				       sonde_plural(facts->count), facts->states->peak);
+	rc = rc < 0 ? rc : note_explained(facts, report, section);
 	rc = rc < 0 ? rc : note_method(facts, &all, report, section);
 	return rc < 0 ? rc : note_doubts(facts, &all, report, section);
 }

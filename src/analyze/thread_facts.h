@@ -3,6 +3,7 @@
 #ifndef SONDE_ANALYZE_THREAD_FACTS_H
 #define SONDE_ANALYZE_THREAD_FACTS_H
 
+#include "analyze/explain.h"
 #include "analyze/pass.h"
 #include "analyze/states.h"
 
@@ -10,6 +11,7 @@ struct sonde_thread_facts {
 	struct sonde_session *session;
 	const struct sonde_pass_options *options;
 	const struct sonde_states *states;
+	const struct sonde_explain *explain;
 	const uint32_t *ids; /* of the threads that are wanted */
 	size_t count;
 };

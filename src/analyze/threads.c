@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/explain.h"
 #include "analyze/states.h"
 #include "analyze/stats.h"
 #include "analyze/thread_facts.h"
@@ -32,6 +33,13 @@ enum {
 	UNSEEN_NS,
 	UNSURE_NS,
 	LIFE_NS,
+	EXPLAINED,
+	EXPLAINED_NS,
+	UNEXPLAINED_NS,
+	IN_LOCKS_NS,
+	IN_IO_NS,
+	IN_TIME_NS,
+	IN_CHILD_NS,
 	VOLUNTARY,
 	INVOLUNTARY,
 	WAKEUPS,
@@ -40,6 +48,7 @@ enum {
 	TID,
 	PROCESS,
 	PID,
+	BLOCKED_IN,
 	COLUMNS
 };
 
@@ -58,6 +67,13 @@ static const struct sonde_column columns[COLUMNS] = {
     [UNSEEN_NS] = {"unseen_ns", "unseen", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
     [UNSURE_NS] = {"unsure_ns", "unsure", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
     [LIFE_NS] = {"life_ns", "lived", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 5},
+    [EXPLAINED] = {"explained_share", "explained", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 7},
+    [EXPLAINED_NS] = {"explained_ns", "explained", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
+    [UNEXPLAINED_NS] = {"unexplained_ns", "unexplained", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 8},
+    [IN_LOCKS_NS] = {"blocked_locks_ns", "in locks", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
+    [IN_IO_NS] = {"blocked_io_ns", "in I/O", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
+    [IN_TIME_NS] = {"blocked_time_ns", "in sleep", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
+    [IN_CHILD_NS] = {"blocked_tasks_ns", "for tasks", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 9},
     [VOLUNTARY] = {"voluntary_switches", "voluntary", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [INVOLUNTARY] = {"involuntary_switches", "preempted", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
     [WAKEUPS] = {"wakeups", "wakeups", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 7},
@@ -66,11 +82,13 @@ static const struct sonde_column columns[COLUMNS] = {
     [TID] = {"tid", "tid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 2},
     [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
     [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 1},
+    [BLOCKED_IN] = {"blocked_in", "blocked in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
 };
 
 struct table {
 	const struct sonde_tallies *tallies;
 	struct sonde_states states;
+	struct sonde_explain explain;
 	uint32_t *ids; /* the wanted ones, sorted */
 	size_t count;
 };
@@ -135,6 +153,44 @@ static void state_cells(const struct table *table, const struct sonde_states_row
 		cells[WAKEUPS] = sonde_cell_int(row->wakeups);
 }
 
+/* In which calls a thread was blocked. */
+static int explain_cells(const struct table *table, uint32_t id, struct sonde_report *report, struct sonde_cell *cells)
+{
+	static const uint8_t of_group[] = {[SONDE_WAIT_GROUP_LOCK] = IN_LOCKS_NS,
+					   [SONDE_WAIT_GROUP_IO] = IN_IO_NS,
+					   [SONDE_WAIT_GROUP_TIME] = IN_TIME_NS,
+					   [SONDE_WAIT_GROUP_CHILD] = IN_CHILD_NS};
+	const struct sonde_states_row *row = &table->states.rows[id];
+	const char *why = !table->explain.known ? "no call that waits was recorded: sonde record --threads sees them"
+						: sonde_thread_facts_why_none(&table->states, table->tallies->session);
+	char text[160];
+	if (!table->explain.known || row->by != SONDE_STATES_SWITCHES) {
+		if (table->explain.known && row->by == SONDE_STATES_READINGS)
+			why = "needs context-switch records (perf events)";
+		for (size_t i = EXPLAINED; i <= IN_CHILD_NS; i++)
+			cells[i] = sonde_cell_absent(why);
+		cells[BLOCKED_IN] = sonde_cell_absent(why);
+		return 0;
+	}
+	struct sonde_explained explained;
+	uint64_t group_ns[SONDE_WAIT_GROUP_HELD + 1] = {0};
+	sonde_explain_thread(&table->explain, row, id, &explained);
+	for (size_t i = 0; i < explained.kinds; i++)
+		group_ns[sonde_wait_row(explained.most[i].kind)->group] += explained.most[i].ns;
+	double share = sonde_stats_share((double)explained.ns, (double)row->blocked_ns);
+	cells[EXPLAINED] = row->blocked_ns ? sonde_cell_real(share, 0) : sonde_cell_absent("it was not blocked");
+	cells[EXPLAINED_NS] = sonde_cell_int(explained.ns);
+	cells[UNEXPLAINED_NS] = sonde_cell_int(row->blocked_ns - explained.ns);
+	for (size_t i = SONDE_WAIT_GROUP_LOCK; i < sizeof of_group; i++)
+		cells[of_group[i]] = sonde_cell_int(group_ns[i]);
+	sonde_explained_say(&explained, row->blocked_ns, text, sizeof text);
+	const char *kept = sonde_report_text(report, "%s", text);
+	if (!kept)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	cells[BLOCKED_IN] = row->blocked_ns ? sonde_cell_text(kept) : sonde_cell_absent("it was not blocked");
+	return 0;
+}
+
 static int row_add(const struct table *table, uint32_t id, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_tallies *tallies = table->tallies;
@@ -152,7 +208,7 @@ static int row_add(const struct table *table, uint32_t id, struct sonde_report *
 	row[PROCESS] = sonde_cell_text(process ? process->name : "");
 	if (process)
 		row[PID] = sonde_cell_int(process->pid);
-	return 0;
+	return explain_cells(table, id, report, row);
 }
 
 static int ids_sort(struct table *table)
@@ -177,6 +233,7 @@ static int sections_add(const struct table *table, struct sonde_report *report)
 	struct sonde_thread_facts facts = {.session = tallies->session,
 					   .options = &tallies->options,
 					   .states = &table->states,
+					   .explain = &table->explain,
 					   .ids = table->ids,
 					   .count = count};
 	int rc = count > limit ? sonde_thread_names_add(&facts, tallies->by_thread, limit, report) : 0;
@@ -201,15 +258,17 @@ static int threads_finish(void *state, struct sonde_report *report)
 	const struct sonde_pass_options *options = &tallies->options;
 	if (!options->asked && sonde_session_thread_count(tallies->session) < 2)
 		return 0;
-	int rc = sonde_states_read(&table.states, tallies->session, options->from_ns, options->to_ns);
-	if (rc < 0)
-		return rc;
+	int rc = sonde_explain_init(&table.explain, tallies->session, options);
+	if (rc == 0)
+		rc = sonde_states_read(&table.states, tallies->session, options->from_ns, options->to_ns,
+				       &table.explain.also);
 	int is_any = sonde_weight_is_any(tallies->all) || table.states.has_switches || table.states.has_readings;
-	if (options->asked || is_any) {
+	if (rc == 0 && (options->asked || is_any)) {
 		rc = ids_sort(&table);
 		rc = rc < 0 ? rc : sections_add(&table, report);
 	}
 	free(table.ids);
+	sonde_explain_fini(&table.explain);
 	sonde_states_fini(&table.states);
 	return rc;
 }

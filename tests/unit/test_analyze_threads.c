@@ -10,10 +10,12 @@
 
 #include "analyze_fixture.h"
 #include "sections.h"
+#include "session/intervals.h"
 
 #define IN SONDE_SWITCH_IN
 #define BLOCKS SONDE_SWITCH_OUT_BLOCKED
 #define PREEMPTED SONDE_SWITCH_OUT_PREEMPTED
+#define WOKEN ((enum sonde_switch_kind)3)
 
 /* "prog" (1) that is never switched, and "worker" (2), both of which begin with the recording. */
 static void pair_open(struct recording *r)
@@ -200,6 +202,170 @@ static void blocked_time_without_a_reading_is_unsure(void **state)
 	sections_free(&s);
 }
 
+/* Where a wake-up is known the thread waits for a CPU from there on; readings then add nothing of their own. A wake-up
+ * of a thread that runs, or that waits already, is none. */
+static void wake_ups_say_when_waiting_begins(void **state)
+{
+	(void)state;
+	for (int with_readings = 0; with_readings < 2; with_readings++) {
+		struct recording r;
+		pair_open(&r);
+		uint32_t series = with_readings ? readings_open(&r, 2) : 0;
+		recording_switch_on(&r, START + 5 * MS, 2, WOKEN, 0); /* the first row: it was created, and waits */
+		recording_switch_on(&r, START + 6 * MS, 2, IN, 0);
+		recording_switch_on(&r, START + 8 * MS, 2, WOKEN, 0);
+		recording_switch_on(&r, START + 10 * MS, 2, BLOCKS, 0);
+		recording_switch_on(&r, START + 22 * MS, 2, WOKEN, 1);
+		recording_switch_on(&r, START + 24 * MS, 2, WOKEN, 1);
+		recording_switch_on(&r, START + 30 * MS, 2, IN, 0);
+		recording_switch_on(&r, START + 40 * MS, 2, PREEMPTED, 0);
+		recording_switch_on(&r, START + 42 * MS, 2, WOKEN, 0);
+		recording_switch_on(&r, START + 45 * MS, 2, IN, 1);
+		recording_switch_on(&r, START + 90 * MS, 2, BLOCKS, 1);
+		if (with_readings) {
+			reading(&r, series, START, 0, 0);
+			reading(&r, series, START + 80 * MS, 49 * MS, 19 * MS);
+		}
+		recording_close(&r, START + 100 * MS, 0);
+		struct sections s = threads_of(NULL);
+		assert_states(&s, "worker", 59, 19, 22, 0);
+		assert_int_equal(count_of(&s, "worker", "unsure_ns"), 0);
+		assert_int_equal(count_of(&s, "worker", "wakeups"), 2);
+		assert_int_equal(count_of(&s, "worker", "voluntary_switches"), 2);
+		assert_int_equal(count_of(&s, "worker", "migrations"), 1);
+		assert_false(sections_noted(sections_get(&s, "threads")->notes, "counts as blocked"));
+		sections_free(&s);
+	}
+}
+
+struct seen {
+	struct sonde_interval rows[16];
+	size_t count;
+	uint64_t end_ns[3]; /* by thread */
+};
+
+static int see(void *context, const struct sonde_interval *interval)
+{
+	struct seen *seen = context;
+	assert_true(interval->thread < 3 && seen->count < 16);
+	assert_int_equal(interval->from_ns, seen->end_ns[interval->thread]); /* without gap and overlap */
+	assert_true(interval->to_ns >= interval->from_ns);
+	seen->end_ns[interval->thread] = interval->to_ns;
+	seen->rows[seen->count++] = *interval;
+	return 0;
+}
+
+static void intervals_cover_a_life(void **state)
+{
+	static const struct {
+		uint8_t state, unsure;
+		uint32_t cpu;
+		unsigned from_ms, to_ms;
+	} known[] = {
+	    {SONDE_INTERVAL_ON_CPU, 0, 1, 0, 10},    {SONDE_INTERVAL_BLOCKED, 1, 1, 10, 30},
+	    {SONDE_INTERVAL_ON_CPU, 0, 1, 30, 40},   {SONDE_INTERVAL_RUNNABLE, 0, 1, 40, 45},
+	    {SONDE_INTERVAL_ON_CPU, 0, 2, 45, 50},   {SONDE_INTERVAL_BLOCKED, 0, 2, 50, 70},
+	    {SONDE_INTERVAL_RUNNABLE, 0, 2, 70, 71}, {SONDE_INTERVAL_UNSEEN, 0, 1, 71, 72},
+	    {SONDE_INTERVAL_UNSEEN, 0, 1, 72, 80},   {SONDE_INTERVAL_ON_CPU, 0, 1, 80, 100},
+	};
+	struct recording r;
+	struct sonde_session *session;
+	struct sonde_intervals intervals;
+	struct seen seen = {.end_ns = {0, START, START}};
+	(void)state;
+	pair_open(&r);
+	worker_switches(&r);
+	recording_switch_on(&r, START + 50 * MS, 2, BLOCKS, 1);
+	recording_switch_on(&r, START + 70 * MS, 2, WOKEN, 0);
+	recording_switch_on(&r, START + 71 * MS, 2, IN, 0);
+	recording_switch_on(&r, START + 72 * MS, 2, IN, 0); /* what was between is lost: one after it, and one before */
+	recording_switch_on(&r, START + 80 * MS, 2, IN, 0);
+	recording_close(&r, START + 100 * MS, 0);
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	assert_int_equal(sonde_intervals_walk(&intervals, session, see, &seen), 0);
+	assert_true(intervals.has_switches && intervals.has_wakeups);
+	size_t at = 0;
+	for (size_t i = 0; i < seen.count; i++) {
+		const struct sonde_interval *row = &seen.rows[i];
+		if (row->thread != 2)
+			continue;
+		assert_int_equal(row->state, known[at].state);
+		assert_int_equal(row->unsure, known[at].unsure);
+		assert_int_equal(row->cpu, known[at].cpu);
+		assert_int_equal(row->from_ns, START + known[at].from_ms * MS);
+		assert_int_equal(row->to_ns, START + known[at].to_ms * MS);
+		at++;
+	}
+	assert_int_equal(at, sizeof known / sizeof *known);
+	assert_int_equal(seen.end_ns[1], START + 100 * MS); /* never switched: one that is unseen */
+	assert_int_equal(seen.count, at + 1);
+	sonde_session_close(session);
+}
+
+static void put_wait(struct recording *r, enum sonde_wait_kind kind, uint64_t from_ms, uint64_t to_ms)
+{
+	recording_wait(
+	    r, (struct recording_wait){
+		   .start_ns = START + from_ms * MS, .dur_ns = (to_ms - from_ms) * MS, .thread = 2, .kind = kind});
+}
+
+/* Blocked for 20 ms of which a lock has 8, with 3 of a read within it, that a handler made, and sleep 5; then for 30,
+ * with a call that began before it and another that goes on after it. Running in a call is not being blocked. */
+static void calls_explain_blocked_time(void **state)
+{
+	(void)state;
+	for (int with_readings = 0; with_readings < 2; with_readings++) {
+		struct recording r;
+		pair_open(&r);
+		uint32_t series = with_readings ? readings_open(&r, 2) : 0;
+		recording_switch(&r, START + 10 * MS, 2, BLOCKS);
+		recording_switch(&r, START + 30 * MS, 2, IN);
+		recording_switch(&r, START + 50 * MS, 2, BLOCKS);
+		recording_switch(&r, START + 80 * MS, 2, IN);
+		put_wait(&r, SONDE_WAIT_POLL, 75, 90); /* in no order */
+		put_wait(&r, SONDE_WAIT_HELD, 0, 100); /* no waiting */
+		put_wait(&r, SONDE_WAIT_READ, 14, 17);
+		put_wait(&r, SONDE_WAIT_MUTEX, 12, 20);
+		put_wait(&r, SONDE_WAIT_SLEEP, 20, 25);
+		put_wait(&r, SONDE_WAIT_JOIN, 45, 60);
+		put_wait(&r, SONDE_WAIT_WRITE, 31, 40);
+		if (with_readings) { /* it was woken 10 ms before it had a CPU, in all: a fifth */
+			reading(&r, series, START, 0, 0);
+			reading(&r, series, START + 95 * MS, 45 * MS, 10 * MS);
+		}
+		recording_close(&r, START + 100 * MS, 0);
+		struct sections s = threads_of(NULL);
+		const struct sonde_section *t = sections_get(&s, "threads");
+		double part = with_readings ? 0.8 : 1;
+		assert_near(ms_of(&s, "worker", "blocked_ns"), 50 * part, 1e-9);
+		assert_near(ms_of(&s, "worker", "explained_ns"), 28 * part, 1e-9);
+		assert_near(ms_of(&s, "worker", "unexplained_ns"), 22 * part, 1e-9);
+		assert_near(ms_of(&s, "worker", "blocked_locks_ns"), 5 * part, 1e-9);
+		assert_near(ms_of(&s, "worker", "blocked_io_ns"), 3 * part, 1e-9);
+		assert_near(ms_of(&s, "worker", "blocked_time_ns"), 10 * part, 1e-9);
+		assert_near(ms_of(&s, "worker", "blocked_tasks_ns"), 10 * part, 1e-9);
+		assert_near(sections_real(t, "thread", "worker", "explained_share"), 0.56, 1e-9);
+		assert_string_equal(sections_cell(t, sections_row(t, "thread", "worker"), "blocked_in")->text,
+				    "join 20 %, mutex 10 %, sleep 10 %, other calls 16 %, not known 44 %");
+		assert_true(is_absent(&s, "prog", "explained_ns"));
+		assert_true(sections_noted(t->notes, "(56.0 %): join 20 %"));
+		sections_free(&s);
+	}
+	/* A part of the recording, and one without calls. */
+	struct recording r;
+	struct sections s =
+	    threads_of(&(struct sonde_pass_options){.from_ns = START + 15 * MS, .to_ns = START + 22 * MS});
+	assert_near(ms_of(&s, "worker", "explained_ns"), 7, 0);
+	assert_near(ms_of(&s, "worker", "blocked_ns"), 7, 0);
+	sections_free(&s);
+	pair_open(&r);
+	worker_switches(&r);
+	recording_close(&r, START + 100 * MS, 0);
+	s = threads_of(NULL);
+	assert_true(is_absent(&s, "worker", "explained_ns"));
+	sections_free(&s);
+}
+
 /* Without switches. A thread that begins with a reading of 0 is known from its start, one that was there before from
  * its first reading; after the last one only the clock that was read at the end is known. */
 static void readings_alone(void **state)
@@ -338,6 +504,9 @@ int main(void)
 	    cmocka_unit_test(what_was_before_is_not_guessed),
 	    cmocka_unit_test(readings_tell_waiting_after_waking),
 	    cmocka_unit_test(blocked_time_without_a_reading_is_unsure),
+	    cmocka_unit_test(wake_ups_say_when_waiting_begins),
+	    cmocka_unit_test(intervals_cover_a_life),
+	    cmocka_unit_test(calls_explain_blocked_time),
 	    cmocka_unit_test(readings_alone),
 	    cmocka_unit_test(nothing_is_said_of_a_kernel_that_does_not_count),
 	    cmocka_unit_test(the_most_telling_fact),

@@ -1,0 +1,160 @@
+/* intervals.c: each thread is a state machine that its context switches drive.
+ *
+ * What it was before its first switch follows from that switch and from how the recording met it: one that is first
+ * switched out was on a CPU; one that is first switched in waited for a CPU since it was created, or, when it was there
+ * before the recording, was off the CPU for whatever reason. Two switches of the same kind in a row: the one between
+ * was lost, and the time between them is unseen. A thread ends in the state it is in.
+ *
+ * A thread that blocked is off the CPU until it is switched in. Where the recording says when it was woken it is
+ * runnable from there on; a wake-up of a thread that is not blocked (it was about to) changes nothing.
+ */
+#include "session/intervals.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "util/error.h"
+
+#define WOKEN 3                  /* SWITCHES: the thread could go on again */
+#define BORN_WITHIN_NS 10000000u /* of the recording's start: was there before it */
+
+struct walk {
+	uint64_t at_ns; /* when the state began */
+	uint64_t end_ns;
+	uint32_t cpu;
+	uint32_t gaps; /* that were known when the state began */
+	uint8_t state, begun, unsure, is_met;
+};
+
+struct walking {
+	struct sonde_intervals *out;
+	struct sonde_session *session;
+	int (*take)(void *context, const struct sonde_interval *interval);
+	void *context;
+	struct walk *walks; /* by thread id */
+	uint32_t count;
+	uint32_t gaps; /* chunks that could not be read, so far */
+	int attached, is_kept;
+};
+
+const char *sonde_interval_name(enum sonde_interval_state state)
+{
+	static const char *const names[] = {[SONDE_INTERVAL_UNSEEN] = "unseen",
+					    [SONDE_INTERVAL_ON_CPU] = "running",
+					    [SONDE_INTERVAL_RUNNABLE] = "runnable",
+					    [SONDE_INTERVAL_BLOCKED] = "blocked"};
+	return names[state < SONDE_INTERVAL_STATES ? state : SONDE_INTERVAL_UNSEEN];
+}
+
+void sonde_interval_life(const struct sonde_session *session, const struct sonde_thread *thread, uint64_t *out_from_ns,
+			 uint64_t *out_to_ns)
+{
+	const struct sonde_run *run = sonde_session_run(session);
+	*out_from_ns = thread->start_ns > run->start_ns ? thread->start_ns : run->start_ns;
+	*out_to_ns = thread->end_ns && thread->end_ns < run->end_ns ? thread->end_ns : run->end_ns;
+}
+
+/* The state that a thread is in ends at `time_ns`. */
+static int end_state(struct walking *walking, uint32_t id, uint64_t time_ns)
+{
+	struct walk *walk = &walking->walks[id];
+	time_ns = time_ns < walk->end_ns ? time_ns : walk->end_ns;
+	time_ns = time_ns > walk->at_ns ? time_ns : walk->at_ns;
+	if (walk->gaps != walking->gaps) /* switches that nobody could read may lie between */
+		walk->state = SONDE_INTERVAL_UNSEEN;
+	walk->gaps = walking->gaps;
+	const struct sonde_interval interval = {.from_ns = walk->at_ns,
+						.to_ns = time_ns,
+						.thread = id,
+						.cpu = walk->cpu,
+						.state = walk->state,
+						.begun = walk->begun,
+						.unsure = walk->state == SONDE_INTERVAL_BLOCKED && walk->unsure};
+	walk->at_ns = time_ns;
+	return interval.begun || interval.to_ns > interval.from_ns ? walking->take(walking->context, &interval) : 0;
+}
+
+/* What a thread was before its first row. */
+static void meet(const struct walking *walking, uint32_t id, uint8_t kind, uint32_t cpu)
+{
+	const struct sonde_run *run = sonde_session_run(walking->session);
+	const struct sonde_thread *thread = sonde_session_thread(walking->session, id);
+	struct walk *walk = &walking->walks[id];
+	int was_there = walking->attached && thread->start_ns <= run->start_ns + BORN_WITHIN_NS;
+	walk->is_met = 1;
+	if (walking->is_kept) /* a flight recorder forgot what was before */
+		walk->state = SONDE_INTERVAL_UNSEEN;
+	else if (kind == SONDE_SWITCH_OUT_BLOCKED || kind == SONDE_SWITCH_OUT_PREEMPTED)
+		walk->state = SONDE_INTERVAL_ON_CPU;
+	else
+		walk->state = was_there ? SONDE_INTERVAL_BLOCKED : SONDE_INTERVAL_RUNNABLE;
+	walk->cpu = walk->state == SONDE_INTERVAL_ON_CPU ? cpu : 0;
+	walk->unsure = kind == SONDE_SWITCH_IN;
+}
+
+static int take_switch(struct walking *walking, uint64_t time_ns, uint32_t id, uint8_t kind, uint32_t cpu)
+{
+	static const uint8_t next[] = {[SONDE_SWITCH_IN] = SONDE_INTERVAL_ON_CPU,
+				       [SONDE_SWITCH_OUT_BLOCKED] = SONDE_INTERVAL_BLOCKED,
+				       [SONDE_SWITCH_OUT_PREEMPTED] = SONDE_INTERVAL_RUNNABLE,
+				       [WOKEN] = SONDE_INTERVAL_RUNNABLE};
+	struct walk *walk = &walking->walks[id];
+	if (!id || id >= walking->count || kind >= sizeof next)
+		return 0;
+	int is_woken = kind == WOKEN;
+	walking->out->has_wakeups |= is_woken;
+	if (!walk->is_met)
+		meet(walking, id, kind, cpu);
+	else if (is_woken && (walk->state == SONDE_INTERVAL_ON_CPU || walk->state == SONDE_INTERVAL_RUNNABLE))
+		return 0;
+	else if (!is_woken && (walk->state == SONDE_INTERVAL_ON_CPU) == (kind == SONDE_SWITCH_IN))
+		walk->state = SONDE_INTERVAL_UNSEEN; /* the one between was lost */
+	else
+		walk->unsure = !is_woken;
+	int error = end_state(walking, id, time_ns);
+	walk->cpu = is_woken ? walk->cpu : cpu;
+	walk->state = next[kind];
+	walk->begun = (uint8_t)(kind + 1);
+	return error;
+}
+
+static int take_batches(struct walking *walking)
+{
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	int error = 0, rc = sonde_cursor_open(&cursor, walking->session, 1u << SONDE_CHUNK_SWITCHES);
+	if (rc < 0)
+		return rc;
+	while (!error && (rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
+		walking->gaps += rc < 0;
+		for (size_t i = 0; rc > 0 && i < batch->count && !error; i++)
+			error =
+			    take_switch(walking, batch->time_ns[i], batch->thread_of[i], batch->kind[i], batch->cpu[i]);
+		walking->out->has_switches |= rc > 0 && batch->count > 0;
+	}
+	sonde_cursor_close(cursor);
+	return error ? error : rc;
+}
+
+int sonde_intervals_walk(struct sonde_intervals *out, struct sonde_session *session,
+			 int (*take)(void *context, const struct sonde_interval *interval), void *context)
+{
+	struct walking walking = {.out = out, .session = session, .take = take, .context = context};
+	walking.count = (uint32_t)sonde_session_thread_count(session) + 1;
+	walking.attached = sonde_session_info(session, "run.attached_pid") != NULL;
+	walking.is_kept = sonde_session_info(session, "option.keep_ns") != NULL;
+	walking.walks = calloc(walking.count, sizeof *walking.walks);
+	*out = (struct sonde_intervals){0};
+	if (!walking.walks)
+		return sonde_error(ENOMEM, "out of memory for %u threads", walking.count);
+	for (uint32_t id = 1; id < walking.count; id++)
+		sonde_interval_life(session, sonde_session_thread(session, id), &walking.walks[id].at_ns,
+				    &walking.walks[id].end_ns);
+	int rc = take_batches(&walking);
+	for (uint32_t id = 1; rc == 0 && id < walking.count; id++) {
+		walking.walks[id].unsure = !out->has_wakeups;
+		rc = end_state(&walking, id, walking.walks[id].end_ns);
+	}
+	free(walking.walks);
+	return rc;
+}
