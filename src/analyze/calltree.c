@@ -3,7 +3,8 @@
  *
  * Tree nodes are found by (parent, function) in a hash table while the stack trie is walked from the roots; the
  * children of a node are sorted at the end by one sort of all nodes. A recursive function is a chain of nodes, each
- * with its own total, as it was called. What is weighed and has no stack is one node below the root; CPU time without a
+ * with its own total, as it was called. Below the stacks of calls that wait stands what kind of call it was: "[mutex]".
+ * What is weighed and has no stack is one node below the root; CPU time without a
  * stack is said in a note, and in no node.
  */
 #include "analyze/calltree.h"
@@ -19,7 +20,8 @@
 #include "analyze/words.h"
 #include "util/error.h"
 
-#define NO_STACK UINT32_MAX /* where a function's id is */
+#define NO_STACK UINT32_MAX                      /* where a function's id is */
+#define CALL_LEAST (NO_STACK - SONDE_WAIT_KINDS) /* + enum sonde_wait_kind */
 
 struct node {
 	uint32_t parent, function;
@@ -28,7 +30,8 @@ struct node {
 
 struct build {
 	const struct sonde_samples *samples;
-	struct node *nodes; /* 0 = the root */
+	const struct sonde_weights *calls; /* sorted by stack; NULL = none */
+	struct node *nodes;                /* 0 = the root */
 	size_t count, cap;
 	uint32_t *slots; /* open addressing; node, 0 = free */
 	size_t slot_count;
@@ -81,6 +84,34 @@ static uint32_t child_of(struct build *build, uint32_t parent, uint32_t function
 	return (uint32_t)build->count++;
 }
 
+/* The first row of a stack, or of one behind it. */
+static size_t calls_find(const struct sonde_weights *calls, uint32_t stack)
+{
+	size_t from = 0, to = calls->row_count;
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		if (calls->rows[middle].stack < stack)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/* What a stack weighs lies in the kinds of its calls. */
+static void calls_add(struct build *build, uint32_t parent, uint32_t stack)
+{
+	const struct sonde_weights *calls = build->calls;
+	for (size_t i = calls_find(calls, stack); i < calls->row_count && calls->rows[i].stack == stack; i++) {
+		struct sonde_weight weight = {calls->rows[i].weight, calls->rows[i].count};
+		uint32_t leaf = child_of(build, parent, CALL_LEAST + calls->rows[i].kind);
+		if (build->error < 0)
+			return;
+		sonde_weight_add(&build->nodes[leaf].total, weight);
+		sonde_weight_add(&build->nodes[leaf].self, weight);
+	}
+}
+
 static void visit_node(void *state, const struct sonde_visit *visit)
 {
 	struct build *build = state;
@@ -97,7 +128,10 @@ static void visit_node(void *state, const struct sonde_visit *visit)
 		build->at = child_of(build, build->at, function);
 		sonde_weight_add(&build->nodes[build->at].total, visit->total);
 	}
-	sonde_weight_add(&build->nodes[build->at].self, visit->self);
+	if (build->calls && sonde_weight_is_any(visit->self))
+		calls_add(build, build->at, visit->node);
+	else
+		sonde_weight_add(&build->nodes[build->at].self, visit->self);
 	if (!sonde_weight_is_any(visit->kernel))
 		return;
 	uint32_t kernel = child_of(build, build->at, 0);
@@ -120,7 +154,10 @@ static void tree_node_fill(struct sonde_tree_node *out, const struct build *buil
 {
 	const struct sonde_session *session = build->samples->session;
 	const struct sonde_function *function = sonde_session_function(session, node->function);
-	out->name = node->function == NO_STACK ? "(no stack)" : sonde_function_name(session, node->function);
+	int is_call = node->function >= CALL_LEAST && node->function != NO_STACK;
+	out->name = node->function == NO_STACK ? "(no stack)"
+		    : is_call                  ? sonde_weigh_leaf(node->function - CALL_LEAST)
+					       : sonde_function_name(session, node->function);
 	out->module = sonde_function_module(session, node->function);
 	out->file = function ? function->file : "";
 	out->line = function ? function->line : 0;
@@ -166,13 +203,17 @@ static void bare_add(struct build *build, uint32_t function, struct sonde_weight
 	if (build->error < 0)
 		return;
 	sonde_weight_add(&build->nodes[node].total, weight);
-	sonde_weight_add(&build->nodes[node].self, weight);
+	if (build->calls)
+		calls_add(build, node, 0);
+	else
+		sonde_weight_add(&build->nodes[node].self, weight);
 }
 
-int sonde_calltree_fill(struct sonde_samples *samples, struct sonde_report *report, struct sonde_tree_node *root)
+int sonde_calltree_fill(struct sonde_samples *samples, const struct sonde_weights *calls, struct sonde_report *report,
+			struct sonde_tree_node *root)
 {
 	int is_weighed = sonde_weigh_of(&samples->options.weigh) != SONDE_WEIGH_OF_SAMPLES;
-	struct build build = {.samples = samples, .count = 1};
+	struct build build = {.samples = samples, .calls = calls, .count = 1};
 	int rc = sonde_samples_fold(samples);
 	if (rc == 0)
 		rc = grow(&build);
@@ -217,6 +258,16 @@ static int notes_add(const struct sonde_samples *samples, struct sonde_report *r
 
 /* --- of the heap and of waiting ---------------------------------------------------------------------------------- */
 
+static int compare_stacks(const void *left, const void *right)
+{
+	const struct sonde_weights_row *a = left, *b = right;
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->kind > b->kind) - (a->kind < b->kind);
+}
+
 /* Gives every stack its weight, as samples do. */
 static int weights_take(struct sonde_samples *samples, struct sonde_weights *out)
 {
@@ -229,6 +280,8 @@ static int weights_take(struct sonde_samples *samples, struct sonde_weights *out
 		sonde_weight_add(&samples->self[row->stack], weight);
 		sonde_weight_add(&samples->all, weight);
 	}
+	if (rc == 0 && out->row_count)
+		qsort(out->rows, out->row_count, sizeof *out->rows, compare_stacks);
 	return rc;
 }
 
@@ -296,9 +349,12 @@ static int weights_notes_add(const struct sonde_samples *samples, const struct s
 			     struct sonde_report *report, struct sonde_section *section)
 {
 	int of_heap = sonde_weigh_of(&samples->options.weigh) == SONDE_WEIGH_OF_HEAP;
-	uint64_t broken = 0, bare = 0;
+	uint64_t stacks = 0, broken = 0, bare = 0;
 	for (size_t i = 0; i < weights->row_count; i++) {
 		const struct sonde_weights_row *row = &weights->rows[i];
+		if (!of_heap && i && row[-1].stack == row->stack && row[-1].thread == row->thread)
+			continue; /* the same with a call of another kind */
+		stacks++;
 		if (!row->stack)
 			bare++;
 		else if (row->status != SONDE_STACK_COMPLETE && row->status != SONDE_STACK_FRAME_POINTER)
@@ -309,7 +365,7 @@ static int weights_notes_add(const struct sonde_samples *samples, const struct s
 	if (rc == 0 && of_heap)
 		rc = note_others(samples, report, section);
 	if (rc == 0)
-		rc = note_broken(broken, weights->row_count - bare, report, section);
+		rc = note_broken(broken, stacks - bare, report, section);
 	if (rc == 0 && bare)
 		rc = sonde_report_note(report, section, 1,
 				       "%.1f %% of the 100 %% have no stack and are in no function%s",
@@ -362,7 +418,8 @@ static int section_make(struct sonde_samples *samples, const struct sonde_weight
 	    value && title ? sonde_report_tree(report, "calltree", title, unit, value) : NULL;
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for a call tree");
-	int rc = sonde_calltree_fill(samples, report, section->tree.root);
+	const struct sonde_weights *calls = sonde_weigh_of(weigh) == SONDE_WEIGH_OF_WAITS ? weights : NULL;
+	int rc = sonde_calltree_fill(samples, calls, report, section->tree.root);
 	if (rc == 0)
 		rc = sonde_weigh_of(weigh) == SONDE_WEIGH_OF_SAMPLES
 			 ? notes_add(samples, report, section)

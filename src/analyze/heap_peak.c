@@ -53,7 +53,7 @@ static int fill(const struct sonde_heap_pass *pass, const struct branch *branche
 		sonde_weight_add(&samples.self[site->stack <= samples.node_count ? site->stack : 0], weight);
 		sonde_weight_add(&samples.all, weight);
 	}
-	rc = rc ? rc : sonde_calltree_fill(&samples, report, node);
+	rc = rc ? rc : sonde_calltree_fill(&samples, NULL, report, node);
 	sonde_samples_fini(&samples);
 	return rc;
 }

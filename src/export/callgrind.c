@@ -78,7 +78,7 @@ static int charge(struct state *state, struct cost cost, uint32_t stack, const s
 
 static int charge_stack(struct state *state, const struct sonde_stack *sum, uint32_t stack)
 {
-	int error = sonde_stack_expand(&state->stack, state->session, sum->node, sum->kernel);
+	int error = sonde_stack_expand(&state->stack, state->session, sum->node, sum->leaf);
 	for (size_t i = 0; i < state->stack.count && !error; i++) {
 		const struct sonde_stack_line *line = &state->stack.at[i];
 		struct cost cost = {.function = line->function, .line = line->line};
@@ -230,7 +230,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 		return error;
 	struct state state = {.session = session, .options = options, .out = out};
 	sonde_buf_init(&state.scratch, TEXT_MAX_B);
-	state.named = calloc((size_t)sonde_stack_none_id(session) + 1, 1);
+	state.named = calloc(sonde_stack_id_end(session), 1);
 	error = state.named ? put_all(&state, &stacks) : sonde_error(ENOMEM, "out of memory for function names");
 	free(state.named);
 	free(state.costs);

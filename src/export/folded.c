@@ -55,7 +55,7 @@ static void put_thread(struct fold *fold, uint32_t id)
 
 static int put_stack(struct fold *fold, const struct sonde_stack *stack, struct line *line)
 {
-	int error = sonde_stack_expand(&fold->stack, fold->session, stack->node, stack->kernel);
+	int error = sonde_stack_expand(&fold->stack, fold->session, stack->node, stack->leaf);
 	if (error)
 		return error;
 	sonde_buf_clear(&fold->text);

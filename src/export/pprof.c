@@ -160,7 +160,7 @@ static void pack_values(struct state *state, const struct sonde_stack *sample)
 
 static void put_sample(struct state *state, const struct sonde_stack *sample)
 {
-	int error = sonde_stack_expand(&state->stack, state->session, sample->node, sample->kernel);
+	int error = sonde_stack_expand(&state->stack, state->session, sample->node, sample->leaf);
 	if (error) {
 		state->error = error;
 		return;
@@ -189,12 +189,9 @@ static void add_line(struct state *state, uint32_t function, uint32_t line)
 static void put_location(struct state *state, uint32_t index)
 {
 	const struct sonde_frame *frame = sonde_session_frame(state->session, index);
-	size_t frames = sonde_session_frame_count(state->session);
 	sonde_proto_uint(&state->message, 1, (uint64_t)index + 1);
 	if (!frame) {
-		add_line(state,
-			 index == frames ? sonde_stack_kernel_id(state->session) : sonde_stack_none_id(state->session),
-			 0);
+		add_line(state, sonde_stack_frame_function(state->session, index), 0);
 		put(state, PROFILE_LOCATION);
 		return;
 	}
@@ -314,10 +311,10 @@ static void put_all(struct state *state, const struct sonde_stacks *stacks)
 		put_sample(state, &stacks->rows[i]);
 	for (uint32_t i = 1; i <= sonde_session_module_count(state->session) && !state->error; i++)
 		put_mapping(state, i);
-	for (uint32_t i = 0; i < sonde_session_frame_count(state->session) + 2 && !state->error; i++)
+	for (uint32_t i = 0; i < sonde_stack_frame_end(state->session) && !state->error; i++)
 		if (state->frames[i])
 			put_location(state, i);
-	for (uint32_t i = 1; i <= sonde_stack_none_id(state->session) && !state->error; i++)
+	for (uint32_t i = 1; i < sonde_stack_id_end(state->session) && !state->error; i++)
 		if (state->functions[i])
 			put_function(state, i);
 	put_strings(state);
@@ -330,8 +327,8 @@ static int state_init(struct state *state, struct sonde_session *session, FILE *
 	sonde_buf_init(&state->inner, MESSAGE_MAX_B);
 	sonde_buf_init(&state->packed, MESSAGE_MAX_B);
 	sonde_buf_init(&state->scratch, MESSAGE_MAX_B);
-	state->frames = calloc(sonde_session_frame_count(session) + 2, 1);
-	state->functions = calloc((size_t)sonde_stack_none_id(session) + 1, 1);
+	state->frames = calloc(sonde_stack_frame_end(session), 1);
+	state->functions = calloc(sonde_stack_id_end(session), 1);
 	if (!state->frames || !state->functions)
 		return sonde_error(ENOMEM, "out of memory for a profile");
 	return sonde_gzip_open(&state->gzip, out);

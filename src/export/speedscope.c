@@ -1,9 +1,10 @@
 /* speedscope.c: speedscope's JSON: one sampled profile a thread, weights in ns of CPU time or of waiting, or bytes or
  * blocks of the heap.
  *
- * Samples keep their order in time, so that speedscope's time order shows what ran when; equal neighbours are merged.
- * They are read once into 16 bytes each and then sorted by thread. Stacks of the heap and of waiting have no order in
- * time. Frames are functions; the table of frames comes behind the profiles, when it is known which were used.
+ * Samples and calls that wait keep their order in time, so that speedscope's time order shows what ran, or waited,
+ * when; equal neighbours are merged. They are read once into 16 bytes each (calls, which come in no order: 24 bytes)
+ * and then sorted by thread. Stacks of the heap have no order in time. Frames are functions; the table of frames comes
+ * behind the profiles, when it is known which were used.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,9 +16,16 @@
 
 struct sample {
 	uint32_t thread, node;
-	uint64_t weight; /* the top bit: taken in the kernel */
+	uint64_t weight; /* the top byte: the leaf (stacks.h) */
 };
-#define IN_KERNEL (UINT64_C(1) << 63)
+#define LEAF_SHIFT 56
+#define WEIGHT_MASK ((UINT64_C(1) << LEAF_SHIFT) - 1)
+_Static_assert(SONDE_STACK_LEAVES <= 256, "a leaf is a byte");
+
+struct call {
+	uint64_t start_ns;
+	struct sample sample;
+};
 
 struct state {
 	struct sonde_session *session;
@@ -44,6 +52,11 @@ static int have_room(struct state *state, size_t more)
 	return 0;
 }
 
+static struct sample sample_of(uint32_t thread, uint32_t node, uint32_t leaf, uint64_t weight)
+{
+	return (struct sample){thread, node, (weight & WEIGHT_MASK) | (uint64_t)leaf << LEAF_SHIFT};
+}
+
 static int add_batch(struct state *state, const struct sonde_batch *batch)
 {
 	int error = have_room(state, batch->count);
@@ -52,9 +65,10 @@ static int add_batch(struct state *state, const struct sonde_batch *batch)
 	for (size_t i = 0; i < batch->count; i++) {
 		if (!sonde_format_takes(state->options, batch->time_ns[i], batch->thread_of[i]))
 			continue;
-		uint64_t kernel = sonde_export_stacks_in_kernel(state->session, batch, i) ? IN_KERNEL : 0;
+		int in_kernel = sonde_export_stacks_in_kernel(state->session, batch, i);
 		state->samples[state->count++] =
-		    (struct sample){batch->thread_of[i], batch->stack[i], (batch->weight_ns[i] & ~IN_KERNEL) | kernel};
+		    sample_of(batch->thread_of[i], batch->stack[i],
+			      in_kernel ? SONDE_STACK_LEAF_KERNEL : SONDE_STACK_LEAF_NONE, batch->weight_ns[i]);
 	}
 	return 0;
 }
@@ -87,12 +101,78 @@ static int read_weights(struct state *state)
 	for (size_t i = 0; i < stacks.count && !error; i++) {
 		const struct sonde_stack *row = &stacks.rows[i];
 		if (row->weight)
-			state->samples[state->count++] =
-			    (struct sample){row->thread, row->node, row->weight & ~IN_KERNEL};
+			state->samples[state->count++] = sample_of(row->thread, row->node, row->leaf, row->weight);
 	}
 	sonde_export_stacks_fini(&stacks);
 	return error;
 }
+
+/* --- calls that wait --------------------------------------------------------------------------------------------- */
+
+struct calls {
+	struct call *rows;
+	size_t count, cap;
+};
+
+/* As their weights are counted (wait_weights.c), so that formats agree. */
+static int add_calls(struct calls *calls, const struct state *state, const struct sonde_heap_range *range,
+		     const struct sonde_batch *batch)
+{
+	uint32_t groups = sonde_weigh_rows[state->options->weigh.by].groups;
+	for (size_t i = 0; i < batch->count; i++) {
+		uint64_t start_ns = batch->start_ns[i], dur_ns = batch->dur_ns[i];
+		if (!(groups & 1u << sonde_wait_row(batch->wait_kind[i])->group) ||
+		    (range->thread && !range->thread[batch->thread_of[i]]) ||
+		    !sonde_weigh_cut(range, &start_ns, &dur_ns) || !dur_ns)
+			continue;
+		if (calls->count == calls->cap) {
+			size_t cap = calls->cap ? 2 * calls->cap : 1024;
+			struct call *rows = realloc(calls->rows, cap * sizeof *rows);
+			if (!rows)
+				return sonde_error(ENOMEM, "out of memory for %zu calls that wait", cap);
+			calls->rows = rows;
+			calls->cap = cap;
+		}
+		calls->rows[calls->count++] =
+		    (struct call){start_ns, sample_of(batch->thread_of[i], batch->stack[i],
+						      SONDE_STACK_LEAF_WAIT + batch->wait_kind[i], dur_ns)};
+	}
+	return 0;
+}
+
+/* The outer call before what a handler does within it. */
+static int compare_calls(const void *left, const void *right)
+{
+	const struct call *a = left, *b = right;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	uint64_t a_ns = a->sample.weight & WEIGHT_MASK, b_ns = b->sample.weight & WEIGHT_MASK;
+	return (a_ns < b_ns) - (a_ns > b_ns);
+}
+
+static int read_calls(struct state *state)
+{
+	const struct sonde_heap_range wanted = {state->options->from_ns, state->options->to_ns, state->options->thread};
+	const struct sonde_heap_range range = sonde_weigh_range(state->session, &wanted);
+	struct calls calls = {0};
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	int error = 0, rc = sonde_cursor_open(&cursor, state->session, 1u << SONDE_CHUNK_WAITS);
+	if (rc)
+		return rc;
+	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
+		error = add_calls(&calls, state, &range, batch);
+	sonde_cursor_close(cursor);
+	error = error ? error : rc < 0 ? rc : have_room(state, calls.count);
+	if (!error && calls.count)
+		qsort(calls.rows, calls.count, sizeof *calls.rows, compare_calls);
+	for (size_t i = 0; i < calls.count && !error; i++)
+		state->samples[state->count++] = calls.rows[i].sample;
+	free(calls.rows);
+	return error;
+}
+
+/* --- profiles ---------------------------------------------------------------------------------------------------- */
 
 /* A stable sort by thread: one count of each thread's samples, one move. Samples of no known thread come first. */
 static int sort_by_thread(struct state *state)
@@ -131,7 +211,7 @@ static uint32_t frame_number(struct state *state, uint32_t function)
 
 static int same_stack(const struct sample *a, const struct sample *b)
 {
-	return a->thread == b->thread && a->node == b->node && !((a->weight ^ b->weight) & IN_KERNEL);
+	return a->thread == b->thread && a->node == b->node && a->weight >> LEAF_SHIFT == b->weight >> LEAF_SHIFT;
 }
 
 static int put_stacks(struct state *state, size_t from, size_t to)
@@ -143,8 +223,8 @@ static int put_stacks(struct state *state, size_t from, size_t to)
 		const struct sample *sample = &state->samples[i];
 		if (i > from && same_stack(sample - 1, sample))
 			continue;
-		int error =
-		    sonde_stack_expand(&state->stack, state->session, sample->node, (sample->weight & IN_KERNEL) != 0);
+		int error = sonde_stack_expand(&state->stack, state->session, sample->node,
+					       (uint32_t)(sample->weight >> LEAF_SHIFT));
 		if (error)
 			return error;
 		sonde_json_array(json);
@@ -166,7 +246,7 @@ static uint64_t put_weights(struct state *state, size_t from, size_t to)
 		uint64_t weight = 0;
 		const struct sample *first = &state->samples[i];
 		for (; i < to && same_stack(first, &state->samples[i]); i++)
-			weight += state->samples[i].weight & ~IN_KERNEL;
+			weight += state->samples[i].weight & WEIGHT_MASK;
 		sonde_json_uint(&state->json, weight);
 		all += weight;
 	}
@@ -254,14 +334,16 @@ static int put_document(struct state *state)
 static int export(struct sonde_session *session, const struct sonde_format_options *options, FILE *out)
 {
 	struct state state = {.session = session, .options = options};
-	size_t rows = (size_t)sonde_stack_none_id(session) + 1;
+	size_t rows = sonde_stack_id_end(session);
 	sonde_json_init(&state.json, out, 0);
 	state.frame_of = calloc(rows, sizeof *state.frame_of);
 	state.used = calloc(rows, sizeof *state.used);
 	int error = state.frame_of && state.used ? 0 : sonde_error(ENOMEM, "out of memory for %zu functions", rows);
+	enum sonde_weigh_of of = sonde_weigh_of(&options->weigh);
 	if (!error)
-		error = sonde_weigh_of(&options->weigh) == SONDE_WEIGH_OF_SAMPLES ? read_samples(&state)
-										  : read_weights(&state);
+		error = of == SONDE_WEIGH_OF_SAMPLES ? read_samples(&state)
+			: of == SONDE_WEIGH_OF_WAITS ? read_calls(&state)
+						     : read_weights(&state);
 	if (!error)
 		error = sort_by_thread(&state);
 	if (!error)
@@ -276,7 +358,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_speedscope = {
     .name = "speedscope",
     .extension = ".speedscope.json",
-    .title = "samples by thread in time order, for speedscope",
+    .title = "samples, or calls that wait, by thread in time order, for speedscope",
     .weighs = 1,
     .export = export,
 };

@@ -14,12 +14,12 @@ static int same_stack(const void *context, uint32_t value)
 {
 	const struct sonde_stacks *stacks = context;
 	const struct sonde_stack *new = &stacks->rows[stacks->count], *old = &stacks->rows[value - 1];
-	return new->thread == old->thread &&new->node == old->node &&new->kernel == old->kernel;
+	return new->thread == old->thread &&new->node == old->node &&new->leaf == old->leaf;
 }
 
 static uint64_t hash_of(const struct sonde_stack *stack)
 {
-	return sonde_hash_pair((uint64_t)stack->thread << 1 | stack->kernel, stack->node);
+	return sonde_hash_pair((uint64_t)stack->leaf << 32 | stack->thread, stack->node);
 }
 
 /* The row behind the last is the one being looked for. */
@@ -86,8 +86,7 @@ static int fold_samples(struct sonde_stacks *stacks, struct sonde_session *sessi
 			int counts = sonde_sample_counts(batch->status[i]);
 			struct sonde_stack stack = {.thread = batch->thread_of[i],
 						    .node = batch->stack[i],
-						    .kernel =
-							(uint32_t)sonde_export_stacks_in_kernel(session, batch, i),
+						    .leaf = (uint32_t)sonde_export_stacks_in_kernel(session, batch, i),
 						    .count = (uint64_t)counts,
 						    .weight = batch->weight_ns[i],
 						    .beside_ns = counts ? 0 : batch->weight_ns[i]};
@@ -109,12 +108,16 @@ static int fold_weights(struct sonde_stacks *stacks, struct sonde_session *sessi
 	int rc = sonde_weights_take(&weights, session, &view);
 	if (rc)
 		return rc;
+	int waits = sonde_weigh_of(&options->weigh) == SONDE_WEIGH_OF_WAITS;
 	stacks->mean_b = weights.mean_b;
 	for (size_t i = 0; i < weights.row_count && !rc; i++) {
 		const struct sonde_weights_row *row = &weights.rows[i];
 		rc = add(stacks,
-			 (struct sonde_stack){
-			     .thread = row->thread, .node = row->stack, .count = row->count, .weight = row->weight});
+			 (struct sonde_stack){.thread = row->thread,
+					      .node = row->stack,
+					      .leaf = waits ? SONDE_STACK_LEAF_WAIT + row->kind : SONDE_STACK_LEAF_NONE,
+					      .count = row->count,
+					      .weight = row->weight});
 	}
 	sonde_weights_fini(&weights);
 	return rc;
@@ -177,7 +180,23 @@ const char *sonde_stack_function_name(const struct sonde_session *session, uint3
 		return SONDE_STACKS_KERNEL;
 	if (!function && id == sonde_stack_none_id(session))
 		return SONDE_STACKS_NONE;
+	if (!function && id > sonde_stack_none_id(session))
+		return sonde_weigh_leaf(id - sonde_stack_wait_id(session, 0));
 	return function && *function->name ? function->name : SONDE_STACKS_UNKNOWN;
+}
+
+uint32_t sonde_stack_frame_function(const struct sonde_session *session, uint32_t frame)
+{
+	uint32_t at = frame - (uint32_t)sonde_session_frame_count(session);
+	return at == 0   ? sonde_stack_kernel_id(session)
+	       : at == 1 ? sonde_stack_none_id(session)
+			 : sonde_stack_wait_id(session, at - 2);
+}
+
+static int push_bare(struct sonde_stack_lines *lines, const struct sonde_session *session, uint32_t at)
+{
+	uint32_t frame = (uint32_t)sonde_session_frame_count(session) + at;
+	return push(lines, (struct sonde_stack_line){sonde_stack_frame_function(session, frame), frame, 0, 0, ""});
 }
 
 static int push_frame(struct sonde_stack_lines *lines, const struct sonde_session *session, uint32_t index)
@@ -200,13 +219,15 @@ static int push_frame(struct sonde_stack_lines *lines, const struct sonde_sessio
 }
 
 int sonde_stack_expand(struct sonde_stack_lines *lines, const struct sonde_session *session, uint32_t node_id,
-		       uint32_t kernel)
+		       uint32_t leaf)
 {
 	lines->count = 0;
 	int error = 0;
-	uint32_t frames = (uint32_t)sonde_session_frame_count(session);
-	if (kernel)
-		error = push(lines, (struct sonde_stack_line){sonde_stack_kernel_id(session), frames, 0, 0, ""});
+	if (leaf == SONDE_STACK_LEAF_KERNEL)
+		error = push_bare(lines, session, 0);
+	else if (leaf)
+		error = push_bare(lines, session, leaf);
+	size_t leaves = lines->count;
 	for (size_t depth = 0; node_id && depth < DEPTH_MAX && !error; depth++) {
 		const struct sonde_node *node = sonde_session_node(session, node_id);
 		if (!node)
@@ -214,8 +235,8 @@ int sonde_stack_expand(struct sonde_stack_lines *lines, const struct sonde_sessi
 		error = push_frame(lines, session, node->frame);
 		node_id = node->parent;
 	}
-	if (!error && !lines->count)
-		error = push(lines, (struct sonde_stack_line){sonde_stack_none_id(session), frames + 1, 0, 0, ""});
+	if (!error && lines->count == leaves && leaf != SONDE_STACK_LEAF_KERNEL)
+		error = push_bare(lines, session, 1);
 	return error;
 }
 

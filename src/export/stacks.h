@@ -1,9 +1,10 @@
 /* stacks.h: what exchange formats want of samples, of the heap and of waiting: distinct stacks with their weight, and
  * stacks as lines of source.
  *
- * A stack here is (thread, trie node, kernel), kernel meaning that the sample was taken in the kernel and the stack
- * ends where it entered: a [kernel] line then stands below it. Expanded, a stack has one line per function, inlined
- * ones included, leaf first. The options say what stacks are weighed by (session/weigh.h): time, bytes or blocks.
+ * A stack here is (thread, trie node, leaf). A leaf is a line that stands below the stack and is no code of its:
+ * [kernel] where the sample was taken in the kernel and the stack ends where it entered, [mutex] and the like where a
+ * call waited. Expanded, a stack has one line per function, inlined ones included, leaf first. The options say what
+ * stacks are weighed by (session/weigh.h): time, bytes or blocks.
  */
 #ifndef SONDE_EXPORT_STACKS_H
 #define SONDE_EXPORT_STACKS_H
@@ -19,8 +20,16 @@
 #define SONDE_STACKS_UNKNOWN "[unknown]"
 #define SONDE_STACKS_NONE "(no stack)"
 
+/* Leaves. A call's is SONDE_STACK_LEAF_WAIT + enum sonde_wait_kind. */
+enum {
+	SONDE_STACK_LEAF_NONE = 0,
+	SONDE_STACK_LEAF_KERNEL = 1,
+	SONDE_STACK_LEAF_WAIT = 2,
+	SONDE_STACK_LEAVES = SONDE_STACK_LEAF_WAIT + SONDE_WAIT_KINDS
+};
+
 struct sonde_stack {
-	uint32_t thread, node, kernel;
+	uint32_t thread, node, leaf;
 	uint64_t count;           /* samples, blocks or calls */
 	uint64_t weight;          /* in the weight's unit: ns; bytes, or blocks where these are asked for */
 	uint64_t beside_ns;       /* CPU time that no sample stands for: measured, or left out by samples */
@@ -58,8 +67,8 @@ int sonde_export_stacks_next(struct sonde_cursor *cursor, const struct sonde_bat
 /* Whether sample i needs a [kernel] line: it hit in the kernel and its leaf is not kernel code. */
 int sonde_export_stacks_in_kernel(const struct sonde_session *session, const struct sonde_batch *batch, size_t i);
 
-/* Lines name functions by id; [kernel], what is not known and a missing stack have the three ids behind the last, so
- * that a format can keep a table by id. */
+/* Lines name functions by id; [kernel], what is not known, a missing stack, and then calls that wait have ids behind
+ * the last, so that a format can keep a table by id. */
 static inline uint32_t sonde_stack_kernel_id(const struct sonde_session *session)
 {
 	return (uint32_t)sonde_session_function_count(session) + 1;
@@ -75,16 +84,36 @@ static inline uint32_t sonde_stack_none_id(const struct sonde_session *session)
 	return (uint32_t)sonde_session_function_count(session) + 3;
 }
 
+static inline uint32_t sonde_stack_wait_id(const struct sonde_session *session, uint32_t kind)
+{
+	return sonde_stack_none_id(session) + 1 + kind;
+}
+
+/* Ids are below. */
+static inline uint32_t sonde_stack_id_end(const struct sonde_session *session)
+{
+	return sonde_stack_wait_id(session, SONDE_WAIT_KINDS);
+}
+
 /* The name of such an id; never empty. */
 const char *sonde_stack_function_name(const struct sonde_session *session, uint32_t id);
 
 struct sonde_stack_line {
 	uint32_t function; /* id, as above */
-	uint32_t frame;    /* index; [kernel] and a missing stack have the two behind the last */
-	uint32_t inlined;  /* into the next line, whose frame is the same */
-	uint32_t line;     /* 0 = not known */
-	const char *file;  /* "" = not known */
+	uint32_t frame; /* index; lines that are no frame have indices behind the last (sonde_stack_frame_function()) */
+	uint32_t inlined; /* into the next line, whose frame is the same */
+	uint32_t line;    /* 0 = not known */
+	const char *file; /* "" = not known */
 };
+
+/* Indices of frames are below. */
+static inline size_t sonde_stack_frame_end(const struct sonde_session *session)
+{
+	return sonde_session_frame_count(session) + 2 + SONDE_WAIT_KINDS;
+}
+
+/* The function of an index behind the last frame's. */
+uint32_t sonde_stack_frame_function(const struct sonde_session *session, uint32_t frame);
 
 /* Room for one expanded stack, kept from call to call. A zeroed struct is empty. */
 struct sonde_stack_lines {
@@ -92,9 +121,9 @@ struct sonde_stack_lines {
 	size_t count, cap;
 };
 
-/* Expands a stack, leaf first; never empty: without a stack it is one line that says so. */
+/* Expands a stack, leaf first; never empty: without a stack and without [kernel] a line says so. */
 int sonde_stack_expand(struct sonde_stack_lines *lines, const struct sonde_session *session, uint32_t node,
-		       uint32_t kernel);
+		       uint32_t leaf);
 void sonde_stack_lines_fini(struct sonde_stack_lines *lines);
 
 #endif

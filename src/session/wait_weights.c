@@ -1,4 +1,4 @@
-/* wait_weights.c: calls that wait, added up by stack and thread; memory grows with stacks, not with calls.
+/* wait_weights.c: calls that wait, added up by stack, thread and kind; memory grows with stacks, not with calls.
  *
  * One reading of the WAITS chunks. A call counts with the part of it that lies in the recording, so that the sums are
  * those of the sections about waiting; of a flight recorder that is from its first event to its last.
@@ -38,7 +38,7 @@ static int is_row(const void *context, uint32_t value)
 {
 	const struct sonde_weights *out = context;
 	const struct sonde_weights_row *new = &out->rows[out->row_count], *old = &out->rows[value - 1];
-	return new->stack == old->stack &&new->thread == old->thread;
+	return new->stack == old->stack &&new->thread == old->thread &&new->kind == old->kind;
 }
 
 static int add(struct taking *taking, struct sonde_weights_row row)
@@ -53,7 +53,7 @@ static int add(struct taking *taking, struct sonde_weights_row row)
 		taking->cap = cap;
 	}
 	out->rows[out->row_count] = row;
-	uint64_t hash = sonde_hash_pair(row.thread, row.stack);
+	uint64_t hash = sonde_hash_pair((uint64_t)row.kind << 32 | row.thread, row.stack);
 	uint32_t at = sonde_map_find(&taking->map, hash, is_row, out);
 	if (at) {
 		out->rows[at - 1].count += row.count;
@@ -78,6 +78,7 @@ static int add_batch(struct taking *taking, uint32_t groups, const struct sonde_
 		struct sonde_weights_row row = {.stack = batch->stack[i],
 						.thread = batch->thread_of[i],
 						.status = batch->status[i],
+						.kind = batch->wait_kind[i],
 						.count = start_ns == batch->start_ns[i],
 						.weight = dur_ns};
 		error = add(taking, row);

@@ -41,6 +41,17 @@ const struct sonde_weigh_row sonde_weigh_rows[SONDE_WEIGH_COUNT] = {
     [SONDE_WEIGH_IO] = OF_WAITS("io", "time waiting for I/O", 1u << SONDE_WAIT_GROUP_IO),
 };
 
+const char *sonde_weigh_leaf(uint32_t kind)
+{
+	static const char *const names[SONDE_WAIT_KINDS] = {
+#define SONDE_WAIT(id, number, name, group, title) [number] = "[" name "]",
+#include "format/waits.def"
+#undef SONDE_WAIT
+	};
+	const char *name = kind < SONDE_WAIT_KINDS ? names[kind] : NULL;
+	return name ? name : "[call]";
+}
+
 int sonde_weigh_has(const struct sonde_session *session, enum sonde_chunk_type type)
 {
 	for (size_t i = 0; i < sonde_reader_count(session->reader); i++) {

@@ -92,6 +92,7 @@ struct sonde_weights_row {
 	uint32_t stack; /* leaf node, 0 = none */
 	uint32_t thread;
 	uint32_t status; /* enum sonde_stack_status */
+	uint32_t kind;   /* of calls: enum sonde_wait_kind; else 0 */
 	uint64_t count;  /* blocks, or calls */
 	uint64_t weight; /* in the weight's unit */
 };
@@ -112,6 +113,9 @@ struct sonde_weights {
 /* All but CPU time. Chunks that cannot be read are left out (sonde_session_damaged_b() says how much that is). */
 int sonde_weights_take(struct sonde_weights *out, struct sonde_session *session, const struct sonde_weigh_view *view);
 void sonde_weights_fini(struct sonde_weights *weights);
+
+/* What stands below the stack of a call that waits: "[mutex]". Static. */
+const char *sonde_weigh_leaf(uint32_t kind);
 
 /* The part of the recording in which waiting counts: what there is of the range that is wanted. */
 struct sonde_heap_range sonde_weigh_range(const struct sonde_session *session, const struct sonde_heap_range *wanted);

@@ -189,10 +189,13 @@ static void folded_has_ns(void **state)
 {
 	(void)state;
 	struct text text = exported("folded", 0);
-	assert_string_equal(text.data, "app;(no stack) 5000000\n"
-				       "app;main;take 57000007\n"
-				       "app;work:er\\x1b;main;=ev\\x1b[31mil<script>|`\"\\n:\\xff\\u{202e} 3000000\n"
-				       "app;work:er\\x1b;main;load 12000000\n");
+	assert_string_equal(text.data,
+			    "app;(no stack);[join] 5000000\n"
+			    "app;main;take;[mutex] 17000007\n"
+			    "app;main;take;[sleep] 40000000\n"
+			    "app;work:er\\x1b;main;=ev\\x1b[31mil<script>|`\"\\n:\\xff\\u{202e};[read lock] 3000000\n"
+			    "app;work:er\\x1b;main;load;[read] 10000000\n"
+			    "app;work:er\\x1b;main;load;[write] 2000000\n");
 	free(text.data);
 }
 
@@ -215,7 +218,7 @@ static void every_format_says_the_unit(void **state)
 	tree = section_as("calltree", "svg", 0);
 	assert_has(tree, "<title>./app --size 3: time waiting</title>");
 	assert_has(tree, ">Time waiting: 77.0 ms in all");
-	assert_has(tree, "self 57.0 ms, 74.0 %");
+	assert_has(tree, "self 40.0 ms, 51.9 %");
 	free(tree);
 }
 
@@ -232,6 +235,44 @@ static void trees_say_what_they_weigh(void **state)
 	text = section_as("calltree", "text", KNOWN - 1);
 	assert_has(text, "no time waiting for I/O in this selection");
 	free(text);
+}
+
+/* Every format ends a stack in the kind of its call, whatever the numbers are. */
+static void stacks_end_in_the_kind_of_call(void **state)
+{
+	static const char *const kinds[] = {"[mutex]", "[sleep]", "[read lock]", "[read]", "[write]", "[join]"};
+	static const char *const formats[] = {"folded", "speedscope", "callgrind"};
+	(void)state;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		for (size_t k = 0; k < sizeof formats / sizeof *formats; k++) {
+			struct text text = exported(formats[k], 0);
+			assert_has(text.data, kinds[i]);
+			free(text.data);
+		}
+		for (size_t k = 0; k < 2; k++) {
+			char *tree = section_as("calltree", k ? "svg" : "json", 0);
+			assert_has(tree, kinds[i]);
+			free(tree);
+		}
+		size_t size_b;
+		uint8_t *profile = exchange_unzip(exported("pprof", 0), &size_b);
+		assert_non_null(memmem(profile, size_b, kinds[i], strlen(kinds[i])));
+		free(profile);
+	}
+	struct text locks = exported("folded", 1); /* of those alone that are weighed */
+	assert_null(strstr(locks.data, "[sleep]"));
+	free(locks.data);
+}
+
+/* Calls of the first thread: for the lock at 10 ms and at 30 ms, which are neighbours, then asleep, then a join. */
+static void speedscope_has_calls_in_time_order(void **state)
+{
+	(void)state;
+	struct text text = exported("speedscope", 0);
+	assert_has(text.data, "\"samples\":[[0,1,2],[0,1,3],[4,5]],\"weights\":[17000007,40000000,5000000]");
+	/* The second: the row lock at 5 ms, and a file from 50 ms on. */
+	assert_has(text.data, "\"weights\":[3000000,10000000,2000000]");
+	free(text.data);
 }
 
 /* A slice a call: none for a lock that is held. */
@@ -312,6 +353,8 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(folded_has_ns),
 	    cmocka_unit_test(every_format_says_the_unit),
 	    cmocka_unit_test(trees_say_what_they_weigh),
+	    cmocka_unit_test(stacks_end_in_the_kind_of_call),
+	    cmocka_unit_test(speedscope_has_calls_in_time_order),
 	    cmocka_unit_test(chrome_has_slices),
 	    cmocka_unit_test(the_default_is_what_there_is),
 	};
