@@ -2,16 +2,21 @@
  *
  * A mark ends an iteration that began at the mark before it in the same thread; the first mark of a thread only starts
  * the clock. Throughput is Σ items ÷ Σ time of a thread, added over threads that work side by side.
+ *
+ * Whether iterations are steady is asked of each thread (steady.h); a row is as steady as the least of its threads, and
+ * its steady mean is of what is steady in all of them.
  */
 #include "analyze/marks.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyze/stats.h"
+#include "analyze/steady.h"
 #include "util/error.h"
 
-enum { NAME, COUNT, MEAN, STD, MIN, MAX, RATE, ITEMS, ITEM_RATE, COLUMNS };
+enum { NAME, COUNT, MEAN, STD, MIN, MAX, RATE, ITEMS, ITEM_RATE, STEADY, WARM_UP, STEADY_MEAN, DRIFT, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
     [NAME] = {"iteration", "iteration", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
@@ -23,12 +28,23 @@ static const struct sonde_column columns[COLUMNS] = {
     [RATE] = {"iterations_per_sec", "iterations/s", SONDE_UNIT_HZ, SONDE_BASIS_MEASURED, 0, 0},
     [ITEMS] = {"items", "items", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
     [ITEM_RATE] = {"samples_per_sec", "items/s", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [STEADY] = {"steady", "steady", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 0},
+    [WARM_UP] = {"warm_up", "warm-up", SONDE_UNIT_COUNT, SONDE_BASIS_ESTIMATED, 0, 1},
+    [STEADY_MEAN] = {"steady_mean_ns", "steady mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
+    [DRIFT] = {"drift_share", "drift", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 1},
 };
 
 struct sums {
 	struct sonde_moments intervals;
 	uint64_t marks, min_ns, max_ns;
 	double items, rate_hz, item_rate;
+	/* Of threads with enough iterations */
+	size_t looked_at, warm_up, steady_count;
+	enum sonde_steady_verdict verdict;  /* the worst */
+	double steady_sum, steady_variance; /* Σ of steady iterations; of that sum */
+	double drift;                       /* Σ of drifts, by their iterations */
+	size_t changes_at;
+	double change;
 };
 
 static int iterations_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
@@ -65,6 +81,79 @@ static void thread_add(struct sums *sums, const struct sonde_mark *marks, size_t
 	sums->item_rate += sonde_stats_share(items, seconds);
 }
 
+/* Threads that have one mark too few say nothing, beside others that do. */
+static int thread_check(struct sums *sums, const struct sonde_mark *marks, size_t count, size_t tests)
+{
+	struct sonde_steady steady;
+	double *values = count > 1 ? malloc((count - 1) * sizeof *values) : NULL;
+	if (count < 2)
+		return 0;
+	if (!values)
+		return sonde_error(ENOMEM, "out of memory for %zu iterations", count);
+	for (size_t i = 1; i < count; i++)
+		values[i - 1] = (double)(marks[i].time_ns - marks[i - 1].time_ns);
+	int error = sonde_steady_check(&steady, values, count - 1, tests);
+	free(values);
+	if (error || steady.verdict == SONDE_STEADY_TOO_FEW)
+		return error;
+	double steady_count = (double)steady.count, half = steady.half * steady_count;
+	sums->looked_at++;
+	sums->warm_up = steady.warm_up > sums->warm_up ? steady.warm_up : sums->warm_up;
+	sums->steady_count += steady.count;
+	sums->steady_sum += steady.mean * steady_count;
+	sums->steady_variance += half * half;
+	sums->drift += steady.drift * steady_count;
+	if (steady.verdict > sums->verdict ||
+	    (steady.verdict == sums->verdict && fabs(steady.change) > fabs(sums->change))) {
+		sums->changes_at = steady.changes_at;
+		sums->change = steady.change;
+	}
+	sums->verdict = steady.verdict > sums->verdict ? steady.verdict : sums->verdict;
+	return 0;
+}
+
+/* What is not steady, in words. */
+static int note_unsteady(const char *name, const struct sums *sums, struct sonde_report *report,
+			 struct sonde_section *section)
+{
+	if (sums->verdict == SONDE_STEADY_DRIFTS)
+		return sonde_report_note(report, section, 0,
+					 "%s is not steady: iterations become %.1f %% %s from the first to the last; "
+					 "averages depend on how long it runs",
+					 name, 100 * fabs(sums->drift / (double)sums->steady_count),
+					 sums->drift > 0 ? "longer" : "shorter");
+	if (sums->verdict == SONDE_STEADY_JUMPS)
+		return sonde_report_note(
+		    report, section, 0,
+		    "%s is not steady: at iteration %zu its time changes by %+.1f %%, too late for a "
+		    "warm-up",
+		    name, sums->changes_at + 1, 100 * sums->change);
+	if (sums->verdict == SONDE_STEADY_YES && sums->warm_up)
+		return sonde_report_note(report, section, 0, "%s is steady after a warm-up of %zu iteration%s", name,
+					 sums->warm_up, sums->warm_up == 1 ? "" : "s");
+	return 0;
+}
+
+static void steady_cells(const struct sums *sums, struct sonde_cell *row)
+{
+	static const char *const words[] = {
+	    [SONDE_STEADY_YES] = "yes", [SONDE_STEADY_DRIFTS] = "drifts", [SONDE_STEADY_JUMPS] = "jumps"};
+	if (!sums->looked_at) {
+		row[STEADY] = row[WARM_UP] = row[STEADY_MEAN] = row[DRIFT] =
+		    sonde_cell_absent("too few to say: needs 21 marks in one thread");
+		return;
+	}
+	row[STEADY] = sonde_cell_text(words[sums->verdict]);
+	row[DRIFT] = sonde_cell_real(sums->drift / (double)sums->steady_count, 0);
+	if (sums->verdict == SONDE_STEADY_YES) {
+		row[WARM_UP] = sonde_cell_int(sums->warm_up);
+		row[STEADY_MEAN] = sonde_cell_real(sums->steady_sum / (double)sums->steady_count,
+						   sqrt(sums->steady_variance) / (double)sums->steady_count);
+	} else {
+		row[WARM_UP] = row[STEADY_MEAN] = sonde_cell_absent("not steady: its mean is of no level");
+	}
+}
+
 static int row_add(const struct sonde_marks *marks, uint32_t id, const struct sums *sums, struct sonde_report *report,
 		   struct sonde_section *section)
 {
@@ -78,6 +167,7 @@ static int row_add(const struct sonde_marks *marks, uint32_t id, const struct su
 	if (!sums->intervals.count) {
 		row[MEAN] = row[STD] = row[MIN] = row[MAX] = row[RATE] = row[ITEM_RATE] =
 		    sonde_cell_absent("needs two marks in one thread");
+		steady_cells(sums, row);
 		return 0;
 	}
 	row[MEAN] = sonde_cell_real(sums->intervals.mean, 0);
@@ -86,22 +176,38 @@ static int row_add(const struct sonde_marks *marks, uint32_t id, const struct su
 	row[MIN] = sonde_cell_int(sums->min_ns);
 	row[MAX] = sonde_cell_int(sums->max_ns);
 	row[RATE] = sonde_cell_real(sums->rate_hz, 0);
+	steady_cells(sums, row);
 	row[ITEM_RATE] = sums->items > 0 ? sonde_cell_real(sums->item_rate, 0) : sonde_cell_absent("no items given");
 	return 0;
+}
+
+static size_t thread_end(const struct sonde_mark *marks, size_t count, size_t i)
+{
+	size_t end = i + 1;
+	while (end < count && marks[end].thread == marks[i].thread)
+		end++;
+	return end;
 }
 
 /* One site: its marks, thread after thread. */
 static int site_add(const struct sonde_marks *all, const struct sonde_mark *marks, size_t count,
 		    struct sonde_report *report, struct sonde_section *section)
 {
+	const struct sonde_site *site = sonde_session_site(all->session, marks[0].site);
 	struct sums sums = {0};
+	size_t tests = 0;
+	int rc = 0;
 	for (size_t i = 0, end; i < count; i = end) {
-		end = i + 1;
-		while (end < count && marks[end].thread == marks[i].thread)
-			end++;
+		end = thread_end(marks, count, i);
 		thread_add(&sums, marks + i, end - i);
+		tests += end - i > SONDE_STEADY_LEAST;
 	}
-	return row_add(all, marks[0].site, &sums, report, section);
+	for (size_t i = 0, end; rc == 0 && i < count; i = end) {
+		end = thread_end(marks, count, i);
+		rc = thread_check(&sums, marks + i, end - i, tests);
+	}
+	rc = rc ? rc : row_add(all, marks[0].site, &sums, report, section);
+	return rc ? rc : note_unsteady(site ? site->name : "(unnamed)", &sums, report, section);
 }
 
 static int iterations_finish(void *state, struct sonde_report *report)
@@ -121,6 +227,12 @@ static int iterations_finish(void *state, struct sonde_report *report)
 			end++;
 		rc = site_add(marks, marks->marks + i, end - i, report, section);
 	}
+	if (rc < 0)
+		return rc;
+	rc =
+	    sonde_report_note(report, section, 0,
+			      "steady: no change of level of 1 %% or more after the warm-up that chance would not make "
+			      "(3 %% false alarms); drift: of a line through it, of the mean");
 	if (rc < 0)
 		return rc;
 	return sonde_report_note(
