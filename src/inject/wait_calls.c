@@ -3,11 +3,13 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +28,12 @@
 	CALL(int, poll, (struct pollfd * fds, nfds_t count, int timeout), (fds, count, timeout), POLL)                 \
 	CALL(int, ppoll, (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *signals), \
 	     (fds, count, timeout, signals), POLL)                                                                     \
+	CALL(int, __poll_chk, (struct pollfd * fds, nfds_t count, int timeout, size_t has_b),                          \
+	     (fds, count, timeout, has_b), POLL)                                                                       \
+	CALL(int, __ppoll_chk,                                                                                         \
+	     (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *signals,              \
+	      size_t has_b),                                                                                           \
+	     (fds, count, timeout, signals, has_b), POLL)                                                              \
 	CALL(int, select, (int count, fd_set *reads, fd_set *writes, fd_set *others, struct timeval *timeout),         \
 	     (count, reads, writes, others, timeout), POLL)                                                            \
 	CALL(int, pselect,                                                                                             \
@@ -37,6 +45,10 @@
 	CALL(int, epoll_pwait,                                                                                         \
 	     (int epoll, struct epoll_event *events, int most, int timeout, const sigset_t *signals),                  \
 	     (epoll, events, most, timeout, signals), POLL)                                                            \
+	CALL(int, epoll_pwait2,                                                                                        \
+	     (int epoll, struct epoll_event *events, int most, const struct timespec *timeout,                         \
+	      const sigset_t *signals),                                                                                \
+	     (epoll, events, most, timeout, signals), POLL)                                                            \
 	CALL(int, sigwait, (const sigset_t *signals, int *out), (signals, out), SIGNAL)                                \
 	CALL(int, sigwaitinfo, (const sigset_t *signals, siginfo_t *out), (signals, out), SIGNAL)                      \
 	CALL(int, sigtimedwait, (const sigset_t *signals, siginfo_t *out, const struct timespec *timeout),             \
@@ -46,6 +58,11 @@
 	CALL(int, pthread_join, (pthread_t thread, void **out), (thread, out), JOIN)                                   \
 	CALL(int, pthread_timedjoin_np, (pthread_t thread, void **out, const struct timespec *until),                  \
 	     (thread, out, until), JOIN)                                                                               \
+	CALL(int, pthread_clockjoin_np, (pthread_t thread, void **out, clockid_t clock, const struct timespec *until), \
+	     (thread, out, clock, until), JOIN)                                                                        \
+	CALL(int, thrd_join, (thrd_t thread, int *out), (thread, out), JOIN)                                           \
+	CALL(int, thrd_sleep, (const struct timespec *time, struct timespec *rest), (time, rest), SLEEP)               \
+	CALL(int, system, (const char *command), (command), CHILD)                                                     \
 	CALL(pid_t, wait, (int *status), (status), CHILD)                                                              \
 	CALL(pid_t, waitpid, (pid_t child, int *status, int flags), (child, status, flags), CHILD)                     \
 	CALL(pid_t, wait3, (int *status, int flags, struct rusage *usage), (status, flags, usage), CHILD)              \
@@ -81,6 +98,7 @@ static inline uint64_t began(void)
 
 /* Before the functions are known nobody can wait. */
 #define HOOK(type, name, parameters, arguments, what)                                  \
+	EXPORT type name parameters;                                                   \
 	EXPORT type name parameters                                                    \
 	{                                                                              \
 		if (!is_known() || !next.name) {                                       \

@@ -8,6 +8,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <threads.h>
 
 #include "inject/waits.h"
 
@@ -16,8 +17,10 @@
 #define EXPORT __attribute__((visibility("default")))
 
 static struct {
-	int (*condition_timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-	int (*condition_clockwait)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
+	int (*pthread_cond_timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+	int (*pthread_cond_clockwait)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
+	int (*cnd_wait)(cnd_t *, mtx_t *);
+	int (*cnd_timedwait)(cnd_t *, mtx_t *, const struct timespec *);
 	int (*semaphore_wait)(sem_t *);
 	int (*semaphore_trywait)(sem_t *);
 	int (*semaphore_timedwait)(sem_t *, const struct timespec *);
@@ -25,12 +28,14 @@ static struct {
 	int (*barrier_wait)(pthread_barrier_t *);
 	int (*spin_lock)(pthread_spinlock_t *);
 	int (*spin_trylock)(pthread_spinlock_t *);
-	int (*condition_wait)(pthread_cond_t *, pthread_mutex_t *);
+	int (*pthread_cond_wait)(pthread_cond_t *, pthread_mutex_t *);
 } next;
 
 static const struct wait_next rows[] = {
-    {"pthread_cond_timedwait", &next.condition_timedwait},
-    {"pthread_cond_clockwait", &next.condition_clockwait},
+    {"pthread_cond_timedwait", &next.pthread_cond_timedwait},
+    {"pthread_cond_clockwait", &next.pthread_cond_clockwait},
+    {"cnd_wait", &next.cnd_wait},
+    {"cnd_timedwait", &next.cnd_timedwait},
     {"sem_wait", &next.semaphore_wait},
     {"sem_trywait", &next.semaphore_trywait},
     {"sem_timedwait", &next.semaphore_timedwait},
@@ -38,12 +43,12 @@ static const struct wait_next rows[] = {
     {"pthread_barrier_wait", &next.barrier_wait},
     {"pthread_spin_lock", &next.spin_lock},
     {"pthread_spin_trylock", &next.spin_trylock},
-    {"pthread_cond_wait", &next.condition_wait},
+    {"pthread_cond_wait", &next.pthread_cond_wait},
 };
 
 static inline int is_known(void)
 {
-	return likely(next.condition_wait != NULL) || wait_find(rows, sizeof(rows) / sizeof(*rows));
+	return likely(next.pthread_cond_wait != NULL) || wait_find(rows, sizeof(rows) / sizeof(*rows));
 }
 
 __attribute__((constructor)) static void wait_events_begin(void)
@@ -64,7 +69,7 @@ struct condition {
 	struct wait_hold hold;
 };
 
-static struct condition begin_condition(const pthread_cond_t *condition, const pthread_mutex_t *mutex)
+static struct condition begin_condition(const void *condition, const void *mutex)
 {
 	struct condition begun = {.hold = {.ended = 0}};
 	if (wait_lock_is_marked(mutex))
@@ -73,7 +78,7 @@ static struct condition begin_condition(const pthread_cond_t *condition, const p
 	return begun;
 }
 
-static void end_condition(struct condition *begun, const pthread_mutex_t *mutex, const struct hook_caller *caller)
+static void end_condition(struct condition *begun, const void *mutex, const struct hook_caller *caller)
 {
 	wait_lock_end(&begun->waiting, 0, caller);
 	if (wait_lock_is_marked(mutex))
@@ -82,45 +87,30 @@ static void end_condition(struct condition *begun, const pthread_mutex_t *mutex,
 		wait_record_until(&begun->hold.call, begun->hold.ended, caller);
 }
 
-EXPORT int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
-{
-	if (unlikely(!is_known()))
-		return 0;
-	if (unlikely(!is_wanted()))
-		return next.condition_wait(condition, mutex);
-	struct condition begun = begin_condition(condition, mutex);
-	int code = next.condition_wait(condition, mutex);
-	struct hook_caller caller = HOOK_CALLER();
-	end_condition(&begun, mutex, &caller);
-	return code;
-}
+#define CONDITION(name, type, mutex_type, parameters, ...)                  \
+	EXPORT int name(type *condition, mutex_type *mutex parameters)      \
+	{                                                                   \
+		if (unlikely(!is_known()))                                  \
+			return 0;                                           \
+		if (unlikely(!is_wanted()))                                 \
+			return next.name(condition, mutex __VA_ARGS__);     \
+		struct condition begun = begin_condition(condition, mutex); \
+		int code = next.name(condition, mutex __VA_ARGS__);         \
+		struct hook_caller caller = HOOK_CALLER();                  \
+		end_condition(&begun, mutex, &caller);                      \
+		return code;                                                \
+	}
 
-EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until)
-{
-	if (unlikely(!is_known()))
-		return 0;
-	if (unlikely(!is_wanted()))
-		return next.condition_timedwait(condition, mutex, until);
-	struct condition begun = begin_condition(condition, mutex);
-	int code = next.condition_timedwait(condition, mutex, until);
-	struct hook_caller caller = HOOK_CALLER();
-	end_condition(&begun, mutex, &caller);
-	return code;
-}
+#define NOTHING
+#define UNTIL , const struct timespec *until
+#define UNTIL_BY , clockid_t clock, const struct timespec *until
 
-EXPORT int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock,
-				  const struct timespec *until)
-{
-	if (unlikely(!is_known()))
-		return 0;
-	if (unlikely(!is_wanted()))
-		return next.condition_clockwait(condition, mutex, clock, until);
-	struct condition begun = begin_condition(condition, mutex);
-	int code = next.condition_clockwait(condition, mutex, clock, until);
-	struct hook_caller caller = HOOK_CALLER();
-	end_condition(&begun, mutex, &caller);
-	return code;
-}
+CONDITION(pthread_cond_wait, pthread_cond_t, pthread_mutex_t, NOTHING, NOTHING)
+CONDITION(pthread_cond_timedwait, pthread_cond_t, pthread_mutex_t, UNTIL, , until)
+CONDITION(pthread_cond_clockwait, pthread_cond_t, pthread_mutex_t, UNTIL_BY, , clock, until)
+/* The C library waits by names that no object can stand before. */
+CONDITION(cnd_wait, cnd_t, mtx_t, NOTHING, NOTHING)
+CONDITION(cnd_timedwait, cnd_t, mtx_t, UNTIL, , until)
 
 /* --- semaphores, barriers, spin locks ---------------------------------------------------------------------------- */
 

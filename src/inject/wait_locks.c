@@ -1,12 +1,14 @@
-/* wait_locks.c: mutexes and read-write locks.
+/* wait_locks.c: mutexes and read-write locks, those of C11 too.
  *
  * A lock is tried first: what is free costs that and a look at one byte. Who finds it taken notes it (wait_table.c) and
  * marks its byte; from then on whoever takes it stores when, and gives it up with a row of its own if others wait. So
  * holding is not seen before a lock was waited for once. Who held a lock when a thread began to wait is read from the
- * lock, where the C library is glibc.
+ * lock, where the C library is glibc. Locks of C11 are those of POSIX there, and the C library calls them by names that
+ * no object can stand before.
  */
 #include <errno.h>
 #include <pthread.h>
+#include <threads.h>
 
 #include "inject/waits.h"
 
@@ -15,36 +17,46 @@
 #pragma weak gnu_get_libc_version
 const char *gnu_get_libc_version(void);
 
+/* The calls that take locks of one kind. */
+struct taking {
+	int (*try)(void *);
+	int (*lock)(void *);
+	int (*timed)(void *, const struct timespec *);
+	int (*clocked)(void *, clockid_t, const struct timespec *);
+};
+
 /* The one that is found last says that all are. */
 static struct {
-	int (*mutex_trylock)(pthread_mutex_t *);
-	int (*mutex_timedlock)(pthread_mutex_t *, const struct timespec *);
-	int (*mutex_clocklock)(pthread_mutex_t *, clockid_t, const struct timespec *);
-	int (*mutex_unlock)(pthread_mutex_t *);
-	int (*read_lock)(pthread_rwlock_t *);
-	int (*read_trylock)(pthread_rwlock_t *);
-	int (*write_lock)(pthread_rwlock_t *);
-	int (*write_trylock)(pthread_rwlock_t *);
-	int (*unlock)(pthread_rwlock_t *);
-	int (*mutex_lock)(pthread_mutex_t *);
+	struct taking mutex, read, write, c11;
+	int (*mutex_unlock)(void *);
+	int (*rwlock_unlock)(void *);
+	int (*c11_unlock)(void *);
 } next;
 
 static const struct wait_next rows[] = {
-    {"pthread_mutex_trylock", &next.mutex_trylock},
-    {"pthread_mutex_timedlock", &next.mutex_timedlock},
-    {"pthread_mutex_clocklock", &next.mutex_clocklock},
+    {"pthread_mutex_trylock", &next.mutex.try},
+    {"pthread_mutex_timedlock", &next.mutex.timed},
+    {"pthread_mutex_clocklock", &next.mutex.clocked},
     {"pthread_mutex_unlock", &next.mutex_unlock},
-    {"pthread_rwlock_rdlock", &next.read_lock},
-    {"pthread_rwlock_tryrdlock", &next.read_trylock},
-    {"pthread_rwlock_wrlock", &next.write_lock},
-    {"pthread_rwlock_trywrlock", &next.write_trylock},
-    {"pthread_rwlock_unlock", &next.unlock},
-    {"pthread_mutex_lock", &next.mutex_lock},
+    {"pthread_rwlock_tryrdlock", &next.read.try},
+    {"pthread_rwlock_rdlock", &next.read.lock},
+    {"pthread_rwlock_timedrdlock", &next.read.timed},
+    {"pthread_rwlock_clockrdlock", &next.read.clocked},
+    {"pthread_rwlock_trywrlock", &next.write.try},
+    {"pthread_rwlock_wrlock", &next.write.lock},
+    {"pthread_rwlock_timedwrlock", &next.write.timed},
+    {"pthread_rwlock_clockwrlock", &next.write.clocked},
+    {"pthread_rwlock_unlock", &next.rwlock_unlock},
+    {"mtx_trylock", &next.c11.try},
+    {"mtx_lock", &next.c11.lock},
+    {"mtx_timedlock", &next.c11.timed},
+    {"mtx_unlock", &next.c11_unlock},
+    {"pthread_mutex_lock", &next.mutex.lock},
 };
 
 static inline int is_known(void)
 {
-	return likely(next.mutex_lock != NULL) || wait_find(rows, sizeof(rows) / sizeof(*rows));
+	return likely(next.mutex.lock != NULL) || wait_find(rows, sizeof(rows) / sizeof(*rows));
 }
 
 __attribute__((constructor)) static void wait_locks_begin(void)
@@ -57,27 +69,22 @@ static inline int is_wanted(void)
 	return (wait_wanted & SONDE_WAIT_WHAT_LOCKS) != 0;
 }
 
-/* --- mutexes ----------------------------------------------------------------------------------------------------- */
+/* --- taking ------------------------------------------------------------------------------------------------------ */
 
-/* glibc stores the owner's tid in all kinds but elided ones. */
-static pid_t owner_of(const pthread_mutex_t *mutex)
+/* Who has it, where the C library is glibc: the owner of a mutex, in all kinds but elided ones; of others who writes.
+ */
+static pid_t holder_of(const void *lock, enum sonde_wait_kind kind)
 {
 #ifdef __GLIBC__
-	return gnu_get_libc_version ? mutex->__data.__owner & 0x3fffffff : 0;
+	if (!gnu_get_libc_version)
+		return 0;
+	if (kind == SONDE_WAIT_MUTEX)
+		return ((const pthread_mutex_t *)lock)->__data.__owner & 0x3fffffff;
+	return ((const pthread_rwlock_t *)lock)->__data.__cur_writer;
 #else
-	(void)mutex;
+	(void)lock;
+	(void)kind;
 	return 0;
-#endif
-}
-
-/* Whether the thread, which holds it, holds it no more when it has given it up once. */
-static int is_last(const pthread_mutex_t *mutex)
-{
-#ifdef __GLIBC__
-	return !gnu_get_libc_version || mutex->__data.__count <= 1;
-#else
-	(void)mutex;
-	return 1;
 #endif
 }
 
@@ -93,185 +100,124 @@ struct deadline {
 	int has_clock;
 };
 
-static int lock_really(pthread_mutex_t *mutex, const struct deadline *deadline)
+/* What is refused must be refused also when the lock is free. */
+static inline int is_refused(const struct deadline *deadline)
+{
+	const struct timespec *time = deadline->time;
+	return (time && (time->tv_nsec < 0 || time->tv_nsec >= 1000000000)) ||
+	       (deadline->has_clock && deadline->clock != CLOCK_REALTIME && deadline->clock != CLOCK_MONOTONIC);
+}
+
+static int lock_really(const struct taking *calls, void *lock, const struct deadline *deadline)
 {
 	if (!deadline->time)
-		return next.mutex_lock(mutex);
+		return calls->lock(lock);
 	if (!deadline->has_clock)
-		return next.mutex_timedlock(mutex, deadline->time);
-	return next.mutex_clocklock ? next.mutex_clocklock(mutex, deadline->clock, deadline->time) : ENOSYS;
+		return calls->timed ? calls->timed(lock, deadline->time) : ENOSYS;
+	return calls->clocked ? calls->clocked(lock, deadline->clock, deadline->time) : ENOSYS;
 }
 
-static __attribute__((noinline)) int wait_for_mutex(pthread_mutex_t *mutex, const struct deadline *deadline,
-						    const struct hook_caller *caller)
+/* A reader is not noted: the table knows the lock's writer alone. */
+static inline int is_owned(enum sonde_wait_kind kind, int code)
 {
-	struct wait_waiting waiting = wait_lock_begin(mutex, SONDE_WAIT_MUTEX, owner_of(mutex));
-	int code = lock_really(mutex, deadline);
-	wait_lock_end(&waiting, is_taken(code), caller);
+	return kind != SONDE_WAIT_READ_LOCK && is_taken(code);
+}
+
+static __attribute__((noinline)) int wait_for(const struct taking *calls, void *lock, enum sonde_wait_kind kind,
+					      const struct deadline *deadline, const struct hook_caller *caller)
+{
+	struct wait_waiting waiting = wait_lock_begin(lock, kind, holder_of(lock, kind));
+	int code = lock_really(calls, lock, deadline);
+	wait_lock_end(&waiting, is_owned(kind, code), caller);
 	return code;
 }
 
-/* EBUSY: it is taken; else what came of it. */
-static inline int try_mutex(pthread_mutex_t *mutex)
+static inline int try_lock(const struct taking *calls, void *lock, enum sonde_wait_kind kind)
 {
-	int code = next.mutex_trylock(mutex);
-	if (wait_lock_is_marked(mutex) && is_taken(code))
-		wait_lock_took(mutex);
-	return code;
-}
-
-EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
-{
-	if (unlikely(!is_known()))
-		return 0;
-	if (unlikely(!is_wanted()))
-		return next.mutex_lock(mutex);
-	int code = try_mutex(mutex);
-	if (likely(code != EBUSY))
-		return code;
-	struct deadline never = {.time = NULL};
-	struct hook_caller caller = HOOK_CALLER();
-	return wait_for_mutex(mutex, &never, &caller);
-}
-
-EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
-{
-	return is_known() ? try_mutex(mutex) : 0;
-}
-
-EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *time)
-{
-	struct deadline deadline = {.time = time};
-	if (unlikely(!is_known()))
-		return 0;
-	if (unlikely(!is_wanted()))
-		return lock_really(mutex, &deadline);
-	int code = try_mutex(mutex);
-	if (code != EBUSY)
-		return code;
-	struct hook_caller caller = HOOK_CALLER();
-	return wait_for_mutex(mutex, &deadline, &caller);
-}
-
-EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *time)
-{
-	struct deadline deadline = {time, clock, 1};
-	if (unlikely(!is_known()))
-		return 0;
-	if (unlikely(!is_wanted()) || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)) /* it is refused */
-		return lock_really(mutex, &deadline);
-	int code = try_mutex(mutex);
-	if (code != EBUSY)
-		return code;
-	struct hook_caller caller = HOOK_CALLER();
-	return wait_for_mutex(mutex, &deadline, &caller);
-}
-
-static __attribute__((noinline)) int unlock_marked(pthread_mutex_t *mutex, const struct hook_caller *caller)
-{
-	struct wait_hold hold = {.ended = 0};
-	if (is_last(mutex))
-		hold = wait_lock_hold(mutex);
-	int code = next.mutex_unlock(mutex);
-	if (hold.ended)
-		wait_record_until(&hold.call, hold.ended, caller);
-	return code;
-}
-
-EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
-{
-	if (unlikely(!is_known()))
-		return 0;
-	if (!wait_lock_is_marked(mutex))
-		return next.mutex_unlock(mutex);
-	struct hook_caller caller = HOOK_CALLER();
-	return unlock_marked(mutex, &caller);
-}
-
-/* --- read-write locks -------------------------------------------------------------------------------------------- */
-
-/* Who writes; readers are not known. */
-static pid_t writer_of(const pthread_rwlock_t *lock)
-{
-#ifdef __GLIBC__
-	return gnu_get_libc_version ? lock->__data.__cur_writer : 0;
-#else
-	(void)lock;
-	return 0;
-#endif
-}
-
-static __attribute__((noinline)) int wait_to_read(pthread_rwlock_t *lock, const struct hook_caller *caller)
-{
-	struct wait_waiting waiting = wait_lock_begin(lock, SONDE_WAIT_READ_LOCK, writer_of(lock));
-	int code = next.read_lock(lock);
-	wait_lock_end(&waiting, 0, caller);
-	return code;
-}
-
-static __attribute__((noinline)) int wait_to_write(pthread_rwlock_t *lock, const struct hook_caller *caller)
-{
-	struct wait_waiting waiting = wait_lock_begin(lock, SONDE_WAIT_WRITE_LOCK, writer_of(lock));
-	int code = next.write_lock(lock);
-	wait_lock_end(&waiting, code == 0, caller);
-	return code;
-}
-
-EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
-{
-	if (unlikely(!is_known()))
-		return 0;
-	int code = is_wanted() ? next.read_trylock(lock) : EBUSY;
-	if (code != EBUSY)
-		return code;
-	if (unlikely(!is_wanted()))
-		return next.read_lock(lock);
-	struct hook_caller caller = HOOK_CALLER();
-	return wait_to_read(lock, &caller);
-}
-
-static inline int try_write(pthread_rwlock_t *lock)
-{
-	int code = next.write_trylock(lock);
-	if (wait_lock_is_marked(lock) && code == 0)
+	int code = calls->try(lock);
+	if (wait_lock_is_marked(lock) && is_owned(kind, code))
 		wait_lock_took(lock);
 	return code;
 }
 
-EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
+/* `busy`: what it says of a lock that is taken; then until when, which a lock that is free need not know. */
+#define TAKE(calls, what, busy, ...)                                                                                   \
+	{                                                                                                              \
+		if (unlikely(!is_known()))                                                                             \
+			return 0;                                                                                      \
+		if (unlikely(!is_wanted()) || is_refused(&(const struct deadline){__VA_ARGS__}))                       \
+			return lock_really(&next.calls, lock, &(const struct deadline){__VA_ARGS__});                  \
+		int code = try_lock(&next.calls, lock, SONDE_WAIT_##what);                                             \
+		if (likely(code != (busy)))                                                                            \
+			return code;                                                                                   \
+		struct hook_caller caller = HOOK_CALLER();                                                             \
+		return wait_for(&next.calls, lock, SONDE_WAIT_##what, &(const struct deadline){__VA_ARGS__}, &caller); \
+	}
+
+/* What takes a lock of POSIX: its type, the middle of the names, the calls, the kind. */
+#define LOCKS(LOCK)                                              \
+	LOCK(pthread_mutex_t, mutex_, lock, mutex, MUTEX)        \
+	LOCK(pthread_rwlock_t, rwlock_, rdlock, read, READ_LOCK) \
+	LOCK(pthread_rwlock_t, rwlock_, wrlock, write, WRITE_LOCK)
+
+#define HOOKS(type, of, how, calls, what)                                                                         \
+	EXPORT int pthread_##of##how(type *lock) TAKE(calls, what, EBUSY, .time = NULL)                           \
+	    EXPORT int pthread_##of##timed##how(type *lock, const struct timespec *time)                          \
+		TAKE(calls, what, EBUSY, .time = time)                                                            \
+		    EXPORT int pthread_##of##clock##how(type *lock, clockid_t clock, const struct timespec *time) \
+			TAKE(calls, what, EBUSY, time, clock, 1) EXPORT int pthread_##of##try##how(type *lock)    \
+	{                                                                                                         \
+		return is_known() ? try_lock(&next.calls, lock, SONDE_WAIT_##what) : 0;                           \
+	}
+
+LOCKS(HOOKS)
+
+EXPORT int mtx_lock(mtx_t *lock) TAKE(c11, MUTEX, thrd_busy, .time = NULL)
+
+    EXPORT int mtx_timedlock(mtx_t *restrict lock, const struct timespec *restrict time)
+	TAKE(c11, MUTEX, thrd_busy, .time = time)
+
+	    EXPORT int mtx_trylock(mtx_t *lock)
 {
-	if (unlikely(!is_known()))
-		return 0;
-	if (unlikely(!is_wanted()))
-		return next.write_lock(lock);
-	int code = try_write(lock);
-	if (code != EBUSY)
-		return code;
-	struct hook_caller caller = HOOK_CALLER();
-	return wait_to_write(lock, &caller);
+	return is_known() ? try_lock(&next.c11, lock, SONDE_WAIT_MUTEX) : 0;
 }
 
-EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
+/* --- giving up --------------------------------------------------------------------------------------------------- */
+
+/* Whether the thread, which holds it, holds it no more when it has given it up once. */
+static int is_last(const void *mutex)
 {
-	return is_known() ? try_write(lock) : 0;
+#ifdef __GLIBC__
+	return !gnu_get_libc_version || ((const pthread_mutex_t *)mutex)->__data.__count <= 1;
+#else
+	(void)mutex;
+	return 1;
+#endif
 }
 
-/* Of a reader nothing is told: the table knows the lock's writer alone. */
-static __attribute__((noinline)) int unlock_marked_rwlock(pthread_rwlock_t *lock, const struct hook_caller *caller)
+static __attribute__((noinline)) int unlock_marked(int (*unlock)(void *), void *lock, int is_ended,
+						   const struct hook_caller *caller)
 {
-	struct wait_hold hold = wait_lock_hold(lock);
-	int code = next.unlock(lock);
+	struct wait_hold hold = {.ended = 0};
+	if (is_ended)
+		hold = wait_lock_hold(lock);
+	int code = unlock(lock);
 	if (hold.ended)
 		wait_record_until(&hold.call, hold.ended, caller);
 	return code;
 }
 
-EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *lock)
-{
-	if (unlikely(!is_known()))
-		return 0;
-	if (!wait_lock_is_marked(lock))
-		return next.unlock(lock);
-	struct hook_caller caller = HOOK_CALLER();
-	return unlock_marked_rwlock(lock, &caller);
-}
+#define UNLOCK(name, type, unlock, is_ended)                                \
+	EXPORT int name(type *lock)                                         \
+	{                                                                   \
+		if (unlikely(!is_known()))                                  \
+			return 0;                                           \
+		if (!wait_lock_is_marked(lock))                             \
+			return next.unlock(lock);                           \
+		struct hook_caller caller = HOOK_CALLER();                  \
+		return unlock_marked(next.unlock, lock, is_ended, &caller); \
+	}
+
+UNLOCK(pthread_mutex_unlock, pthread_mutex_t, mutex_unlock, is_last(lock))
+UNLOCK(pthread_rwlock_unlock, pthread_rwlock_t, rwlock_unlock, 1)
+UNLOCK(mtx_unlock, mtx_t, c11_unlock, is_last(lock))

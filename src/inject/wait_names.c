@@ -74,8 +74,9 @@ static void write_link(char *out, int fd)
 	*out = '\0';
 }
 
-/* 0 also in a child that shares its parent's memory (vfork): its descriptors are not the parent's. */
-static uint32_t object_read(struct names *all, int fd)
+/* The name is given to whoever calls on this number until it is another thing; why there is none only to this call. A
+ * child that shares its parent's memory (vfork) has descriptors that are not the parent's. */
+static uint32_t object_read(struct names *all, int fd, int *is_its)
 {
 	char link[40], name[SONDE_WAIT_NAME_MAX_B + 1];
 	pid_t owner = hook_process ? hook_process->sandbox.pid : 0;
@@ -86,8 +87,11 @@ static uint32_t object_read(struct names *all, int fd)
 	if (!owner || owner == inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0))
 		got = inject_machine_call(SYS_readlinkat, AT_FDCWD, (long)link, (long)name, sizeof(name) - 1, 0, 0);
 	inject_calls_end();
-	if (got <= 0)
-		return 0;
+	*is_its = got > 0;
+	if (got == 0)
+		return object_named(all, "(descriptors of children made by vfork)");
+	if (got < 0)
+		return object_named(all, "(descriptors that are closed, or not in /proc)");
 	name[got] = '\0';
 	return object_named(all, name);
 }
@@ -95,15 +99,24 @@ static uint32_t object_read(struct names *all, int fd)
 uint32_t wait_object_of(int fd)
 {
 	struct names *all = table();
-	if (unlikely(!all) || fd < 0 || (uint32_t)fd >= DESCRIPTORS)
+	int is_kept = fd >= 0 && (uint32_t)fd < DESCRIPTORS, is_its = 0;
+	if (unlikely(!all))
 		return 0;
-	uint32_t object = atomic_load_explicit(&all->objects[fd], memory_order_relaxed);
+	if (unlikely(fd < 0))
+		return object_named(all, "(no descriptor)");
+	uint32_t object = is_kept ? atomic_load_explicit(&all->objects[fd], memory_order_relaxed) : 0;
 	if (likely(object))
 		return object;
-	object = object_read(all, fd);
-	if (object)
+	object = object_read(all, fd, &is_its);
+	if (object && is_kept && is_its)
 		atomic_store_explicit(&all->objects[fd], object, memory_order_relaxed);
 	return object;
+}
+
+uint32_t wait_object_called(const char *name)
+{
+	struct names *all = table();
+	return all ? object_named(all, name) : 0;
 }
 
 uint32_t wait_object_known(int fd)

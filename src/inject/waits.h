@@ -41,12 +41,19 @@ void wait_record_until(const struct wait_call *call, uint64_t ended, const struc
 /* Gives what is waited for a number, and tells of it; 0 = there are too many, or no room. `name` NULL = none. */
 uint32_t wait_object(enum sonde_object_kind kind, uint64_t address, const char *name);
 
+/* --- wait_files.c ----------------------------------------------------------------------------------------------- */
+
+/* A call on a descriptor has just returned; amount ≤ 0: no bytes. Keeps errno. */
+void wait_tell(uint64_t began, enum sonde_wait_kind kind, int fd, int64_t amount, const struct hook_caller *caller);
+
 /* --- wait_names.c: descriptors -------------------------------------------------------------------------------------
  */
 
 /* The object of a descriptor; 0 = not known. May change errno. */
 uint32_t wait_object_of(int fd);
-/* The same if it has been asked for before. */
+/* What has no descriptor, or not one that can be looked up. May change errno. */
+uint32_t wait_object_called(const char *name);
+/* The same as wait_object_of() if it has been asked for before. */
 uint32_t wait_object_known(int fd);
 /* The number will be, or is, another descriptor. */
 void wait_object_forget(int fd);
