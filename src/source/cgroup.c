@@ -287,12 +287,14 @@ static void read_cpu(const struct sonde_cgroup *cgroup, struct sonde_cgroup_use 
 		out->known |= SONDE_CGROUP_CPU;
 }
 
-void sonde_cgroup_read(const struct sonde_cgroup *cgroup, struct sonde_cgroup_use *out)
+void sonde_cgroup_read(const struct sonde_cgroup *cgroup, int is_detailed, struct sonde_cgroup_use *out)
 {
 	char text[FILE_MAX_B];
 	*out = (struct sonde_cgroup_use){0};
 	if (cgroup->cpu_stat_fd >= 0 || cgroup->cpu_usage_fd >= 0)
 		read_cpu(cgroup, out);
+	if (!is_detailed)
+		return;
 	if (sscanf(read_fd(cgroup->memory_usage_fd, text, sizeof text), "%" SCNu64, &out->memory_b) != 1)
 		return;
 	out->known |= SONDE_CGROUP_MEMORY;

@@ -35,6 +35,7 @@ struct sonde_cgroup_use {
  * is not known. */
 void sonde_cgroup_open(struct sonde_cgroup *out, const char *root, pid_t pid);
 void sonde_cgroup_close(struct sonde_cgroup *cgroup);
-void sonde_cgroup_read(const struct sonde_cgroup *cgroup, struct sonde_cgroup_use *out);
+/* `is_detailed`: memory, too, which the kernel may have to add up first. */
+void sonde_cgroup_read(const struct sonde_cgroup *cgroup, int is_detailed, struct sonde_cgroup_use *out);
 
 #endif

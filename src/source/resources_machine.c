@@ -1,8 +1,10 @@
 /* resources_machine.c: parses /proc/stat, meminfo, loadavg, diskstats, net/dev and pressure (proc(5), accounting/psi).
  *
- * Descriptors are kept; a reading is 40 µs, with disks and networks 70, and three times that when caches are cold. A
- * disk that is not in /sys/block is a partition; one with slaves there (RAID, LVM, encryption) is made of others that
- * are read themselves.
+ * Descriptors are kept. Some microseconds a file are a fifth of a per cent of a CPU soon where there are ten, ten times
+ * a second: what counts up, and is not asked of a moment, is read with the details. Of /proc/stat the first line is
+ * read: the kernel writes all of it each time that a part is asked for, which has a line a CPU and a number an
+ * interrupt. A disk that is not in /sys/block is a partition; one with slaves there (RAID, LVM, encryption) is made of
+ * others that are read themselves.
  */
 #include "source/resources_machine.h"
 
@@ -25,6 +27,8 @@
 #define NETWORKS_MAX 64u
 #define TEXT_MAX_B 65536u
 #define PART_B 2048
+#define LINE_B 256
+#define FIRST_ROUNDS 5u /* in which a command goes to its group: soon after it began */
 
 enum file { STAT, MEMINFO, LOADAVG, DISKSTATS, NETWORK, GROUPS, CPU_PRESSURE, MEMORY_PRESSURE, IO_PRESSURE, FILES };
 
@@ -35,7 +39,8 @@ struct disk {
 
 struct sonde_resources_machine {
 	const char *root;
-	pid_t pid, last_pid;
+	pid_t pid;
+	unsigned rounds;
 	int fd[FILES]; /* −1 = not there */
 	struct disk disks[DISKS_MAX];
 	size_t disk_count;
@@ -108,29 +113,42 @@ static char *next_line(char *line)
 
 static void read_cpus(struct sonde_resources_machine *machine)
 {
-	uint64_t user, nice, system, idle, iowait, irq, softirq, stolen, tick_ns = sonde_proc_tick_ns();
-	read_text(machine, STAT);
-	if (sscanf(machine->text,
-		   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
-		   &user, &nice, &system, &idle, &iowait, &irq, &softirq, &stolen) != 8)
-		return;
-	put(machine, SONDE_METRIC_CPU_USER, NULL, (user + nice) * tick_ns);
-	put(machine, SONDE_METRIC_CPU_SYSTEM, NULL, (system + irq + softirq) * tick_ns);
-	put(machine, SONDE_METRIC_CPU_IDLE, NULL, idle * tick_ns);
-	put(machine, SONDE_METRIC_CPU_IOWAIT, NULL, iowait * tick_ns);
-	put(machine, SONDE_METRIC_CPU_STOLEN, NULL, stolen * tick_ns);
+	char text[LINE_B];
+	enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STOLEN, TIMES };
+	uint64_t times[TIMES], tick_ns = sonde_proc_tick_ns();
+	ssize_t got = machine->fd[STAT] >= 0 ? pread(machine->fd[STAT], text, sizeof text - 1, 0) : 0;
+	text[got > 0 ? got : 0] = '\0';
+	char *at = text + strcspn(text, " "), *after;
+	for (size_t i = 0; i < TIMES; i++, at = after) {
+		times[i] = strtoull(at, &after, 10);
+		if (after == at)
+			return;
+	}
+	put(machine, SONDE_METRIC_CPU_USER, NULL, (times[USER] + times[NICE]) * tick_ns);
+	put(machine, SONDE_METRIC_CPU_SYSTEM, NULL, (times[SYSTEM] + times[IRQ] + times[SOFTIRQ]) * tick_ns);
+	put(machine, SONDE_METRIC_CPU_IDLE, NULL, times[IDLE] * tick_ns);
+	put(machine, SONDE_METRIC_CPU_IOWAIT, NULL, times[IOWAIT] * tick_ns);
+	put(machine, SONDE_METRIC_CPU_STOLEN, NULL, times[STOLEN] * tick_ns);
 }
 
-static void read_load(struct sonde_resources_machine *machine)
+/* The processes' average number, of threads all, and the number that was given last. */
+static int read_load(struct sonde_resources_machine *machine, uint64_t *thousandths, uint64_t *threads, int *last_pid)
 {
 	unsigned whole, hundredths;
-	int last_pid;
-	uint64_t threads;
 	read_text(machine, LOADAVG);
-	if (sscanf(machine->text, "%u.%u %*s %*s %*u/%" SCNu64 " %d", &whole, &hundredths, &threads, &last_pid) != 4)
+	if (sscanf(machine->text, "%u.%u %*s %*s %*u/%" SCNu64 " %d", &whole, &hundredths, threads, last_pid) != 4)
+		return 0;
+	*thousandths = (uint64_t)whole * 1000 + (uint64_t)hundredths * 10;
+	return 1;
+}
+
+static void put_load(struct sonde_resources_machine *machine)
+{
+	uint64_t thousandths, threads;
+	int last_pid;
+	if (!read_load(machine, &thousandths, &threads, &last_pid))
 		return;
-	machine->last_pid = (pid_t)last_pid;
-	put(machine, SONDE_METRIC_LOAD, NULL, (uint64_t)whole * 1000 + (uint64_t)hundredths * 10);
+	put(machine, SONDE_METRIC_LOAD, NULL, thousandths);
 	put(machine, SONDE_METRIC_THREADS, NULL, threads);
 }
 
@@ -316,30 +334,37 @@ void sonde_resources_machine_free(struct sonde_resources_machine *machine)
 	free(machine);
 }
 
+static void read_details(struct sonde_resources_machine *machine, const struct sonde_cgroup_use *group)
+{
+	put_load(machine);
+	read_memory(machine, group);
+	read_disks(machine);
+	read_networks(machine);
+	for (int file = CPU_PRESSURE; file <= IO_PRESSURE; file++)
+		read_pressure(machine, (enum file)file);
+}
+
 void sonde_resources_machine_read(struct sonde_resources_machine *machine, int is_detailed,
 				  sonde_resources_put *put_one, void *context)
 {
 	struct sonde_cgroup_use use;
 	machine->put = put_one;
 	machine->context = context;
-	if (is_detailed)
+	if (is_detailed || machine->rounds < FIRST_ROUNDS)
 		find_groups(machine);
-	sonde_cgroup_read(&machine->cgroup, &use);
+	machine->rounds++;
+	sonde_cgroup_read(&machine->cgroup, is_detailed, &use);
 	read_cpus(machine);
-	read_load(machine);
-	read_memory(machine, &use);
-	if (is_detailed) {
-		read_disks(machine);
-		read_networks(machine);
-	}
-	for (int file = CPU_PRESSURE; file <= IO_PRESSURE; file++)
-		read_pressure(machine, (enum file)file);
+	if (is_detailed)
+		read_details(machine, &use);
 	put_groups(machine, &use);
 }
 
-pid_t sonde_resources_machine_last_pid(const struct sonde_resources_machine *machine)
+pid_t sonde_resources_machine_last_pid(struct sonde_resources_machine *machine)
 {
-	return machine->last_pid;
+	uint64_t thousandths, threads;
+	int last_pid;
+	return read_load(machine, &thousandths, &threads, &last_pid) ? (pid_t)last_pid : 0;
 }
 
 size_t sonde_resources_machine_missing(const struct sonde_resources_machine *machine, char *out, size_t out_b)

@@ -23,12 +23,12 @@ void sonde_resources_machine_free(struct sonde_resources_machine *machine);
 /* Told of each number; `object` is borrowed, NULL = none. */
 typedef void sonde_resources_put(void *context, enum sonde_metric metric, const char *object, int64_t value);
 
-/* Details are disks and networks. */
+/* Always CPUs, and what groups used of them; details are all else. */
 void sonde_resources_machine_read(struct sonde_resources_machine *machine, int is_detailed, sonde_resources_put *put,
 				  void *context);
 
-/* The pid that the kernel gave last, as read last; 0 = not known. Since then nobody has been forked if it stays. */
-pid_t sonde_resources_machine_last_pid(const struct sonde_resources_machine *machine);
+/* The pid that the kernel gave last; 0 = not known. Nobody has been forked as long as it stays. */
+pid_t sonde_resources_machine_last_pid(struct sonde_resources_machine *machine);
 
 /* What cannot be known here, as a sentence; "" when nothing is missing. Its length. */
 size_t sonde_resources_machine_missing(const struct sonde_resources_machine *machine, char *out, size_t out_b);

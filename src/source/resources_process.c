@@ -13,7 +13,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +22,8 @@
 #include <unistd.h>
 
 #include "source/proc_stat.h"
+
+enum { STATE_FIELD = 3, STAT_FIELDS = 24 }; /* as proc(5) numbers them */
 
 #define FILES_MAX 4096u /* descriptors that are counted one by one, where the kernel does not tell their number */
 
@@ -74,13 +75,20 @@ static enum sonde_resources_found why_not(const struct sonde_resources_process *
 	return is_there ? SONDE_RESOURCES_HIDDEN : SONDE_RESOURCES_GONE;
 }
 
+static int read_number(const char *text, uint64_t *out)
+{
+	char *end;
+	*out = strtoull(text, &end, 10);
+	return end != text;
+}
+
 /* The value behind "\nNAME:" in KiB, or as it is. */
 static int find_field(const char *text, const char *name, uint64_t *out)
 {
 	size_t len = strlen(name);
 	for (const char *line = text; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
 		if (!strncmp(line, name, len) && line[len] == ':')
-			return sscanf(line + len + 1, " %" SCNu64, out) == 1;
+			return read_number(line + len + 1, out);
 	return 0;
 }
 
@@ -90,19 +98,32 @@ struct stat_line {
 	uint64_t user_ticks, system_ticks, start_ticks, minor, major, threads, pages;
 };
 
+/* Numbers, separated by blanks, some below zero: sscanf() takes as long as the kernel for all of them. */
 static int parse_stat(char *text, struct stat_line *line, struct sonde_resources *out)
 {
 	char *begin = strchr(text, '('), *end = begin ? strrchr(begin, ')') : NULL;
-	int parent;
-	if (!end || sscanf(end,
-			   ") %c %d %*d %*d %*d %*d %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %" SCNu64
-			   " %*d %*d %*d %*d %" SCNu64 " %*d %" SCNu64 " %*u %" SCNu64,
-			   &out->state, &parent, &line->minor, &line->major, &line->user_ticks, &line->system_ticks,
-			   &line->threads, &line->start_ticks, &line->pages) != 9)
+	uint64_t fields[STAT_FIELDS + 1];
+	if (!end || end[1] != ' ' || !end[2])
 		return -1;
+	out->state = end[2];
+	char *at = end + 3;
+	for (unsigned i = STATE_FIELD + 1; i <= STAT_FIELDS; i++) {
+		char *after;
+		fields[i] = strtoull(at, &after, 10);
+		if (after == at)
+			return -1;
+		at = after;
+	}
+	*line = (struct stat_line){.user_ticks = fields[14],
+				   .system_ticks = fields[15],
+				   .start_ticks = fields[22],
+				   .minor = fields[10],
+				   .major = fields[12],
+				   .threads = fields[20],
+				   .pages = fields[24]};
 	*end = '\0';
 	snprintf(out->name, sizeof out->name, "%s", begin + 1);
-	out->parent = (pid_t)parent;
+	out->parent = (pid_t)fields[4];
 	return 0;
 }
 
@@ -186,7 +207,8 @@ static void read_files(const struct sonde_resources_process *process, int is_det
 {
 	struct stat stat;
 	if (size_is_count(process)) {
-		if (!fstatat(process->directory_fd, "fd", &stat, 0))
+		if (!(process->files_fd >= 0 ? fstat(process->files_fd, &stat)
+					     : fstatat(process->directory_fd, "fd", &stat, 0)))
 			set(out, SONDE_RESOURCE_FILES, (uint64_t)stat.st_size);
 		return;
 	}
@@ -320,7 +342,7 @@ enum sonde_resources_found sonde_resources_process_open(struct sonde_resources_p
 							pid_t pid, int keep)
 {
 	struct sonde_resources_process process = {
-	    .root = root, .pid = pid, .directory_fd = -1, .stat_fd = -1, .status_fd = -1, .io_fd = -1};
+	    .root = root, .pid = pid, .directory_fd = -1, .stat_fd = -1, .status_fd = -1, .io_fd = -1, .files_fd = -1};
 	struct sonde_resources ignored = {0};
 	struct stat_line line;
 	process.directory_fd = open_directory(&process);
@@ -331,6 +353,8 @@ enum sonde_resources_found sonde_resources_process_open(struct sonde_resources_p
 		process.stat_fd = open_at(&process, "stat");
 		process.status_fd = open_at(&process, "status");
 		process.io_fd = open_at(&process, "io");
+		if (size_is_count(&process))
+			process.files_fd = openat(process.directory_fd, "fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
 	int is_there = !read_stat(&process, &line, &ignored);
 	if (!is_there || !keep) {
@@ -345,7 +369,8 @@ enum sonde_resources_found sonde_resources_process_open(struct sonde_resources_p
 
 void sonde_resources_process_close(struct sonde_resources_process *process)
 {
-	int *fds[] = {&process->directory_fd, &process->stat_fd, &process->status_fd, &process->io_fd};
+	int *fds[] = {&process->directory_fd, &process->stat_fd, &process->status_fd, &process->io_fd,
+		      &process->files_fd};
 	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
 		if (*fds[i] >= 0)
 			close(*fds[i]);

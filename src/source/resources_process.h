@@ -63,6 +63,7 @@ struct sonde_resources_process {
 	uint64_t start_ticks; /* with the number it tells a process from every other */
 	int directory_fd;     /* /proc/PID; −1 = not kept, as below */
 	int stat_fd, status_fd, io_fd;
+	int files_fd; /* /proc/PID/fd, for its size */
 	int is_kept;
 	int has_clock;
 	clockid_t clock;
@@ -81,7 +82,7 @@ enum sonde_resources_found {
 	SONDE_RESOURCES_HIDDEN = -2, /* it is there, and /proc does not show it (hidepid) */
 };
 
-/* `keep`: descriptors stay open from one reading to the next (4). `root` is borrowed. */
+/* `keep`: descriptors stay open from one reading to the next (5). `root` is borrowed. */
 enum sonde_resources_found sonde_resources_process_open(struct sonde_resources_process *out, const char *root,
 							pid_t pid, int keep);
 void sonde_resources_process_close(struct sonde_resources_process *process);

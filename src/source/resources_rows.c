@@ -25,7 +25,7 @@
 #define PSS_PAGE_NS 40u /* before it was measured */
 #define TASK_NS 20000u
 #define SETTLE_NS 300000000u /* so late may a process's own farewell be read */
-#define FDS_A_PROCESS 4u
+#define FDS_A_PROCESS 5u
 #define KEPT_MAX 512u      /* processes whose descriptors stay open */
 #define DEAD_MAX 64u       /* of them that are dead */
 #define SERIES_EASY 16384u /* beyond, only processes that last from one round to the next get series */

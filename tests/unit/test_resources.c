@@ -247,7 +247,9 @@ static struct sonde_cgroup_use use_of(pid_t pid, const char *cpu, const char *me
 	sonde_cgroup_open(&cgroup, root, pid);
 	assert_string_equal(cgroup.cpu, cpu);
 	assert_string_equal(cgroup.memory, memory);
-	sonde_cgroup_read(&cgroup, &use);
+	sonde_cgroup_read(&cgroup, 0, &use);
+	assert_false(use.known & (SONDE_CGROUP_MEMORY | SONDE_CGROUP_LIMIT));
+	sonde_cgroup_read(&cgroup, 1, &use);
 	sonde_cgroup_close(&cgroup);
 	return use;
 }
