@@ -91,6 +91,18 @@ same gcc --version
 # Libraries of these allocate for the first time under the C library's lock of locales.
 same curl --version
 same gdb --version
+# Streams of the C library, and what reads and writes by itself.
+seq 1 20000 | awk '{ print $1, $1 * 7919 % 10007, "line of text" }' >text
+printf '%s\n' 'create table t(a, b);' 'insert into t select value, value * 7 % 13 from generate_series(1, 5000);' \
+	'select b, count(*) from t group by b;' 'select no_such(1);' >q.sql
+same sh -c 'sqlite3 :memory: <q.sql'
+same jq -R -c 'split(" ") | {a: .[0], b: (.[1] | tonumber)} | select(.b > 9990)' text
+same zstd -9 -T2 -q -c text
+same curl -s "file://$work/text"
+same gcc -x c -O1 -S -o - - # of nothing
+same sh -c 'sort -k 2 -n text | uniq -c | tail -n 3; wc text; cut -d " " -f 2 text | tr 0-9 a-j | head -n 3; sha256sum <text; od -c text | head -n 3
+	dd if=text bs=1000 count=3 2>/dev/null | cksum; split -b 100000 text part; cat part* | cmp - text; paste text text | tail -n 1; tee copy <text | wc -c
+	cp text copy && mv copy other && cmp text other; cat text >/dev/full; echo $?; printf "%s\n" x >/dev/full; echo $?; yes | head -n 3; shuf --random-source=text text | md5sum'
 same env -i /bin/sh -c 'ulimit -v 400000; exec ls /etc/passwd'
 
 # --- targets -------------------------------------------------------------------------------------------------------
