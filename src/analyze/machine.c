@@ -85,15 +85,24 @@ struct sonde_machine_memory sonde_machine_memory_of(const struct sonde_series_su
 	return memory;
 }
 
+/* The recorder takes a lower limit for what there is, with what can be got back taken off what is used: unless that
+ * began in the middle, when the command went to its group. */
+static int is_all(const struct sonde_series_sum *limit, const struct sonde_series_sum *all)
+{
+	return limit && all && limit->last == all->last && all->min == all->max;
+}
+
 struct sonde_machine_memory sonde_machine_group_memory_of(const struct sonde_series_sums *sums)
 {
 	const struct sonde_series_sum *limit = sonde_series_sum_of(sums, 0, SONDE_METRIC_CGROUP_MEMORY_LIMIT);
 	const struct sonde_series_sum *used = sonde_series_sum_of(sums, 0, SONDE_METRIC_CGROUP_MEMORY);
 	const struct sonde_series_sum *all = sonde_series_sum_of(sums, 0, SONDE_METRIC_MEMORY_TOTAL);
 	struct sonde_machine_memory memory = {.known = limit && used && limit->last > 0 &&
-						       (!all || limit->last < all->last)};
+						       (!all || limit->last <= all->last)};
 	if (!memory.known)
 		return memory;
+	if (is_all(limit, all))
+		return sonde_machine_memory_of(sums);
 	memory.all_b = (uint64_t)limit->last;
 	memory.mean = sonde_series_mean(used) / (double)limit->last;
 	memory.max = (double)used->max / (double)limit->last;
@@ -231,6 +240,16 @@ static void pressure_rows(struct machine *machine)
 	}
 }
 
+/* What a group's limit leaves is not the machine's, where that was not read, or not all the time. */
+static void memory_rows(struct machine *machine)
+{
+	struct sonde_machine_memory group = sonde_machine_group_memory_of(&machine->sums);
+	const struct sonde_series_sum *all = sonde_series_sum_of(&machine->sums, 0, SONDE_METRIC_MEMORY_TOTAL);
+	if (!group.known || !all || group.all_b != (uint64_t)all->last)
+		memory_row(machine, "memory", sonde_machine_memory_of(&machine->sums), "");
+	memory_row(machine, "control group memory", group, ", its limit");
+}
+
 static void group_rows(struct machine *machine)
 {
 	const struct sonde_series_sums *sums = &machine->sums;
@@ -352,8 +371,7 @@ static int machine_finish(void *state, struct sonde_report *report)
 	if (!machine->section || sonde_report_note(report, machine->section, 0, note))
 		return sonde_error(ENOMEM, "out of memory for the machine");
 	cpu_rows(machine);
-	memory_row(machine, "memory", sonde_machine_memory_of(&machine->sums), "");
-	memory_row(machine, "control group memory", sonde_machine_group_memory_of(&machine->sums), ", its limit");
+	memory_rows(machine);
 	disk_rows(machine, disks, disk_count);
 	pressure_rows(machine);
 	group_rows(machine);

@@ -316,6 +316,21 @@ static int note_pace(const struct resources *resources, struct sonde_report *rep
 				 sonde_moments_std(&sums->between) / 1e6, (double)sums->longest_ns / 1e6);
 }
 
+/* A program's memory grows within its first milliseconds: how old it was. */
+static int note_first(const struct sonde_series_sums *sums, struct sonde_report *report, struct sonde_section *section)
+{
+	const struct sonde_process *root =
+	    sonde_session_process(sums->session, sonde_session_run(sums->session)->root_process);
+	const struct sonde_series_sum *rss =
+	    root && sums->row_of[root->id] ? sonde_series_sum_of(sums, sums->row_of[root->id], SONDE_METRIC_MEMORY_RSS)
+					   : NULL;
+	if (!rss || sums->attached || rss->has_before || rss->first_ns < root->start_ns)
+		return 0;
+	return sonde_report_note(report, section, 0,
+				 "RSS first: as first read, which was %.1f ms after the command began",
+				 (double)(rss->first_ns - root->start_ns) / 1e6);
+}
+
 static int notes_add(const struct resources *resources, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_series_sums *sums = &resources->sums;
@@ -330,6 +345,12 @@ static int notes_add(const struct resources *resources, struct sonde_report *rep
 		rc = sonde_report_note(report, section, 0,
 				       "a process's figures are those of its last reading; pages that processes share "
 				       "count in each, in PSS once");
+	if (rc == 0)
+		rc = note_first(sums, report, section);
+	if (rc == 0 && sonde_session_info(sums->session, "option.keep_ns"))
+		rc = sonde_report_note(report, section, 0,
+				       "flight recorder: what counts up does so from the beginning of each process, "
+				       "the rest is of the time that was held");
 	if (rc == 0 && sums->attached)
 		rc = sonde_report_note(report, section, 0,
 				       "attached: what counts up does so from the first reading of each process");

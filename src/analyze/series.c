@@ -376,7 +376,13 @@ static const struct sonde_series_sum *known(const struct sonde_series_sums *sums
 const struct sonde_series_sum *sonde_series_sum_of(const struct sonde_series_sums *sums, size_t row,
 						   enum sonde_metric metric)
 {
-	return known(sums, *index_at(sums, row, (int)metric));
+	uint32_t last = *index_at(sums, row, (int)metric);
+	for (uint32_t id = last; !row && id && id <= sums->count; id++) { /* a command may go to another group */
+		int is_same = sums->metric[id] == (int)metric && !sonde_session_series(sums->session, id)->process;
+		if (is_same && sums->sum[id].count && sums->sum[id].last_ns > sums->sum[last].last_ns)
+			last = id;
+	}
+	return known(sums, last);
 }
 
 const struct sonde_series_sum *sonde_series_sum_of_object(const struct sonde_series_sums *sums,

@@ -90,7 +90,8 @@ void sonde_series_sums_finish(struct sonde_series_sums *sums);                  
 int sonde_series_sums_read(struct sonde_series_sums *sums, struct sonde_session *session,
 			   const struct sonde_pass_options *options);
 
-/* Of a process (row 0: the machine) without an object; NULL when it has no point. */
+/* Of a process (row 0: the machine) without an object, of several objects the one that was read last; NULL when it has
+ * no point. */
 const struct sonde_series_sum *sonde_series_sum_of(const struct sonde_series_sums *sums, size_t row,
 						   enum sonde_metric metric);
 /* Of one of the machine's objects. */
