@@ -6,12 +6,14 @@
  */
 #include "analyze/stat_figures.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/cputime.h"
 #include "analyze/machine.h"
 
+#define PEAK_NEEDS 3   /* readings: fewer may all be from before the program had what it needs */
 #define SEEN_SHARE 0.8 /* readings with less of the CPU time say nothing of how it was spread */
 
 static const char too_short[] = "it was too short for two readings";
@@ -112,17 +114,35 @@ static void fill_gauge(struct filling *filling, enum sonde_stat figure, enum son
 	put(filling, figure, is_last ? (double)sum->last : (double)sum->max, sum->rounds ? NULL : filling->why_unread);
 }
 
-/* The kernel's mark of the largest process. */
-static double highest_mark(const struct filling *filling)
+/* What a process had before its exec is in the kernel's mark of it; what the mark is below that is not told. */
+static uint64_t held_b(const struct filling *filling)
 {
-	double highest = filling->root ? (double)filling->root->peak_rss_b : 0;
-	for (size_t row = 1; !filling->root && row <= filling->sums->row_count; row++) {
+	const char *text = filling->root ? sonde_session_info(filling->sums->session, "run.held_rss_b") : NULL;
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+static double highest_reading(const struct filling *filling)
+{
+	double highest = 0;
+	for (size_t row = 1; row <= filling->sums->row_count; row++) {
 		const struct sonde_series_sum *mark =
 		    sonde_series_sum_of(filling->sums, row, SONDE_METRIC_MEMORY_PEAK_RSS);
 		if (mark && !filling->sums->from_ns && (double)mark->max > highest)
 			highest = (double)mark->max;
 	}
 	return highest;
+}
+
+/* The kernel's mark of the largest process, or what readings saw of it; 0 = neither tells. */
+static double highest_mark(struct filling *filling)
+{
+	uint64_t told_b = filling->root ? filling->root->peak_rss_b : 0, before_b = held_b(filling);
+	if (told_b > before_b)
+		return (double)told_b;
+	filling->out->peak_below_b = before_b;
+	snprintf(filling->out->why_no_peak, sizeof filling->out->why_no_peak,
+		 "less than the %u kB that the process had before its program began", (unsigned)(before_b / 1000));
+	return !before_b || filling->sums->tree[SONDE_TREE_RSS].rounds >= PEAK_NEEDS ? highest_reading(filling) : 0;
 }
 
 /* It is read seldom: a single reading is the beginning's. */
@@ -146,8 +166,11 @@ static void fill_memory(struct filling *filling)
 	double mark = highest_mark(filling), mean = sonde_series_tree_mean(sums, SONDE_METRIC_MEMORY_RSS);
 	int several = sonde_session_process_count(sums->session) > 1;
 	filling->out->is_peak_sum = several && rss->rounds && (double)rss->max > mark;
-	double peak = mark <= 0 || filling->out->is_peak_sum ? (double)rss->max : mark;
-	put(filling, SONDE_STAT_PEAK_RSS, peak, mark > 0 || rss->rounds ? NULL : filling->why_unread);
+	double peak = (double)rss->max > mark && (mark <= 0 || filling->out->is_peak_sum) ? (double)rss->max : mark;
+	const char *why = rss->rounds ? NULL : filling->why_unread;
+	if (filling->out->peak_below_b && mark <= 0)
+		why = filling->out->why_no_peak;
+	put(filling, SONDE_STAT_PEAK_RSS, peak, mark > 0 ? NULL : why);
 	put(filling, SONDE_STAT_MEAN_RSS, mean, mean >= 0 ? NULL : filling->why_unread);
 	put(filling, SONDE_STAT_FIRST_RSS, (double)rss->first, rss->rounds ? NULL : filling->why_unread);
 	fill_gauge(filling, SONDE_STAT_LAST_RSS, SONDE_TREE_RSS, 1);

@@ -16,7 +16,7 @@
 #include "util/buf.h"
 #include "util/error.h"
 
-enum { LABEL = 14, FIGURE = 11, LINE_MAX_B = 1 << 16, NAMED_MAX = 5 };
+enum { LABEL = 16, FIGURE = 10, LINE_MAX_B = 1 << 16, NAMED_MAX = 5 };
 
 /* --- the runs ---------------------------------------------------------------------------------------------------- */
 
@@ -266,10 +266,15 @@ static void put_line(struct table *table)
 	struct sonde_buf *line = &table->line;
 	struct sonde_spread spread;
 	sonde_buf_clear(line);
+	double peak_b = 0; /* of a tiny program only a bound may be known */
+	for (size_t i = 0; i < runs->count; i++)
+		if ((double)runs->run[i].figures.peak_below_b > peak_b)
+			peak_b = (double)runs->run[i].figures.peak_below_b;
 	sonde_stat_runs_spread(&spread, runs, SONDE_STAT_PEAK_RSS, table->values);
-	if (spread.count) {
-		sonde_buf_text(line, "Peak RAM: ");
-		sonde_figure_value(line, SONDE_UNIT_BYTES, spread.max, table->style->ascii);
+	int is_bound = peak_b > spread.max;
+	if (is_bound || spread.count) {
+		sonde_buf_text(line, is_bound ? "Peak RAM: < " : "Peak RAM: ");
+		sonde_figure_value(line, SONDE_UNIT_BYTES, is_bound ? peak_b : spread.max, table->style->ascii);
 		sonde_buf_text(line, ", ");
 	}
 	sonde_stat_runs_spread(&spread, runs, SONDE_STAT_WALL, table->values);

@@ -178,6 +178,8 @@ static void put_memory(struct text *text)
 	if (begin(text, "resident peak", SONDE_STAT_PEAK_RSS)) {
 		if (count > 1)
 			comma(text, figures->is_peak_sum ? "all processes together" : "of the largest process");
+		else if (figures->peak_below_b)
+			comma(text, "at a reading");
 		else if (figures->is_exact)
 			comma(text, "by the kernel");
 		end(text);
@@ -455,6 +457,10 @@ void sonde_stat_summary(const struct sonde_stat_show *show, const struct sonde_f
 	if (sonde_stat_known(figures, SONDE_STAT_PEAK_RSS)) {
 		sonde_buf_text(&line, "Peak RAM: ");
 		sonde_figure(&line, SONDE_UNIT_BYTES, &figures->cell[SONDE_STAT_PEAK_RSS], style->ascii);
+		sonde_buf_text(&line, ", ");
+	} else if (figures->peak_below_b) {
+		sonde_buf_text(&line, "Peak RAM: < ");
+		sonde_figure_value(&line, SONDE_UNIT_BYTES, (double)figures->peak_below_b, style->ascii);
 		sonde_buf_text(&line, ", ");
 	}
 	sonde_buf_text(&line, "Wall Time: ");

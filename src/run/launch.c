@@ -1,21 +1,25 @@
-/* launch.c: fork, wait on a pipe, exec.
+/* launch.c: clone, wait on a pipe, exec.
  *
- * Two pipes, both close-on-exec: the child reads one byte from `release` before it execs (end of file there means that
- * the recorder died: it leaves without a trace), and writes exec's errno to `error` if that fails; a successful exec
- * closes it.
+ * Two pipes, both close-on-exec: the child says on `error` that it is there, reads one byte from `release` before it
+ * execs (end of file there means that the recorder died: it leaves without a trace), and writes exec's errno to `error`
+ * if that fails; a successful exec closes it.
  */
 #include "run/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "util/error.h"
+#include "util/file.h"
 
 extern char **environ;
 
@@ -55,6 +59,9 @@ void sonde_launch_fini(struct sonde_launch *launch)
 	for (size_t i = 0; i < launch->env_count; i++)
 		free(launch->env[i]);
 	free(launch->env);
+	for (size_t i = 0; i < launch->path_count; i++)
+		free(launch->paths[i]);
+	free(launch->paths);
 	if (launch->release_fd >= 0)
 		close(launch->release_fd);
 	if (launch->error_fd >= 0)
@@ -109,64 +116,139 @@ int sonde_launch_prepend(struct sonde_launch *launch, const char *name, const ch
 	return rc;
 }
 
-/* Whether a command without a slash is a file in some directory of PATH. */
-static int is_in_path(const char *name)
+/* --- where the command is ---------------------------------------------------------------------------------------- */
+
+static int add_path(struct sonde_launch *launch, char *path)
 {
-	const char *at = getenv("PATH");
-	struct stat status;
-	char path[4096];
-	while (at && *at) {
-		int len = (int)strcspn(at, ":");
-		int path_b = snprintf(path, sizeof path, "%.*s%s%s", len, at, len ? "/" : "", name);
-		if (path_b < (int)sizeof path && !stat(path, &status))
-			return 1;
-		at += len + (at[len] == ':');
+	char **paths = path ? realloc(launch->paths, (launch->path_count + 2) * sizeof *paths) : NULL;
+	if (!paths) {
+		free(path);
+		return sonde_error(ENOMEM, "out of memory for the command's path");
 	}
+	launch->paths = paths;
+	paths[launch->path_count++] = path;
+	paths[launch->path_count] = NULL;
 	return 0;
 }
 
-/* A directory of PATH that this user may not enter makes exec say EACCES of a command that is nowhere. */
-static int exec_error(const char *name, int code)
+/* As execvp() would look: a name with a slash is a path, others are in a directory of PATH. */
+static int list_paths(struct sonde_launch *launch)
 {
-	return code == EACCES && !strchr(name, '/') && !is_in_path(name) ? ENOENT : code;
+	const char *name = launch->argv[0], *at = getenv("PATH");
+	if (!*name || strchr(name, '/'))
+		return add_path(launch, strdup(name));
+	at = at ? at : "/bin:/usr/bin";
+	for (int rc = 0;; at++) {
+		int len = (int)strcspn(at, ":");
+		char *path = NULL;
+		if (asprintf(&path, "%.*s%s%s", len, at, len ? "/" : "", name) < 0)
+			path = NULL;
+		rc = add_path(launch, path);
+		at += len;
+		if (rc || !*at)
+			return rc;
+	}
 }
 
-static _Noreturn void child(struct sonde_launch *launch, int release_fd, int error_fd)
+/* A directory of PATH that this user may not enter makes exec say EACCES of a command that is nowhere. */
+static int exec_error(const struct sonde_launch *launch, int code)
 {
+	struct stat status;
+	if (code != EACCES || strchr(launch->argv[0], '/'))
+		return code;
+	for (size_t i = 0; i < launch->path_count; i++)
+		if (!stat(launch->paths[i], &status))
+			return code;
+	return ENOENT;
+}
+
+/* --- the child --------------------------------------------------------------------------------------------------- */
+
+/* What is resident here counts as the command's: the kernel's mark of the most that was resident is the process's, and
+ * an exec does not lower it. So the child is made without the C library's handlers, calls nothing but syscall(), and
+ * has all that it needs from before: paths, and the words of a shell for a script that does not name one. */
+struct child {
+	const struct sonde_launch *launch;
+	char **shell; /* argv, whose second word is the path */
+	int release_fd, error_fd;
+};
+
+/* The errno of the path that says most, as execvp() has it. */
+static int try_paths(const struct child *child)
+{
+	const struct sonde_launch *launch = child->launch;
+	int worst = ENOENT;
+	for (size_t i = 0; i < launch->path_count; i++) {
+		syscall(SYS_execve, launch->paths[i], launch->argv, launch->env);
+		if (errno == ENOEXEC) {
+			child->shell[1] = launch->paths[i];
+			syscall(SYS_execve, child->shell[0], child->shell, launch->env);
+		}
+		if (errno == EACCES)
+			worst = EACCES;
+		else if (errno != ENOENT && errno != ESTALE && errno != ENOTDIR && errno != ENODEV &&
+			 errno != ETIMEDOUT)
+			return errno;
+		else if (launch->path_count == 1)
+			return errno;
+	}
+	return worst;
+}
+
+static _Noreturn void be_child(const struct child *child)
+{
+	const struct sonde_launch *launch = child->launch;
 	char go;
-	ssize_t got;
+	long got;
+	int code = 0;
+	syscall(SYS_execve, "", launch->argv, launch->env); /* it fails: the way there is resident from now on */
+	syscall(SYS_write, child->error_fd, &code, sizeof code);
 	do
-		got = read(release_fd, &go, 1);
+		got = syscall(SYS_read, child->release_fd, &go, 1);
 	while (got < 0 && errno == EINTR);
-	if (got != 1)
-		_exit(125);
-	if (launch->files.rlim_max)
-		setrlimit(RLIMIT_NOFILE, &launch->files);
-	execvpe(launch->argv[0], launch->argv, launch->env);
-	int code = exec_error(launch->argv[0], errno);
-	ssize_t sent = write(error_fd, &code, sizeof code);
-	_exit(sent == sizeof code && code == ENOENT ? 127 : 126);
+	if (got == 1) {
+		if (launch->files.rlim_max)
+			syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &launch->files, NULL);
+		code = try_paths(child);
+		syscall(SYS_write, child->error_fd, &code, sizeof code);
+	}
+	for (;;)
+		syscall(SYS_exit_group, 125);
 }
 
 int sonde_launch_hold(struct sonde_launch *launch)
 {
 	int release[2];
 	int error[2];
-	if (pipe2(release, O_CLOEXEC))
-		return sonde_error(errno, "cannot make a pipe: %s", strerror(errno));
+	size_t words = 0;
+	while (launch->argv[words])
+		words++;
+	char **shell = calloc(words + 2, sizeof *shell);
+	int rc = shell ? list_paths(launch) : sonde_error(ENOMEM, "out of memory for the command's words");
+	if (rc) {
+		free(shell);
+		return rc;
+	}
+	shell[0] = (char *)(uintptr_t) "/bin/sh";
+	memcpy(shell + 2, launch->argv + 1, (words - 1) * sizeof *shell);
+	if (pipe2(release, O_CLOEXEC)) {
+		rc = sonde_error(errno, "cannot make a pipe: %s", strerror(errno));
+		free(shell);
+		return rc;
+	}
 	if (pipe2(error, O_CLOEXEC)) {
-		int code = errno;
+		rc = sonde_error(errno, "cannot make a pipe: %s", strerror(errno));
 		close(release[0]);
 		close(release[1]);
-		return sonde_error(code, "cannot make a pipe: %s", strerror(code));
+		free(shell);
+		return rc;
 	}
-	pid_t pid = fork();
-	if (pid == 0) {
-		close(release[1]);
-		close(error[0]);
-		child(launch, release[0], error[1]);
-	}
+	const struct child child = {.launch = launch, .shell = shell, .release_fd = release[0], .error_fd = error[1]};
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (pid == 0)
+		be_child(&child);
 	int code = errno;
+	free(shell);
 	close(release[0]);
 	close(error[1]);
 	launch->release_fd = release[1];
@@ -177,19 +259,38 @@ int sonde_launch_hold(struct sonde_launch *launch)
 	return 0;
 }
 
-int sonde_launch_release(struct sonde_launch *launch)
+static uint64_t peak_rss_b(pid_t pid)
 {
-	ssize_t got = write(launch->release_fd, "g", 1);
-	close(launch->release_fd);
-	launch->release_fd = -1;
-	int code = 0; /* also of one that was killed before it could run: who waits for it is told */
+	char text[8192];
+	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
+	const char *mark = strstr(text, "\nVmHWM:");
+	return mark ? strtoull(mark + strlen("\nVmHWM:"), NULL, 10) * 1024 : 0;
+}
+
+/* What the child says next; 0 also when it is gone, and when its exec has closed the pipe. */
+static int listen_to(const struct sonde_launch *launch)
+{
+	int code = 0;
+	ssize_t got;
 	do
 		got = read(launch->error_fd, &code, sizeof code);
 	while (got < 0 && errno == EINTR);
+	return code;
+}
+
+int sonde_launch_release(struct sonde_launch *launch)
+{
+	listen_to(launch); /* it is there */
+	launch->held_rss_b = peak_rss_b(launch->pid);
+	(void)!write(launch->release_fd, "g", 1); /* one that was killed: who waits for it is told */
+	close(launch->release_fd);
+	launch->release_fd = -1;
+	int code = listen_to(launch);
 	close(launch->error_fd);
 	launch->error_fd = -1;
 	if (!code)
 		return 0;
 	waitpid(launch->pid, NULL, 0);
+	code = exec_error(launch, code);
 	return sonde_error(code, "cannot run '%s': %s", launch->argv[0], strerror(code));
 }

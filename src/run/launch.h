@@ -8,6 +8,7 @@
 #define SONDE_RUN_LAUNCH_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -15,9 +16,13 @@ struct sonde_launch {
 	char **argv; /* the caller's */
 	char **env;  /* starts as a copy of environ; sonde_launch_setenv() edits it */
 	size_t env_count;
-	pid_t pid;           /* 0 before sonde_launch_hold() */
-	int release_fd;      /* written to let it go */
-	int error_fd;        /* exec's errno comes back here */
+	char **paths; /* where the command may be; made by sonde_launch_hold() */
+	size_t path_count;
+	pid_t pid;      /* 0 before sonde_launch_hold() */
+	int release_fd; /* written to let it go */
+	int error_fd;   /* exec's errno comes back here */
+	uint64_t
+	    held_rss_b; /* the most that was resident when it was let go: the kernel's mark of the process keeps it */
 	struct rlimit files; /* descriptors, as we were given them; ours are as many as may be */
 };
 

@@ -226,6 +226,11 @@ static void say_command(struct sonde_recorder *recorder, char **argv)
 	sonde_recorder_info(recorder, "run.command", text);
 }
 
+void sonde_host_describe_held(struct sonde_recorder *recorder, uint64_t rss_b)
+{
+	say_number(recorder, "run.held_rss_b", rss_b);
+}
+
 void sonde_host_describe_run(struct sonde_recorder *recorder)
 {
 	const struct sonde_record_options *options = sonde_recorder_options(recorder);

@@ -2,6 +2,8 @@
 #ifndef SONDE_SOURCE_HOST_H
 #define SONDE_SOURCE_HOST_H
 
+#include <stdint.h>
+
 #include "source/recorder.h"
 
 /* Processor, cores, memory, kernel, distribution, container limits, and the settings that decide what can be measured.
@@ -14,5 +16,8 @@ double sonde_host_quota(const char *root);
 
 /* run.command, run.directory, run.uid, run.cpus, option.*. */
 void sonde_host_describe_run(struct sonde_recorder *recorder);
+
+/* Of a command: the most that was resident before its exec, which the kernel's mark of the process holds, too. */
+void sonde_host_describe_held(struct sonde_recorder *recorder, uint64_t rss_b);
 
 #endif

@@ -295,7 +295,10 @@ static int begin(struct supervisor *supervisor)
 	supervisor->start_ns = sonde_clock_now_ns();
 	if (options->begun)
 		options->begun(options->begun_context);
-	return options->command ? sonde_launch_release(&supervisor->launch) : 0;
+	rc = options->command ? sonde_launch_release(&supervisor->launch) : 0;
+	if (!rc && options->command)
+		sonde_host_describe_held(supervisor->recorder, supervisor->launch.held_rss_b);
+	return rc;
 }
 
 static uint64_t timeval_ns(struct timeval time)

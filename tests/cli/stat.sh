@@ -59,6 +59,22 @@ holds "$(figure io.files_peak) >= 53 && $(figure io.files_peak) <= 60"
 used -- "$uses" writes 3000000 .
 holds "$(figure io.written_all_b) >= 3000000 && $(figure io.written_all_b) <= 3010000"
 
+# What a process had before its exec is not the program's, though the kernel's mark of it holds both: of a program that says
+# itself, what it had. The kernel's mark lacks what it has not added up yet; where it tells nothing a bound is said.
+if [ -x "$SONDE_BUILD/tests/targets/small" ]; then
+	run 0 "$SONDE" stat -f --json -o used.json -- "$SONDE_BUILD/tests/targets/small" 600
+	holds "$(figure memory.peak_rss_b) <= $out + 150000"
+	holds "$(figure memory.peak_rss_b) >= $out - ((64 + 4 * $cpus) * $cpus * $(getconf PAGESIZE))"
+	run 0 "$SONDE" stat -f --json -o used.json -- "$SONDE_BUILD/tests/targets/small" 0
+	if [ "$(figure memory.peak_rss_b)" = null ]; then
+		matches "$(figure memory.absent.peak_rss_b)" 'less than the [0-9]+ kB that the process had before its program began'
+		run 0 "$SONDE" stat -q -- "$SONDE_BUILD/tests/targets/small" 0
+		matches "$err" '^Peak RAM: (< )?[0-9.]+ [kM]B, Wall Time: '
+	else
+		holds "$(figure memory.peak_rss_b) <= $out + 150000"
+	fi
+fi
+
 # /usr/bin/time, of the same run: it waits for the program as sonde waits for it.
 if [ -x /usr/bin/time ]; then
 	used -- /usr/bin/time -v -o timed "$uses" memory 80
@@ -195,6 +211,62 @@ for closed in "" "2>&-" "<&-" "2>&- <&-"; do
 	equal "$closed: $recorded" "$closed: $plain"
 	equal $code 9
 done
+
+# Again and again: as many runs as were asked for, each from the same beginning, and what they have in common.
+echo 0 >times
+count='n=$(($(cat times) + 1)); echo $n >times; echo "run $n"; trap "" PIPE; ulimit -n; exit $((n == 4 ? 3 : 0))'
+limit=$(ulimit -n)
+run 3 "$SONDE" stat -f -r 5 -w 2 --prepare 'cat; echo prepared; echo x >>prepared' --json -o used.json -- sh -c "$count"
+equal "$(cat times)" 7
+equal "$(grep -c . prepared)" 7
+equal "$out" "$(for n in 1 2 3 4 5 6 7; do echo "run $n"; echo "$limit"; done)"
+equal "$(jq -c '[.schema, .exit_code, .warmups, (.runs | length)]' used.json)" '["sonde-stat",3,2,5]'
+equal "$(jq -c '[.runs[].exit_code]' used.json)" '[0,3,0,0,0]'
+equal "$(jq '[.runs[].timing.wall_s] | sort | .[2]' used.json)" "$(figure summary.timing.wall_s.median)"
+near "$(jq '[.runs[].timing.wall_s] | add / 5' used.json)" "$(figure summary.timing.wall_s.mean)" 1e-9
+holds "$(figure summary.timing.wall_s.min) <= $(figure summary.timing.wall_s.median)"
+holds "$(figure summary.timing.wall_s.ci95_low) <= $(figure summary.timing.wall_s.mean)"
+# 2.77645: Student's t for 4 degrees of freedom.
+near "$(figure summary.timing.wall_s.ci95_high)" \
+	"$(figure summary.timing.wall_s.mean) + 2.77645 * $(figure summary.timing.wall_s.std) / sqrt(5)" 1e-9
+equal "$(jq -c '[.summary.timing.wall_s.count, .summary.memory.faults_minor.count]' used.json)" '[5,5]'
+equal "$(jq -c '[.runs[0].timing | keys[]] == [.summary.timing | keys[]]' used.json)" true
+equal "$(jq -c '.runs[0].system.disks' used.json)" null
+run 3 env COLUMNS=80 "$SONDE" stat -r 3 -- sh -c 'exit 3'
+matches "$err" '^3 runs$'
+matches "$err" '^ +mean +±95 % +deviation +least +median +most$'
+matches "$err" '^! run 1 \(exit code 3\), 2 \(exit code 3\), 3 \(exit code 3\) failed'
+matches "$err" '^Peak RAM: .*, Wall Time: [0-9.]+ .s ± [0-9.]+ .s \(3 runs\), CPU Util: '
+[ "$(wc -L <.err)" -le 80 ] || fail "lines of more than 80 columns"
+run 0 env LC_ALL=C COLUMNS=80 "$SONDE" stat -q -r 2 -- true
+matches "$err" '^Peak RAM: .* \+- '
+! LC_ALL=C grep -qP '[^\x00-\x7f]' .err || fail "not ASCII"
+# One that takes far longer than the others is named.
+echo 0 >times
+run 0 "$SONDE" stat -r 6 -- sh -c 'n=$(($(cat times) + 1)); echo $n >times; [ $n -ne 5 ] || sleep 3'
+matches "$err" "^! far from the other runs' wall time: .*5 \\(3\\.[0-9]+ s\\)"
+# The program's signals are as they were given to us, in each run.
+cat >ignored.sh <<'EOF'
+grep SigIgn /proc/self/status
+EOF
+run 0 "$SONDE" stat -q -r 3 -- sh ignored.sh
+equal "$(sort -u .out | wc -l)" 1
+equal "$(sort -u .out)" "$(sh ignored.sh)"
+# A run that is interrupted does not count, and none follows; what failed before the program is ours.
+run 130 timeout --foreground --preserve-status -s INT 1.3 "$SONDE" stat -r 100 -- sleep 0.5
+matches "$err" '^! interrupted: [12] of 100 runs were made$'
+run 125 "$SONDE" stat -f -r 3 --prepare 'exit 4' -o used.json -- sh -c 'echo run'
+has "$err" "--prepare 'exit 4' failed (exit code 4): the command was not run"
+equal "$out" ""
+run 127 "$SONDE" stat -r 3 -o none.json -- ./no-such-program
+equal "$(grep -c "cannot run" .err)" 1
+[ ! -e none.json ] || fail "an empty file is left"
+run 125 "$SONDE" stat -r 3 -p $$
+has "$err" "are for a command"
+run 125 "$SONDE" stat -r 3 --record kept.sonde -- true
+has "$err" "--record keeps one recording"
+run 125 "$SONDE" stat --heap -- true
+has "$err" "unknown option --heap, which 'sonde record' has"
 
 # Disks that are full or closed to us.
 run 6 "$SONDE" stat -o /dev/full -- sh -c 'echo out; exit 6'

@@ -1,0 +1,23 @@
+/* small.c: a static program that has little in memory: small N touches N KiB and says the most that was resident since
+ * its exec, in bytes, as /proc/self/status has it. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char room[1 << 20];
+
+int main(int argc, char **argv)
+{
+	size_t size_b = argc > 1 ? (size_t)atoi(argv[1]) << 10 : 0;
+	char text[4096];
+	for (size_t at = 0; at < size_b && at < sizeof room; at += 4096)
+		((volatile char *)room)[at] = 1;
+	int fd = open("/proc/self/status", O_RDONLY);
+	ssize_t got = read(fd, text, sizeof text - 1);
+	text[got > 0 ? got : 0] = '\0';
+	const char *mark = strstr(text, "\nVmHWM:");
+	printf("%lld\n", mark ? atoll(mark + strlen("\nVmHWM:")) * 1024 : 0);
+	return 0;
+}
