@@ -1,11 +1,12 @@
 /* chrome.c: trace-event JSON, for Perfetto, Chromium and the Firefox Profiler.
  *
  * One reading of the file, written as it goes: zones and waits are complete events (X), counters and resources C, marks
- * i; then spans as asynchronous events (b, e) with an arrow (s, f) where one ends in another thread; then what was
- * alive of each heap, as counters; then CPU samples. Zones of a thread that do not nest, which viewers would draw
- * wrongly, become asynchronous events too. Every event has name, cat, pid, tid, ts and args, because some readers want
- * them all. Timestamps are microseconds since the recording began, exact to the nanosecond; baseTimeNanoseconds is that
- * beginning on the wall clock. Only arguments of zones, and spans, are held in memory (marks.h).
+ * i; then states of threads, as complete events on tracks of their own; then spans as asynchronous events (b, e) with
+ * an arrow (s, f) where one ends in another thread; then what was alive of each heap, as counters; then CPU samples.
+ * Zones of a thread that do not nest, which viewers would draw wrongly, become asynchronous events too. Every event has
+ * name, cat, pid, tid, ts and args, because some readers want them all. Timestamps are microseconds since the recording
+ * began, exact to the nanosecond; baseTimeNanoseconds is that beginning on the wall clock. Only arguments of zones, and
+ * spans, are held in memory (marks.h).
  */
 #include "export/chrome.h"
 
@@ -44,7 +45,11 @@ void sonde_chrome_begin(struct sonde_chrome *chrome, const struct sonde_chrome_e
 	sonde_json_put_text(json, "name", event->name);
 	sonde_json_put_text(json, "cat", event->category);
 	sonde_json_put_uint(json, "pid", process ? process->pid : 0);
-	sonde_json_put_uint(json, "tid", thread ? thread->tid : process ? process->pid : 0);
+	sonde_json_put_uint(json, "tid",
+			    event->track ? event->track
+			    : thread     ? thread->tid
+			    : process    ? process->pid
+					 : 0);
 	sonde_json_key(json, "ts");
 	sonde_chrome_micros_value(chrome, (int64_t)(event->time_ns - chrome->base_ns));
 }
@@ -107,6 +112,14 @@ static void put_tail(struct sonde_chrome *chrome)
 	sonde_json_put_uint(json, "zones_apart", chrome->apart);
 	sonde_json_put_uint(json, "span_ends_without_begin", chrome->unbegun);
 	sonde_json_put_uint(json, "marks_dropped", chrome->marks.dropped);
+	sonde_json_put_uint(json, "state_slices", chrome->state_slices);
+	sonde_json_put_uint(json, "states_in_shared_slices", chrome->states_shared);
+	if (chrome->states_shared) {
+		sonde_json_put_uint(json, "states_shared_below_ns", chrome->states_least_ns);
+		sonde_json_put_text(json, "states_note",
+				    "states shorter than that share slices named switching, which say what they add up "
+				    "to; sonde export --from and --to show a part in detail");
+	}
 	sonde_json_end(json);
 }
 
@@ -144,6 +157,9 @@ static int put_document(struct sonde_chrome *chrome)
 	int error = put_batches(chrome);
 	if (error)
 		return error;
+	error = sonde_chrome_states(chrome);
+	if (error)
+		return error;
 	sonde_chrome_spans(chrome);
 	error = sonde_chrome_heaps(chrome);
 	if (!error)
@@ -179,6 +195,6 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_chrome = {
     .name = "chrome",
     .extension = ".trace.json",
-    .title = "trace events: zones, waits, spans, counters, resources, heaps, samples; for Perfetto and browsers",
+    .title = "trace events: zones, waits, states, spans, counters, resources, heaps, samples; for Perfetto",
     .export = export,
 };

@@ -36,12 +36,15 @@ struct sonde_chrome {
 	struct sonde_chrome_cpu *cpu; /* by process id; NULL until there is a series */
 	uint64_t apart;               /* zones that did not nest: asynchronous, numbered by this */
 	uint64_t unbegun;             /* ends of spans without a begin */
+	/* Slices of threads' states; states that share one; shorter than what, 0 = none do. */
+	uint64_t state_slices, states_shared, states_least_ns;
 };
 
 struct sonde_chrome_event {
 	const char *phase, *name, *category;
 	uint32_t thread; /* id; 0 = of the process */
 	uint32_t process;
+	uint32_t track; /* instead of the thread's number; 0 = that */
 	uint64_t time_ns;
 };
 
@@ -75,6 +78,9 @@ void sonde_chrome_spans(struct sonde_chrome *chrome);
 /* What was read again and again of processes and of the machine, as counters. */
 int sonde_chrome_series(struct sonde_chrome *chrome, const struct sonde_batch *batch);
 void sonde_chrome_waits(struct sonde_chrome *chrome, const struct sonde_batch *batch);
+/* What a call waited for, as argument "object", where it has a name or an address. */
+void sonde_chrome_object(struct sonde_chrome *chrome, uint32_t object);
+int sonde_chrome_states(struct sonde_chrome *chrome);
 int sonde_chrome_has_machine(const struct sonde_chrome *chrome);
 
 /* CPU samples as V8's "Profile" and "ProfileChunk" events, which Chromium's, Firefox's and Perfetto's viewers read. */

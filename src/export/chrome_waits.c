@@ -10,7 +10,7 @@
 
 #include "export/chrome.h"
 
-static void put_object(struct sonde_chrome *chrome, uint32_t id)
+void sonde_chrome_object(struct sonde_chrome *chrome, uint32_t id)
 {
 	const struct sonde_object *object = sonde_session_object(chrome->session, id);
 	char address[24];
@@ -57,7 +57,7 @@ void sonde_chrome_waits(struct sonde_chrome *chrome, const struct sonde_batch *b
 		sonde_chrome_micros(chrome, "dur", dur_ns);
 		sonde_chrome_args(chrome);
 		sonde_json_put_text(&chrome->json, "kind", row->name);
-		put_object(chrome, batch->object[i]);
+		sonde_chrome_object(chrome, batch->object[i]);
 		put_bytes(chrome, batch->wait_kind[i], batch->amount[i]);
 		put_holder(chrome, batch->other[i]);
 		sonde_chrome_end(chrome);

@@ -24,6 +24,7 @@
 
 static char folder[] = "/tmp/sonde-test-exchange-waits-XXXXXX";
 static char path[80];
+static char path_of_states[96];
 static struct sonde_session *session;
 
 /* Locks 20 ms + 7 ns, 3 calls; I/O 12 ms, 2 calls; all with 40 ms of sleep and a join of 5 ms without a stack. Nobody
@@ -292,6 +293,123 @@ static void chrome_has_slices(void **state)
 	free(text.data);
 }
 
+/* Durations of the slices of a category, or of all that it says it adds up to. */
+static uint64_t slices_ns(const char *text, const char *name)
+{
+	uint64_t sum_ns = 0;
+	char sought[80];
+	snprintf(sought, sizeof sought, "\"name\":\"%s\",\"cat\":\"state\"", name);
+	for (const char *at = text; (at = strstr(at, sought));) {
+		char *end;
+		at = strstr(at, "\"dur\":") + strlen("\"dur\":");
+		sum_ns += strtoull(at, &end, 10) * 1000;
+		sum_ns += strtoull(end + 1, &end, 10);
+		at = end;
+	}
+	return sum_ns;
+}
+
+static uint64_t said_ns(const char *text, const char *key)
+{
+	uint64_t sum = 0;
+	for (const char *at = text; (at = strstr(at, key));)
+		sum += strtoull(at += strlen(key), NULL, 10);
+	return sum;
+}
+
+static struct text chrome_of(const struct sonde_format_options *options)
+{
+	struct sonde_session *other;
+	assert_int_equal(sonde_session_open(&other, path_of_states, &(struct sonde_session_options){.no_symbols = 1}),
+			 0);
+	struct text text = exchange_export(other, "chrome", options);
+	sonde_session_close(other);
+	unlink(path_of_states);
+	return text;
+}
+
+static void states_begin(struct recording *recording)
+{
+	snprintf(path_of_states, sizeof path_of_states, "%s/states.sonde", folder);
+	recording_open(recording, path_of_states);
+	recording_process(recording, 100, 0, "app", START);
+	recording_thread(recording, 1, 100, "app", START);
+	recording_thread(recording, 1, 101, "worker", START);
+}
+
+/* Runs 10 ms on CPU 0, is blocked for 20 of which 15 lie in a lock, runs, is preempted for 5, and runs on CPU 1. */
+static void chrome_has_states(void **state)
+{
+	(void)state;
+	struct recording recording;
+	for (int part = 0; part < 2; part++) {
+		states_begin(&recording);
+		uint32_t lock = recording_object(&recording, 1, SONDE_OBJECT_LOCK, "queue_mutex", 0x4040);
+		recording_switch_on(&recording, START + 10 * MS, 2, SONDE_SWITCH_OUT_BLOCKED, 0);
+		recording_switch_on(&recording, START + 30 * MS, 2, SONDE_SWITCH_IN, 0);
+		recording_switch_on(&recording, START + 40 * MS, 2, SONDE_SWITCH_OUT_PREEMPTED, 0);
+		recording_switch_on(&recording, START + 45 * MS, 2, SONDE_SWITCH_IN, 1);
+		recording_wait(&recording, (struct recording_wait){START + 12 * MS, 15 * MS, 2, 0, SONDE_WAIT_MUTEX, 0,
+								   SONDE_STACK_NO_TABLE, lock, 0});
+		recording_close(&recording, START + 100 * MS, 0);
+		const struct sonde_format_options options = {.from_ns = part ? START + 25 * MS : 0,
+							     .to_ns = part ? START + 42 * MS : 0};
+		struct text text = chrome_of(&options);
+		assert_harmless(text);
+		assert_int_equal(slices_ns(text.data, "running"), part ? 10 * MS : 75 * MS);
+		assert_int_equal(slices_ns(text.data, "runnable"), part ? 2 * MS : 5 * MS);
+		assert_int_equal(slices_ns(text.data, "blocked"), part ? 5 * MS : 20 * MS);
+		assert_has(text.data, "\"tid\":1073741826,\"ts\":0.000,\"args\":{\"name\":\"worker (101): states\"}}");
+		assert_has(text.data, part ? "\"cpu\":0,\"waits_for\":\"mutex\",\"waits_for_ns\":2000000,\"object\":"
+					     "\"queue_mutex\",\"woken\":\"not known"
+					   : "\"ts\":10000.000,\"dur\":20000.000,\"args\":{\"cpu\":0,\"waits_for\":"
+					     "\"mutex\",\"waits_for_ns\":15000000,\"object\":\"queue_mutex\"");
+		assert_has(text.data, "\"states_in_shared_slices\":0");
+		assert_null(strstr(text.data, "\"name\":\"unseen\""));
+		free(text.data);
+	}
+}
+
+/* 200,000 intervals of 10 us and less, and ten of 5 ms: the long ones keep their slices, the others share some, which
+ * add up to what there was. A part has all of its own. */
+static void many_states_share_slices(void **state)
+{
+	(void)state;
+	struct recording recording;
+	const unsigned pairs = 100000;
+	for (int part = 0; part < 2; part++) {
+		uint64_t at_ns = START, on_ns = 0, blocked_ns = 0;
+		states_begin(&recording);
+		recording.chunk_rows = 4096;
+		for (unsigned i = 0; i < pairs; i++) {
+			uint64_t run_ns = 6000, wait_ns = i % 10000 ? 4000 : 5 * MS;
+			recording_switch_on(&recording, at_ns += run_ns, 2, SONDE_SWITCH_OUT_BLOCKED, 0);
+			recording_switch_on(&recording, at_ns += wait_ns, 2, SONDE_SWITCH_IN, 1);
+			on_ns += run_ns;
+			blocked_ns += wait_ns;
+		}
+		recording_close(&recording, at_ns, 0);
+		const struct sonde_format_options options = {.from_ns = part ? START + 500 * MS : 0,
+							     .to_ns = part ? START + 502 * MS : 0};
+		struct text text = chrome_of(&options);
+		uint64_t ran_ns = slices_ns(text.data, "running") + said_ns(text.data, "\"running_ns\":");
+		uint64_t waited_ns = slices_ns(text.data, "blocked") + said_ns(text.data, "\"blocked_ns\":");
+		if (part) {
+			assert_int_equal(ran_ns + waited_ns, 2 * MS);
+			assert_has(text.data, "\"states_in_shared_slices\":0");
+		} else {
+			assert_int_equal(ran_ns, on_ns);
+			assert_int_equal(waited_ns, blocked_ns);
+			assert_int_equal(slices_ns(text.data, "blocked"), 50 * MS);
+			assert_int_equal(said_ns(text.data, "\"states_in_shared_slices\":"), 2 * pairs - 10);
+			assert_has(text.data, "\"states_shared_below_ns\":8192");
+			assert_in_range(said_ns(text.data, "\"state_slices\":"), 1000, 150000);
+			assert_in_range(text.size_b, 1000, 25000000);
+		}
+		free(text.data);
+	}
+}
+
 /* Nothing is CPU time here. */
 static void the_default_is_what_there_is(void **state)
 {
@@ -356,6 +474,8 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(stacks_end_in_the_kind_of_call),
 	    cmocka_unit_test(speedscope_has_calls_in_time_order),
 	    cmocka_unit_test(chrome_has_slices),
+	    cmocka_unit_test(chrome_has_states),
+	    cmocka_unit_test(many_states_share_slices),
 	    cmocka_unit_test(the_default_is_what_there_is),
 	};
 	return argc > 1 ? put_files(argv[1]) : cmocka_run_group_tests(tests, enter, leave);
