@@ -132,9 +132,12 @@ struct change {
 	int is_line;
 };
 
-/* Whether there is a change in a part, and where. */
-static int find_change(struct work *work, const double *values, size_t count, size_t tests, struct change *out)
+/* Whether there is a change in a part, and where: in the cut values; how much it is the values themselves say. */
+static int find_change(struct work *work, const double *whole, size_t from, size_t all, size_t tests,
+		       struct change *out)
 {
+	const double *values = work->values + from;
+	size_t count = all - from;
 	size_t size = (count + GROUPS_MAX - 1) / GROUPS_MAX, groups = count / size, at = 0;
 	for (size_t i = 0; i < groups; i++)
 		work->groups[i] = mean_of(values + i * size, i + 1 < groups ? size : count - i * size);
@@ -146,10 +149,11 @@ static int find_change(struct work *work, const double *values, size_t count, si
 	double mean = mean_of(values, count), slope;
 	gain = best_split(values, count, count - 1, mean, &at); /* also of those that are no warm-up */
 	best_split(values, count, count / 2, mean, &out->at);
-	double before = mean_of(values, out->at), after = mean_of(values + out->at, count - out->at);
-	out->share = before > 0 ? (after - before) / before : 0;
 	out->is_line = line_gain(values, count, mean, &slope) >= gain;
-	return fabs(after - before) >= LEAST_CHANGE * mean;
+	whole += from;
+	double before = mean_of(whole, out->at), after = mean_of(whole + out->at, count - out->at);
+	out->share = before > 0 ? (after - before) / before : 0;
+	return fabs(after - before) >= LEAST_CHANGE * mean_of(whole, count);
 }
 
 /* Student's t for 95 %, two-sided. */
@@ -185,12 +189,12 @@ static void judge(struct work *work, struct sonde_steady *out, const double *val
 {
 	size_t warm_up = 0;
 	struct change change = {0};
-	int changes = find_change(work, work->values, count, tests, &change);
+	int changes = find_change(work, values, 0, count, tests, &change);
 	struct change first = change;
 	while (changes && !change.is_line && warm_up + change.at <= count / 2 &&
 	       count - warm_up - change.at >= SONDE_STEADY_LEAST) {
 		warm_up += change.at;
-		changes = find_change(work, work->values + warm_up, count - warm_up, tests, &change);
+		changes = find_change(work, values, warm_up, count, tests, &change);
 	}
 	describe(out, values, count);
 	if (!changes) {

@@ -82,7 +82,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [TID] = {"tid", "tid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 2},
     [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
     [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 1},
-    [BLOCKED_IN] = {"blocked_in", "blocked in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
+    [BLOCKED_IN] = {"blocked_in", "blocked in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 3},
 };
 
 struct table {

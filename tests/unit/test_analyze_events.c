@@ -352,6 +352,44 @@ static void iterations_rates(void **state)
 	sections_free(&s);
 }
 
+/* 20 iterations of 30 ms, then 80 of 10 ms; and one of each kind that is not steady, or too short to say. */
+static void iterations_are_steady_or_not(void **state)
+{
+	static const char *const names[] = {"warms", "drifts", "jumps", "short"};
+	(void)state;
+	struct recording r;
+	two_threads_open(&r);
+	for (uint32_t kind = 0; kind < 4; kind++) {
+		uint32_t site = recording_site(&r, SONDE_SITE_ITERATION, names[kind], NULL);
+		uint64_t at_ns = START;
+		for (uint64_t i = 0; i <= (kind == 3 ? 19 : 100); i++) {
+			uint64_t jitter_ns = i * 7919 % 13 * 20000; /* 0 to 0.24 ms */
+			uint64_t ms = kind == 0 ? (i <= 20 ? 30 : 10) : kind == 2 && i > 70 ? 14 : 10;
+			recording_value(&r, 1, SONDE_EVENT_ITERATION, site, at_ns += ms * MS + jitter_ns, 1);
+			at_ns += kind == 1 ? i * MS / 20 : 0;
+		}
+	}
+	recording_close(&r, START + 5000 * MS, 0);
+	struct sections s = sections_of(path, "iterations", NULL);
+	const struct sonde_section *t = sections_get(&s, "iterations");
+	assert_string_equal(sections_cell(t, sections_row(t, "iteration", "warms"), "steady")->text, "yes");
+	assert_in_range(sections_int(t, "iteration", "warms", "warm_up"), 18, 22);
+	assert_near(sections_real(t, "iteration", "warms", "steady_mean_ns"), 10.12 * MS, 0.05 * MS);
+	const struct sonde_cell *mean = sections_cell(t, sections_row(t, "iteration", "warms"), "steady_mean_ns");
+	assert_true(mean->plus_minus > 0 && mean->plus_minus < 0.1 * MS);
+	assert_string_equal(sections_cell(t, sections_row(t, "iteration", "drifts"), "steady")->text, "drifts");
+	assert_near(sections_real(t, "iteration", "drifts", "drift_share"), 5 / 12.6, 0.02);
+	assert_int_equal(sections_cell(t, sections_row(t, "iteration", "drifts"), "steady_mean_ns")->kind,
+			 SONDE_CELL_ABSENT);
+	assert_string_equal(sections_cell(t, sections_row(t, "iteration", "jumps"), "steady")->text, "jumps");
+	assert_int_equal(sections_cell(t, sections_row(t, "iteration", "short"), "steady")->kind, SONDE_CELL_ABSENT);
+	assert_true(sections_noted(t->notes, "warms is steady after a warm-up of 20 iterations"));
+	assert_true(sections_noted(t->notes, "drifts is not steady: iterations become"));
+	assert_true(sections_noted(t->notes, "jumps is not steady: at iteration 71 its time changes by +39."));
+	assert_near(sections_real(t, "iteration", "short", "samples_per_sec"), 1 / 0.01012, 1); /* throughput */
+	sections_free(&s);
+}
+
 static void messages_in_time_order(void **state)
 {
 	(void)state;
@@ -421,6 +459,7 @@ int main(void)
 	    cmocka_unit_test(zone_ends_without_a_begin_are_said),
 	    cmocka_unit_test(histograms_merge_over_processes),
 	    cmocka_unit_test(iterations_rates),
+	    cmocka_unit_test(iterations_are_steady_or_not),
 	    cmocka_unit_test(messages_in_time_order),
 	    cmocka_unit_test(absurd_values_do_no_harm),
 	};

@@ -105,6 +105,24 @@ static void a_warm_up_ends_where_it_ends(void **unused)
 		}
 }
 
+/* A level that hardly scatters: what is far off is cut to near it, and counts as what it is all the same. */
+static void sharp_levels(void **unused)
+{
+	(void)unused;
+	state = 5;
+	for (size_t i = 0; i < 200; i++)
+		values[i] = (i < 30 ? 300 : 100) + 0.01 * normal();
+	struct sonde_steady steady = check(200);
+	assert_int_equal(steady.verdict, SONDE_STEADY_YES);
+	assert_int_equal(steady.warm_up, 30);
+	for (size_t i = 0; i < 200; i++)
+		values[i] = (i < 150 ? 100 : 150) + 0.01 * normal();
+	steady = check(200);
+	assert_int_equal(steady.verdict, SONDE_STEADY_JUMPS);
+	assert_int_equal(steady.changes_at, 150);
+	assert_true(fabs(steady.change - 0.5) < 0.01);
+}
+
 /* A first turn that compiles, among a hundred; and a warm-up that fades. */
 static void odd_warm_ups(void **unused)
 {
@@ -213,6 +231,7 @@ int main(void)
 	    cmocka_unit_test(chance_is_steady),
 	    cmocka_unit_test(the_interval_covers_the_mean),
 	    cmocka_unit_test(a_warm_up_ends_where_it_ends),
+	    cmocka_unit_test(sharp_levels),
 	    cmocka_unit_test(odd_warm_ups),
 	    cmocka_unit_test(a_drift_is_not_steady),
 	    cmocka_unit_test(a_late_jump_is_not_steady),
