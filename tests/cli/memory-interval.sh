@@ -1,0 +1,27 @@
+# memory-interval.sh: resident memory is read at --interval, or each TIME of --memory; details each half second
+. "$(dirname "$0")/lib.sh"
+
+series=$SONDE_BUILD/tests/targets/series
+
+# points METRIC: how many there are of the command
+points() {
+	"$series" run.sonde | awk -v metric="$1" '$1 && $2 == metric && !count { count = $4 } END { print count + 0 }'
+}
+
+# 3 s: seven details, with the first and the last; fewer where the machine was busy with others.
+run 0 "$SONDE" record -q -f -o run.sonde -- sleep 3
+details=$(points memory.pss)
+resident=$(points memory.rss)
+[ "$details" -ge 3 ] && [ "$details" -le 9 ] || fail "$details proportional sizes in 3 s: each half second was to be read"
+[ "$resident" -ge $((2 * details)) ] && [ "$resident" -le 34 ] || fail "$resident resident sizes beside $details details"
+
+# What --interval asks for moves the one, and not the other.
+run 0 "$SONDE" record -q -f -o run.sonde --interval 500ms -- sleep 3
+slow=$(points memory.rss)
+[ "$slow" -ge 3 ] && [ "$slow" -le 9 ] || fail "$slow resident sizes in 3 s, each 500 ms"
+
+run 0 "$SONDE" record -q -f -o run.sonde --memory=50ms -- sleep 3
+fine=$(points memory.rss)
+[ "$fine" -gt "$resident" ] && [ "$fine" -le 100 ] || fail "$fine resident sizes with --memory=50ms, $resident without"
+details=$(points memory.pss)
+[ "$details" -ge 3 ] && [ "$details" -le 9 ] || fail "$details proportional sizes with --memory=50ms"
