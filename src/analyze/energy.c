@@ -96,21 +96,10 @@ static void energy_end(void *state)
 	free(energy);
 }
 
-static int was_recorded(const struct energy *energy)
-{
-	for (size_t i = 0; i < sonde_session_source_count(energy->session); i++)
-		if (!strcmp(sonde_session_source(energy->session, i)->name, "energy"))
-			return 1;
-	for (uint32_t id = 1; id <= energy->points.count; id++)
-		if (energy->points.same[id] && !strcmp(sonde_session_series(energy->session, id)->name, "energy"))
-			return 1;
-	return sonde_session_info(energy->session, "energy.model") != NULL;
-}
-
 /* Nothing has to be read of a recording without energy. */
 static uint32_t energy_wants(const void *state)
 {
-	return was_recorded(state) ? 1u << SONDE_CHUNK_SERIES : 0;
+	return sonde_energy_points_has(&((const struct energy *)state)->points) ? 1u << SONDE_CHUNK_SERIES : 0;
 }
 
 static int energy_feed(void *state, const struct sonde_batch *batch)
@@ -451,7 +440,7 @@ static int energy_finish(void *state, struct sonde_report *report)
 {
 	struct energy *energy = state;
 	struct sonde_window window = sonde_window_of(energy->session, &energy->options);
-	if (!was_recorded(energy))
+	if (!sonde_energy_points_has(&energy->points))
 		return sonde_pass_nothing(&energy->options, report, "energy", TITLE,
 					  "energy was not recorded: sonde record --energy");
 	int rc = sonde_energy_points_finish(&energy->points);

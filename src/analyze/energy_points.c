@@ -104,6 +104,17 @@ static int add(struct sonde_energy_track *track, uint64_t time_ns, double value)
 	return append(track, time_ns, value);
 }
 
+int sonde_energy_points_has(const struct sonde_energy_points *points)
+{
+	for (size_t i = 0; i < sonde_session_source_count(points->session); i++)
+		if (!strcmp(sonde_session_source(points->session, i)->name, "energy"))
+			return 1;
+	for (uint32_t id = 1; id <= points->count; id++)
+		if (points->same[id] && !strcmp(sonde_session_series(points->session, id)->name, "energy"))
+			return 1;
+	return sonde_session_info(points->session, "energy.model") != NULL;
+}
+
 int sonde_energy_points_feed(struct sonde_energy_points *points, const struct sonde_batch *batch)
 {
 	int rc = 0;

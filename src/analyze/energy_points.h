@@ -39,6 +39,8 @@ enum sonde_energy_clock {
 
 int sonde_energy_points_init(struct sonde_energy_points *points, struct sonde_session *session);
 void sonde_energy_points_fini(struct sonde_energy_points *points);
+/* Whether energy was recorded, or what a model needs. */
+int sonde_energy_points_has(const struct sonde_energy_points *points);
 int sonde_energy_points_feed(struct sonde_energy_points *points, const struct sonde_batch *batch); /* in file order */
 
 /* After the last batch: CPU time of processes was 0 as they began. */

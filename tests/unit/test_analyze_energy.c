@@ -55,18 +55,23 @@ static void close_after(struct recording *r, uint64_t ns)
  *   first        0      0.75   1      0       17.5 J
  *   second       0      0.25   0.5    0.5     12.5 J
  *   others       0      0      0.5    0.5     10 J */
+static void begin_known(struct recording *r)
+{
+	simple_open(r);
+	r->chunk_rows = 1;
+	recording_process(r, 101, 1, "second", START);
+	put_energy(r, "package-0", (const double[]){100, 110, 130, 160, 180}, 5);
+	put_energy(r, "package-1", (const double[]){0, 10, 20, 30, 40}, 5);
+	put_energy(r, "dram-0", (const double[]){0, 1, 2, 3, 4}, 5);
+	put_machine(r, (const double[]){0, 0, 1, 3, 4}, 5);
+	put_cpu(r, 1, (const double[]){0, 0, 0.75, 1.75, 1.75}, 5);
+	put_cpu(r, 2, (const double[]){0, 0, 0.25, 0.75, 1.25}, 5);
+}
+
 static void write_known(void)
 {
 	struct recording r;
-	simple_open(&r);
-	r.chunk_rows = 1;
-	recording_process(&r, 101, 1, "second", START);
-	put_energy(&r, "package-0", (const double[]){100, 110, 130, 160, 180}, 5);
-	put_energy(&r, "package-1", (const double[]){0, 10, 20, 30, 40}, 5);
-	put_energy(&r, "dram-0", (const double[]){0, 1, 2, 3, 4}, 5);
-	put_machine(&r, (const double[]){0, 0, 1, 3, 4}, 5);
-	put_cpu(&r, 1, (const double[]){0, 0, 0.75, 1.75, 1.75}, 5);
-	put_cpu(&r, 2, (const double[]){0, 0, 0.25, 0.75, 1.25}, 5);
+	begin_known(&r);
 	close_after(&r, 4 * S);
 }
 
@@ -126,6 +131,29 @@ static void shares_and_idling_make_up_the_whole(void **state)
 	for (size_t i = 0; i < shares->table.row_count; i++)
 		sum += sections_cell(shares, &shares->table.cells[i * shares->table.column_count], "energy_j")->real;
 	assert_near(sum, 120, UJ);
+	sections_free(&sections);
+}
+
+/* 30 J for 3 s of CPU time that both processes had together: 10 J a second, of 100 ms or more in a function. */
+static void functions_have_shares_by_cpu_time(void **state)
+{
+	(void)state;
+	struct recording r;
+	begin_known(&r);
+	uint32_t outer = recording_call(&r, 0, 1, "outer", 3), inner = recording_call(&r, outer, 1, "inner", 7);
+	uint32_t moment = recording_call(&r, outer, 1, "moment", 9);
+	recording_sample(&r, (struct recording_sample){START + S, 1, outer, S / 2, 0});
+	recording_sample(&r, (struct recording_sample){START + 2 * S, 1, inner, S, 0});
+	recording_sample(&r, (struct recording_sample){START + 3 * S, 1, moment, S / 20, 0});
+	close_after(&r, 4 * S);
+	struct sections sections = sections_of(path, "energy-functions", NULL);
+	const struct sonde_section *functions = sections_get(&sections, "energy-functions");
+	assert_int_equal(functions->table.row_count, 2);
+	assert_near(sections_real(functions, "function", "inner", "self_j"), 10, UJ);
+	assert_near(sections_real(functions, "function", "outer", "self_j"), 5, UJ);
+	assert_near(sections_real(functions, "function", "outer", "total_j"), 15.5, UJ);
+	assert_true(sections_noted(functions->notes, "shares of an estimate: 10 J"));
+	assert_true(sections_noted(functions->notes, "1 function with less than 100 ms of CPU time is too short"));
 	sections_free(&sections);
 }
 
@@ -426,6 +454,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(joules_by_meter),
 	    cmocka_unit_test(shares_and_idling_make_up_the_whole),
+	    cmocka_unit_test(functions_have_shares_by_cpu_time),
 	    cmocka_unit_test(a_part_is_of_that_part),
 	    cmocka_unit_test(idle_power_of_a_busy_machine_is_not_known),
 	    cmocka_unit_test(idle_power_of_an_idle_machine_is_known_nearly),
