@@ -16,8 +16,8 @@
 
 #include "base/clock.h"
 #include "run/priority.h"
+#include "source/cpu_attach.h"
 #include "source/cpu_run.h"
-#include "source/perf_attach.h"
 #include "source/proc_stat.h"
 #include "util/buf.h"
 #include "util/error.h"
@@ -145,26 +145,6 @@ static int cpu_open(struct sonde_source_run **out, struct sonde_recorder *record
 	return 0;
 }
 
-static int attach(struct sonde_source_run *run, pid_t pid)
-{
-	pid_t *tids;
-	size_t count;
-	int result = sonde_perf_attach(&run->events, run->rings, pid, &tids, &count);
-	if (result < 0)
-		return result;
-	uint64_t now_ns = sonde_clock_now_ns();
-	for (size_t i = 0; i < count; i++) {
-		sonde_recorder_thread(run->recorder, pid, tids[i], now_ns);
-		sonde_thread_clocks_start(run->clocks, tids[i], sonde_thread_clocks_read(tids[i]),
-					  sonde_clock_now_ns());
-	}
-	struct sonde_space *space = sonde_spaces_get(run->spaces, pid, now_ns);
-	if (space && count)
-		space->threads = (uint32_t)count;
-	free(tids);
-	return 0;
-}
-
 static int cpu_start(struct sonde_source_run *run, pid_t pid)
 {
 	run->pid = pid;
@@ -173,7 +153,7 @@ static int cpu_start(struct sonde_source_run *run, pid_t pid)
 	sonde_thread_clocks_start(run->clocks, pid, sonde_thread_clocks_read(pid), now_ns);
 	sonde_cpu_account_begin(&run->account, pid, sonde_recorder_options(run->recorder)->attach != 0);
 	int result = sonde_recorder_options(run->recorder)->attach
-			 ? attach(run, pid)
+			 ? sonde_cpu_attach(run, pid, &run->unattached)
 			 : sonde_perf_events_follow(&run->events, run->rings, pid, 1);
 	run->started = result == 0;
 	return result;
@@ -276,6 +256,9 @@ static void write_detail(struct sonde_source_run *run, struct sonde_buf *out)
 	if (run->foreign)
 		sonde_buf_printf(out, "%s%llu samples of 32-bit code have no callers", out->len_b ? "; " : "",
 				 (unsigned long long)run->foreign);
+	if (run->unattached)
+		sonde_buf_printf(out, "%s%zu processes that it had started before may not be sampled by this user",
+				 out->len_b ? "; " : "", run->unattached);
 	if (!missing_ns)
 		return;
 	sonde_cpu_account_say(&since, missing_ns, text, sizeof text);

@@ -37,6 +37,7 @@ struct sonde_source_run {
 	uint64_t written_ns, kernel_ns; /* in the recording; the part of it that is measured time in the kernel */
 	uint64_t refused;      /* programs that took their events away: they have more rights than the recorder */
 	char refused_name[32]; /* the first of them */
+	size_t unattached;     /* descendants of who was attached to */
 
 	uint64_t samples, foreign; /* foreign: of 32-bit code */
 	uint64_t lost;

@@ -1,4 +1,4 @@
-/* perf_attach.c: follows every thread of a process that already runs.
+/* perf_attach.c: follows every thread of a process that already runs, and finds its children.
  *
  * Threads may be created meanwhile: the list is read until it holds none that is new. A thread that one of the followed
  * ones created has inherited their events and must not get its own: the kernel reported its fork in our buffers.
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "util/error.h"
+#include "util/file.h"
 
 static int compare_tids(const void *a, const void *b)
 {
@@ -58,6 +59,25 @@ static int list_threads(pid_t pid, pid_t **out, size_t *out_count)
 	*out = tids;
 	*out_count = count;
 	return 0;
+}
+
+size_t sonde_perf_attach_children(pid_t pid, pid_t *out, size_t max)
+{
+	enum { TEXT_MAX_B = 1 << 18 };
+	pid_t *tids = NULL;
+	size_t threads = 0, count = 0;
+	char *text = malloc(TEXT_MAX_B);
+	if (!text || list_threads(pid, &tids, &threads) < 0)
+		threads = 0;
+	for (size_t i = 0; i < threads; i++) {
+		sonde_file_read(text, TEXT_MAX_B, "/proc/%d/task/%d/children", (int)pid, (int)tids[i]);
+		char *at = text, *end;
+		for (long child; count < max && (child = strtol(at, &end, 10)) > 0 && end != at; at = end)
+			out[count++] = (pid_t)child;
+	}
+	free(tids);
+	free(text);
+	return count;
 }
 
 static int is_fork_of(void *context, const struct perf_event_header *head)

@@ -12,4 +12,7 @@
 int sonde_perf_attach(struct sonde_perf_events *events, struct sonde_perf_rings *rings, pid_t pid, pid_t **tids,
 		      size_t *count);
 
+/* The children of all its threads, at most `max`; how many. None where the kernel does not list them. */
+size_t sonde_perf_attach_children(pid_t pid, pid_t *out, size_t max);
+
 #endif

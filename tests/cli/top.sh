@@ -63,7 +63,7 @@ holds "$(section threads '[.rows[].on_cpu_share] | add') > 0.2"
 
 # Memory of a known size; the kernel counts pages by CPU while a program runs, and adds them up now and then.
 background sh -c "sleep 0.7; exec '$uses' memory 60"
-run 0 "$SONDE" top -p $pid --once --json -d 1.2
+run 0 "$SONDE" top -p $pid --once --json -d 1.9
 holds "$(section processes '[.rows[].peak_rss_b] | max') >= 50 * 1048576"
 # A command: its output goes where -o says, its exit code is ours when it ends first; bytes are of the interval, a second.
 run 7 "$SONDE" top --once --json -d 5 -o told -- sh -c "sleep 0.5; '$uses' writes 3000000 .; sleep 0.5; echo over; exit 7"
@@ -82,6 +82,24 @@ run 0 "$SONDE" top --once --json -d 700ms -- sh -c "'$states' schedule 2; true"
 holds "$(section threads '[.rows[] | select(.thread == "most" or .thread == "third")] | length') == 2"
 run 127 "$SONDE" top --once -- ./nothing
 has "$err" "./nothing"
+
+# Children that were there before it was attached to are seen like those that come later, with what they do, by perf events
+# and without; and the process that started them.
+background sh -c '"$0" schedule 40 & echo $! >child; wait' "$states"
+wait_for test -s child
+pids+=("$(cat child)")
+sleep 0.3
+for how in "" --no-perf; do
+	run 0 "$SONDE" top $how -p $pid --once --json -d 1.5
+	holds "$(section threads '[.rows[] | select(.thread == "most" or .thread == "third")] | length') == 2"
+	holds "$(section threads '[.rows[] | select(.thread == "most")][0] | .on_cpu_share + .runnable_share') > 0.2"
+	equal "$(section processes "[.rows[] | select(.pid == $pid or .pid == $(cat child))] | length")" 2
+done
+run 0 "$SONDE" top -p $pid --once --json -d 1.5
+if [ "$(section functions '.rows | length')" -gt 0 ]; then
+	holds "$(section functions '[.rows[] | if .function == "spin" then .total_share
+		elif .function == "[kernel]" then .self_share else 0 end] | add') > 0.9"
+fi
 
 # Many threads: rows are limited, totals are whole.
 run 0 "$SONDE" top --once --json -d 1.2 -n 5 -- "$states" many 2000
