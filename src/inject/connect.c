@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -46,7 +45,16 @@ static _Atomic int stopped; /* the same, while it was found stopped: nobody asks
 /* glibc before 2.33 has no such function. */
 int fstat(int fd, struct stat *out)
 {
-	return (int)syscall(SYS_fstat, fd, out);
+	return inject_machine_call(SYS_fstat, fd, (long)out, 0, 0, 0, 0) ? -1 : 0;
+}
+
+const char *inject_connect_env(const char *name)
+{
+	size_t name_b = strlen(name);
+	for (char **entry = environ; entry && *entry; entry++)
+		if (!strncmp(*entry, name, name_b) && (*entry)[name_b] == '=')
+			return *entry + name_b + 1;
+	return NULL;
 }
 
 /* By hand: no point where a thread may be cancelled, and no function that is the program's or a sanitizer's, which
@@ -63,11 +71,17 @@ void inject_connect_close(int fd)
 
 int inject_connect_name(void)
 {
-	const char *name = getenv(SONDE_LINK_ENV);
+	const char *name = inject_connect_env(SONDE_LINK_ENV);
 	if (!name || !*name || strlen(name) >= sizeof(socket_name))
 		return 0;
 	memcpy(socket_name, name, strlen(name) + 1);
 	return 1;
+}
+
+int inject_connect_is_named(const char *name, size_t most_b)
+{
+	size_t name_b = strlen(socket_name);
+	return name_b < most_b && !memcmp(name, socket_name, name_b + 1);
 }
 
 /* --- memory ------------------------------------------------------------------------------------------------------ */

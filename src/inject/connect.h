@@ -24,8 +24,13 @@ extern uint32_t inject_connect_flags;
 /* Times that a recorder which did not answer is left in peace before the second and last try; 0 = there is none. */
 extern uint32_t inject_connect_quiet;
 
+/* As getenv(), which the program may have one of its own of; NULL = it is not there. */
+const char *inject_connect_env(const char *name);
+
 /* Takes the name of the recorder's socket out of the environment; 0 = there is none. */
 int inject_connect_name(void);
+/* Whether it is this one. */
+int inject_connect_is_named(const char *name, size_t most_b);
 
 /* Bytes of address space that the process may still take; UINT64_MAX = they are not limited. */
 uint64_t inject_connect_left_b(void);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "inject/inject.h"
+#include "inject/machine.h"
 #include "inject/next.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -89,9 +90,9 @@ int inject_dispositions_take(void)
 static void send_again(siginfo_t *info)
 {
 	if (info->si_code == SI_TKILL)
-		syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), INJECT_SIGNAL, info);
+		syscall(SYS_rt_tgsigqueueinfo, inject_machine_pid(), syscall(SYS_gettid), INJECT_SIGNAL, info);
 	else
-		syscall(SYS_rt_sigqueueinfo, getpid(), INJECT_SIGNAL, info);
+		syscall(SYS_rt_sigqueueinfo, inject_machine_pid(), INJECT_SIGNAL, info);
 }
 
 /* The thread is about to block the signal: a tick that is pending would be seen, and would swallow others. */

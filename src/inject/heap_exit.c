@@ -33,16 +33,16 @@ static int is_recorded(void)
 {
 	const struct hook_thread *thread = hook_self;
 	return hook_process && atomic_load(&hook_process->link.process.state) == SONDE_PROCESS_ON &&
-	       !(thread && thread->pid && thread->pid != getpid());
+	       !(thread && thread->pid && thread->pid != inject_machine_pid());
 }
 
 static void ask(void)
 {
 	struct sonde_link_scan question = {
 	    .head = {SONDE_LINK_SCAN, SONDE_LINK_VERSION},
-	    .pid = (uint32_t)getpid(),
+	    .pid = (uint32_t)inject_machine_pid(),
 	    .tid = (uint32_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0),
-	    .flags = getpid() == hook_first_pid ? 0 : SONDE_LINK_SCAN_INHERITS,
+	    .flags = inject_machine_pid() == hook_first_pid ? 0 : SONDE_LINK_SCAN_INHERITS,
 	    .stack = heap_exit_saved[INJECT_KEPT],
 	    .asked_ns = sonde_clock_now_ns(),
 	    .thread_pointer = (uint64_t)(uintptr_t)__builtin_thread_pointer(),

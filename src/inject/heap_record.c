@@ -136,7 +136,7 @@ static void on_child(void)
 		return;
 	hook_thread_forget(); /* not connected until it has a sample */
 	if (!inject_sandbox_is_on())
-		heap_seed ^= (uint64_t)getpid() << 32;
+		heap_seed ^= (uint64_t)inject_machine_pid() << 32;
 }
 
 __attribute__((constructor)) static void heap_record_begin(void)

@@ -1,5 +1,4 @@
 /* heap_settings.c: what libsonde-heap.so is told by the environment, and what it does when that ends (hook.h). */
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "inject/heap.h"
@@ -12,7 +11,7 @@ int heap_is_light;
 
 void hook_configure(const char *wanted)
 {
-	const char *seed = getenv(HEAP_SEED_ENV);
+	const char *seed = inject_connect_env(HEAP_SEED_ENV);
 	heap_mean_b = hook_read_number(&wanted);
 	heap_is_light = hook_read_number(&wanted) != 0;
 	hook_is_lazy = heap_is_light;

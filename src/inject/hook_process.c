@@ -4,7 +4,6 @@
  * chunks are full is not complete any more, and is not read.
  */
 #include <linux/futex.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,7 +34,7 @@ static void tell(enum sonde_link_reason reason, uint64_t time)
 					   .reason = (uint32_t)reason,
 					   .time = time,
 					   .client = SONDE_RUNTIME_CLIENT};
-	message.pid = (uint32_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	message.pid = (uint32_t)inject_machine_pid();
 	inject_machine_call(SYS_prctl, PR_GET_NAME, (long)message.name, 0, 0, 0, 0);
 	inject_connect_send(&message, sizeof(message));
 }
@@ -69,7 +68,7 @@ static void begin(const char *wanted)
 {
 	if (inject_sandbox_is_inherited(hook_read_number(&wanted)))
 		return;
-	hook_first_pid = (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	hook_first_pid = inject_machine_pid();
 	hook_configure(wanted);
 	int is_open = hook_is_lazy || hook_process_open();
 	struct hook_process *process = is_open ? inject_connect_page(sizeof(*process)) : NULL;
@@ -88,7 +87,7 @@ int hook_process_init(void)
 	if (state != NEW || !environ) /* the dynamic loader allocates before the C library has begun */
 		return state == KNOWN;
 	state = READING;
-	const char *wanted = getenv(hook_env);
+	const char *wanted = inject_connect_env(hook_env);
 	if (wanted && inject_connect_name())
 		begin(wanted);
 	hook_state_is(hook_process ? HOOK_READY : HOOK_OFF);
@@ -106,7 +105,7 @@ void hook_process_forked(void)
 {
 	if (!hook_process || !inject_calls_begin())
 		return;
-	hook_process->sandbox.pid = (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	hook_process->sandbox.pid = inject_machine_pid();
 	inject_calls_end();
 }
 

@@ -189,7 +189,7 @@ void hook_thread_forget(void)
 /* What it frees after this begins again with a state of its own. */
 static void give_back(struct hook_thread *thread)
 {
-	if (hook_self != thread || thread->where != HOOK_OUTSIDE || thread->pid != getpid())
+	if (hook_self != thread || thread->where != HOOK_OUTSIDE || thread->pid != inject_machine_pid())
 		return;
 	thread->where = (uint64_t)(uintptr_t)__builtin_frame_address(0);
 	close_chunk(thread, SONDE_RING_RELEASED);
@@ -265,7 +265,7 @@ static struct hook_thread *get_state(void)
 /* NULL also in a child that shares its parent's memory (vfork). */
 static struct hook_thread *begin(uint64_t where)
 {
-	if (hook_process->sandbox.pid && hook_process->sandbox.pid != getpid())
+	if (hook_process->sandbox.pid && hook_process->sandbox.pid != inject_machine_pid())
 		return NULL;
 	struct sonde_ring_pool *pool = hook_process_open() ? inject_connect_pool(&hook_process->link) : NULL;
 	struct hook_thread *thread;
@@ -283,7 +283,7 @@ static struct hook_thread *begin(uint64_t where)
 	thread->frames[0] = (struct hook_frame){.slot = UINT64_MAX, .hash = 1};
 	thread->pool = pool;
 	thread->has_cycles = pool->clock == SONDE_RING_CLOCK_CYCLES;
-	thread->pid = getpid();
+	thread->pid = inject_machine_pid();
 	thread->tid = (pid_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	if (!hook_process->sandbox.pid)
 		hook_process->sandbox.pid = thread->pid;

@@ -3,6 +3,8 @@
 #define SONDE_INJECT_MACHINE_H
 
 #include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
 #include <ucontext.h>
 
 struct inject_registers {
@@ -80,5 +82,11 @@ static inline long inject_machine_call(long number, long a, long b, long c, long
 #else
 #error "sonde: the registers of this machine in a signal handler are not known"
 #endif
+
+/* Not by getpid(), which the program may have one of its own of. */
+static inline pid_t inject_machine_pid(void)
+{
+	return (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
 
 #endif

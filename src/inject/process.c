@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -18,6 +17,7 @@
 
 #include "base/clock.h"
 #include "inject/inject.h"
+#include "inject/machine.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define QUIET_TICKS 25 /* before the second and last try to reach a recorder that does not answer */
@@ -55,11 +55,11 @@ struct sonde_ring_pool *inject_pool(void)
 static void say_good_bye(uint64_t cpu_ns)
 {
 	struct sonde_link_farewell message = {.head = {SONDE_LINK_FAREWELL, SONDE_LINK_VERSION}};
-	message.pid = (uint32_t)getpid();
-	message.parent = (uint32_t)getppid();
+	message.pid = (uint32_t)inject_machine_pid();
+	message.parent = (uint32_t)inject_machine_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
 	message.start_ns = inject_record->start_ns;
 	message.cpu_ns = cpu_ns;
-	prctl(PR_GET_NAME, message.name);
+	inject_machine_call(SYS_prctl, PR_GET_NAME, (long)message.name, 0, 0, 0, 0);
 	inject_connect_send(&message, sizeof(message));
 }
 
@@ -83,7 +83,7 @@ void inject_process_end(void)
 {
 	if (inject_sandbox_is_childs() || !inject_calls_begin())
 		return;
-	if (inject_record->sandbox.pid == getpid())
+	if (inject_record->sandbox.pid == inject_machine_pid())
 		say_end();
 	inject_calls_end();
 }
@@ -115,7 +115,7 @@ EXPORT __attribute__((noreturn)) void _exit(int status)
 {
 	inject_process_end();
 	for (;;)
-		syscall(SYS_exit_group, status);
+		inject_machine_call(SYS_exit_group, status, 0, 0, 0, 0, 0);
 }
 
 EXPORT __attribute__((noreturn)) void _Exit(int status)
@@ -138,7 +138,7 @@ static uint64_t read_number(const char **text)
 /* The name of the recorder's socket is there, and CPU timers are wanted. */
 static int read_environment(void)
 {
-	const char *wanted = getenv(INJECT_ENV);
+	const char *wanted = inject_connect_env(INJECT_ENV);
 	if (!wanted || !inject_connect_name())
 		return 0;
 	inject_connect_quiet = QUIET_TICKS;
@@ -160,7 +160,7 @@ static void child_begin(void)
 	struct inject_stack stack = {thread->stack_low, thread->stack_end};
 	if (!inject_calls_begin())
 		return;
-	pid_t pid = getpid();
+	pid_t pid = inject_machine_pid();
 	if (thread->pid != pid) {
 		inject_record->sandbox.pid = pid;
 		inject_record->start_ns = sonde_clock_now_ns();
@@ -181,7 +181,7 @@ static void begin(void)
 	inject_thread_init();
 	if (inject_dispositions_take())
 		return;
-	record->sandbox.pid = getpid();
+	record->sandbox.pid = inject_machine_pid();
 	record->start_ns = sonde_clock_now_ns();
 	inject_record = record;
 	inject_sandbox_watch(&record->sandbox);

@@ -55,7 +55,7 @@ static void copy_words(void *to, uintptr_t from, size_t size_b)
 static size_t copy_unknown(void *to, uintptr_t from, size_t size_b)
 {
 	struct iovec local = {to, size_b}, remote = {(void *)from, size_b};
-	long got = syscall(SYS_process_vm_readv, getpid(), &local, 1UL, &remote, 1UL, 0UL);
+	long got = syscall(SYS_process_vm_readv, inject_machine_pid(), &local, 1UL, &remote, 1UL, 0UL);
 	if (got >= 0)
 		return (size_t)got & ~(size_t)7;
 	if (errno == EFAULT)

@@ -86,7 +86,7 @@ void inject_thread_begin(const struct inject_stack *stack)
 	if (!inject_calls_begin())
 		return;
 	*thread = (struct inject_thread){
-	    .pid = getpid(),
+	    .pid = inject_machine_pid(),
 	    .timer = -1,
 	    .stack_low = stack->low,
 	    .stack_end = stack->end,
@@ -129,7 +129,7 @@ void inject_thread_resume(void)
 	int saved = errno;
 	if (thread->timer >= 0 || thread->is_cramped || !thread->tid || !inject_is_on() || !inject_calls_begin())
 		return;
-	if (thread->pid == getpid()) {
+	if (thread->pid == inject_machine_pid()) {
 		thread->timer = timer_start(thread->tid);
 		thread->slot = keep_timer(thread->tid, thread->timer);
 	}
@@ -155,7 +155,7 @@ void inject_thread_room(size_t size_b)
 
 static void say_end(struct inject_thread *thread, uint64_t process_ns)
 {
-	if (!thread->tid || thread->busy || thread->pid != getpid())
+	if (!thread->tid || thread->busy || thread->pid != inject_machine_pid())
 		return;
 	thread->busy = 1;
 	inject_thread_quiet();
