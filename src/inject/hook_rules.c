@@ -6,6 +6,7 @@
  * that is cut off, and nothing worse.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -31,6 +32,7 @@
 #define WAIT_S 10
 #define SPINS 100
 #define REST_NS 1000000
+#define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
 #define RESTS (2000 * WAIT_S) /* at least so many ms: longer than the recorder may take to answer */
 
 struct module {
@@ -117,16 +119,27 @@ static int is_spared(int fd)
 static void keep_from_children(const struct sonde_unwind_table *table)
 {
 	inject_machine_call(SYS_madvise, (long)table->mapping, (long)table->mapping_b, MADV_DONTFORK, 0, 0, 0);
-	if (table->pages)
+	if (table->pages && !table->has_pages)
 		inject_machine_call(SYS_madvise, (long)table->pages, (long)(table->page_count * sizeof *table->pages),
 				    MADV_DONTFORK, 0, 0, 0);
+}
+
+/* Memory that the recorder has sealed need not be read to be trusted. */
+static int map_table(struct sonde_unwind_table *out, int fd, const struct sonde_link_table *answer)
+{
+	if (!is_spared(fd))
+		return -ENOMEM;
+	long seals = inject_machine_call(SYS_fcntl, fd, F_GET_SEALS, 0, 0, 0, 0);
+	if (seals >= 0 && (seals & SEALS) == SEALS)
+		return sonde_unwind_table_map_sealed(out, fd, answer->build_id, answer->build_id_b);
+	return sonde_unwind_table_map(out, fd, answer->build_id, answer->build_id_b);
 }
 
 /* Asks the recorder what lies at `pc`; NULL when it knows nothing there. A module may have no table. */
 static const struct module *ask(uint64_t pc)
 {
 	struct sonde_link_table_question question = {.head = {SONDE_LINK_TABLE, SONDE_LINK_VERSION},
-						     .pid = (uint32_t)getpid(),
+						     .pid = (uint32_t)inject_machine_pid(),
 						     .client = SONDE_RUNTIME_CLIENT,
 						     .address = pc};
 	struct sonde_link_table answer = {.status = -EPROTO};
@@ -144,7 +157,7 @@ static const struct module *ask(uint64_t pc)
 	struct module *module = &known->modules[known->module_count++];
 	*module = (struct module){.start = answer.start, .end = answer.end, .bias = answer.bias};
 	if (fd >= 0) {
-		if (is_spared(fd) && !sonde_unwind_table_map(&module->table, fd, answer.build_id, answer.build_id_b))
+		if (!map_table(&module->table, fd, &answer))
 			keep_from_children(&module->table);
 		inject_connect_close(fd);
 	}

@@ -1,7 +1,10 @@
 /* hooked.c: call-frame tables for hooks (hooked.h). */
 #include "source/hooked.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "symbol/cfi.h"
@@ -19,6 +22,46 @@ void sonde_hooked_fini(struct sonde_hooked *hooked)
 	sonde_unwinder_free(hooked->unwinder);
 	sonde_spaces_free(hooked->spaces);
 	sonde_images_free(hooked->images);
+	while (hooked->shared_count)
+		close(hooked->shared[--hooked->shared_count].fd);
+}
+
+static int write_all(int fd, const void *bytes, size_t size_b)
+{
+	return write(fd, bytes, size_b) == (ssize_t)size_b ? 0 : -1;
+}
+
+/* Memory that holds the table and its first level, which nobody can change; −1. */
+static int seal(const struct sonde_image *image)
+{
+	const struct sonde_unwind_table *table = &image->table;
+	struct sonde_unwind_file head = {.magic = SONDE_UNWIND_FILE_MAGIC,
+					 .version = SONDE_UNWIND_FILE_SEALED,
+					 .base = table->base,
+					 .count = table->count,
+					 .build_id_b = (uint8_t)image->build_id_b};
+	memcpy(head.build_id, image->build_id, image->build_id_b);
+	int fd = table->pages ? memfd_create("sonde-unwind", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
+	if (fd < 0)
+		return -1;
+	if (!write_all(fd, &head, sizeof head) && !write_all(fd, table->rows, table->count * sizeof *table->rows) &&
+	    !write_all(fd, table->pages, table->page_count * sizeof *table->pages) &&
+	    !fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* The table's descriptor; −1: it is not kept. */
+static int shared(struct sonde_hooked *hooked, const struct sonde_image *image)
+{
+	for (uint32_t i = 0; i < hooked->shared_count; i++)
+		if (hooked->shared[i].image == image)
+			return hooked->shared[i].fd;
+	int fd = hooked->shared_count < SONDE_HOOKED_SHARED ? seal(image) : -1;
+	if (fd >= 0)
+		hooked->shared[hooked->shared_count++] = (struct sonde_hooked_shared){image, fd};
+	return fd;
 }
 
 int sonde_hooked_table(struct sonde_hooked *hooked, pid_t pid, uint64_t address, struct sonde_link_table *out)
@@ -40,6 +83,8 @@ int sonde_hooked_table(struct sonde_hooked *hooked, pid_t pid, uint64_t address,
 	out->bias = address - sonde_image_address(image, mapping, address);
 	out->build_id_b = (uint32_t)image->build_id_b;
 	memcpy(out->build_id, image->build_id, image->build_id_b);
-	return image->known && image->table.count ? sonde_cfi_share(&image->table, image->build_id, image->build_id_b)
-						  : -1;
+	if (!image->known || !image->table.count)
+		return -1;
+	int kept = shared(hooked, image), fd = kept >= 0 ? fcntl(kept, F_DUPFD_CLOEXEC, 0) : -1;
+	return fd >= 0 ? fd : sonde_cfi_share(&image->table, image->build_id, image->build_id_b);
 }

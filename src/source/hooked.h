@@ -13,10 +13,20 @@
 #include "source/spaces.h"
 #include "source/unwinder.h"
 
+#define SONDE_HOOKED_SHARED 128u /* tables that are kept to be handed out: a descriptor each */
+
+/* A table in sealed memory. */
+struct sonde_hooked_shared {
+	const struct sonde_image *image;
+	int fd;
+};
+
 struct sonde_hooked {
 	struct sonde_images *images;
 	struct sonde_spaces *spaces;
 	struct sonde_unwinder *unwinder;
+	struct sonde_hooked_shared shared[SONDE_HOOKED_SHARED];
+	uint32_t shared_count;
 };
 
 /* -ENOMEM; what was opened is freed by sonde_hooked_fini(). */

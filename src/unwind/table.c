@@ -3,7 +3,9 @@
  * A look-up takes the rows of one 4 KB page of code from a first level (a few dozen rows), then searches those without
  * branches. The first level is made when a table is mapped: one word a page, 60 KB for the largest modules.
  * A mapped file is read once from end to end when it is opened (checksum, order, kinds), after which look-ups trust it:
- * cache files are written once and renamed into place, and belong to the user who maps them.
+ * cache files are written once and renamed into place, and belong to the user who maps them. Many processes map the
+ * same: a recorder therefore hands out memory that it has sealed, with the first level in it, and nobody reads all of
+ * that.
  */
 #include "unwind/table.h"
 
@@ -33,6 +35,11 @@ const struct sonde_unwind_row *sonde_unwind_table_find(const struct sonde_unwind
 	return row;
 }
 
+static size_t page_count_of(const struct sonde_unwind_row *rows, size_t count)
+{
+	return (rows[count - 1].address >> PAGE_BITS) + 2;
+}
+
 /* pages[p]: the last row at or before the start of page p, or the first row of all. */
 static void fill_pages(uint32_t *pages, size_t page_count, const struct sonde_unwind_row *rows, size_t count)
 {
@@ -48,7 +55,7 @@ void sonde_unwind_table_index(struct sonde_unwind_table *table)
 {
 	if (!table->count || table->count > UINT32_MAX || table->pages)
 		return;
-	size_t page_count = (table->rows[table->count - 1].address >> PAGE_BITS) + 2;
+	size_t page_count = page_count_of(table->rows, table->count);
 	void *pages =
 	    mmap(NULL, page_count * sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (pages == MAP_FAILED)
@@ -72,12 +79,17 @@ uint64_t sonde_unwind_table_check(const struct sonde_unwind_row *rows, size_t co
 	return hash ^ (hash >> 32);
 }
 
-static int is_head_ok(const struct sonde_unwind_file *head, size_t size_b, const uint8_t *build_id, size_t build_id_b)
+static int is_head_ok(const struct sonde_unwind_file *head, uint32_t version, const uint8_t *build_id,
+		      size_t build_id_b)
 {
-	return !memcmp(head->magic, SONDE_UNWIND_FILE_MAGIC, sizeof head->magic) &&
-	       head->version == SONDE_UNWIND_FILE_VERSION && build_id_b <= sizeof head->build_id &&
-	       head->build_id_b == build_id_b && !memcmp(head->build_id, build_id, build_id_b) &&
-	       head->count == (size_b - sizeof *head) / sizeof(struct sonde_unwind_row) &&
+	return !memcmp(head->magic, SONDE_UNWIND_FILE_MAGIC, sizeof head->magic) && head->version == version &&
+	       build_id_b <= sizeof head->build_id && head->build_id_b == build_id_b &&
+	       !memcmp(head->build_id, build_id, build_id_b);
+}
+
+static int is_size_ok(const struct sonde_unwind_file *head, size_t size_b)
+{
+	return head->count == (size_b - sizeof *head) / sizeof(struct sonde_unwind_row) &&
 	       (size_b - sizeof *head) % sizeof(struct sonde_unwind_row) == 0;
 }
 
@@ -89,26 +101,65 @@ static int are_rows_ok(const struct sonde_unwind_row *rows, size_t count, uint64
 	return !bad && sonde_unwind_table_check(rows, count) == check;
 }
 
-int sonde_unwind_table_map(struct sonde_unwind_table *out, int fd, const uint8_t *build_id, size_t build_id_b)
+/* The file; NULL: *code says why not. */
+static const void *map_file(int fd, size_t *size_b, int *code)
 {
 	struct stat facts;
-	if (fstat(fd, &facts))
-		return -errno;
-	if (!S_ISREG(facts.st_mode) || facts.st_size < (off_t)sizeof(struct sonde_unwind_file))
-		return -EBADMSG;
-	size_t size_b = (size_t)facts.st_size;
-	void *mapping = mmap(NULL, size_b, PROT_READ, MAP_SHARED, fd, 0);
-	if (mapping == MAP_FAILED)
-		return -errno;
-	const struct sonde_unwind_file *head = mapping;
+	*code = fstat(fd, &facts) ? -errno : 0;
+	if (!*code && (!S_ISREG(facts.st_mode) || facts.st_size < (off_t)sizeof(struct sonde_unwind_file)))
+		*code = -EBADMSG;
+	if (*code)
+		return NULL;
+	*size_b = (size_t)facts.st_size;
+	void *mapping = mmap(NULL, *size_b, PROT_READ, MAP_SHARED, fd, 0);
+	if (mapping != MAP_FAILED)
+		return mapping;
+	*code = -errno;
+	return NULL;
+}
+
+int sonde_unwind_table_map(struct sonde_unwind_table *out, int fd, const uint8_t *build_id, size_t build_id_b)
+{
+	size_t size_b = 0;
+	int code;
+	const struct sonde_unwind_file *head = map_file(fd, &size_b, &code);
+	if (!head)
+		return code;
 	const struct sonde_unwind_row *rows = (const void *)(head + 1);
-	if (!is_head_ok(head, size_b, build_id, build_id_b) || !are_rows_ok(rows, head->count, head->check)) {
-		munmap(mapping, size_b);
+	if (!is_head_ok(head, SONDE_UNWIND_FILE_VERSION, build_id, build_id_b) || !is_size_ok(head, size_b) ||
+	    !are_rows_ok(rows, head->count, head->check)) {
+		munmap((void *)(uintptr_t)head, size_b);
 		return -EBADMSG;
 	}
 	*out = (struct sonde_unwind_table){
-	    .rows = rows, .count = head->count, .base = head->base, .mapping = mapping, .mapping_b = size_b};
+	    .rows = rows, .count = head->count, .base = head->base, .mapping = head, .mapping_b = size_b};
 	sonde_unwind_table_index(out);
+	return 0;
+}
+
+int sonde_unwind_table_map_sealed(struct sonde_unwind_table *out, int fd, const uint8_t *build_id, size_t build_id_b)
+{
+	size_t size_b = 0;
+	int code;
+	const struct sonde_unwind_file *head = map_file(fd, &size_b, &code);
+	if (!head)
+		return code;
+	const struct sonde_unwind_row *rows = (const void *)(head + 1);
+	size_t most = (size_b - sizeof *head) / sizeof *rows;
+	size_t page_count = head->count && head->count <= most ? page_count_of(rows, head->count) : 0;
+	if (!is_head_ok(head, SONDE_UNWIND_FILE_SEALED, build_id, build_id_b) || !page_count ||
+	    size_b != sizeof *head + head->count * sizeof *rows + page_count * sizeof *out->pages) {
+		munmap((void *)(uintptr_t)head, size_b);
+		return -EBADMSG;
+	}
+	*out = (struct sonde_unwind_table){.rows = rows,
+					   .count = head->count,
+					   .base = head->base,
+					   .mapping = head,
+					   .mapping_b = size_b,
+					   .pages = (const void *)(rows + head->count),
+					   .page_count = page_count,
+					   .has_pages = 1};
 	return 0;
 }
 
@@ -116,7 +167,7 @@ void sonde_unwind_table_unmap(struct sonde_unwind_table *table)
 {
 	if (table->mapping)
 		munmap((void *)(uintptr_t)table->mapping, table->mapping_b);
-	if (table->pages)
+	if (table->pages && !table->has_pages)
 		munmap((void *)(uintptr_t)table->pages, table->page_count * sizeof *table->pages);
 	*table = (struct sonde_unwind_table){0};
 }

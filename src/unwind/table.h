@@ -45,6 +45,7 @@ struct sonde_unwind_table {
 	size_t mapping_b;
 	const uint32_t *pages; /* first level, made by sonde_unwind_table_index(); NULL: look-ups search all rows */
 	size_t page_count;
+	int has_pages; /* they lie in the mapping */
 };
 
 /* The row that covers `address` (ELF virtual), or NULL. */
@@ -53,6 +54,9 @@ const struct sonde_unwind_row *sonde_unwind_table_find(const struct sonde_unwind
 /* Maps a cache file read-only and checks it; 0, or a negative errno for a missing, foreign or damaged file.
  * `build_id` must be the one stored in the file. */
 int sonde_unwind_table_map(struct sonde_unwind_table *out, int fd, const uint8_t *build_id, size_t build_id_b);
+/* Maps memory that nobody can change any more, and that was checked by who has sealed it: its head alone is looked at.
+ */
+int sonde_unwind_table_map_sealed(struct sonde_unwind_table *out, int fd, const uint8_t *build_id, size_t build_id_b);
 void sonde_unwind_table_unmap(struct sonde_unwind_table *table);
 
 /* Adds the first level to a table that will be searched often; without memory for it the table stays as it is. Done by
@@ -61,6 +65,7 @@ void sonde_unwind_table_index(struct sonde_unwind_table *table);
 
 #define SONDE_UNWIND_FILE_MAGIC "SONDEUNW"
 #define SONDE_UNWIND_FILE_VERSION 1
+#define SONDE_UNWIND_FILE_SEALED 2 /* version of one in sealed memory, in which the first level follows the rows */
 
 /* Two multiplications a row: the checksum in a cache file. */
 uint64_t sonde_unwind_table_check(const struct sonde_unwind_row *rows, size_t count);
