@@ -23,8 +23,7 @@
 
 extern char **environ;
 
-/* The recorder's descriptors are no matter of the command's limit. */
-static void raise_files(struct sonde_launch *launch)
+void sonde_launch_raise_files(struct sonde_launch *launch)
 {
 	if (getrlimit(RLIMIT_NOFILE, &launch->files))
 		launch->files = (struct rlimit){0};
@@ -36,7 +35,7 @@ static void raise_files(struct sonde_launch *launch)
 int sonde_launch_init(struct sonde_launch *launch, char **argv)
 {
 	*launch = (struct sonde_launch){.argv = argv, .release_fd = -1, .error_fd = -1};
-	raise_files(launch);
+	sonde_launch_raise_files(launch);
 	size_t count = 0;
 	while (environ[count])
 		count++;

@@ -26,6 +26,10 @@ struct sonde_launch {
 	struct rlimit files; /* descriptors, as we were given them; ours are as many as may be */
 };
 
+/* As many descriptors for us as may be, until sonde_launch_fini(): they are no matter of the command's limit.
+ * sonde_launch_init() does it, too. */
+void sonde_launch_raise_files(struct sonde_launch *launch);
+
 int sonde_launch_init(struct sonde_launch *launch, char **argv);
 void sonde_launch_fini(struct sonde_launch *launch);
 

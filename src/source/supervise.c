@@ -286,6 +286,8 @@ static int begin(struct supervisor *supervisor)
 		supervisor->pid = supervisor->launch.pid;
 	} else if (kill(options->attach, 0)) {
 		return sonde_error(errno, "cannot attach to process %d: %s", options->attach, strerror(errno));
+	} else {
+		sonde_launch_raise_files(&supervisor->launch);
 	}
 	sonde_signals_catch(options->keep_ns != 0, options->snapshot_signal);
 	supervisor->pid_fd = (int)syscall(SYS_pidfd_open, supervisor->pid, 0);

@@ -106,6 +106,13 @@ run 0 "$SONDE" top --once --json -d 1.2 -n 5 -- "$states" many 2000
 equal "$(section threads '.rows | length')" 5
 holds "$(section threads .omitted) > 1000"
 
+# Events of many threads need more descriptors than a shell gives: the limit that can be raised is no matter.
+background "$states" many 1000
+sleep 1
+run 0 bash -c 'ulimit -Sn 256 && exec "$@"' 0 "$SONDE" top --once --json -d 500ms -n 5 -p $pid
+holds "$(section threads .omitted) > 900"
+lacks "$out" "too many open files"
+
 # What cannot be looked at.
 background "$states" schedule 30
 sleep 0.2
