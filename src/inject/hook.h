@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "base/clock.h"
+#include "format/early.h"
 #include "format/heap.h"
 #include "inject/connect.h"
 #include "inject/objects.h"
@@ -129,9 +130,26 @@ struct hook_thread {
 
 /* --- hook_process.c -------------------------------------------------------------------------------------------- */
 
+/* What it says before it connects (wait_early.c); owner: its first thread. */
+struct hook_early {
+	_Atomic uint32_t state;
+	_Atomic uint32_t is_busy;
+	uint32_t has_cycles;
+	uint32_t copies; /* of stacks, so far */
+	uintptr_t thread;
+	struct sonde_early_slot *slot;
+	_Atomic uint64_t *at; /* the next word */
+	uint64_t changes;     /* of what is loaded, when it was told what is mapped */
+	uint64_t stack_low, stack_end;
+	/* the last copy of the stack: of which caller, and the words that lie below `top`, the highest last */
+	uint64_t pc, sp, fp, top;
+	uint64_t stack[SONDE_EARLY_STACK_WORDS];
+};
+
 struct hook_process {
 	struct inject_link link;
 	struct inject_sandbox sandbox;
+	struct hook_early early;
 	_Atomic uint32_t stacks;  /* numbers given */
 	_Atomic uint32_t objects; /* likewise, of what is waited for */
 	_Atomic uint32_t has_left;

@@ -1,5 +1,6 @@
 /* wait_record.c: writes a call that has returned: when, how long, where, for what (format/wait.h). */
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -9,13 +10,18 @@
 
 #define CALL_WORDS 5u
 
-const char hook_env[] = "SONDE_WAITS"; /* … enum sonde_wait_what */
+#pragma weak pthread_atfork
+#pragma weak __register_atfork
+int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *object);
+
+const char hook_env[] = "SONDE_WAITS"; /* … enum sonde_wait_what, pid and descriptor of early words */
 const int hook_waits = 0;
 uint32_t wait_wanted;
 
 void hook_configure(const char *wanted)
 {
 	wait_wanted = (uint32_t)hook_read_number(&wanted);
+	wait_early_configure(&wanted);
 	hook_is_lazy = 1;
 }
 
@@ -36,11 +42,19 @@ void hook_state_is(enum hook_state state)
 {
 	if (state == HOOK_OFF)
 		wait_wanted = 0;
+	if (state == HOOK_ON)
+		wait_early_end(hook_self);
 }
 
+/* Whose process it is must be known before a child of the child shares its memory (vfork). glibc's pthread_atfork() is
+ * no function to be imported. */
 __attribute__((constructor)) static void wait_record_begin(void)
 {
 	hook_process_init();
+	if (__register_atfork)
+		__register_atfork(NULL, NULL, hook_process_forked, NULL);
+	else if (pthread_atfork)
+		pthread_atfork(NULL, NULL, hook_process_forked);
 }
 
 static inline uint64_t clock_of(const struct hook_thread *thread)
@@ -51,8 +65,8 @@ static inline uint64_t clock_of(const struct hook_thread *thread)
 static __attribute__((noinline)) uint64_t first_now(void)
 {
 	int saved = errno;
-	uint64_t now = 0;
-	struct hook_thread *thread = wait_wanted ? hook_thread_enter() : NULL;
+	uint64_t now = !hook_self && wait_wanted ? wait_early_now() : 0;
+	struct hook_thread *thread = !now && wait_wanted ? hook_thread_enter() : NULL;
 	if (thread) {
 		now = clock_of(thread);
 		hook_thread_leave(thread);
@@ -67,25 +81,38 @@ uint64_t wait_now(void)
 	return likely(thread != NULL) && likely(thread->where == HOOK_OUTSIDE) ? clock_of(thread) : first_now();
 }
 
+void wait_record_words(uint64_t *out, const struct wait_call *call, uint64_t took, uint32_t stack)
+{
+	out[0] = sonde_heap_op((enum sonde_heap_op)SONDE_WAIT_CALL) |
+		 ((uint64_t)call->other << SONDE_WAIT_KIND_BITS & SONDE_HEAP_ADDRESS_MASK) | call->kind;
+	out[1] = call->began;
+	out[2] = took + 1;
+	out[3] = SONDE_WAIT_STACK | (uint64_t)stack << 32 | call->object;
+	out[4] = call->amount + 1;
+}
+
+static void put_call(struct hook_thread *thread, const struct wait_call *call, uint64_t took,
+		     const struct hook_caller *caller)
+{
+	uint64_t words[CALL_WORDS];
+	const struct hook_frame *leaf = hook_unwind(thread, caller);
+	uint32_t stack = likely(leaf->stack) ? leaf->stack : hook_stack(thread);
+	wait_record_words(words, call, took, stack);
+	if (hook_thread_room(thread, CALL_WORDS))
+		hook_thread_put_many(thread, words, CALL_WORDS);
+}
+
 void wait_record_until(const struct wait_call *call, uint64_t ended, const struct hook_caller *caller)
 {
 	int saved = errno;
-	struct hook_thread *thread = call->began && ended ? hook_thread_enter() : NULL;
-	if (!thread)
-		return;
-	const struct hook_frame *leaf = hook_unwind(thread, caller);
-	uint32_t stack = likely(leaf->stack) ? leaf->stack : hook_stack(thread);
 	uint64_t took = ended > call->began ? ended - call->began : 0; /* counters of two processors */
-	uint64_t words[CALL_WORDS] = {
-	    sonde_heap_op((enum sonde_heap_op)SONDE_WAIT_CALL) |
-		((uint64_t)call->other << SONDE_WAIT_KIND_BITS & SONDE_HEAP_ADDRESS_MASK) | call->kind,
-	    call->began,
-	    took + 1,
-	    SONDE_WAIT_STACK | (uint64_t)stack << 32 | call->object,
-	    call->amount + 1,
-	};
-	if (hook_thread_room(thread, CALL_WORDS))
-		hook_thread_put_many(thread, words, CALL_WORDS);
+	struct hook_thread *thread;
+	if (!call->began || !ended || (unlikely(!hook_self) && wait_early_call(call, took, caller)) ||
+	    !(thread = hook_thread_enter())) {
+		errno = saved;
+		return;
+	}
+	put_call(thread, call, took, caller);
 	hook_thread_leave(thread);
 	errno = saved;
 }
@@ -109,25 +136,47 @@ int wait_find(const struct wait_next *rows, size_t count)
 	return 1;
 }
 
+/* 0 = there are too many. */
+static uint32_t give_number(void)
+{
+	_Atomic uint32_t *given = &hook_process->objects;
+	return atomic_load(given) < SONDE_WAIT_OBJECTS_MAX ? atomic_fetch_add(given, 1) + 1 : 0;
+}
+
+/* Whether it was told in the thread's ring, under a number of its own. */
+static int put_object(uint64_t *record, uint32_t words)
+{
+	struct hook_thread *thread = hook_thread_enter();
+	uint32_t number = thread && hook_thread_room(thread, words) ? give_number() : 0;
+	record[1] = (uint64_t)number << 32 | (uint32_t)record[1];
+	if (number)
+		hook_thread_put_many(thread, record, words);
+	if (thread)
+		hook_thread_leave(thread);
+	return number != 0;
+}
+
+/* Who waits for a lock, which has no name, has others beside it: that process connects. */
+static int put_object_early(uint64_t *record, uint32_t words)
+{
+	if (hook_self || !hook_process || !(uint32_t)record[1])
+		return 0;
+	record[1] |= (uint64_t)give_number() << 32;
+	return record[1] >> 32 && wait_early_object(record, words);
+}
+
 uint32_t wait_object(enum sonde_object_kind kind, uint64_t address, const char *name)
 {
 	uint64_t record[3 + (SONDE_WAIT_NAME_MAX_B + 7) / 8] = {0};
 	size_t name_b = name ? strnlen(name, SONDE_WAIT_NAME_MAX_B) : 0;
-	uint32_t words = 3 + (uint32_t)(name_b + 7) / 8, number = 0;
+	uint32_t words = 3 + (uint32_t)(name_b + 7) / 8;
 	int saved = errno;
-	struct hook_thread *thread = hook_thread_enter();
-	if (!thread)
-		return 0;
-	_Atomic uint32_t *given = &hook_process->objects;
-	if (atomic_load(given) < SONDE_WAIT_OBJECTS_MAX && hook_thread_room(thread, words)) {
-		number = atomic_fetch_add(given, 1) + 1;
-		record[0] = sonde_heap_op((enum sonde_heap_op)SONDE_WAIT_OBJECT) | kind;
-		record[1] = (uint64_t)number << 32 | name_b;
-		record[2] = address + 1;
+	record[0] = sonde_heap_op((enum sonde_heap_op)SONDE_WAIT_OBJECT) | kind;
+	record[1] = name_b;
+	record[2] = address + 1;
+	if (name_b)
 		memcpy(record + 3, name, name_b);
-		hook_thread_put_many(thread, record, words);
-	}
-	hook_thread_leave(thread);
+	int is_told = put_object_early(record, words) || put_object(record, words);
 	errno = saved;
-	return number;
+	return is_told ? (uint32_t)(record[1] >> 32) : 0;
 }

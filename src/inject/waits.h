@@ -46,6 +46,21 @@ uint32_t wait_object(enum sonde_object_kind kind, uint64_t address, const char *
 /* A call on a descriptor has just returned; amount ≤ 0: no bytes. Keeps errno. */
 void wait_tell(uint64_t began, enum sonde_wait_kind kind, int fd, int64_t amount, const struct hook_caller *caller);
 
+/* The words of a CALL. */
+void wait_record_words(uint64_t *out, const struct wait_call *call, uint64_t took, uint32_t stack);
+
+/* --- wait_early.c: before the process connects ------------------------------------------------------------------- */
+
+/* Reads where the recorder has laid out memory for it. */
+void wait_early_configure(const char **wanted);
+/* As wait_now(); 0 = the process must connect. */
+uint64_t wait_early_now(void);
+/* Tells of a call, of an object; 0 = the process must connect. */
+int wait_early_call(const struct wait_call *call, uint64_t took, const struct hook_caller *caller);
+int wait_early_object(const uint64_t *record, uint32_t words);
+/* It has connected by its thread: what numbers were given to is told again. */
+void wait_early_end(struct hook_thread *thread);
+
 /* --- wait_names.c: descriptors -------------------------------------------------------------------------------------
  */
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "format/early.h"
 #include "format/heap.h"
 #include "format/ring.h"
 #include "format/wait.h"
@@ -44,9 +45,10 @@ struct sonde_wait_process {
 	struct numbered objects; /* uint32_t: the recording's */
 	struct call *calls;
 	size_t call_count, call_cap;
-	size_t settled;  /* of these: what they name is known */
-	uint64_t bad;    /* words that make no sense */
-	uint64_t unkept; /* records for which there was no memory */
+	size_t settled;                           /* of these: what they name is known */
+	uint64_t bad;                             /* words that make no sense */
+	uint64_t unkept;                          /* records for which there was no memory */
+	uint64_t copied[SONDE_EARLY_STACK_WORDS]; /* the last copy of its stack, the highest word last */
 };
 
 int sonde_wait_process_new(struct sonde_wait_process **out, const struct sonde_wait_process_options *options)
@@ -55,7 +57,7 @@ int sonde_wait_process_new(struct sonde_wait_process **out, const struct sonde_w
 	if (!process)
 		return sonde_error(ENOMEM, "no memory for the calls of a process");
 	process->options = *options;
-	process->id = sonde_recorder_process(options->recorder, options->pid, sonde_clock_now_ns());
+	process->id = sonde_recorder_process(options->recorder, options->pid, options->time_ns);
 	process->names = sonde_lock_names_new(options->pid);
 	process->stacks = (struct numbered){.row_b = sizeof(struct stack), .max = STACKS_MAX};
 	process->objects = (struct numbered){.row_b = sizeof(uint32_t), .max = SONDE_WAIT_OBJECTS_MAX};
@@ -142,8 +144,52 @@ static void take_stack(struct sonde_wait_process *process, const uint64_t *words
 	if (!stack)
 		return;
 	stack->status = status < SONDE_STACK_STATUS_COUNT ? status : SONDE_STACK_NOT_SAMPLED;
-	stack->node = sonde_unwinder_intern(process->options.unwinder, process->options.pid, sonde_clock_now_ns(),
-					    words + 2, size - 2);
+	stack->node = sonde_unwinder_intern(process->options.hooked->unwinder, process->options.pid,
+					    sonde_clock_now_ns(), words + 2, size - 2);
+}
+
+/* A stack that the process has copied: it is walked here. What was the same is there from the last copy. */
+static void take_copy(struct sonde_wait_process *process, const uint64_t *words, size_t size)
+{
+	uint64_t sp = words[3], top = words[5], most_b = sizeof process->copied;
+	size_t fresh = size - SONDE_EARLY_COPY_HEAD;
+	if (top < sp || top - sp > most_b || (top - sp) % sizeof *words || fresh > (top - sp) / sizeof *words) {
+		process->bad++;
+		return;
+	}
+	uint64_t *stack_at = process->copied + SONDE_EARLY_STACK_WORDS - (top - sp) / sizeof *words;
+	memcpy(stack_at, words + SONDE_EARLY_COPY_HEAD, fresh * sizeof *words);
+	struct sonde_unwind_sample sample = {
+	    .pid = process->options.pid,
+	    .time_ns = sonde_clock_now_ns(),
+	    .has_user = 1,
+	    .regs = {.pc = words[2] - 1, .sp = sp, .fp = words[4]}, /* it will return there */
+	    .stack = (const uint8_t *)stack_at,
+	    .stack_b = top - sp,
+	};
+	struct stack *stack = row_make(&process->stacks, (uint32_t)(words[1] >> 32), &process->bad, &process->unkept);
+	if (stack)
+		stack->status = (uint8_t)sonde_unwinder_run(process->options.hooked->unwinder, &sample, &stack->node);
+}
+
+/* The process may have ended since: what is mapped is told by itself. */
+static void take_mapping(struct sonde_wait_process *process, const uint64_t *words)
+{
+	char path[SONDE_EARLY_PATH_MAX_B + 1];
+	size_t path_b = words[1] >> 32, id_b = (uint32_t)words[1];
+	struct sonde_image_key key = {.path = path, .start = words[2]};
+	struct sonde_mapping mapping = {words[2], words[3], words[4], NULL};
+	if (id_b > SONDE_EARLY_BUILD_ID_MAX_B || path_b > SONDE_EARLY_PATH_MAX_B || mapping.end <= mapping.start) {
+		process->bad++;
+		return;
+	}
+	memcpy(path, words + SONDE_EARLY_MAPPING_HEAD, path_b);
+	path[path_b] = '\0';
+	key.build_id = (const uint8_t *)(words + 5);
+	key.build_id_b = id_b;
+	mapping.image = sonde_images_get(process->options.hooked->images, &key);
+	if (mapping.image)
+		sonde_spaces_map(process->options.hooked->spaces, process->options.pid, &mapping, sonde_clock_now_ns());
 }
 
 static void take_object(struct sonde_wait_process *process, const uint64_t *words)
@@ -225,10 +271,9 @@ static void keep_call(struct sonde_wait_process *process, uint32_t thread, const
 	call->thread = thread;
 }
 
-/* Words of a record; 0: there is no such record. */
-static size_t record_size(uint64_t op, uint64_t second)
+size_t sonde_wait_process_size(uint64_t first, uint64_t second)
 {
-	switch (op) {
+	switch (first >> SONDE_HEAP_ADDRESS_BITS) {
 	case SONDE_HEAP_TIME:
 		return 2;
 	case SONDE_HEAP_STACK:
@@ -237,6 +282,10 @@ static size_t record_size(uint64_t op, uint64_t second)
 		return CALL_WORDS;
 	case SONDE_WAIT_OBJECT:
 		return 3 + ((second & 0xff) + 7) / 8;
+	case SONDE_EARLY_COPY:
+		return SONDE_EARLY_COPY_HEAD + (uint32_t)second;
+	case SONDE_EARLY_MAPPING:
+		return SONDE_EARLY_MAPPING_HEAD + ((second >> 32) + 7) / 8;
 	default:
 		return 0;
 	}
@@ -247,7 +296,7 @@ void sonde_wait_process_add(struct sonde_wait_process *process, uint32_t thread,
 	size_t size;
 	for (size_t at = 0; at < count; at += size) {
 		uint64_t op = words[at] >> SONDE_HEAP_ADDRESS_BITS;
-		size = count - at > 1 ? record_size(op, words[at + 1]) : 0;
+		size = count - at > 1 ? sonde_wait_process_size(words[at], words[at + 1]) : 0;
 		if (!size || size > count - at) { /* where the next begins is not known */
 			process->bad += count - at;
 			return;
@@ -258,5 +307,9 @@ void sonde_wait_process_add(struct sonde_wait_process *process, uint32_t thread,
 			take_object(process, words + at);
 		else if (op == SONDE_WAIT_CALL)
 			keep_call(process, thread, words + at);
+		else if (op == SONDE_EARLY_COPY)
+			take_copy(process, words + at, size);
+		else if (op == SONDE_EARLY_MAPPING)
+			take_mapping(process, words + at);
 	}
 }

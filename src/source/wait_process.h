@@ -4,20 +4,22 @@
 #ifndef SONDE_SOURCE_WAIT_PROCESS_H
 #define SONDE_SOURCE_WAIT_PROCESS_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "source/unwinder.h"
+#include "source/hooked.h"
 #include "source/wait_chunks.h"
 
 struct sonde_wait_process;
 
 struct sonde_wait_process_options {
 	struct sonde_recorder *recorder;
-	struct sonde_unwinder *unwinder;
+	struct sonde_hooked *hooked;
 	struct sonde_wait_chunks *chunks;
 	pid_t pid;
-	uint32_t clock; /* enum sonde_ring_clock, of its words */
+	uint32_t clock;   /* enum sonde_ring_clock, of its words */
+	uint64_t time_ns; /* when it is known to have been that process */
 };
 
 /* -ENOMEM. */
@@ -27,6 +29,8 @@ void sonde_wait_process_end(struct sonde_wait_process *process);
 
 /* Words of one thread's ring: whole records. `thread` is the recording's. */
 void sonde_wait_process_add(struct sonde_wait_process *process, uint32_t thread, const uint64_t *words, size_t count);
+/* Words of a record that begins with these two; 0: there is no such record. */
+size_t sonde_wait_process_size(uint64_t first, uint64_t second);
 /* All rings were read once more: what calls name that came before the last time has been told by now, also by other
  * threads. They are written. */
 void sonde_wait_process_settle(struct sonde_wait_process *process);

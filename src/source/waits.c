@@ -10,17 +10,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "format/wait.h"
 #include "source/hooked.h"
 #include "source/preload.h"
 #include "source/source.h"
 #include "source/unsampled.h"
+#include "source/wait_early.h"
 #include "source/wait_process.h"
 #include "source/zones.h"
 #include "util/error.h"
 
 #define OBJECT "libsonde-waits.so"
-#define ENVIRONMENT "SONDE_WAITS" /* src/inject: filters of seccomp, enum sonde_wait_what */
+#define ENVIRONMENT "SONDE_WAITS" /* src/inject: filters of seccomp, enum sonde_wait_what, where early words go */
 #define METHOD "calls of the C library; stacks from call-frame tables"
 
 struct process {
@@ -33,6 +35,7 @@ struct sonde_source_run {
 	struct sonde_recorder *recorder;
 	struct sonde_hooked hooked;
 	struct sonde_wait_chunks chunks;
+	struct sonde_wait_early *early; /* NULL = all connect at once */
 	struct sonde_zones_listener listener;
 	struct process *processes; /* the newest life of a number first */
 	uint64_t connected, left;
@@ -46,10 +49,12 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	struct sonde_source_run *run = context;
 	struct process *process = calloc(1, sizeof *process);
 	struct sonde_wait_process_options options = {.recorder = run->recorder,
-						     .unwinder = run->hooked.unwinder,
+						     .hooked = &run->hooked,
 						     .chunks = &run->chunks,
 						     .pid = pid,
-						     .clock = clock};
+						     .clock = clock,
+						     .time_ns = sonde_clock_now_ns()};
+	sonde_wait_early_connected(run->early, pid);
 	sonde_spaces_exec(run->hooked.spaces, pid, "");
 	if (!process || sonde_wait_process_new(&process->waits, &options)) {
 		free(process);
@@ -131,6 +136,7 @@ static void free_run(struct sonde_source_run *run)
 	sonde_zones_listen(SONDE_LINK_WAITS, NULL);
 	while (run->processes)
 		on_closed(run, run->processes->pid);
+	sonde_wait_early_free(run->early);
 	sonde_wait_chunks_fini(&run->chunks);
 	sonde_hooked_fini(&run->hooked);
 	free(run);
@@ -162,16 +168,21 @@ static int waits_open(struct sonde_source_run **out, struct sonde_recorder *reco
 
 static int waits_prepare(struct sonde_source_run *run, struct sonde_launch *launch)
 {
-	char wanted[48];
-	snprintf(wanted, sizeof wanted, "%u %u", sonde_unsampled_filters(getpid()),
-		 sonde_recorder_options(run->recorder)->waits);
+	char wanted[96], place[32] = "";
+	struct sonde_wait_early_options early = {run->recorder, &run->hooked, &run->chunks, sonde_zones_socket()};
+	run->early = sonde_wait_early_new(&early);
+	if (run->early)
+		sonde_wait_early_place(run->early, place, sizeof place);
+	snprintf(wanted, sizeof wanted, "%u %u %s", sonde_unsampled_filters(getpid()),
+		 sonde_recorder_options(run->recorder)->waits, place);
 	int result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
 	return result ? result : sonde_preload_add(launch, OBJECT);
 }
 
 static int waits_drain(struct sonde_source_run *run, uint64_t horizon_ns, int final)
 {
-	(void)horizon_ns, (void) final;
+	(void)horizon_ns;
+	sonde_wait_early_drain(run->early, final);
 	for (struct process *process = run->processes; process; process = process->next)
 		sonde_wait_process_settle(process->waits);
 	return sonde_recorder_error(run->recorder);
@@ -180,6 +191,8 @@ static int waits_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 static void waits_stop(struct sonde_source_run *run)
 {
 	char detail[256] = "";
+	sonde_wait_early_drain(run->early, 1);
+	run->connected += sonde_wait_early_count(run->early);
 	if (!run->connected)
 		snprintf(detail, sizeof detail, "no process loaded " OBJECT ": static programs do not");
 	else if (run->left)

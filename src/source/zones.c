@@ -38,6 +38,7 @@
 static const struct sonde_zones_listener nobody;
 static const struct sonde_zones_listener *listeners[CLIENTS];
 static const struct sonde_clockfit *shared_fit;
+static const char *shared_name;
 
 void sonde_zones_listen(enum sonde_link_client client, const struct sonde_zones_listener *listener)
 {
@@ -52,6 +53,11 @@ const struct sonde_zones_listener *sonde_zones_listener_of(uint32_t client)
 const struct sonde_clockfit *sonde_zones_fit(void)
 {
 	return shared_fit;
+}
+
+const char *sonde_zones_socket(void)
+{
+	return shared_name;
 }
 
 const char *sonde_zones_name(const struct sonde_source_run *run)
@@ -119,6 +125,7 @@ static int zones_open(struct sonde_source_run **out, struct sonde_recorder *reco
 		free(run);
 		return code;
 	}
+	shared_name = run->name;
 	*out = run;
 	return 0;
 }

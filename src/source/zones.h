@@ -60,6 +60,9 @@ void sonde_zones_listen(enum sonde_link_client client, const struct sonde_zones_
 /* Cycles of targets into ns. */
 const struct sonde_clockfit *sonde_zones_fit(void);
 
+/* The name of the socket of the one that is open. */
+const char *sonde_zones_socket(void);
+
 /* The socket's name, for tests and for launching by other means. */
 const char *sonde_zones_name(const struct sonde_source_run *run);
 /* Processes that have connected so far. */

@@ -1,0 +1,76 @@
+# waits-short.sh: processes that make a few calls and end are recorded without a connection of their own: every call,
+# with its whole stack, also when they are killed, execute, fork or make a thread; and nothing is told twice.
+# timeout: 120
+. "$(dirname "$0")/lib.sh"
+need jq
+short=$(target short_calls)
+
+# file NAME COLUMN: of the file whose name ends so, in a.sonde
+file() {
+	rows a.sonde io | jq -r --arg name "$1" --arg column "$2" '[.[] | select(.file | endswith($name))[$column]] | add // 0'
+}
+# check FILE COUNT: as many writes of one byte as the file holds, all with whole stacks.
+check() {
+	equal "$(file "/$1" writes) $(file "/$1" written_b)" "$2 $2"
+	equal "$(stat -c %s "$1")" "$2"
+	equal "$(rows a.sonde waits | jq '[.[] | select(.function == "write_one").calls] | add')" "$2"
+	run 0 "$SONDE" report --section waits a.sonde
+	lacks "$out" "do not reach"
+	lacks "$err" "make no sense"
+}
+
+# A process that said little has the recorder's memory, and no rings; one that says more has rings.
+run 0 "$SONDE" record -q --io --force -o a.sonde -- grep -c -e memfd:sonde-early /proc/self/maps
+if [ "$out" = 1 ]; then
+	run 1 "$SONDE" record -q --io --force -o a.sonde -- grep -c -e memfd:sonde-pool /proc/self/maps
+	equal "$out" 0
+else
+	equal "$out" 0 # where /proc is another's: it connects
+fi
+
+# 10 calls fit; of 3000 most come after the connection, and files keep their names.
+for count in 10 3000; do
+	for end in exit exec fork thread handler; do
+		rm -f file
+		run 0 "$SONDE" record -q --io --force -o a.sonde -- "$short" file $count $end
+		[ $end = exit ] && check file $count || check file $((2 * count))
+		equal "$(rows a.sonde wait-kinds | jq '.[] | select(.kind == "open").calls')" "$([ $end = exec ] && echo 2 || echo 1)"
+	done
+	rm -f file
+	run 137 "$SONDE" record -q --io --force -o a.sonde -- "$short" file $count kill
+	check file $count
+	rm -f file
+	run 0 "$SONDE" record -q --io --force -o a.sonde -- "$short" file $count share
+	seen=$(($(file /file writes) - 2 * count)) # the one write of a child that shares the memory may be seen
+	[ $seen -eq 0 ] || [ $seen -eq 1 ] || fail "$seen writes of a child that made one"
+done
+
+# Many of them, and more at once than there is memory for.
+rm -f file
+run 0 "$SONDE" record -q --io --threads --force -o a.sonde -- sh -c \
+	"for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5 6 7 8 9 10; do $short file 7 exit & done; wait; done"
+check file 700
+equal "$(rows a.sonde processes | jq length)" 101
+
+# Sleeping: no process said more than a call.
+run 0 "$SONDE" record -q --threads --force -o a.sonde -- sh -c \
+	'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done; wait'
+equal "$(rows a.sonde wait-kinds | jq '.[] | select(.kind == "sleep").calls')" 10
+[ "$(rows a.sonde wait-kinds | jq '.[] | select(.kind == "sleep").total_ns')" -ge 100000000 ] || fail "slept less"
+
+# Another user's processes, which may not open the recorder's memory, connect.
+if [ "$(id -u)" -eq 0 ]; then
+	rm -f file
+	chmod 777 .
+	run 0 "$SONDE" record -q --io --force -o a.sonde -- setpriv --reuid=65534 --regid=65534 --clear-groups \
+		"$short" "$work/file" 10 exec
+	check file 20
+fi
+
+# Functions of the program's own that have the names of those which hooks might call are not called.
+own=$(target own_names)
+for how in --threads\ --io --heap=full --heap=light --no-perf; do
+	# shellcheck disable=SC2086
+	run 0 "$SONDE" record -q $how --force -o a.sonde -- "$own"
+	equal "$how: $out" "$how: done"
+done
