@@ -169,7 +169,10 @@ static int waits_open(struct sonde_source_run **out, struct sonde_recorder *reco
 static int waits_prepare(struct sonde_source_run *run, struct sonde_launch *launch)
 {
 	char wanted[96], place[32] = "";
-	struct sonde_wait_early_options early = {run->recorder, &run->hooked, &run->chunks, sonde_zones_socket()};
+	struct sonde_wait_early_options early = {.recorder = run->recorder,
+						 .hooked = &run->hooked,
+						 .chunks = &run->chunks,
+						 .socket = sonde_zones_socket()};
 	run->early = sonde_wait_early_new(&early);
 	if (run->early)
 		sonde_wait_early_place(run->early, place, sizeof place);
