@@ -171,6 +171,16 @@ static int check(struct request *request)
 		wrong = "-o -: a recording is a file, not a stream: name one";
 	else if (record->when && !record->keep_ns)
 		wrong = "--when saves what --keep holds: add --keep 10s";
+	else if (record->heap && record->attach)
+		wrong =
+		    "--heap is for a command (sonde record --heap -- ./app): what a process has allocated before is "
+		    "not known";
+	else if (record->waits & SONDE_WAIT_WHAT_IO && record->attach)
+		wrong =
+		    "--io is for a command (sonde record --io -- ./app): calls are recorded inside the processes, and "
+		    "nothing is put into one that runs";
+	else if ((record->heap || record->waits & SONDE_WAIT_WHAT_IO) && record->no_inject)
+		wrong = "--heap and --io record inside the processes: leave --no-inject out";
 	else if ((record->carbon_intensity || record->country) && !record->energy)
 		wrong = "--country and --carbon-intensity are for --energy: add it";
 	if (wrong)

@@ -84,3 +84,9 @@ run 2 "$SONDE" report a b
 # No time is no limit, and no flight recorder.
 refused 125 "1ms is the least" -d 0 -- true
 refused 125 "1ms is the least" --keep 0s -- true
+# What cannot be recorded of a process that runs, or without something inside it, is refused with the reason.
+refused 125 "what a process has allocated before is not known" --heap -p $$
+refused 125 "nothing is put into one that runs" --io -p $$
+refused 125 "leave --no-inject out" --heap --no-inject -- true
+refused 125 "leave --no-inject out" --io --no-inject -- true
+refused 125 "are for --energy: add it" --country FR -- true

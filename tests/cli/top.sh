@@ -45,6 +45,12 @@ else
 fi
 kill -0 $pid || fail "the program has ended"
 
+# The keys are those that --help and the man page list.
+jq -r '.sections[] | .id as $id | .columns[] | "\($id).\(.key)"' .out | sort >keys
+run 0 "$SONDE" top --help
+grep -oE '^  (functions|threads|processes|machine|machine-io)\.[a-z_]+' .out | tr -d ' ' | sort >listed
+run 0 diff keys listed
+
 # As text it fits into 80 columns, and says whose figures these are.
 run 0 env COLUMNS=80 "$SONDE" top -p $pid --once -d 300ms
 has "$out" "thread_states schedule 60"
