@@ -12,6 +12,9 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+/* What the child reads and writes on its pipes before its exec: the kernel counts it as the command's. */
+enum { SONDE_LAUNCH_READ_B = 1, SONDE_LAUNCH_WRITTEN_B = sizeof(int) };
+
 struct sonde_launch {
 	char **argv; /* the caller's */
 	char **env;  /* starts as a copy of environ; sonde_launch_setenv() edits it */

@@ -248,7 +248,7 @@ static int resources_start(struct sonde_source_run *run, pid_t pid)
 	run->start_ns = run->next_ns = run->next_detail_ns = now_ns;
 	run->command_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	sonde_budget_init(&run->budget, SHARE, LEFT_NS, now_ns);
-	sonde_resources_rows_start(&run->rows, now_ns);
+	sonde_resources_rows_start(&run->rows, sonde_recorder_options(run->recorder)->command ? pid : 0, now_ns);
 	if (run->rows.finds_processes)
 		sonde_resources_tree_start(&run->tree, run->recorder, pid,
 					   sonde_recorder_options(run->recorder)->command != NULL);

@@ -10,6 +10,14 @@ static const enum sonde_resource resources[SONDE_BYTES_COUNT] = {
     SONDE_RESOURCE_IO_WRITTEN_ALL,
 };
 
+void sonde_resources_bytes_begin(struct sonde_resources_bytes *bytes, int64_t read_b, int64_t written_b)
+{
+	for (unsigned i = 0; i < SONDE_BYTES_COUNT; i++)
+		bytes->taken[i] = resources[i] == SONDE_RESOURCE_IO_READ_ALL      ? read_b
+				  : resources[i] == SONDE_RESOURCE_IO_WRITTEN_ALL ? written_b
+										  : 0;
+}
+
 void sonde_resources_bytes_see_again(struct sonde_resources_bytes *bytes, const struct sonde_resources *now)
 {
 	for (unsigned i = 0; i < SONDE_BYTES_COUNT; i++)

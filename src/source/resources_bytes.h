@@ -23,6 +23,9 @@ struct sonde_resources_bytes {
 	int64_t own[SONDE_BYTES_COUNT];    /* as told last: they never go down */
 };
 
+/* Before the first reading: so much was read and written in its name, by calls. */
+void sonde_resources_bytes_begin(struct sonde_resources_bytes *bytes, int64_t read_b, int64_t written_b);
+
 /* A reading, and another one in the same round. */
 void sonde_resources_bytes_see(struct sonde_resources_bytes *bytes, const struct sonde_resources *now);
 void sonde_resources_bytes_see_again(struct sonde_resources_bytes *bytes, const struct sonde_resources *now);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "run/launch.h"
 #include "source/resources_bytes.h"
 
 #define PSS_SHARE 1000u
@@ -191,8 +192,13 @@ static void read_row(struct sonde_resources_rows *rows, struct sonde_resources_r
 
 static void came(void *context, void *row)
 {
-	(void)context;
-	((struct sonde_resources_row *)row)->is_new = 1;
+	struct sonde_resources_rows *rows = context;
+	struct sonde_resources_row *process = row;
+	process->is_new = 1;
+	if (!rows->command || process->live.pid != rows->command)
+		return;
+	sonde_resources_bytes_begin(&process->bytes, SONDE_LAUNCH_READ_B, SONDE_LAUNCH_WRITTEN_B);
+	rows->command = 0;
 }
 
 /* The recorder knows that it ended. As long as nobody has waited for it, it says what it came to. */
@@ -362,8 +368,9 @@ void sonde_resources_rows_init(struct sonde_resources_rows *rows, struct sonde_r
 		rows->kept_max = KEPT_MAX;
 }
 
-void sonde_resources_rows_start(struct sonde_resources_rows *rows, uint64_t now_ns)
+void sonde_resources_rows_start(struct sonde_resources_rows *rows, pid_t command, uint64_t now_ns)
 {
+	rows->command = command;
 	sonde_budget_init(&rows->pss.budget, PSS_SHARE, LEFT_DEAR_NS, now_ns);
 	sonde_budget_init(&rows->switches.budget, SWITCHES_SHARE, LEFT_DEAR_NS, now_ns);
 }

@@ -30,6 +30,7 @@ struct sonde_resources_rows {
 	struct sonde_resources_row *dead; /* that were not waited for yet */
 	size_t dead_count, dead_cap;
 	size_t kept, kept_max; /* processes whose descriptors stay open */
+	pid_t command;         /* that was launched; 0 = none, or it has its row */
 	int finds_processes;   /* nobody else tells of them */
 	int reads_rss;         /* no other source does */
 	struct sonde_resources_turn pss, switches;
@@ -43,8 +44,8 @@ struct sonde_resources_rows {
 void sonde_resources_rows_init(struct sonde_resources_rows *rows, struct sonde_recorder *recorder);
 void sonde_resources_rows_fini(struct sonde_resources_rows *rows);
 
-/* Budgets begin. */
-void sonde_resources_rows_start(struct sonde_resources_rows *rows, uint64_t now_ns);
+/* Budgets begin. `command`: it was launched, and its first bytes are ours; 0 = none. */
+void sonde_resources_rows_start(struct sonde_resources_rows *rows, pid_t command, uint64_t now_ns);
 
 /* Reads all; with details what costs more, too, as far as the budgets go. `is_final`: there is no other round. */
 void sonde_resources_rows_read(struct sonde_resources_rows *rows, int is_detailed, int is_final);

@@ -123,6 +123,19 @@ for options in "" "--no-perf"; do
 done
 options=()
 
+# A number that is used again is another process. What was written to choose it is the parent's.
+for options in "" "--no-perf"; do
+	code=0
+	"$SONDE" record -q -f -o run.sonde $options -- "$uses" reuse 100000 "$PWD" >.out 2>.err || code=$?
+	[ $code -ne 3 ] || break
+	equal $code 0
+	"$series" run.sonde >.series
+	again=$(awk '$1 == "child_1" { print $2 }' .out)
+	line=$(grep '^child_1 ' .out | wc -c)
+	equal "$(awk -v pid="$again" '$1 == pid && $2 == "io.written_all" { print $6 }' .series | sort -n | xargs)" \
+		"$((100000 + line)) 200000"
+done
+
 # --- totals are those of time -v --------------------------------------------------------------------------------------
 
 if [ -x /usr/bin/time ]; then

@@ -15,6 +15,8 @@
  *   family N    writes N bytes to a file in DIRECTORY, has two children that write 2 N and
  *               3 N, and the second of them one that writes 4 N; each touches a page for
  *               1000 bytes, waits once for 10,000, and says who it is
+ *   reuse N     a child that writes N bytes, and when it has ended one with its number that
+ *               writes 2 N; exit code 3 where nobody may choose numbers
  *   litter N    N children, one after the other, that each write 1000 bytes
  * It says what getrusage() tells at the end, on standard output.
  */
@@ -171,6 +173,40 @@ static void use_family(int count, const char *directory)
 	rest_ms(250);
 }
 
+static int choose_next(pid_t pid)
+{
+	char text[32];
+	int fd = open("/proc/sys/kernel/ns_last_pid", O_WRONLY);
+	int len = snprintf(text, sizeof text, "%d", (int)pid - 1);
+	int is_chosen = fd >= 0 && write(fd, text, (size_t)len) == len;
+	if (fd >= 0)
+		close(fd);
+	return is_chosen;
+}
+
+static void use_reuse(int count, const char *directory)
+{
+	pid_t wanted = have_child(count, 1, 0, directory), pid = 0;
+	if (waitpid(wanted, NULL, 0) != wanted)
+		exit(2);
+	for (int i = 0; i < 200 && pid != wanted; i++) { /* others fork, too */
+		if (!choose_next(wanted))
+			exit(3);
+		pid = fork();
+		if (!pid) {
+			if (getpid() == wanted) {
+				write_b(2 * count, directory);
+				rest_ms(400);
+			}
+			_exit(0);
+		}
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			exit(2);
+	}
+	if (pid != wanted)
+		exit(3);
+}
+
 static void use_litter(int count, const char *directory)
 {
 	for (int i = 0; i < count; i++) {
@@ -289,7 +325,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*use)(int count, const char *directory);
-	} writes[] = {{"writes", use_writes}, {"family", use_family}, {"litter", use_litter}};
+	} writes[] = {{"writes", use_writes}, {"family", use_family}, {"reuse", use_reuse}, {"litter", use_litter}};
 	if (argc < 3)
 		return 2;
 	for (size_t i = 0; argc > 3 && i < sizeof writes / sizeof *writes; i++)

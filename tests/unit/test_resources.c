@@ -15,6 +15,7 @@
 #include "source/proc_stat.h"
 #include "source/resources_budget.h"
 #include "source/resources_machine.h"
+#include "source/resources_bytes.h"
 #include "source/resources_process.h"
 
 #define MIB ((int64_t)1 << 20)
@@ -231,6 +232,54 @@ static void switches_of_threads_add_up(void **state)
 	assert_false(now.known & 1u << SONDE_RESOURCE_SWITCHES_VOLUNTARY);
 	assert_switches(&process, 73, 6);
 	sonde_resources_process_close(&process);
+}
+
+/* --- bytes of children -------------------------------------------------------------------------------------------- */
+
+static struct sonde_resources bytes_of(int64_t read_b, int64_t written_b)
+{
+	struct sonde_resources now = {.known = 1u << SONDE_RESOURCE_IO_READ_ALL | 1u << SONDE_RESOURCE_IO_WRITTEN_ALL};
+	now.value[SONDE_RESOURCE_IO_READ_ALL] = read_b;
+	now.value[SONDE_RESOURCE_IO_WRITTEN_ALL] = written_b;
+	return now;
+}
+
+static void assert_own(struct sonde_resources_bytes *bytes, int64_t read_b, int64_t written_b)
+{
+	struct sonde_resources now;
+	sonde_resources_bytes_tell(bytes, &now);
+	assert_value(&now, SONDE_RESOURCE_IO_READ_ALL, read_b);
+	assert_value(&now, SONDE_RESOURCE_IO_WRITTEN_ALL, written_b);
+	assert_false(now.known & 1u << SONDE_RESOURCE_IO_READ);
+}
+
+/* A parent gets 300 and 40 of a child that was read last at 200 and 30: the rest stays with it. */
+static void bytes_of_children_are_taken_off(void **state)
+{
+	(void)state;
+	struct sonde_resources_bytes parent = {0}, child = {0}, grandchild = {0};
+	struct sonde_resources now = bytes_of(1001, 104);
+	sonde_resources_bytes_begin(&parent, 1, 4); /* in its name */
+	sonde_resources_bytes_see(&parent, &now);
+	assert_own(&parent, 1000, 100);
+	now = bytes_of(200, 30);
+	sonde_resources_bytes_see(&child, &now);
+	now = bytes_of(1051, 104); /* it has not waited yet, and may never */
+	sonde_resources_bytes_see(&parent, &now);
+	assert_false(sonde_resources_bytes_take(&parent, &child));
+	assert_own(&parent, 1050, 100);
+	now = bytes_of(1351, 144);
+	sonde_resources_bytes_see_again(&parent, &now);
+	assert_true(sonde_resources_bytes_take(&parent, &child));
+	assert_false(sonde_resources_bytes_take(&parent, &child)); /* another one like it */
+	assert_own(&parent, 1150, 110);
+	/* It is gone itself, and had one that was not seen in its count: its own are as before, and both are handed on.
+	 */
+	now = bytes_of(70, 7);
+	sonde_resources_bytes_see(&grandchild, &now);
+	sonde_resources_bytes_join(&parent, &grandchild);
+	assert_own(&parent, 1150, 110);
+	assert_int_equal(parent.raw[2], 1351 + 70);
 }
 
 /* --- control groups ----------------------------------------------------------------------------------------------- */
@@ -470,6 +519,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(what_is_closed_is_not_known, root_make, root_remove),
 	    cmocka_unit_test_setup_teardown(another_process_with_the_number_is_not_it, root_make, root_remove),
 	    cmocka_unit_test_setup_teardown(a_dead_process_says_what_is_final, root_make, root_remove),
+	    cmocka_unit_test(bytes_of_children_are_taken_off),
 	    cmocka_unit_test_setup_teardown(switches_of_threads_add_up, root_make, root_remove),
 	    cmocka_unit_test_setup_teardown(the_tightest_group_of_version_2_holds, root_make, root_remove),
 	    cmocka_unit_test_setup_teardown(version_1_has_a_tree_a_controller, root_make, root_remove),
