@@ -1,4 +1,4 @@
-# waits: what a lock that is free, and a call that reads a byte, cost a program whose waits and I/O are recorded
+# waits: what a lock that is free, a call that reads a byte, and starting cost a program whose waits and I/O are recorded
 source "$(dirname "$0")/lib.bash"
 
 rounds=$(n 15 3)
@@ -24,6 +24,32 @@ done
 paired first.wall first.on first.off wall "1000 * (a - b)"
 paired first.cpu first.on first.off cpu "1000 * (a - b)"
 
+# What short processes cost: a shell's loop, alone and recorded in turn.
+many=$(n 500 50)
+# start KEY COMMAND OPTION…: a process that ends at once, under a recorder with these options.
+start() {
+	local key=$1 loop=(sh -c "i=0; while [ \$i -lt $many ]; do $2; i=\$((i + 1)); done")
+	shift 2
+	cost "start.$key.off" "${loop[@]}"
+	cost "start.$key.on" "$SONDE" record -q -f -F 1 -o start.sonde "$@" -- "${loop[@]}"
+}
+for ((i = 0; i < $(n 5 2); i++)); do
+	say "short processes, round $((i + 1))"
+	start plain /bin/true
+	start threads /bin/true --threads
+	start io "/bin/cat /dev/null" --io
+	start child "sh -c '/bin/true; :'" --threads
+	start heap /bin/true --heap
+done
+for key in plain threads io child heap; do
+	paired start.$key.ratio start.$key.on start.$key.off cpu "a / b"
+	paired start.$key.added start.$key.on start.$key.off cpu "1000 * (a - b) / $many"
+done
+
 judge "a lock/unlock pair that nobody waits for: CPU added" lock.added ns "alone $(text lock.alone ns)" "≤ 5 ns" "<=" 5
 judge "read() of a byte of /dev/zero: CPU added" read.added ns "alone $(text read.alone ns)" "≤ 100 ns" "<=" 100
 info "the first call of a process that waits: wall time added" first.wall ms "CPU, with the recorder's: $(text first.cpu ms)"
+for row in "plain:true, recorded" "threads:true, --threads" "io:cat, which makes 3 calls, --io" \
+	"child:sh that waits for true, --threads" "heap:true, --heap"; do
+	info "${row#*:}: CPU of both sides a process" "start.${row%%:*}.added" ms "$(text "start.${row%%:*}.ratio") of alone"
+done
