@@ -6,7 +6,8 @@
  * was lost, and the time between them is unseen. A thread ends in the state it is in.
  *
  * A thread that blocked is off the CPU until it is switched in. Where the recording says when it was woken it is
- * runnable from there on; a wake-up of a thread that is not blocked (it was about to) changes nothing.
+ * runnable from there on; a wake-up of a thread that is not blocked (it was about to), or that is created, changes
+ * nothing.
  */
 #include "session/intervals.h"
 
@@ -89,7 +90,6 @@ static void meet(const struct walking *walking, uint32_t id, uint8_t kind, uint3
 	else
 		walk->state = was_there ? SONDE_INTERVAL_BLOCKED : SONDE_INTERVAL_RUNNABLE;
 	walk->cpu = walk->state == SONDE_INTERVAL_ON_CPU ? cpu : 0;
-	walk->unsure = kind == SONDE_SWITCH_IN;
 }
 
 static int take_switch(struct walking *walking, uint64_t time_ns, uint32_t id, uint8_t kind, uint32_t cpu)
@@ -103,14 +103,14 @@ static int take_switch(struct walking *walking, uint64_t time_ns, uint32_t id, u
 		return 0;
 	int is_woken = kind == WOKEN;
 	walking->out->has_wakeups |= is_woken;
-	if (!walk->is_met)
+	int is_first = !walk->is_met;
+	if (is_first)
 		meet(walking, id, kind, cpu);
-	else if (is_woken && (walk->state == SONDE_INTERVAL_ON_CPU || walk->state == SONDE_INTERVAL_RUNNABLE))
+	if (is_woken && (walk->state == SONDE_INTERVAL_ON_CPU || walk->state == SONDE_INTERVAL_RUNNABLE))
 		return 0;
-	else if (!is_woken && (walk->state == SONDE_INTERVAL_ON_CPU) == (kind == SONDE_SWITCH_IN))
+	if (!is_first && !is_woken && (walk->state == SONDE_INTERVAL_ON_CPU) == (kind == SONDE_SWITCH_IN))
 		walk->state = SONDE_INTERVAL_UNSEEN; /* the one between was lost */
-	else
-		walk->unsure = !is_woken;
+	walk->unsure = !is_woken;
 	int error = end_state(walking, id, time_ns);
 	walk->cpu = is_woken ? walk->cpu : cpu;
 	walk->state = next[kind];
