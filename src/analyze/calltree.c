@@ -341,8 +341,14 @@ static int note_waits_whole(const struct sonde_weights *waits, const char *what,
 	const char *calls = sonde_heap_count_text(report, (double)waits->count);
 	if (!calls)
 		return sonde_error(ENOMEM, "out of memory for a note");
-	return sonde_report_note(report, section, 0, "100 %% = %.3f s in %s call%s: %s, of all threads together",
-				 (double)waits->weight / 1e9, calls, sonde_plural(waits->count), what);
+	int rc = sonde_report_note(report, section, 0, "100 %% = %.3f s in %s call%s: %s, of all threads together",
+				   (double)waits->weight / 1e9, calls, sonde_plural(waits->count), what);
+	if (rc || !waits->sampled)
+		return rc;
+	return sonde_report_note(report, section, 0,
+				 "%.3f s of it are sampled, not measured: what looks from outside stand for, and calls "
+				 "are those that these found",
+				 (double)waits->sampled / 1e9);
 }
 
 static int weights_notes_add(const struct sonde_samples *samples, const struct sonde_weights *weights, const char *what,

@@ -128,7 +128,9 @@ static int table_fill(const struct sonde_wait_sums *sums, struct lock *locks, st
 	}
 	if (!count)
 		return sonde_pass_nothing(&sums->options, report, "locks", "Locks",
-					  "nobody was seen to wait for a lock: sonde record --threads looks");
+					  sums->sampled.count
+					      ? "waits were sampled from outside: --section waits names their futexes"
+					      : "nobody was seen to wait for a lock: sonde record --threads looks");
 	qsort(locks, count, sizeof *locks, compare);
 	struct sonde_section *section =
 	    sonde_report_table(report, "locks", "Locks by time waited for them", columns, COLUMNS);

@@ -3,6 +3,7 @@
 
 #include "analyze/marks.h"
 #include "analyze/wait_sums.h"
+#include "analyze/waits_sampled.h"
 #include "util/error.h"
 
 enum {
@@ -62,6 +63,8 @@ static int kinds_finish(void *state, struct sonde_report *report)
 	for (uint32_t kind = 0; kind < SONDE_WAIT_KINDS; kind++)
 		if (sums->kinds[kind].count && sums->kinds[kind].count < fewest)
 			fewest = sums->kinds[kind].count;
+	if (fewest == UINT64_MAX && sums->sampled.count)
+		return sonde_waits_sampled_kinds(sums, report);
 	if (fewest == UINT64_MAX)
 		return sonde_pass_nothing(&sums->options, report, "wait-kinds", "Calls that wait",
 					  "no call that waits was recorded: sonde record --threads or --io sees them");
@@ -71,7 +74,8 @@ static int kinds_finish(void *state, struct sonde_report *report)
 	for (uint32_t kind = 0; !rc && kind < SONDE_WAIT_KINDS; kind++)
 		if (sums->kinds[kind].count)
 			rc = row_add(sums, kind, report, section);
-	return rc ? rc : sonde_durations_note(fewest, report, section);
+	rc = rc ? rc : sonde_durations_note(fewest, report, section);
+	return rc ? rc : sonde_waits_sampled_kinds(sums, report);
 }
 
 const struct sonde_pass sonde_pass_wait_kinds = {

@@ -14,6 +14,7 @@ void sonde_wait_sum_add(struct sonde_wait_sum *into, const struct sonde_wait_sum
 	into->calls += from->calls;
 	into->total_ns += from->total_ns;
 	into->amount += from->amount;
+	into->variance += from->variance;
 	into->longest_ns = from->longest_ns > into->longest_ns ? from->longest_ns : into->longest_ns;
 }
 
@@ -27,6 +28,7 @@ int sonde_wait_sums_begin(void **state, struct sonde_session *session, const str
 	sums->session = session;
 	sums->options = *options;
 	sums->window = sonde_window_of(session, options);
+	sums->all = sonde_weigh_range(session, &(struct sonde_heap_range){0});
 	*state = sums;
 	return 0;
 }
@@ -40,6 +42,8 @@ void sonde_wait_sums_end(void *state)
 		sonde_durations_fini(&sums->kinds[i]);
 	sonde_map_fini(&sums->cell_map);
 	sonde_map_fini(&sums->party_map);
+	sonde_map_fini(&sums->sampled.map);
+	free(sums->sampled.rows);
 	free(sums->cells);
 	free(sums->parties);
 	free(sums);
@@ -54,6 +58,13 @@ static int is_cell(const void *context, uint32_t value)
 {
 	const struct sought *sought = context;
 	const struct sonde_wait_cell *cell = &sought->sums->cells[value - 1];
+	return cell->kind == sought->a && cell->stack == sought->b && cell->object == sought->c;
+}
+
+static int is_sampled_cell(const void *context, uint32_t value)
+{
+	const struct sought *sought = context;
+	const struct sonde_wait_cell *cell = &sought->sums->sampled.rows[value - 1];
 	return cell->kind == sought->a && cell->stack == sought->b && cell->object == sought->c;
 }
 
@@ -93,6 +104,24 @@ static int cell_add(struct sonde_wait_sums *sums, const struct sonde_wait_cell *
 	return 0;
 }
 
+static int sampled_add(struct sonde_wait_sums *sums, const struct sonde_wait_cell *cell)
+{
+	struct sonde_wait_cells *cells = &sums->sampled;
+	uint64_t hash = sonde_hash_pair((uint64_t)cell->kind << 32 | cell->stack, cell->object);
+	struct sought sought = {sums, cell->kind, cell->stack, cell->object};
+	uint32_t found = sonde_map_find(&cells->map, hash, is_sampled_cell, &sought);
+	if (found) {
+		sonde_wait_sum_add(&cells->rows[found - 1].sum, &cell->sum);
+		return 0;
+	}
+	void *rows = grown(cells->rows, cells->count, &cells->cap, sizeof *cells->rows);
+	if (!rows || sonde_map_add(&cells->map, hash, (uint32_t)cells->count + 1))
+		return -ENOMEM;
+	cells->rows = rows;
+	cells->rows[cells->count++] = *cell;
+	return 0;
+}
+
 static int party_add(struct sonde_wait_sums *sums, const struct sonde_wait_party *party)
 {
 	uint64_t hash = sonde_hash_pair((uint64_t)party->object << 32 | party->thread, (uint64_t)party->held);
@@ -110,6 +139,20 @@ static int party_add(struct sonde_wait_sums *sums, const struct sonde_wait_party
 	return 0;
 }
 
+/* Each look stands for a part of the time: where a wait begins and ends within such parts is not known. */
+static int wait_add_sampled(struct sonde_wait_sums *sums, struct sonde_wait_cell *cell, const struct sonde_batch *batch,
+			    size_t i)
+{
+	unsigned reason = sonde_sample_status(batch->status[i]);
+	double part_ns = (double)batch->dur_ns[i] / (double)(batch->amount[i] ? batch->amount[i] : 1);
+	const struct sonde_heap_range window = {.from_ns = sums->window.from_ns, .to_ns = sums->window.to_ns};
+	cell->sum.total_ns = sonde_weigh_sampled(&sums->all, &window, batch->start_ns[i], batch->dur_ns[i]);
+	cell->sum.variance = part_ns * part_ns;
+	sums->sampled_bare += !cell->stack;
+	sums->sampled_cut += cell->stack && reason != SONDE_STACK_COMPLETE && reason != SONDE_STACK_FRAME_POINTER;
+	return sampled_add(sums, cell);
+}
+
 static int wait_add(struct sonde_wait_sums *sums, const struct sonde_batch *batch, size_t i)
 {
 	uint64_t from_ns = batch->start_ns[i], to_ns = from_ns + batch->dur_ns[i];
@@ -125,6 +168,8 @@ static int wait_add(struct sonde_wait_sums *sums, const struct sonde_batch *batc
 					       .total_ns = to_ns - from_ns,
 					       .longest_ns = to_ns - from_ns,
 					       .amount = begins ? batch->amount[i] : 0}};
+	if (batch->status[i] & SONDE_WAIT_SAMPLED)
+		return wait_add_sampled(sums, &cell, batch, i);
 	int held = cell.kind == SONDE_WAIT_HELD;
 	struct sonde_wait_party party = {batch->object[i], batch->thread_of[i], held, to_ns - from_ns};
 	int error = cell_add(sums, &cell);
@@ -160,7 +205,11 @@ int sonde_wait_sums_merge(void *state, void *other_state)
 	for (size_t i = 0; i < SONDE_WAIT_KINDS; i++)
 		if (other->kinds[i].count)
 			sonde_durations_merge(&sums->kinds[i], &other->kinds[i]);
+	for (size_t i = 0; !error && i < other->sampled.count; i++)
+		error = sampled_add(sums, &other->sampled.rows[i]);
 	sums->cut += other->cut;
+	sums->sampled_cut += other->sampled_cut;
+	sums->sampled_bare += other->sampled_bare;
 	return error ? sonde_error(ENOMEM, "out of memory for waits") : 0;
 }
 
@@ -179,12 +228,31 @@ static int is_library(const struct sonde_session *session, const struct sonde_fr
 	return module && module->flags & SONDE_MODULE_KERNEL;
 }
 
-/* Inlined: std::mutex::lock() of a program. */
+/* Inlined: std::mutex::lock() of a program; or Go's runtime, which is in each program. */
 static int is_standard(const struct sonde_session *session, const struct sonde_location *location)
 {
+	static const char *const starts[] = {"std::",    "__gthread_",        "__gnu_cxx::",    "runtime.",
+					     "syscall.", "internal/runtime/", "internal/poll.", "internal/syscall/"};
 	const struct sonde_function *function = sonde_session_function(session, location->function);
-	return function && (!strncmp(function->name, "std::", 5) || !strncmp(function->name, "__gthread_", 10) ||
-			    !strncmp(function->name, "__gnu_cxx::", 11));
+	for (size_t i = 0; function && i < sizeof starts / sizeof *starts; i++)
+		if (!strncmp(function->name, starts[i], strlen(starts[i])))
+			return 1;
+	return 0;
+}
+
+/* Where the C library is a part of the program (a static one), it is what has no debug information within it. */
+static const struct sonde_location *outside_library(const struct sonde_session *session, uint32_t id,
+						    const struct sonde_location *found)
+{
+	const struct sonde_node *node = sonde_session_node(session, id);
+	const struct sonde_frame *frame = node ? sonde_session_frame(session, node->frame) : NULL;
+	uint32_t module = frame ? frame->module : 0;
+	for (; *found->file == '\0' && (node = sonde_session_node(session, id)); id = node->parent) {
+		frame = sonde_session_frame(session, node->frame);
+		if (frame && frame->module == module && frame->location_count && *frame->locations->file)
+			return frame->locations;
+	}
+	return found;
 }
 
 const struct sonde_location *sonde_wait_place(const struct sonde_session *session, uint32_t stack)
@@ -195,12 +263,14 @@ const struct sonde_location *sonde_wait_place(const struct sonde_session *sessio
 		const struct sonde_frame *frame = sonde_session_frame(session, node->frame);
 		if (!frame || !frame->location_count)
 			continue;
+		int is_leaf = !first;
 		first = first ? first : frame->locations;
 		if (is_library(session, frame))
 			continue;
 		for (uint32_t i = 0; i < frame->location_count; i++)
 			if (!is_standard(session, &frame->locations[i]))
-				return &frame->locations[i];
+				return is_leaf ? outside_library(session, id, &frame->locations[i])
+					       : &frame->locations[i];
 	}
 	return first;
 }
@@ -234,15 +304,15 @@ static int compare_times(const void *left, const void *right)
 	return compare_keys(left, right);
 }
 
-ptrdiff_t sonde_wait_places(struct sonde_wait_place_row **out, const struct sonde_wait_sums *sums, uint32_t groups,
-			    uint32_t of)
+static ptrdiff_t places_make(struct sonde_wait_place_row **out, const struct sonde_wait_sums *sums,
+			     const struct sonde_wait_cells *cells, uint32_t groups, uint32_t of)
 {
-	struct sonde_wait_place_row *rows = calloc(sums->cell_count + 1, sizeof *rows);
+	struct sonde_wait_place_row *rows = calloc(cells->count + 1, sizeof *rows);
 	size_t count = 0, kept = 0;
 	if (!rows)
 		return -1;
-	for (size_t i = 0; i < sums->cell_count; i++) {
-		const struct sonde_wait_cell *cell = &sums->cells[i];
+	for (size_t i = 0; i < cells->count; i++) {
+		const struct sonde_wait_cell *cell = &cells->rows[i];
 		if (!(groups & 1u << sonde_wait_group_of(cell)) || (of && cell->object != of))
 			continue;
 		const struct sonde_location *place = sonde_wait_place(sums->session, cell->stack);
@@ -268,6 +338,34 @@ ptrdiff_t sonde_wait_places(struct sonde_wait_place_row **out, const struct sond
 	qsort(rows, kept, sizeof *rows, compare_times);
 	*out = rows;
 	return (ptrdiff_t)kept;
+}
+
+ptrdiff_t sonde_wait_places(struct sonde_wait_place_row **out, const struct sonde_wait_sums *sums, uint32_t groups,
+			    uint32_t of)
+{
+	const struct sonde_wait_cells cells = {.rows = sums->cells, .count = sums->cell_count};
+	return places_make(out, sums, &cells, groups, of);
+}
+
+ptrdiff_t sonde_wait_places_sampled(struct sonde_wait_place_row **out, const struct sonde_wait_sums *sums,
+				    uint32_t groups)
+{
+	return places_make(out, sums, &sums->sampled, groups, 0);
+}
+
+uint32_t sonde_wait_object_sampled(const struct sonde_wait_sums *sums, uint32_t function, uint32_t kind)
+{
+	uint32_t most = 0;
+	uint64_t most_ns = 0;
+	for (size_t i = 0; i < sums->sampled.count; i++) {
+		const struct sonde_wait_cell *cell = &sums->sampled.rows[i];
+		const struct sonde_location *place = sonde_wait_place(sums->session, cell->stack);
+		if (cell->kind != kind || (place ? place->function : 0) != function || cell->sum.total_ns <= most_ns)
+			continue;
+		most = cell->object;
+		most_ns = cell->sum.total_ns;
+	}
+	return most;
 }
 
 const char *sonde_wait_object_name(const struct sonde_wait_sums *sums, struct sonde_report *report, uint32_t object)

@@ -1,5 +1,6 @@
 /* wait_sums.h: WAITS added up: the state of the passes `waits`, `locks` and `io`.
  *
+ * What was measured and what looks from outside stand for are kept apart: sums of the one are never added to the other.
  * A cell is what calls of one kind, from one stack, on one object came to. A call that lies partly in the time that was
  * asked for counts where it began, with the time that lies in it.
  */
@@ -13,12 +14,19 @@
 
 struct sonde_wait_sum {
 	uint64_t calls, total_ns, longest_ns, amount;
+	double variance; /* of total_ns, in ns²: of sampled ones */
 };
 
 struct sonde_wait_cell {
 	uint32_t kind; /* enum sonde_wait_kind */
 	uint32_t stack, object;
 	struct sonde_wait_sum sum;
+};
+
+struct sonde_wait_cells {
+	struct sonde_wait_cell *rows;
+	size_t count, cap;
+	struct sonde_map map;
 };
 
 /* A thread that waited for an object, or held it while others waited. */
@@ -32,12 +40,16 @@ struct sonde_wait_sums {
 	struct sonde_session *session;
 	struct sonde_pass_options options;
 	struct sonde_window window;
+	struct sonde_heap_range all; /* the recording */
 	struct sonde_wait_cell *cells;
 	struct sonde_wait_party *parties;
 	size_t cell_count, cell_cap, party_count, party_cap;
 	struct sonde_map cell_map, party_map;
 	struct sonde_durations kinds[SONDE_WAIT_KINDS]; /* whole calls */
 	uint64_t cut;                                   /* stacks that do not reach their root */
+	/* `calls`: waits that were found, `amount`: looks that found them. */
+	struct sonde_wait_cells sampled;
+	uint64_t sampled_cut, sampled_bare; /* the latter: without a stack */
 };
 
 /* As a pass does. */
@@ -70,6 +82,11 @@ struct sonde_wait_place_row {
 
 ptrdiff_t sonde_wait_places(struct sonde_wait_place_row **out, const struct sonde_wait_sums *sums, uint32_t groups,
 			    uint32_t of);
+/* The same of sampled ones, of all objects. */
+ptrdiff_t sonde_wait_places_sampled(struct sonde_wait_place_row **out, const struct sonde_wait_sums *sums,
+				    uint32_t groups);
+/* The object of the cell of a kind and function with the longest time; 0 = none. */
+uint32_t sonde_wait_object_sampled(const struct sonde_wait_sums *sums, uint32_t function, uint32_t kind);
 
 /* What an object is called: "queue_mutex", "/etc/passwd", "0x7f12…"; in the report. NULL without memory. */
 const char *sonde_wait_object_name(const struct sonde_wait_sums *sums, struct sonde_report *report, uint32_t object);

@@ -1,13 +1,15 @@
 /* waits.c: where threads wait, in calls of the C library: by function and kind.
  *
  * Times of several threads add up: they may be more than the run. What a thread waits for while it holds nothing up (a
- * worker without work) counts like everything else: the kind says which it is.
+ * worker without work) counts like everything else: the kind says which it is. What was sampled from outside has a
+ * section of its own.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "analyze/marks.h"
 #include "analyze/wait_sums.h"
+#include "analyze/waits_sampled.h"
 #include "analyze/words.h"
 #include "util/error.h"
 
@@ -73,6 +75,8 @@ static int waits_finish(void *state, struct sonde_report *report)
 		return sonde_error(ENOMEM, "out of memory for %zu places that wait", sums->cell_count);
 	if (!count) {
 		free(rows);
+		if (sums->sampled.count)
+			return sonde_waits_sampled_places(sums, GROUPS, report);
 		return sonde_pass_nothing(&sums->options, report, "waits", "Where threads wait",
 					  "no call that waits was recorded: sonde record --threads or --io sees them");
 	}
@@ -87,7 +91,8 @@ static int waits_finish(void *state, struct sonde_report *report)
 	if (!rc)
 		section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
 	free(rows);
-	return rc ? rc : notes_add(sums, all_ns, calls, report, section);
+	rc = rc ? rc : notes_add(sums, all_ns, calls, report, section);
+	return rc ? rc : sonde_waits_sampled_places(sums, GROUPS, report);
 }
 
 const struct sonde_pass sonde_pass_waits = {

@@ -58,7 +58,10 @@ void sonde_chrome_waits(struct sonde_chrome *chrome, const struct sonde_batch *b
 		sonde_chrome_args(chrome);
 		sonde_json_put_text(&chrome->json, "kind", row->name);
 		sonde_chrome_object(chrome, batch->object[i]);
-		put_bytes(chrome, batch->wait_kind[i], batch->amount[i]);
+		if (batch->status[i] & SONDE_WAIT_SAMPLED) /* what was found so often from outside */
+			sonde_json_put_uint(&chrome->json, "sampled_looks", batch->amount[i]);
+		else
+			put_bytes(chrome, batch->wait_kind[i], batch->amount[i]);
 		put_holder(chrome, batch->other[i]);
 		sonde_chrome_end(chrome);
 	}

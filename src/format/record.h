@@ -450,16 +450,16 @@ struct sonde_meta_heap_leak {
  * SERIES   0 time    varint delta
  *          1 series  varint
  *          2 value   varint zigzag: the difference to the value before of this series in the chunk (the first: to 0)
- * WAITS    calls in which threads may wait, in no order
+ * WAITS    calls in which threads may wait, in no order; where the status says so a wait that was seen from outside
  *          0 start   varint zigzag delta
  *          1 time    varint: ns that the call took
  *          2 thread  varint
  *          3 other   varint: thread that held what was waited for; 0 = not known
  *          4 kind    u8: of waits.def
  *          5 stack   varint zigzag delta: leaf node, 0 = none
- *          6 status  u8: enum sonde_stack_status
+ *          6 status  u8: enum sonde_stack_status, | SONDE_WAIT_SAMPLED when looks found the thread in it
  *          7 object  varint zigzag delta, 0 = none
- *          8 amount  varint: bytes that were read or written
+ *          8 amount  varint: bytes that were read or written; of a sampled wait how many looks found it
  * EVENTS   no columns: struct sonde_event after struct sonde_event (format/event.h).
  */
 struct sonde_stacks_summary {
@@ -480,8 +480,11 @@ enum sonde_stack_status {
 	SONDE_STACK_NOT_SAMPLED = 9,   /* no stack: time whose samples were lost, or that none could reach */
 	SONDE_STACK_BORROWED = 10,     /* another thread's that ran the same program: this one ended before a sample */
 	SONDE_STACK_MEASURED = 11,     /* no stack: time in the kernel, which may not be sampled, from CPU clocks */
-	SONDE_STACK_STATUS_COUNT = 12,
+	SONDE_STACK_REGISTER = 12,     /* a rule needs a register, and only pc and sp were known */
+	SONDE_STACK_STATUS_COUNT = 13,
 };
+/* Of WAITS: not measured. The time is what looks at the thread stand for that found it there. */
+#define SONDE_WAIT_SAMPLED 0x80
 #define SONDE_SAMPLE_KERNEL 0x80
 #define SONDE_SAMPLE_EXTRA 0x40 /* beyond the rate: an extra sample, or a stack for time that samples left out */
 

@@ -16,7 +16,7 @@ struct taking {
 	struct sonde_weights *out;
 	size_t cap;
 	struct sonde_map map;
-	struct sonde_heap_range range;
+	struct sonde_heap_range range, all; /* that is wanted; the recording */
 };
 
 struct sonde_heap_range sonde_weigh_range(const struct sonde_session *session, const struct sonde_heap_range *wanted)
@@ -77,10 +77,14 @@ static int add_batch(struct taking *taking, uint32_t groups, const struct sonde_
 			continue;
 		struct sonde_weights_row row = {.stack = batch->stack[i],
 						.thread = batch->thread_of[i],
-						.status = batch->status[i],
+						.status = sonde_sample_status(batch->status[i]),
 						.kind = batch->wait_kind[i],
 						.count = start_ns == batch->start_ns[i],
 						.weight = dur_ns};
+		if (batch->status[i] & SONDE_WAIT_SAMPLED) {
+			row.weight = sonde_weigh_sampled(&taking->all, range, batch->start_ns[i], batch->dur_ns[i]);
+			taking->out->sampled += row.weight;
+		}
 		error = add(taking, row);
 	}
 	return error;
@@ -92,6 +96,7 @@ int sonde_wait_weights_take(struct sonde_weights *out, struct sonde_session *ses
 	struct taking taking = {.out = out, .range = sonde_weigh_range(session, &view->range)};
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;
+	taking.all = sonde_weigh_range(session, &(struct sonde_heap_range){0});
 	int error = 0, rc = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_WAITS);
 	if (rc)
 		return rc;

@@ -101,6 +101,7 @@ struct sonde_weights {
 	struct sonde_weights_row *rows; /* without empty ones */
 	size_t row_count;
 	uint64_t count, weight; /* of all */
+	uint64_t sampled;       /* OF_WAITS: of the weight, what looks from outside stand for: an estimate */
 	/* Of the heap */
 	double variance;        /* of the weight in bytes, in B²; 0 = exact, or not known where mean_b is not 0 */
 	uint64_t mean_b;        /* bytes between samples, the most of all heaps; 0 = every block was recorded */
@@ -119,6 +120,20 @@ const char *sonde_weigh_leaf(uint32_t kind);
 
 /* The part of the recording in which waiting counts: what there is of the range that is wanted. */
 struct sonde_heap_range sonde_weigh_range(const struct sonde_session *session, const struct sonde_heap_range *wanted);
+
+/* How much of a sampled wait lies in `range`, a part of the recording `all`. What looks stand for may be more time than
+ * there was (of several threads): what sticks out of the recording belongs to the part that does not. */
+static inline uint64_t sonde_weigh_sampled(const struct sonde_heap_range *all, const struct sonde_heap_range *range,
+					   uint64_t start_ns, uint64_t dur_ns)
+{
+	uint64_t from_ns = start_ns > all->from_ns ? start_ns : all->from_ns, end_ns = start_ns + dur_ns;
+	uint64_t to_ns = end_ns < all->to_ns ? end_ns : all->to_ns;
+	uint64_t part_from_ns = from_ns > range->from_ns ? from_ns : range->from_ns;
+	uint64_t part_to_ns = to_ns < range->to_ns ? to_ns : range->to_ns;
+	if (to_ns <= from_ns || part_to_ns <= part_from_ns)
+		return 0;
+	return (uint64_t)((double)dur_ns * (double)(part_to_ns - part_from_ns) / (double)(to_ns - from_ns));
+}
 
 /* Cuts a call that waits to such a range; 0 when nothing of it lies there. */
 static inline int sonde_weigh_cut(const struct sonde_heap_range *range, uint64_t *start_ns, uint64_t *dur_ns)

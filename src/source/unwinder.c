@@ -274,6 +274,13 @@ static enum sonde_unwind_result step(struct walk *walk, const struct code *code,
 	return sonde_unwind_step(row, &walk->regs, read_stack, walk, signal);
 }
 
+/* Of a walk from pc and sp alone: whether it ends for want of a register. */
+static int lacks_register(const struct walk *walk, enum sonde_unwind_result result)
+{
+	return result == SONDE_UNWIND_UNKNOWN && walk->sample->regs.fp == SONDE_UNWIND_FP_UNKNOWN &&
+	       walk->regs.fp == SONDE_UNWIND_FP_UNKNOWN;
+}
+
 static int has_rule(const struct code *code)
 {
 	return code->row && code->row->kind != SONDE_UNWIND_NONE;
@@ -316,7 +323,7 @@ static enum sonde_stack_status follow(struct walk *walk)
 		if (result == SONDE_UNWIND_ROOT || (result == SONDE_UNWIND_STEPPED && !walk->regs.pc))
 			return walk->guessed ? SONDE_STACK_FRAME_POINTER : SONDE_STACK_COMPLETE;
 		if (result != SONDE_UNWIND_STEPPED)
-			return status_of(result);
+			return lacks_register(walk, result) ? SONDE_STACK_REGISTER : status_of(result);
 		if (walk->count >= limit)
 			return SONDE_STACK_DEEP;
 		back = !signal;

@@ -18,16 +18,18 @@
 #include "source/unsampled.h"
 #include "source/wait_early.h"
 #include "source/wait_process.h"
+#include "source/waits.h"
 #include "source/zones.h"
 #include "util/error.h"
 
-#define OBJECT "libsonde-waits.so"
+#define OBJECT SONDE_WAITS_OBJECT
 #define ENVIRONMENT "SONDE_WAITS" /* src/inject: filters of seccomp, enum sonde_wait_what, where early words go */
 #define METHOD "calls of the C library; stacks from call-frame tables"
 
 struct process {
 	pid_t pid;
 	struct sonde_wait_process *waits;
+	int has_left;
 	struct process *next;
 };
 
@@ -38,11 +40,37 @@ struct sonde_source_run {
 	struct sonde_wait_early *early; /* NULL = all connect at once */
 	struct sonde_zones_listener listener;
 	struct process *processes; /* the newest life of a number first */
+	uint8_t *told;             /* by id of the recording: it has connected */
+	size_t told_count;
 	uint64_t connected, left;
 	char left_name[16]; /* of the first */
 };
 
+/* There is one in a recorder, which other sources ask. */
+static const struct sonde_source_run *current;
+
 /* --- what the zones source tells --------------------------------------------------------------------------------- */
+
+/* Without memory it is as if it had not. */
+static void note_told(struct sonde_source_run *run, uint32_t id)
+{
+	if (id >= run->told_count) {
+		size_t count = (size_t)id + id / 2 + 64;
+		uint8_t *told = realloc(run->told, count);
+		if (!told)
+			return;
+		memset(told + run->told_count, 0, count - run->told_count);
+		run->told = told;
+		run->told_count = count;
+	}
+	run->told[id] = 1;
+}
+
+/* What it says before it connects counts, too. */
+static void on_begun(void *context, uint32_t process)
+{
+	note_told(context, process);
+}
 
 static void on_opened(void *context, pid_t pid, uint32_t clock)
 {
@@ -64,6 +92,7 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	process->next = run->processes;
 	run->processes = process;
 	run->connected++;
+	note_told(run, sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns()));
 }
 
 static void on_words(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
@@ -96,7 +125,8 @@ static void on_closed(void *context, pid_t pid)
 static void on_left(void *context, pid_t pid, const struct sonde_link_leave *leave)
 {
 	struct sonde_source_run *run = context;
-	(void)pid;
+	for (struct process *process = run->processes; process; process = process->next)
+		process->has_left |= process->pid == pid;
 	if (!run->left++)
 		memcpy(run->left_name, leave->name, sizeof leave->name - 1);
 }
@@ -114,6 +144,21 @@ static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_lin
 	return sonde_hooked_table(&run->hooked, pid, address, out);
 }
 
+int sonde_waits_tells(pid_t pid)
+{
+	const struct process *process = current ? current->processes : NULL;
+	while (process && process->pid != pid)
+		process = process->next;
+	if (!process)
+		return current && sonde_wait_early_has(current->early, pid);
+	return !process->has_left;
+}
+
+int sonde_waits_told(uint32_t process)
+{
+	return current && process < current->told_count && current->told[process];
+}
+
 /* --- the source -------------------------------------------------------------------------------------------------- */
 
 static int waits_probe(const struct sonde_record_options *options, char *why, size_t why_b)
@@ -125,7 +170,10 @@ static int waits_probe(const struct sonde_record_options *options, char *why, si
 		return -EOPNOTSUPP;
 	}
 	if (options && options->attach) {
-		snprintf(why, why_b, "waits are recorded of programs that sonde starts: sonde record --threads -- …");
+		snprintf(why, why_b,
+			 "calls are recorded of programs that sonde starts (sonde record --threads -- …); this one is "
+			 "looked "
+			 "at from outside");
 		return -EOPNOTSUPP;
 	}
 	return sonde_preload_probe(OBJECT, why, why_b);
@@ -133,6 +181,8 @@ static int waits_probe(const struct sonde_record_options *options, char *why, si
 
 static void free_run(struct sonde_source_run *run)
 {
+	current = NULL;
+	free(run->told);
 	sonde_zones_listen(SONDE_LINK_WAITS, NULL);
 	while (run->processes)
 		on_closed(run, run->processes->pid);
@@ -162,7 +212,7 @@ static int waits_open(struct sonde_source_run **out, struct sonde_recorder *reco
 						      .table = on_table,
 						      .passed = on_passed};
 	sonde_zones_listen(SONDE_LINK_WAITS, &run->listener);
-	*out = run;
+	current = *out = run;
 	return 0;
 }
 
@@ -172,7 +222,9 @@ static int waits_prepare(struct sonde_source_run *run, struct sonde_launch *laun
 	struct sonde_wait_early_options early = {.recorder = run->recorder,
 						 .hooked = &run->hooked,
 						 .chunks = &run->chunks,
-						 .socket = sonde_zones_socket()};
+						 .socket = sonde_zones_socket(),
+						 .context = run,
+						 .begun = on_begun};
 	run->early = sonde_wait_early_new(&early);
 	if (run->early)
 		sonde_wait_early_place(run->early, place, sizeof place);
@@ -197,7 +249,8 @@ static void waits_stop(struct sonde_source_run *run)
 	sonde_wait_early_drain(run->early, 1);
 	run->connected += sonde_wait_early_count(run->early);
 	if (!run->connected)
-		snprintf(detail, sizeof detail, "no process loaded " OBJECT ": static programs do not");
+		snprintf(detail, sizeof detail,
+			 "no process loaded " OBJECT ": static programs do not (they are looked at from outside)");
 	else if (run->left)
 		snprintf(detail, sizeof detail, "%llu process%s (%s) left: recorded until then",
 			 (unsigned long long)run->left, run->left == 1 ? "" : "es", run->left_name);

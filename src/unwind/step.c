@@ -1,14 +1,12 @@
 /* step.c: applies one row of a call-frame table to the registers.
  *
  * The caller's stack pointer is the frame address; only the frame pointer and, on aarch64, the link register are
- * followed besides, since rows refer to nothing else. A frame pointer that a row gives up on becomes FP_UNKNOWN, an
- * address that no machine has, so that a later row that needs it says so instead of following garbage.
+ * followed besides, since rows refer to nothing else. A frame pointer that a row gives up on becomes unknown, so
+ * that a later row that needs it says so instead of following garbage.
  */
 #include "unwind/step.h"
 
 #include "unwind/machine.h"
-
-#define FP_UNKNOWN 1u
 
 static enum sonde_unwind_result step_signal(struct sonde_unwind_regs *regs, sonde_unwind_read read, void *context)
 {
@@ -38,9 +36,9 @@ static enum sonde_unwind_result find_frame(const struct sonde_unwind_row *row, c
 		return SONDE_UNWIND_STEPPED;
 	case SONDE_UNWIND_FP:
 		*out = regs->fp + offset;
-		return regs->fp == FP_UNKNOWN ? SONDE_UNWIND_UNKNOWN : SONDE_UNWIND_STEPPED;
+		return regs->fp == SONDE_UNWIND_FP_UNKNOWN ? SONDE_UNWIND_UNKNOWN : SONDE_UNWIND_STEPPED;
 	case SONDE_UNWIND_FP_LOAD:
-		if (regs->fp == FP_UNKNOWN)
+		if (regs->fp == SONDE_UNWIND_FP_UNKNOWN)
 			return SONDE_UNWIND_UNKNOWN;
 		return read(context, regs->fp + offset, out) ? SONDE_UNWIND_UNREADABLE : SONDE_UNWIND_STEPPED;
 	case SONDE_UNWIND_END:
@@ -66,7 +64,7 @@ static enum sonde_unwind_result read_caller(const struct sonde_unwind_row *row, 
 		return SONDE_UNWIND_ROOT;
 	uint64_t fp_base = row->kind == SONDE_UNWIND_FP_LOAD ? regs->fp : frame;
 	if (row->fp_off == SONDE_UNWIND_FP_LOST)
-		next.fp = FP_UNKNOWN;
+		next.fp = SONDE_UNWIND_FP_UNKNOWN;
 	else if (row->fp_off != SONDE_UNWIND_FP_SAME &&
 		 read(context, fp_base + (uint64_t)(int64_t)row->fp_off, &next.fp))
 		return SONDE_UNWIND_UNREADABLE;
@@ -103,7 +101,7 @@ enum sonde_unwind_result sonde_unwind_step_fp(struct sonde_unwind_regs *regs, so
 	struct sonde_unwind_regs next = {.sp = regs->fp + 16};
 	if (!regs->fp)
 		return SONDE_UNWIND_ROOT;
-	if (regs->fp == FP_UNKNOWN)
+	if (regs->fp == SONDE_UNWIND_FP_UNKNOWN)
 		return SONDE_UNWIND_UNKNOWN;
 	if (regs->fp & 7 || regs->fp < regs->sp || next.sp < regs->fp)
 		return SONDE_UNWIND_BAD;

@@ -12,6 +12,9 @@ struct sonde_unwind_regs {
 	uint64_t lr; /* aarch64; ignored elsewhere */
 };
 
+/* A frame pointer that is not known: an address that no machine has, so that a row that needs it says so. */
+#define SONDE_UNWIND_FP_UNKNOWN 1u
+
 /* Reads 8 bytes of the stack; 0, or non-zero when they are not to be had. */
 typedef int (*sonde_unwind_read)(void *context, uint64_t address, uint64_t *out);
 

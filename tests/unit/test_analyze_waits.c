@@ -193,11 +193,78 @@ static void odd(void **state)
 	sections_free(&s);
 }
 
+static void put_sampled(struct world *world, enum sonde_wait_kind kind, uint64_t start_ms, uint64_t looks,
+			uint32_t stack, uint32_t object)
+{
+	recording_wait(&world->r, (struct recording_wait){.start_ns = START + start_ms * MS,
+							  .dur_ns = looks * 10 * MS,
+							  .thread = 2,
+							  .kind = kind,
+							  .stack = stack,
+							  .status = SONDE_WAIT_SAMPLED,
+							  .object = object,
+							  .amount = looks});
+}
+
+/* What looks from outside stand for has sections of its own, whose sums are estimates, and is in no sum of calls. */
+static void sampled(void **state)
+{
+	(void)state;
+	struct world world;
+	world_open(&world);
+	put_sampled(&world, SONDE_WAIT_FUTEX, 0, 2, world.produce, world.queue);
+	put_sampled(&world, SONDE_WAIT_FUTEX, 20, 1, world.produce, world.queue);
+	put_sampled(&world, SONDE_WAIT_READ, 40, 1, world.consume, world.file);
+	fill(&world);
+	struct sections s = sections_of(path, "waits wait-kinds locks io", NULL);
+	assert_true(sections_noted(sections_get(&s, "waits")->notes, "9 calls of the C library took 0.070 s"));
+	assert_int_equal(sections_int(sections_get(&s, "locks"), "lock", "queue_mutex", "waited_ns"), 45 * MS);
+	assert_int_equal(sections_int(sections_get(&s, "io"), "file", "/data/train.bin", "total_ns"), 18 * MS);
+	assert_int_equal(sections_int(sections_get(&s, "wait-kinds"), "kind", "read", "calls"), 2);
+	const struct sonde_section *t = sections_get(&s, "waits-sampled");
+	assert_int_equal(t->table.row_count, 2);
+	assert_near(sections_real(t, "kind", "futex", "total_ns"), 30 * MS, 0.5);
+	assert_near(sections_real(t, "kind", "futex", "share"), 0.75, 1e-12);
+	assert_int_equal(sections_int(t, "kind", "futex", "looks"), 3);
+	assert_int_equal(sections_int(t, "kind", "futex", "waits_found"), 2);
+	const struct sonde_cell *row = sections_row(t, "kind", "futex");
+	assert_string_equal(sections_cell(t, row, "function")->text, "produce");
+	assert_string_equal(sections_cell(t, row, "most_for")->text, "queue_mutex");
+	assert_near(sections_cell(t, row, "total_ns")->plus_minus, 1.96 * sqrt(2) * 10 * MS, 1);
+	for (size_t i = 0; i < t->table.column_count; i++)
+		if (t->table.columns[i].unit == SONDE_UNIT_NS)
+			assert_int_equal(t->table.columns[i].basis, SONDE_BASIS_ESTIMATED);
+	assert_true(sections_noted(t->notes, "4 looks from outside"));
+	t = sections_get(&s, "wait-kinds-sampled");
+	assert_near(sections_real(t, "kind", "read", "total_ns"), 10 * MS, 0.5);
+	sections_free(&s);
+}
+
+/* Without measured ones there are these alone; weights say what of them is sampled. */
+static void sampled_alone(void **state)
+{
+	(void)state;
+	struct world world;
+	world_open(&world);
+	put_sampled(&world, SONDE_WAIT_FUTEX, 0, 2, world.produce, world.queue);
+	recording_close(&world.r, START + 100 * MS, 0);
+	const struct sonde_pass_options options = {.asked = 1, .weigh.by = SONDE_WEIGH_WAITING};
+	struct sections s = sections_of(path, "waits wait-kinds locks calltree", &options);
+	assert_null(sections_find(&s, "waits"));
+	assert_null(sections_find(&s, "wait-kinds"));
+	assert_non_null(sections_find(&s, "waits-sampled"));
+	assert_non_null(sections_find(&s, "wait-kinds-sampled"));
+	assert_true(sections_noted(sections_get(&s, "locks")->notes, "sampled from outside"));
+	assert_true(sections_noted(sections_get(&s, "calltree")->notes, "0.020 s of it are sampled"));
+	sections_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(places), cmocka_unit_test(locks), cmocka_unit_test(files),
-	    cmocka_unit_test(parts),  cmocka_unit_test(odd),
+	    cmocka_unit_test(places),        cmocka_unit_test(locks), cmocka_unit_test(files),
+	    cmocka_unit_test(parts),         cmocka_unit_test(odd),   cmocka_unit_test(sampled),
+	    cmocka_unit_test(sampled_alone),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }

@@ -1,0 +1,11 @@
+/* waits_sampled.h: the sections of waits that were not measured but seen from outside, beside those that were. */
+#ifndef SONDE_ANALYZE_WAITS_SAMPLED_H
+#define SONDE_ANALYZE_WAITS_SAMPLED_H
+
+#include "analyze/wait_sums.h"
+
+/* Waits of such groups (bits 1 << enum sonde_wait_group) by function and kind; no section where there are none. */
+int sonde_waits_sampled_places(const struct sonde_wait_sums *sums, uint32_t groups, struct sonde_report *report);
+int sonde_waits_sampled_kinds(const struct sonde_wait_sums *sums, struct sonde_report *report);
+
+#endif

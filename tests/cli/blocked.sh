@@ -1,0 +1,100 @@
+# blocked.sh: what threads wait for where nothing is preloaded: static programs, system calls that a program makes itself,
+# processes that are attached to; sums by kind and function as the program itself measured them; nothing is counted
+# twice beside hooks; a budget; what may not be read is said.
+# timeout: 180
+. "$(dirname "$0")/lib.sh"
+need jq
+static=$(target blocked_static)
+dynamic=$(target blocked)
+
+said() {
+	awk -v name="$1" '$1 == name { print $2 }' "$work/.out"
+}
+sampled() { # FILE SECTION FILTER COLUMN: the sum of the rows of that section that the filter leaves
+	"$SONDE" report -q --json -n 1000000 --section "${2%-sampled}" "$1" >.rows || fail "no report of $1"
+	jq -r --arg s "$2" "[.sections[] | select(.id == \$s) | .rows[] | select($3) | .$4 // 0] | add // 0" .rows
+}
+# known FILE FUNCTION KIND NS: by the schedule, within 5 %; where looks had to be far apart, within the interval that is
+# said. A busy machine lets the recorder wait, too.
+known() {
+	local filter=".function == \"$2\" and .kind == \"$3\"" total width
+	total=$(sampled "$1" waits-sampled "$filter" total_ns)
+	width=$(sampled "$1" waits-sampled "$filter" plus_minus.total_ns)
+	awk -v a="$total" -v b="$4" -v w="$width" \
+		'BEGIN { d = a > b ? a - b : b - a; exit !(d <= 0.05 * b || (d <= 0.1 * b && d <= w)) }' ||
+		fail "$2 in $3: $total ± $width ns, the program measured $4"
+}
+
+# Two schedules at once: the innermost function of the program is where it waits, and what for is named.
+for mode in schedule raw; do
+	run 0 "$SONDE" record -q --threads --force -o a.sonde -- "$static" $mode 8
+	known a.sonde rest sleep "$(said slept)"
+	known a.sonde wait_gate futex "$(said gate)"
+	known a.sonde wait_pipe read "$(said pipe)"
+	equal "$(sampled a.sonde waits 'true' total_ns)" 0
+	equal "$(jq -r '.sections[].rows[] | select(.function == "wait_gate").most_for' .rows)" gate
+	has "$(jq -r '.sections[].rows[] | select(.function == "wait_pipe").most_for' .rows)" "pipe:["
+	jq -e '[.sections[].columns[]? | select(.key == "total_ns") | .basis == "estimated"] | all' .rows >/dev/null ||
+		fail "an estimate that is not called so"
+done
+# The leaf of a stack is the function that makes the call; all reach their root.
+run 0 "$SONDE" report --section calltree --weigh waiting a.sonde
+for function in rest wait_gate wait_pipe; do
+	has "$out" "$function"
+done
+has "$out" "sampled, not measured"
+run 0 "$SONDE" report --section waits a.sonde
+lacks "$out" "do not reach their root"
+
+# A dynamic program that somebody else started.
+"$dynamic" schedule 9 >.started &
+started=$!
+sleep 0.3
+before=$(date +%s%N)
+run 0 "$SONDE" record -q --threads --force -o b.sonde -p $started -d 6s
+after=$(date +%s%N)
+wait $started
+cp .started .out
+for row in "rest sleep slept" "wait_gate futex gate" "wait_pipe read pipe"; do
+	set -- $row
+	share=$(awk -v n="$(said "$3")" '{ sum += $2 } END { print n }' .out)
+	# The schedule is the same all the time: its share of the time that was recorded.
+	ran=$(metric b.sonde timing.wall_time_s)
+	whole=$(awk -v a="$(said slept)" -v b="$(said gate)" -v c="$(said pipe)" -v which="$3" 'BEGIN {
+		if (which == "slept") print a / 0.75; else print b + c }')
+	known_ns=$(awk -v n="$share" -v w="$whole" -v r="$ran" 'BEGIN { printf "%.0f", n / w * r * 1e9 }')
+	total=$(sampled b.sonde waits-sampled ".function == \"$1\" and .kind == \"$2\"" total_ns)
+	awk -v a="$total" -v b="$known_ns" 'BEGIN { d = a > b ? a - b : b - a; exit !(d <= 0.12 * b) }' ||
+		fail "attached: $1 in $2: $total, should be about $known_ns"
+done
+
+# A hooked process beside one that cannot be: each counts once.
+run 0 "$SONDE" record -q --threads --force -o c.sonde -- "$dynamic" parent 3 "$static" schedule 2
+equal "$(sampled c.sonde waits '.function == "rest" and .kind == "sleep"' calls)" 1
+slept=$(sampled c.sonde waits '.function == "rest"' total_ns)
+holds "$slept >= 3e9 && $slept < 4e9" "the parent sleeps 3 s once"
+equal "$(sampled c.sonde waits-sampled '.function == "parent"' looks)" 0
+holds "$(sampled c.sonde waits-sampled '.function == "rest"' total_ns) < 2.4e9" "the parent's sleep is not in it"
+holds "$(sampled c.sonde waits-sampled '.function == "rest"' total_ns) > 1e9"
+
+# Hooked alone: nothing is sampled, and nothing said of it.
+run 0 "$SONDE" record -q --threads --force -o d.sonde -- "$dynamic" schedule 1
+equal "$(sampled d.sonde waits-sampled true looks)" 0
+run 0 "$SONDE" report d.sonde
+lacks "$out" "from outside"
+
+# An environment that is cleared.
+run 0 "$SONDE" record -q --threads --force -o e.sonde -- env -i "$dynamic" schedule 2
+holds "$(sampled e.sonde waits-sampled '.kind == "futex"' looks) > 10"
+
+# Two thousand threads: their sum has no bias though few are looked at at a time, and it costs what it may.
+run 0 "$SONDE" record -q --threads --force -o f.sonde -- "$static" many 2000 5
+total=$(sampled f.sonde waits-sampled '.function == "run_one"' total_ns)
+holds "$total > 0.8 * $(said waited) && $total < 1.25 * $(said waited)" "2,000 threads that wait"
+run 0 "$SONDE" report f.sonde
+has "$out" "one in"
+
+# Who does not let itself be read: said, with what helps.
+run 0 as_user "$SONDE" record -q --threads --force -o g.sonde -- "$static" locked 1
+run 0 "$SONDE" report g.sonde
+matches "$out" "blocked: not recorded: .*could not be looked at"
