@@ -34,7 +34,7 @@ struct row {
 	uint32_t taken; /* words */
 	uint64_t began; /* in the clock */
 	uint32_t thread;
-	int is_told;                      /* nothing more will be said, and all of it was taken */
+	int is_connected;                 /* what is mapped is known by what its rings tell */
 	struct sonde_wait_process *waits; /* NULL = not looked at yet, or no memory */
 };
 
@@ -178,7 +178,7 @@ static uint32_t copy_records(struct sonde_wait_early *early, const struct sonde_
 static void take_words(struct sonde_wait_early *early, uint32_t i)
 {
 	struct row *row = &early->rows[i];
-	uint32_t count = row->is_told ? 0 : copy_records(early, &early->slots[i], row->taken);
+	uint32_t count = copy_records(early, &early->slots[i], row->taken);
 	if (row->waits && count)
 		sonde_wait_process_add(row->waits, row->thread, early->words + row->taken, count);
 	if (row->waits)
@@ -186,27 +186,21 @@ static void take_words(struct sonde_wait_early *early, uint32_t i)
 	row->taken += count;
 }
 
-/* Takes all that was said. The process may still read it. */
-static void tell(struct sonde_wait_early *early, uint32_t i)
+/* Takes all that was said, and gives the slot back. */
+static void end(struct sonde_wait_early *early, uint32_t i)
 {
 	struct row *row = &early->rows[i];
-	if (row->is_told)
-		return;
 	if (!row->waits && row->began)
 		begin(early, row);
 	take_words(early, i);
+	uint64_t rest = row->taken < SONDE_EARLY_WORDS ? atomic_load(&early->slots[i].words[row->taken]) : 0;
+	if (row->waits && rest) /* no record: it is counted as that */
+		sonde_wait_process_add(row->waits, row->thread, &rest, 1);
 	if (row->waits)
 		sonde_wait_process_end(row->waits);
-	sonde_spaces_exit(early->options.hooked->spaces, row->pid);
-	row->waits = NULL;
-	row->is_told = 1;
-}
-
-/* The same, and gives the slot back. */
-static void end(struct sonde_wait_early *early, uint32_t i)
-{
-	tell(early, i);
-	early->rows[i] = (struct row){.pid = 0};
+	if (!row->is_connected)
+		sonde_spaces_exit(early->options.hooked->spaces, row->pid);
+	*row = (struct row){.pid = 0};
 	memset((void *)&early->slots[i], 0, SONDE_EARLY_SLOT_B);
 	atomic_store_explicit(&early->head->owners[i], 0, memory_order_release);
 }
@@ -272,7 +266,7 @@ static void drain_slot(struct sonde_wait_early *early, uint32_t i, int final, ui
 		end(early, i);
 		return;
 	}
-	if (!row->waits && !row->is_told)
+	if (!row->waits)
 		begin(early, row);
 	take_words(early, i);
 }
@@ -305,5 +299,8 @@ void sonde_wait_early_connected(struct sonde_wait_early *early, pid_t pid)
 	if (last == SONDE_EARLY_SLOTS)
 		return;
 	end_earlier(early, pid, early->rows[last].began);
-	tell(early, last); /* the program tells once more of what it finds there */
+	if (!early->rows[last].waits && early->rows[last].began)
+		begin(early, &early->rows[last]);
+	take_words(early, last); /* a signal's handler may have connected in the middle of a call: that one comes yet */
+	early->rows[last].is_connected = 1;
 }
