@@ -6,6 +6,7 @@
  */
 #include "analyze/stat_figures.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 static const char too_short[] = "it was too short for two readings";
 static const char unread[] = "it ended before it could be read";
 static const char between[] = "processes came and went between readings";
+static const char before[] = "most of it was used before the first reading";
 static const char machine_unread[] = "the machine was not read";
 
 static const struct sonde_stat_row rows[] = {
@@ -100,7 +102,10 @@ static void fill_times(struct filling *filling)
 	put(filling, SONDE_STAT_USER, user_ns, why_split);
 	put(filling, SONDE_STAT_SYSTEM, system_ns, why_split);
 	put(filling, SONDE_STAT_UTILIZATION, sonde_stats_share(cpu_ns, wall_ns), wall_ns > 0 ? why : "no wall time");
-	const char *why_range = !sums->cpu.count ? too_short : read_ns < SEEN_SHARE * cpu_ns ? between : NULL;
+	const char *why_range = !sums->cpu.count                                     ? too_short
+				: read_ns < SEEN_SHARE * cpu_ns                      ? between
+				: sums->cpu.max < sonde_stats_share(cpu_ns, wall_ns) ? before
+										     : NULL;
 	put(filling, SONDE_STAT_UTILIZATION_MAX, sums->cpu.max, why_range);
 	put(filling, SONDE_STAT_UTILIZATION_MIN, sums->cpu.min, why_range);
 	put(filling, SONDE_STAT_CORES, cores, cores > 0 ? NULL : "not told");
@@ -189,8 +194,8 @@ static void fill_total(struct filling *filling, enum sonde_stat figure, enum son
 {
 	size_t known = 0;
 	double read = sonde_series_tree_change(filling->sums, metric, &known);
-	int is_told = filling->root && figure != SONDE_STAT_RUNNABLE && figure != SONDE_STAT_MIGRATIONS &&
-		      figure != SONDE_STAT_READ_ALL && figure != SONDE_STAT_WRITTEN_ALL;
+	int is_told = filling->root && figure != SONDE_STAT_MIGRATIONS && figure != SONDE_STAT_READ_ALL &&
+		      figure != SONDE_STAT_WRITTEN_ALL;
 	put(filling, figure, is_told && (double)told > read ? (double)told : read,
 	    known || is_told ? NULL : filling->why_unread);
 }
@@ -207,8 +212,56 @@ static void fill_totals(struct filling *filling)
 	fill_total(filling, SONDE_STAT_WRITTEN, SONDE_METRIC_IO_WRITTEN, told->written_b);
 	fill_total(filling, SONDE_STAT_READ_ALL, SONDE_METRIC_IO_READ_ALL, 0);
 	fill_total(filling, SONDE_STAT_WRITTEN_ALL, SONDE_METRIC_IO_WRITTEN_ALL, 0);
-	fill_total(filling, SONDE_STAT_RUNNABLE, SONDE_METRIC_CPU_RUNNABLE, 0);
 	fill_total(filling, SONDE_STAT_MIGRATIONS, SONDE_METRIC_MIGRATIONS, 0);
+}
+
+/* --- threads ----------------------------------------------------------------------------------------------------- */
+
+/* Of a thread's time: its first and last point in the range. */
+struct ends {
+	int64_t first, last;
+	int is_seen;
+};
+
+static void take_waiting(const struct filling *filling, const struct sonde_batch *batch, struct ends *ends)
+{
+	const struct sonde_series_sums *sums = filling->sums;
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct sonde_series *series = sonde_session_series(sums->session, batch->series[i]);
+		if (!series || !series->thread || strcmp(series->name, "cpu.runnable") != 0 ||
+		    batch->time_ns[i] < sums->from_ns || (sums->to_ns && batch->time_ns[i] >= sums->to_ns))
+			continue;
+		struct ends *at = &ends[batch->series[i]];
+		if (!at->is_seen && (sums->attached || sums->from_ns))
+			at->first = batch->value[i];
+		at->is_seen = 1;
+		at->last = batch->value[i];
+	}
+}
+
+/* It counts from each thread's beginning; only threads tell of it. */
+static void fill_runnable(struct filling *filling)
+{
+	const struct sonde_series_sums *sums = filling->sums;
+	size_t count = sonde_session_series_count(sums->session);
+	struct ends *ends = calloc(count + 1, sizeof *ends);
+	struct sonde_cursor *cursor = NULL;
+	const struct sonde_batch *batch;
+	double sum_ns = 0;
+	int rc = ends ? sonde_cursor_open(&cursor, sums->session, 1u << SONDE_CHUNK_SERIES) : -ENOMEM, known = 0;
+	while (!rc && (rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
+		if (rc > 0)
+			take_waiting(filling, batch, ends);
+		rc = 0;
+	}
+	if (cursor)
+		sonde_cursor_close(cursor);
+	for (size_t id = 1; ends && id <= count; id++) {
+		known |= ends[id].is_seen;
+		sum_ns += (double)(ends[id].last - ends[id].first);
+	}
+	free(ends);
+	put(filling, SONDE_STAT_RUNNABLE, sum_ns, known ? NULL : "no thread was read");
 }
 
 /* --- the machine ------------------------------------------------------------------------------------------------- */
@@ -347,6 +400,7 @@ void sonde_stat_figures_of(struct sonde_stat_figures *out, const struct sonde_se
 	fill_times(&filling);
 	fill_memory(&filling);
 	fill_totals(&filling);
+	fill_runnable(&filling);
 	fill_machine_cpu(&filling);
 	fill_machine_memory(&filling);
 	fill_objects(&filling);

@@ -73,6 +73,14 @@ static void put_missed(struct text *text)
 	sonde_buf_fini(&line);
 }
 
+/* Below the table a label of the machine's group could be the program's. */
+static const char *name_of(const char *label, enum sonde_stat figure)
+{
+	return figure == SONDE_STAT_MACHINE_CPU      ? "the machine's CPU"
+	       : figure == SONDE_STAT_MACHINE_MEMORY ? "the machine's memory"
+						     : label;
+}
+
 /* Begins a line; 0 where the figure is not known. */
 static int begin(struct text *text, const char *label, enum sonde_stat figure)
 {
@@ -80,7 +88,7 @@ static int begin(struct text *text, const char *label, enum sonde_stat figure)
 	sonde_buf_clear(&text->remark);
 	text->label = label;
 	if (!sonde_stat_known(text->show->figures, figure)) {
-		miss(text, label, text->show->figures->cell[figure].text);
+		miss(text, name_of(label, figure), text->show->figures->cell[figure].text);
 		return 0;
 	}
 	put_figure(text, &text->figure, figure);

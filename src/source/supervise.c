@@ -82,7 +82,8 @@ static int open_sources(struct supervisor *supervisor)
 		const struct sonde_source *source = sonde_sources[i];
 		struct sonde_source_run *run;
 		char why[512] = "";
-		if (supervisor->options->only_resources && strcmp(source->name, "resources") != 0)
+		if (supervisor->options->only_resources && strcmp(source->name, "resources") != 0 &&
+		    strcmp(source->name, "threads") != 0)
 			continue;
 		if (source->probe(supervisor->options, why, sizeof why)) {
 			if (*why)

@@ -45,6 +45,13 @@ holds "$(figure memory.faults_minor) >= 10 * $(said forks)"
 used -- "$uses" forks 3
 holds "$(figure timing.cpu_s) >= 0.06 && $(figure processes.count) >= 2"
 
+# Two threads that want the one CPU they may use: each waits while the other has it. What a thread waited after it was read
+# last, a tenth of a second before its end or more, is not known.
+if command -v taskset >said && taskset -c 0 true 2>said; then
+	used -- taskset -c 0 "$uses" spins 1200
+	holds "$(figure waiting.runnable_s) >= 0.4"
+fi
+
 # What is read while it runs.
 used -- sh -c "sleep 0.5; exec '$uses' memory 60"
 holds "$(figure memory.peak_rss_b) >= 60 * 1048576 && $(figure memory.initial_rss_b) < 30 * 1048576"
