@@ -56,6 +56,8 @@ class Screen:
     def control(self, arguments, what):
         numbers = [int(n) if n else 0 for n in arguments.lstrip("?").split(";")]
         first = numbers[0]
+        if what in "ABCD":  # behind the last column the cursor is still on it
+            self.column = min(self.column, self.columns - 1)
         if what == "H":
             self.row = min(max(first, 1), self.lines) - 1
             self.column = min(max(numbers[1] if len(numbers) > 1 else 1, 1), self.columns) - 1
@@ -92,7 +94,7 @@ class Screen:
             elif char == "\n":
                 self.row = min(self.row + 1, self.lines - 1)
             elif char == "\b":
-                self.column = max(self.column - 1, 0)
+                self.column = max(min(self.column, self.columns - 1) - 1, 0)
             elif char == "\t":
                 self.column = min((self.column // 8 + 1) * 8, self.columns - 1)
             elif char >= " ":
