@@ -90,7 +90,7 @@ static int samples_over_time(const struct sonde_source_run *run)
 
 static void sample(struct sonde_source_run *run)
 {
-	uint64_t from_ns = sonde_clock_now_ns();
+	uint64_t from_ns = sonde_clock_now_ns(), before_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	sonde_live_list_refresh(&run->list, &kind, run->recorder, run);
 	for (size_t i = 0; i < run->list.count; i++) {
 		struct process *process = (struct process *)run->list.rows + i;
@@ -106,7 +106,7 @@ static void sample(struct sonde_source_run *run)
 		run->samples++;
 	}
 	uint64_t now_ns = sonde_clock_now_ns(), every_ns = sonde_recorder_options(run->recorder)->memory_every_ns;
-	uint64_t rest_ns = (now_ns - from_ns) * COST_SHARE;
+	uint64_t rest_ns = (sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) * COST_SHARE;
 	run->next_ns += every_ns;
 	if (!every_ns || run->next_ns < now_ns)
 		run->next_ns = from_ns + run->least_ns;

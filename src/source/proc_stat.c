@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "util/file.h"
@@ -34,6 +35,14 @@ int sonde_proc_stat_read(struct sonde_proc_stat *out, pid_t pid, pid_t tid)
 	out->child_system_ns = child_system * tick_ns;
 	out->start_ticks = start;
 	return 0;
+}
+
+uint64_t sonde_proc_threads(pid_t pid)
+{
+	char path[64];
+	struct stat status;
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	return !stat(path, &status) && status.st_nlink > 2 ? status.st_nlink - 2 : 0; /* a directory each */
 }
 
 uint64_t sonde_proc_stolen_ns(void)

@@ -17,6 +17,9 @@ struct sonde_proc_stat {
 /* Of thread `tid` alone, or of the whole process (tid 0). 0, or −1 when there is none such. */
 int sonde_proc_stat_read(struct sonde_proc_stat *out, pid_t pid, pid_t tid);
 
+/* How many threads a process has; 0 when it is gone. */
+uint64_t sonde_proc_threads(pid_t pid);
+
 /* ns of one tick: by how much a figure in ticks may be off. */
 uint64_t sonde_proc_tick_ns(void);
 

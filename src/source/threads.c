@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,11 +34,12 @@
 #define LEAST_NS 100000000u
 #define SLICE_NS 1000000u
 #define COST_SHARE 500u
-#define SETTLE_NS \
-	100000000u         /* from when a thread is seen until it has its name, and beside context switches its place */
+/* From when a thread is seen until it has its name, and beside context switches its place. */
+#define SETTLE_NS 100000000u
 #define END_NS 1000000000u /* from when it is missed until it ends, where nobody else says so */
 #define LIST_ROUNDS 16u    /* one in so many lists all: as many may have come as went */
 #define KEPT_MAX 128u      /* descriptors */
+#define COUNTED_MAX 16u    /* processes, beyond which threads are only counted as they are listed */
 #define METHOD "/proc/PID/task/TID/schedstat"
 
 enum { TIME, RUNNABLE, VOLUNTARY, INVOLUNTARY, NUMBERS };
@@ -65,7 +65,7 @@ struct thread {
 
 struct process {
 	struct sonde_recorder_live live;
-	nlink_t links; /* of /proc/PID/task: threads + 2 */
+	uint64_t threads; /* when they were listed */
 	uint8_t stale;
 };
 
@@ -79,11 +79,12 @@ struct sonde_source_run {
 	struct sonde_live_list processes; /* of struct process */
 	uint64_t start_ns, rounds, began_ns, next_ns, least_ns, longest_ns, points;
 	size_t most;
-	int failed; /* no memory: from then on nothing is read */
+	uint64_t listed, met;         /* threads; and of them those that were read */
+	uint64_t peak, next_count_ns; /* that were there at once, as far as it was looked */
+	int failed;                   /* no memory: from then on nothing is read */
 };
 
-/* --- rows ----------------------------------------------------------------------------------------------------------
- */
+/* --- rows -------------------------------------------------------------------------------------------------------- */
 
 static int compare(const void *left, const void *right)
 {
@@ -121,6 +122,7 @@ static struct thread *add(struct sonde_source_run *run, const struct process *pr
 		run->cap = cap;
 	}
 	struct thread *row = &run->threads[run->count++];
+	run->listed++;
 	*row = (struct thread){.process = process->live.id,
 			       .pid = process->live.pid,
 			       .tid = tid,
@@ -156,8 +158,7 @@ static size_t bound(const struct sonde_source_run *run, uint32_t process, pid_t 
 	return from;
 }
 
-/* --- readings ------------------------------------------------------------------------------------------------------
- */
+/* --- readings ---------------------------------------------------------------------------------------------------- */
 
 /* A start in ticks says when a thread was born, up to 10 ms late here: what it ran and waited since then was before its
  * first reading, and it was after the recording began. */
@@ -262,22 +263,20 @@ static void take(struct sonde_source_run *run, struct thread *row, int last)
 		look(run, row);
 	if (row->read_ns && !row->met)
 		row->born_ns = birth_ns(run, row);
+	run->met += row->read_ns && !row->met;
 	row->met |= row->read_ns != 0;
 	tell(run, row, last);
 }
 
-/* --- who is there --------------------------------------------------------------------------------------------------
- */
+/* --- who is there ------------------------------------------------------------------------------------------------ */
 
 static void list(struct sonde_source_run *run, struct process *process, int is_old)
 {
 	char path[64];
-	struct stat status;
-	snprintf(path, sizeof path, "/proc/%d/task", (int)process->live.pid);
-	if (stat(path, &status))
-		status.st_nlink = 0;
-	if (status.st_nlink && status.st_nlink == process->links && !process->stale && run->rounds % LIST_ROUNDS)
+	uint64_t threads = sonde_proc_threads(process->live.pid);
+	if (threads && threads == process->threads && !process->stale && run->rounds % LIST_ROUNDS)
 		return;
+	snprintf(path, sizeof path, "/proc/%d/task", (int)process->live.pid);
 	size_t begin = bound(run, process->live.id, 0), end = bound(run, process->live.id + 1, 0);
 	for (size_t i = begin; i < end; i++)
 		run->threads[i].listed = 0;
@@ -298,13 +297,14 @@ static void list(struct sonde_source_run *run, struct process *process, int is_o
 		if (!is_old)
 			continue;
 		row->is_old = row->met = 1;
+		run->met++;
 		look(run, row);
 		memcpy(row->first, row->now, sizeof row->first);
 	}
 	for (size_t i = begin; i < end; i++)
 		if (!run->threads[i].listed && !run->failed)
 			miss(run, &run->threads[i], sonde_clock_now_ns());
-	process->links = status.st_nlink;
+	process->threads = threads;
 	process->stale = 0;
 	if (directory)
 		closedir(directory);
@@ -362,19 +362,31 @@ static void begin_round(struct sonde_source_run *run, uint64_t now_ns)
 /* Goes on with the round, or begins one. */
 static void go_on(struct sonde_source_run *run, uint64_t now_ns)
 {
-	uint64_t from_ns = now_ns;
+	uint64_t from_ns = now_ns, before_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (run->at == run->count)
 		begin_round(run, now_ns);
 	while (run->at < run->count && now_ns - from_ns < SLICE_NS) {
 		take(run, &run->threads[run->at++], 0);
 		now_ns = sonde_clock_now_ns();
 	}
-	run->next_ns = now_ns + (now_ns - from_ns) * COST_SHARE;
+	run->next_ns = now_ns + (sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) * COST_SHARE;
 	if (run->at < run->count)
 		return;
 	if (run->next_ns < run->began_ns + run->least_ns)
 		run->next_ns = run->began_ns + run->least_ns;
 	run->least_ns = 2 * run->least_ns < LEAST_NS ? 2 * run->least_ns : LEAST_NS;
+}
+
+/* Threads that come while a rest takes long are not listed: how many there are at least. */
+static void count(struct sonde_source_run *run, uint64_t now_ns)
+{
+	uint64_t threads = 0;
+	if (now_ns < run->next_count_ns || run->processes.count > COUNTED_MAX)
+		return;
+	run->next_count_ns = now_ns + LEAST_NS;
+	for (size_t i = 0; i < run->processes.count; i++)
+		threads += sonde_proc_threads(((struct process *)run->processes.rows + i)->live.pid);
+	run->peak = threads > run->peak ? threads : run->peak;
 }
 
 /* The command has ended, and nobody has waited for it: its first thread still says what it came to. */
@@ -390,8 +402,7 @@ static void look_at_end(struct sonde_source_run *run)
 	run->pid_fd = -1;
 }
 
-/* --- the source ----------------------------------------------------------------------------------------------------
- */
+/* --- the source -------------------------------------------------------------------------------------------------- */
 
 static int threads_probe(const struct sonde_record_options *options, char *why, size_t why_b)
 {
@@ -434,6 +445,8 @@ static int threads_drain(struct sonde_source_run *run, uint64_t horizon_ns, int 
 	look_at_end(run);
 	if (!final && now_ns >= run->next_ns)
 		go_on(run, now_ns);
+	else if (!final)
+		count(run, now_ns);
 	if (!final)
 		return sonde_recorder_error(run->recorder);
 	for (size_t i = 0; i < run->count; i++)
@@ -443,19 +456,32 @@ static int threads_drain(struct sonde_source_run *run, uint64_t horizon_ns, int 
 	return sonde_recorder_error(run->recorder);
 }
 
+/* What was missed for want of time: a share of a CPU is kept, however many there are. */
+static size_t say_missed(const struct sonde_source_run *run, char *out, size_t out_b)
+{
+	int used = 0;
+	if (run->longest_ns > 10 * (uint64_t)LEAST_NS)
+		used = snprintf(out, out_b, "%zu threads were read up to %.1f s apart", run->most,
+				(double)run->longest_ns / 1e9);
+	uint64_t all = run->peak > run->listed ? run->peak : run->listed;
+	if (run->met < all - all / 100)
+		used += snprintf(out + used, out_b - (size_t)used, "%sof at least %llu threads %llu were read",
+				 used ? "; " : "", (unsigned long long)all, (unsigned long long)run->met);
+	if (used)
+		snprintf(out + used, out_b - (size_t)used, ", so that it takes no more than 0.2 %% of a CPU");
+	return (size_t)used;
+}
+
 static void threads_stop(struct sonde_source_run *run)
 {
-	char detail[192];
+	char detail[256];
 	struct sonde_recorder_state state = {.state = SONDE_SOURCE_ON, .method = METHOD};
 	if (run->counts_switches)
 		state.method = METHOD ", and status";
 	if (run->failed) {
 		state.state = SONDE_SOURCE_LIMITED;
 		state.detail = "out of memory for threads: they were not read any more";
-	} else if (run->longest_ns > 10 * (uint64_t)LEAST_NS) {
-		snprintf(detail, sizeof detail,
-			 "%zu threads were read up to %.1f s apart, so that it takes no more than 0.2 %% of a CPU",
-			 run->most, (double)run->longest_ns / 1e9);
+	} else if (say_missed(run, detail, sizeof detail)) {
 		state.state = SONDE_SOURCE_LIMITED;
 		state.detail = detail;
 	}
