@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/io_seen.h"
 #include "analyze/marks.h"
 #include "analyze/wait_sums.h"
 #include "analyze/words.h"
@@ -30,6 +31,11 @@ struct file {
 	struct sonde_wait_sum reads, writes, others;
 	uint32_t stack;
 	uint64_t stack_ns;
+};
+
+struct io {
+	void *sums; /* struct sonde_wait_sums */
+	struct sonde_io_seen seen;
 };
 
 static int is_read(uint32_t kind)
@@ -72,6 +78,16 @@ static int compare_times(const void *left, const void *right)
 	return compare_names(left, right);
 }
 
+/* What has none says why. */
+static const char *name_of(const struct sonde_wait_sums *sums, const struct sonde_wait_cell *cell,
+			   struct sonde_report *report)
+{
+	if (cell->object)
+		return sonde_wait_object_name(sums, report, cell->object);
+	return cell->kind == SONDE_WAIT_CLOSE ? "(closed without having been used)"
+					      : "(there was no room for its name)";
+}
+
 /* One of a name: processes and descriptors have objects of their own. */
 static ptrdiff_t files_make(struct file **out, const struct sonde_wait_sums *sums, struct sonde_report *report)
 {
@@ -83,7 +99,7 @@ static ptrdiff_t files_make(struct file **out, const struct sonde_wait_sums *sum
 		if (sonde_wait_group_of(cell) != SONDE_WAIT_GROUP_IO)
 			continue;
 		struct file *file = &files[count++];
-		file->name = sonde_wait_object_name(sums, report, cell->object);
+		file->name = name_of(sums, cell, report);
 		file->stack = cell->stack;
 		file->stack_ns = cell->sum.total_ns;
 		*(is_read(cell->kind)    ? &file->reads
@@ -144,16 +160,68 @@ static int note_all(const struct sonde_wait_sums *sums, const struct file *files
 	    (unsigned long long)all.reads.calls, (double)all.reads.amount / 1e6, (unsigned long long)all.writes.calls,
 	    (double)all.writes.amount / 1e6, (unsigned long long)all.others.calls, (double)time_of(&all) / 1e9,
 	    sonde_window_s(&sums->window));
-	if (rc)
-		return rc;
-	return sonde_report_note(report, section, 0,
-				 "calls of the C library: not what its streams (printf, fread) hand over, io_uring, "
-				 "mapped files, static programs, or system calls that a program makes itself");
+	return rc;
 }
 
-static int table_fill(const struct sonde_wait_sums *sums, const struct file *files, size_t count,
-		      struct sonde_report *report)
+/* "3 closed without having been used, 1 …" */
+static int note_nameless(const struct file *files, size_t count, struct sonde_report *report,
+			 struct sonde_section *section)
 {
+	const char *list = "";
+	uint64_t all = 0;
+	for (size_t i = 0; i < count && list; i++) {
+		const struct file *file = &files[i];
+		uint64_t calls = file->reads.calls + file->writes.calls + file->others.calls;
+		size_t length = strlen(file->name);
+		if (file->name[0] != '(' || !calls)
+			continue;
+		all += calls;
+		list = sonde_report_text(report, "%s%s%llu %.*s", list, *list ? ", " : "", (unsigned long long)calls,
+					 (int)length - 2, file->name + 1);
+	}
+	if (!list)
+		return sonde_error(ENOMEM, "out of memory for a note");
+	return all ? sonde_report_note(report, section, 0, "%llu call%s on no file that is known: %s",
+				       (unsigned long long)all, sonde_plural(all), list)
+		   : 0;
+}
+
+static int note_maps(const struct sonde_io_seen_process *all, struct sonde_report *report,
+		     struct sonde_section *section)
+{
+	static const char others[] = "io_uring, system calls that a program makes itself and static programs";
+	if (!all->maps)
+		return sonde_report_note(report, section, 0, "not seen: %s", others);
+	return sonde_report_note(report, section, 0,
+				 "not seen: what is read of files that were mapped (%llu time%s), %s",
+				 (unsigned long long)all->maps, sonde_plural(all->maps), others);
+}
+
+/* What the hooks saw of what the kernel counted; who is short of it has a row of its own (io_shares.c). */
+static int note_seen(const struct sonde_io_seen *seen, struct sonde_report *report, struct sonde_section *section)
+{
+	struct sonde_io_seen_process all;
+	int is_known = sonde_io_seen_all(seen, &all), rc;
+	uint64_t bytes = all.counted.read_b + all.counted.written_b, short_of = 0;
+	for (uint32_t i = 1; is_known && i < seen->count; i++)
+		short_of += (uint64_t)sonde_io_seen_is_short(seen, i);
+	rc = note_maps(&all, report, section);
+	if (rc || !is_known || !bytes)
+		return rc;
+	if (!short_of)
+		return sonde_report_note(report, section, 0,
+					 "%.1f %% of the %.3f MB that the kernel counted for system calls were seen",
+					 100 * sonde_io_seen_share(&all), (double)bytes / 1e6);
+	return sonde_report_note(report, section, 1,
+				 "%.1f %% of the %.3f MB that the kernel counted for system calls were seen: of %llu "
+				 "process%s less than %.0f %% (section io-seen)",
+				 100 * sonde_io_seen_share(&all), (double)bytes / 1e6, (unsigned long long)short_of,
+				 sonde_word(short_of, "", "es"), 100 * SONDE_IO_SEEN_SHARE);
+}
+
+static int table_fill(const struct io *io, const struct file *files, size_t count, struct sonde_report *report)
+{
+	const struct sonde_wait_sums *sums = io->sums;
 	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS;
 	struct sonde_section *section = sonde_report_table(report, "io", "Files by time in I/O", columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for files");
@@ -162,15 +230,56 @@ static int table_fill(const struct sonde_wait_sums *sums, const struct file *fil
 	if (rc)
 		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
-	return note_all(sums, files, count, report, section);
+	rc = note_all(sums, files, count, report, section);
+	if (!rc)
+		rc = note_nameless(files, count, report, section);
+	return rc ? rc : note_seen(&io->seen, report, section);
+}
+
+static void io_end(void *state)
+{
+	struct io *io = state;
+	if (!io)
+		return;
+	sonde_wait_sums_end(io->sums);
+	sonde_io_seen_fini(&io->seen);
+	free(io);
+}
+
+static int io_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	struct io *io = calloc(1, sizeof *io);
+	int rc = io ? sonde_wait_sums_begin(&io->sums, session, options) : sonde_error(ENOMEM, "out of memory for I/O");
+	if (!rc)
+		rc = sonde_io_seen_init(&io->seen, session, options);
+	if (rc)
+		io_end(io);
+	else
+		*state = io;
+	return rc;
+}
+
+static int io_feed(void *state, const struct sonde_batch *batch)
+{
+	struct io *io = state;
+	sonde_io_seen_feed(&io->seen, batch);
+	return batch->type == SONDE_CHUNK_WAITS ? sonde_wait_sums_feed(io->sums, batch) : 0;
+}
+
+static int io_merge(void *state, void *other_state)
+{
+	struct io *io = state, *other = other_state;
+	sonde_io_seen_merge(&io->seen, &other->seen);
+	return sonde_wait_sums_merge(io->sums, other->sums);
 }
 
 static int io_finish(void *state, struct sonde_report *report)
 {
-	const struct sonde_wait_sums *sums = state;
+	const struct io *io = state;
+	const struct sonde_wait_sums *sums = io->sums;
 	struct file *files;
 	ptrdiff_t count = files_make(&files, sums, report);
-	int rc = count > 0 ? table_fill(sums, files, (size_t)count, report)
+	int rc = count > 0 ? table_fill(io, files, (size_t)count, report)
 		 : count < 0
 		     ? sonde_error(ENOMEM, "out of memory for files")
 		     : sonde_pass_nothing(&sums->options, report, "io", "I/O",
@@ -182,11 +291,11 @@ static int io_finish(void *state, struct sonde_report *report)
 const struct sonde_pass sonde_pass_io = {
     .name = "io",
     .title = "files, sockets and pipes: calls, bytes, time",
-    .types = 1u << SONDE_CHUNK_WAITS,
+    .types = 1u << SONDE_CHUNK_WAITS | 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
-    .begin = sonde_wait_sums_begin,
-    .feed = sonde_wait_sums_feed,
-    .merge = sonde_wait_sums_merge,
+    .begin = io_begin,
+    .feed = io_feed,
+    .merge = io_merge,
     .finish = io_finish,
-    .end = sonde_wait_sums_end,
+    .end = io_end,
 };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -134,6 +135,39 @@ static void results(void)
 	printf(" got %zd errno %d\n", got, errno);
 }
 
+/* What has no file of its own, or more than one buffer. */
+static void odd(const char *directory)
+{
+	char path[4096];
+	int fds[2], null = open("/dev/null", O_RDONLY);
+	struct iovec part = {block, 2500};
+	struct mmsghdr messages[3];
+	memset(messages, 0, sizeof messages);
+	snprintf(path, sizeof path, "%s/odd", directory);
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	if (pwritev2(fd, &part, 1, 0, 0) != 2500 || pwritev2(fd, &part, 1, 2500, 0) != 2500)
+		abort();
+	for (int i = 0; i < 2; i++) {
+		char *mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (mapped == MAP_FAILED)
+			abort();
+		mapped[i] = 'x';
+		if (i)
+			msync(mapped, 4096, MS_ASYNC);
+		munmap(mapped, 4096);
+	}
+	if (read(-1, block, 1) != -1 || dup2(null, 100) != 100)
+		abort();
+	close(100); /* nobody has used it */
+	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fds))
+		abort();
+	part.iov_len = 100;
+	for (int i = 0; i < 3; i++)
+		messages[i].msg_hdr = (struct msghdr){.msg_iov = &part, .msg_iovlen = 1};
+	if (sendmmsg(fds[0], messages, 3, 0) != 3 || recvmmsg(fds[1], messages, 3, 0, NULL) != 3)
+		abort();
+}
+
 /* Many calls that hardly take time: what one costs. */
 static void many(int count)
 {
@@ -151,7 +185,7 @@ int main(int argc, char **argv)
 {
 	char path[4096];
 	if (argc < 3) {
-		fprintf(stderr, "usage: io files|pipe|reuse|sockets|results|many DIRECTORY|COUNT\n");
+		fprintf(stderr, "usage: io files|pipe|reuse|sockets|odd|results|many DIRECTORY|COUNT\n");
 		return 2;
 	}
 	if (!strcmp(argv[1], "files")) {
@@ -165,6 +199,8 @@ int main(int argc, char **argv)
 		reuse(argv[2]);
 	else if (!strcmp(argv[1], "sockets"))
 		sockets();
+	else if (!strcmp(argv[1], "odd"))
+		odd(argv[2]);
 	else if (!strcmp(argv[1], "results"))
 		results();
 	else

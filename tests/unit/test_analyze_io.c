@@ -1,0 +1,230 @@
+/* test_analyze_io.c: which share of the bytes was seen, calls without a file, phases in which files are read. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "analyze_fixture.h"
+#include "sections.h"
+
+#define US 1000ull
+
+struct world {
+	struct recording r;
+	uint32_t load, file, pipe;
+};
+
+/* Process 1 with threads 1 and 2. */
+static void world_open(struct world *world)
+{
+	struct recording *r = &world->r;
+	recording_open(r, path);
+	recording_process(r, 100, 0, "train", START);
+	recording_thread(r, 1, 100, "train", START);
+	recording_thread(r, 1, 101, "other", START);
+	recording_module(r, "/usr/bin/train", 0);
+	world->load = recording_call(r, recording_call(r, 0, 1, "main", 10), 1, "load", 20);
+	world->file = recording_object(r, 1, SONDE_OBJECT_FILE, "/data/train.bin", 0);
+	world->pipe = recording_object(r, 1, SONDE_OBJECT_PIPE, "pipe:[1]", 0);
+}
+
+static void put(struct world *world, uint32_t thread, enum sonde_wait_kind kind, uint64_t start_us, uint64_t dur_us,
+		uint32_t object, uint64_t amount)
+{
+	recording_wait(&world->r, (struct recording_wait){.start_ns = START + start_us * US,
+							  .dur_ns = dur_us * US,
+							  .thread = thread,
+							  .kind = kind,
+							  .stack = world->load,
+							  .object = object,
+							  .amount = amount});
+}
+
+/* Reads of 80 µs each 100 µs. */
+static void load(struct world *world, uint32_t thread, uint64_t from_ms, uint64_t to_ms)
+{
+	for (uint64_t us = from_ms * 1000; us < to_ms * 1000; us += 100)
+		put(world, thread, SONDE_WAIT_READ, us, 80, world->file, 1000);
+}
+
+static const struct sonde_cell *row_of(const struct sonde_section *section, size_t row)
+{
+	assert_true(row < section->table.row_count);
+	return section->table.cells + row * section->table.column_count;
+}
+
+static void phase_is(const struct sonde_section *t, size_t row, uint64_t begin_us, uint64_t end_us, uint64_t read_b)
+{
+	const struct sonde_cell *cells = row_of(t, row);
+	assert_int_equal(sections_cell(t, cells, "begin_ns")->integer, begin_us * US);
+	assert_int_equal(sections_cell(t, cells, "end_ns")->integer, end_us * US);
+	assert_int_equal(sections_cell(t, cells, "duration_ns")->integer, (end_us - begin_us) * US);
+	assert_int_equal(sections_cell(t, cells, "read_b")->integer, read_b);
+	assert_string_equal(sections_cell(t, cells, "file")->text, "/data/train.bin");
+	assert_string_equal(sections_cell(t, cells, "most_in")->text, "load (load.c:20)");
+}
+
+/* Loads of 50, 30 and 20 ms between computing; a short interruption is none; single reads, pipes and opening are none.
+ */
+static void phases(void **state)
+{
+	(void)state;
+	struct world world;
+	world_open(&world);
+	world.r.chunk_rows = 100; /* chunks end anywhere */
+	load(&world, 1, 10, 60);
+	load(&world, 1, 100, 110);
+	load(&world, 1, 111, 130); /* 1 ms of something else */
+	for (uint64_t ms = 130; ms < 300; ms++)
+		put(&world, 1, SONDE_WAIT_READ, ms * 1000 + 500, 50, world.file, 10);
+	put(&world, 2, SONDE_WAIT_READ, 130000, 170000, world.pipe, 1);
+	put(&world, 1, SONDE_WAIT_OPEN, 310000, 20000, world.file, 0);
+	load(&world, 2, 400, 420);
+	recording_close(&world.r, START + 500 * MS, 0);
+	struct sections s = sections_of(path, "io-phases", NULL);
+	const struct sonde_section *t = sections_get(&s, "io-phases");
+	assert_int_equal(t->table.row_count, 3);
+	phase_is(t, 0, 10000, 59980, 500 * 1000);
+	phase_is(t, 1, 100000, 129980, 290 * 1000);
+	phase_is(t, 2, 400000, 419980, 200 * 1000);
+	assert_near(sections_cell(t, row_of(t, 0), "share_in_reads")->real, 40.0 / 49.98, 1e-9);
+	assert_int_equal(sections_cell(t, row_of(t, 0), "share_blocked")->kind, SONDE_CELL_ABSENT); /* no switches */
+	assert_near((double)sections_cell(t, row_of(t, 0), "read_b_per_s")->integer, 500e3 / 49.98e-3, 1);
+	assert_true(sections_noted(t->notes, "loading: train (100) mainly read for 0.100 s (20.0 % of the run), in 3 "
+					     "phases, 0.990 MB"));
+	sections_free(&s);
+}
+
+/* The other thread runs in the second half of the load; where it reads itself it is no other. */
+static void others(void **state)
+{
+	(void)state;
+	struct world world;
+	world_open(&world);
+	put(&world, 1, SONDE_WAIT_READ, 100000, 100000, world.file, 5000);
+	put(&world, 2, SONDE_WAIT_READ, 180000, 20000, world.file, 5000);
+	recording_switch(&world.r, START + 1 * MS, 1, SONDE_SWITCH_IN);
+	recording_switch(&world.r, START + 100 * MS, 1, SONDE_SWITCH_OUT_BLOCKED);
+	recording_switch(&world.r, START + 150 * MS, 2, SONDE_SWITCH_IN);
+	recording_switch(&world.r, START + 200 * MS, 1, SONDE_SWITCH_IN);
+	recording_switch(&world.r, START + 300 * MS, 2, SONDE_SWITCH_OUT_BLOCKED);
+	recording_close(&world.r, START + 400 * MS, 0);
+	struct sections s = sections_of(path, "io-phases", NULL);
+	const struct sonde_section *t = sections_get(&s, "io-phases");
+	assert_int_equal(t->table.row_count, 1);
+	phase_is(t, 0, 100000, 200000, 10000);
+	assert_near(sections_cell(t, row_of(t, 0), "share_in_reads")->real, 1, 1e-9);
+	assert_near(sections_cell(t, row_of(t, 0), "share_blocked")->real, 0.7, 1e-9);
+	assert_true(sections_noted(t->notes, "for 0.070 s of it (17.5 % of the run)"));
+	sections_free(&s);
+}
+
+/* While it waits for a CPU a process works on nothing else: that is no interruption. A pause is one. */
+static void waiting_for_a_cpu(void **state)
+{
+	(void)state;
+	struct world world;
+	world_open(&world);
+	load(&world, 1, 10, 30);
+	load(&world, 1, 60, 80);
+	load(&world, 1, 110, 130);
+	recording_switch(&world.r, START + 5 * MS, 1, SONDE_SWITCH_IN);
+	recording_switch(&world.r, START + 30 * MS, 1, SONDE_SWITCH_OUT_PREEMPTED);
+	recording_switch(&world.r, START + 60 * MS, 1, SONDE_SWITCH_IN);
+	recording_switch(&world.r, START + 80 * MS, 1, SONDE_SWITCH_OUT_BLOCKED);
+	recording_switch(&world.r, START + 110 * MS, 1, SONDE_SWITCH_IN);
+	recording_close(&world.r, START + 200 * MS, 0);
+	struct sections s = sections_of(path, "io-phases", NULL);
+	const struct sonde_section *t = sections_get(&s, "io-phases");
+	assert_int_equal(t->table.row_count, 2);
+	phase_is(t, 0, 10000, 79980, 400 * 1000);
+	phase_is(t, 1, 110000, 129980, 200 * 1000);
+	sections_free(&s);
+}
+
+/* A zone that is the same time, or nearly, not one around it. */
+static void zones(void **state)
+{
+	(void)state;
+	struct world world;
+	world_open(&world);
+	uint32_t epoch = recording_site(&world.r, SONDE_SITE_ZONE, "epoch", ""),
+		 batch = recording_site(&world.r, SONDE_SITE_ZONE, "read_batch", "");
+	recording_begin(&world.r, 1, epoch, START + 5 * MS);
+	recording_begin(&world.r, 1, batch, START + 95 * MS);
+	recording_end(&world.r, 1, START + 125 * MS);
+	recording_end(&world.r, 1, START + 350 * MS);
+	load(&world, 1, 100, 120);
+	recording_close(&world.r, START + 400 * MS, 0);
+	struct sections s = sections_of(path, "io-phases", NULL);
+	const struct sonde_section *t = sections_get(&s, "io-phases");
+	assert_string_equal(sections_cell(t, row_of(t, 0), "zone")->text, "read_batch");
+	assert_false(sections_noted(t->notes, "loading:")); /* 5 % of the run */
+	sections_free(&s);
+	struct sonde_pass_options options = {.from_ns = START + 200 * MS, .to_ns = START + 300 * MS, .asked = 1};
+	s = sections_of(path, "io-phases", &options);
+	assert_true(sections_noted(sections_get(&s, "io-phases")->notes, "no phase"));
+	sections_free(&s);
+}
+
+/* Two children: one that no hook is in, one that ended before it was read, so that its parent has its bytes. */
+static void shares(void **state)
+{
+	(void)state;
+	struct world world;
+	world_open(&world);
+	struct recording *r = &world.r;
+	recording_process(r, 200, 1, "static", START);
+	recording_process(r, 201, 1, "quick", START);
+	recording_thread(r, 2, 200, "static", START);
+	recording_thread(r, 3, 201, "quick", START);
+	uint32_t reads[] = {recording_series(r, SONDE_METRIC_IO_READ_ALL, 1, 0, ""),
+			    recording_series(r, SONDE_METRIC_IO_READ_ALL, 2, 0, "")};
+	uint32_t written = recording_series(r, SONDE_METRIC_IO_WRITTEN_ALL, 1, 0, "");
+	recording_point(r, START + 1 * MS, reads[0], 10);
+	recording_point(r, START + 1 * MS, written, 0);
+	recording_point(r, START + 100 * MS, reads[0], 3000000);
+	recording_point(r, START + 100 * MS, reads[1], 1000000);
+	recording_point(r, START + 100 * MS, written, 500000);
+	put(&world, 1, SONDE_WAIT_READ, 10, 10, world.file, 1000000);
+	put(&world, 1, SONDE_WAIT_WRITE, 30, 10, world.file, 500000);
+	put(&world, 1, SONDE_WAIT_SEND, 40, 10, world.file, 70000); /* nobody counts it */
+	put(&world, 1, SONDE_WAIT_MAP, 50, 1, world.file, 0);
+	put(&world, 1, SONDE_WAIT_CLOSE, 60, 1, 0, 0);
+	put(&world, 1, SONDE_WAIT_READ, 60, 1, 0, 0);
+	put(&world, 4, SONDE_WAIT_READ, 20, 10, world.file, 2000000);
+	recording_close(r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "io io-seen", NULL);
+	const struct sonde_section *t = sections_get(&s, "io");
+	assert_true(sections_noted(t->notes, "77.8 % of the 4.500 MB")); /* 3.5 MB */
+	assert_true(sections_noted(t->notes, "of 1 process less than 95 %"));
+	assert_true(sections_noted(t->notes, "files that were mapped (1 time)"));
+	assert_true(sections_noted(t->notes, "2 calls on no file that is known"));
+	assert_true(sections_noted(t->notes, "1 closed without having been used"));
+	assert_true(sections_noted(t->notes, "1 there was no room for its name"));
+	t = sections_get(&s, "io-seen");
+	assert_int_equal(t->table.row_count, 1);
+	assert_int_equal(sections_int(t, "process", "static", "read_b"), 1000000);
+	assert_near(sections_real(t, "process", "static", "share_seen"), 0, 1e-9);
+	assert_string_equal(sections_cell(t, row_of(t, 0), "missing")->text, "all of it: a static program?");
+	sections_free(&s);
+	struct sonde_pass_options asked = {.asked = 1};
+	s = sections_of(path, "io-seen", &asked);
+	t = sections_get(&s, "io-seen");
+	assert_int_equal(t->table.row_count, 2);
+	assert_near(sections_real(t, "process", "train", "share_seen"), 1, 1e-9);
+	assert_int_equal(sections_int(t, "process", "train", "read_seen_b"), 1000000);
+	sections_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(phases), cmocka_unit_test(others), cmocka_unit_test(waiting_for_a_cpu),
+	    cmocka_unit_test(zones),  cmocka_unit_test(shares),
+	};
+	return cmocka_run_group_tests(tests, path_make, path_remove);
+}
