@@ -4,7 +4,7 @@
  * by a timer set to absolute times of CLOCK_MONOTONIC, first as the command begins and last as the recording ends. Of
  * the command also when it has died and is not yet waited for: then its CPU time and faults are final. Rounds together
  * take at most 0.2 % of a CPU: where they would take more, the next one waits until that holds again, and the SOURCE
- * record says how often was read instead. Each half second a round has details, disks and networks: caches are cold
+ * record says how often was read instead. Each half second a round has details and most of the machine: caches are cold
  * then, and everything costs three times what it costs in a loop.
  *
  * Where no perf events tell of processes, they are found here (resources_tree.h), and end when they are gone.
