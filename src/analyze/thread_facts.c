@@ -157,8 +157,11 @@ static int note_explained(const struct sonde_thread_facts *facts, struct sonde_r
 	if (!blocked_ns)
 		return 0;
 	sonde_explained_say(&all, blocked_ns, text, sizeof text);
-	return sonde_report_note(report, section, 0, "of %.3f s blocked, recorded calls explain %.3f s (%.1f %%): %s",
-				 (double)blocked_ns / 1e9, (double)all.ns / 1e9, 100 * share(all.ns, blocked_ns), text);
+	return sonde_report_note(report, section, 0, "of %.3f s blocked, recorded calls%s explain %.3f s (%.1f %%): %s",
+				 (double)blocked_ns / 1e9,
+				 facts->explain->cover.sampled ? " and waits that looks from outside found (sampled)"
+							       : "",
+				 (double)all.ns / 1e9, 100 * share(all.ns, blocked_ns), text);
 }
 
 static int note_doubts(const struct sonde_thread_facts *facts, const struct sonde_states_row *all,

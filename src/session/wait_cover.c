@@ -50,6 +50,7 @@ static int add_batch(struct sonde_wait_cover *cover, const struct sonde_batch *b
 		if (group == SONDE_WAIT_GROUP_HELD || group == SONDE_WAIT_GROUP_NONE || !id || id > cover->threads ||
 		    (thread && !thread[id]))
 			continue;
+		cover->sampled |= batch->status[i] & SONDE_WAIT_SAMPLED;
 		cover->groups |= UINT64_C(1) << group;
 		if (batch->dur_ns[i] < LEAST_NS || batch->dur_ns[i] >> 56)
 			continue;

@@ -20,6 +20,7 @@ struct sonde_wait_cover {
 	size_t *begin; /* by thread id: its first part; [threads + 1] = count */
 	size_t *next;  /* where the last look was */
 	uint32_t threads;
+	int sampled;     /* some were not measured, but found by looks from outside */
 	uint64_t groups; /* of the calls: 1 << enum sonde_wait_group; also of those too short */
 };
 

@@ -1,11 +1,12 @@
 /* blocked.c: the blocked source: what threads wait for, with their stacks, where nothing is preloaded.
  *
  * Static programs, Go, programs that refuse our object and processes that are attached to are looked at from outside,
- * some 50 times a second: /proc says which call each thread is in (blocked_look.h). A look that finds a thread blocked
- * stands for the time since the threads were looked at before. A thread is in a wait for as many ns as looks that stand
- * for so many find it there, on average, however short waits or lives are: sums are estimates without bias, and single
- * waits are not known. The time between looks is drawn from half to one and a half times the period, so that a program
- * with the same period is not looked at in the same moment again and again.
+ * 50 times a second or, where there are more than a few threads, 10 times: /proc says which call each thread is in
+ * (blocked_look.h). A look that finds a thread blocked stands for the time since the threads were looked at before. A
+ * thread is in a wait for as many ns as looks that stand for so many find it there, on average, however short waits or
+ * lives are: sums are estimates without bias, and single waits are not known. The time between looks is drawn from half
+ * to one and a half times the period, so that a program with the same period is not looked at in the same moment again
+ * and again.
  *
  * All of it takes 0.5 % of a CPU, and 10 ms at once where there is much to read for the first time (tables of a
  * program). Where there are too many threads for that one in k is looked at, those of one in k places in the list from
@@ -39,11 +40,13 @@
 #include "source/waits.h"
 #include "util/error.h"
 
-#define PERIOD_NS 20000000u
-#define SLICE_NS 1000000u /* the most CPU time at once, but for what is read for the first time */
+#define PERIOD_NS 20000000u       /* where that can be afforded, else up to: */
+#define PERIOD_MOST_NS 100000000u /* then not all threads are looked at at once */
+#define SLICE_NS 1000000u         /* the most CPU time at once, but for what is read for the first time */
 #define COST_SHARE 200u
 #define CREDIT_NS 10000000u
 #define CREDIT_PARTS 10u     /* of what is left of it is spent at once */
+#define WAKE_NS 60000u       /* CPU time that it takes to wake up */
 #define LOOK_NS 15000u       /* what one costs, until that is known */
 #define SETTLE_NS 100000000u /* by then a process has mapped our object, and others have named a thread */
 #define PIECE_NS 1000000000u /* a wait that goes on is told so often: a live view sees it */
@@ -410,13 +413,20 @@ static size_t find_threads(struct sonde_source_run *run, uint64_t now_ns)
 	return count;
 }
 
+/* How long to wait from now, on average, so that all threads can be looked at then: up to a point. */
+static uint64_t period_of(const struct sonde_source_run *run, size_t threads)
+{
+	uint64_t period_ns = (WAKE_NS + threads * run->look_ns) * COST_SHARE;
+	return period_ns < PERIOD_NS ? PERIOD_NS : period_ns > PERIOD_MOST_NS ? PERIOD_MOST_NS : period_ns;
+}
+
 /* What may be spent on looks now: what the period earns and a part of the credit, less what was spent on lists. */
-static uint64_t afford_ns(const struct sonde_source_run *run, uint64_t spent_ns)
+static uint64_t afford_ns(const struct sonde_source_run *run, uint64_t period_ns, uint64_t spent_ns)
 {
 	uint64_t credit_ns = run->debt_ns < CREDIT_NS ? CREDIT_NS - run->debt_ns : 0;
-	uint64_t sum_ns = PERIOD_NS / COST_SHARE + credit_ns / CREDIT_PARTS;
-	sum_ns -= sum_ns > spent_ns ? spent_ns : sum_ns;
-	return sum_ns < SLICE_NS ? sum_ns : SLICE_NS;
+	uint64_t sum_ns = period_ns / COST_SHARE + credit_ns / CREDIT_PARTS;
+	uint64_t rest_ns = sum_ns > spent_ns + WAKE_NS ? sum_ns - spent_ns - WAKE_NS : 0;
+	return rest_ns < SLICE_NS ? rest_ns : SLICE_NS;
 }
 
 static uint64_t draw(struct sonde_source_run *run, uint64_t below)
@@ -487,7 +497,9 @@ static void look(struct sonde_source_run *run, uint64_t now_ns)
 	uint64_t cpu_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID), stands_ns = now_ns - run->looked_ns;
 	size_t count = find_threads(run, now_ns);
 	uint64_t found_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
-	uint64_t most = afford_ns(run, found_ns - cpu_ns) / run->look_ns + 1, stride = (count + most - 1) / most;
+	uint64_t period_ns = period_of(run, count);
+	uint64_t most = afford_ns(run, period_ns, found_ns - cpu_ns) / run->look_ns + 1,
+		 stride = (count + most - 1) / most;
 	stride = stride ? stride : 1;
 	run->strides += count ? stride : 0;
 	size_t looks = look_at_all(run, stride, stands_ns);
@@ -497,8 +509,8 @@ static void look(struct sonde_source_run *run, uint64_t now_ns)
 		learn(run, (sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - found_ns) / looks);
 	sonde_blocked_held_settle(&run->held, judge, run);
 	cpu_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	uint64_t paid_ns = pay(run, cpu_ns, now_ns);
-	run->next_ns = now_ns + PERIOD_NS / 2 + draw(run, PERIOD_NS);
+	uint64_t paid_ns = pay(run, cpu_ns + WAKE_NS, now_ns);
+	run->next_ns = now_ns + period_ns / 2 + draw(run, period_ns);
 	if (run->next_ns < paid_ns)
 		run->next_ns = paid_ns;
 	arm(run, sonde_clock_now_ns());

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -202,11 +203,16 @@ void sonde_blocked_take(struct sonde_blocked_looker *looker, const struct sonde_
 	if (process->is_narrow || is_stopped(process, thread))
 		return;
 	wait->kind = row.kind;
-	if (row.argument == SONDE_BLOCKED_DESCRIPTOR)
+	if (thread->call.number == SYS_restart_syscall && thread->call.sp == thread->last_sp) {
+		wait->kind = thread->last.kind;
+		wait->object = thread->last.object;
+	} else if (row.argument == SONDE_BLOCKED_DESCRIPTOR)
 		wait->object =
 		    sonde_blocked_names_descriptor(&looker->names, process->id, process->fd, thread->call.arguments[0]);
 	else if (row.argument == SONDE_BLOCKED_ADDRESS)
 		wait->object =
 		    sonde_blocked_names_address(&looker->names, process->id, process->locks, thread->call.arguments[0]);
+	thread->last = *wait;
+	thread->last_sp = thread->call.sp;
 	take_stack(looker, process, thread);
 }

@@ -1,7 +1,7 @@
 # blocked.sh: what threads wait for where nothing is preloaded: static programs, system calls that a program makes itself,
 # processes that are attached to; sums by kind and function as the program itself measured them; nothing is counted
 # twice beside hooks; a budget; what may not be read is said.
-# timeout: 180
+# timeout: 240
 . "$(dirname "$0")/lib.sh"
 need jq
 static=$(target blocked_static)
@@ -14,23 +14,31 @@ sampled() { # FILE SECTION FILTER COLUMN: the sum of the rows of that section th
 	"$SONDE" report -q --json -n 1000000 --section "${2%-sampled}" "$1" >.rows || fail "no report of $1"
 	jq -r --arg s "$2" "[.sections[] | select(.id == \$s) | .rows[] | select($3) | .$4 // 0] | add // 0" .rows
 }
-# known FILE FUNCTION KIND NS: by the schedule, within 5 %; where looks had to be far apart, within the interval that is
-# said. A busy machine lets the recorder wait, too.
+# known FILE FUNCTION KIND NS: by the schedule, within 5 %, or within the interval that is said where looks had to be far
+# apart on a busy machine.
 known() {
 	local filter=".function == \"$2\" and .kind == \"$3\"" total width
 	total=$(sampled "$1" waits-sampled "$filter" total_ns)
 	width=$(sampled "$1" waits-sampled "$filter" plus_minus.total_ns)
+	found="$found $2 in $3: $total ± $width ns, the program measured $4;"
 	awk -v a="$total" -v b="$4" -v w="$width" \
-		'BEGIN { d = a > b ? a - b : b - a; exit !(d <= 0.05 * b || (d <= 0.1 * b && d <= w)) }' ||
-		fail "$2 in $3: $total ± $width ns, the program measured $4"
+		'BEGIN { d = a > b ? a - b : b - a; exit !(d <= 0.05 * b || (d <= 0.1 * b && d <= w)) }'
+}
+# An estimate may be off, or others may have had the machine: three tries.
+schedule() { # MODE
+	local try
+	for try in 1 2 3; do
+		found=
+		run 0 "$SONDE" record -q --threads --force -o a.sonde -- "$static" "$1" 8
+		known a.sonde rest sleep "$(said slept)" && known a.sonde wait_gate futex "$(said gate)" &&
+			known a.sonde wait_pipe read "$(said pipe)" && return
+	done
+	fail "$found"
 }
 
 # Two schedules at once: the innermost function of the program is where it waits, and what for is named.
 for mode in schedule raw; do
-	run 0 "$SONDE" record -q --threads --force -o a.sonde -- "$static" $mode 8
-	known a.sonde rest sleep "$(said slept)"
-	known a.sonde wait_gate futex "$(said gate)"
-	known a.sonde wait_pipe read "$(said pipe)"
+	schedule $mode
 	equal "$(sampled a.sonde waits 'true' total_ns)" 0
 	equal "$(jq -r '.sections[].rows[] | select(.function == "wait_gate").most_for' .rows)" gate
 	has "$(jq -r '.sections[].rows[] | select(.function == "wait_pipe").most_for' .rows)" "pipe:["
@@ -98,3 +106,14 @@ has "$out" "one in"
 run 0 as_user "$SONDE" record -q --threads --force -o g.sonde -- "$static" locked 1
 run 0 "$SONDE" report g.sonde
 matches "$out" "blocked: not recorded: .*could not be looked at"
+
+# A thread that is stopped does not wait for what it was in, and goes on with that afterwards.
+"$static" sleep 5 >/dev/null &
+stopped=$!
+sleep 0.2
+{ sleep 1; kill -STOP $stopped; sleep 1; kill -CONT $stopped; } &
+run 0 "$SONDE" record -q --threads --force -o h.sonde -p $stopped -d 3s
+wait
+holds "$(sampled h.sonde waits-sampled '.kind == "sleep"' total_ns) < 2.4e9" "a second of three it was stopped"
+holds "$(sampled h.sonde waits-sampled '.kind == "sleep"' total_ns) > 1.4e9"
+equal "$(sampled h.sonde waits-sampled '.kind == "other call"' looks)" 0

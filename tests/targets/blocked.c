@@ -4,6 +4,7 @@
  *                      `wait_pipe` then 100 ms for a pipe, in another thread
  *   raw SECONDS        the same by system calls that it makes itself
  *   many N SECONDS     N threads that wait for one futex
+ *   sleep SECONDS      sleeps
  *   locked SECONDS     nobody may look at it (PR_SET_DUMPABLE)
  *   parent SECONDS CMD…  starts CMD, and waits for it as long as it runs; then sleeps
  *
@@ -214,6 +215,8 @@ int main(int argc, char **argv)
 		many(atoi(argv[2]));
 	else if (!strcmp(mode, "parent") && argc > 3)
 		parent(ns, argv + 3);
+	else if (!strcmp(mode, "sleep"))
+		rest(ns);
 	else if (!strcmp(mode, "locked")) {
 		prctl(PR_SET_DUMPABLE, 0);
 		rest(ns);
