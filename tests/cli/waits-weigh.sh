@@ -50,10 +50,11 @@ equal "$(jq "$slices | map(select(.args.kind == \"mutex\") | .args.object) | uni
 equal "$(jq "$slices | map(.tid) | unique | length" a.trace.json)" 5
 
 # A part and the rest are the whole; so are threads, one by one.
-first=$(tree '.nodes[0].total' --weigh waiting --to 50ms)
-second=$(tree '.nodes[0].total' --weigh waiting --from 50ms)
+middle=$(jq "$slices | map(.ts + .dur / 2) | add / length / 1000 | floor" a.trace.json)ms
+first=$(tree '.nodes[0].total' --weigh waiting --to "$middle")
+second=$(tree '.nodes[0].total' --weigh waiting --from "$middle")
 equal $((first + second)) "$whole"
-equal "$(folded --weigh waiting --to 50ms)" "$first"
+equal "$(folded --weigh waiting --to "$middle")" "$first"
 sum=0
 for tid in $(jq "$slices | map(.tid) | unique | .[]" a.trace.json); do
 	sum=$((sum + $(tree '.nodes[0].total' --weigh waiting --thread "$tid")))
