@@ -189,7 +189,8 @@ static int note_nameless(const struct file *files, size_t count, struct sonde_re
 static int note_maps(const struct sonde_io_seen_process *all, struct sonde_report *report,
 		     struct sonde_section *section)
 {
-	static const char others[] = "io_uring, system calls that a program makes itself and static programs";
+	static const char others[] = "io_uring, system calls that a program makes itself, static programs, and streams "
+				     "of C libraries other than glibc";
 	if (!all->maps)
 		return sonde_report_note(report, section, 0, "not seen: %s", others);
 	return sonde_report_note(report, section, 0,

@@ -158,7 +158,8 @@ static int table_fill(const struct shares *shares, const struct order *order, si
 	return sonde_report_note(
 	    report, section, 0,
 	    "the kernel counts bytes of all calls but send and recv; what is mapped, and io_uring, "
-	    "nobody counts; children that end at once are in their parent's row");
+	    "nobody counts. Bytes of children that ended at once are in their parent's row, and where "
+	    "they were seen they are not missing");
 }
 
 static int shares_finish(void *state, struct sonde_report *report)

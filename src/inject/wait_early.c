@@ -371,6 +371,15 @@ static void set_top(struct hook_early *early, uint64_t sp)
 	early->sp = early->top;
 }
 
+/* By hand: the memcpy of a program with AddressSanitizer forbids to read what lies between its variables. */
+static void copy_words(uint64_t *out, uint64_t from, uint32_t count)
+{
+	typedef uint64_t __attribute__((may_alias)) word;
+	const volatile word *in = (const void *)(uintptr_t)from; /* NOLINT: the stack */
+	for (uint32_t i = 0; i < count; i++)
+		out[i] = in[i];
+}
+
 /* The number of the stack; 0 = no room, or it is not the process's first. */
 static uint32_t put_stack(struct hook_early *early, const struct hook_caller *caller)
 {
@@ -393,7 +402,7 @@ static uint32_t put_stack(struct hook_early *early, const struct hook_caller *ca
 						early->top};
 	if (!has_room(early, SONDE_EARLY_COPY_HEAD + count))
 		return 0;
-	memcpy(copied(early, sp), (const void *)(uintptr_t)sp, same - sp); /* NOLINT: the stack */
+	copy_words(copied(early, sp), sp, count);
 	early->pc = caller->pc;
 	early->sp = sp;
 	early->fp = caller->fp;

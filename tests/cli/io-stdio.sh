@@ -64,6 +64,16 @@ seen() { # KIND FUNCTION
 rows a.sonde waits >waits.json
 [ "$(seen "write lock" write_timed)" -ge 20000000 ] || fail "pthread_rwlock_timedwrlock() waited for 50 ms"
 
+# Programs that watch over their own memory let stacks be read.
+printf '%s\n' '#include <stdio.h>' 'int main(void)' '{' '	char line[256];' '	FILE *file = fopen("/etc/passwd", "r");' \
+	'	return !file || !fgets(line, sizeof line, file) || fclose(file) || puts("read") < 0;' '}' >watched.c
+for sanitizer in address thread; do
+	gcc -g -fsanitize=$sanitizer watched.c -o watched 2>/dev/null || continue
+	./watched >alone.out 2>&1 || continue # it does not start on this machine
+	record ./watched
+	equal "$sanitizer: $out" "$sanitizer: read"
+done
+
 # The same output, errors, exit code and files as without us.
 go() { # NAME DIRECTORY COMMAND…
 	local name=$1 code=0
