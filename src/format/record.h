@@ -434,6 +434,9 @@ struct sonde_meta_heap_leak {
  *          1 thread  varint
  *          2 kind    u8: enum sonde_switch_kind
  *          3 cpu     varint: the CPU it got or lost, + 1; 0 = not known. Older files lack the column
+ *          4 waited  varint: of kind IN, ns since it was woken or created, + 1; 0 = not known, or it could run
+ *                    before. This column and the next are there where that can be seen
+ *          5 by      varint: thread that woke or created it; 0 = not known: an interrupt, or none of the recording
  * ZONES    the thread is in the chunk head; the summary is struct sonde_zones_summary.
  *          0 site    varint: begins a zone of that site, 0 ends the innermost one
  *          1 time    varint delta

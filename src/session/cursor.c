@@ -70,22 +70,39 @@ static int decode_samples(struct sonde_cursor *cursor)
 	return 0;
 }
 
+/* Splits a chunk of switches: 6 columns, 4 where wakers are not known, 3 in older files; −EBADMSG. */
+static int split_switches(struct sonde_column columns[6], const struct sonde_chunk_data *data)
+{
+	static const int counts[] = {6, 4, 3};
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		if (!sonde_columns_split(columns, (size_t)counts[i], data))
+			return counts[i];
+	return -EBADMSG;
+}
+
 static int decode_switches(struct sonde_cursor *cursor)
 {
 	const struct sonde_chunk_head *head = cursor->data.head;
 	struct sonde_batch *batch = &cursor->batch;
-	struct sonde_column columns[4];
+	struct sonde_column columns[6];
 	size_t count = head->count;
-	int has_cpus = !sonde_columns_split(columns, 4, &cursor->data);
-	if ((!has_cpus && sonde_columns_split(columns, 3, &cursor->data)) || count > sonde_column_b(&columns[0]))
+	int known = split_switches(columns, &cursor->data);
+	if (known < 0 || count > sonde_column_b(&columns[0]))
 		return -EBADMSG;
-	uint64_t *times = scratch(cursor, count * (sizeof(uint64_t) + 2 * sizeof(uint32_t)));
+	uint64_t *times = scratch(cursor, count * (2 * sizeof(uint64_t) + 3 * sizeof(uint32_t)));
 	if (!times)
 		return sonde_buf_error(&cursor->scratch);
-	uint32_t *threads = (uint32_t *)(times + count), *cpus = threads + count;
-	if (!has_cpus)
-		memset(cpus, 0, count * sizeof *cpus);
-	else if (sonde_column_ids(&columns[3], count, UINT32_MAX, cpus) || sonde_column_end(&columns[3]))
+	uint64_t *waited = times + count;
+	uint32_t *threads = (uint32_t *)(waited + count), *cpus = threads + count, *by = cpus + count;
+	memset(waited, 0, count * sizeof *waited);
+	memset(cpus, 0, 2 * count * sizeof *cpus);
+	if (known >= 4 && (sonde_column_ids(&columns[3], count, UINT32_MAX, cpus) || sonde_column_end(&columns[3])))
+		return -EBADMSG;
+	for (size_t i = 0; known == 6 && i < count; i++)
+		if (sonde_column_next(&columns[4], &waited[i]))
+			return -EBADMSG;
+	if (known == 6 && (sonde_column_end(&columns[4]) ||
+			   sonde_column_ids(&columns[5], count, cursor->threads, by) || sonde_column_end(&columns[5])))
 		return -EBADMSG;
 	if (sonde_column_times(&columns[0], count, head->time_min_ns, times) ||
 	    sonde_column_ids(&columns[1], count, cursor->threads, threads) ||
@@ -96,6 +113,8 @@ static int decode_switches(struct sonde_cursor *cursor)
 	batch->time_ns = times;
 	batch->thread_of = threads;
 	batch->cpu = cpus;
+	batch->waited_ns = waited;
+	batch->by = by;
 	return 0;
 }
 

@@ -261,6 +261,8 @@ struct sonde_batch {
 	const uint8_t *status;     /* SAMPLES: enum sonde_stack_status | SONDE_SAMPLE_KERNEL */
 	const uint8_t *kind;       /* SWITCHES: enum sonde_switch_kind */
 	const uint32_t *cpu;       /* SWITCHES: the CPU + 1; 0 = not known */
+	const uint64_t *waited_ns; /* SWITCHES: of kind IN, since it was woken or created, + 1; 0 = not known */
+	const uint32_t *by;        /* SWITCHES: thread that woke or created it; 0 = not known */
 	/* SERIES, with time_ns */
 	const uint32_t *series; /* id, 0 = none that is known */
 	const int64_t *value;

@@ -77,16 +77,18 @@ struct sonde_clock_row *sonde_clock_add(struct sonde_thread_clocks *clocks, pid_
 	return row;
 }
 
-/* The thread's row on `cpu`, made when it is new; NULL when out of memory. Moves rows. */
-struct sonde_clock_row *sonde_clock_on(struct sonde_thread_clocks *clocks, pid_t tid, int cpu)
+/* The thread's row on `cpu`, made when it is new; NULL when out of memory. Moves rows, *of with them. */
+struct sonde_clock_row *sonde_clock_on(struct sonde_thread_clocks *clocks, struct sonde_clock_row **of, int cpu)
 {
-	uint32_t first = sonde_clock_find(clocks, tid);
+	uint32_t first = (uint32_t)(*of - clocks->rows) + 1;
+	pid_t tid = (*of)->tid;
 	if (clocks->rows[first - 1].cpu < 0)
 		clocks->rows[first - 1].cpu = cpu;
 	for (struct sonde_clock_row *row = &clocks->rows[first - 1]; row; row = sonde_clock_next(clocks, row))
 		if (row->cpu == cpu)
 			return row;
 	uint32_t id = take_row(clocks);
+	*of = &clocks->rows[first - 1];
 	if (!id)
 		return NULL;
 	clocks->rows[id - 1] = (struct sonde_clock_row){.tid = tid, .cpu = cpu, .next = clocks->rows[first - 1].next};

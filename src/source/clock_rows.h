@@ -55,7 +55,7 @@ struct sonde_clock_row *sonde_clock_next(const struct sonde_thread_clocks *clock
 /* The first row of a thread that is new; NULL when out of memory. */
 struct sonde_clock_row *sonde_clock_add(struct sonde_thread_clocks *clocks, pid_t tid, uint64_t time_ns);
 /* The thread's row on `cpu`, made when it is new; NULL when out of memory. Moves rows. */
-struct sonde_clock_row *sonde_clock_on(struct sonde_thread_clocks *clocks, pid_t tid, int cpu);
+struct sonde_clock_row *sonde_clock_on(struct sonde_thread_clocks *clocks, struct sonde_clock_row **of, int cpu);
 /* A row that is not used any more. */
 void sonde_clock_give(struct sonde_thread_clocks *clocks, uint32_t id);
 

@@ -68,6 +68,7 @@ static void before_slow(void *context, int compiles)
 
 static void free_run(struct sonde_source_run *run)
 {
+	sonde_cpu_switches_close(run);
 	sonde_newborns_free(run->newborns);
 	sonde_perf_events_close(&run->events);
 	sonde_perf_rings_close(run->rings);
@@ -141,6 +142,7 @@ static int cpu_open(struct sonde_source_run **out, struct sonde_recorder *record
 		free_run(run);
 		return result;
 	}
+	sonde_cpu_switches_open(run);
 	*out = run;
 	return 0;
 }
@@ -152,6 +154,7 @@ static int cpu_start(struct sonde_source_run *run, pid_t pid)
 	sonde_recorder_process(run->recorder, pid, now_ns);
 	sonde_thread_clocks_start(run->clocks, pid, sonde_thread_clocks_read(pid), now_ns);
 	sonde_cpu_account_begin(&run->account, pid, sonde_recorder_options(run->recorder)->attach != 0);
+	sonde_cpu_switches_start(run);
 	int result = sonde_recorder_options(run->recorder)->attach
 			 ? sonde_cpu_attach(run, pid, &run->unattached)
 			 : sonde_perf_events_follow(&run->events, run->rings, pid, 1);
@@ -190,8 +193,12 @@ static int cpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fina
 		look_at_user_share(run);
 	sonde_unwinder_begin(run->unwinder);
 	sonde_perf_rings_update(run->rings);
-	while (sonde_perf_rings_next(run->rings, horizon_ns, &record))
+	sonde_cpu_switches_update(run, final);
+	while (sonde_perf_rings_next(run->rings, horizon_ns, &record)) {
+		sonde_cpu_switches_take(run, record.time_ns);
 		sonde_cpu_record(run, &record);
+	}
+	sonde_cpu_switches_take(run, horizon_ns);
 	sonde_perf_rings_relieve(run->rings);
 	sonde_thread_clocks_settle(run->clocks);
 	if (!final)
@@ -269,13 +276,15 @@ static void write_detail(struct sonde_source_run *run, struct sonde_buf *out)
 static void say_state(struct sonde_source_run *run)
 {
 	struct sonde_buf detail;
+	char way[256], method[sizeof METHOD + sizeof way];
+	snprintf(method, sizeof method, "%s; %s", METHOD, sonde_cpu_switches_way(run, way, sizeof way));
 	double rate_hz = (double)run->events.shape.rate_hz;
 	sonde_buf_init(&detail, DETAIL_MAX_B);
 	write_detail(run, &detail);
 	sonde_buf_append(&detail, "", 1);
 	struct sonde_recorder_state state = {
 	    .state = detail.len_b > 1 ? SONDE_SOURCE_LIMITED : SONDE_SOURCE_ON,
-	    .method = METHOD,
+	    .method = method,
 	    .detail = detail.len_b > 1 && !sonde_buf_error(&detail) ? (const char *)detail.data : NULL,
 	    .rate_hz = rate_hz,
 	    .effective_hz = run->lost ? rate_hz * (double)run->samples / (double)(run->samples + run->lost) : rate_hz,

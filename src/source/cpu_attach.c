@@ -20,6 +20,7 @@ static int attach(struct sonde_source_run *run, pid_t pid)
 {
 	pid_t *tids;
 	size_t count;
+	sonde_cpu_switches_follow(run, pid);
 	int result = sonde_perf_attach(&run->events, run->rings, pid, &tids, &count);
 	if (result < 0)
 		return result;

@@ -199,6 +199,7 @@ static void on_exit_record(struct sonde_source_run *run, const struct sonde_perf
 	look_for_refusal(run, pid);
 	sonde_spaces_exit(run->spaces, pid);
 	sonde_recorder_exit(run->recorder, pid, tid, total.cpu_ns, record->time_ns);
+	sonde_cpu_switches_forget(run, tid);
 }
 
 /* What ran before is the old program's. */
@@ -210,6 +211,8 @@ static void on_exec(struct sonde_source_run *run, const struct sonde_perf_record
 		struct sonde_thread_total total = sonde_thread_clocks_total(run->clocks, tid, record->time_ns);
 		write_left_out(run, record, pid, tid, &total);
 	}
+	run->has_begun = 1;
+	sonde_cpu_switches_forget(run, tid);
 	sonde_spaces_exec(run->spaces, pid, name);
 	if (run->events.shape.switches)
 		sonde_thread_clocks_exec(run->clocks, tid, record->cpu, record->time_ns);
@@ -236,6 +239,7 @@ static void on_fork(struct sonde_source_run *run, const struct sonde_perf_record
 		sonde_newborns_forked(run->newborns, (pid_t)ids[3]);
 		sonde_thread_clocks_forked(run->clocks, (pid_t)ids[3]);
 	}
+	sonde_cpu_switches_forget(run, (pid_t)ids[2]);
 	sonde_thread_clocks_start(run->clocks, (pid_t)ids[2], 0, record->time_ns);
 	sonde_spaces_fork(run->spaces, (pid_t)ids[1], (pid_t)ids[0], record->time_ns);
 	sonde_recorder_fork(run->recorder, (pid_t)ids[1], (pid_t)ids[0], (pid_t)ids[2], record->time_ns);
@@ -265,7 +269,9 @@ static void on_switch(struct sonde_source_run *run, const struct sonde_perf_reco
 		sonde_thread_clocks_in(run->clocks, tid, record->cpu, record->time_ns);
 	}
 	uint32_t thread = sonde_recorder_thread(run->recorder, pid, tid, record->time_ns);
-	sonde_recorder_switch(run->recorder, record->time_ns, thread, kind, record->cpu);
+	sonde_recorder_switch(run->recorder,
+			      &(struct sonde_recorder_switch){
+				  .time_ns = record->time_ns, .thread = thread, .kind = kind, .cpu = record->cpu});
 	sonde_cpu_write_kernel(run, record->time_ns, thread,
 			       sonde_thread_clocks_kernel(run->clocks, tid, thread, record->time_ns));
 }

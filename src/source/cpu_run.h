@@ -11,11 +11,21 @@
 #include "source/newborn.h"
 #include "source/perf_event.h"
 #include "source/perf_ring.h"
+#include "source/sched_bpf.h"
 #include "source/source.h"
 #include "source/thread_clock.h"
 #include "source/unwinder.h"
 
 #define SONDE_CPU_STACK_MAX_B 65528u
+
+/* A thread of the recording that switched lately, by its number. */
+struct sonde_cpu_known {
+	pid_t pid, tid;
+	uint32_t thread;
+	int is_off; /* the last that was heard of it: it lost the CPU */
+};
+
+#define SONDE_CPU_KNOWN 1024u
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
@@ -29,6 +39,12 @@ struct sonde_source_run {
 	uint64_t weight_ns; /* of each sample */
 	pid_t pid;
 	int started;
+
+	struct sonde_sched_bpf *bpf; /* NULL = switches are records of the events */
+	char no_bpf[200];            /* why */
+	int has_begun;               /* the command has been executed, or was there before */
+	uint64_t updated_ns;         /* when its rings were looked at last */
+	struct sonde_cpu_known known[SONDE_CPU_KNOWN];
 
 	struct sonde_perf_sample *current;       /* being unwound */
 	uint8_t copy[SONDE_CPU_STACK_MAX_B + 8]; /* its stack, when the buffers had to be emptied meanwhile */
@@ -55,5 +71,20 @@ void sonde_cpu_write_kernel(struct sonde_source_run *run, uint64_t time_ns, uint
 void sonde_cpu_write_waiting(struct sonde_source_run *run, uint64_t time_ns, int final);
 
 void sonde_cpu_count_lost(struct sonde_source_run *run, const char *cause, uint64_t count, uint64_t time_ns);
+
+/* Context switches by BPF (cpu_switches.c): where it is refused, nothing happens, and the events tell them. */
+void sonde_cpu_switches_open(struct sonde_source_run *run); /* before events are opened */
+void sonde_cpu_switches_start(struct sonde_source_run *run);
+/* Of all threads of a process, and of what they create. */
+void sonde_cpu_switches_follow(struct sonde_source_run *run, pid_t pid);
+void sonde_cpu_switches_close(struct sonde_source_run *run);
+/* Looks for what was written since the last call; after the events' buffers. `final`: it ends here. */
+void sonde_cpu_switches_update(struct sonde_source_run *run, int final);
+/* Takes what happened before horizon_ns. */
+void sonde_cpu_switches_take(struct sonde_source_run *run, uint64_t horizon_ns);
+/* The number begins or ends a life. */
+void sonde_cpu_switches_forget(struct sonde_source_run *run, pid_t tid);
+/* By which way switches come, and why not by the other. */
+const char *sonde_cpu_switches_way(const struct sonde_source_run *run, char *out, size_t out_b);
 
 #endif

@@ -70,7 +70,7 @@ static struct perf_event_attr attr_of(const struct sonde_perf_shape *shape, int 
 	if (!second) {
 		attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 1;
 		attr.build_id = shape->build_id != 0;
-		attr.context_switch = shape->switches != 0;
+		attr.context_switch = shape->switches && !shape->by_bpf;
 	}
 	return attr;
 }

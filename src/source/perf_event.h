@@ -23,7 +23,8 @@ struct sonde_perf_shape {
 	uint64_t rate_hz;
 	uint32_t stack_b;
 	int kernel;   /* samples in the kernel, with kernel frames */
-	int switches; /* context-switch records */
+	int switches; /* context switches */
+	int by_bpf;   /* not by records of these events */
 	int build_id; /* build-ids with mappings */
 };
 

@@ -19,7 +19,8 @@
 #define SAMPLES_A_CHUNK 65536u
 
 enum { SAMPLE_TIME, SAMPLE_THREAD, SAMPLE_STACK, SAMPLE_WEIGHT, SAMPLE_STATUS, SAMPLE_COLUMNS };
-enum { SWITCH_TIME, SWITCH_THREAD, SWITCH_KIND, SWITCH_CPU, SWITCH_COLUMNS };
+enum { SWITCH_TIME, SWITCH_THREAD, SWITCH_KIND, SWITCH_CPU, SWITCH_WAITED, SWITCH_BY, SWITCH_COLUMNS };
+#define SWITCH_COLUMNS_ALONE SWITCH_WAITED /* where nobody tells who was woken when */
 
 static void zone_ended(void *context, const struct sonde_pair_zone *zone)
 {
@@ -53,6 +54,7 @@ int sonde_recorder_new(struct sonde_recorder **out, struct sonde_writer *writer,
 	sonde_streams_init(&recorder->streams, writer);
 	sonde_columns_init(&recorder->samples, SAMPLE_COLUMNS);
 	sonde_columns_init(&recorder->switches, SWITCH_COLUMNS);
+	recorder->switches.count = SWITCH_COLUMNS_ALONE;
 	sonde_points_init(&recorder->points);
 	int rc = options->when ? arm(recorder) : 0;
 	rc = rc ? rc : sonde_snapshots_new(&recorder->snapshots, recorder, sonde_writer_start_ns(writer));
@@ -68,6 +70,7 @@ void sonde_recorder_free(struct sonde_recorder *recorder)
 	if (!recorder)
 		return;
 	sonde_columns_fini(&recorder->samples);
+	recorder->switches.count = SWITCH_COLUMNS;
 	sonde_columns_fini(&recorder->switches);
 	sonde_points_fini(&recorder->points);
 	sonde_streams_fini(&recorder->streams);
@@ -204,14 +207,23 @@ void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, ui
 		flush_samples(recorder);
 }
 
-void sonde_recorder_switch(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t thread,
-			   enum sonde_switch_kind kind, int cpu)
+void sonde_recorder_switch(struct sonde_recorder *recorder, const struct sonde_recorder_switch *event)
 {
 	struct sonde_columns *columns = &recorder->switches;
+	uint64_t time_ns = event->time_ns, woken_ns = event->woken_ns;
+	if (woken_ns && columns->count == SWITCH_COLUMNS_ALONE) {
+		flush_columns(recorder, columns, SONDE_CHUNK_SWITCHES);
+		columns->count = SWITCH_COLUMNS;
+	}
 	sonde_columns_put(columns, SWITCH_TIME, time_delta(columns, &time_ns));
-	sonde_columns_put(columns, SWITCH_THREAD, thread);
-	sonde_columns_put_byte(columns, SWITCH_KIND, (uint8_t)kind);
-	sonde_columns_put(columns, SWITCH_CPU, cpu < 0 ? 0 : (uint64_t)cpu + 1);
+	sonde_columns_put(columns, SWITCH_THREAD, event->thread);
+	sonde_columns_put_byte(columns, SWITCH_KIND, (uint8_t)event->kind);
+	sonde_columns_put(columns, SWITCH_CPU, event->cpu < 0 ? 0 : (uint64_t)event->cpu + 1);
+	if (columns->count == SWITCH_COLUMNS) {
+		uint64_t waited_ns = time_ns > woken_ns ? time_ns - woken_ns : 0;
+		sonde_columns_put(columns, SWITCH_WAITED, woken_ns ? waited_ns + 1 : 0);
+		sonde_columns_put(columns, SWITCH_BY, woken_ns ? event->by : 0);
+	}
 	if (++columns->rows >= SAMPLES_A_CHUNK)
 		flush_columns(recorder, columns, SONDE_CHUNK_SWITCHES);
 }

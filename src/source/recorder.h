@@ -155,9 +155,18 @@ int sonde_recorder_stack_below(struct sonde_recorder *recorder, uint32_t node,
 
 void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t thread, uint32_t stack,
 			   uint64_t weight_ns, uint8_t status);
-/* `cpu`: that it got or lost; −1 = not known. */
-void sonde_recorder_switch(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t thread,
-			   enum sonde_switch_kind kind, int cpu);
+
+struct sonde_recorder_switch {
+	uint64_t time_ns;
+	uint32_t thread;
+	enum sonde_switch_kind kind;
+	int cpu; /* that it got or lost; −1 = not known */
+	/* IN: when it was woken or created since it last had a CPU, and the thread that did it; 0 = not known. */
+	uint64_t woken_ns;
+	uint32_t by;
+};
+
+void sonde_recorder_switch(struct sonde_recorder *recorder, const struct sonde_recorder_switch *event);
 
 struct sonde_recorder_site {
 	uint32_t kind, line, color;

@@ -119,9 +119,10 @@ void sonde_thread_clocks_forked(struct sonde_thread_clocks *clocks, pid_t tid)
 
 void sonde_thread_clocks_in(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns)
 {
-	if (!get_first(clocks, tid, time_ns))
+	struct sonde_clock_row *first = get_first(clocks, tid, time_ns);
+	if (!first)
 		return;
-	struct sonde_clock_row *row = sonde_clock_on(clocks, tid, cpu), *first = sonde_clock_first(clocks, tid);
+	struct sonde_clock_row *row = sonde_clock_on(clocks, &first, cpu);
 	cancel(clocks, first, NULL, time_ns);
 	first->last_ns = time_ns;
 	if (row)
@@ -130,9 +131,10 @@ void sonde_thread_clocks_in(struct sonde_thread_clocks *clocks, pid_t tid, int c
 
 void sonde_thread_clocks_out(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns)
 {
-	if (!get_first(clocks, tid, time_ns))
+	struct sonde_clock_row *first = get_first(clocks, tid, time_ns);
+	if (!first)
 		return;
-	struct sonde_clock_row *row = sonde_clock_on(clocks, tid, cpu), *first = sonde_clock_first(clocks, tid);
+	struct sonde_clock_row *row = sonde_clock_on(clocks, &first, cpu);
 	if (row && row->in_ns) {
 		first->known_ns += length(first, row->in_ns, time_ns);
 		row->total_ns += time_ns > row->in_ns ? time_ns - row->in_ns : 0;
@@ -283,9 +285,10 @@ static uint64_t lag_ns(const struct sonde_thread_clocks *clocks, const struct so
 /* A sampled thread is on the CPU: if no record said so, it was lost. */
 static struct sonde_clock_row *get_running(struct sonde_thread_clocks *clocks, pid_t tid, int cpu, uint64_t time_ns)
 {
-	if (!get_first(clocks, tid, time_ns))
+	struct sonde_clock_row *first = get_first(clocks, tid, time_ns);
+	if (!first)
 		return NULL;
-	struct sonde_clock_row *row = sonde_clock_on(clocks, tid, cpu), *first = sonde_clock_first(clocks, tid);
+	struct sonde_clock_row *row = sonde_clock_on(clocks, &first, cpu);
 	if (row && row->in_ns)
 		return first;
 	doubt(clocks, first, first->last_ns, time_ns);

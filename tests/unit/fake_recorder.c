@@ -127,13 +127,9 @@ void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, ui
 	recorder->kernel_samples += (status & SONDE_SAMPLE_KERNEL) != 0;
 }
 
-void sonde_recorder_switch(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t thread,
-			   enum sonde_switch_kind kind, int cpu)
+void sonde_recorder_switch(struct sonde_recorder *recorder, const struct sonde_recorder_switch *event)
 {
-	(void)thread;
-	(void)kind;
-	(void)cpu;
-	at_time(recorder, time_ns);
+	at_time(recorder, event->time_ns);
 	recorder->switches++;
 }
 
