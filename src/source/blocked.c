@@ -46,7 +46,7 @@
 #define COST_SHARE 200u
 #define CREDIT_NS 10000000u
 #define CREDIT_PARTS 10u     /* of what is left of it is spent at once */
-#define WAKE_NS 60000u       /* CPU time that it takes to wake up */
+#define WAKE_NS 100000u      /* CPU time that it takes to wake up, with what other sources do then */
 #define LOOK_NS 15000u       /* what one costs, until that is known */
 #define SETTLE_NS 100000000u /* by then a process has mapped our object, and others have named a thread */
 #define PIECE_NS 1000000000u /* a wait that goes on is told so often: a live view sees it */
