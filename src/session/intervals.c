@@ -118,6 +118,16 @@ static int take_switch(struct walking *walking, uint64_t time_ns, uint32_t id, u
 	return error;
 }
 
+/* A row that tells when its thread was woken stands for two. */
+static int take_row(struct walking *walking, const struct sonde_batch *batch, size_t i)
+{
+	uint64_t time_ns = batch->time_ns[i], waited_ns = batch->waited_ns[i];
+	int error = 0;
+	if (batch->kind[i] == SONDE_SWITCH_IN && waited_ns && waited_ns <= time_ns)
+		error = take_switch(walking, time_ns - (waited_ns - 1), batch->thread_of[i], WOKEN, 0);
+	return error ? error : take_switch(walking, time_ns, batch->thread_of[i], batch->kind[i], batch->cpu[i]);
+}
+
 static int take_batches(struct walking *walking)
 {
 	struct sonde_cursor *cursor;
@@ -128,8 +138,7 @@ static int take_batches(struct walking *walking)
 	while (!error && (rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
 		walking->gaps += rc < 0;
 		for (size_t i = 0; rc > 0 && i < batch->count && !error; i++)
-			error =
-			    take_switch(walking, batch->time_ns[i], batch->thread_of[i], batch->kind[i], batch->cpu[i]);
+			error = take_row(walking, batch, i);
 		walking->out->has_switches |= rc > 0 && batch->count > 0;
 	}
 	sonde_cursor_close(cursor);
