@@ -45,10 +45,11 @@ else
 fi
 kill -0 $pid || fail "the program has ended"
 
-# The keys are those that --help and the man page list.
+# The keys are those that --help and the man page list; where no disk or network moved anything there is no such section.
 jq -r '.sections[] | .id as $id | .columns[] | "\($id).\(.key)"' .out | sort >keys
+jq -r '.sections[].id' .out >ids
 run 0 "$SONDE" top --help
-grep -oE '^  (functions|threads|processes|machine|machine-io)\.[a-z_]+' .out | tr -d ' ' | sort >listed
+grep -oE '^  (functions|threads|processes|machine|machine-io)\.[a-z_]+' .out | tr -d ' ' | grep -E "^($(paste -sd '|' ids))\\." | sort >listed
 run 0 diff keys listed
 
 # As text it fits into 80 columns, and says whose figures these are.
