@@ -22,7 +22,7 @@
 struct sonde_cpu_known {
 	pid_t pid, tid;
 	uint32_t thread;
-	int is_off; /* the last that was heard of it: it lost the CPU */
+	uint64_t off_ns; /* the last that was heard of it: it lost the CPU then; 0 = it got one */
 };
 
 #define SONDE_CPU_KNOWN 1024u

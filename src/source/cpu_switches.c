@@ -105,14 +105,18 @@ static uint32_t waker_of(struct sonde_source_run *run, const struct sonde_sched_
 	return sonde_recorder_known(run->recorder, pid, tid, record->woken_ns);
 }
 
-/* Notes that a thread lost the CPU, or got it; a switch between two of one kind was not told. */
-static void note(struct sonde_source_run *run, pid_t tid, int is_off, uint64_t time_ns)
+/* Notes that a thread lost the CPU, or got it (off_ns 0); a switch between two of one kind was not told. Since when it
+ * was off. */
+static uint64_t note(struct sonde_source_run *run, pid_t tid, uint64_t off_ns)
 {
 	struct sonde_cpu_known *known = place_of(run, tid);
-	if (known->tid == tid && is_off && known->is_off)
-		sonde_cpu_count_lost(run, "context switch that the kernel did not tell", 1, time_ns);
-	if (known->tid == tid)
-		known->is_off = is_off;
+	uint64_t before_ns = known->off_ns;
+	if (known->tid != tid)
+		return 0;
+	if (off_ns && before_ns)
+		sonde_cpu_count_lost(run, "context switch that the kernel did not tell", 1, off_ns);
+	known->off_ns = off_ns;
+	return before_ns;
 }
 
 static void take_out(struct sonde_source_run *run, const struct sonde_sched_record *record, int cpu)
@@ -126,7 +130,7 @@ static void take_out(struct sonde_source_run *run, const struct sonde_sched_reco
 	};
 	if (!event.thread)
 		return;
-	note(run, tid, 1, record->time_ns);
+	note(run, tid, record->time_ns);
 	sonde_thread_clocks_out(run->clocks, tid, cpu, record->time_ns);
 	sonde_recorder_switch(run->recorder, &event);
 	sonde_cpu_write_kernel(run, record->time_ns, event.thread,
@@ -146,7 +150,8 @@ static void take_in(struct sonde_source_run *run, const struct sonde_sched_recor
 	if (!event.thread)
 		return;
 	event.by = waker_of(run, record);
-	note(run, tid, 0, record->time_ns);
+	if (event.woken_ns < note(run, tid, 0)) /* the last time: this wake-up was not told */
+		event.woken_ns = 0;
 	sonde_thread_clocks_in(run->clocks, tid, cpu, record->time_ns);
 	sonde_recorder_switch(run->recorder, &event);
 }
