@@ -264,6 +264,50 @@ static void make_waits(const char *path, const struct sonde_writer_options *opti
 	settle_head(path);
 }
 
+/* Waits that looks from outside found: a futex and a call that looks found again and again; one that stands for more
+ * time than was recorded, of a stack that could not be read; and a measured call beside them. */
+static void make_sampled(const char *path, const struct sonde_writer_options *options)
+{
+	struct recording recording = {.chunk_rows = 1000};
+	snprintf(recording.path, sizeof recording.path, "%.255s", path);
+	must(sonde_writer_open(&recording.writer, path, options));
+	write_tables(&recording);
+	uint32_t root = recording_call(&recording, 0, 1, "main", 12);
+	uint32_t leaf = recording_call(&recording, root, 1, "wait_gate", 30);
+	uint32_t lock = recording_object(&recording, 1, SONDE_OBJECT_LOCK, "gate", 0x4c9a10);
+	uint32_t pipe = recording_object(&recording, 2, SONDE_OBJECT_PIPE, "pipe:[4711]", 0);
+	const struct recording_wait waits[] = {
+	    {.start_ns = 5000,
+	     .dur_ns = 900000000,
+	     .thread = 1,
+	     .kind = SONDE_WAIT_FUTEX,
+	     .stack = leaf,
+	     .status = SONDE_STACK_COMPLETE | SONDE_WAIT_SAMPLED,
+	     .object = lock,
+	     .amount = 45},
+	    {.start_ns = 4000,
+	     .dur_ns = 20000000,
+	     .thread = 2,
+	     .kind = SONDE_WAIT_READ,
+	     .stack = root,
+	     .status = SONDE_STACK_REGISTER | SONDE_WAIT_SAMPLED,
+	     .object = pipe,
+	     .amount = 1},
+	    {.start_ns = 1000,
+	     .dur_ns = 60000000000,
+	     .thread = 2,
+	     .kind = SONDE_WAIT_OTHER,
+	     .status = SONDE_STACK_NOT_SAMPLED | SONDE_WAIT_SAMPLED,
+	     .amount = 30},
+	    {.start_ns = 9000, .dur_ns = 300, .thread = 1, .kind = SONDE_WAIT_SLEEP, .stack = leaf},
+	};
+	for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+		recording_wait(&recording, waits[i]);
+	recording_flush(&recording);
+	recording_close(&recording, 21000, 0);
+	settle_head(path);
+}
+
 static void write_dump(const char *folder, const char *name)
 {
 	char path[4096];
@@ -300,6 +344,9 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof path, "%s/waits.sonde", argv[1]);
 	make_waits(path, &(struct sonde_writer_options){.overwrite = 1});
 	write_dump(argv[1], "waits");
+	snprintf(path, sizeof path, "%s/sampled.sonde", argv[1]);
+	make_sampled(path, &(struct sonde_writer_options){.overwrite = 1});
+	write_dump(argv[1], "sampled");
 	snprintf(path, sizeof path, "%s/raw.sonde", argv[1]);
 	make(path, &(struct sonde_writer_options){.overwrite = 1, .no_compression = 1});
 	return 0;

@@ -75,12 +75,22 @@ static void waits(void **state)
 	expect_dump(GOLDEN "/waits.sonde", GOLDEN "/waits.txt");
 }
 
+static void waits_seen_from_outside(void **state)
+{
+	(void)state;
+	expect_dump(GOLDEN "/sampled.sonde", GOLDEN "/sampled.txt");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(small_recording), cmocka_unit_test(the_same_without_compression),
-	    cmocka_unit_test(heaps),           cmocka_unit_test(series),
-	    cmocka_unit_test(switches),        cmocka_unit_test(waits),
+	    cmocka_unit_test(small_recording),
+	    cmocka_unit_test(the_same_without_compression),
+	    cmocka_unit_test(heaps),
+	    cmocka_unit_test(series),
+	    cmocka_unit_test(switches),
+	    cmocka_unit_test(waits),
+	    cmocka_unit_test(waits_seen_from_outside),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
