@@ -41,12 +41,20 @@ int sonde_recorder_error(const struct sonde_recorder *recorder)
 	return 0;
 }
 
-uint32_t sonde_recorder_thread(struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t time_ns)
+uint32_t sonde_recorder_known(const struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t time_ns)
 {
-	(void)time_ns;
+	(void)pid, (void)time_ns;
 	for (size_t i = recorder->task_count; i-- > 0;)
 		if (recorder->tasks[i].tid == tid && !recorder->tasks[i].ended)
 			return (uint32_t)i + 1;
+	return 0;
+}
+
+uint32_t sonde_recorder_thread(struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t time_ns)
+{
+	uint32_t known = sonde_recorder_known(recorder, pid, tid, time_ns);
+	if (known)
+		return known;
 	recorder->tasks = grow(recorder->tasks, recorder->task_count, 1, &recorder->task_cap, sizeof *recorder->tasks);
 	recorder->tasks[recorder->task_count] = (struct fake_task){.pid = pid, .tid = tid};
 	return (uint32_t)++recorder->task_count;
