@@ -6,13 +6,18 @@
  * ask for the registers would mean to interrupt the thread (ptrace), and some calls fail then.
  *
  * A thread may run on while its stack is copied: one that was given a CPU meanwhile has a wait without a stack.
+ *
+ * Where a process may not be read the kernel says no more than EPERM; what it goes by is in /proc (ptrace(2),
+ * PTRACE_MODE_ATTACH).
  */
 #include "source/blocked_look.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -21,7 +26,10 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "source/schedstat.h"
+#include "util/file.h"
 
+#define OBJECTS_MAX 65536u
 #define COPY_B 8192u
 #define PAGE_B 4096u
 #define LINE_B 256
@@ -29,13 +37,12 @@
 int sonde_blocked_looker_init(struct sonde_blocked_looker *looker, struct sonde_recorder *recorder)
 {
 	*looker = (struct sonde_blocked_looker){.recorder = recorder};
-	sonde_blocked_names_init(&looker->names, recorder);
 	return sonde_hooked_init(&looker->code, recorder);
 }
 
 void sonde_blocked_looker_fini(struct sonde_blocked_looker *looker)
 {
-	sonde_blocked_names_fini(&looker->names);
+	sonde_map_fini(&looker->objects);
 	sonde_hooked_fini(&looker->code);
 }
 
@@ -51,7 +58,7 @@ static int open_file(const struct sonde_blocked_process *process, pid_t tid, con
 void sonde_blocked_keep(const struct sonde_blocked_process *process, struct sonde_blocked_thread *thread)
 {
 	thread->call_fd = open_file(process, thread->tid, "syscall");
-	thread->schedstat_fd = open_file(process, thread->tid, "schedstat");
+	thread->schedstat_fd = sonde_schedstat_open(process->pid, thread->tid);
 }
 
 void sonde_blocked_close(struct sonde_blocked_thread *thread)
@@ -80,15 +87,11 @@ static int read_line(const struct sonde_blocked_process *process, pid_t tid, int
 static int read_slices(const struct sonde_blocked_process *process, const struct sonde_blocked_thread *thread,
 		       uint64_t *out)
 {
-	char line[LINE_B];
-	unsigned long long ran, waited, slices;
-	int error = read_line(process, thread->tid, thread->schedstat_fd, "schedstat", line);
-	if (error)
-		return error;
-	if (sscanf(line, "%llu %llu %llu", &ran, &waited, &slices) != 3)
-		return -EBADMSG;
-	*out = slices;
-	return 0;
+	struct sonde_schedstat stat;
+	int error = sonde_schedstat_read(&stat, thread->schedstat_fd, process->pid, thread->tid);
+	if (!error)
+		*out = stat.slices;
+	return error;
 }
 
 /* --- the look ---------------------------------------------------------------------------------------------------- */
@@ -138,6 +141,57 @@ int sonde_blocked_executes(struct sonde_blocked_looker *looker, struct sonde_blo
 	sonde_lock_names_free(process->locks);
 	process->locks = sonde_lock_names_new(process->pid);
 	return 1;
+}
+
+/* --- what it waits for ------------------------------------------------------------------------------------------ */
+
+/* Once there are too many nothing is named that was not before. */
+static uint32_t add(struct sonde_blocked_looker *looker, uint64_t hash, const struct sonde_recorder_object *object)
+{
+	if (looker->objects.count >= OBJECTS_MAX)
+		return 0;
+	uint32_t id = sonde_recorder_object(looker->recorder, object);
+	return id && !sonde_map_set(&looker->objects, hash, id) ? id : 0;
+}
+
+static enum sonde_object_kind kind_of(const char *name)
+{
+	return *name == '/'                   ? SONDE_OBJECT_FILE
+	       : !strncmp(name, "socket:", 7) ? SONDE_OBJECT_SOCKET
+	       : !strncmp(name, "pipe:", 5)   ? SONDE_OBJECT_PIPE
+					      : SONDE_OBJECT_OTHER;
+}
+
+/* A number is given to another file as soon as it is closed: its name is read at each wait. */
+static uint32_t descriptor_of(struct sonde_blocked_looker *looker, const struct sonde_blocked_process *process,
+			      uint64_t descriptor)
+{
+	char link[32], name[SONDE_WAIT_NAME_MAX_B + 1];
+	if (descriptor > INT_MAX)
+		return 0;
+	snprintf(link, sizeof link, "fd/%d", (int)descriptor);
+	ssize_t got = readlinkat(process->fd, link, name, sizeof name - 1);
+	if (got <= 0)
+		return 0;
+	name[got] = '\0';
+	uint64_t hash = sonde_hash_pair(process->id, sonde_hash_bytes(name, (size_t)got));
+	uint32_t known = sonde_map_find(&looker->objects, hash, NULL, NULL);
+	struct sonde_recorder_object object = {.process = process->id, .kind = kind_of(name), .name = name};
+	return known ? known : add(looker, hash, &object);
+}
+
+static uint32_t lock_of(struct sonde_blocked_looker *looker, const struct sonde_blocked_process *process,
+			uint64_t address)
+{
+	char name[SONDE_LOCK_NAME_MAX_B] = "";
+	uint64_t hash = sonde_hash_pair(process->id, ~address);
+	uint32_t known = sonde_map_find(&looker->objects, hash, NULL, NULL);
+	if (known || !address)
+		return known;
+	sonde_lock_names_get(process->locks, address, name);
+	struct sonde_recorder_object object = {
+	    .process = process->id, .kind = SONDE_OBJECT_LOCK, .name = *name ? name : NULL, .address = address};
+	return add(looker, hash, &object);
 }
 
 /* Stopped by a signal or a debugger: what it was in before goes on when it does, and does not wait meanwhile. */
@@ -207,12 +261,52 @@ void sonde_blocked_take(struct sonde_blocked_looker *looker, const struct sonde_
 		wait->kind = thread->last.kind;
 		wait->object = thread->last.object;
 	} else if (row.argument == SONDE_BLOCKED_DESCRIPTOR)
-		wait->object =
-		    sonde_blocked_names_descriptor(&looker->names, process->id, process->fd, thread->call.arguments[0]);
+		wait->object = descriptor_of(looker, process, thread->call.arguments[0]);
 	else if (row.argument == SONDE_BLOCKED_ADDRESS)
-		wait->object =
-		    sonde_blocked_names_address(&looker->names, process->id, process->locks, thread->call.arguments[0]);
+		wait->object = lock_of(looker, process, thread->call.arguments[0]);
 	thread->last = *wait;
 	thread->last_sp = thread->call.sp;
 	take_stack(looker, process, thread);
+}
+
+/* --- why it may not be looked at --------------------------------------------------------------------------------- */
+
+const char *sonde_blocked_why(const struct sonde_blocked_facts *facts, char *out, size_t out_b)
+{
+	const uid_t users[] = {facts->real, facts->effective, facts->saved};
+	if (facts->hidden)
+		return "is not shown by /proc (hidepid): record it as root";
+	for (size_t i = 0; i < sizeof users / sizeof *users; i++)
+		if (users[i] != facts->own) {
+			snprintf(out, out_b, "runs as another user (uid %u): record it as that user, or as root",
+				 (unsigned)users[i]);
+			return out;
+		}
+	if (facts->owner != facts->own)
+		return "does not let itself be read (file capabilities, or PR_SET_DUMPABLE 0): record it as root";
+	if (facts->yama >= 3)
+		return "may be read by nobody until the machine starts anew (kernel.yama.ptrace_scope is 3)";
+	if (facts->yama == 2)
+		return "may be read by root alone (kernel.yama.ptrace_scope is 2)";
+	if (facts->yama == 1)
+		return "was not started by sonde (kernel.yama.ptrace_scope is 1): sonde record --threads -- COMMAND, "
+		       "or: sudo sysctl kernel.yama.ptrace_scope=0";
+	return "may not be read here: a container or security module forbids it (CAP_SYS_PTRACE)";
+}
+
+void sonde_blocked_facts_read(struct sonde_blocked_facts *out, pid_t pid)
+{
+	char text[4096], path[32];
+	unsigned real, effective, saved;
+	struct stat status;
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	const char *line = sonde_file_read(text, sizeof text, "%s/status", path) ? strstr(text, "\nUid:") : NULL;
+	if (!line || stat(path, &status) || sscanf(line, "\nUid: %u %u %u", &real, &effective, &saved) != 3) {
+		*out = (struct sonde_blocked_facts){.own = geteuid(), .hidden = 1};
+		return;
+	}
+	*out = (struct sonde_blocked_facts){
+	    .own = geteuid(), .real = real, .effective = effective, .saved = saved, .owner = status.st_uid};
+	if (sonde_file_read(text, sizeof text, "/proc/sys/kernel/yama/ptrace_scope"))
+		out->yama = atoi(text);
 }

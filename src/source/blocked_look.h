@@ -1,20 +1,23 @@
-/* blocked_look.h: one look at one thread from outside: whether it is blocked, in what, and where. */
+/* blocked_look.h: one look at one thread from outside: whether it is blocked, in what, on what, and where; or why
+ * nobody may look. One thread. */
 #ifndef SONDE_SOURCE_BLOCKED_LOOK_H
 #define SONDE_SOURCE_BLOCKED_LOOK_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "source/blocked_call.h"
-#include "source/blocked_names.h"
 #include "source/hooked.h"
+#include "source/lock_names.h"
 #include "source/wait_chunks.h"
+#include "util/map.h"
 
 /* What all looks share. */
 struct sonde_blocked_looker {
 	struct sonde_recorder *recorder;
 	struct sonde_hooked code; /* of the processes that are looked at */
-	struct sonde_blocked_names names;
+	struct sonde_map objects; /* that they wait for: by process, and name or address */
 	uint64_t looks, stacks;
 	uint64_t unreadable, changed; /* of the stacks: memory that may not be read; threads that ran on meanwhile */
 	int error;                    /* errno of the first that was unreadable */
@@ -66,5 +69,19 @@ int sonde_blocked_executes(struct sonde_blocked_looker *looker, struct sonde_blo
 /* Makes thread->wait the one that the look just found, of no time yet; without a kind where it is none (stopped). */
 void sonde_blocked_take(struct sonde_blocked_looker *looker, const struct sonde_blocked_process *process,
 			struct sonde_blocked_thread *thread);
+
+/* What stands in /proc of a process, and of us. */
+struct sonde_blocked_facts {
+	uid_t own, real, effective, saved; /* users: ours, and the process's */
+	uid_t owner;                       /* of /proc/PID: root's where the process is not dumpable */
+	int hidden;                        /* /proc does not show it: nothing of the above is known but `own` */
+	int yama;                          /* kernel.yama.ptrace_scope; 0 also without Yama */
+};
+
+/* "it belongs to another user (uid 0): as that user or as root". Static or in `out`. */
+const char *sonde_blocked_why(const struct sonde_blocked_facts *facts, char *out, size_t out_b);
+
+/* Of a process that there is. */
+void sonde_blocked_facts_read(struct sonde_blocked_facts *out, pid_t pid);
 
 #endif

@@ -73,6 +73,19 @@ int sonde_live_list_refresh(struct sonde_live_list *list, const struct sonde_liv
 	return rc;
 }
 
+void *sonde_live_list_find(const struct sonde_live_list *list, const struct sonde_live_kind *kind, uint32_t id)
+{
+	size_t from = 0, to = list->count;
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		if (id_at(list, kind, middle) < id)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < list->count && id_at(list, kind, from) == id ? row_at(list, kind, from) : NULL;
+}
+
 void sonde_live_list_fini(struct sonde_live_list *list, const struct sonde_live_kind *kind, void *context)
 {
 	for (size_t i = 0; i < list->count; i++)

@@ -28,6 +28,9 @@ struct sonde_live_list {
 int sonde_live_list_refresh(struct sonde_live_list *list, const struct sonde_live_kind *kind,
 			    const struct sonde_recorder *recorder, void *context);
 
+/* The row of a process; NULL when it has none. */
+void *sonde_live_list_find(const struct sonde_live_list *list, const struct sonde_live_kind *kind, uint32_t id);
+
 /* Says of all rows that they left. */
 void sonde_live_list_fini(struct sonde_live_list *list, const struct sonde_live_kind *kind, void *context);
 

@@ -1,4 +1,6 @@
-/* test_blocked.c: what the kernel says of blocked threads, as text; kinds of calls; why processes may not be read. */
+/* test_blocked.c: what the kernel says of blocked threads, as text; kinds of calls; why processes may not be read;
+ * what looks may cost.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +10,9 @@
 #include <sys/syscall.h>
 #include <cmocka.h>
 
+#include "source/blocked_budget.h"
 #include "source/blocked_call.h"
-#include "source/blocked_why.h"
+#include "source/blocked_look.h"
 
 /* As the kernel writes it: number, six arguments, sp, pc. */
 static void a_call_is_taken_apart(void **state)
@@ -100,13 +103,78 @@ static void denial_has_a_reason_and_a_remedy(void **state)
 	has(&facts, "hidepid");
 }
 
+/* --- the budget -------------------------------------------------------------------------------------------------- */
+
+/* A machine on which a wake and a look cost so much, and others have work to do at each wake in five. */
+struct machine {
+	size_t threads;
+	uint64_t wake_ns, look_ns, work_ns;
+};
+
+struct outcome {
+	uint64_t cpu_ns, looks, rounds, passed_ns;
+	struct sonde_blocked_budget budget;
+};
+
+static struct outcome run_for(const struct machine *machine, uint64_t ns)
+{
+	struct outcome outcome = {0};
+	uint64_t now_ns = 1000000000, end_ns = now_ns + ns;
+	sonde_blocked_budget_init(&outcome.budget, now_ns);
+	while (now_ns < end_ns) {
+		uint64_t work_ns = outcome.rounds++ % 5 ? 0 : machine->work_ns;
+		sonde_blocked_budget_learn_wake(&outcome.budget, machine->wake_ns + work_ns);
+		struct sonde_blocked_round round = sonde_blocked_budget_round(&outcome.budget, machine->threads, 0);
+		uint64_t looks = round.stride ? (machine->threads + round.stride - 1) / round.stride : 0;
+		uint64_t cpu_ns = looks * machine->look_ns;
+		sonde_blocked_budget_learn_looks(&outcome.budget, cpu_ns, looks);
+		uint64_t paid_ns = sonde_blocked_budget_pay(&outcome.budget, cpu_ns, now_ns);
+		outcome.cpu_ns += machine->wake_ns + cpu_ns;
+		outcome.looks += looks;
+		now_ns = now_ns + round.period_ns > paid_ns ? now_ns + round.period_ns : paid_ns;
+	}
+	outcome.passed_ns = now_ns - (end_ns - ns);
+	return outcome;
+}
+
+/* Whatever wakes and looks cost, and however many threads there are: 0.5 % of a CPU, but for the 10 ms that may be
+ * spent at once and what the costs were taken for at first. */
+static void looks_keep_their_budget(void **state)
+{
+	(void)state;
+	static const size_t threads[] = {1, 8, 100, 2000, 50000};
+	static const uint64_t wakes_ns[] = {10000, 40000, 100000, 200000}, looks_ns[] = {3000, 15000, 60000};
+	for (size_t t = 0; t < 5; t++)
+		for (size_t w = 0; w < 4; w++)
+			for (size_t l = 0; l < 3; l++) {
+				struct machine machine = {threads[t], wakes_ns[w], looks_ns[l], 3000000};
+				struct outcome outcome = run_for(&machine, 60000000000);
+				assert_in_range(outcome.cpu_ns, 1, outcome.passed_ns / 200 + 20000000);
+				assert_true(outcome.looks >= outcome.rounds);
+			}
+}
+
+/* A cheap wake is known as such in a few seconds, whatever others do at some: few threads are looked at as often as may
+ * be. A dear one makes looks rarer. */
+static void wakes_cost_what_they_cost(void **state)
+{
+	(void)state;
+	struct machine machine = {4, 20000, 5000, 3000000};
+	struct outcome cheap = run_for(&machine, 10000000000);
+	assert_in_range(cheap.budget.wake_ns, 18000, 22000);
+	assert_in_range(cheap.passed_ns / cheap.rounds, 20000000, 22000000);
+	machine.wake_ns = 200000;
+	struct outcome dear = run_for(&machine, 10000000000);
+	assert_in_range(dear.budget.wake_ns, 180000, 220000);
+	assert_in_range(dear.passed_ns / dear.rounds, 38000000, 46000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_call_is_taken_apart),
-	    cmocka_unit_test(what_is_no_call_is_told_apart),
-	    cmocka_unit_test(calls_have_kinds),
-	    cmocka_unit_test(denial_has_a_reason_and_a_remedy),
+	    cmocka_unit_test(a_call_is_taken_apart),   cmocka_unit_test(what_is_no_call_is_told_apart),
+	    cmocka_unit_test(calls_have_kinds),        cmocka_unit_test(denial_has_a_reason_and_a_remedy),
+	    cmocka_unit_test(looks_keep_their_budget), cmocka_unit_test(wakes_cost_what_they_cost),
 	};
 	return cmocka_run_group_tests_name("blocked", tests, NULL, NULL);
 }
