@@ -8,6 +8,7 @@
 
 #include "analyze/marks.h"
 #include "analyze/wait_sums.h"
+#include "analyze/waits_sampled.h"
 #include "analyze/words.h"
 #include "util/error.h"
 
@@ -115,6 +116,7 @@ static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, 
 	return 0;
 }
 
+/* 1, or 0 where there are no rows, and no section. */
 static int table_fill(const struct sonde_wait_sums *sums, struct lock *locks, struct sonde_report *report)
 {
 	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS, count = 0;
@@ -127,10 +129,7 @@ static int table_fill(const struct sonde_wait_sums *sums, struct lock *locks, st
 		locks[count++] = locks[i];
 	}
 	if (!count)
-		return sonde_pass_nothing(&sums->options, report, "locks", "Locks",
-					  sums->sampled.count
-					      ? "waits were sampled from outside: --section waits names their futexes"
-					      : "nobody was seen to wait for a lock: sonde record --threads looks");
+		return 0;
 	qsort(locks, count, sizeof *locks, compare);
 	struct sonde_section *section =
 	    sonde_report_table(report, "locks", "Locks by time waited for them", columns, COLUMNS);
@@ -140,8 +139,9 @@ static int table_fill(const struct sonde_wait_sums *sums, struct lock *locks, st
 	if (rc)
 		return rc;
 	section->table.omitted = count > limit ? count - limit : 0;
-	return sonde_report_note(report, section, 0, "%zu lock%s, waited for %.3f s by all threads together", count,
-				 sonde_plural(count), (double)waited_ns / 1e9);
+	rc = sonde_report_note(report, section, 0, "%zu lock%s, waited for %.3f s by all threads together", count,
+			       sonde_plural(count), (double)waited_ns / 1e9);
+	return rc ? rc : 1;
 }
 
 static int locks_finish(void *state, struct sonde_report *report)
@@ -149,8 +149,13 @@ static int locks_finish(void *state, struct sonde_report *report)
 	const struct sonde_wait_sums *sums = state;
 	struct lock *locks = locks_of(sums);
 	int rc = locks ? table_fill(sums, locks, report) : sonde_error(ENOMEM, "out of memory for locks");
+	int sampled = rc < 0 ? rc : sonde_waits_sampled_locks(sums, report);
 	free(locks);
-	return rc;
+	if (rc < 0 || sampled < 0)
+		return rc < 0 ? rc : sampled;
+	return rc || sampled ? 0
+			     : sonde_pass_nothing(&sums->options, report, "locks", "Locks",
+						  "nobody was seen to wait for a lock: sonde record --threads looks");
 }
 
 const struct sonde_pass sonde_pass_locks = {

@@ -7,5 +7,7 @@
 /* Waits of such groups (bits 1 << enum sonde_wait_group) by function and kind; no section where there are none. */
 int sonde_waits_sampled_places(const struct sonde_wait_sums *sums, uint32_t groups, struct sonde_report *report);
 int sonde_waits_sampled_kinds(const struct sonde_wait_sums *sums, struct sonde_report *report);
+/* By what they wait for: locks alone. 1, or 0 where there are none, and no section. */
+int sonde_waits_sampled_locks(const struct sonde_wait_sums *sums, struct sonde_report *report);
 
 #endif

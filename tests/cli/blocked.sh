@@ -45,6 +45,9 @@ for mode in schedule raw; do
 	jq -e '[.sections[].columns[]? | select(.key == "total_ns") | .basis == "estimated"] | all' .rows >/dev/null ||
 		fail "an estimate that is not called so"
 done
+# The gate is a lock, too: of as much time as was waited at it.
+equal "$(sampled a.sonde locks-sampled '.lock == "gate"' waited_ns)" \
+	"$(sampled a.sonde waits-sampled '.function == "wait_gate" and .kind == "futex"' total_ns)"
 # The leaf of a stack is the function that makes the call; all reach their root.
 run 0 "$SONDE" report --section calltree --weigh waiting a.sonde
 for function in rest wait_gate wait_pipe; do

@@ -235,6 +235,13 @@ static void sampled(void **state)
 		if (t->table.columns[i].unit == SONDE_UNIT_NS)
 			assert_int_equal(t->table.columns[i].basis, SONDE_BASIS_ESTIMATED);
 	assert_true(sections_noted(t->notes, "4 looks from outside"));
+	t = sections_get(&s, "locks-sampled");
+	assert_int_equal(t->table.row_count, 1); /* a file is none */
+	row = sections_row(t, "lock", "queue_mutex");
+	assert_near(sections_cell(t, row, "waited_ns")->real, 30 * MS, 0.5);
+	assert_near(sections_cell(t, row, "waited_ns")->plus_minus, 1.96 * sqrt(2) * 10 * MS, 1);
+	assert_int_equal(sections_int(t, "lock", "queue_mutex", "looks"), 3);
+	assert_non_null(strstr(sections_cell(t, row, "waits_in")->text, "produce"));
 	t = sections_get(&s, "wait-kinds-sampled");
 	assert_near(sections_real(t, "kind", "read", "total_ns"), 10 * MS, 0.5);
 	sections_free(&s);
@@ -254,7 +261,8 @@ static void sampled_alone(void **state)
 	assert_null(sections_find(&s, "wait-kinds"));
 	assert_non_null(sections_find(&s, "waits-sampled"));
 	assert_non_null(sections_find(&s, "wait-kinds-sampled"));
-	assert_true(sections_noted(sections_get(&s, "locks")->notes, "sampled from outside"));
+	assert_null(sections_find(&s, "locks"));
+	assert_true(sections_noted(sections_get(&s, "locks-sampled")->notes, "sampled, not measured"));
 	assert_true(sections_noted(sections_get(&s, "calltree")->notes, "0.020 s of it are sampled"));
 	sections_free(&s);
 }
