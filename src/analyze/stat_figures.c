@@ -51,6 +51,7 @@ struct filling {
 	const struct sonde_process *root; /* what wait(2) told of it holds; NULL = nothing told */
 	struct sonde_stat_figures *out;
 	const char *why_unread; /* of processes */
+	const char *why_missed; /* of what readings alone tell, where they left out much of the run; else NULL */
 	uint64_t wall_ns;
 };
 
@@ -97,6 +98,8 @@ static void fill_times(struct filling *filling)
 		    filling->out->at_least && system_ns > (double)cpu.system_ns ? system_ns : (double)cpu.system_ns;
 		why_split = NULL;
 	}
+	if (filling->root && cpu.known && read_ns < SEEN_SHARE * cpu_ns)
+		filling->why_missed = known || too ? between : unread;
 	put(filling, SONDE_STAT_WALL, wall_ns, NULL);
 	put(filling, SONDE_STAT_CPU, cpu_ns, why);
 	put(filling, SONDE_STAT_USER, user_ns, why_split);
@@ -116,7 +119,8 @@ static void fill_times(struct filling *filling)
 static void fill_gauge(struct filling *filling, enum sonde_stat figure, enum sonde_tree_gauge gauge, int is_last)
 {
 	const struct sonde_tree_sum *sum = &filling->sums->tree[gauge];
-	put(filling, figure, is_last ? (double)sum->last : (double)sum->max, sum->rounds ? NULL : filling->why_unread);
+	put(filling, figure, is_last ? (double)sum->last : (double)sum->max,
+	    sum->rounds ? filling->why_missed : filling->why_unread);
 }
 
 /* What a process had before its exec is in the kernel's mark of it; what the mark is below that is not told. */
@@ -159,7 +163,7 @@ static void fill_pss(struct filling *filling)
 		const struct sonde_series_sum *pss = sonde_series_sum_of(sums, row, SONDE_METRIC_MEMORY_PSS);
 		most = pss && pss->count > most ? pss->count : most;
 	}
-	const char *why = most > 1 ? NULL : most ? "read once, at the beginning" : filling->why_unread;
+	const char *why = most > 1 ? filling->why_missed : most ? "read once, at the beginning" : filling->why_unread;
 	put(filling, SONDE_STAT_PEAK_PSS, (double)sums->tree[SONDE_TREE_PSS].max, why);
 	put(filling, SONDE_STAT_LAST_PSS, (double)sums->tree[SONDE_TREE_PSS].last, why);
 }
@@ -176,7 +180,7 @@ static void fill_memory(struct filling *filling)
 	if (filling->out->peak_below_b && mark <= 0)
 		why = filling->out->why_no_peak;
 	put(filling, SONDE_STAT_PEAK_RSS, peak, mark > 0 ? NULL : why);
-	put(filling, SONDE_STAT_MEAN_RSS, mean, mean >= 0 ? NULL : filling->why_unread);
+	put(filling, SONDE_STAT_MEAN_RSS, mean, mean >= 0 ? filling->why_missed : filling->why_unread);
 	put(filling, SONDE_STAT_FIRST_RSS, (double)rss->first, rss->rounds ? NULL : filling->why_unread);
 	fill_gauge(filling, SONDE_STAT_LAST_RSS, SONDE_TREE_RSS, 1);
 	fill_pss(filling);
@@ -197,7 +201,9 @@ static void fill_total(struct filling *filling, enum sonde_stat figure, enum son
 	int is_told = filling->root && figure != SONDE_STAT_MIGRATIONS && figure != SONDE_STAT_READ_ALL &&
 		      figure != SONDE_STAT_WRITTEN_ALL;
 	put(filling, figure, is_told && (double)told > read ? (double)told : read,
-	    known || is_told ? NULL : filling->why_unread);
+	    is_told ? NULL
+	    : known ? filling->why_missed
+		    : filling->why_unread);
 }
 
 static void fill_totals(struct filling *filling)
@@ -261,7 +267,7 @@ static void fill_runnable(struct filling *filling)
 		sum_ns += (double)(ends[id].last - ends[id].first);
 	}
 	free(ends);
-	put(filling, SONDE_STAT_RUNNABLE, sum_ns, known ? NULL : "no thread was read");
+	put(filling, SONDE_STAT_RUNNABLE, sum_ns, known ? filling->why_missed : "no thread was read");
 }
 
 /* --- the machine ------------------------------------------------------------------------------------------------- */

@@ -192,6 +192,37 @@ static void rows_are_of_processes(void **state)
 }
 
 /* Read once, or never: nothing is told but what is known. */
+/* What readings alone tell is of no use where most of the CPU time was used by whoever they did not meet. */
+static void readings_that_miss_much_tell_nothing(void **state)
+{
+	(void)state;
+	for (int missed = 0; missed < 2; missed++) {
+		struct recording r;
+		simple_open(&r);
+		recording_info(&r, "option.interval_ns", "100000000");
+		uint32_t rss = recording_series(&r, SONDE_METRIC_MEMORY_RSS, 1, 0, "");
+		uint32_t threads = recording_series(&r, SONDE_METRIC_THREADS, 1, 0, "");
+		uint32_t user = recording_series(&r, SONDE_METRIC_CPU_USER, 1, 0, "");
+		for (unsigned i = 0; i < 3; i++) {
+			recording_point(&r, START + i * 100 * MS, rss, 5 * MB);
+			recording_point(&r, START + i * 100 * MS, threads, 1);
+			recording_point(&r, START + i * 100 * MS, user, (int64_t)(i * 45 * MS));
+		}
+		recording_process_end(&r, 1, START + 200 * MS, missed ? 120 * MS : 100 * MS, 0);
+		recording_close(&r, START + 200 * MS, 0);
+		struct read read = figures_read(NULL);
+		assert_figure(&read, SONDE_STAT_FIRST_RSS, 5e6);
+		if (missed) {
+			assert_absent(&read, SONDE_STAT_MEAN_RSS, "came and went");
+			assert_absent(&read, SONDE_STAT_THREADS_PEAK, "came and went");
+		} else {
+			assert_figure(&read, SONDE_STAT_MEAN_RSS, 5e6);
+			assert_figure(&read, SONDE_STAT_THREADS_PEAK, 1);
+		}
+		figures_free(&read);
+	}
+}
+
 static void short_processes_have_reasons(void **state)
 {
 	(void)state;
@@ -214,7 +245,8 @@ static void short_processes_have_reasons(void **state)
 	struct read read = figures_read(NULL);
 	assert_absent(&read, SONDE_STAT_UTILIZATION_MAX, "too short for two readings");
 	assert_absent(&read, SONDE_STAT_INTERVAL, "too short for two readings");
-	assert_figure(&read, SONDE_STAT_MEAN_RSS, 5e6);
+	assert_figure(&read, SONDE_STAT_FIRST_RSS, 5e6);
+	assert_absent(&read, SONDE_STAT_MEAN_RSS, "ended before it could be read"); /* one reading, of its beginning */
 	assert_figure(&read, SONDE_STAT_UTILIZATION, 1);
 	figures_free(&read);
 	/* No series at all. */
@@ -455,6 +487,7 @@ int main(void)
 	    cmocka_unit_test(what_wait_tells_is_exact),
 	    cmocka_unit_test(a_part_is_read_alone),
 	    cmocka_unit_test(rows_are_of_processes),
+	    cmocka_unit_test(readings_that_miss_much_tell_nothing),
 	    cmocka_unit_test(short_processes_have_reasons),
 	    cmocka_unit_test(memory_that_moves_is_counted_once),
 	    cmocka_unit_test(rows_are_limited_and_totals_whole),
