@@ -1,10 +1,13 @@
-/* io_phases_find.c: finds phases in bursts of reads; and what else ran in them, and what zones they are (io_phases.h).
+/* io_phases_find.c: finds phases in bursts of reads, and what zones they are (io_phases.h).
+ *
+ * Bursts of a process that overlap are a segment; segments are scored by how much of the time is reading, and stretches
+ * with the most of it, in time in which the process could run, are parts; parts between which there is little are
+ * phases. What else ran in them: io_phases_alone.c.
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "analyze/io_phases.h"
+#include "analyze/io_phases_find.h"
 #include "session/intervals.h"
 
 #define PART_GAP_NS 1000000u /* ends a part */
@@ -12,50 +15,7 @@
 #define LEAST_NS 1000000u    /* of a phase */
 #define READING_WEIGHS 3     /* against what is no reading: a quarter of the time */
 #define GAP_PART 5u          /* of the shorter neighbour: phases that are interrupted for so little are one */
-#define SPANS_MAX (1u << 22) /* of other threads; of more nothing is said */
 #define ZONE_LEAST 0.5       /* time of both ÷ time of either */
-
-/* Some thread of a process reads: the union of bursts. */
-struct segment {
-	uint64_t from_ns, to_ns, reading_ns;
-	uint64_t read_b, reads, most_b;
-	uint32_t process, stack, object;
-};
-
-/* Segments first … last; sums of scores before it and up to its end. */
-struct part {
-	size_t first, last;
-	int64_t before, after;
-	size_t below; /* the nearest part under it with a smaller `before`, + 1 */
-};
-
-/* A thread that reads waited for a CPU; `sum_ns`: all of its process's up to its end. */
-struct stall {
-	uint64_t from_ns, to_ns, sum_ns;
-	uint32_t process;
-};
-
-/* A thread of the process ran in a phase, in no call that loads. */
-struct span {
-	size_t phase;
-	uint64_t from_ns, to_ns;
-};
-
-struct finding {
-	struct sonde_io_bursts *bursts;
-	struct segment *segments;
-	size_t segment_count;
-	struct stall *stalls;
-	size_t stall_count, stall_cap;
-	struct part *parts;
-	size_t part_count;
-	struct sonde_io_phase *phases;
-	size_t (*within)[2]; /* by phase: its segments, and one past them */
-	size_t phase_count;
-	struct span *spans;
-	size_t span_count, span_cap;
-	int too_many;
-};
 
 /* --- segments ---------------------------------------------------------------------------------------------------- */
 
@@ -67,12 +27,13 @@ static int compare_starts(const void *left, const void *right)
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
-static void segment_add(struct finding *finding, const struct sonde_io_burst *burst)
+static void segment_add(struct sonde_io_finding *finding, const struct sonde_io_burst *burst)
 {
-	struct segment *last = finding->segment_count ? &finding->segments[finding->segment_count - 1] : NULL;
+	struct sonde_io_segment *last = finding->segment_count ? &finding->segments[finding->segment_count - 1] : NULL;
 	if (!last || last->process != burst->process || burst->from_ns > last->to_ns) {
 		last = &finding->segments[finding->segment_count++];
-		*last = (struct segment){.from_ns = burst->from_ns, .to_ns = burst->to_ns, .process = burst->process};
+		*last = (struct sonde_io_segment){
+		    .from_ns = burst->from_ns, .to_ns = burst->to_ns, .process = burst->process};
 	}
 	last->to_ns = burst->to_ns > last->to_ns ? burst->to_ns : last->to_ns;
 	last->reading_ns += burst->reading_ns;
@@ -85,18 +46,19 @@ static void segment_add(struct finding *finding, const struct sonde_io_burst *bu
 	last->object = burst->object;
 }
 
-static int segments_make(struct finding *finding)
+static int segments_make(struct sonde_io_finding *finding)
 {
 	struct sonde_io_bursts *bursts = finding->bursts;
 	finding->segments = calloc(bursts->count + 1, sizeof *finding->segments);
 	finding->parts = calloc(bursts->count + 1, sizeof *finding->parts);
 	if (!finding->segments || !finding->parts)
 		return -ENOMEM;
-	qsort(bursts->rows, bursts->count, sizeof *bursts->rows, compare_starts);
+	if (bursts->count)
+		qsort(bursts->rows, bursts->count, sizeof *bursts->rows, compare_starts);
 	for (size_t i = 0; i < bursts->count; i++)
 		segment_add(finding, &bursts->rows[i]);
 	for (size_t i = 0; i < finding->segment_count; i++) { /* threads side by side */
-		struct segment *segment = &finding->segments[i];
+		struct sonde_io_segment *segment = &finding->segments[i];
 		uint64_t whole_ns = segment->to_ns - segment->from_ns;
 		segment->reading_ns = segment->reading_ns < whole_ns ? segment->reading_ns : whole_ns;
 	}
@@ -107,34 +69,34 @@ static int segments_make(struct finding *finding)
 
 static int take_stall(void *context, const struct sonde_interval *interval)
 {
-	struct finding *finding = context;
+	struct sonde_io_finding *finding = context;
 	const struct sonde_thread *thread = sonde_session_thread(finding->bursts->session, interval->thread);
 	if (interval->state != SONDE_INTERVAL_RUNNABLE || interval->to_ns - interval->from_ns < STALL_NS || !thread ||
 	    thread->id >= finding->bursts->threads || !finding->bursts->last[thread->id])
 		return 0;
 	if (finding->stall_count == finding->stall_cap) {
 		size_t cap = finding->stall_cap ? 2 * finding->stall_cap : 256;
-		struct stall *stalls = realloc(finding->stalls, cap * sizeof *stalls);
+		struct sonde_io_stall *stalls = realloc(finding->stalls, cap * sizeof *stalls);
 		if (!stalls)
 			return -ENOMEM;
 		finding->stalls = stalls;
 		finding->stall_cap = cap;
 	}
 	finding->stalls[finding->stall_count++] =
-	    (struct stall){.from_ns = interval->from_ns, .to_ns = interval->to_ns, .process = thread->process};
+	    (struct sonde_io_stall){.from_ns = interval->from_ns, .to_ns = interval->to_ns, .process = thread->process};
 	return 0;
 }
 
 static int compare_stalls(const void *left, const void *right)
 {
-	const struct stall *a = left, *b = right;
+	const struct sonde_io_stall *a = left, *b = right;
 	if (a->process != b->process)
 		return a->process < b->process ? -1 : 1;
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
 /* A process that has no CPU works on nothing else: phases are not interrupted by that. */
-static int stalls_find(struct finding *finding)
+static int stalls_find(struct sonde_io_finding *finding)
 {
 	struct sonde_intervals intervals;
 	size_t kept = 0;
@@ -144,7 +106,7 @@ static int stalls_find(struct finding *finding)
 	if (finding->stall_count)
 		qsort(finding->stalls, finding->stall_count, sizeof *finding->stalls, compare_stalls);
 	for (size_t i = 0; i < finding->stall_count; i++) {
-		struct stall *last = kept ? &finding->stalls[kept - 1] : NULL, next = finding->stalls[i];
+		struct sonde_io_stall *last = kept ? &finding->stalls[kept - 1] : NULL, next = finding->stalls[i];
 		if (last && last->process == next.process && next.from_ns <= last->to_ns)
 			last->to_ns = next.to_ns > last->to_ns ? next.to_ns : last->to_ns;
 		else
@@ -152,7 +114,7 @@ static int stalls_find(struct finding *finding)
 	}
 	finding->stall_count = kept;
 	for (size_t i = 0; i < kept; i++) {
-		struct stall *stall = &finding->stalls[i];
+		struct sonde_io_stall *stall = &finding->stalls[i];
 		int same = i && stall[-1].process == stall->process;
 		stall->sum_ns = (same ? stall[-1].sum_ns : 0) + stall->to_ns - stall->from_ns;
 	}
@@ -160,12 +122,12 @@ static int stalls_find(struct finding *finding)
 }
 
 /* How long a process had waited for a CPU by then. */
-static uint64_t stalled(const struct finding *finding, uint32_t process, uint64_t time_ns)
+static uint64_t stalled(const struct sonde_io_finding *finding, uint32_t process, uint64_t time_ns)
 {
 	size_t from = 0, to = finding->stall_count;
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
-		const struct stall *stall = &finding->stalls[middle];
+		const struct sonde_io_stall *stall = &finding->stalls[middle];
 		if (stall->process < process || (stall->process == process && stall->from_ns < time_ns))
 			from = middle + 1;
 		else
@@ -173,12 +135,12 @@ static uint64_t stalled(const struct finding *finding, uint32_t process, uint64_
 	}
 	if (!from || finding->stalls[from - 1].process != process)
 		return 0;
-	const struct stall *stall = &finding->stalls[from - 1];
+	const struct sonde_io_stall *stall = &finding->stalls[from - 1];
 	return stall->sum_ns - (stall->to_ns > time_ns ? stall->to_ns - time_ns : 0);
 }
 
 /* Time that a process could use. */
-static uint64_t usable_ns(const struct finding *finding, uint32_t process, uint64_t from_ns, uint64_t to_ns)
+static uint64_t usable_ns(const struct sonde_io_finding *finding, uint32_t process, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t stalled_ns = stalled(finding, process, to_ns) - stalled(finding, process, from_ns);
 	return to_ns - from_ns > stalled_ns ? to_ns - from_ns - stalled_ns : 0;
@@ -187,7 +149,7 @@ static uint64_t usable_ns(const struct finding *finding, uint32_t process, uint6
 /* --- parts ------------------------------------------------------------------------------------------------------- */
 
 /* The nearest part, of those from `base` on, with a smaller sum before it, + 1; 0 = none. */
-static size_t find_below(const struct finding *finding, size_t base, int64_t before)
+static size_t find_below(const struct sonde_io_finding *finding, size_t base, int64_t before)
 {
 	size_t at = finding->part_count;
 	while (at > base && finding->parts[at - 1].before >= before)
@@ -195,7 +157,7 @@ static size_t find_below(const struct finding *finding, size_t base, int64_t bef
 	return at > base ? at : 0;
 }
 
-static void part_add(struct finding *finding, size_t base, struct part part)
+static void part_add(struct sonde_io_finding *finding, size_t base, struct sonde_io_part part)
 {
 	for (;;) {
 		size_t below = find_below(finding, base, part.before);
@@ -210,19 +172,19 @@ static void part_add(struct finding *finding, size_t base, struct part part)
 }
 
 /* Maximal scoring subsequences: of each process, between gaps that end parts. */
-static void parts_make(struct finding *finding)
+static void parts_make(struct sonde_io_finding *finding)
 {
 	int64_t sum = 0;
 	size_t base = 0;
 	for (size_t i = 0; i < finding->segment_count; i++) {
-		const struct segment *segment = &finding->segments[i], *before = i ? segment - 1 : NULL;
+		const struct sonde_io_segment *segment = &finding->segments[i], *before = i ? segment - 1 : NULL;
 		int same = before && before->process == segment->process;
 		uint64_t gap_ns = same ? usable_ns(finding, segment->process, before->to_ns, segment->from_ns) : 0;
 		int64_t others_ns = (int64_t)(segment->to_ns - segment->from_ns - segment->reading_ns);
 		if (!same || gap_ns > PART_GAP_NS)
 			base = finding->part_count;
 		sum -= (int64_t)gap_ns;
-		struct part part = {.first = i, .last = i, .before = sum};
+		struct sonde_io_part part = {.first = i, .last = i, .before = sum};
 		sum += READING_WEIGHS * (int64_t)segment->reading_ns - others_ns;
 		part.after = sum;
 		if (part.after > part.before)
@@ -232,17 +194,18 @@ static void parts_make(struct finding *finding)
 
 /* --- phases ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t from_of(const struct finding *finding, const struct part *part)
+static uint64_t from_of(const struct sonde_io_finding *finding, const struct sonde_io_part *part)
 {
 	return finding->segments[part->first].from_ns;
 }
 
-static uint64_t to_of(const struct finding *finding, const struct part *part)
+static uint64_t to_of(const struct sonde_io_finding *finding, const struct sonde_io_part *part)
 {
 	return finding->segments[part->last].to_ns;
 }
 
-static int belong_together(const struct finding *finding, const struct part *left, const struct part *right)
+static int belong_together(const struct sonde_io_finding *finding, const struct sonde_io_part *left,
+			   const struct sonde_io_part *right)
 {
 	uint32_t process = finding->segments[left->last].process;
 	if (finding->segments[right->first].process != process)
@@ -254,11 +217,11 @@ static int belong_together(const struct finding *finding, const struct part *lef
 }
 
 /* Parts that are interrupted for little are one: what has grown may take the one before it in, too. */
-static void parts_join(struct finding *finding)
+static void parts_join(struct sonde_io_finding *finding)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < finding->part_count; i++) {
-		struct part part = finding->parts[i];
+		struct sonde_io_part part = finding->parts[i];
 		while (kept && belong_together(finding, &finding->parts[kept - 1], &part))
 			part.first = finding->parts[--kept].first;
 		finding->parts[kept++] = part;
@@ -266,14 +229,14 @@ static void parts_join(struct finding *finding)
 	finding->part_count = kept;
 }
 
-static void phase_add(struct finding *finding, const struct part *part)
+static void phase_add(struct sonde_io_finding *finding, const struct sonde_io_part *part)
 {
 	struct sonde_io_phase *phase = &finding->phases[finding->phase_count];
 	*phase = (struct sonde_io_phase){.from_ns = from_of(finding, part),
 					 .to_ns = to_of(finding, part),
 					 .process = finding->segments[part->first].process};
 	for (size_t i = part->first; i <= part->last; i++) {
-		const struct segment *segment = &finding->segments[i];
+		const struct sonde_io_segment *segment = &finding->segments[i];
 		phase->reading_ns += segment->reading_ns;
 		phase->read_b += segment->read_b;
 		phase->reads += segment->reads;
@@ -288,7 +251,7 @@ static void phase_add(struct finding *finding, const struct part *part)
 	finding->phase_count += phase->read_b && phase->to_ns - phase->from_ns >= LEAST_NS;
 }
 
-static int phases_make(struct finding *finding)
+static int phases_make(struct sonde_io_finding *finding)
 {
 	finding->phases = calloc(finding->part_count + 1, sizeof *finding->phases);
 	finding->within = calloc(finding->part_count + 1, sizeof *finding->within);
@@ -299,8 +262,7 @@ static int phases_make(struct finding *finding)
 	return 0;
 }
 
-/* The first phase of a process, or of a later one, that ends after this time. */
-static size_t phase_after(const struct finding *finding, uint32_t process, uint64_t time_ns)
+size_t sonde_io_phase_after(const struct sonde_io_finding *finding, uint32_t process, uint64_t time_ns)
 {
 	size_t from = 0, to = finding->phase_count;
 	while (from < to) {
@@ -314,162 +276,12 @@ static size_t phase_after(const struct finding *finding, uint32_t process, uint6
 	return from;
 }
 
-/* --- what else ran ----------------------------------------------------------------------------------------------- */
-
-static int compare_threads(const void *left, const void *right)
-{
-	const struct sonde_io_burst *a = left, *b = right;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
-}
-
-/* The thread's first burst that ends after this time. */
-static const struct sonde_io_burst *burst_after(const struct sonde_io_bursts *bursts, uint32_t thread, uint64_t time_ns)
-{
-	size_t from = 0, to = bursts->count;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		const struct sonde_io_burst *burst = &bursts->rows[middle];
-		if (burst->thread < thread || (burst->thread == thread && burst->to_ns <= time_ns))
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from < bursts->count && bursts->rows[from].thread == thread ? &bursts->rows[from] : NULL;
-}
-
-static int span_add(struct finding *finding, size_t phase, uint64_t from_ns, uint64_t to_ns)
-{
-	if (from_ns >= to_ns || finding->too_many)
-		return 0;
-	if (finding->span_count == finding->span_cap) {
-		size_t cap = finding->span_cap ? 2 * finding->span_cap : 256;
-		struct span *spans = cap > SPANS_MAX ? NULL : realloc(finding->spans, cap * sizeof *spans);
-		finding->too_many = cap > SPANS_MAX;
-		if (!spans)
-			return finding->too_many ? 0 : -ENOMEM;
-		finding->spans = spans;
-		finding->span_cap = cap;
-	}
-	finding->spans[finding->span_count++] = (struct span){phase, from_ns, to_ns};
-	return 0;
-}
-
-/* What of the thread's time on a CPU lies in a phase, but not in its own calls. */
-static int spans_add(struct finding *finding, size_t phase, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
-{
-	const struct sonde_io_burst *end = finding->bursts->rows + finding->bursts->count;
-	const struct sonde_io_burst *burst = burst_after(finding->bursts, thread, from_ns);
-	int rc = 0;
-	for (; !rc && burst && burst < end && burst->thread == thread && burst->from_ns < to_ns; burst++) {
-		rc = span_add(finding, phase, from_ns, burst->from_ns);
-		from_ns = burst->to_ns > from_ns ? burst->to_ns : from_ns;
-	}
-	return rc ? rc : span_add(finding, phase, from_ns, to_ns);
-}
-
-static int take_interval(void *context, const struct sonde_interval *interval)
-{
-	struct finding *finding = context;
-	const struct sonde_thread *thread = sonde_session_thread(finding->bursts->session, interval->thread);
-	int rc = 0;
-	if (interval->state != SONDE_INTERVAL_ON_CPU || !thread)
-		return 0;
-	for (size_t i = phase_after(finding, thread->process, interval->from_ns); !rc && i < finding->phase_count;
-	     i++) {
-		const struct sonde_io_phase *phase = &finding->phases[i];
-		if (phase->process != thread->process || phase->from_ns >= interval->to_ns)
-			break;
-		rc = spans_add(finding, i, interval->thread,
-			       interval->from_ns > phase->from_ns ? interval->from_ns : phase->from_ns,
-			       interval->to_ns < phase->to_ns ? interval->to_ns : phase->to_ns);
-	}
-	return rc;
-}
-
-static int compare_spans(const void *left, const void *right)
-{
-	const struct span *a = left, *b = right;
-	if (a->phase != b->phase)
-		return a->phase < b->phase ? -1 : 1;
-	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
-}
-
-/* Overlapping ones of a phase become one, in place. */
-static void spans_join(struct finding *finding)
-{
-	size_t kept = 0;
-	if (finding->span_count)
-		qsort(finding->spans, finding->span_count, sizeof *finding->spans, compare_spans);
-	for (size_t i = 0; i < finding->span_count; i++) {
-		struct span *last = kept ? &finding->spans[kept - 1] : NULL, next = finding->spans[i];
-		if (last && last->phase == next.phase && next.from_ns <= last->to_ns)
-			last->to_ns = next.to_ns > last->to_ns ? next.to_ns : last->to_ns;
-		else
-			finding->spans[kept++] = next;
-	}
-	finding->span_count = kept;
-}
-
-/* Reading in a segment is spread over it evenly: its gaps are short. */
-static uint64_t alone_of(const struct finding *finding, size_t phase, size_t *span)
-{
-	double alone_ns = 0;
-	while (*span < finding->span_count && finding->spans[*span].phase < phase)
-		++*span;
-	size_t at = *span;
-	for (size_t i = finding->within[phase][0]; i < finding->within[phase][1]; i++) {
-		const struct segment *segment = &finding->segments[i];
-		uint64_t whole_ns = segment->to_ns - segment->from_ns, both_ns = 0;
-		while (at < finding->span_count && finding->spans[at].phase == phase &&
-		       finding->spans[at].to_ns <= segment->from_ns)
-			at++;
-		for (size_t k = at; k < finding->span_count && finding->spans[k].phase == phase &&
-				    finding->spans[k].from_ns < segment->to_ns;
-		     k++) {
-			const struct span *other = &finding->spans[k];
-			uint64_t from_ns = other->from_ns > segment->from_ns ? other->from_ns : segment->from_ns;
-			both_ns += (other->to_ns < segment->to_ns ? other->to_ns : segment->to_ns) - from_ns;
-		}
-		if (whole_ns)
-			alone_ns += (double)segment->reading_ns * (1 - (double)both_ns / (double)whole_ns);
-	}
-	return (uint64_t)(alone_ns + 0.5);
-}
-
-/* Of processes with one thread nothing else can run. */
-static int alone_find(struct finding *finding)
-{
-	struct sonde_session *session = finding->bursts->session;
-	uint32_t *threads = calloc(sonde_session_process_count(session) + 1, sizeof *threads);
-	struct sonde_intervals intervals = {0};
-	size_t span = 0;
-	int crowded = 0, rc = threads ? 0 : -ENOMEM;
-	for (uint32_t id = 1; !rc && id <= sonde_session_thread_count(session); id++)
-		threads[sonde_session_thread(session, id)->process]++;
-	for (size_t i = 0; !rc && i < finding->phase_count; i++)
-		crowded |= threads[finding->phases[i].process] > 1;
-	if (!rc && crowded) {
-		qsort(finding->bursts->rows, finding->bursts->count, sizeof *finding->bursts->rows, compare_threads);
-		rc = sonde_intervals_walk(&intervals, session, take_interval, finding);
-		spans_join(finding);
-	}
-	for (size_t i = 0; !rc && i < finding->phase_count; i++) {
-		struct sonde_io_phase *phase = &finding->phases[i];
-		phase->alone_known = threads[phase->process] <= 1 || (intervals.has_switches && !finding->too_many);
-		phase->alone_ns = phase->alone_known ? alone_of(finding, i, &span) : 0;
-	}
-	free(threads);
-	return rc;
-}
-
 /* --- zones ------------------------------------------------------------------------------------------------------- */
 
-static void zone_see(struct finding *finding, double *best, const struct sonde_batch *batch, size_t i)
+static void zone_see(struct sonde_io_finding *finding, double *best, const struct sonde_batch *batch, size_t i)
 {
 	uint64_t from_ns = batch->start_ns[i], to_ns = from_ns + batch->dur_ns[i];
-	for (size_t k = phase_after(finding, batch->process, from_ns); k < finding->phase_count; k++) {
+	for (size_t k = sonde_io_phase_after(finding, batch->process, from_ns); k < finding->phase_count; k++) {
 		struct sonde_io_phase *phase = &finding->phases[k];
 		if (phase->process != batch->process || phase->from_ns >= to_ns)
 			return;
@@ -484,7 +296,7 @@ static void zone_see(struct finding *finding, double *best, const struct sonde_b
 }
 
 /* Chunks that cannot be read are left out. */
-static int zones_find(struct finding *finding)
+static int zones_find(struct sonde_io_finding *finding)
 {
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;
@@ -504,7 +316,7 @@ static int zones_find(struct finding *finding)
 
 ptrdiff_t sonde_io_phases_make(struct sonde_io_phase **out, struct sonde_io_bursts *bursts)
 {
-	struct finding finding = {.bursts = bursts};
+	struct sonde_io_finding finding = {.bursts = bursts};
 	int rc = segments_make(&finding);
 	if (!rc && finding.segment_count)
 		rc = stalls_find(&finding);
@@ -514,7 +326,7 @@ ptrdiff_t sonde_io_phases_make(struct sonde_io_phase **out, struct sonde_io_burs
 		rc = phases_make(&finding);
 	}
 	if (!rc && finding.phase_count)
-		rc = alone_find(&finding);
+		rc = sonde_io_alone_find(&finding);
 	if (!rc && finding.phase_count && sonde_session_site_count(bursts->session))
 		rc = zones_find(&finding);
 	free(finding.segments);
