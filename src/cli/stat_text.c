@@ -8,261 +8,134 @@
 #include <sys/wait.h>
 
 #include "analyze/machine.h"
+#include "cli/stat_lines.h"
 #include "cli/stat_show.h"
 #include "export/clean.h"
 #include "export/figure.h"
 #include "export/text.h"
 #include "util/buf.h"
 
-enum { LABEL = 14, FIGURE = 10, REMARK = 2 + LABEL + FIGURE + 2, TEXT_MAX_B = 1 << 16, MISSED_MAX = 32, WIDE = 110 };
+enum { WIDE = 110 };
 
 #define LONG_NS 1e9 /* starting up counts for less */
 
-struct text {
-	const struct sonde_stat_show *show;
-	const struct sonde_format_options *style;
-	FILE *out;
-	const char *group; /* to be printed before the next line; NULL = it was */
-	const char *label;
-	struct sonde_buf figure, remark;
-	struct miss {
-		const char *label, *why;
-	} miss[MISSED_MAX]; /* figures that are not known */
-	size_t missed;
-};
-
-/* --- lines ------------------------------------------------------------------------------------------------------- */
-
-static void put_figure(struct text *text, struct sonde_buf *to, enum sonde_stat figure)
+static void line_if_known(struct sonde_stat_lines *text, const char *label, enum sonde_stat figure)
 {
-	const struct sonde_cell *cell = &text->show->figures->cell[figure];
-	sonde_figure(to, sonde_stat_row(figure)->unit, cell, text->style->ascii);
-}
-
-static void miss(struct text *text, const char *label, const char *why)
-{
-	label += strspn(label, " ");
-	if (text->missed < MISSED_MAX)
-		text->miss[text->missed++] = (struct miss){label, why};
-}
-
-/* Those with the same reason are told together. */
-static void put_missed(struct text *text)
-{
-	struct sonde_buf line;
-	sonde_buf_init(&line, TEXT_MAX_B);
-	for (size_t i = 0; i < text->missed; i++) {
-		const char *why = text->miss[i].why, *comma = "";
-		if (!text->miss[i].label)
-			continue;
-		sonde_buf_clear(&line);
-		sonde_buf_text(&line, "Not measured: ");
-		for (size_t k = i; k < text->missed; k++) {
-			if (!text->miss[k].label || strcmp(text->miss[k].why, why) != 0)
-				continue;
-			sonde_buf_printf(&line, "%s%s", comma, text->miss[k].label);
-			text->miss[k].label = NULL;
-			comma = ", ";
-		}
-		sonde_buf_printf(&line, ": %s", why);
-		if (!sonde_buf_append(&line, "", 1)) {
-			putc('\n', text->out);
-			sonde_text_wrap(text->out, (const char *)line.data, text->style->width, 2);
-		}
-	}
-	sonde_buf_fini(&line);
-}
-
-/* Below the table a label of the machine's group could be the program's. */
-static const char *name_of(const char *label, enum sonde_stat figure)
-{
-	return figure == SONDE_STAT_MACHINE_CPU      ? "the machine's CPU"
-	       : figure == SONDE_STAT_MACHINE_MEMORY ? "the machine's memory"
-						     : label;
-}
-
-/* Begins a line; 0 where the figure is not known. */
-static int begin(struct text *text, const char *label, enum sonde_stat figure)
-{
-	sonde_buf_clear(&text->figure);
-	sonde_buf_clear(&text->remark);
-	text->label = label;
-	if (!sonde_stat_known(text->show->figures, figure)) {
-		miss(text, name_of(label, figure), text->show->figures->cell[figure].text);
-		return 0;
-	}
-	put_figure(text, &text->figure, figure);
-	return 1;
-}
-
-/* The same, but only of what there was. */
-static int begin_some(struct text *text, const char *label, enum sonde_stat figure)
-{
-	return sonde_stat_value(text->show->figures, figure) > 0 && begin(text, label, figure);
-}
-
-static void comma(struct text *text, const char *before)
-{
-	sonde_buf_printf(&text->remark, "%s%s", text->remark.len_b ? ", " : "", before);
-}
-
-static void more(struct text *text, const char *before, enum sonde_stat figure, const char *after)
-{
-	if (!sonde_stat_known(text->show->figures, figure))
-		return;
-	comma(text, before);
-	put_figure(text, &text->remark, figure);
-	sonde_buf_text(&text->remark, after);
-}
-
-static void more_value(struct text *text, enum sonde_unit unit, double value, const char *after)
-{
-	comma(text, "");
-	sonde_figure_value(&text->remark, unit, value, text->style->ascii);
-	sonde_buf_text(&text->remark, after);
-}
-
-/* Ends the line that was begun. */
-static void end(struct text *text)
-{
-	struct sonde_buf clean;
-	sonde_buf_init(&clean, TEXT_MAX_B);
-	if (text->group)
-		fprintf(text->out, text->style->color ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text->group);
-	text->group = NULL;
-	if (!sonde_buf_append(&text->figure, "", 1) && !sonde_buf_append(&text->remark, "", 1)) {
-		int width = (int)sonde_clean_columns((const char *)text->figure.data);
-		int label = (int)sonde_clean_columns(text->label);
-		fprintf(text->out, "  %s%*s%s", text->label,
-			LABEL + FIGURE - label > width ? LABEL + FIGURE - label - width : 1, "",
-			(const char *)text->figure.data);
-		sonde_clean(&clean, (const char *)text->remark.data, text->style->ascii);
-		if (*text->remark.data && !sonde_buf_append(&clean, "", 1)) {
-			fprintf(text->out, "  ");
-			sonde_text_wrap(text->out, (const char *)clean.data, text->style->width, REMARK);
-		} else {
-			putc('\n', text->out);
-		}
-	}
-	sonde_buf_fini(&clean);
-}
-
-static void line_if_known(struct text *text, const char *label, enum sonde_stat figure)
-{
-	if (begin(text, label, figure))
-		end(text);
+	if (sonde_stat_line_begin(text, label, figure))
+		sonde_stat_line_end(text);
 }
 
 /* --- the program ------------------------------------------------------------------------------------------------- */
 
-static void put_times(struct text *text)
+static void put_times(struct sonde_stat_lines *text)
 {
 	const struct sonde_stat_figures *figures = text->show->figures;
 	double cpu_ns = sonde_stat_value(figures, SONDE_STAT_CPU);
 	text->group = "Timing";
 	line_if_known(text, "wall", SONDE_STAT_WALL);
-	if (begin(text, figures->at_least ? "CPU, at least" : "CPU", SONDE_STAT_CPU)) {
-		more(text, "", SONDE_STAT_UTILIZATION, " of a core");
-		more(text, "most ", SONDE_STAT_UTILIZATION_MAX, "");
-		more(text, "", SONDE_STAT_MACHINE_SHARE, " of ");
+	if (sonde_stat_line_begin(text, figures->at_least ? "CPU, at least" : "CPU", SONDE_STAT_CPU)) {
+		sonde_stat_line_more(text, "", SONDE_STAT_UTILIZATION, " of a core");
+		sonde_stat_line_more(text, "most ", SONDE_STAT_UTILIZATION_MAX, "");
+		sonde_stat_line_more(text, "", SONDE_STAT_MACHINE_SHARE, " of ");
 		if (sonde_stat_known(figures, SONDE_STAT_MACHINE_SHARE))
 			sonde_buf_printf(&text->remark, "%.0f cores", sonde_stat_value(figures, SONDE_STAT_CORES));
-		end(text);
+		sonde_stat_line_end(text);
 	}
-	if (begin(text, "  user", SONDE_STAT_USER)) {
+	if (sonde_stat_line_begin(text, "  user", SONDE_STAT_USER)) {
 		if (cpu_ns > 0)
-			more_value(text, SONDE_UNIT_RATIO, sonde_stat_value(figures, SONDE_STAT_USER) / cpu_ns,
-				   " of CPU time");
-		end(text);
+			sonde_stat_line_more_value(text, SONDE_UNIT_RATIO,
+						   sonde_stat_value(figures, SONDE_STAT_USER) / cpu_ns, " of CPU time");
+		sonde_stat_line_end(text);
 	}
 	line_if_known(text, "  system", SONDE_STAT_SYSTEM);
 }
 
-static void put_memory(struct text *text)
+static void put_memory(struct sonde_stat_lines *text)
 {
 	const struct sonde_stat_figures *figures = text->show->figures;
 	double count = sonde_stat_value(figures, SONDE_STAT_PROCESSES);
 	text->group = "Memory";
-	if (begin(text, "resident peak", SONDE_STAT_PEAK_RSS)) {
+	if (sonde_stat_line_begin(text, "resident peak", SONDE_STAT_PEAK_RSS)) {
 		if (count > 1)
-			comma(text, figures->is_peak_sum ? "all processes together" : "of the largest process");
+			sonde_stat_line_say(text,
+					    figures->is_peak_sum ? "all processes together" : "of the largest process");
 		else if (figures->peak_below_b)
-			comma(text, "at a reading");
+			sonde_stat_line_say(text, "at a reading");
 		else if (figures->is_exact)
-			comma(text, "by the kernel");
-		end(text);
+			sonde_stat_line_say(text, "by the kernel");
+		sonde_stat_line_end(text);
 	}
-	if (begin(text, "resident mean", SONDE_STAT_MEAN_RSS)) {
-		more(text, "first ", SONDE_STAT_FIRST_RSS, "");
-		more(text, "last ", SONDE_STAT_LAST_RSS, "");
-		end(text);
+	if (sonde_stat_line_begin(text, "resident mean", SONDE_STAT_MEAN_RSS)) {
+		sonde_stat_line_more(text, "first ", SONDE_STAT_FIRST_RSS, "");
+		sonde_stat_line_more(text, "last ", SONDE_STAT_LAST_RSS, "");
+		sonde_stat_line_end(text);
 	}
-	if (begin(text, "PSS peak", SONDE_STAT_PEAK_PSS)) {
-		more(text, "last ", SONDE_STAT_LAST_PSS, "; pages shared with others divided");
-		end(text);
+	if (sonde_stat_line_begin(text, "PSS peak", SONDE_STAT_PEAK_PSS)) {
+		sonde_stat_line_more(text, "last ", SONDE_STAT_LAST_PSS, "; pages shared with others divided");
+		sonde_stat_line_end(text);
 	}
-	if (begin_some(text, "swap peak", SONDE_STAT_PEAK_SWAP))
-		end(text);
-	if (begin(text, "page faults", SONDE_STAT_FAULTS_MINOR)) {
-		more(text, "without I/O; ", SONDE_STAT_FAULTS_MAJOR, " read from a disk");
-		end(text);
+	if (sonde_stat_line_begin_some(text, "swap peak", SONDE_STAT_PEAK_SWAP))
+		sonde_stat_line_end(text);
+	if (sonde_stat_line_begin(text, "page faults", SONDE_STAT_FAULTS_MINOR)) {
+		sonde_stat_line_more(text, "without I/O; ", SONDE_STAT_FAULTS_MAJOR, " read from a disk");
+		sonde_stat_line_end(text);
 	}
 }
 
-static void put_waiting(struct text *text)
+static void put_waiting(struct sonde_stat_lines *text)
 {
 	text->group = "Waiting";
-	if (begin(text, "runnable", SONDE_STAT_RUNNABLE)) {
-		comma(text, "and waiting for a CPU");
-		end(text);
+	if (sonde_stat_line_begin(text, "runnable", SONDE_STAT_RUNNABLE)) {
+		sonde_stat_line_say(text, "and waiting for a CPU");
+		sonde_stat_line_end(text);
 	}
-	if (begin(text, "switches", SONDE_STAT_VOLUNTARY)) {
-		comma(text, "it waited");
-		more(text, "", SONDE_STAT_INVOLUNTARY, " when it could have gone on");
-		end(text);
+	if (sonde_stat_line_begin(text, "switches", SONDE_STAT_VOLUNTARY)) {
+		sonde_stat_line_say(text, "it waited");
+		sonde_stat_line_more(text, "", SONDE_STAT_INVOLUNTARY, " when it could have gone on");
+		sonde_stat_line_end(text);
 	}
-	if (begin_some(text, "migrations", SONDE_STAT_MIGRATIONS)) {
-		comma(text, "of threads to another CPU");
-		end(text);
+	if (sonde_stat_line_begin_some(text, "migrations", SONDE_STAT_MIGRATIONS)) {
+		sonde_stat_line_say(text, "of threads to another CPU");
+		sonde_stat_line_end(text);
 	}
 }
 
-static void put_io(struct text *text)
+static void put_io(struct sonde_stat_lines *text)
 {
 	text->group = "I/O";
-	if (begin(text, "read", SONDE_STAT_READ)) {
-		comma(text, "from storage");
-		more(text, "", SONDE_STAT_READ_ALL, " by all calls");
-		end(text);
+	if (sonde_stat_line_begin(text, "read", SONDE_STAT_READ)) {
+		sonde_stat_line_say(text, "from storage");
+		sonde_stat_line_more(text, "", SONDE_STAT_READ_ALL, " by all calls");
+		sonde_stat_line_end(text);
 	}
-	if (begin(text, "written", SONDE_STAT_WRITTEN)) {
-		comma(text, "to storage");
-		more(text, "", SONDE_STAT_WRITTEN_ALL, " by all calls");
-		end(text);
+	if (sonde_stat_line_begin(text, "written", SONDE_STAT_WRITTEN)) {
+		sonde_stat_line_say(text, "to storage");
+		sonde_stat_line_more(text, "", SONDE_STAT_WRITTEN_ALL, " by all calls");
+		sonde_stat_line_end(text);
 	}
-	if (begin(text, "descriptors", SONDE_STAT_FILES_PEAK)) {
-		comma(text, "at once at most");
-		more(text, "", SONDE_STAT_FILES_LAST, " last");
-		end(text);
+	if (sonde_stat_line_begin(text, "descriptors", SONDE_STAT_FILES_PEAK)) {
+		sonde_stat_line_say(text, "at once at most");
+		sonde_stat_line_more(text, "", SONDE_STAT_FILES_LAST, " last");
+		sonde_stat_line_end(text);
 	}
 	text->group = "Processes";
 	if (sonde_stat_value(text->show->figures, SONDE_STAT_PROCESSES) > 1 &&
-	    begin(text, "processes", SONDE_STAT_PROCESSES)) {
-		comma(text, "were seen");
-		more(text, "", SONDE_STAT_PROCESSES_PEAK, " at once at most");
-		end(text);
+	    sonde_stat_line_begin(text, "processes", SONDE_STAT_PROCESSES)) {
+		sonde_stat_line_say(text, "were seen");
+		sonde_stat_line_more(text, "", SONDE_STAT_PROCESSES_PEAK, " at once at most");
+		sonde_stat_line_end(text);
 	}
-	if (begin(text, "threads", SONDE_STAT_THREADS_PEAK)) {
-		comma(text, "at once at most");
-		more(text, "", SONDE_STAT_THREADS_LAST, " last");
-		end(text);
+	if (sonde_stat_line_begin(text, "threads", SONDE_STAT_THREADS_PEAK)) {
+		sonde_stat_line_say(text, "at once at most");
+		sonde_stat_line_more(text, "", SONDE_STAT_THREADS_LAST, " last");
+		sonde_stat_line_end(text);
 	}
 }
 
 /* --- the machine ------------------------------------------------------------------------------------------------- */
 
-static void put_object(struct text *text, const char *kind, const struct sonde_machine_object *object, const char *in,
-		       const char *out)
+static void put_object(struct sonde_stat_lines *text, const char *kind, const struct sonde_machine_object *object,
+		       const char *in, const char *out)
 {
 	char label[64];
 	double read = sonde_machine_change(object->in), written = sonde_machine_change(object->out);
@@ -275,18 +148,18 @@ static void put_object(struct text *text, const char *kind, const struct sonde_m
 	text->label = label;
 	if (object->busy && busy >= 0) {
 		sonde_figure_value(&text->figure, SONDE_UNIT_RATIO, busy, text->style->ascii);
-		comma(text, "of the time busy");
+		sonde_stat_line_say(text, "of the time busy");
 	} else {
 		sonde_figure_value(&text->figure, SONDE_UNIT_BYTES, read, text->style->ascii);
-		comma(text, in);
+		sonde_stat_line_say(text, in);
 	}
 	if (object->busy && busy >= 0)
-		more_value(text, SONDE_UNIT_BYTES, read, in);
-	more_value(text, SONDE_UNIT_BYTES, written, out);
-	end(text);
+		sonde_stat_line_more_value(text, SONDE_UNIT_BYTES, read, in);
+	sonde_stat_line_more_value(text, SONDE_UNIT_BYTES, written, out);
+	sonde_stat_line_end(text);
 }
 
-static void put_objects(struct text *text)
+static void put_objects(struct sonde_stat_lines *text)
 {
 	struct sonde_machine_object objects[SONDE_MACHINE_OBJECTS_MAX];
 	size_t count = sonde_machine_objects(text->show->sums, SONDE_MACHINE_DISKS, objects);
@@ -297,7 +170,7 @@ static void put_objects(struct text *text)
 		put_object(text, "net", &objects[i], "received", " sent");
 }
 
-static void put_pressure(struct text *text)
+static void put_pressure(struct sonde_stat_lines *text)
 {
 	static const struct {
 		const char *label, *what;
@@ -310,72 +183,74 @@ static void put_pressure(struct text *text)
 	};
 	for (size_t i = 0; i < 3; i++) {
 		if (!sonde_stat_known(text->show->figures, pressures[i].some)) {
-			miss(text, pressures[i].label, text->show->figures->cell[pressures[i].some].text);
+			sonde_stat_line_miss(text, pressures[i].label,
+					     text->show->figures->cell[pressures[i].some].text);
 			continue;
 		}
-		if (!begin_some(text, pressures[i].label, pressures[i].some))
+		if (!sonde_stat_line_begin_some(text, pressures[i].label, pressures[i].some))
 			continue;
-		comma(text, pressures[i].what);
+		sonde_stat_line_say(text, pressures[i].what);
 		if (sonde_stat_value(text->show->figures, pressures[i].full) > 0)
-			more(text, "", pressures[i].full, " all tasks");
-		end(text);
+			sonde_stat_line_more(text, "", pressures[i].full, " all tasks");
+		sonde_stat_line_end(text);
 	}
 }
 
-static void put_machine(struct text *text)
+static void put_machine(struct sonde_stat_lines *text)
 {
 	const struct sonde_stat_figures *figures = text->show->figures;
 	text->group = "The machine meanwhile";
-	if (begin(text, "CPU", SONDE_STAT_MACHINE_CPU)) {
+	if (sonde_stat_line_begin(text, "CPU", SONDE_STAT_MACHINE_CPU)) {
 		sonde_buf_printf(&text->remark, "of %.0f cores", sonde_stat_value(figures, SONDE_STAT_CORES));
-		more(text, "least ", SONDE_STAT_MACHINE_CPU_MIN, "");
-		more(text, "most ", SONDE_STAT_MACHINE_CPU_MAX, "");
+		sonde_stat_line_more(text, "least ", SONDE_STAT_MACHINE_CPU_MIN, "");
+		sonde_stat_line_more(text, "most ", SONDE_STAT_MACHINE_CPU_MAX, "");
 		if (sonde_stat_value(figures, SONDE_STAT_MACHINE_IOWAIT) > 0)
-			more(text, "idle for a disk ", SONDE_STAT_MACHINE_IOWAIT, "");
+			sonde_stat_line_more(text, "idle for a disk ", SONDE_STAT_MACHINE_IOWAIT, "");
 		if (sonde_stat_value(figures, SONDE_STAT_MACHINE_STOLEN) > 0)
-			more(text, "stolen by a hypervisor ", SONDE_STAT_MACHINE_STOLEN, "");
-		end(text);
+			sonde_stat_line_more(text, "stolen by a hypervisor ", SONDE_STAT_MACHINE_STOLEN, "");
+		sonde_stat_line_end(text);
 	}
-	if (begin(text, "load", SONDE_STAT_LOAD)) {
-		more(text, "of a minute, most ", SONDE_STAT_LOAD_MAX, "");
-		end(text);
+	if (sonde_stat_line_begin(text, "load", SONDE_STAT_LOAD)) {
+		sonde_stat_line_more(text, "of a minute, most ", SONDE_STAT_LOAD_MAX, "");
+		sonde_stat_line_end(text);
 	}
-	if (begin(text, "memory", SONDE_STAT_MACHINE_MEMORY)) {
-		more(text, "of ", SONDE_STAT_MACHINE_MEMORY_ALL,
-		     figures->is_limited ? ", the control group's limit" : "");
-		more(text, "most ", SONDE_STAT_MACHINE_MEMORY_MAX, "");
-		end(text);
+	if (sonde_stat_line_begin(text, "memory", SONDE_STAT_MACHINE_MEMORY)) {
+		sonde_stat_line_more(text, "of ", SONDE_STAT_MACHINE_MEMORY_ALL,
+				     figures->is_limited ? ", the control group's limit" : "");
+		sonde_stat_line_more(text, "most ", SONDE_STAT_MACHINE_MEMORY_MAX, "");
+		sonde_stat_line_end(text);
 	}
 	put_objects(text);
 	put_pressure(text);
-	if (begin_some(text, "throttled", SONDE_STAT_THROTTLED)) {
-		more(text, "by the control group's quota, in ", SONDE_STAT_THROTTLED_PERIODS, " of its periods");
-		end(text);
+	if (sonde_stat_line_begin_some(text, "throttled", SONDE_STAT_THROTTLED)) {
+		sonde_stat_line_more(text, "by the control group's quota, in ", SONDE_STAT_THROTTLED_PERIODS,
+				     " of its periods");
+		sonde_stat_line_end(text);
 	}
 }
 
-static void put_readings(struct text *text)
+static void put_readings(struct sonde_stat_lines *text)
 {
 	const struct sonde_stat_figures *figures = text->show->figures;
 	double cost = sonde_stat_value(figures, SONDE_STAT_COST), wall = sonde_stat_value(figures, SONDE_STAT_WALL);
 	text->group = "Readings";
-	if (!begin(text, "readings", SONDE_STAT_READINGS))
+	if (!sonde_stat_line_begin(text, "readings", SONDE_STAT_READINGS))
 		return;
-	more(text, "each ", SONDE_STAT_ASKED, " asked for");
-	more(text, "", SONDE_STAT_INTERVAL, " kept");
-	more(text, "deviation ", SONDE_STAT_JITTER, "");
-	more(text, "longest ", SONDE_STAT_LONGEST, "");
+	sonde_stat_line_more(text, "each ", SONDE_STAT_ASKED, " asked for");
+	sonde_stat_line_more(text, "", SONDE_STAT_INTERVAL, " kept");
+	sonde_stat_line_more(text, "deviation ", SONDE_STAT_JITTER, "");
+	sonde_stat_line_more(text, "longest ", SONDE_STAT_LONGEST, "");
 	if (sonde_stat_known(figures, SONDE_STAT_COST)) {
-		more(text, "sonde took ", SONDE_STAT_COST, " of CPU time");
+		sonde_stat_line_more(text, "sonde took ", SONDE_STAT_COST, " of CPU time");
 		if (wall >= LONG_NS)
-			more_value(text, SONDE_UNIT_RATIO, cost / wall, " of a core");
+			sonde_stat_line_more_value(text, SONDE_UNIT_RATIO, cost / wall, " of a core");
 	}
-	end(text);
+	sonde_stat_line_end(text);
 }
 
 /* --- all of it --------------------------------------------------------------------------------------------------- */
 
-static void put_title(struct text *text)
+static void put_title(struct sonde_stat_lines *text)
 {
 	const struct sonde_stat_show *show = text->show;
 	struct sonde_buf line;
@@ -386,12 +261,12 @@ static void put_title(struct text *text)
 		snprintf(how, sizeof how, "exit code %d: ", WEXITSTATUS(show->status));
 	else if (show->attached)
 		snprintf(how, sizeof how, "process %d", show->attached);
-	sonde_buf_init(&line, TEXT_MAX_B);
+	sonde_buf_init(&line, SONDE_STAT_TEXT_MAX_B);
 	sonde_buf_text(&line, how);
 	sonde_clean(&line, show->command, text->style->ascii);
 	if (!sonde_buf_append(&line, "", 1)) {
 		struct sonde_buf cut;
-		sonde_buf_init(&cut, TEXT_MAX_B);
+		sonde_buf_init(&cut, SONDE_STAT_TEXT_MAX_B);
 		sonde_clean_cut(&cut, (const char *)line.data, (size_t)text->style->width, text->style->ascii);
 		fprintf(text->out, text->style->color ? "\033[1m%.*s\033[0m\n" : "%.*s\n", (int)cut.len_b,
 			(const char *)cut.data);
@@ -401,13 +276,13 @@ static void put_title(struct text *text)
 }
 
 /* The columns that have room; a report has them all. */
-static int is_shown(const struct text *text, const struct sonde_column *column)
+static int is_shown(const struct sonde_stat_lines *text, const struct sonde_column *column)
 {
 	int is_wide = text->style->width >= WIDE;
 	return column->detail <= 1 || (is_wide && (column->detail == 2 || strcmp(column->key, "pid") == 0));
 }
 
-static void put_processes(struct text *text)
+static void put_processes(struct sonde_stat_lines *text)
 {
 	const struct sonde_report *report = text->show->report;
 	const struct sonde_table *all = report && report->first ? &report->first->table : NULL;
@@ -431,10 +306,10 @@ static void put_processes(struct text *text)
 	free(cells);
 }
 
-static void put_warning(struct text *text, const char *what)
+static void put_warning(struct sonde_stat_lines *text, const char *what)
 {
 	struct sonde_buf line;
-	sonde_buf_init(&line, TEXT_MAX_B);
+	sonde_buf_init(&line, SONDE_STAT_TEXT_MAX_B);
 	sonde_clean(&line, what, text->style->ascii);
 	if (!sonde_buf_append(&line, "", 1)) {
 		fprintf(text->out, "\n! ");
@@ -443,11 +318,11 @@ static void put_warning(struct text *text, const char *what)
 	sonde_buf_fini(&line);
 }
 
-static void put_notes(struct text *text)
+static void put_notes(struct sonde_stat_lines *text)
 {
 	const struct sonde_stat_show *show = text->show;
 	const struct sonde_session *session = show->sums->session;
-	put_missed(text);
+	sonde_stat_lines_missed(text);
 	if (show->figures->at_least)
 		put_warning(text, "CPU time is a lower bound: not every process was waited for");
 	for (size_t i = 0; i < sonde_session_source_count(session); i++)
@@ -461,7 +336,7 @@ void sonde_stat_summary(const struct sonde_stat_show *show, const struct sonde_f
 {
 	const struct sonde_stat_figures *figures = show->figures;
 	struct sonde_buf line;
-	sonde_buf_init(&line, TEXT_MAX_B);
+	sonde_buf_init(&line, SONDE_STAT_TEXT_MAX_B);
 	if (sonde_stat_known(figures, SONDE_STAT_PEAK_RSS)) {
 		sonde_buf_text(&line, "Peak RAM: ");
 		sonde_figure(&line, SONDE_UNIT_BYTES, &figures->cell[SONDE_STAT_PEAK_RSS], style->ascii);
@@ -483,9 +358,9 @@ void sonde_stat_summary(const struct sonde_stat_show *show, const struct sonde_f
 
 void sonde_stat_text(const struct sonde_stat_show *show, const struct sonde_format_options *style, FILE *out)
 {
-	struct text text = {.show = show, .style = style, .out = out};
-	sonde_buf_init(&text.figure, TEXT_MAX_B);
-	sonde_buf_init(&text.remark, TEXT_MAX_B);
+	struct sonde_stat_lines text = {.show = show, .style = style, .out = out};
+	sonde_buf_init(&text.figure, SONDE_STAT_TEXT_MAX_B);
+	sonde_buf_init(&text.remark, SONDE_STAT_TEXT_MAX_B);
 	put_title(&text);
 	put_times(&text);
 	put_memory(&text);
