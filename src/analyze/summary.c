@@ -154,6 +154,14 @@ static const char *why_no_split(const struct sonde_summary_facts *facts)
 	return facts->cpu.at_least ? "not known: not every process was waited for" : why_no_cpu_time(facts);
 }
 
+static const char *why_no_stolen(const struct sonde_summary_facts *facts)
+{
+	if (facts->cpu.stolen_known)
+		return NULL;
+	return facts->cost_known ? "not known: /proc/stat could not be read at the beginning and the end"
+				 : "not measured";
+}
+
 static int section_fill(const struct sonde_summary_facts *facts, struct sonde_report *report,
 			struct sonde_section *section)
 {
@@ -180,7 +188,7 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 	    {"timing.cpu_time_s", seconds(no_cpu, facts->cpu.ns), least ? "s, at least" : "s"},
 	    {"timing.user_time_s", seconds(no_split, facts->cpu.user_ns), "s"},
 	    {"timing.system_time_s", seconds(no_split, facts->cpu.system_ns), "s"},
-	    {"timing.stolen_time_s", seconds(facts->cpu.stolen_known ? NULL : "not measured", facts->cpu.stolen_ns),
+	    {"timing.stolen_time_s", seconds(why_no_stolen(facts), facts->cpu.stolen_ns),
 	     "s of all CPUs, by a hypervisor"},
 	    {"compute.cpu_utilization_percent", percent(run->wall_ns ? no_cpu : "no wall time", busy),
 	     least ? "% of one CPU, at least" : "% of one CPU"},

@@ -50,5 +50,6 @@ uint64_t sonde_proc_stolen_ns(void)
 	char text[512];
 	unsigned long long stolen = 0;
 	sonde_file_read(text, sizeof text, "/proc/stat");
-	return sscanf(text, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &stolen) == 1 ? stolen * sonde_proc_tick_ns() : 0;
+	int is_read = sscanf(text, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &stolen) == 1;
+	return is_read ? stolen * sonde_proc_tick_ns() : UINT64_MAX;
 }

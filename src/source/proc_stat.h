@@ -24,7 +24,7 @@ uint64_t sonde_proc_threads(pid_t pid);
 uint64_t sonde_proc_tick_ns(void);
 
 /* CPU time that the hypervisor gave to others while this machine's CPUs wanted to run (steal), since it started, in
- * whole ticks; 0 where the kernel is not told of any. */
+ * whole ticks; 0 where the kernel is not told of any, UINT64_MAX where /proc/stat cannot be read. */
 uint64_t sonde_proc_stolen_ns(void);
 
 #endif

@@ -32,7 +32,9 @@
 
 #define DEFAULT_EVERY_NS 100000000u
 #define DETAIL_EVERY_NS 500000000u
-#define SHARE 500u      /* of a CPU */
+#define SHARE 500u         /* of a CPU */
+#define FILES_A_PROCESS 8u /* descriptors, with those of other sources */
+#define FILES_STEP 64u
 #define LEFT_NS 4000000 /* what may be left over of a share */
 #define METHOD "/proc/PID/stat, status, io and CPU clocks; /proc and control groups of the machine"
 
@@ -173,6 +175,21 @@ static void say(struct said *said, const char *format, ...)
 		said->used = sizeof said->text - 1;
 }
 
+/* Descriptors that each process needs, and a few more: as many as fill a limit that is easily written. */
+static void say_unread(const struct sonde_source_run *run, struct said *said)
+{
+	uint64_t limit = run->rows.files_max, least = limit + FILES_A_PROCESS * (run->rows.unread + 1);
+	least += FILES_STEP - least % FILES_STEP;
+	if (!run->rows.unread && !run->tree.was_unread)
+		return;
+	char who[64] = "processes may have been missed";
+	if (run->rows.unread)
+		snprintf(who, sizeof who, "%llu process%s not always read", (unsigned long long)run->rows.unread,
+			 run->rows.unread == 1 ? " was" : "es were");
+	say(said, "%s: the hard limit of %llu open files was reached: ulimit -Hn %llu, or more", who,
+	    (unsigned long long)limit, (unsigned long long)least);
+}
+
 static void say_source(const struct sonde_source_run *run)
 {
 	struct sonde_recorder_state state = {
@@ -186,6 +203,7 @@ static void say_source(const struct sonde_source_run *run)
 		    "read each %.3g ms, not each %.3g ms: so many processes and threads would have taken more than "
 		    "%.1f %% of a core",
 		    every_ns / 1e6, (double)run->every_ns / 1e6, 100.0 / SHARE);
+	say_unread(run, &said);
 	if (run->rows.hidden)
 		say(&said, "%llu process%s not shown by /proc (hidepid): record as root",
 		    (unsigned long long)run->rows.hidden, run->rows.hidden == 1 ? " is" : "es are");
@@ -198,7 +216,7 @@ static void say_source(const struct sonde_source_run *run)
 	if (run->rows.crowded)
 		say(&said, "context switches are not read of processes with more than %d threads",
 		    SONDE_RESOURCES_TASKS_MAX);
-	if (run->rows.finds_processes)
+	if (run->rows.finds_processes && run->tree.may_have_missed && run->rows.had_children)
 		say(&said, "processes are found in /proc: not those that came and went between two readings");
 	if (sonde_resources_machine_missing(run->machine, missing, sizeof missing))
 		say(&said, "%s", missing);

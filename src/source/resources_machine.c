@@ -41,7 +41,8 @@ struct sonde_resources_machine {
 	const char *root;
 	pid_t pid;
 	unsigned rounds;
-	int fd[FILES]; /* −1 = not there */
+	int fd[FILES];   /* −1 = not there */
+	int lacks_files; /* no descriptor was left for one of them */
 	struct disk disks[DISKS_MAX];
 	size_t disk_count;
 	struct sonde_cgroup cgroup;
@@ -63,14 +64,16 @@ static const char *const names[FILES] = {
     [IO_PRESSURE] = "pressure/io",
 };
 
-static int open_file(const struct sonde_resources_machine *machine, const char *name)
+static int open_file(struct sonde_resources_machine *machine, const char *name)
 {
 	char path[PATH_MAX];
 	snprintf(path, sizeof path, "%s/proc/%s", machine->root, name);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	machine->lacks_files |= fd < 0 && (errno == EMFILE || errno == ENFILE);
+	return fd;
 }
 
-static int open_of_command(const struct sonde_resources_machine *machine, const char *name)
+static int open_of_command(struct sonde_resources_machine *machine, const char *name)
 {
 	char path[64];
 	snprintf(path, sizeof path, "%d/%s", (int)machine->pid, name);
@@ -379,6 +382,8 @@ size_t sonde_resources_machine_missing(const struct sonde_resources_machine *mac
 	    {NETWORK, "networks (/proc/PID/net/dev)"},
 	    {MEMORY_PRESSURE, "pressure (/proc/pressure: CONFIG_PSI, psi=1)"},
 	};
+	const char *begin = machine->lacks_files ? "no descriptor was left for the machine's (ulimit -Hn): "
+						 : "the machine's are not to be had here: ";
 	size_t used = 0;
 	*out = '\0';
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -386,8 +391,7 @@ size_t sonde_resources_machine_missing(const struct sonde_resources_machine *mac
 		if (machine->fd[files[i].file] >= 0 && pread(machine->fd[files[i].file], &byte, 1, 0) == 1)
 			continue;
 		if (used < out_b)
-			used += (size_t)snprintf(out + used, out_b - used, "%s%s",
-						 used ? ", " : "the machine's are not to be had here: ", files[i].what);
+			used += (size_t)snprintf(out + used, out_b - used, "%s%s", used ? ", " : begin, files[i].what);
 	}
 	return used < out_b ? used : out_b - 1;
 }

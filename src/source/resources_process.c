@@ -45,14 +45,22 @@ static void set(struct sonde_resources *out, enum sonde_resource resource, uint6
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-static int open_at(const struct sonde_resources_process *process, const char *name)
+/* What could not be opened only because no descriptor was left is neither gone nor closed to us. */
+static int opened(struct sonde_resources_process *process, int fd)
 {
-	return process->directory_fd >= 0 ? openat(process->directory_fd, name, O_RDONLY | O_CLOEXEC) : -1;
+	process->lacks_files |= fd < 0 && (errno == EMFILE || errno == ENFILE);
+	return fd;
+}
+
+static int open_at(struct sonde_resources_process *process, const char *name)
+{
+	if (process->directory_fd < 0)
+		return -1;
+	return opened(process, openat(process->directory_fd, name, O_RDONLY | O_CLOEXEC));
 }
 
 /* From a descriptor, or from `name` where none is kept. */
-static size_t read_file(const struct sonde_resources_process *process, int fd, const char *name, char *text,
-			size_t text_b)
+static size_t read_file(struct sonde_resources_process *process, int fd, const char *name, char *text, size_t text_b)
 {
 	int own_fd = fd >= 0 ? -1 : open_at(process, name);
 	ssize_t got = fd >= 0 || own_fd >= 0 ? pread(fd >= 0 ? fd : own_fd, text, text_b - 1, 0) : -1;
@@ -62,17 +70,19 @@ static size_t read_file(const struct sonde_resources_process *process, int fd, c
 	return got > 0 ? (size_t)got : 0;
 }
 
-static int open_directory(const struct sonde_resources_process *process)
+static int open_directory(struct sonde_resources_process *process)
 {
 	char path[PATH_MAX];
 	snprintf(path, sizeof path, "%s/proc/%d", process->root, (int)process->pid);
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return opened(process, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 static enum sonde_resources_found why_not(const struct sonde_resources_process *process)
 {
 	int is_there = !*process->root && (!kill(process->pid, 0) || errno == EPERM);
-	return is_there ? SONDE_RESOURCES_HIDDEN : SONDE_RESOURCES_GONE;
+	if (!is_there)
+		return SONDE_RESOURCES_GONE;
+	return process->lacks_files ? SONDE_RESOURCES_UNREAD : SONDE_RESOURCES_HIDDEN;
 }
 
 static int read_number(const char *text, uint64_t *out)
@@ -95,7 +105,7 @@ static int find_field(const char *text, const char *name, uint64_t *out)
 /* --- stat --------------------------------------------------------------------------------------------------------- */
 
 struct stat_line {
-	uint64_t user_ticks, system_ticks, start_ticks, minor, major, threads, pages;
+	uint64_t user_ticks, system_ticks, start_ticks, minor, waited_minor, major, threads, pages;
 };
 
 /* Numbers, separated by blanks, some below zero: sscanf() takes as long as the kernel for all of them. */
@@ -118,6 +128,7 @@ static int parse_stat(char *text, struct stat_line *line, struct sonde_resources
 				   .system_ticks = fields[15],
 				   .start_ticks = fields[22],
 				   .minor = fields[10],
+				   .waited_minor = fields[11],
 				   .major = fields[12],
 				   .threads = fields[20],
 				   .pages = fields[24]};
@@ -159,6 +170,7 @@ static int read_stat(struct sonde_resources_process *process, struct stat_line *
 	set(out, SONDE_RESOURCE_FAULTS_MINOR, line->minor);
 	set(out, SONDE_RESOURCE_FAULTS_MAJOR, line->major);
 	process->was_multi |= line->threads > 1;
+	process->had_children |= line->waited_minor > 0;
 	out->is_dead =
 	    out->state == 'X' || (out->state == 'Z' && line->threads <= 1); /* its first thread may end early */
 	if (out->is_dead)
@@ -171,7 +183,7 @@ static int read_stat(struct sonde_resources_process *process, struct stat_line *
 
 /* --- the rest ----------------------------------------------------------------------------------------------------- */
 
-static void read_io(const struct sonde_resources_process *process, struct sonde_resources *out)
+static void read_io(struct sonde_resources_process *process, struct sonde_resources *out)
 {
 	static const struct {
 		const char *name;
@@ -203,7 +215,7 @@ static int size_is_count(const struct sonde_resources_process *process)
 	return known > 0;
 }
 
-static void read_files(const struct sonde_resources_process *process, int is_detailed, struct sonde_resources *out)
+static void read_files(struct sonde_resources_process *process, int is_detailed, struct sonde_resources *out)
 {
 	struct stat stat;
 	if (size_is_count(process)) {
@@ -251,8 +263,9 @@ static void read_pss(struct sonde_resources_process *process, struct sonde_resou
 	uint64_t kib;
 	if (process->has_no_pss)
 		return;
+	process->lacks_files = 0;
 	int got = read_file(process, -1, "smaps_rollup", text, sizeof text) && find_field(text, "Pss", &kib);
-	process->has_no_pss = !got;
+	process->has_no_pss = !got && !process->lacks_files;
 	if (got)
 		set(out, SONDE_RESOURCE_MEMORY_PSS, kib * 1024);
 }
@@ -360,7 +373,7 @@ enum sonde_resources_found sonde_resources_process_open(struct sonde_resources_p
 	if (!is_there || !keep) {
 		sonde_resources_process_close(&process);
 		if (!is_there)
-			return SONDE_RESOURCES_GONE;
+			return process.lacks_files ? why_not(&process) : SONDE_RESOURCES_GONE;
 	}
 	process.is_kept = keep;
 	*out = process;
@@ -402,6 +415,7 @@ enum sonde_resources_found sonde_resources_process_read(struct sonde_resources_p
 {
 	struct stat_line line;
 	*out = (struct sonde_resources){0};
+	process->lacks_files = 0;
 	if (!begin(process))
 		return why_not(process);
 	int is_there = !read_stat(process, &line, out);
@@ -413,7 +427,9 @@ enum sonde_resources_found sonde_resources_process_read(struct sonde_resources_p
 			read_status(process, out);
 	}
 	end(process);
-	return is_there ? SONDE_RESOURCES_FOUND : SONDE_RESOURCES_GONE;
+	if (!is_there)
+		return process->lacks_files ? why_not(process) : SONDE_RESOURCES_GONE;
+	return SONDE_RESOURCES_FOUND;
 }
 
 void sonde_resources_process_bytes(struct sonde_resources_process *process, struct sonde_resources *out)
@@ -428,9 +444,10 @@ int sonde_resources_process_is_there(struct sonde_resources_process *process)
 {
 	struct stat_line line;
 	struct sonde_resources ignored = {0};
+	process->lacks_files = 0;
 	int is_there = begin(process) && !read_stat(process, &line, &ignored);
 	end(process);
-	return is_there;
+	return is_there || (process->lacks_files && why_not(process) != SONDE_RESOURCES_GONE);
 }
 
 void sonde_resources_process_pss(struct sonde_resources_process *process, struct sonde_resources *out)

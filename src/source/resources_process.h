@@ -72,7 +72,9 @@ struct sonde_resources_process {
 	size_t task_count, task_cap;
 	uint64_t ended_voluntary, ended_involuntary; /* of threads that are gone */
 	int was_multi;
-	int has_no_pss; /* it may not be read */
+	int has_no_pss;   /* it may not be read */
+	int had_children; /* and waited for them: none runs without a fault */
+	int lacks_files;  /* at the latest reading something was not read: no descriptor was left */
 };
 
 /* How it went. */
@@ -80,6 +82,7 @@ enum sonde_resources_found {
 	SONDE_RESOURCES_FOUND = 0,
 	SONDE_RESOURCES_GONE = -1,   /* there is no such process any more */
 	SONDE_RESOURCES_HIDDEN = -2, /* it is there, and /proc does not show it (hidepid) */
+	SONDE_RESOURCES_UNREAD = -3, /* it is there, and no descriptor was left to read it with */
 };
 
 /* `keep`: descriptors stay open from one reading to the next (5). `root` is borrowed. */

@@ -38,6 +38,7 @@ struct sonde_resources_row {
 	pid_t parent;
 	uint32_t series[SONDE_RESOURCE_COUNT];
 	int is_open, is_kept, is_gone, is_new;
+	int is_unread;          /* it was not read once, for want of descriptors */
 	int has_bytes;          /* read, and not yet told */
 	int is_behind;          /* a child of it is gone since its bytes were read */
 	uint64_t gone_ns;       /* when it was found gone and nobody had said so; 0 = it was not, or that is told */
@@ -113,12 +114,23 @@ static void went(struct sonde_resources_rows *rows, struct sonde_resources_row *
 		row->gone_ns = sonde_clock_now_ns();
 }
 
+/* Where only descriptors lack, it is tried again in the next round. */
+static void missed(struct sonde_resources_rows *rows, struct sonde_resources_row *row, enum sonde_resources_found found)
+{
+	if (found != SONDE_RESOURCES_UNREAD) {
+		went(rows, row, found);
+		return;
+	}
+	rows->unread += !row->is_unread;
+	row->is_unread = 1;
+}
+
 static int open_row(struct sonde_resources_rows *rows, struct sonde_resources_row *row)
 {
 	int keep = rows->kept < rows->kept_max;
 	enum sonde_resources_found found = sonde_resources_process_open(&row->process, "", row->live.pid, keep);
 	if (found != SONDE_RESOURCES_FOUND) {
-		went(rows, row, found);
+		missed(rows, row, found);
 		return -1;
 	}
 	row->is_open = 1;
@@ -173,15 +185,18 @@ static void read_row(struct sonde_resources_rows *rows, struct sonde_resources_r
 		return;
 	enum sonde_resources_found found = sonde_resources_process_read(&row->process, is_detailed || is_first, &now);
 	if (found != SONDE_RESOURCES_FOUND) {
-		went(rows, row, found);
+		missed(rows, row, found);
 		return;
 	}
+	rows->had_children |= row->process.had_children;
 	see_name(rows, row, &now);
 	rows->crowded += is_detailed && row->threads > SONDE_RESOURCES_TASKS_MAX;
 	raise_peak(row, &now);
 	row->threads = now.known & 1u << SONDE_RESOURCE_THREADS ? now.value[SONDE_RESOURCE_THREADS] : 1;
 	row->rss_b = now.known & 1u << SONDE_RESOURCE_MEMORY_RSS ? now.value[SONDE_RESOURCE_MEMORY_RSS] : 0;
-	if (is_first && !now.is_dead && !(now.known & 1u << SONDE_RESOURCE_IO_READ_ALL))
+	if (row->process.lacks_files)
+		missed(rows, row, SONDE_RESOURCES_UNREAD);
+	else if (is_first && !now.is_dead && !(now.known & 1u << SONDE_RESOURCE_IO_READ_ALL))
 		rows->closed++;
 	see_bytes(row, &now);
 	put(rows, row, &now);
@@ -363,6 +378,7 @@ void sonde_resources_rows_init(struct sonde_resources_rows *rows, struct sonde_r
 	struct rlimit files = {0};
 	*rows = (struct sonde_resources_rows){.recorder = recorder, .page_ns = PSS_PAGE_NS};
 	getrlimit(RLIMIT_NOFILE, &files);
+	rows->files_max = files.rlim_cur;
 	rows->kept_max = files.rlim_cur / FDS_A_PROCESS / 4;
 	if (rows->kept_max > KEPT_MAX)
 		rows->kept_max = KEPT_MAX;

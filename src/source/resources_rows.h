@@ -38,6 +38,9 @@ struct sonde_resources_rows {
 	uint32_t series_count;
 	/* Processes: that are not shown, of others, with too many threads for their switches. */
 	uint64_t hidden, closed, crowded;
+	uint64_t unread;    /* of which something was not read, for want of descriptors */
+	uint64_t files_max; /* the limit on them */
+	int had_children;   /* a process has waited for one */
 };
 
 /* Descriptors may stay open of so many processes as the limit on them allows. */

@@ -5,6 +5,7 @@
 #include "source/resources_tree.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,11 +48,24 @@ static uint64_t start_of(uint64_t ticks, uint64_t now_ns)
 	return start_ns < now_ns ? start_ns : now_ns;
 }
 
-static void consider(const struct sonde_resources_tree *tree, pid_t pid, uint64_t now_ns)
+static void see_files(struct sonde_resources_tree *tree)
+{
+	tree->lacks_files |= errno == EMFILE || errno == ENFILE;
+}
+
+static void consider(struct sonde_resources_tree *tree, pid_t pid, uint64_t now_ns)
 {
 	struct sonde_proc_stat stat;
-	if (sonde_recorder_alive(tree->recorder, pid) || sonde_proc_stat_read(&stat, pid, 0) || stat.state == 'Z' ||
-	    !sonde_recorder_alive(tree->recorder, stat.parent) || !is_process(pid))
+	if (sonde_recorder_alive(tree->recorder, pid))
+		return;
+	errno = 0;
+	if (sonde_proc_stat_read(&stat, pid, 0)) {
+		see_files(tree);
+		tree->may_have_missed = 1;
+		return;
+	}
+	tree->may_have_missed |= stat.parent == 1; /* to which it may have gone from its own */
+	if (stat.state == 'Z' || !sonde_recorder_alive(tree->recorder, stat.parent) || !is_process(pid))
 		return;
 	uint64_t start_ns = start_of(stat.start_ticks, now_ns);
 	sonde_recorder_fork(tree->recorder, stat.parent, pid, pid, start_ns);
@@ -59,9 +73,13 @@ static void consider(const struct sonde_resources_tree *tree, pid_t pid, uint64_
 }
 
 /* Those of /proc whose number is above `after`, up to `last`; numbers begin again at their end. */
-static void list(const struct sonde_resources_tree *tree, pid_t after, pid_t last, uint64_t now_ns)
+static void list(struct sonde_resources_tree *tree, pid_t after, pid_t last, uint64_t now_ns)
 {
+	errno = 0;
 	DIR *directory = opendir("/proc");
+	if (!directory)
+		see_files(tree);
+	tree->may_have_missed |= after != 0;
 	for (const struct dirent *entry; directory && (entry = readdir(directory));) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
 		int is_new = after < last ? pid > after && pid <= last : pid > after || pid <= last;
@@ -82,13 +100,14 @@ void sonde_resources_tree_start(struct sonde_resources_tree *tree, struct sonde_
 void sonde_resources_tree_look(struct sonde_resources_tree *tree, pid_t last_pid, uint64_t now_ns)
 {
 	pid_t before = tree->last_pid;
-	tree->last_pid = last_pid;
+	tree->lacks_files = 0;
 	if (last_pid == before)
 		return;
-	if (!before || last_pid < before || last_pid - before > TRIED_MAX) {
+	if (!before || last_pid < before || last_pid - before > TRIED_MAX)
 		list(tree, before, last_pid, now_ns);
-		return;
-	}
-	for (pid_t pid = before + 1; pid <= last_pid; pid++)
-		consider(tree, pid, now_ns);
+	else
+		for (pid_t pid = before + 1; pid <= last_pid; pid++)
+			consider(tree, pid, now_ns);
+	tree->was_unread |= tree->lacks_files;
+	tree->last_pid = tree->lacks_files ? before : last_pid; /* it is looked again */
 }

@@ -13,7 +13,10 @@
 
 struct sonde_resources_tree {
 	struct sonde_recorder *recorder;
-	pid_t last_pid; /* up to which it was looked; 0 = nowhere yet */
+	pid_t last_pid;      /* up to which it was looked; 0 = nowhere yet */
+	int lacks_files;     /* at the latest look a number could not be tried: no descriptor was left */
+	int was_unread;      /* so it was once */
+	int may_have_missed; /* numbers were given that are gone, or whose parent is */
 };
 
 /* From a process on, which the recorder knows then. `is_new`: it was just forked, nobody is its child yet. */

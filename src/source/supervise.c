@@ -59,7 +59,7 @@ struct supervisor {
 	size_t fd_count, idle_fd_count; /* that are waited on: now, and when no process was connected */
 	uint32_t process_count;         /* when drained last */
 	uint64_t start_ns, flushed_ns;
-	uint64_t stolen_ns; /* as the command began */
+	uint64_t stolen_ns; /* as the command began; UINT64_MAX = not known */
 	struct rusage usage;
 	int status;
 	struct sigaction file_limit; /* what SIGXFSZ did when we were started, and does in the command */
@@ -358,14 +358,15 @@ static uint64_t look_up(struct supervisor *supervisor)
 
 static void finish(struct supervisor *supervisor, struct sonde_supervise_result *result)
 {
-	uint64_t end_ns = sonde_clock_now_ns(), stolen_ns = sonde_proc_stolen_ns() - supervisor->stolen_ns;
+	uint64_t end_ns = sonde_clock_now_ns(), stolen_ns = sonde_proc_stolen_ns();
 	drain_sources(supervisor, 1);
 	while (supervisor->active_count)
 		drop_source(supervisor, supervisor->active_count - 1);
 	sonde_priority_restore(&supervisor->priority);
 	say_end(supervisor, end_ns);
 	say_cost(supervisor, look_up(supervisor));
-	sonde_recorder_cost(supervisor->recorder, "machine.stolen_ns", stolen_ns);
+	if (stolen_ns != UINT64_MAX && stolen_ns >= supervisor->stolen_ns) /* both were read */
+		sonde_recorder_cost(supervisor->recorder, "machine.stolen_ns", stolen_ns - supervisor->stolen_ns);
 	int died = supervisor->status != -1 && WIFSIGNALED(supervisor->status);
 	if (supervisor->options->keep_ns && (died || !supervisor->options->when))
 		sonde_recorder_save(supervisor->recorder);

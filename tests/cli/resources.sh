@@ -233,3 +233,30 @@ if command -v jq >/dev/null; then
 		fail "the machine has no counters"
 	equal "$(jq -r '[.traceEvents[] | select(.name == "process_name" and .pid == 0) | .args.name][0]' trace.json)" machine
 fi
+
+# --- descriptors run out: it is said so, and no figure is made up of what was not read -------------------------------
+
+few() { # LIMIT ARGUMENT…: sonde with so many descriptors
+	bash -c 'ulimit -n "$1"; shift; exec "$@"' few "$1" "$SONDE" "${@:2}"
+}
+for limit in 20 24 32; do
+	run 0 few "$limit" record -q -f -o few.sonde -- sh -c 'sleep 0.4 & sleep 0.4 & wait'
+	run 0 "$SONDE" report --json few.sonde
+	python3 -c '
+import json, re, sys
+report, limit = json.load(open(".out")), int(sys.argv[1])
+summary = [section for section in report["sections"] if section["id"] == "summary"][0]
+rows = {row["metric"]: row["value"] for row in summary["rows"]}
+stolen = rows["timing.stolen_time_s"]
+assert stolen is None or stolen < 60, f"stolen {stolen}"
+words = open(".out").read()
+assert "hidepid" not in words and "of other users" not in words, "a wrong reason"
+said = re.search(r"hard limit of (\d+) open files was reached: ulimit -Hn (\d+)", words)
+assert said or limit > 24, "no word of the limit"
+assert not said or (int(said[1]) == limit and limit < int(said[2]) <= 512), said[0]
+' "$limit" || fail "with $limit descriptors"
+done
+
+# Whoever looks where nothing came and went has nothing to hear of it.
+run 0 "$SONDE" stat -- sleep 0.2
+! grep -q 'came and went' .err || fail "a process alone: $(cat .err)"
