@@ -27,6 +27,7 @@
 #include "source/proc_stat.h"
 #include "source/schedstat.h"
 #include "source/source.h"
+#include "source/thread_rows.h"
 #include "util/error.h"
 #include "util/file.h"
 
@@ -38,29 +39,14 @@
 #define SETTLE_NS 100000000u
 #define END_NS 1000000000u /* from when it is missed until it ends, where nobody else says so */
 #define LIST_ROUNDS 16u    /* one in so many lists all: as many may have come as went */
-#define KEPT_MAX 128u      /* descriptors */
 #define COUNTED_MAX 16u    /* processes, beyond which threads are only counted as they are listed */
 #define METHOD "/proc/PID/task/TID/schedstat"
 
-enum { TIME, RUNNABLE, VOLUNTARY, INVOLUNTARY, NUMBERS };
-
-static const enum sonde_metric metrics[NUMBERS] = {
-    [TIME] = SONDE_METRIC_CPU_TIME,
-    [RUNNABLE] = SONDE_METRIC_CPU_RUNNABLE,
-    [VOLUNTARY] = SONDE_METRIC_SWITCHES_VOLUNTARY,
-    [INVOLUNTARY] = SONDE_METRIC_SWITCHES_INVOLUNTARY,
-};
-
-struct thread {
-	uint32_t process, thread; /* of the recording; thread 0 = it has no place yet */
-	pid_t pid, tid;
-	int fd;                             /* −1 = none is kept */
-	uint8_t is_old, listed, met, named; /* old: it was there before the recording; met: it has been read */
-	uint64_t seen_ns, born_ns;          /* born: about */
-	uint64_t gone_ns;                   /* it was missed; 0 = it is there */
-	uint64_t read_ns, slices;           /* as of the latest reading; 0 = it failed */
-	int64_t first[NUMBERS], now[NUMBERS];
-	uint32_t series[NUMBERS];
+static const enum sonde_metric metrics[SONDE_THREAD_NUMBERS] = {
+    [SONDE_THREAD_TIME] = SONDE_METRIC_CPU_TIME,
+    [SONDE_THREAD_RUNNABLE] = SONDE_METRIC_CPU_RUNNABLE,
+    [SONDE_THREAD_VOLUNTARY] = SONDE_METRIC_SWITCHES_VOLUNTARY,
+    [SONDE_THREAD_INVOLUNTARY] = SONDE_METRIC_SWITCHES_INVOLUNTARY,
 };
 
 struct process {
@@ -73,9 +59,9 @@ struct sonde_source_run {
 	struct sonde_recorder *recorder;
 	pid_t pid;
 	int pid_fd;
-	int counts_switches;    /* nobody else does */
-	struct thread *threads; /* by process and number, the first `known` of them */
-	size_t count, known, cap, at, kept;
+	int counts_switches; /* nobody else does */
+	struct sonde_thread_rows threads;
+	size_t at;                        /* in the round */
 	struct sonde_live_list processes; /* of struct process */
 	uint64_t start_ns, rounds, began_ns, next_ns, least_ns, longest_ns, points;
 	size_t most;
@@ -86,87 +72,30 @@ struct sonde_source_run {
 
 /* --- rows -------------------------------------------------------------------------------------------------------- */
 
-static int compare(const void *left, const void *right)
-{
-	const struct thread *a = left, *b = right;
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	return (a->tid > b->tid) - (a->tid < b->tid);
-}
-
-static void close_row(struct sonde_source_run *run, struct thread *row)
-{
-	if (row->fd < 0)
-		return;
-	close(row->fd);
-	row->fd = -1;
-	run->kept--;
-}
-
-static void miss(struct sonde_source_run *run, struct thread *row, uint64_t now_ns)
+static void miss(struct sonde_source_run *run, struct sonde_thread_row *row, uint64_t now_ns)
 {
 	row->gone_ns = row->gone_ns ? row->gone_ns : now_ns;
-	close_row(run, row);
+	sonde_thread_rows_close(&run->threads, row);
 }
 
-static struct thread *add(struct sonde_source_run *run, const struct process *process, pid_t tid, uint64_t now_ns)
+static struct sonde_thread_row *add(struct sonde_source_run *run, const struct process *process, pid_t tid)
 {
-	if (run->count == run->cap) {
-		size_t cap = run->cap ? 2 * run->cap : 64;
-		struct thread *rows = realloc(run->threads, cap * sizeof *rows);
-		if (!rows) {
-			run->failed = 1;
-			return NULL;
-		}
-		run->threads = rows;
-		run->cap = cap;
-	}
-	struct thread *row = &run->threads[run->count++];
-	run->listed++;
-	*row = (struct thread){.process = process->live.id,
-			       .pid = process->live.pid,
-			       .tid = tid,
-			       .fd = -1,
-			       .listed = 1,
-			       .seen_ns = now_ns,
-			       .born_ns = now_ns};
-	if (run->kept < KEPT_MAX)
-		row->fd = sonde_schedstat_open(process->live.pid, tid);
-	run->kept += row->fd >= 0;
+	struct sonde_thread_row *row =
+	    sonde_thread_rows_add(&run->threads, process->live.id, process->live.pid, tid, sonde_clock_now_ns());
+	run->failed |= !row;
+	run->listed += row != NULL;
 	return row;
-}
-
-static void sort(struct sonde_source_run *run)
-{
-	if (run->count > run->known)
-		qsort(run->threads, run->count, sizeof *run->threads, compare);
-	run->known = run->count;
-}
-
-/* The first row that is not below. */
-static size_t bound(const struct sonde_source_run *run, uint32_t process, pid_t tid)
-{
-	struct thread wanted = {.process = process, .tid = tid};
-	size_t from = 0, to = run->known;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		if (compare(&run->threads[middle], &wanted) < 0)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
 }
 
 /* --- readings ---------------------------------------------------------------------------------------------------- */
 
 /* A start in ticks says when a thread was born, up to 10 ms late here: what it ran and waited since then was before its
  * first reading, and it was after the recording began. */
-static uint64_t birth_ns(const struct sonde_source_run *run, const struct thread *row)
+static uint64_t birth_ns(const struct sonde_source_run *run, const struct sonde_thread_row *row)
 {
 	struct sonde_proc_stat stat;
 	uint64_t tick_ns = sonde_proc_tick_ns(), now_ns = sonde_clock_now_ns(), read_ns = row->read_ns;
-	uint64_t counted_ns = (uint64_t)row->now[TIME] + (uint64_t)row->now[RUNNABLE];
+	uint64_t counted_ns = (uint64_t)row->now[SONDE_THREAD_TIME] + (uint64_t)row->now[SONDE_THREAD_RUNNABLE];
 	uint64_t most_ns = read_ns && counted_ns < read_ns ? read_ns - counted_ns : row->seen_ns;
 	if (most_ns > row->seen_ns)
 		most_ns = row->seen_ns;
@@ -179,7 +108,7 @@ static uint64_t birth_ns(const struct sonde_source_run *run, const struct thread
 }
 
 /* What the thread has come to: kept in its row until it is written. */
-static void look(struct sonde_source_run *run, struct thread *row)
+static void look(struct sonde_source_run *run, struct sonde_thread_row *row)
 {
 	struct sonde_schedstat stat;
 	int error = sonde_schedstat_read(&stat, row->fd, row->pid, row->tid);
@@ -189,30 +118,31 @@ static void look(struct sonde_source_run *run, struct thread *row)
 	if (error)
 		return;
 	row->read_ns = now_ns;
-	row->now[TIME] = (int64_t)stat.ran_ns;
-	row->now[RUNNABLE] = (int64_t)stat.waited_ns;
+	row->now[SONDE_THREAD_TIME] = (int64_t)stat.ran_ns;
+	row->now[SONDE_THREAD_RUNNABLE] = (int64_t)stat.waited_ns;
 	if (!run->counts_switches || stat.slices == row->slices ||
 	    sonde_schedstat_switches(&voluntary, &involuntary, row->pid, row->tid))
 		return;
 	row->slices = stat.slices;
-	row->now[VOLUNTARY] = (int64_t)voluntary;
-	row->now[INVOLUNTARY] = (int64_t)involuntary;
+	row->now[SONDE_THREAD_VOLUNTARY] = (int64_t)voluntary;
+	row->now[SONDE_THREAD_INVOLUNTARY] = (int64_t)involuntary;
 }
 
-static void put(struct sonde_source_run *run, const struct thread *row, uint64_t time_ns, const int64_t *values)
+static void put(struct sonde_source_run *run, const struct sonde_thread_row *row, uint64_t time_ns,
+		const int64_t *values)
 {
-	for (size_t i = 0; i < NUMBERS; i++)
+	for (size_t i = 0; i < SONDE_THREAD_NUMBERS; i++)
 		sonde_recorder_point(run->recorder, time_ns, row->series[i], values[i]);
 	run->points++;
 }
 
 /* Others may have seen its process end meanwhile: what would be made of the number then were another life of it. */
-static int is_alive(const struct sonde_source_run *run, const struct thread *row)
+static int is_alive(const struct sonde_source_run *run, const struct sonde_thread_row *row)
 {
 	return sonde_recorder_alive(run->recorder, row->pid) == row->process;
 }
 
-static void place(struct sonde_source_run *run, struct thread *row)
+static void place(struct sonde_source_run *run, struct sonde_thread_row *row)
 {
 	row->thread = is_alive(run, row) ? sonde_recorder_thread(run->recorder, row->pid, row->tid, row->born_ns)
 					 : sonde_recorder_known(run->recorder, row->pid, row->tid, row->read_ns);
@@ -220,15 +150,15 @@ static void place(struct sonde_source_run *run, struct thread *row)
 		return;
 	if (run->counts_switches && !row->is_old)
 		sonde_recorder_born(run->recorder, row->thread, row->born_ns);
-	for (size_t i = 0; i < NUMBERS; i++)
-		if (i < VOLUNTARY || run->counts_switches)
+	for (size_t i = 0; i < SONDE_THREAD_NUMBERS; i++)
+		if (i < SONDE_THREAD_VOLUNTARY || run->counts_switches)
 			row->series[i] =
 			    sonde_recorder_series(run->recorder, metrics[i], row->process, row->thread, NULL);
 	put(run, row, row->born_ns, row->first);
 }
 
 /* Where nobody else says what a thread is called: a program names its threads when they have begun. */
-static void name(struct sonde_source_run *run, struct thread *row)
+static void name(struct sonde_source_run *run, struct sonde_thread_row *row)
 {
 	char text[64];
 	size_t text_b = sonde_file_read(text, sizeof text, "/proc/%d/task/%d/comm", (int)row->pid, (int)row->tid);
@@ -241,7 +171,7 @@ static void name(struct sonde_source_run *run, struct thread *row)
 
 /* Tells of a reading that was just made: points come in order of time. `last`: there will be no other. Where a source
  * of switches knows threads, one that has ended is not given a place: it may be forgotten there. */
-static void tell(struct sonde_source_run *run, struct thread *row, int last)
+static void tell(struct sonde_source_run *run, struct sonde_thread_row *row, int last)
 {
 	int settled = sonde_clock_now_ns() >= row->seen_ns + SETTLE_NS;
 	if (!row->read_ns || (!run->counts_switches && !settled && !last && !row->thread))
@@ -256,7 +186,7 @@ static void tell(struct sonde_source_run *run, struct thread *row, int last)
 }
 
 /* Reads and tells of a thread. */
-static void take(struct sonde_source_run *run, struct thread *row, int last)
+static void take(struct sonde_source_run *run, struct sonde_thread_row *row, int last)
 {
 	row->read_ns = 0;
 	if (!row->gone_ns)
@@ -277,21 +207,22 @@ static void list(struct sonde_source_run *run, struct process *process, int is_o
 	if (threads && threads == process->threads && !process->stale && run->rounds % LIST_ROUNDS)
 		return;
 	snprintf(path, sizeof path, "/proc/%d/task", (int)process->live.pid);
-	size_t begin = bound(run, process->live.id, 0), end = bound(run, process->live.id + 1, 0);
+	size_t begin = sonde_thread_rows_bound(&run->threads, process->live.id, 0);
+	size_t end = sonde_thread_rows_bound(&run->threads, process->live.id + 1, 0);
 	for (size_t i = begin; i < end; i++)
-		run->threads[i].listed = 0;
+		run->threads.row[i].listed = 0;
 	DIR *directory = opendir(path);
 	for (struct dirent *entry; directory && (entry = readdir(directory));) {
 		pid_t tid = entry->d_name[0] == '.' ? 0 : atoi(entry->d_name);
-		size_t at = bound(run, process->live.id, tid);
-		int is_known = at < end && run->threads[at].tid == tid && !run->threads[at].gone_ns;
+		size_t at = sonde_thread_rows_bound(&run->threads, process->live.id, tid);
+		int is_known = at < end && run->threads.row[at].tid == tid && !run->threads.row[at].gone_ns;
 		if (tid <= 0)
 			continue;
 		if (is_known) {
-			run->threads[at].listed = 1;
+			run->threads.row[at].listed = 1;
 			continue;
 		}
-		struct thread *row = add(run, process, tid, sonde_clock_now_ns());
+		struct sonde_thread_row *row = add(run, process, tid);
 		if (!row)
 			break;
 		if (!is_old)
@@ -302,8 +233,8 @@ static void list(struct sonde_source_run *run, struct process *process, int is_o
 		memcpy(row->first, row->now, sizeof row->first);
 	}
 	for (size_t i = begin; i < end; i++)
-		if (!run->threads[i].listed && !run->failed)
-			miss(run, &run->threads[i], sonde_clock_now_ns());
+		if (!run->threads.row[i].listed && !run->failed)
+			miss(run, &run->threads.row[i], sonde_clock_now_ns());
 	process->threads = threads;
 	process->stale = 0;
 	if (directory)
@@ -324,8 +255,8 @@ static void forget(struct sonde_source_run *run, uint64_t now_ns, int final)
 {
 	struct process *process = run->processes.rows, *end = process + run->processes.count;
 	size_t kept = 0;
-	for (size_t i = 0; i < run->count; i++) {
-		struct thread *row = &run->threads[i];
+	for (size_t i = 0; i < run->threads.count; i++) {
+		struct sonde_thread_row *row = &run->threads.row[i];
 		while (process < end && process->live.id < row->process)
 			process++;
 		int is_alive = process < end && process->live.id == row->process;
@@ -333,15 +264,15 @@ static void forget(struct sonde_source_run *run, uint64_t now_ns, int final)
 			miss(run, row, now_ns);
 		int is_over = now_ns >= row->gone_ns + END_NS || (final && row->tid != row->pid);
 		if (row->gone_ns && is_over) {
-			close_row(run, row);
+			sonde_thread_rows_close(&run->threads, row);
 			sonde_recorder_exit(run->recorder, row->pid, row->tid, 0, row->gone_ns);
 		} else {
 			if (is_alive && row->gone_ns >= run->began_ns) /* as many may have come */
 				process->stale = 1;
-			run->threads[kept++] = *row;
+			run->threads.row[kept++] = *row;
 		}
 	}
-	run->count = run->known = kept;
+	run->threads.count = run->threads.sorted = kept;
 }
 
 static void begin_round(struct sonde_source_run *run, uint64_t now_ns)
@@ -352,8 +283,8 @@ static void begin_round(struct sonde_source_run *run, uint64_t now_ns)
 	forget(run, now_ns, 0);
 	for (size_t i = 0; i < run->processes.count && !run->failed; i++)
 		list(run, (struct process *)run->processes.rows + i, 0);
-	sort(run);
-	run->most = run->count > run->most ? run->count : run->most;
+	sonde_thread_rows_sort(&run->threads);
+	run->most = run->threads.count > run->most ? run->threads.count : run->most;
 	run->rounds++;
 	run->began_ns = now_ns;
 	run->at = 0;
@@ -363,14 +294,14 @@ static void begin_round(struct sonde_source_run *run, uint64_t now_ns)
 static void go_on(struct sonde_source_run *run, uint64_t now_ns)
 {
 	uint64_t from_ns = now_ns, before_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
-	if (run->at == run->count)
+	if (run->at == run->threads.count)
 		begin_round(run, now_ns);
-	while (run->at < run->count && now_ns - from_ns < SLICE_NS) {
-		take(run, &run->threads[run->at++], 0);
+	while (run->at < run->threads.count && now_ns - from_ns < SLICE_NS) {
+		take(run, &run->threads.row[run->at++], 0);
 		now_ns = sonde_clock_now_ns();
 	}
 	run->next_ns = now_ns + (sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) * COST_SHARE;
-	if (run->at < run->count)
+	if (run->at < run->threads.count)
 		return;
 	if (run->next_ns < run->began_ns + run->least_ns)
 		run->next_ns = run->began_ns + run->least_ns;
@@ -395,9 +326,9 @@ static void look_at_end(struct sonde_source_run *run)
 	struct pollfd gone = {.fd = run->pid_fd, .events = POLLIN};
 	if (run->pid_fd < 0 || poll(&gone, 1, 0) <= 0)
 		return;
-	for (size_t i = 0; i < run->count; i++)
-		if (run->threads[i].pid == run->pid && run->threads[i].tid == run->pid)
-			take(run, &run->threads[i], 1);
+	for (size_t i = 0; i < run->threads.count; i++)
+		if (run->threads.row[i].pid == run->pid && run->threads.row[i].tid == run->pid)
+			take(run, &run->threads.row[i], 1);
 	close(run->pid_fd);
 	run->pid_fd = -1;
 }
@@ -429,8 +360,8 @@ static int threads_start(struct sonde_source_run *run, pid_t pid)
 	run->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	run->start_ns = run->began_ns = sonde_clock_now_ns();
 	list(run, &root, 1);
-	sort(run);
-	run->at = run->count;
+	sonde_thread_rows_sort(&run->threads);
+	run->at = run->threads.count;
 	run->least_ns = FIRST_NS;
 	run->next_ns = run->began_ns + FIRST_NS;
 	return 0;
@@ -449,8 +380,8 @@ static int threads_drain(struct sonde_source_run *run, uint64_t horizon_ns, int 
 		count(run, now_ns);
 	if (!final)
 		return sonde_recorder_error(run->recorder);
-	for (size_t i = 0; i < run->count; i++)
-		take(run, &run->threads[i], 1);
+	for (size_t i = 0; i < run->threads.count; i++)
+		take(run, &run->threads.row[i], 1);
 	refresh(run);
 	forget(run, now_ns, 1);
 	return sonde_recorder_error(run->recorder);
@@ -487,11 +418,9 @@ static void threads_stop(struct sonde_source_run *run)
 	}
 	if (run->points)
 		sonde_recorder_source(run->recorder, "threads", &state);
-	for (size_t i = 0; i < run->count; i++)
-		close_row(run, &run->threads[i]);
 	if (run->pid_fd >= 0)
 		close(run->pid_fd);
-	free(run->threads);
+	sonde_thread_rows_fini(&run->threads);
 	sonde_live_list_fini(&run->processes, &kind, run);
 	free(run);
 }
