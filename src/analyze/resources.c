@@ -218,6 +218,26 @@ static int all_add(const struct resources *resources, struct sonde_report *repor
 	return 0;
 }
 
+/* Threads tell of it, each of its own: a sum of some of them were too little. */
+static struct sonde_cell waited(const struct resources *resources, size_t row, struct sonde_report *report)
+{
+	const struct sonde_series_sums *sums = &resources->sums;
+	const struct sonde_series_sum *at_once = sonde_series_sum_of(sums, row, SONDE_METRIC_THREADS);
+	size_t read, all = 0;
+	double waited_ns = sonde_series_waited(sums, sums->process[row], &read);
+	for (uint32_t id = 1; id <= sonde_session_thread_count(sums->session); id++) {
+		const struct sonde_thread *thread = sonde_session_thread(sums->session, id);
+		all += thread->process == sums->process[row] && (!thread->end_ns || thread->end_ns > sums->from_ns) &&
+		       (!sums->to_ns || thread->start_ns < sums->to_ns);
+	}
+	if (at_once && at_once->max > (int64_t)all)
+		all = (size_t)at_once->max;
+	if (read && read >= all)
+		return sonde_cell_int(sonde_series_whole(waited_ns));
+	const char *why = sonde_report_text(report, "%zu of its %zu threads were read", read, all);
+	return sonde_cell_absent(why ? why : "not all of its threads were read");
+}
+
 static int row_add(const struct resources *resources, size_t row, struct sonde_report *report,
 		   struct sonde_section *section)
 {
@@ -233,6 +253,7 @@ static int row_add(const struct resources *resources, size_t row, struct sonde_r
 	cpu_cells(resources, row, out);
 	if (sonde_session_process_count(sums->session) == 1 && resources->all.is_exact)
 		figure_cells(resources, out);
+	out[RUNNABLE] = waited(resources, row, report);
 	out[PROCESS] = sonde_cell_text(*process->command ? process->command
 				       : *process->name  ? process->name
 							 : "(unknown)");

@@ -133,10 +133,12 @@ int sonde_series_sums_init(struct sonde_series_sums *sums, struct sonde_session 
 	sums->sum = calloc(sums->count + 1, sizeof *sums->sum);
 	sums->metric = calloc(sums->count + 1, sizeof *sums->metric);
 	sums->same = calloc(sums->count + 1, sizeof *sums->same);
-	int rc = sums->sum && sums->metric && sums->same ? 0 : -ENOMEM;
+	sums->is_waiting = calloc(sums->count + 1, sizeof *sums->is_waiting);
+	int rc = sums->sum && sums->metric && sums->same && sums->is_waiting ? 0 : -ENOMEM;
 	for (uint32_t id = 1; rc == 0 && id <= sums->count; id++) {
 		const struct sonde_series *series = sonde_session_series(session, id);
 		sums->metric[id] = series->thread ? -1 : metric_named(series->name);
+		sums->is_waiting[id] = series->thread && metric_named(series->name) == SONDE_METRIC_CPU_RUNNABLE;
 	}
 	rc = rc ? rc : rows_make(sums);
 	if (rc == 0)
@@ -159,6 +161,7 @@ void sonde_series_sums_fini(struct sonde_series_sums *sums)
 	free(sums->sum);
 	free(sums->metric);
 	free(sums->same);
+	free(sums->is_waiting);
 	free(sums->row_of);
 	free(sums->process);
 	free(sums->index);
@@ -307,11 +310,16 @@ static void point_add(struct sonde_series_sums *sums, uint32_t id, uint64_t time
 	struct sonde_tree_state *state = sums->state;
 	int metric = sums->metric[id];
 	uint32_t row = metric < 0 ? 0 : sums->row_of[sonde_session_series(sums->session, id)->process];
-	if (metric < 0 || (sums->to_ns && time_ns >= sums->to_ns) || (sum->count && time_ns < sum->last_ns))
+	if ((metric < 0 && !sums->is_waiting[id]) || (sums->to_ns && time_ns >= sums->to_ns) ||
+	    (sum->count && time_ns < sum->last_ns))
 		return;
 	if (time_ns < sums->from_ns) {
 		sum->before = value;
 		sum->has_before = 1;
+		return;
+	}
+	if (metric < 0) { /* threads are read at times of their own */
+		sum_add(sum, time_ns, value, sums->least_ns);
 		return;
 	}
 	if (sum->round == state->round)
@@ -419,6 +427,22 @@ double sonde_series_tree_change(const struct sonde_series_sums *sums, enum sonde
 	if (known)
 		*known = count;
 	return all;
+}
+
+double sonde_series_waited(const struct sonde_series_sums *sums, uint32_t process, size_t *threads)
+{
+	double all_ns = 0;
+	size_t count = 0;
+	for (uint32_t id = 1; id <= sums->count; id++) {
+		const struct sonde_series_sum *sum = &sums->sum[id];
+		if (!sums->is_waiting[id] || !sum->count ||
+		    (process && sonde_session_series(sums->session, id)->process != process))
+			continue;
+		all_ns += sonde_series_change(sums, sum, 1);
+		count++;
+	}
+	*threads = count;
+	return all_ns;
 }
 
 void sonde_series_life(const struct sonde_series_sums *sums, uint32_t id, uint64_t *from_ns, uint64_t *to_ns)

@@ -64,6 +64,7 @@ struct sonde_series_sums {
 	struct sonde_series_sum *sum; /* by series id */
 	int *metric;                  /* by series id: enum sonde_metric; −1 = a newer one, or of a thread */
 	uint32_t *same;               /* by series id: the first one of the same thing */
+	uint8_t *is_waiting;          /* by series id: how long a thread waited for a CPU */
 
 	size_t row_count;  /* rows are 1 … row_count: processes that have series; row 0 is the machine */
 	uint32_t *process; /* by row: its id */
@@ -113,6 +114,9 @@ double sonde_series_tree_change(const struct sonde_series_sums *sums, enum sonde
 /* What they had together on average, over the time from the first one's beginning to the last one's end; −1 = never
  * read. */
 double sonde_series_tree_mean(const struct sonde_series_sums *sums, enum sonde_metric metric);
+
+/* ns that threads waited for a CPU in the part asked for; of `process`, 0 = of all. `threads`: how many were read. */
+double sonde_series_waited(const struct sonde_series_sums *sums, uint32_t process, size_t *threads);
 
 /* What a process was there of the part asked for. */
 void sonde_series_life(const struct sonde_series_sums *sums, uint32_t process, uint64_t *from_ns, uint64_t *to_ns);

@@ -223,51 +223,12 @@ static void fill_totals(struct filling *filling)
 
 /* --- threads ----------------------------------------------------------------------------------------------------- */
 
-/* Of a thread's time: its first and last point in the range. */
-struct ends {
-	int64_t first, last;
-	int is_seen;
-};
-
-static void take_waiting(const struct filling *filling, const struct sonde_batch *batch, struct ends *ends)
-{
-	const struct sonde_series_sums *sums = filling->sums;
-	for (size_t i = 0; i < batch->count; i++) {
-		const struct sonde_series *series = sonde_session_series(sums->session, batch->series[i]);
-		if (!series || !series->thread || strcmp(series->name, "cpu.runnable") != 0 ||
-		    batch->time_ns[i] < sums->from_ns || (sums->to_ns && batch->time_ns[i] >= sums->to_ns))
-			continue;
-		struct ends *at = &ends[batch->series[i]];
-		if (!at->is_seen && (sums->attached || sums->from_ns))
-			at->first = batch->value[i];
-		at->is_seen = 1;
-		at->last = batch->value[i];
-	}
-}
-
-/* It counts from each thread's beginning; only threads tell of it. */
+/* Only threads tell of it. */
 static void fill_runnable(struct filling *filling)
 {
-	const struct sonde_series_sums *sums = filling->sums;
-	size_t count = sonde_session_series_count(sums->session);
-	struct ends *ends = calloc(count + 1, sizeof *ends);
-	struct sonde_cursor *cursor = NULL;
-	const struct sonde_batch *batch;
-	double sum_ns = 0;
-	int rc = ends ? sonde_cursor_open(&cursor, sums->session, 1u << SONDE_CHUNK_SERIES) : -ENOMEM, known = 0;
-	while (!rc && (rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
-		if (rc > 0)
-			take_waiting(filling, batch, ends);
-		rc = 0;
-	}
-	if (cursor)
-		sonde_cursor_close(cursor);
-	for (size_t id = 1; ends && id <= count; id++) {
-		known |= ends[id].is_seen;
-		sum_ns += (double)(ends[id].last - ends[id].first);
-	}
-	free(ends);
-	put(filling, SONDE_STAT_RUNNABLE, sum_ns, known ? filling->why_missed : "no thread was read");
+	size_t threads;
+	double sum_ns = sonde_series_waited(filling->sums, 0, &threads);
+	put(filling, SONDE_STAT_RUNNABLE, sum_ns, threads ? filling->why_missed : "no thread was read");
 }
 
 /* --- the machine ------------------------------------------------------------------------------------------------- */

@@ -260,3 +260,18 @@ done
 # Whoever looks where nothing came and went has nothing to hear of it.
 run 0 "$SONDE" stat -- sleep 0.2
 ! grep -q 'came and went' .err || fail "a process alone: $(cat .err)"
+
+# How long a process waited for a CPU: its threads know. Two spin on the same one: while one runs the other waits.
+if command -v taskset >.said && taskset -c 0 true 2>.said; then
+	run 0 "$SONDE" record -q -f -o waited.sonde -- taskset -c 0 "$uses" spins 1200
+	run 0 "$SONDE" report --json waited.sonde
+	python3 -c '
+import json
+sections = {section["id"]: section for section in json.load(open(".out"))["sections"]}
+rows = sections["resources"]["rows"]
+threads = sections["threads"]["rows"]
+assert len(rows) == 1 and len(threads) >= 2, rows
+waited = rows[0]["runnable_ns"]
+assert waited is not None and waited > 0.3 * rows[0]["cpu_ns"], (waited, rows[0]["cpu_ns"])
+	' || fail "how long a process waited for a CPU"
+fi
