@@ -106,7 +106,7 @@ static int open_rings(struct sonde_source_run *run, const struct sonde_record_op
 {
 	int first = goes_first();
 	size_t cpus = (size_t)sysconf(_SC_NPROCESSORS_ONLN), want_b = first ? FRONT_RING_B : QUEUE_RING_B;
-	run->cpu_count = (size_t)sysconf(_SC_NPROCESSORS_CONF);
+	run->cpu_count = sonde_proc_cpu_numbers();
 	run->last_ns = calloc(run->cpu_count, sizeof *run->last_ns);
 	if (!run->last_ns)
 		return sonde_error(ENOMEM, "out of memory for the cpu source");

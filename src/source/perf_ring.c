@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "source/proc_stat.h"
 #include "util/error.h"
 
 #define SPILL_MAX_B (64u << 20) /* of all buffers together */
@@ -124,11 +125,11 @@ static size_t power_of_two_below(size_t value)
 
 int sonde_perf_rings_open(struct sonde_perf_rings **out, size_t want_b, size_t least_b, unsigned wake_part)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	size_t cpus = sonde_proc_cpu_numbers();
 	size_t page_b = (size_t)sysconf(_SC_PAGESIZE);
 	struct sonde_perf_rings *rings = calloc(1, sizeof *rings);
 	if (rings)
-		rings->rings = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof *rings->rings);
+		rings->rings = calloc(cpus, sizeof *rings->rings);
 	if (!rings || !rings->rings) {
 		free(rings);
 		return sonde_error(ENOMEM, "out of memory for perf event buffers");
@@ -137,7 +138,7 @@ int sonde_perf_rings_open(struct sonde_perf_rings **out, size_t want_b, size_t l
 		least_b = page_b;
 	size_t size_b = power_of_two_below(want_b < least_b ? least_b : want_b);
 	int result;
-	while ((result = map_all(rings, cpus > 0 ? (size_t)cpus : 1, size_b, wake_part)) < 0) {
+	while ((result = map_all(rings, cpus, size_b, wake_part)) < 0) {
 		if ((result != -EPERM && result != -ENOMEM) || size_b / 2 < least_b)
 			break;
 		size_b /= 2;

@@ -2,6 +2,7 @@
 #include "source/proc_stat.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,4 +53,16 @@ uint64_t sonde_proc_stolen_ns(void)
 	sonde_file_read(text, sizeof text, "/proc/stat");
 	int is_read = sscanf(text, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &stolen) == 1;
 	return is_read ? stolen * sonde_proc_tick_ns() : UINT64_MAX;
+}
+
+size_t sonde_proc_cpu_numbers(void)
+{
+	char text[1024]; /* "0-3,8-11" */
+	size_t text_b = sonde_file_read(text, sizeof text, "/sys/devices/system/cpu/present");
+	long counted = sysconf(_SC_NPROCESSORS_CONF);
+	size_t numbers = counted > 0 ? (size_t)counted : 1, last = text_b ? strspn(text, "0123456789-,") : 0;
+	while (last && text[last - 1] >= '0' && text[last - 1] <= '9')
+		last--;
+	size_t highest = text_b ? strtoul(text + last, NULL, 10) : 0;
+	return highest + 1 > numbers ? highest + 1 : numbers;
 }

@@ -2,6 +2,7 @@
 #ifndef SONDE_SOURCE_PROC_STAT_H
 #define SONDE_SOURCE_PROC_STAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -26,5 +27,8 @@ uint64_t sonde_proc_tick_ns(void);
 /* CPU time that the hypervisor gave to others while this machine's CPUs wanted to run (steal), since it started, in
  * whole ticks; 0 where the kernel is not told of any, UINT64_MAX where /proc/stat cannot be read. */
 uint64_t sonde_proc_stolen_ns(void);
+
+/* The highest number of a CPU that is there, + 1: more than there are CPUs where numbers are left out. */
+size_t sonde_proc_cpu_numbers(void);
 
 #endif

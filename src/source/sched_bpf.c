@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "source/kernel_btf.h"
+#include "source/proc_stat.h"
 #include "util/error.h"
 
 #define INIT_PID_NAMESPACE 0xeffffffcu /* linux/proc_ns.h */
@@ -221,13 +222,12 @@ static int check_namespace(void)
 int sonde_sched_bpf_open(struct sonde_sched_bpf **out, size_t ring_b)
 {
 	struct sonde_sched_bpf *bpf = calloc(1, sizeof *bpf);
-	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	if (!bpf)
 		return sonde_error(ENOMEM, "out of memory for BPF");
 	bpf->types_fd = bpf->target.rows_fd = bpf->target.rings_fd = -1;
 	for (int i = 0; i < SONDE_SCHED_PROGRAMS; i++)
 		bpf->programs[i] = bpf->links[i] = -1;
-	bpf->cpus = cpus > 0 ? (size_t)cpus : 1;
+	bpf->cpus = sonde_proc_cpu_numbers();
 	bpf->views = calloc(bpf->cpus, sizeof *bpf->views);
 	bpf->target.records = RECORDS_LEAST;
 	while (bpf->target.records * 2 * sizeof(struct sonde_sched_record) <= ring_b)

@@ -29,8 +29,9 @@ void sonde_sched_bpf_update(struct sonde_sched_bpf *bpf);
 /* The earliest record before horizon_ns, and its CPU: 1, or 0 when there is none. */
 int sonde_sched_bpf_next(struct sonde_sched_bpf *bpf, uint64_t horizon_ns, struct sonde_sched_record *out, int *cpu);
 
-/* Switches that found a ring full since the last call, and tasks that could not be followed. */
+/* Switches that found a ring full since the last call. */
 uint64_t sonde_sched_bpf_take_lost(struct sonde_sched_bpf *bpf);
+/* Tasks that could not be followed since the last call. */
 uint64_t sonde_sched_bpf_take_missed(struct sonde_sched_bpf *bpf);
 
 /* Whether wakers are told apart from interrupts. */
