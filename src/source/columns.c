@@ -46,14 +46,6 @@ void sonde_columns_used(struct sonde_columns *columns, size_t column, const uint
 	columns->column[column].len_b = (size_t)(end - columns->column[column].data);
 }
 
-size_t sonde_columns_size_b(const struct sonde_columns *columns)
-{
-	size_t size_b = 0;
-	for (size_t i = 0; i < columns->count; i++)
-		size_b += columns->column[i].len_b;
-	return size_b;
-}
-
 int sonde_columns_write(struct sonde_columns *columns, struct sonde_writer *writer, struct sonde_chunk *chunk)
 {
 	struct sonde_buf body;

@@ -29,9 +29,6 @@ uint8_t *sonde_columns_room(struct sonde_columns *columns, size_t column, size_t
 /* Counts what was written there, up to `end`, as used. */
 void sonde_columns_used(struct sonde_columns *columns, size_t column, const uint8_t *end);
 
-/* Bytes so far. */
-size_t sonde_columns_size_b(const struct sonde_columns *columns);
-
 /* Writes directory and columns as the body of `chunk` and empties them. */
 int sonde_columns_write(struct sonde_columns *columns, struct sonde_writer *writer, struct sonde_chunk *chunk);
 

@@ -403,13 +403,6 @@ int sonde_recorder_chunk(struct sonde_recorder *recorder, struct sonde_columns *
 	return code;
 }
 
-void sonde_recorder_clock(struct sonde_recorder *recorder, const struct sonde_meta_clock *clock)
-{
-	struct sonde_meta_clock record = *clock;
-	record.head.type = SONDE_META_CLOCK;
-	sonde_writer_meta(recorder->writer, &record, sizeof record, NULL, 0);
-}
-
 int sonde_recorder_symbols(struct sonde_recorder *recorder, uint64_t deadline_ns)
 {
 	return sonde_lookup_symbols(&recorder->stacks, deadline_ns, recorder->options.debuginfod);

@@ -292,9 +292,6 @@ struct sonde_recorder_histogram {
 
 void sonde_recorder_histogram(struct sonde_recorder *recorder, const struct sonde_recorder_histogram *histogram);
 
-/* The clocks read together; head.type is set here. */
-void sonde_recorder_clock(struct sonde_recorder *recorder, const struct sonde_meta_clock *clock);
-
 /* Looks up what was sampled and writes SYMBOL records, until deadline_ns; the rest is left to readers. */
 int sonde_recorder_symbols(struct sonde_recorder *recorder, uint64_t deadline_ns);
 

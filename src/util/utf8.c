@@ -20,18 +20,3 @@ size_t sonde_utf8_next(const char *text, uint32_t *code)
 	*code = value;
 	return len;
 }
-
-size_t sonde_utf8_put(char out[SONDE_UTF8_MAX_B], uint32_t code)
-{
-	if (code < 0x80) {
-		out[0] = (char)code;
-		return 1;
-	}
-	size_t len = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-	for (size_t i = len - 1; i > 0; i--) {
-		out[i] = (char)(0x80 | (code & 0x3f));
-		code >>= 6;
-	}
-	out[0] = (char)((0xf00u >> len & 0xff) | code);
-	return len;
-}

@@ -6,13 +6,9 @@
 #include <stdint.h>
 
 #define SONDE_UTF8_INVALID UINT32_MAX
-#define SONDE_UTF8_MAX_B 4
 
 /* The character at `text` (NUL-terminated, not at its end) into *code, or SONDE_UTF8_INVALID for a byte that starts no
  * valid sequence (overlong, surrogate, cut off). Returns how many bytes it took, ≥ 1. */
 size_t sonde_utf8_next(const char *text, uint32_t *code);
-
-/* Writes `code` (a valid one) without a NUL; returns its bytes. */
-size_t sonde_utf8_put(char out[SONDE_UTF8_MAX_B], uint32_t code);
 
 #endif
