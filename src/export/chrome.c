@@ -120,6 +120,14 @@ static void put_tail(struct sonde_chrome *chrome)
 				    "states shorter than that share slices named switching, which say what they add up "
 				    "to; sonde export --from and --to show a part in detail");
 	}
+	sonde_json_put_uint(json, "wait_slices", chrome->wait_slices);
+	sonde_json_put_uint(json, "waits_in_shared_slices", chrome->waits_shared);
+	if (chrome->waits_shared) {
+		sonde_json_put_uint(json, "waits_shared_below_ns", chrome->waits_least_ns);
+		sonde_json_put_text(json, "waits_note",
+				    "calls that took less than that share slices named calls, which say what they add "
+				    "up to; sonde export --from and --to show a part in detail");
+	}
 	sonde_json_end(json);
 }
 
@@ -144,6 +152,8 @@ static int put_batches(struct sonde_chrome *chrome)
 			sonde_chrome_events(chrome, batch);
 	}
 	sonde_cursor_close(cursor);
+	if (!error && !rc)
+		sonde_chrome_waits_end(chrome);
 	return error ? error : rc;
 }
 
@@ -154,7 +164,9 @@ static int put_document(struct sonde_chrome *chrome)
 	sonde_json_key(json, "traceEvents");
 	sonde_json_array(json);
 	put_names(chrome);
-	int error = put_batches(chrome);
+	int error = sonde_chrome_waits_begin(chrome);
+	if (!error)
+		error = put_batches(chrome);
 	if (error)
 		return error;
 	error = sonde_chrome_states(chrome);
@@ -188,6 +200,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 		sonde_nest_fini(&chrome.nests[i]);
 	free(chrome.nests);
 	free(chrome.cpu);
+	sonde_chrome_waits_fini(&chrome);
 	sonde_marks_fini(&chrome.marks);
 	return error;
 }

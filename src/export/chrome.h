@@ -22,6 +22,7 @@ struct sonde_chrome_said {
 	double flop, bytes, items; /* of all works */
 };
 
+struct sonde_chrome_calls;
 struct sonde_chrome_cpu;
 
 struct sonde_chrome {
@@ -38,6 +39,8 @@ struct sonde_chrome {
 	uint64_t unbegun;             /* ends of spans without a begin */
 	/* Slices of threads' states; states that share one; shorter than what, 0 = none do. */
 	uint64_t state_slices, states_shared, states_least_ns;
+	uint64_t wait_slices, waits_shared, waits_least_ns; /* the same of calls that waited */
+	struct sonde_chrome_calls *calls;
 };
 
 struct sonde_chrome_event {
@@ -77,7 +80,12 @@ void sonde_chrome_spans(struct sonde_chrome *chrome);
 
 /* What was read again and again of processes and of the machine, as counters. */
 int sonde_chrome_series(struct sonde_chrome *chrome, const struct sonde_batch *batch);
+
+/* Calls that waited: read once before all batches, to see how many there are. */
+int sonde_chrome_waits_begin(struct sonde_chrome *chrome);
 void sonde_chrome_waits(struct sonde_chrome *chrome, const struct sonde_batch *batch);
+void sonde_chrome_waits_end(struct sonde_chrome *chrome);
+void sonde_chrome_waits_fini(struct sonde_chrome *chrome);
 /* What a call waited for, as argument "object", where it has a name or an address. */
 void sonde_chrome_object(struct sonde_chrome *chrome, uint32_t object);
 int sonde_chrome_states(struct sonde_chrome *chrome);

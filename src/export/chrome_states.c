@@ -5,20 +5,19 @@
  * with zones and calls. Time that was not seen has no slice.
  *
  * A million switches would be a file of 300 MB, which no viewer opens. So what is short is put together where there is
- * much: a first walk counts durations, and gives the least power of two of ns of which at most LONG_MAX intervals are
- * not shorter. Those keep a slice each; neighbours that are shorter share one, "switching", which says what they add up
- * to, up to a grid in time that makes LONG_MAX more. So sums stay exact, and a part of the recording, which options
- * choose, has its detail. What was put together is said behind the events (otherData).
+ * much (chrome_share.h): a first walk counts durations; long intervals keep a slice each, neighbours that are shorter
+ * share one, "switching", which says what they add up to. So sums stay exact, and a part of the recording, which
+ * options choose, has its detail. What was put together is said behind the events (otherData).
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "export/chrome.h"
+#include "export/chrome_share.h"
 #include "session/intervals.h"
 #include "session/wait_cover.h"
 #include "util/error.h"
 
-#define LONG_MAX_SLICES 50000u
 #define TRACK_LEAST (1u << 30) /* + thread id; pids are below 2^22 */
 
 /* Neighbours that share a slice. */
@@ -30,9 +29,8 @@ struct shared {
 struct states {
 	struct sonde_chrome *chrome;
 	struct sonde_wait_cover cover;
-	uint64_t hits[64], lives_ns; /* by log2 of the duration */
-	uint64_t least_ns, grid_ns;  /* what is shorter shares a slice, up to so long */
-	struct shared *shared;       /* by thread id */
+	struct sonde_chrome_share share;
+	struct shared *shared; /* by thread id */
 	uint8_t *named;
 	size_t threads;
 	/* Of the interval that is being written */
@@ -60,19 +58,9 @@ static int count(void *context, const struct sonde_interval *interval)
 	if (!cut(states, &part))
 		return 0;
 	uint64_t ns = part.to_ns - part.from_ns;
-	states->hits[63 - __builtin_clzll(ns)]++;
-	states->lives_ns += ns;
+	sonde_chrome_share_count(&states->share, ns);
+	states->share.lives_ns += ns;
 	return 0;
-}
-
-static void choose(struct states *states)
-{
-	uint64_t slices = 0;
-	int power = 64;
-	while (power > 0 && slices + states->hits[power - 1] <= LONG_MAX_SLICES)
-		slices += states->hits[--power];
-	states->least_ns = power ? UINT64_C(1) << (power < 63 ? power : 63) : 0;
-	states->grid_ns = states->lives_ns / LONG_MAX_SLICES + 1;
 }
 
 static void begin_slice(struct states *states, const char *name, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
@@ -173,8 +161,8 @@ static int put(void *context, const struct sonde_interval *interval)
 	if (interval->thread >= states->threads)
 		return 0;
 	struct shared *shared = &states->shared[interval->thread];
-	int is_wanted = cut(states, &part), is_short = is_wanted && part.to_ns - part.from_ns < states->least_ns;
-	if (!is_short || (shared->count && part.to_ns - shared->from_ns > states->grid_ns))
+	int is_wanted = cut(states, &part), is_short = is_wanted && part.to_ns - part.from_ns < states->share.least_ns;
+	if (!is_short || (shared->count && part.to_ns - shared->from_ns > states->share.grid_ns))
 		end_shared(states, interval->thread);
 	if (is_wanted && !is_short)
 		put_interval(states, &part);
@@ -193,9 +181,9 @@ int sonde_chrome_states(struct sonde_chrome *chrome)
 	struct states states = {.chrome = chrome, .threads = sonde_session_thread_count(chrome->session) + 1};
 	struct sonde_intervals seen;
 	int rc = sonde_intervals_walk(&seen, chrome->session, count, &states);
-	if (rc < 0 || !states.lives_ns)
+	if (rc < 0 || !states.share.lives_ns)
 		return rc;
-	choose(&states);
+	sonde_chrome_share_choose(&states.share);
 	states.shared = calloc(states.threads, sizeof *states.shared);
 	states.named = calloc(states.threads, 1);
 	rc = states.shared && states.named
@@ -204,7 +192,7 @@ int sonde_chrome_states(struct sonde_chrome *chrome)
 	rc = rc ? rc : sonde_intervals_walk(&seen, chrome->session, put, &states);
 	for (uint32_t id = 1; rc == 0 && id < states.threads; id++)
 		end_shared(&states, id);
-	chrome->states_least_ns = chrome->states_shared ? states.least_ns : 0;
+	chrome->states_least_ns = chrome->states_shared ? states.share.least_ns : 0;
 	sonde_wait_cover_fini(&states.cover);
 	free(states.shared);
 	free(states.named);

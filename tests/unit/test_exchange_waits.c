@@ -418,6 +418,109 @@ static void many_states_share_slices(void **state)
 	}
 }
 
+/* Slices of one thread, in any order: none may begin in another and end behind it. */
+struct slice {
+	uint64_t from_ns, to_ns;
+};
+
+static int compare_slices(const void *left, const void *right)
+{
+	const struct slice *a = left, *b = right;
+	if (a->from_ns != b->from_ns)
+		return a->from_ns < b->from_ns ? -1 : 1;
+	return (a->to_ns < b->to_ns) - (a->to_ns > b->to_ns);
+}
+
+static uint64_t micros_of(const char *line, const char *key)
+{
+	char *value = strstr(line, key);
+	assert_non_null(value);
+	uint64_t whole = strtoull(value + strlen(key), &value, 10);
+	return whole * 1000 + strtoull(value + 1, NULL, 10);
+}
+
+static size_t assert_calls_nest(const char *text)
+{
+	size_t count = 0, deep = 0, nested = 0, cap = 200000;
+	struct slice *slices = calloc(cap, sizeof *slices);
+	uint64_t ends[8];
+	char line[1024];
+	assert_non_null(slices);
+	for (const char *at = text, *end; *at; at = *end ? end + 1 : end) {
+		end = strchrnul(at, '\n');
+		size_t size_b = (size_t)(end - at) < sizeof line ? (size_t)(end - at) : sizeof line - 1;
+		memcpy(line, at, size_b);
+		line[size_b] = '\0';
+		if (!strstr(line, "\"cat\":\"wait\""))
+			continue;
+		assert_in_range(count, 0, cap - 1);
+		slices[count].from_ns = micros_of(line, "\"ts\":");
+		slices[count].to_ns = slices[count].from_ns + micros_of(line, "\"dur\":");
+		count++;
+	}
+	qsort(slices, count, sizeof *slices, compare_slices);
+	for (size_t i = 0; i < count; i++) {
+		while (deep && ends[deep - 1] <= slices[i].from_ns)
+			deep--;
+		nested += deep != 0;
+		assert_true(!deep || slices[i].to_ns <= ends[deep - 1]);
+		assert_in_range(deep, 0, 7);
+		ends[deep++] = slices[i].to_ns;
+	}
+	free(slices);
+	return nested;
+}
+
+/* 200,000 calls of 3 us and less, and ten of 5 ms in each of which a signal's handler makes another: the long ones keep
+ * their slices, the others share some, which add up to what there was. A part has all of its own. */
+static void many_calls_share_slices(void **state)
+{
+	(void)state;
+	struct recording recording;
+	const unsigned turns = 100000, every = 10000, longs = turns / every;
+	for (int part = 0; part < 2; part++) {
+		uint64_t at_ns = START;
+		states_begin(&recording);
+		recording.chunk_rows = 4096;
+		for (unsigned i = 0; i < turns; i++, at_ns += 7000) {
+			recording_wait(&recording, (struct recording_wait){at_ns, 3000, 2, 0, SONDE_WAIT_READ, 0,
+									   SONDE_STACK_NO_TABLE, 0, 10});
+			recording_wait(&recording, (struct recording_wait){at_ns + 4000, 2000, 2, 0, SONDE_WAIT_WRITE,
+									   0, SONDE_STACK_NO_TABLE, 0, 1});
+			if (i % every != every - 1)
+				continue;
+			at_ns += 7000; /* the handler's call ends first, and is told of first */
+			recording_wait(&recording, (struct recording_wait){at_ns + 1000, 3000, 2, 0, SONDE_WAIT_READ, 0,
+									   SONDE_STACK_NO_TABLE, 0, 10});
+			recording_wait(&recording, (struct recording_wait){at_ns, 5 * MS, 2, 0, SONDE_WAIT_MUTEX, 0,
+									   SONDE_STACK_NO_TABLE, 0, 0});
+			at_ns += 5 * MS;
+		}
+		recording_close(&recording, at_ns, 0);
+		const struct sonde_format_options options = {.to_ns = part ? START + 7 * MS : 0};
+		struct text text = chrome_of(&options);
+		uint64_t read_ns = sum_lines(text.data, "\"name\":\"read\",\"cat\":\"wait\"", "\"dur\":", 1);
+		uint64_t shared_ns = said_ns(text.data, "\"read\":"), written_ns = said_ns(text.data, "\"write\":");
+		if (part) {
+			assert_int_equal(read_ns, 3 * MS);
+			assert_int_equal(shared_ns + written_ns, 0);
+			assert_has(text.data, "\"wait_slices\":2000,\"waits_in_shared_slices\":0}");
+		} else {
+			assert_int_equal(read_ns, 0);
+			assert_int_equal(shared_ns, (turns + longs) * UINT64_C(3000));
+			assert_int_equal(written_ns, turns * UINT64_C(2000));
+			assert_int_equal(said_ns(text.data, "\"bytes\":"), (turns + longs) * 10 + turns);
+			assert_int_equal(sum_lines(text.data, "\"name\":\"mutex\"", "\"dur\":", 1), longs * 5 * MS);
+			assert_int_equal(said_ns(text.data, "\"waits_in_shared_slices\":"), 2 * turns + longs);
+			assert_has(text.data, "\"waits_shared_below_ns\":4096,\"waits_note\":");
+			assert_in_range(said_ns(text.data, "\"wait_slices\":"), 1000, 150000);
+			assert_in_range(text.size_b, 1000, 25000000);
+		}
+		assert_in_range(assert_calls_nest(text.data), 0, longs);
+		free(text.data);
+	}
+}
+
 /* Nothing is CPU time here. */
 static void the_default_is_what_there_is(void **state)
 {
@@ -484,6 +587,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(chrome_has_slices),
 	    cmocka_unit_test(chrome_has_states),
 	    cmocka_unit_test(many_states_share_slices),
+	    cmocka_unit_test(many_calls_share_slices),
 	    cmocka_unit_test(the_default_is_what_there_is),
 	};
 	return argc > 1 ? put_files(argv[1]) : cmocka_run_group_tests(tests, enter, leave);
