@@ -74,14 +74,21 @@ static void switches_write(struct recording *recording)
 				    .time_min_ns = recording->switches[0].time_ns,
 				    .time_max_ns = recording->switches[recording->switch_count - 1].time_ns};
 	struct columns columns;
-	int has_cpus = 0;
-	for (size_t i = 0; i < recording->switch_count; i++)
+	int has_cpus = 0, has_wakeups = 0;
+	for (size_t i = 0; i < recording->switch_count; i++) {
 		has_cpus |= recording->switches[i].cpu >= 0;
-	columns_init(&columns, has_cpus ? 4 : 3);
+		has_wakeups |= recording->switches[i].waited_ns != 0;
+	}
+	has_cpus |= has_wakeups;
+	columns_init(&columns, has_wakeups ? 6 : has_cpus ? 4 : 3);
 	uint64_t time = chunk.time_min_ns;
 	for (size_t i = 0; i < recording->switch_count; i++) {
 		if (has_cpus)
 			must(sonde_buf_varint(&columns.column[3], (uint64_t)(recording->switches[i].cpu + 1)), "cpu");
+		if (has_wakeups) {
+			must(sonde_buf_varint(&columns.column[4], recording->switches[i].waited_ns), "waited");
+			must(sonde_buf_varint(&columns.column[5], recording->switches[i].by), "by");
+		}
 		put_delta(&columns.column[0], recording->switches[i].time_ns, &time);
 		must(sonde_buf_varint(&columns.column[1], recording->switches[i].thread), "thread");
 		must(sonde_buf_append(&columns.column[2], &recording->switches[i].kind, 1), "kind");
@@ -593,14 +600,25 @@ void recording_switch(struct recording *recording, uint64_t time_ns, uint32_t th
 	recording_switch_on(recording, time_ns, thread, kind, -1);
 }
 
-void recording_switch_on(struct recording *recording, uint64_t time_ns, uint32_t thread, enum sonde_switch_kind kind,
-			 int cpu)
+static void switch_add(struct recording *recording, struct recording_switch row)
 {
 	recording->switches =
 	    grown(recording->switches, recording->switch_count, &recording->switch_cap, sizeof *recording->switches);
-	recording->switches[recording->switch_count++] = (struct recording_switch){time_ns, thread, (uint8_t)kind, cpu};
+	recording->switches[recording->switch_count++] = row;
 	if (recording->switch_count >= recording->chunk_rows)
 		switches_write(recording);
+}
+
+void recording_switch_on(struct recording *recording, uint64_t time_ns, uint32_t thread, enum sonde_switch_kind kind,
+			 int cpu)
+{
+	switch_add(recording, (struct recording_switch){time_ns, thread, (uint8_t)kind, cpu, 0, 0});
+}
+
+void recording_switch_woken(struct recording *recording, uint64_t time_ns, uint32_t thread, int cpu, uint64_t waited_ns,
+			    uint32_t by)
+{
+	switch_add(recording, (struct recording_switch){time_ns, thread, SONDE_SWITCH_IN, cpu, waited_ns + 1, by});
 }
 
 void recording_begin(struct recording *recording, uint32_t thread, uint32_t site, uint64_t time_ns)

@@ -36,7 +36,9 @@ struct recording_switch {
 	uint64_t time_ns;
 	uint32_t thread;
 	uint8_t kind;
-	int cpu; /* −1 = not known */
+	int cpu;            /* −1 = not known */
+	uint64_t waited_ns; /* + 1; 0 = not known */
+	uint32_t by;
 };
 
 struct recording_point {
@@ -163,6 +165,9 @@ void recording_switch(struct recording *recording, uint64_t time_ns, uint32_t th
 /* The same with the CPU. A chunk in which none is known has no column for it. */
 void recording_switch_on(struct recording *recording, uint64_t time_ns, uint32_t thread, enum sonde_switch_kind kind,
 			 int cpu);
+/* It got that CPU, and was woken by a thread (0 = not known) so long before. A chunk without one lacks the columns. */
+void recording_switch_woken(struct recording *recording, uint64_t time_ns, uint32_t thread, int cpu, uint64_t waited_ns,
+			    uint32_t by);
 /* A number over time: process and thread 0: the machine's; `object` "" = none. */
 uint32_t recording_series(struct recording *recording, enum sonde_metric metric, uint32_t process, uint32_t thread,
 			  const char *object);

@@ -238,6 +238,46 @@ static void wake_ups_say_when_waiting_begins(void **state)
 	}
 }
 
+/* The columns as they were written, and what follows from them: the same states as of wake-ups with rows of their own.
+ * Being woken at once is not the same as not knowing when. */
+static void who_woke_whom(void **state)
+{
+	static const struct {
+		uint64_t waited_ns;
+		uint32_t by;
+	} known[] = {{0, 0}, {3 * MS + 1, 1}, {0, 0}, {1, 0}, {0, 0}, {0, 0}};
+	struct recording r;
+	struct sonde_session *session;
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	size_t at = 0;
+	(void)state;
+	pair_open(&r);
+	recording_switch_on(&r, START + 10 * MS, 2, BLOCKS, 0);
+	recording_switch_woken(&r, START + 20 * MS, 2, 1, 3 * MS, 1);
+	recording_switch_on(&r, START + 30 * MS, 2, BLOCKS, 1);
+	recording_switch_woken(&r, START + 35 * MS, 2, 1, 0, 0);
+	recording_switch_on(&r, START + 40 * MS, 2, PREEMPTED, 1);
+	recording_switch_on(&r, START + 45 * MS, 2, IN, 0);
+	recording_close(&r, START + 100 * MS, 0);
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	assert_int_equal(sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_SWITCHES), 0);
+	while (sonde_cursor_next(cursor, &batch) > 0)
+		for (size_t i = 0; i < batch->count; i++, at++) {
+			assert_true(at < sizeof known / sizeof *known);
+			assert_int_equal(batch->waited_ns[i], known[at].waited_ns);
+			assert_int_equal(batch->by[i], known[at].by);
+		}
+	assert_int_equal(at, sizeof known / sizeof *known);
+	sonde_cursor_close(cursor);
+	sonde_session_close(session);
+	struct sections s = threads_of(NULL);
+	assert_states(&s, "worker", 80, 8, 12, 0);
+	assert_int_equal(count_of(&s, "worker", "unsure_ns"), 0);
+	assert_int_equal(count_of(&s, "worker", "wakeups"), 2);
+	sections_free(&s);
+}
+
 struct seen {
 	struct sonde_interval rows[16];
 	size_t count;
@@ -505,6 +545,7 @@ int main(void)
 	    cmocka_unit_test(readings_tell_waiting_after_waking),
 	    cmocka_unit_test(blocked_time_without_a_reading_is_unsure),
 	    cmocka_unit_test(wake_ups_say_when_waiting_begins),
+	    cmocka_unit_test(who_woke_whom),
 	    cmocka_unit_test(intervals_cover_a_life),
 	    cmocka_unit_test(calls_explain_blocked_time),
 	    cmocka_unit_test(readings_alone),
