@@ -6,10 +6,15 @@
  * pid in the place of a free slot's owner, and writes. The recorder reads, and clears the slot once the process has
  * ended, executed another program or moved to rings of its own. Words are as in rings, with two more records:
  *
- *   COPY      op; number << 32 | words that follow; pc, sp, fp of the caller; where the copy ends; the stack from sp
- * on, as far as it is not the same as when it was copied before. It is walked by the recorder, and is named in CALL as
- * a STACK is MAPPING   op; path_b << 32 | build_id_b; start, end, offset in the file; the build-id in three words; the
- * path in words, without a 0: of code that COPYs after it were found in
+ * COPY: op; number << 32 | words that follow; pc, sp, fp of the caller; where the copy ends; the stack from sp on, as
+ * far as it is not the same as when it was copied before. The recorder walks it, and clears what follows the head;
+ * calls name it as they do a STACK.
+ *
+ * MAPPING: op; path_b << 32 | build_id_b; start, end, offset in the file; the build-id in three words; the path in
+ * words, without a 0. It is told before the COPYs that have addresses in it.
+ *
+ * Whoever is of the recorder's user can open the file. So no process writes there whose memory that user's may not
+ * read (PR_GET_DUMPABLE), and one that becomes such leaves.
  */
 #ifndef SONDE_FORMAT_EARLY_H
 #define SONDE_FORMAT_EARLY_H

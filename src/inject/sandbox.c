@@ -120,6 +120,12 @@ __attribute__((noinline)) static long direct(long number, long a, long b, long c
 	return -1;
 }
 
+static void before_prctl(long option, long a)
+{
+	if ((int)option == PR_SET_DUMPABLE && a != 1 && inject_sandbox_undumpable)
+		inject_sandbox_undumpable();
+}
+
 /* Under names of C of their own, since these take variable arguments. */
 __attribute__((visibility("default"))) long inject_syscall(long number, long a, long b, long c, long d, long e,
 							   long f) __asm__("syscall");
@@ -131,6 +137,8 @@ long inject_syscall(long number, long a, long b, long c, long d, long e, long f)
 		lock_in();
 	if (number == SYS_futex && inject_sandbox_futex)
 		return inject_sandbox_futex(number, a, b, c, d, e, f);
+	if (number == SYS_prctl)
+		before_prctl(a, b);
 	return next_syscall ? next_syscall(number, a, b, c, d, e, f) : direct(number, a, b, c, d, e, f);
 }
 
@@ -149,6 +157,7 @@ int inject_prctl(long option, long a, long b, long c, long d)
 	}
 	if ((int)option == PR_SET_SECCOMP && (a == SECCOMP_MODE_STRICT || (a == SECCOMP_MODE_FILTER && b)))
 		lock_in();
+	before_prctl(option, a);
 	return next_prctl ? next_prctl(option, a, b, c, d) : (int)direct(SYS_prctl, option, a, b, c, d, 0);
 }
 

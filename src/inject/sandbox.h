@@ -36,6 +36,9 @@ int inject_sandbox_reason(void);
  * passes on. NULL in the others. */
 __attribute__((weak, visibility("hidden"))) long inject_sandbox_futex(long number, long a, long b, long c, long d,
 								      long e, long f);
+/* An object whose recorder holds copies of the program's memory has this one: they are wiped. The process is about to
+ * forbid others of its user to read it (PR_SET_DUMPABLE). */
+__attribute__((weak, visibility("hidden"))) void inject_sandbox_undumpable(void);
 long inject_sandbox_next(long number, long a, long b, long c, long d, long e, long f);
 
 /* What the object does about it: tells the recorder, while that is still allowed; then, when nobody else makes calls of

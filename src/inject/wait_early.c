@@ -7,10 +7,15 @@
  * something is not as it mostly is: another stack or thread, a handler of a signal, a file that it cannot open (another
  * user's, another pid namespace), no free slot.
  *
+ * Others of the user can open that memory through /proc as well, as they can read the process's own. One that forbids
+ * that (PR_SET_DUMPABLE, another user's programs) writes nothing there: it is asked for before each copy of the stack,
+ * since a process may become so without a call that can be hooked (setuid(), capabilities); a copy costs more.
+ *
  * Rejected: a buffer in the process that is sent when it ends, which needs hooks for all ways to end and to execute,
  * and is lost when it is killed.
  */
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
@@ -130,6 +135,12 @@ static struct sonde_early_slot *take_slot(int fd, struct hook_early *early)
 	return slot;
 }
 
+/* Whether others of its user may read the process's memory. */
+static int is_dumpable(void)
+{
+	return inject_machine_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0) == 1;
+}
+
 static uint64_t now_of(const struct hook_early *early)
 {
 	return early->has_cycles ? sonde_clock_cycles() : sonde_clock_now_ns();
@@ -142,7 +153,7 @@ static int open_slot(struct hook_early *early)
 	int tsc = PR_TSC_ENABLE;
 	write_number(write_text(write_number(write_text(path, "/proc/"), place.pid), "/fd/"), place.fd);
 	inject_machine_call(SYS_prctl, PR_GET_TSC, (long)&tsc, 0, 0, 0, 0);
-	if (!place.pid || tsc == PR_TSC_SIGSEGV || !is_link(path, SONDE_EARLY_LINK))
+	if (!place.pid || !is_dumpable() || tsc == PR_TSC_SIGSEGV || !is_link(path, SONDE_EARLY_LINK))
 		return 0;
 	int fd = (int)inject_machine_call(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0);
 	if (fd < 0)
@@ -400,7 +411,7 @@ static uint32_t put_stack(struct hook_early *early, const struct hook_caller *ca
 						sp,
 						caller->fp,
 						early->top};
-	if (!has_room(early, SONDE_EARLY_COPY_HEAD + count))
+	if (!has_room(early, SONDE_EARLY_COPY_HEAD + count) || !is_dumpable())
 		return 0;
 	copy_words(copied(early, sp), sp, count);
 	early->pc = caller->pc;
@@ -474,4 +485,23 @@ void wait_early_end(struct hook_thread *thread)
 	/* Where it may be in the middle of a record the slot stays its own until it ends. */
 	if (early->thread == (uintptr_t)__builtin_thread_pointer() && !atomic_load(&early->is_busy))
 		atomic_store_explicit(&early->slot->moved, 1, memory_order_release);
+}
+
+/* The recorder has taken what was said, and has wiped the copies of the stack, once it lets the process connect. Where
+ * it does not, what was said is lost. */
+void inject_sandbox_undumpable(void)
+{
+	struct hook_early *early = early_of();
+	int saved = errno;
+	pid_t owner = hook_process ? hook_process->sandbox.pid : 0;
+	if (!early || atomic_load(&early->state) != OPEN || owner != inject_machine_pid())
+		return;
+	struct hook_thread *thread = wait_wanted ? hook_thread_enter() : NULL;
+	if (thread)
+		hook_thread_leave(thread);
+	errno = saved;
+	if (atomic_exchange(&early->state, OVER) != OPEN)
+		return;
+	for (_Atomic uint64_t *word = early->slot->words; word < early->at; word++)
+		atomic_store_explicit(word, 0, memory_order_relaxed);
 }

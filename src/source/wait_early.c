@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "format/early.h"
+#include "format/heap.h"
 #include "format/link.h"
 #include "format/ring.h"
 #include "source/wait_process.h"
@@ -80,9 +81,22 @@ static int lay_out(struct sonde_wait_early *early)
 	return early->committed ? 0 : -1;
 }
 
+/* Others of the user could read what they may not read in the processes themselves: 1 keeps those away that are no
+ * parent of theirs and not root, 3 all (Documentation/admin-guide/LSM/Yama.rst). */
+static int is_restricted(void)
+{
+	char scope = '0';
+	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, &scope, 1) != 1)
+		scope = '1';
+	if (fd >= 0)
+		close(fd);
+	return scope >= (geteuid() ? '1' : '3');
+}
+
 struct sonde_wait_early *sonde_wait_early_new(const struct sonde_wait_early_options *options)
 {
-	struct sonde_wait_early *early = calloc(1, sizeof *early);
+	struct sonde_wait_early *early = is_restricted() ? NULL : calloc(1, sizeof *early);
 	if (!early)
 		return NULL;
 	early->options = *options;
@@ -155,8 +169,17 @@ static void begin(struct sonde_wait_early *early, struct row *row)
 		options->begun(options->context, sonde_recorder_process(options->recorder, row->pid, began_ns));
 }
 
-/* A copy of the whole records that are there, which nobody changes any more: how many words. */
-static uint32_t copy_records(struct sonde_wait_early *early, const struct sonde_early_slot *slot, uint32_t from)
+/* Copies of stacks are not kept where others of the user can read them: their words are cleared as they are taken. */
+static void wipe(struct sonde_early_slot *slot, uint32_t at, size_t size, uint64_t first)
+{
+	if (first >> SONDE_HEAP_ADDRESS_BITS != SONDE_EARLY_COPY)
+		return;
+	for (size_t i = SONDE_EARLY_COPY_HEAD; i < size; i++)
+		atomic_store_explicit(&slot->words[at + i], 0, memory_order_relaxed);
+}
+
+/* Takes the whole records that are there, which nobody changes any more: how many words. */
+static uint32_t copy_records(struct sonde_wait_early *early, struct sonde_early_slot *slot, uint32_t from)
 {
 	uint32_t at = from;
 	while (at + 1 < SONDE_EARLY_WORDS) {
@@ -170,6 +193,7 @@ static uint32_t copy_records(struct sonde_wait_early *early, const struct sonde_
 		early->words[at + 1] = second;
 		for (size_t i = 2; i < size; i++)
 			early->words[at + i] = atomic_load_explicit(&slot->words[at + i], memory_order_relaxed);
+		wipe(slot, at, size, first);
 		at += (uint32_t)size;
 	}
 	return at - from;
