@@ -258,6 +258,15 @@ uint32_t sonde_tasks_known(const struct sonde_tasks *tasks, pid_t pid, pid_t tid
 	return row ? row->task.id : 0;
 }
 
+void sonde_tasks_born(struct sonde_tasks *tasks, uint32_t thread, uint64_t start_ns)
+{
+	struct sonde_task_thread *row = row_of(&tasks->threads, thread);
+	if (!row || start_ns >= row->task.start_ns)
+		return;
+	row->task.start_ns = start_ns;
+	write_thread(tasks, row);
+}
+
 void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t tid, uint64_t time_ns)
 {
 	struct sonde_task_process *process = latest(&tasks->processes, pid);
@@ -268,9 +277,11 @@ void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t 
 	} else if (!alive) {
 		process = get_process(tasks, pid, time_ns);
 	}
-	if (!process || find_thread(tasks, tid, process->task.id, UINT64_MAX))
-		return;
-	add_thread(tasks, process, tid, time_ns);
+	const struct sonde_task_thread *known = process ? find_thread(tasks, tid, process->task.id, UINT64_MAX) : NULL;
+	if (known) /* from what it did itself, which may be read before this */
+		sonde_tasks_born(tasks, known->task.id, time_ns);
+	else if (process)
+		add_thread(tasks, process, tid, time_ns);
 }
 
 void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const char *name, int exec, uint64_t time_ns)
@@ -301,15 +312,6 @@ void sonde_tasks_call(struct sonde_tasks *tasks, uint32_t thread, const char *na
 		return;
 	row->name = sonde_strings_intern(tasks->strings, name, name_b);
 	row->called_ns = time_ns;
-	write_thread(tasks, row);
-}
-
-void sonde_tasks_born(struct sonde_tasks *tasks, uint32_t thread, uint64_t start_ns)
-{
-	struct sonde_task_thread *row = row_of(&tasks->threads, thread);
-	if (!row || start_ns >= row->task.start_ns)
-		return;
-	row->task.start_ns = start_ns;
 	write_thread(tasks, row);
 }
 

@@ -108,12 +108,34 @@ static void a_name_that_is_called_outlives_an_earlier_exec_read_later(void **sta
 	assert_int_equal(row->name, sonde_strings_intern(&fixture.strings, "another", 7));
 }
 
+/* What a thread did itself may be read before the kernel says that it began, and ended. */
+static void a_thread_that_was_met_too_late_began_when_it_was_made(void **state)
+{
+	(void)state;
+	struct sonde_tasks *tasks = &fixture.tasks;
+	sonde_tasks_fork(tasks, 1, PID, PID, 1);
+	uint32_t id = sonde_tasks_thread(tasks, PID, tid_of(0), 50);
+	const struct sonde_task_thread *row = (const struct sonde_task_thread *)(const void *)tasks->threads.rows + 1;
+	assert_int_equal(row->task.start_ns, 50);
+	sonde_tasks_fork(tasks, PID, PID, tid_of(0), 10);
+	assert_int_equal(row->task.id, id);
+	assert_int_equal(row->task.start_ns, 10);
+	sonde_tasks_fork(tasks, PID, PID, tid_of(0), 20); /* never later */
+	assert_int_equal(row->task.start_ns, 10);
+	sonde_tasks_exit(tasks, PID, tid_of(0), 5, 30);
+	assert_int_equal(row->task.end_ns, 30);
+	sonde_tasks_fork(tasks, PID, PID, tid_of(0), 40); /* another life */
+	assert_int_equal(row->task.start_ns, 10);
+	assert_int_equal(sonde_tasks_thread(tasks, PID, tid_of(0), 45), id + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(short_threads_leave_no_rows, setup, teardown),
 	    cmocka_unit_test_setup_teardown(short_processes_leave_no_rows, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_name_that_is_called_outlives_an_earlier_exec_read_later, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_thread_that_was_met_too_late_began_when_it_was_made, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
