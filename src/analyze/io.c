@@ -190,7 +190,7 @@ static int note_maps(const struct sonde_io_seen_process *all, struct sonde_repor
 		     struct sonde_section *section)
 {
 	static const char others[] = "io_uring, system calls that a program makes itself, static programs, and streams "
-				     "of C libraries other than glibc";
+				     "of C libraries other than glibc, or of one that dlmopen() loaded";
 	if (!all->maps)
 		return sonde_report_note(report, section, 0, "not seen: %s", others);
 	return sonde_report_note(report, section, 0,
@@ -203,16 +203,19 @@ static int note_seen(const struct sonde_io_seen *seen, struct sonde_report *repo
 {
 	struct sonde_io_seen_process all;
 	int is_known = sonde_io_seen_all(seen, &all), rc;
-	uint64_t bytes = all.counted.read_b + all.counted.written_b, short_of = 0;
-	for (uint32_t i = 1; is_known && i < seen->count; i++)
+	uint64_t bytes = all.counted.read_b + all.counted.written_b, short_of = 0, loading = 0;
+	for (uint32_t i = 1; is_known && i < seen->count; i++) {
 		short_of += (uint64_t)sonde_io_seen_is_short(seen, i);
+		loading += (uint64_t)sonde_io_seen_is_loading(seen, i);
+	}
 	rc = note_maps(&all, report, section);
 	if (rc || !is_known || !bytes)
 		return rc;
 	if (!short_of)
 		return sonde_report_note(report, section, 0,
-					 "%.1f %% of the %.3f MB that the kernel counted for system calls were seen",
-					 100 * sonde_io_seen_share(&all), (double)bytes / 1e6);
+					 "%.1f %% of the %.3f MB that the kernel counted for system calls were seen%s",
+					 100 * sonde_io_seen_share(&all), (double)bytes / 1e6,
+					 loading ? ": the rest is no more than what it takes to load programs" : "");
 	return sonde_report_note(report, section, 1,
 				 "%.1f %% of the %.3f MB that the kernel counted for system calls were seen: of %llu "
 				 "process%s less than %.0f %% (section io-seen)",

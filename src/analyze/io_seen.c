@@ -141,11 +141,33 @@ uint64_t sonde_io_seen_missing(const struct sonde_io_seen *seen, uint32_t proces
 	return lesser(own_b, missing_of(&tree) - lesser(missing_of(&tree), others_b));
 }
 
-int sonde_io_seen_is_short(const struct sonde_io_seen *seen, uint32_t process)
+/* Which of them execute is not known: a child that does not adds to it all the same. */
+static uint64_t loading_b(const struct sonde_io_seen *seen, uint32_t process)
+{
+	uint64_t programs = 0;
+	for (uint32_t i = process; i < seen->count; i++)
+		programs += descends(seen->session, i, process) != 0;
+	return SONDE_IO_SEEN_LEAST_B + programs * SONDE_IO_SEEN_PROGRAM_B;
+}
+
+/* Bytes that are missing, where these are a twentieth or more. */
+static uint64_t large_missing(const struct sonde_io_seen *seen, uint32_t process)
 {
 	const struct sonde_io_seen_process *row = &seen->processes[process];
 	uint64_t all_b = row->counted.read_b + row->counted.written_b, missing_b = 0;
 	if (seen->whole && row->is_counted && missing_of(row) >= SONDE_IO_SEEN_LEAST_B)
 		missing_b = sonde_io_seen_missing(seen, process);
-	return missing_b >= SONDE_IO_SEEN_LEAST_B && (double)missing_b > (1 - SONDE_IO_SEEN_SHARE) * (double)all_b;
+	return (double)missing_b > (1 - SONDE_IO_SEEN_SHARE) * (double)all_b ? missing_b : 0;
+}
+
+int sonde_io_seen_is_short(const struct sonde_io_seen *seen, uint32_t process)
+{
+	uint64_t missing_b = large_missing(seen, process);
+	return missing_b && missing_b >= loading_b(seen, process);
+}
+
+int sonde_io_seen_is_loading(const struct sonde_io_seen *seen, uint32_t process)
+{
+	uint64_t missing_b = large_missing(seen, process);
+	return missing_b && missing_b < loading_b(seen, process);
 }

@@ -12,8 +12,12 @@
 
 #include "analyze/pass.h"
 
-/* Bytes below which a difference says nothing: programs are loaded by calls that no hook sees. */
+/* Bytes below which a difference says nothing, and those that loading a program may read by calls that no hook sees:
+ * the kernel its first page, the dynamic loader each library's (832 bytes), what hooks begin with. `true` reads 6 KB,
+ * ls 11.
+ */
 #define SONDE_IO_SEEN_LEAST_B 65536u
+#define SONDE_IO_SEEN_PROGRAM_B 16384u
 #define SONDE_IO_SEEN_SHARE 0.95
 
 struct sonde_io_count {
@@ -47,7 +51,10 @@ double sonde_io_seen_share(const struct sonde_io_seen_process *process);
 /* Bytes that were counted and not seen: of a process, but not more than those of it and all that descend from it, less
  * what is missing of these. */
 uint64_t sonde_io_seen_missing(const struct sonde_io_seen *seen, uint32_t process);
-/* Whether that is enough to be said. */
+/* Whether that is enough to be said: a twentieth, and more than loading the programs of the process, and of all that
+ * descend from it, may have read. */
 int sonde_io_seen_is_short(const struct sonde_io_seen *seen, uint32_t process);
+/* Whether a twentieth or more is missing, and is no more than that. */
+int sonde_io_seen_is_loading(const struct sonde_io_seen *seen, uint32_t process);
 
 #endif

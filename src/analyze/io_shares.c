@@ -83,6 +83,8 @@ static uint64_t lost_of(const struct sonde_session *session, uint32_t process)
 static const char *missing_of(const struct shares *shares, uint32_t id)
 {
 	const struct sonde_io_seen_process *process = &shares->seen.processes[id];
+	if (sonde_io_seen_is_loading(&shares->seen, id))
+		return "loading of programs";
 	if (!sonde_io_seen_is_short(&shares->seen, id))
 		return "";
 	if (!process->calls)

@@ -32,7 +32,9 @@ size_t sonde_machine_objects(const struct sonde_series_sums *sums, enum sonde_ma
 		    .name = series->object,
 		    .in = &sums->sum[id],
 		    .out = sonde_series_sum_of_object(sums, written, series->object),
-		    .busy = is_disk ? sonde_series_sum_of_object(sums, SONDE_METRIC_DISK_BUSY, series->object) : NULL};
+		    .busy = is_disk ? sonde_series_sum_of_object(sums, SONDE_METRIC_DISK_BUSY, series->object) : NULL,
+		    .is_stacked =
+			!is_disk && sonde_series_sum_of_object(sums, SONDE_METRIC_NETWORK_STACKED, series->object)};
 	}
 	return count;
 }

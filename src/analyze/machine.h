@@ -11,6 +11,7 @@ struct sonde_machine_object {
 	const char *name;
 	const struct sonde_series_sum *busy;     /* of disks; NULL = not known */
 	const struct sonde_series_sum *in, *out; /* bytes read or received, written or sent; NULL = not known */
+	int is_stacked;                          /* an interface whose bytes are others', too: it is in no sum */
 };
 
 enum sonde_machine_kind { SONDE_MACHINE_DISKS, SONDE_MACHINE_NETWORKS };

@@ -281,7 +281,7 @@ static void fill_objects(struct filling *filling)
 	count = sonde_machine_objects(filling->sums, SONDE_MACHINE_NETWORKS, objects);
 	in = out = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (strcmp(objects[i].name, "lo") == 0)
+		if (strcmp(objects[i].name, "lo") == 0 || objects[i].is_stacked)
 			continue;
 		others++;
 		in += sonde_machine_change(objects[i].in);

@@ -4,7 +4,11 @@
  * a second: what counts up, and is not asked of a moment, is read with the details. Of /proc/stat the first line is
  * read: the kernel writes all of it each time that a part is asked for, which has a line a CPU and a number an
  * interrupt. A disk that is not in /sys/block is a partition; one with slaves there (RAID, LVM, encryption) is made of
- * others that are read themselves.
+ * others that are read themselves. Of interfaces all are read, and those are marked whose bytes are others', too: what
+ * a bridge, a bond, a VLAN is made of is there as lower_*; what is part of one and no device of the machine, the second
+ * end of a pair (veth), and where there is a device all that is none (bridges of containers, tunnels) lead their bytes
+ * to another one. /sys shows the interfaces of the namespace that it was mounted in: those that are not there are not
+ * marked.
  */
 #include "source/resources_machine.h"
 
@@ -37,6 +41,12 @@ struct disk {
 	int is_whole;
 };
 
+struct network {
+	char name[32];
+	int is_there, is_device, is_made, is_part; /* in /sys; of the machine; of others; of another */
+	int index, link;
+};
+
 struct sonde_resources_machine {
 	const char *root;
 	pid_t pid;
@@ -45,6 +55,8 @@ struct sonde_resources_machine {
 	int lacks_files; /* no descriptor was left for one of them */
 	struct disk disks[DISKS_MAX];
 	size_t disk_count;
+	struct network networks[NETWORKS_MAX];
+	size_t network_count;
 	struct sonde_cgroup cgroup;
 	char cgroups[1024]; /* /proc/PID/cgroup, as the groups were looked for */
 	char *text;         /* what is being parsed */
@@ -237,6 +249,73 @@ static void read_disks(struct sonde_resources_machine *machine)
 	}
 }
 
+/* A number that a file of an interface holds; −1 = none. */
+static int read_number(const char *directory, const char *name)
+{
+	char path[PATH_MAX + 16], text[24];
+	snprintf(path, sizeof path, "%s/%s", directory, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t got = read_fd(fd, text, sizeof text);
+	if (fd >= 0)
+		close(fd);
+	return got ? atoi(text) : -1;
+}
+
+static void look_at_network(const struct sonde_resources_machine *machine, struct network *network)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof path, "%s/sys/class/net/%s", machine->root, network->name);
+	DIR *directory = opendir(path);
+	if (!directory)
+		return;
+	for (const struct dirent *entry; (entry = readdir(directory));) {
+		network->is_device |= !strcmp(entry->d_name, "device");
+		network->is_made |= !strncmp(entry->d_name, "lower_", 6);
+		network->is_part |= !strncmp(entry->d_name, "upper_", 6) || !strcmp(entry->d_name, "master");
+	}
+	closedir(directory);
+	network->is_there = 1;
+	network->index = read_number(path, "ifindex");
+	network->link = read_number(path, "iflink");
+}
+
+/* It is looked at when it is first met. */
+static void meet_network(struct sonde_resources_machine *machine, const char *name)
+{
+	for (size_t i = 0; i < machine->network_count; i++)
+		if (!strcmp(machine->networks[i].name, name))
+			return;
+	if (machine->network_count == NETWORKS_MAX)
+		return;
+	struct network *network = &machine->networks[machine->network_count++];
+	snprintf(network->name, sizeof network->name, "%s", name);
+	look_at_network(machine, network);
+}
+
+static int is_stacked(const struct sonde_resources_machine *machine, const struct network *network)
+{
+	if (!network->is_there || !strcmp(network->name, "lo"))
+		return 0;
+	if (network->is_made || (network->is_part && !network->is_device))
+		return 1;
+	for (size_t i = 0; i < machine->network_count && !network->is_device; i++) {
+		const struct network *other = &machine->networks[i];
+		int is_pair = other->link == network->index && network->link == other->index &&
+			      network->link != network->index && other->is_there;
+		if (other->is_device || (is_pair && !other->is_part && other->index < network->index))
+			return 1;
+	}
+	return 0;
+}
+
+/* After all have been met. */
+static void put_stacked(const struct sonde_resources_machine *machine)
+{
+	for (size_t i = 0; i < machine->network_count; i++)
+		if (is_stacked(machine, &machine->networks[i]))
+			put(machine, SONDE_METRIC_NETWORK_STACKED, machine->networks[i].name, 1);
+}
+
 static void read_networks(struct sonde_resources_machine *machine)
 {
 	size_t count = 0;
@@ -249,8 +328,10 @@ static void read_networks(struct sonde_resources_machine *machine)
 			continue;
 		put(machine, SONDE_METRIC_NETWORK_RECEIVED, name, received);
 		put(machine, SONDE_METRIC_NETWORK_SENT, name, sent);
+		meet_network(machine, name);
 		count++;
 	}
+	put_stacked(machine);
 }
 
 static void read_pressure(struct sonde_resources_machine *machine, enum file file)

@@ -426,6 +426,15 @@ static void memory_is_what_the_group_leaves(void **state)
 	sonde_resources_machine_free(machine);
 }
 
+static void note_stacked(void *context, enum sonde_metric metric, const char *object, int64_t value)
+{
+	char *seen = context;
+	if (metric == SONDE_METRIC_NETWORK_STACKED) {
+		assert_int_equal(value, 1);
+		strcat(strcat(seen, object), " ");
+	}
+}
+
 static void disks_are_whole_and_once(void **state)
 {
 	(void)state;
@@ -467,6 +476,40 @@ static void cpus_networks_and_pressure(void **state)
 		 "pressure.some io 1500000\npressure.full io 700000\n",
 		 120 * tick_ns, 33 * tick_ns, 400 * tick_ns, 5 * tick_ns, 8 * tick_ns);
 	assert_seen(machine, expected);
+	sonde_resources_machine_free(machine);
+}
+
+/* A pair of which one end is part of a bridge; a second pair; a machine with a device beside bridges of containers. */
+static void bytes_of_stacked_networks_are_marked(void **state)
+{
+	(void)state;
+	struct sonde_resources_machine *machine;
+	static const char *const files[][2] = {
+	    {"v0/ifindex", "3\n"}, {"v0/iflink", "2\n"},   {"v0/upper_br0/", ""}, {"v1/ifindex", "2\n"},
+	    {"v1/iflink", "3\n"},  {"br0/ifindex", "4\n"}, {"br0/iflink", "4\n"}, {"br0/lower_v0/", ""},
+	    {"w0/ifindex", "6\n"}, {"w0/iflink", "5\n"},   {"w1/ifindex", "5\n"}, {"w1/iflink", "6\n"},
+	};
+	char path[64];
+	put("/proc/5/net/dev", "v0: 372 1 0 0 0 0 0 0 218 1\nv1: 218 1 0 0 0 0 0 0 372 1\nbr0: 176 1 0 0 0 0 0 0 9 1\n"
+			       "w0: 1 1 0 0 0 0 0 0 2 1\nw1: 2 1 0 0 0 0 0 0 1 1\nelsewhere: 3 1 0 0 0 0 0 0 4 1\n");
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		snprintf(path, sizeof path, "/sys/class/net/%s", files[i][0]);
+		put(path, files[i][1]);
+	}
+	char seen[1024] = "";
+	assert_int_equal(sonde_resources_machine_new(&machine, root, 5), 0);
+	sonde_resources_machine_read(machine, 1, note_stacked, seen);
+	assert_string_equal(seen, "v0 br0 w0 ");
+	sonde_resources_machine_free(machine);
+
+	put("/sys/class/net/eth0/device/", "");
+	put("/sys/class/net/eth0/upper_br0/", "");
+	put("/proc/5/net/dev", "br0: 1 1 0 0 0 0 0 0 1 1\nv1: 218 1 0 0 0 0 0 0 372 1\neth0: 2 1 0 0 0 0 0 0 2 1\n"
+			       "lo: 2 1 0 0 0 0 0 0 2 1\n");
+	seen[0] = 0;
+	assert_int_equal(sonde_resources_machine_new(&machine, root, 5), 0);
+	sonde_resources_machine_read(machine, 1, note_stacked, seen);
+	assert_string_equal(seen, "br0 v1 ");
 	sonde_resources_machine_free(machine);
 }
 
@@ -527,6 +570,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(memory_is_what_the_group_leaves, root_make, root_remove),
 	    cmocka_unit_test_setup_teardown(disks_are_whole_and_once, root_make, root_remove),
 	    cmocka_unit_test_setup_teardown(cpus_networks_and_pressure, root_make, root_remove),
+	    cmocka_unit_test_setup_teardown(bytes_of_stacked_networks_are_marked, root_make, root_remove),
 	    cmocka_unit_test_setup_teardown(nonsense_is_not_known, root_make, root_remove),
 	    cmocka_unit_test(a_share_is_kept),
 	};
