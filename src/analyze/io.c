@@ -91,11 +91,11 @@ static const char *name_of(const struct sonde_wait_sums *sums, const struct sond
 /* One of a name: processes and descriptors have objects of their own. */
 static ptrdiff_t files_make(struct file **out, const struct sonde_wait_sums *sums, struct sonde_report *report)
 {
-	struct file *files = calloc(sums->cell_count + 1, sizeof *files);
+	struct file *files = calloc(sums->measured.count + 1, sizeof *files);
 	size_t count = 0, kept = 0;
 	*out = files;
-	for (size_t i = 0; files && i < sums->cell_count; i++) {
-		const struct sonde_wait_cell *cell = &sums->cells[i];
+	for (size_t i = 0; files && i < sums->measured.count; i++) {
+		const struct sonde_wait_cell *cell = &sums->measured.rows[i];
 		if (sonde_wait_group_of(cell) != SONDE_WAIT_GROUP_IO)
 			continue;
 		struct file *file = &files[count++];

@@ -1,7 +1,9 @@
 /* locks.c: locks that threads waited for: who waited where, how long, and who held them meanwhile.
  *
  * A lock is an address of a process: one that is freed and allocated again at the same address is the same here. HELD
- * rows tell of a lock from when the first waiter found it taken, each with the stack that gave it up.
+ * rows tell of a lock from when the first waiter found it taken, each with the stack that gave it up. Readers hold a
+ * lock together, which is one row from the first in to the last out, of the last. Who held what is not named where the
+ * holding that was recorded explains little of the waiting: then it was another, whom nobody saw.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -58,8 +60,8 @@ static struct lock *locks_of(const struct sonde_wait_sums *sums)
 {
 	size_t objects = sonde_session_object_count(sums->session);
 	struct lock *locks = calloc(objects + 1, sizeof *locks);
-	for (size_t i = 0; locks && i < sums->cell_count; i++) {
-		const struct sonde_wait_cell *cell = &sums->cells[i];
+	for (size_t i = 0; locks && i < sums->measured.count; i++) {
+		const struct sonde_wait_cell *cell = &sums->measured.rows[i];
 		enum sonde_wait_group group = sonde_wait_group_of(cell);
 		if (group == SONDE_WAIT_GROUP_LOCK || group == SONDE_WAIT_GROUP_HELD)
 			add_cell(&locks[cell->object], cell);
@@ -82,16 +84,22 @@ static int compare(const void *left, const void *right)
 	return (a->object > b->object) - (a->object < b->object);
 }
 
-static struct sonde_cell mean_of(const struct sonde_wait_sum *sum)
+/* Whether holding was at least half of the waiting, with all waiters waiting at once: what lies between giving up and
+ * taking, on a busy machine, is the other half. */
+static int is_explained(const struct lock *lock)
 {
-	return sum->calls ? sonde_cell_int(sum->total_ns / sum->calls)
-			  : sonde_cell_absent("began before the time that was asked for");
+	return lock->holds.total_ns * 2 >= lock->waits.total_ns / (lock->waiters ? lock->waiters : 1);
+}
+
+static const char *unseen_why(const struct sonde_wait_sums *sums)
+{
+	return sums->options.thread ? "holding by other threads was not asked for"
+				    : "holding is recorded from when a lock was first waited for";
 }
 
 static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, struct sonde_report *report,
 		   struct sonde_section *section)
 {
-	static const char unseen[] = "holding is recorded from when a lock was first waited for";
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const char *name = sonde_wait_object_name(sums, report, lock->object);
 	const char *where = sonde_wait_place_text(sums, report, lock->wait_stack);
@@ -100,20 +108,51 @@ static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, 
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[WAITED] = sonde_cell_int(lock->waits.total_ns);
 	row[WAITS] = sonde_cell_int(lock->waits.calls);
-	row[MEAN] = mean_of(&lock->waits);
+	row[MEAN] = sonde_wait_sum_mean(&lock->waits);
 	row[LONGEST] = sonde_cell_int(lock->waits.longest_ns);
 	row[WAITERS] = sonde_cell_int(lock->waiters);
 	row[KIND] = sonde_cell_text(sonde_wait_row(lock->kind)->name);
 	row[LOCK] = sonde_cell_text(name);
 	row[WHERE] = sonde_cell_text(where);
-	row[HELD] = row[HELD_MEAN] = row[HOLDERS] = row[HOLDER] = sonde_cell_absent(unseen);
+	row[HELD] = row[HELD_MEAN] = row[HOLDERS] = row[HOLDER] = sonde_cell_absent(unseen_why(sums));
 	if (!lock->holders)
 		return 0;
 	row[HELD] = sonde_cell_int(lock->holds.total_ns);
-	row[HELD_MEAN] = mean_of(&lock->holds);
+	row[HELD_MEAN] = sonde_wait_sum_mean(&lock->holds);
 	row[HOLDERS] = sonde_cell_int(lock->holders);
-	row[HOLDER] = sonde_cell_text(holder);
+	if (sums->options.thread) /* nobody waits for himself */
+		row[HOLDER] = sonde_cell_absent(unseen_why(sums));
+	else if (is_explained(lock))
+		row[HOLDER] = sonde_cell_text(holder);
+	else
+		row[HOLDER] = sonde_cell_absent("the holding that was recorded explains less than half of the waiting");
 	return 0;
+}
+
+static int is_shared(const struct lock *lock)
+{
+	return lock->kind == SONDE_WAIT_READ_LOCK || lock->kind == SONDE_WAIT_WRITE_LOCK;
+}
+
+/* What holding means, and where it does not tell who was waited for. */
+static int notes_add(const struct sonde_wait_sums *sums, const struct lock *locks, size_t count,
+		     struct sonde_report *report, struct sonde_section *section)
+{
+	size_t shared = 0, unexplained = 0;
+	for (size_t i = 0; i < count; i++) {
+		shared += locks[i].holders && is_shared(&locks[i]);
+		unexplained += locks[i].holders && !is_explained(&locks[i]);
+	}
+	int rc = !shared ? 0
+			 : sonde_report_note(report, section, 0,
+					     "readers hold a lock together: from the first in to the last out, which "
+					     "is whose function is named");
+	if (rc || !unexplained || sums->options.thread)
+		return rc;
+	return sonde_report_note(
+	    report, section, 0,
+	    "of %zu lock%s the holding that was recorded explains less than half of the waiting: %s", unexplained,
+	    sonde_plural(unexplained), unseen_why(sums));
 }
 
 /* 1, or 0 where there are no rows, and no section. */
@@ -141,6 +180,7 @@ static int table_fill(const struct sonde_wait_sums *sums, struct lock *locks, st
 	section->table.omitted = count > limit ? count - limit : 0;
 	rc = sonde_report_note(report, section, 0, "%zu lock%s, waited for %.3f s by all threads together", count,
 			       sonde_plural(count), (double)waited_ns / 1e9);
+	rc = rc ? rc : notes_add(sums, locks, count < limit ? count : limit, report, section);
 	return rc ? rc : 1;
 }
 

@@ -30,9 +30,9 @@ static const struct sonde_column columns[COLUMNS] = {
 static struct sonde_wait_sum sum_of(const struct sonde_wait_sums *sums, uint32_t kind)
 {
 	struct sonde_wait_sum sum = {0};
-	for (size_t i = 0; i < sums->cell_count; i++)
-		if (sums->cells[i].kind == kind)
-			sonde_wait_sum_add(&sum, &sums->cells[i].sum);
+	for (size_t i = 0; i < sums->measured.count; i++)
+		if (sums->measured.rows[i].kind == kind)
+			sonde_wait_sum_add(&sum, &sums->measured.rows[i].sum);
 	return sum;
 }
 

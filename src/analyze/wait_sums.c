@@ -13,9 +13,16 @@ void sonde_wait_sum_add(struct sonde_wait_sum *into, const struct sonde_wait_sum
 {
 	into->calls += from->calls;
 	into->total_ns += from->total_ns;
+	into->begun_ns += from->begun_ns;
 	into->amount += from->amount;
 	into->variance += from->variance;
 	into->longest_ns = from->longest_ns > into->longest_ns ? from->longest_ns : into->longest_ns;
+}
+
+struct sonde_cell sonde_wait_sum_mean(const struct sonde_wait_sum *sum)
+{
+	return sum->calls ? sonde_cell_int(sum->begun_ns / sum->calls)
+			  : sonde_cell_absent("began before the time that was asked for");
 }
 
 /* --- feeding ----------------------------------------------------------------------------------------------------- */
@@ -40,38 +47,31 @@ void sonde_wait_sums_end(void *state)
 		return;
 	for (size_t i = 0; i < SONDE_WAIT_KINDS; i++)
 		sonde_durations_fini(&sums->kinds[i]);
-	sonde_map_fini(&sums->cell_map);
+	sonde_map_fini(&sums->measured.map);
 	sonde_map_fini(&sums->party_map);
 	sonde_map_fini(&sums->sampled.map);
 	free(sums->sampled.rows);
-	free(sums->cells);
+	free(sums->measured.rows);
 	free(sums->parties);
 	free(sums);
 }
 
 struct sought {
-	const struct sonde_wait_sums *sums;
+	const void *rows;
 	uint32_t a, b, c;
 };
 
 static int is_cell(const void *context, uint32_t value)
 {
 	const struct sought *sought = context;
-	const struct sonde_wait_cell *cell = &sought->sums->cells[value - 1];
-	return cell->kind == sought->a && cell->stack == sought->b && cell->object == sought->c;
-}
-
-static int is_sampled_cell(const void *context, uint32_t value)
-{
-	const struct sought *sought = context;
-	const struct sonde_wait_cell *cell = &sought->sums->sampled.rows[value - 1];
+	const struct sonde_wait_cell *cell = &((const struct sonde_wait_cell *)sought->rows)[value - 1];
 	return cell->kind == sought->a && cell->stack == sought->b && cell->object == sought->c;
 }
 
 static int is_party(const void *context, uint32_t value)
 {
 	const struct sought *sought = context;
-	const struct sonde_wait_party *party = &sought->sums->parties[value - 1];
+	const struct sonde_wait_party *party = &((const struct sonde_wait_party *)sought->rows)[value - 1];
 	return party->object == sought->a && party->thread == sought->b && party->held == (int)sought->c;
 }
 
@@ -87,29 +87,11 @@ static void *grown(void *rows, size_t count, size_t *cap, size_t row_b)
 	return more;
 }
 
-static int cell_add(struct sonde_wait_sums *sums, const struct sonde_wait_cell *cell)
+static int cell_add(struct sonde_wait_cells *cells, const struct sonde_wait_cell *cell)
 {
 	uint64_t hash = sonde_hash_pair((uint64_t)cell->kind << 32 | cell->stack, cell->object);
-	struct sought sought = {sums, cell->kind, cell->stack, cell->object};
-	uint32_t found = sonde_map_find(&sums->cell_map, hash, is_cell, &sought);
-	if (found) {
-		sonde_wait_sum_add(&sums->cells[found - 1].sum, &cell->sum);
-		return 0;
-	}
-	void *rows = grown(sums->cells, sums->cell_count, &sums->cell_cap, sizeof *sums->cells);
-	if (!rows || sonde_map_add(&sums->cell_map, hash, (uint32_t)sums->cell_count + 1))
-		return -ENOMEM;
-	sums->cells = rows;
-	sums->cells[sums->cell_count++] = *cell;
-	return 0;
-}
-
-static int sampled_add(struct sonde_wait_sums *sums, const struct sonde_wait_cell *cell)
-{
-	struct sonde_wait_cells *cells = &sums->sampled;
-	uint64_t hash = sonde_hash_pair((uint64_t)cell->kind << 32 | cell->stack, cell->object);
-	struct sought sought = {sums, cell->kind, cell->stack, cell->object};
-	uint32_t found = sonde_map_find(&cells->map, hash, is_sampled_cell, &sought);
+	struct sought sought = {cells->rows, cell->kind, cell->stack, cell->object};
+	uint32_t found = sonde_map_find(&cells->map, hash, is_cell, &sought);
 	if (found) {
 		sonde_wait_sum_add(&cells->rows[found - 1].sum, &cell->sum);
 		return 0;
@@ -125,7 +107,7 @@ static int sampled_add(struct sonde_wait_sums *sums, const struct sonde_wait_cel
 static int party_add(struct sonde_wait_sums *sums, const struct sonde_wait_party *party)
 {
 	uint64_t hash = sonde_hash_pair((uint64_t)party->object << 32 | party->thread, (uint64_t)party->held);
-	struct sought sought = {sums, party->object, party->thread, (uint32_t)party->held};
+	struct sought sought = {sums->parties, party->object, party->thread, (uint32_t)party->held};
 	uint32_t found = sonde_map_find(&sums->party_map, hash, is_party, &sought);
 	if (found) {
 		sums->parties[found - 1].total_ns += party->total_ns;
@@ -150,7 +132,7 @@ static int wait_add_sampled(struct sonde_wait_sums *sums, struct sonde_wait_cell
 	cell->sum.variance = part_ns * part_ns;
 	sums->sampled_bare += !cell->stack;
 	sums->sampled_cut += cell->stack && reason != SONDE_STACK_COMPLETE && reason != SONDE_STACK_FRAME_POINTER;
-	return sampled_add(sums, cell);
+	return cell_add(&sums->sampled, cell);
 }
 
 static int wait_add(struct sonde_wait_sums *sums, const struct sonde_batch *batch, size_t i)
@@ -166,13 +148,14 @@ static int wait_add(struct sonde_wait_sums *sums, const struct sonde_batch *batc
 				       .object = batch->object[i],
 				       .sum = {.calls = (uint64_t)begins,
 					       .total_ns = to_ns - from_ns,
+					       .begun_ns = begins ? to_ns - from_ns : 0,
 					       .longest_ns = to_ns - from_ns,
 					       .amount = begins ? batch->amount[i] : 0}};
 	if (batch->status[i] & SONDE_WAIT_SAMPLED)
 		return wait_add_sampled(sums, &cell, batch, i);
 	int held = cell.kind == SONDE_WAIT_HELD;
 	struct sonde_wait_party party = {batch->object[i], batch->thread_of[i], held, to_ns - from_ns};
-	int error = cell_add(sums, &cell);
+	int error = cell_add(&sums->measured, &cell);
 	if (!error && party.object)
 		error = party_add(sums, &party);
 	if (!error && begins)
@@ -198,15 +181,15 @@ int sonde_wait_sums_merge(void *state, void *other_state)
 {
 	struct sonde_wait_sums *sums = state, *other = other_state;
 	int error = 0;
-	for (size_t i = 0; !error && i < other->cell_count; i++)
-		error = cell_add(sums, &other->cells[i]);
+	for (size_t i = 0; !error && i < other->measured.count; i++)
+		error = cell_add(&sums->measured, &other->measured.rows[i]);
 	for (size_t i = 0; !error && i < other->party_count; i++)
 		error = party_add(sums, &other->parties[i]);
 	for (size_t i = 0; i < SONDE_WAIT_KINDS; i++)
 		if (other->kinds[i].count)
 			sonde_durations_merge(&sums->kinds[i], &other->kinds[i]);
 	for (size_t i = 0; !error && i < other->sampled.count; i++)
-		error = sampled_add(sums, &other->sampled.rows[i]);
+		error = cell_add(&sums->sampled, &other->sampled.rows[i]);
 	sums->cut += other->cut;
 	sums->sampled_cut += other->sampled_cut;
 	sums->sampled_bare += other->sampled_bare;
@@ -343,8 +326,7 @@ static ptrdiff_t places_make(struct sonde_wait_place_row **out, const struct son
 ptrdiff_t sonde_wait_places(struct sonde_wait_place_row **out, const struct sonde_wait_sums *sums, uint32_t groups,
 			    uint32_t of)
 {
-	const struct sonde_wait_cells cells = {.rows = sums->cells, .count = sums->cell_count};
-	return places_make(out, sums, &cells, groups, of);
+	return places_make(out, sums, &sums->measured, groups, of);
 }
 
 ptrdiff_t sonde_wait_places_sampled(struct sonde_wait_place_row **out, const struct sonde_wait_sums *sums,

@@ -2,7 +2,7 @@
  *
  * What was measured and what looks from outside stand for are kept apart: sums of the one are never added to the other.
  * A cell is what calls of one kind, from one stack, on one object came to. A call that lies partly in the time that was
- * asked for counts where it began, with the time that lies in it.
+ * asked for counts where it began, with the time that lies in it; means are of calls that began in it.
  */
 #ifndef SONDE_ANALYZE_WAIT_SUMS_H
 #define SONDE_ANALYZE_WAIT_SUMS_H
@@ -14,7 +14,8 @@
 
 struct sonde_wait_sum {
 	uint64_t calls, total_ns, longest_ns, amount;
-	double variance; /* of total_ns, in ns²: of sampled ones */
+	uint64_t begun_ns; /* what the calls came to; the rest of total_ns is of calls that began before */
+	double variance;   /* of total_ns, in ns²: of sampled ones */
 };
 
 struct sonde_wait_cell {
@@ -41,10 +42,10 @@ struct sonde_wait_sums {
 	struct sonde_pass_options options;
 	struct sonde_window window;
 	struct sonde_heap_range all; /* the recording */
-	struct sonde_wait_cell *cells;
+	struct sonde_wait_cells measured;
 	struct sonde_wait_party *parties;
-	size_t cell_count, cell_cap, party_count, party_cap;
-	struct sonde_map cell_map, party_map;
+	size_t party_count, party_cap;
+	struct sonde_map party_map;
 	struct sonde_durations kinds[SONDE_WAIT_KINDS]; /* whole calls */
 	uint64_t cut;                                   /* stacks that do not reach their root */
 	/* `calls`: waits that were found, `amount`: looks that found them. */
@@ -59,6 +60,8 @@ int sonde_wait_sums_merge(void *state, void *other);
 void sonde_wait_sums_end(void *state);
 
 void sonde_wait_sum_add(struct sonde_wait_sum *into, const struct sonde_wait_sum *from);
+/* In ns; absent where no call began in the time. */
+struct sonde_cell sonde_wait_sum_mean(const struct sonde_wait_sum *sum);
 
 static inline enum sonde_wait_group sonde_wait_group_of(const struct sonde_wait_cell *cell)
 {

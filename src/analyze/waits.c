@@ -41,8 +41,7 @@ static int row_add(const struct sonde_wait_sums *sums, const struct sonde_wait_p
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[TOTAL] = sonde_cell_int(place->sum.total_ns);
 	row[CALLS] = sonde_cell_int(place->sum.calls);
-	row[MEAN] = place->sum.calls ? sonde_cell_int(place->sum.total_ns / place->sum.calls)
-				     : sonde_cell_absent("began before the time that was asked for");
+	row[MEAN] = sonde_wait_sum_mean(&place->sum);
 	row[LONGEST] = sonde_cell_int(place->sum.longest_ns);
 	row[KIND] = sonde_cell_text(sonde_wait_row(place->kind)->name);
 	row[FUNCTION] = sonde_cell_text(function ? function->name : "(no stack)");
@@ -72,7 +71,7 @@ static int waits_finish(void *state, struct sonde_report *report)
 	uint64_t all_ns = 0, calls = 0;
 	ptrdiff_t count = sonde_wait_places(&rows, sums, GROUPS, 0);
 	if (count < 0)
-		return sonde_error(ENOMEM, "out of memory for %zu places that wait", sums->cell_count);
+		return sonde_error(ENOMEM, "out of memory for %zu places that wait", sums->measured.count);
 	if (!count) {
 		free(rows);
 		if (sums->sampled.count)

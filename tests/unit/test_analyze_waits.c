@@ -152,11 +152,19 @@ static void parts(void **state)
 	world_open(&world);
 	fill(&world);
 	struct sonde_pass_options options = {.from_ns = START + 25 * MS, .to_ns = START + 55 * MS, .asked = 1};
-	struct sections s = sections_of(path, "locks io", &options);
+	struct sections s = sections_of(path, "waits locks io", &options);
 	const struct sonde_section *t = sections_get(&s, "locks");
 	assert_int_equal(sections_int(t, "lock", "queue_mutex", "waited_ns"), 10 * MS);
 	assert_int_equal(sections_int(t, "lock", "queue_mutex", "waits"), 1);
+	assert_int_equal(sections_int(t, "lock", "queue_mutex", "mean_ns"), 5 * MS); /* of the one that began there */
 	assert_int_equal(sections_int(t, "lock", "queue_mutex", "held_ns"), 30 * MS);
+	const struct sonde_cell *row = sections_row(t, "lock", "queue_mutex");
+	assert_int_equal(sections_cell(t, row, "held_mean_ns")->kind, SONDE_CELL_ABSENT);
+	t = sections_get(&s, "waits");
+	assert_int_equal(sections_int(t, "function", "produce", "mean_ns"), 5 * MS);
+	row = sections_row(t, "function", "consume");
+	assert_int_equal(sections_cell(t, row, "total_ns")->integer, 5 * MS);
+	assert_int_equal(sections_cell(t, row, "mean_ns")->kind, SONDE_CELL_ABSENT);
 	assert_int_equal(sections_get(&s, "io")->table.row_count, 0);
 	sections_free(&s);
 	const uint8_t only[] = {0, 0, 0, 1};
@@ -165,6 +173,54 @@ static void parts(void **state)
 	t = sections_get(&s, "locks");
 	assert_int_equal(sections_int(t, "lock", "queue_mutex", "waited_ns"), 15 * MS);
 	assert_int_equal(sections_int(t, "lock", "queue_mutex", "waiters"), 1);
+	sections_free(&s);
+	const uint8_t producer[] = {0, 0, 1, 0};
+	third.thread = producer;
+	s = sections_of(path, "locks", &third);
+	t = sections_get(&s, "locks");
+	assert_int_equal(sections_int(t, "lock", "queue_mutex", "held_ns"), 10 * MS);
+	row = sections_row(t, "lock", "queue_mutex");
+	assert_int_equal(sections_cell(t, row, "held_in")->kind, SONDE_CELL_ABSENT); /* nobody waits for himself */
+	sections_free(&s);
+}
+
+/* Two calls of one place in the time that was asked for, one of which began before it: the mean is the other's. */
+static void means(void **state)
+{
+	(void)state;
+	struct world world;
+	world_open(&world);
+	fill(&world);
+	struct sonde_pass_options options = {.from_ns = START + 12 * MS, .to_ns = START + 40 * MS, .asked = 1};
+	struct sections s = sections_of(path, "waits locks", &options);
+	const struct sonde_section *t = sections_get(&s, "waits");
+	assert_int_equal(sections_int(t, "function", "consume", "total_ns"), 13 * MS);
+	assert_int_equal(sections_int(t, "function", "consume", "calls"), 1);
+	assert_int_equal(sections_int(t, "function", "consume", "mean_ns"), 10 * MS);
+	assert_int_equal(sections_int(sections_get(&s, "locks"), "lock", "queue_mutex", "mean_ns"), 10 * MS);
+	sections_free(&s);
+}
+
+/* Holding that explains little of the waiting names nobody: it is a waiter's, which others waited for after it. */
+static void unexplained(void **state)
+{
+	(void)state;
+	struct world world;
+	world_open(&world);
+	put(&world, 2, SONDE_WAIT_WRITE_LOCK, 0, 40, world.produce, world.table, 0);
+	put(&world, 3, SONDE_WAIT_WRITE_LOCK, 0, 42, world.consume, world.table, 0);
+	put(&world, 2, SONDE_WAIT_HELD, 40, 2, world.produce, world.table, 0);
+	fill(&world);
+	struct sections s = sections_of(path, "locks", NULL);
+	const struct sonde_section *t = sections_get(&s, "locks");
+	const struct sonde_cell *row = sections_row(t, "lock", "0x5050");
+	assert_int_equal(sections_int(t, "lock", "0x5050", "held_ns"), 2 * MS);
+	assert_int_equal(sections_cell(t, row, "held_in")->kind, SONDE_CELL_ABSENT);
+	assert_true(sections_noted(t->notes, "of 1 lock the holding that was recorded explains less than half"));
+	assert_true(sections_noted(t->notes, "from when a lock was first waited for"));
+	assert_true(sections_noted(t->notes, "readers hold a lock together"));
+	row = sections_row(t, "lock", "queue_mutex");
+	assert_string_equal(sections_cell(t, row, "held_in")->text, "main (main.c:10)");
 	sections_free(&s);
 }
 
@@ -270,9 +326,9 @@ static void sampled_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(places),        cmocka_unit_test(locks), cmocka_unit_test(files),
-	    cmocka_unit_test(parts),         cmocka_unit_test(odd),   cmocka_unit_test(sampled),
-	    cmocka_unit_test(sampled_alone),
+	    cmocka_unit_test(places), cmocka_unit_test(locks),   cmocka_unit_test(files),
+	    cmocka_unit_test(parts),  cmocka_unit_test(means),   cmocka_unit_test(unexplained),
+	    cmocka_unit_test(odd),    cmocka_unit_test(sampled), cmocka_unit_test(sampled_alone),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
