@@ -72,7 +72,7 @@ struct condition {
 static struct condition begin_condition(const void *condition, const void *mutex)
 {
 	struct condition begun = {.hold = {.ended = 0}};
-	if (wait_lock_is_marked(mutex))
+	if (wait_lock_is_marked(mutex) && wait_mutex_is_outermost(mutex))
 		begun.hold = wait_lock_hold(mutex);
 	begun.waiting = wait_lock_begin(condition, SONDE_WAIT_CONDITION, 0);
 	return begun;
@@ -81,8 +81,8 @@ static struct condition begin_condition(const void *condition, const void *mutex
 static void end_condition(struct condition *begun, const void *mutex, const struct hook_caller *caller)
 {
 	wait_lock_end(&begun->waiting, 0, caller);
-	if (wait_lock_is_marked(mutex))
-		wait_lock_took(mutex);
+	if (wait_lock_is_marked(mutex) && wait_mutex_is_outermost(mutex))
+		wait_lock_took(mutex, SONDE_WAIT_MUTEX);
 	if (begun->hold.ended)
 		wait_record_until(&begun->hold.call, begun->hold.ended, caller);
 }
@@ -131,51 +131,27 @@ static inline int try_semaphore(sem_t *semaphore)
 	return code;
 }
 
-EXPORT int sem_wait(sem_t *semaphore)
-{
-	if (unlikely(!is_known()))
-		return 0;
-	if (unlikely(!is_wanted()))
-		return next.semaphore_wait(semaphore);
-	if (!try_semaphore(semaphore))
-		return 0;
-	struct wait_waiting waiting = wait_lock_begin(semaphore, SONDE_WAIT_SEMAPHORE, 0);
-	int code = next.semaphore_wait(semaphore);
-	struct hook_caller caller = HOOK_CALLER();
-	wait_lock_end(&waiting, 0, &caller);
-	return code;
-}
+/* `is_refused`: what is wrong with the time, which is told also when there is nothing to wait for. */
+#define SEMAPHORE(name, call, parameters, is_refused, ...)                                         \
+	EXPORT int name(sem_t *semaphore parameters)                                               \
+	{                                                                                          \
+		if (unlikely(!is_known()))                                                         \
+			return 0;                                                                  \
+		if (unlikely(!is_wanted()) || unlikely(is_refused))                                \
+			return next.call(semaphore __VA_ARGS__);                                   \
+		if (!try_semaphore(semaphore))                                                     \
+			return 0;                                                                  \
+		struct wait_waiting waiting = wait_lock_begin(semaphore, SONDE_WAIT_SEMAPHORE, 0); \
+		int code = next.call(semaphore __VA_ARGS__);                                       \
+		struct hook_caller caller = HOOK_CALLER();                                         \
+		wait_lock_end(&waiting, 0, &caller);                                               \
+		return code;                                                                       \
+	}
 
-EXPORT int sem_timedwait(sem_t *semaphore, const struct timespec *until)
-{
-	if (unlikely(!is_known()))
-		return 0;
-	if (unlikely(!is_wanted()) || unlikely(!is_time(until)))
-		return next.semaphore_timedwait(semaphore, until);
-	if (!try_semaphore(semaphore))
-		return 0;
-	struct wait_waiting waiting = wait_lock_begin(semaphore, SONDE_WAIT_SEMAPHORE, 0);
-	int code = next.semaphore_timedwait(semaphore, until);
-	struct hook_caller caller = HOOK_CALLER();
-	wait_lock_end(&waiting, 0, &caller);
-	return code;
-}
-
-EXPORT int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until)
-{
-	if (unlikely(!is_known()))
-		return 0;
-	if (unlikely(!is_wanted()) || unlikely(!is_time(until)) ||
-	    (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC))
-		return next.semaphore_clockwait(semaphore, clock, until);
-	if (!try_semaphore(semaphore))
-		return 0;
-	struct wait_waiting waiting = wait_lock_begin(semaphore, SONDE_WAIT_SEMAPHORE, 0);
-	int code = next.semaphore_clockwait(semaphore, clock, until);
-	struct hook_caller caller = HOOK_CALLER();
-	wait_lock_end(&waiting, 0, &caller);
-	return code;
-}
+SEMAPHORE(sem_wait, semaphore_wait, NOTHING, 0, NOTHING)
+SEMAPHORE(sem_timedwait, semaphore_timedwait, UNTIL, !is_time(until), , until)
+SEMAPHORE(sem_clockwait, semaphore_clockwait, UNTIL_BY,
+	  !is_time(until) || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC), , clock, until)
 
 EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 {

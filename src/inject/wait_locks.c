@@ -2,9 +2,10 @@
  *
  * A lock is tried first: what is free costs that and a look at one byte. Who finds it taken notes it (wait_table.c) and
  * marks its byte; from then on whoever takes it stores when, and gives it up with a row of its own if others wait. So
- * holding is not seen before a lock was waited for once. Who held a lock when a thread began to wait is read from the
- * lock, where the C library is glibc. Locks of C11 are those of POSIX there, and the C library calls them by names that
- * no object can stand before.
+ * holding is not seen before a lock was waited for once. A mutex that its owner takes again is held from the outermost
+ * lock to the outermost unlock, which glibc's own count tells; elsewhere each unlock ends a hold. Who held a lock when
+ * a thread began to wait is read from the lock, where the C library is glibc. Locks of C11 are those of POSIX there,
+ * and the C library calls them by names that no object can stand before.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -117,10 +118,14 @@ static int lock_really(const struct taking *calls, void *lock, const struct dead
 	return calls->clocked ? calls->clocked(lock, deadline->clock, deadline->time) : ENOSYS;
 }
 
-/* A reader is not noted: the table knows the lock's writer alone. */
-static inline int is_owned(enum sonde_wait_kind kind, int code)
+int wait_mutex_is_outermost(const void *mutex)
 {
-	return kind != SONDE_WAIT_READ_LOCK && is_taken(code);
+#ifdef __GLIBC__
+	return !gnu_get_libc_version || ((const pthread_mutex_t *)mutex)->__data.__count <= 1;
+#else
+	(void)mutex;
+	return 1;
+#endif
 }
 
 static __attribute__((noinline)) int wait_for(const struct taking *calls, void *lock, enum sonde_wait_kind kind,
@@ -128,15 +133,15 @@ static __attribute__((noinline)) int wait_for(const struct taking *calls, void *
 {
 	struct wait_waiting waiting = wait_lock_begin(lock, kind, holder_of(lock, kind));
 	int code = lock_really(calls, lock, deadline);
-	wait_lock_end(&waiting, is_owned(kind, code), caller);
+	wait_lock_end(&waiting, is_taken(code), caller);
 	return code;
 }
 
 static inline int try_lock(const struct taking *calls, void *lock, enum sonde_wait_kind kind)
 {
 	int code = calls->try(lock);
-	if (wait_lock_is_marked(lock) && is_owned(kind, code))
-		wait_lock_took(lock);
+	if (wait_lock_is_marked(lock) && is_taken(code) && (kind != SONDE_WAIT_MUTEX || wait_mutex_is_outermost(lock)))
+		wait_lock_took(lock, kind);
 	return code;
 }
 
@@ -184,17 +189,6 @@ EXPORT int mtx_lock(mtx_t *lock) TAKE(c11, MUTEX, thrd_busy, .time = NULL)
 
 /* --- giving up --------------------------------------------------------------------------------------------------- */
 
-/* Whether the thread, which holds it, holds it no more when it has given it up once. */
-static int is_last(const void *mutex)
-{
-#ifdef __GLIBC__
-	return !gnu_get_libc_version || ((const pthread_mutex_t *)mutex)->__data.__count <= 1;
-#else
-	(void)mutex;
-	return 1;
-#endif
-}
-
 static __attribute__((noinline)) int unlock_marked(int (*unlock)(void *), void *lock, int is_ended,
 						   const struct hook_caller *caller)
 {
@@ -218,6 +212,6 @@ static __attribute__((noinline)) int unlock_marked(int (*unlock)(void *), void *
 		return unlock_marked(next.unlock, lock, is_ended, &caller); \
 	}
 
-UNLOCK(pthread_mutex_unlock, pthread_mutex_t, mutex_unlock, is_last(lock))
+UNLOCK(pthread_mutex_unlock, pthread_mutex_t, mutex_unlock, wait_mutex_is_outermost(lock))
 UNLOCK(pthread_rwlock_unlock, pthread_rwlock_t, rwlock_unlock, 1)
-UNLOCK(mtx_unlock, mtx_t, c11_unlock, is_last(lock))
+UNLOCK(mtx_unlock, mtx_t, c11_unlock, wait_mutex_is_outermost(lock))

@@ -2,6 +2,10 @@
  *
  * A lock is found by its address: one that is freed and allocated again at the same address is the same here. The table
  * is not locked: what two threads write at once is one lock's owner, which the lock itself puts in order.
+ *
+ * Readers hold a lock together, from when the first takes it until the last gives it up: that is one hold, told by the
+ * last. They are counted; one that took it before anybody waited was not, and gives it up in the place of one that was:
+ * such a hold ends early, or is not told. Who writes finds no reader, and begins the count anew.
  */
 #include <stdatomic.h>
 
@@ -14,9 +18,12 @@ struct wait_lock {
 	_Atomic uintptr_t address; /* 0 = free */
 	_Atomic uint32_t waiters;
 	_Atomic uint32_t object;
-	_Atomic uint64_t acquired; /* wait_now() when its owner took it; 0 = not seen */
-	_Atomic int32_t owner;     /* tid */
+	_Atomic uint32_t readers;
+	_Atomic uint64_t acquired; /* wait_now() when its owner, or its first reader, took it; 0 = not seen */
+	_Atomic int32_t owner;     /* tid; READERS */
 };
+
+#define READERS (-1)
 
 static _Atomic(struct wait_lock *) locks; /* a forked child reads zeros there */
 _Atomic uint8_t wait_marks[1u << WAIT_MARK_BITS];
@@ -78,32 +85,54 @@ static pid_t own_tid(void)
 	return hook_self ? hook_self->tid : 0;
 }
 
-static void own(struct wait_lock *lock, uint64_t now)
+static void own(struct wait_lock *lock, enum sonde_wait_kind kind, uint64_t now)
 {
-	if (!lock)
+	int is_reader = kind == SONDE_WAIT_READ_LOCK;
+	if (!lock || (is_reader && atomic_fetch_add(&lock->readers, 1)))
 		return;
-	atomic_store_explicit(&lock->owner, own_tid(), memory_order_relaxed);
+	if (!is_reader)
+		atomic_store_explicit(&lock->readers, 0, memory_order_relaxed);
+	atomic_store_explicit(&lock->owner, is_reader ? READERS : own_tid(), memory_order_relaxed);
 	atomic_store_explicit(&lock->acquired, now, memory_order_relaxed);
 }
 
-void wait_lock_took(const void *address)
+void wait_lock_took(const void *address, enum sonde_wait_kind kind)
 {
-	own(find(address, 0), wait_now());
+	own(find(address, 0), kind, wait_now());
+}
+
+/* Whether the lock was held by readers that were counted; `is_last`: by none after this one. */
+static int leave_readers(struct wait_lock *lock, int *is_last)
+{
+	uint32_t readers = atomic_load_explicit(&lock->readers, memory_order_relaxed);
+	while (readers && !atomic_compare_exchange_weak(&lock->readers, &readers, readers - 1))
+		;
+	*is_last = readers == 1;
+	return readers != 0;
+}
+
+/* Whether the hold ends when the thread gives the lock up. */
+static int is_ending(struct wait_lock *lock)
+{
+	int is_last;
+	return leave_readers(lock, &is_last) ? is_last
+					     : atomic_load_explicit(&lock->owner, memory_order_relaxed) == own_tid();
 }
 
 struct wait_hold wait_lock_hold(const void *address)
 {
 	struct wait_lock *lock = find(address, 0);
 	struct wait_hold hold = {.ended = 0};
+	/* Before the last reader is gone: then another may be the first. */
 	uint64_t acquired = lock ? atomic_load_explicit(&lock->acquired, memory_order_relaxed) : 0;
-	if (!acquired || atomic_load_explicit(&lock->owner, memory_order_relaxed) != own_tid())
+	if (!lock || !is_ending(lock) || !acquired)
 		return hold;
 	hold.call = (struct wait_call){.began = acquired,
 				       .kind = SONDE_WAIT_HELD,
 				       .object = atomic_load_explicit(&lock->object, memory_order_relaxed)};
 	if (atomic_load_explicit(&lock->waiters, memory_order_relaxed))
 		hold.ended = wait_now();
-	atomic_store_explicit(&lock->acquired, 0, memory_order_relaxed);
+	atomic_compare_exchange_strong(&lock->acquired, &acquired, 0);
 	return hold;
 }
 
@@ -122,6 +151,6 @@ void wait_lock_end(struct wait_waiting *waiting, int is_owned, const struct hook
 	if (waiting->lock && is_held(waiting->call.kind))
 		atomic_fetch_sub(&waiting->lock->waiters, 1);
 	if (is_owned)
-		own(waiting->lock, ended);
+		own(waiting->lock, waiting->call.kind, ended);
 	wait_record_until(&waiting->call, ended, caller);
 }

@@ -110,7 +110,7 @@ struct wait_waiting wait_lock_begin(const void *address, enum sonde_wait_kind ki
 void wait_lock_end(struct wait_waiting *waiting, int is_owned, const struct hook_caller *caller);
 
 /* The thread has taken a lock that is marked, without waiting. */
-void wait_lock_took(const void *address);
+void wait_lock_took(const void *address, enum sonde_wait_kind kind);
 
 /* What there is to tell of a marked lock that the thread is about to give up: its row, once it has; `ended` 0: nothing,
  * since nobody waits. */
@@ -120,6 +120,11 @@ struct wait_hold {
 };
 
 struct wait_hold wait_lock_hold(const void *address);
+
+/* --- wait_locks.c ------------------------------------------------------------------------------------------ */
+
+/* Whether the thread, which holds a mutex, has taken it once: it is not nested, and is free when it is given up. */
+int wait_mutex_is_outermost(const void *mutex);
 
 /* --- what hooks share --------------------------------------------------------------------------------------------- */
 

@@ -25,8 +25,16 @@ static pthread_barrier_t barrier;
 static sem_t items;
 static int rounds = 20, has_item;
 
-/* What the program itself measured, summed by all threads. */
-static _Atomic uint64_t outer_waited_ns, inner_waited_ns, outer_held_ns, inner_held_ns, waited_ns, count;
+/* What the program itself measured, summed by all threads. Holding counts if others ask for the lock when it ends, and
+ * some have waited for it before it began. */
+struct known {
+	_Atomic uint64_t waited_ns, held_ns, holds;
+	_Atomic int askers, holders, has_waiters, counts;
+	_Atomic uint64_t from_ns;
+};
+
+static struct known outer, inner, table;
+static _Atomic uint64_t waited_ns, count;
 
 static uint64_t now_ns(void)
 {
@@ -41,26 +49,61 @@ static void rest(long ns)
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
+static uint64_t ask(struct known *known)
+{
+	known->askers++;
+	return now_ns();
+}
+
+/* How long it waited, which is added when it has given the lock up: a call in tail position would not be in its stack.
+ */
+static uint64_t begin_hold(struct known *known, uint64_t asked_ns)
+{
+	uint64_t taken_ns = now_ns();
+	known->askers--;
+	if (!known->holders++) {
+		known->counts = known->has_waiters;
+		known->from_ns = taken_ns;
+	}
+	return taken_ns - asked_ns;
+}
+
+/* The last of them. */
+static void end_hold(struct known *known)
+{
+	if (--known->holders || !known->askers)
+		return;
+	known->held_ns += known->counts ? now_ns() - known->from_ns : 0;
+	known->holds += (uint64_t)known->counts;
+	known->has_waiters = 1;
+}
+
+static void say(const char *name, const struct known *known)
+{
+	printf("%s_waited %llu\n%s_held %llu\n%s_holds %llu\n", name, (unsigned long long)known->waited_ns, name,
+	       (unsigned long long)known->held_ns, name, (unsigned long long)known->holds);
+}
+
 static NO_INLINE void with_outer(long ns)
 {
-	uint64_t asked_ns = now_ns();
+	uint64_t asked_ns = ask(&outer);
 	pthread_mutex_lock(&outer_lock);
-	uint64_t taken_ns = now_ns();
+	uint64_t waited = begin_hold(&outer, asked_ns);
 	rest(ns);
-	outer_held_ns += now_ns() - taken_ns;
+	end_hold(&outer);
 	pthread_mutex_unlock(&outer_lock);
-	outer_waited_ns += taken_ns - asked_ns;
+	outer.waited_ns += waited;
 }
 
 static NO_INLINE void with_inner(long ns)
 {
-	uint64_t asked_ns = now_ns();
+	uint64_t asked_ns = ask(&inner);
 	pthread_mutex_lock(&inner_lock);
-	uint64_t taken_ns = now_ns();
+	uint64_t waited = begin_hold(&inner, asked_ns);
 	rest(ns);
-	inner_held_ns += now_ns() - taken_ns;
+	end_hold(&inner);
 	pthread_mutex_unlock(&inner_lock);
-	inner_waited_ns += taken_ns - asked_ns;
+	inner.waited_ns += waited;
 }
 
 /* Now this lock is the narrow one, now the other. */
@@ -92,9 +135,43 @@ static void convoy(void)
 	pthread_t threads[THREADS];
 	start(threads, THREADS, convoy_run);
 	finish(threads, THREADS);
-	printf("outer_waited %llu\nouter_held %llu\ninner_waited %llu\ninner_held %llu\n",
-	       (unsigned long long)outer_waited_ns, (unsigned long long)outer_held_ns,
-	       (unsigned long long)inner_waited_ns, (unsigned long long)inner_held_ns);
+	say("outer", &outer);
+	say("inner", &inner);
+}
+
+/* Held twice at once by its thread: until it has given it up twice. */
+static NO_INLINE void *nest(void *arg)
+{
+	pthread_mutex_t *lock = arg;
+	for (int i = 0; i < rounds; i++) {
+		uint64_t asked_ns = ask(&outer);
+		pthread_mutex_lock(lock);
+		uint64_t waited = begin_hold(&outer, asked_ns);
+		rest(4000000);
+		pthread_mutex_lock(lock);
+		rest(1000000);
+		pthread_mutex_unlock(lock);
+		rest(1000000);
+		end_hold(&outer);
+		pthread_mutex_unlock(lock);
+		outer.waited_ns += waited;
+	}
+	return NULL;
+}
+
+static void nested(void)
+{
+	static pthread_mutex_t lock;
+	pthread_mutexattr_t attr;
+	pthread_t threads[2];
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&lock, &attr);
+	for (int i = 0; i < 2; i++)
+		if (pthread_create(&threads[i], NULL, nest, &lock))
+			abort();
+	finish(threads, 2);
+	say("outer", &outer);
 }
 
 static NO_INLINE void *consume(void *arg)
@@ -186,6 +263,61 @@ static void readers(void)
 	}
 	finish(threads, 2);
 	printf("waited %llu\n", (unsigned long long)waited_ns);
+}
+
+/* Two readers hold it at once, 3 ms and 6 ms; the one that gives it up last takes longest. */
+static NO_INLINE void read_for(long ns)
+{
+	pthread_barrier_wait(&barrier);
+	uint64_t asked_ns = ask(&table);
+	pthread_rwlock_rdlock(&table_lock);
+	uint64_t waited = begin_hold(&table, asked_ns);
+	rest(ns);
+	end_hold(&table);
+	pthread_rwlock_unlock(&table_lock);
+	table.waited_ns += waited;
+	rest(1000000);
+}
+
+static NO_INLINE void *read_short(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < rounds; i++)
+		read_for(3000000);
+	return NULL;
+}
+
+static NO_INLINE void *read_long(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < rounds; i++)
+		read_for(6000000);
+	return NULL;
+}
+
+static NO_INLINE void write_table(void)
+{
+	uint64_t asked_ns = ask(&table);
+	pthread_rwlock_wrlock(&table_lock);
+	uint64_t waited = begin_hold(&table, asked_ns);
+	rest(100000);
+	end_hold(&table);
+	pthread_rwlock_unlock(&table_lock);
+	table.waited_ns += waited;
+}
+
+static void read_holders(void)
+{
+	pthread_t threads[2];
+	pthread_barrier_init(&barrier, NULL, 2);
+	start(&threads[0], 1, read_short);
+	start(&threads[1], 1, read_long);
+	for (int i = 0; i < rounds; i++) {
+		write_table();
+		rest(3000000);
+	}
+	finish(threads, 2);
+	say("table", &table);
 }
 
 /* Nobody waits for this lock. */
@@ -332,14 +464,14 @@ static void forked(void)
 	if (!child) {
 		pthread_mutex_init(&outer_lock, NULL);
 		pthread_mutex_init(&inner_lock, NULL);
-		outer_waited_ns = outer_held_ns = inner_waited_ns = inner_held_ns = 0;
+		outer = inner = (struct known){0};
 		convoy();
 		exit(0);
 	}
 	finish(threads, 2);
 	int status = 0;
 	waitpid(child, &status, 0);
-	printf("child %d\nparent_waited %llu\n", status, (unsigned long long)(outer_waited_ns + inner_waited_ns));
+	printf("child %d\nparent_waited %llu\n", status, (unsigned long long)(outer.waited_ns + inner.waited_ns));
 }
 
 int main(int argc, char **argv)
@@ -348,9 +480,10 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} modes[] = {
-	    {"convoy", convoy},           {"semaphore", semaphore}, {"condition", condition}, {"readers", readers},
-	    {"uncontended", uncontended}, {"sleep", sleeper},       {"barrier", meeting},     {"results", results},
-	    {"robust", robust},           {"cancel", cancelled},    {"fork", forked}};
+	    {"convoy", convoy},   {"semaphore", semaphore},       {"condition", condition},     {"readers", readers},
+	    {"nested", nested},   {"read-holders", read_holders}, {"uncontended", uncontended}, {"sleep", sleeper},
+	    {"barrier", meeting}, {"results", results},           {"robust", robust},           {"cancel", cancelled},
+	    {"fork", forked}};
 	if (argc > 2)
 		rounds = atoi(argv[2]);
 	for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++) {
