@@ -449,7 +449,8 @@ void sonde_series_life(const struct sonde_series_sums *sums, uint32_t id, uint64
 {
 	const struct sonde_process *process = sonde_session_process(sums->session, id);
 	const struct sonde_run *run = sonde_session_run(sums->session);
-	*from_ns = process->start_ns > sums->from_ns ? process->start_ns : sums->from_ns;
+	*from_ns = sums->from_ns > run->start_ns ? sums->from_ns : run->start_ns;
+	*from_ns = process->start_ns > *from_ns ? process->start_ns : *from_ns; /* it may be older than the recording */
 	*to_ns = process->end_ns ? process->end_ns : run->end_ns;
 	*to_ns = sums->to_ns && sums->to_ns < *to_ns ? sums->to_ns : *to_ns;
 	*to_ns = *to_ns > *from_ns ? *to_ns : *from_ns;

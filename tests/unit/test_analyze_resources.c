@@ -168,6 +168,34 @@ static void a_part_is_read_alone(void **state)
 	sections_free(&s);
 }
 
+/* Attached to a process that is 0.9 s older, and a child that is 0.3 s older, which ends meanwhile. */
+static void older_processes_count_from_the_beginning(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_open(&r, path);
+	recording_info(&r, "run.attached_pid", "100");
+	recording_process(&r, 100, 0, "first", START - 900 * MS);
+	recording_process(&r, 200, 1, "second", START - 300 * MS);
+	for (uint32_t id = 1; id <= 2; id++) {
+		uint32_t rss = recording_series(&r, SONDE_METRIC_MEMORY_RSS, id, 0, "");
+		recording_point(&r, START + 100 * MS, rss, 100 * MB);
+		recording_point(&r, START + 500 * MS, rss, 100 * MB);
+	}
+	recording_process_end(&r, 2, START + 500 * MS, 0, 0);
+	recording_close(&r, START + S, -1);
+	struct read read = figures_read(NULL);
+	uint64_t from_ns, to_ns;
+	sonde_series_life(&read.sums, 1, &from_ns, &to_ns);
+	assert_int_equal(from_ns, START);
+	assert_int_equal(to_ns, START + S);
+	sonde_series_life(&read.sums, 2, &from_ns, &to_ns);
+	assert_int_equal(to_ns - from_ns, 500 * MS);
+	assert_figure(&read, SONDE_STAT_WALL, 1e9);
+	assert_figure(&read, SONDE_STAT_MEAN_RSS, 150e6);
+	figures_free(&read);
+}
+
 static void rows_are_of_processes(void **state)
 {
 	(void)state;
@@ -486,6 +514,7 @@ int main(void)
 	    cmocka_unit_test(processes_are_added_up),
 	    cmocka_unit_test(what_wait_tells_is_exact),
 	    cmocka_unit_test(a_part_is_read_alone),
+	    cmocka_unit_test(older_processes_count_from_the_beginning),
 	    cmocka_unit_test(rows_are_of_processes),
 	    cmocka_unit_test(readings_that_miss_much_tell_nothing),
 	    cmocka_unit_test(short_processes_have_reasons),
