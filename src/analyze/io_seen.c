@@ -24,6 +24,18 @@ void sonde_io_seen_fini(struct sonde_io_seen *seen)
 	free(seen->processes);
 }
 
+static void see_socket(const struct sonde_io_seen *seen, struct sonde_io_seen_process *process,
+		       const struct sonde_batch *batch, size_t i)
+{
+	const struct sonde_object *object = sonde_session_object(seen->session, batch->object[i]);
+	if (!object || object->kind != SONDE_OBJECT_SOCKET)
+		return;
+	if (batch->wait_kind[i] == SONDE_WAIT_READ || batch->wait_kind[i] == SONDE_WAIT_RECEIVE)
+		process->sockets.read_b += batch->amount[i];
+	else if (batch->wait_kind[i] == SONDE_WAIT_WRITE || batch->wait_kind[i] == SONDE_WAIT_SEND)
+		process->sockets.written_b += batch->amount[i];
+}
+
 static void see(struct sonde_io_seen *seen, const struct sonde_batch *batch, size_t i)
 {
 	const struct sonde_thread *thread = sonde_session_thread(seen->session, batch->thread_of[i]);
@@ -32,6 +44,7 @@ static void see(struct sonde_io_seen *seen, const struct sonde_batch *batch, siz
 	struct sonde_io_seen_process *process = &seen->processes[thread->process];
 	process->calls++;
 	process->maps += batch->wait_kind[i] == SONDE_WAIT_MAP;
+	see_socket(seen, process, batch, i);
 	if (batch->wait_kind[i] == SONDE_WAIT_READ)
 		process->seen.read_b += batch->amount[i];
 	else if (batch->wait_kind[i] == SONDE_WAIT_WRITE)
@@ -67,6 +80,8 @@ static void add(struct sonde_io_seen_process *into, const struct sonde_io_seen_p
 {
 	into->seen.read_b += from->seen.read_b;
 	into->seen.written_b += from->seen.written_b;
+	into->sockets.read_b += from->sockets.read_b;
+	into->sockets.written_b += from->sockets.written_b;
 	into->counted.read_b += from->counted.read_b;
 	into->counted.written_b += from->counted.written_b;
 	into->calls += from->calls;

@@ -26,7 +26,8 @@ struct sonde_io_count {
 
 struct sonde_io_seen_process {
 	struct sonde_io_count seen, counted;
-	uint64_t calls, maps; /* that were told: of whatever kind; of files that were mapped */
+	struct sonde_io_count sockets; /* received and sent, by whatever call that was seen: of this machine's, too */
+	uint64_t calls, maps;          /* that were told: of whatever kind; of files that were mapped */
 	int is_counted;
 };
 

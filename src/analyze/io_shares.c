@@ -1,6 +1,7 @@
 /* io_shares.c: which share of the bytes that processes read and wrote the hooks saw: a row a process.
  *
- * In a plain report only where something is missing; then it says what that likely is.
+ * With what each received and sent through sockets. In a plain report only where something is missing; then it says
+ * what that likely is.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #define TITLE "Bytes of system calls: counted by the kernel, and seen by hooks"
 
 enum { DEFAULT_ROWS = 20 };
-enum { SHARE, READ_B, READ_SEEN_B, WRITTEN_B, WRITTEN_SEEN_B, PROCESS, PID, MISSING, COLUMNS };
+enum { SHARE, READ_B, READ_SEEN_B, WRITTEN_B, WRITTEN_SEEN_B, PROCESS, PID, MISSING, RECEIVED_B, SENT_B, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
     [SHARE] = {"share_seen", "seen", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
@@ -24,6 +25,8 @@ static const struct sonde_column columns[COLUMNS] = {
     [PROCESS] = {"process", "process", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [PID] = {"pid", "pid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 1},
     [MISSING] = {"missing", "likely missing", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [RECEIVED_B] = {"received_b", "received", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
+    [SENT_B] = {"sent_b", "sent", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
 };
 
 struct shares {
@@ -112,6 +115,8 @@ static int row_add(const struct shares *shares, uint32_t id, struct sonde_report
 	cells[PROCESS] = sonde_cell_text(process->name);
 	cells[PID] = sonde_cell_int(process->pid);
 	cells[MISSING] = sonde_cell_text(missing_of(shares, id));
+	cells[RECEIVED_B] = sonde_cell_int(row->sockets.read_b);
+	cells[SENT_B] = sonde_cell_int(row->sockets.written_b);
 	return 0;
 }
 
@@ -161,7 +166,8 @@ static int table_fill(const struct shares *shares, const struct order *order, si
 	    report, section, 0,
 	    "the kernel counts bytes of all calls but send and recv; what is mapped, and io_uring, "
 	    "nobody counts. Bytes of children that ended at once are in their parent's row, and where "
-	    "they were seen they are not missing");
+	    "they were seen they are not missing. Received and sent: through sockets, also of this machine, by calls "
+	    "that were seen");
 }
 
 static int shares_finish(void *state, struct sonde_report *report)

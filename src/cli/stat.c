@@ -325,6 +325,8 @@ const struct sonde_command sonde_command_stat = {
 #include "analyze/stat_figures.def"
 		"system.disks\teach disk: name, read_b, written_b, busy\n"
 		"network.interfaces\teach interface: name, received_b, sent_b\n"
+		"network\tall of it is the machine's: what each process received and sent through sockets, "
+		"sonde record --io tells (section io-seen)\n"
 		"exit_code\tof the command; null where a signal ended it: signal\n"
 		"cpu_is_at_least\tnot every process was waited for: CPU time is a lower bound\n"
 		"Keys of --json with --repeat\n"

@@ -38,6 +38,7 @@ done
 
 record "$io" sockets d
 equal "$(kind send calls) $(kind send amount_b) $(kind receive calls) $(kind receive amount_b)" "50 10000 50 10000"
+equal "$(rows a.sonde io-seen | jq -c '[([.[].received_b] | add), ([.[].sent_b] | add)]')" "[10000,10000]"
 
 # Many calls at once: none is lost, or the loss is said.
 record "$io" many 300000
