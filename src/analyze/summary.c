@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/heap_facts.h"
+#include "analyze/series.h"
 #include "analyze/stats.h"
 #include "util/error.h"
 
@@ -33,11 +34,32 @@ static uint64_t zones_count(struct sonde_session *session)
 	return count;
 }
 
+/* Nobody waits for an attached process: its tree's time is what readings saw of it, from the first to the last. */
+static void cpu_from_readings(struct sonde_summary_facts *facts)
+{
+	struct sonde_series_sums sums;
+	struct sonde_cpu_time *cpu = &facts->cpu;
+	size_t user, system, all = sonde_session_process_count(facts->session);
+	if (cpu->known || !facts->run->closed || !sonde_session_info(facts->session, "run.attached_pid") ||
+	    sonde_session_info(facts->session, "option.keep_ns") || sonde_series_sums_read(&sums, facts->session, NULL))
+		return;
+	double user_ns = sonde_series_tree_change(&sums, SONDE_METRIC_CPU_USER, &user);
+	double system_ns = sonde_series_tree_change(&sums, SONDE_METRIC_CPU_SYSTEM, &system);
+	sonde_series_sums_fini(&sums);
+	if (!user || user < all || system < all)
+		return;
+	cpu->user_ns = sonde_series_whole(user_ns);
+	cpu->system_ns = sonde_series_whole(system_ns);
+	cpu->ns = cpu->user_ns + cpu->system_ns;
+	cpu->known = 1;
+}
+
 struct sonde_summary_facts sonde_summary_facts_of(const struct sonde_samples *samples)
 {
 	struct sonde_session *session = samples->session;
 	struct sonde_summary_facts facts = {.session = session, .run = sonde_session_run(session), .samples = samples};
 	facts.cpu = sonde_cpu_time_of(session, sonde_pass_selects(&samples->options) ? 0 : samples->all.ns);
+	cpu_from_readings(&facts);
 	facts.zones = zones_count(session);
 	for (size_t i = 0; i < sonde_session_lost_count(session); i++) {
 		const struct sonde_lost *lost = sonde_session_lost(session, i);
@@ -146,6 +168,8 @@ static const char *why_no_cpu_time(const struct sonde_summary_facts *facts)
 {
 	if (facts->cpu.known)
 		return NULL;
+	if (facts->run->closed && sonde_session_info(facts->session, "run.attached_pid"))
+		return "not known: not every process of the tree was read";
 	return facts->run->closed ? "not measured" : "not known: the recording was not closed in order";
 }
 

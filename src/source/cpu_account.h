@@ -1,7 +1,8 @@
 /* cpu_account.h: CPU time as the kernel counts it, to compare with what samples stand for.
  *
  * Of a launched command it is the time of all children that were waited for: its tree, but for processes that it left
- * behind, or, while it runs, what /proc/PID/stat says of it. Of an attached process it is its own.
+ * behind, or, while it runs, what /proc/PID/stat says of it. Of an attached process it is that of the tree below it, in
+ * ticks, while it lives.
  */
 #ifndef SONDE_SOURCE_CPU_ACCOUNT_H
 #define SONDE_SOURCE_CPU_ACCOUNT_H
@@ -13,7 +14,7 @@
 struct sonde_cpu_account {
 	pid_t pid;
 	int attached;                /* else it is our child */
-	int coarse;                  /* counted in ticks */
+	int coarse;                  /* counted in ticks, of so many processes */
 	uint64_t user_ns, system_ns; /* CPU time */
 };
 

@@ -275,3 +275,34 @@ waited = rows[0]["runnable_ns"]
 assert waited is not None and waited > 0.3 * rows[0]["cpu_ns"], (waited, rows[0]["cpu_ns"])
 	' || fail "how long a process waited for a CPU"
 fi
+
+# --- attached: the CPU time of a run is that of the whole tree, over the recorded time -------------------------------
+
+sh -c '"$0" spins 60000 & one=$!; "$0" spins 60000 & trap "kill $one $!; exit" TERM; wait' "$uses" >.said &
+tree=$!
+children() {
+	[ "$(wc -w </proc/$tree/task/$tree/children)" = 2 ]
+}
+wait_for children
+children_ms() { # CPU time of both by /proc/PID/stat
+	cat $(printf '/proc/%s/stat ' $(cat /proc/$tree/task/$tree/children)) |
+		awk -v hz="$(getconf CLK_TCK)" '{ sum += $14 + $15 } END { printf "%d", sum * 1000 / hz }'
+}
+before=$(children_ms)
+run 0 "$SONDE" record -q -f -o tree.sonde -p $tree -d 1s
+most=$(($(children_ms) - before))
+kill $tree
+wait $tree || true
+run 0 "$SONDE" report --json tree.sonde
+python3 -c '
+import json, sys
+most_s = int(sys.argv[1]) / 1000
+sections = {section["id"]: section for section in json.load(open(".out"))["sections"]}
+rows = {row["metric"]: row["value"] for row in sections["summary"]["rows"]}
+read = sections["resources"]["rows"][0]["cpu_ns"] / 1e9
+cpu, sampled, wall = rows["timing.cpu_time_s"], rows["samples.cpu_time_s"], rows["timing.wall_time_s"]
+assert abs(cpu - read) < 0.001 + 0.001 * read, (cpu, read)
+assert cpu <= most_s + 0.06, (cpu, most_s)
+assert sampled is None or cpu > 0.8 * sampled - 0.05, (cpu, sampled)
+assert cpu > 0.05 and rows["compute.cpu_utilization_percent"] > 0, cpu
+' "$most" || fail "the CPU time of an attached tree"
