@@ -101,38 +101,39 @@ void wait_lock_took(const void *address, enum sonde_wait_kind kind)
 	own(find(address, 0), kind, wait_now());
 }
 
-/* Whether the lock was held by readers that were counted; `is_last`: by none after this one. */
-static int leave_readers(struct wait_lock *lock, int *is_last)
+/* How many readers that were counted held the lock: one less do now. */
+static uint32_t leave_readers(struct wait_lock *lock)
 {
 	uint32_t readers = atomic_load_explicit(&lock->readers, memory_order_relaxed);
 	while (readers && !atomic_compare_exchange_weak(&lock->readers, &readers, readers - 1))
 		;
-	*is_last = readers == 1;
-	return readers != 0;
+	return readers;
 }
 
-/* Whether the hold ends when the thread gives the lock up. */
-static int is_ending(struct wait_lock *lock)
+/* Whether the hold that began at `acquired` ends when the thread gives the lock up; then another may begin. */
+static int end_hold(struct wait_lock *lock, uint64_t acquired)
 {
-	int is_last;
-	return leave_readers(lock, &is_last) ? is_last
-					     : atomic_load_explicit(&lock->owner, memory_order_relaxed) == own_tid();
+	uint32_t readers = leave_readers(lock);
+	if (readers) /* after the last, another may be the first already */
+		return readers == 1 && atomic_compare_exchange_strong(&lock->acquired, &acquired, 0);
+	if (atomic_load_explicit(&lock->owner, memory_order_relaxed) != own_tid())
+		return 0;
+	atomic_store_explicit(&lock->acquired, 0, memory_order_relaxed);
+	return 1;
 }
 
 struct wait_hold wait_lock_hold(const void *address)
 {
 	struct wait_lock *lock = find(address, 0);
 	struct wait_hold hold = {.ended = 0};
-	/* Before the last reader is gone: then another may be the first. */
 	uint64_t acquired = lock ? atomic_load_explicit(&lock->acquired, memory_order_relaxed) : 0;
-	if (!lock || !is_ending(lock) || !acquired)
+	if (!lock || !end_hold(lock, acquired) || !acquired)
 		return hold;
 	hold.call = (struct wait_call){.began = acquired,
 				       .kind = SONDE_WAIT_HELD,
 				       .object = atomic_load_explicit(&lock->object, memory_order_relaxed)};
 	if (atomic_load_explicit(&lock->waiters, memory_order_relaxed))
 		hold.ended = wait_now();
-	atomic_compare_exchange_strong(&lock->acquired, &acquired, 0);
 	return hold;
 }
 
