@@ -65,7 +65,10 @@ run 0 "$SONDE" report --section locks a.sonde
 has "$(tr -s ' \n' ' ' <<<"$out")" "readers hold a lock together"
 
 record sleep 20
-near "$(column waits total_ns '.kind == "sleep"')" "$(($(said waited) * 21 / 20))" 0.05 "slept"
+slept=$(column waits total_ns '.kind == "sleep"')
+[ "$slept" -ge "$((($(said waited) + 5000000) * 95 / 100))" ] || fail "slept $slept ns, at least $(said waited) and 5 ms"
+[ "$slept" -le "$((($(said waited) + $(said first)) * 105 / 100))" ] ||
+	fail "slept $slept ns, at most $(said waited) and $(said first)"
 equal "$(column waits calls '.kind == "sleep"')" "$(said calls)"
 equal "$(rows a.sonde waits | jq -r '.[0].function')" rest
 
