@@ -34,7 +34,8 @@ struct known {
 };
 
 static struct known outer, inner, table;
-static _Atomic uint64_t waited_ns, count;
+/* Of a thread's first wait is apart what it took: what recording takes to begin falls into it. */
+static _Atomic uint64_t first_ns, waited_ns, count;
 
 static uint64_t now_ns(void)
 {
@@ -82,6 +83,17 @@ static void say(const char *name, const struct known *known)
 {
 	printf("%s_waited %llu\n%s_held %llu\n%s_holds %llu\n", name, (unsigned long long)known->waited_ns, name,
 	       (unsigned long long)known->held_ns, name, (unsigned long long)known->holds);
+}
+
+static void add_wait(int round, uint64_t from_ns)
+{
+	*(round ? &waited_ns : &first_ns) += now_ns() - from_ns;
+}
+
+static void say_waited(void)
+{
+	printf("first %llu\nwaited %llu\ncalls %llu\n", (unsigned long long)first_ns, (unsigned long long)waited_ns,
+	       (unsigned long long)count);
 }
 
 static NO_INLINE void with_outer(long ns)
@@ -181,7 +193,7 @@ static NO_INLINE void *consume(void *arg)
 		uint64_t asked_ns = now_ns();
 		while (sem_wait(&items))
 			;
-		waited_ns += now_ns() - asked_ns;
+		add_wait(i, asked_ns);
 		count++;
 	}
 	return NULL;
@@ -197,7 +209,7 @@ static void semaphore(void)
 		sem_post(&items);
 	}
 	finish(threads, 1);
-	printf("waited %llu\ncalls %llu\n", (unsigned long long)waited_ns, (unsigned long long)count);
+	say_waited();
 }
 
 static NO_INLINE void *wait_for_item(void *arg)
@@ -210,7 +222,7 @@ static NO_INLINE void *wait_for_item(void *arg)
 			pthread_cond_wait(&ready, &outer_lock);
 			count++;
 		}
-		waited_ns += now_ns() - asked_ns;
+		add_wait(i, asked_ns);
 		has_item = 0;
 		pthread_mutex_unlock(&outer_lock);
 	}
@@ -232,7 +244,7 @@ static void condition(void)
 		} while (left);
 	}
 	finish(threads, 1);
-	printf("waited %llu\ncalls %llu\n", (unsigned long long)waited_ns, (unsigned long long)count);
+	say_waited();
 }
 
 static NO_INLINE void *read_table(void *arg)
@@ -241,7 +253,7 @@ static NO_INLINE void *read_table(void *arg)
 	for (int i = 0; i < rounds; i++) {
 		uint64_t asked_ns = now_ns();
 		pthread_rwlock_rdlock(&table_lock);
-		waited_ns += now_ns() - asked_ns;
+		add_wait(i, asked_ns);
 		pthread_rwlock_unlock(&table_lock);
 		rest(500000);
 	}
@@ -262,7 +274,7 @@ static void readers(void)
 		rest(1000000);
 	}
 	finish(threads, 2);
-	printf("waited %llu\n", (unsigned long long)waited_ns);
+	say_waited();
 }
 
 /* Two readers hold it at once, 3 ms and 6 ms; the one that gives it up last takes longest. */
@@ -332,22 +344,19 @@ static void uncontended(void)
 	printf("sum %llu\n", (unsigned long long)sum);
 }
 
-static NO_INLINE void doze(void)
+static NO_INLINE void doze(int round)
 {
 	uint64_t from_ns = now_ns();
 	rest(5000000);
-	waited_ns += now_ns() - from_ns;
+	add_wait(round, from_ns);
+	count++;
 }
 
-/* The first is apart: what recording takes to begin falls into it. */
 static void sleeper(void)
 {
-	doze();
-	printf("first %llu\n", (unsigned long long)waited_ns);
-	waited_ns = 0;
-	for (int i = 0; i < rounds; i++)
-		doze();
-	printf("waited %llu\ncalls %d\n", (unsigned long long)waited_ns, rounds + 1);
+	for (int i = 0; i <= rounds; i++)
+		doze(i);
+	say_waited();
 }
 
 static void *meet(void *arg)
