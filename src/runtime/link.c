@@ -135,6 +135,55 @@ ssize_t sonde_link_receive(int fd, unsigned steps, void *message, size_t size_b,
 
 /* --- connecting ---------------------------------------------------------------------------------------------------*/
 
+static char *write_part(char *out, const char *part, size_t part_b)
+{
+	memcpy(out, part, part_b);
+	return out + part_b;
+}
+
+/* Where a number begins that follows a dot and ends at `end`; NULL = there is none. */
+static const char *number_before(const char *start, const char *end)
+{
+	const char *at = end;
+	while (at > start && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return at > start && at[-1] == '.' && at < end ? at : NULL;
+}
+
+socklen_t sonde_link_second(struct sockaddr_un *out, const char *name)
+{
+	const char *end = name + strlen(name), *fd = number_before(name, end);
+	const char *pid = fd ? number_before(name, fd - 1) : NULL;
+	if (!pid || (size_t)(end - pid) + sizeof("/proc//fd/") > sizeof(out->sun_path))
+		return 0;
+	*out = (struct sockaddr_un){.sun_family = AF_UNIX};
+	char *to = write_part(out->sun_path, "/proc/", strlen("/proc/"));
+	to = write_part(to, pid, (size_t)(fd - 1 - pid));
+	to = write_part(to, "/fd/", strlen("/fd/"));
+	write_part(to, fd, (size_t)(end - fd));
+	return sizeof(*out);
+}
+
+static int connect_whole(int fd, const struct sockaddr_un *address, socklen_t address_b)
+{
+	int failed;
+	do
+		failed = connect(fd, (const struct sockaddr *)address, address_b);
+	while (failed && errno == EINTR);
+	return failed ? -errno : 0;
+}
+
+/* The second way where nobody is found on the first; how that failed, where both do. */
+static int connect_either(int fd, const struct sockaddr_un *first, socklen_t first_b, const char *name)
+{
+	struct sockaddr_un second;
+	int code = connect_whole(fd, first, first_b);
+	if (code != -ECONNREFUSED && code != -ENOENT)
+		return code;
+	socklen_t second_b = sonde_link_second(&second, name);
+	return second_b && !connect_whole(fd, &second, second_b) ? 0 : code;
+}
+
 static int socket_open(const char *name)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -157,13 +206,10 @@ static int socket_open(const char *name)
 	sonde_link_step(fd);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	socklen_t address_b = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);
-	int failed;
-	do
-		failed = connect(fd, (struct sockaddr *)&address, address_b);
-	while (failed && errno == EINTR);
-	if (!failed && sonde_link_peer(fd) >= 0)
+	int code = connect_either(fd, &address, address_b, name);
+	if (!code && sonde_link_peer(fd) >= 0)
 		return fd;
-	int code = failed ? -errno : -EPERM;
+	code = code ? code : -EPERM;
 	close(fd);
 	return code;
 }

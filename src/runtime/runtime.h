@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #include "format/event.h"
 #include "format/link.h"
@@ -74,6 +76,9 @@ int sonde_link_check(struct sonde_process *process);
 /* Of the recorder at the other end of a socket: its pid (0: in another namespace); −1 = not our user's, nor root's. The
  * name is no secret once it is in use, and whoever finds it free may take it. */
 pid_t sonde_link_peer(int fd);
+/* Where the recorder is found that a socket's name cannot lead to: in another network namespace (format/link.h). The
+ * address's size; 0 = the name says no such place. */
+socklen_t sonde_link_second(struct sockaddr_un *out, const char *name);
 /* Nobody who is stopped or dead answers soon. 0 also when that cannot be seen. */
 int sonde_link_is_stopped(pid_t recorder);
 /* A socket waits in steps; and how many of them make so many seconds. */

@@ -86,31 +86,12 @@ static int zones_probe(const struct sonde_record_options *options, char *why, si
 	return 0;
 }
 
-static int listen_open(struct sonde_source_run *run)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	uint64_t random[2];
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return sonde_error(EIO, "no random numbers for the name of the socket");
-	snprintf(run->name, sizeof(run->name), "sonde-%016llx%016llx", (unsigned long long)random[0],
-		 (unsigned long long)random[1]);
-	size_t name_b = strlen(run->name);
-	memcpy(address.sun_path + 1, run->name, name_b);
-	run->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	socklen_t address_b = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);
-	if (run->listen_fd < 0 || bind(run->listen_fd, (struct sockaddr *)&address, address_b) ||
-	    listen(run->listen_fd, 1024))
-		return sonde_error(errno, "cannot listen for programs to connect: %s", strerror(errno));
-	return 0;
-}
-
 static int zones_open(struct sonde_source_run **out, struct sonde_recorder *recorder)
 {
 	struct sonde_source_run *run = calloc(1, sizeof(*run));
 	if (!run)
 		return sonde_error(ENOMEM, "no memory for the zones source");
 	run->recorder = recorder;
-	run->listen_fd = -1;
 	uint64_t buffer_b = sonde_recorder_options(recorder)->buffer_b;
 	uint64_t chunks = (buffer_b ? buffer_b : BUFFER_DEFAULT_B) / SONDE_RING_CHUNK_B;
 	run->budget.cap = chunks > UINT32_MAX ? UINT32_MAX : (uint32_t)chunks;
@@ -118,10 +99,9 @@ static int zones_open(struct sonde_source_run **out, struct sonde_recorder *reco
 	struct sonde_clockfit_anchor anchor = sonde_clockfit_read();
 	sonde_clockfit_init(&run->fit, &anchor);
 	shared_fit = &run->fit;
-	int code = listen_open(run);
+	int code = sonde_zones_listen_open(run);
 	if (code) {
-		if (run->listen_fd >= 0)
-			close(run->listen_fd);
+		sonde_zones_listen_close(run);
 		free(run);
 		return code;
 	}
@@ -195,10 +175,10 @@ static int admit(struct sonde_source_run *run, int fd)
 	return 0;
 }
 
-static void accept_all(struct sonde_source_run *run)
+static void accept_all(struct sonde_source_run *run, int listen_fd)
 {
 	for (;;) {
-		int fd = accept4(run->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
 		if (admit(run, fd))
@@ -247,7 +227,9 @@ static int zones_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 {
 	(void)horizon_ns; /* each thread's events are in order by themselves: all of them are taken */
 	fit_clock(run);
-	accept_all(run);
+	accept_all(run, run->listen_fd);
+	if (run->second_fd >= 0)
+		accept_all(run, run->second_fd);
 	size_t kept = 0;
 	for (size_t i = 0; i < run->count; i++) {
 		struct sonde_zones_connection *connection = &run->connections[i];
@@ -269,6 +251,8 @@ static size_t zones_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
 	size_t used = 0;
 	if (used < max)
 		fds[used++] = run->listen_fd;
+	if (run->second_fd >= 0 && used < max)
+		fds[used++] = run->second_fd;
 	for (size_t i = 0; i < run->count; i++) {
 		if (run->connections[i].fd >= 0 && used < max)
 			fds[used++] = run->connections[i].fd;
@@ -314,7 +298,7 @@ static void zones_stop(struct sonde_source_run *run)
 	    .detail = *detail ? detail : NULL,
 	};
 	sonde_recorder_source(run->recorder, "zones", &state);
-	close(run->listen_fd);
+	sonde_zones_listen_close(run);
 	free(run->connections);
 	free(run);
 }

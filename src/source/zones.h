@@ -1,6 +1,7 @@
 /* zones.h: the source of everything that targets send by themselves: zones, metrics, spans, in-process CPU samples.
  *
- * Listens on a socket in the abstract namespace whose name nobody can guess and only processes of our user may use,
+ * Listens on a socket in the abstract namespace whose name nobody can guess and only processes of our user may use, and
+ * on another for those in other network namespaces (zones_listen.c),
  * gives each process a pool (source/pool.h) and drains it. sonde_source_zones is its row in sources.def.
  */
 #ifndef SONDE_SOURCE_ZONES_H

@@ -22,8 +22,10 @@ struct sonde_zones_connection {
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
-	int listen_fd;
-	char name[48];
+	int listen_fd; /* in the abstract namespace */
+	int second_fd; /* for other network namespaces, −1 = none */
+	int place_fd;  /* its inode */
+	char name[48]; /* as struct sonde_early_head has it */
 	uint32_t clock;
 	struct sonde_clockfit fit;
 	struct sonde_pool_budget budget;
@@ -43,6 +45,10 @@ static inline void sonde_zones_hang_up(struct sonde_zones_connection *connection
 		close(connection->fd);
 	connection->fd = -1;
 }
+
+/* Opens both sockets; 0 or a negative errno, after which they are closed all the same. */
+int sonde_zones_listen_open(struct sonde_source_run *run);
+void sonde_zones_listen_close(struct sonde_source_run *run);
 
 /* Handles the messages that have come. */
 void sonde_zones_receive(struct sonde_source_run *run, struct sonde_zones_connection *connection);

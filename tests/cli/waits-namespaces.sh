@@ -1,0 +1,24 @@
+# waits-namespaces.sh: a program in a network namespace of its own is recorded as any other: waits for locks, I/O,
+# allocations; where a user namespace keeps it from the recorder, too, it is looked at from outside, and that is said.
+# timeout: 120
+. "$(dirname "$0")/lib.sh"
+need jq unshare
+waits=$(target waits)
+unshare -n true 2>/dev/null || skip "unshare -n is not allowed here (it needs root)"
+
+said() {
+	awk -v name="$1" '$1 == name { print $2 }' "$work/.out"
+}
+near() { # MEASURED KNOWN WHAT
+	awk -v a="$1" -v b="$2" 'BEGIN { d = a > b ? a - b : b - a; exit !(d <= 0.05 * b + 200000) }' ||
+		fail "$3: $1, the program measured $2"
+}
+
+run 0 "$SONDE" record -q --threads --io --heap=full --force -o a.sonde -- unshare -n "$waits" convoy 40
+locks=$(rows a.sonde locks | jq 'map({key: (.waits_in | split(" ")[0]), value: .}) | from_entries')
+for which in outer inner; do
+	near "$(jq ".with_$which.waited_ns" <<<"$locks")" "$(said ${which}_waited)" "waited for the $which lock"
+	near "$(jq ".with_$which.held_ns" <<<"$locks")" "$(said ${which}_held)" "held the $which lock"
+done
+equal "$(rows a.sonde waits | jq '[.[] | select(.kind == "join") | .calls] | add')" 4
+equal "$(rows a.sonde waits | jq '[.[] | select(.kind == "sleep") | .calls] | add')" 320
