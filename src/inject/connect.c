@@ -253,6 +253,11 @@ static int open_connection(int flags)
 	long address_b = (long)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);
 	sonde_link_step(fd);
 	int code = (int)call(SYS_connect, fd, (long)&address, address_b, 0);
+	if (code == -ECONNREFUSED || code == -ENOENT) { /* also in another network namespace */
+		socklen_t second_b = sonde_link_second(&address, socket_name);
+		if (second_b && !call(SYS_connect, fd, (long)&address, (long)second_b, 0))
+			code = 0;
+	}
 	if (!code)
 		return fd;
 	inject_connect_close(fd);

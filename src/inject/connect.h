@@ -73,7 +73,7 @@ void inject_connect_send(const void *message, size_t size_b);
 
 /* The recorder has ended; 0 also when that is not known. */
 int inject_connect_is_gone(void);
-/* Nobody listens there any more; also in another network namespace. */
+/* Nobody listens there any more; also where neither way leads to the recorder: in other namespaces. */
 int inject_connect_is_refused(void);
 
 /* Sends `question` and waits, `wait_s` at most, for an answer of exactly `answer_b` bytes and perhaps a descriptor
