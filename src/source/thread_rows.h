@@ -20,7 +20,8 @@ struct sonde_thread_row {
 	pid_t pid, tid;
 	int fd;                             /* −1 = none is kept */
 	uint8_t is_old, listed, met, named; /* old: it was there before the recording; met: it has been read */
-	uint64_t seen_ns, born_ns;          /* born: about */
+	uint64_t seen_ns, born_ns;          /* born: about, and not before the recording */
+	uint64_t first_ns;                  /* as of when `first` is */
 	uint64_t gone_ns;                   /* it was missed; 0 = it is there */
 	uint64_t read_ns, slices;           /* as of the latest reading; 0 = it failed */
 	int64_t first[SONDE_THREAD_NUMBERS], now[SONDE_THREAD_NUMBERS];

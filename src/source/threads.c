@@ -6,8 +6,8 @@
  * Whenever the recorder is awake and 100 ms have passed (at first 10) a round begins: threads are listed where their
  * number changed, and read one after the other, for a millisecond at most; then comes a rest 500 times as long as that
  * took, so that it takes 0.2 % of a CPU however many threads there are, and a round of 10,000 some 20 s. What threads
- * were before the recording is taken off by whoever reads it: the first value of such a thread is what it came to then;
- * one that begins later has a first value of 0, as of its start.
+ * were before the recording is taken off by whoever reads it: the first value of a thread that is older than it, when
+ * ever it was found, is what it had come to; one that begins later has a first value of 0, as of its start.
  *
  * A thread gets its place in the recording only when it has been there for a while: by then whoever knows exactly when
  * it began, or ended, has said so.
@@ -37,9 +37,10 @@
 #define COST_SHARE 500u
 /* From when a thread is seen until it has its name, and beside context switches its place. */
 #define SETTLE_NS 100000000u
-#define END_NS 1000000000u /* from when it is missed until it ends, where nobody else says so */
-#define LIST_ROUNDS 16u    /* one in so many lists all: as many may have come as went */
-#define COUNTED_MAX 16u    /* processes, beyond which threads are only counted as they are listed */
+#define SOON_NS 1000000000u /* a rest that is longer is one for want of time */
+#define END_NS 1000000000u  /* from when it is missed until it ends, where nobody else says so */
+#define LIST_ROUNDS 16u     /* one in so many lists all: as many may have come as went */
+#define COUNTED_MAX 16u     /* processes, beyond which threads are only counted as they are listed */
 #define METHOD "/proc/PID/task/TID/schedstat"
 
 static const enum sonde_metric metrics[SONDE_THREAD_NUMBERS] = {
@@ -65,7 +66,7 @@ struct sonde_source_run {
 	struct sonde_live_list processes; /* of struct process */
 	uint64_t start_ns, rounds, began_ns, next_ns, least_ns, longest_ns, points;
 	size_t most;
-	uint64_t listed, met;         /* threads; and of them those that were read */
+	uint64_t listed, met, brief;  /* threads; of them those that were read, and that had no time to be */
 	uint64_t peak, next_count_ns; /* that were there at once, as far as it was looked */
 	int failed;                   /* no memory: from then on nothing is read */
 };
@@ -74,6 +75,8 @@ struct sonde_source_run {
 
 static void miss(struct sonde_source_run *run, struct sonde_thread_row *row, uint64_t now_ns)
 {
+	if (!row->gone_ns && !row->met && now_ns < row->seen_ns + SOON_NS)
+		run->brief++;
 	row->gone_ns = row->gone_ns ? row->gone_ns : now_ns;
 	sonde_thread_rows_close(&run->threads, row);
 }
@@ -90,7 +93,7 @@ static struct sonde_thread_row *add(struct sonde_source_run *run, const struct p
 /* --- readings ---------------------------------------------------------------------------------------------------- */
 
 /* A start in ticks says when a thread was born, up to 10 ms late here: what it ran and waited since then was before its
- * first reading, and it was after the recording began. */
+ * first reading. Before the recording: it was there when that began, but for those of the tick in which it did. */
 static uint64_t birth_ns(const struct sonde_source_run *run, const struct sonde_thread_row *row)
 {
 	struct sonde_proc_stat stat;
@@ -101,10 +104,24 @@ static uint64_t birth_ns(const struct sonde_source_run *run, const struct sonde_
 		most_ns = row->seen_ns;
 	if (most_ns < run->start_ns || sonde_proc_stat_read(&stat, row->pid, row->tid) < 0)
 		return most_ns;
-	uint64_t age_ns = sonde_clock_read_ns(CLOCK_BOOTTIME) - (stat.start_ticks + 1) * tick_ns;
+	uint64_t up_ns = sonde_clock_read_ns(CLOCK_BOOTTIME), begun_ns = (stat.start_ticks + 1) * tick_ns;
+	uint64_t age_ns = up_ns > begun_ns ? up_ns - begun_ns : 0;
 	uint64_t born_ns = age_ns < now_ns ? now_ns - age_ns : 0;
-	born_ns = born_ns > run->start_ns ? born_ns : run->start_ns;
 	return born_ns < most_ns ? born_ns : most_ns;
+}
+
+/* The first reading of a thread. */
+static void meet(struct sonde_source_run *run, struct sonde_thread_row *row, int is_old)
+{
+	row->met = 1;
+	run->met++;
+	row->born_ns = row->first_ns = birth_ns(run, row);
+	row->is_old = is_old || row->born_ns < run->start_ns;
+	if (!row->is_old)
+		return;
+	row->born_ns = run->start_ns;
+	row->first_ns = row->read_ns;
+	memcpy(row->first, row->now, sizeof row->first);
 }
 
 /* What the thread has come to: kept in its row until it is written. */
@@ -148,13 +165,13 @@ static void place(struct sonde_source_run *run, struct sonde_thread_row *row)
 					 : sonde_recorder_known(run->recorder, row->pid, row->tid, row->read_ns);
 	if (!row->thread)
 		return;
-	if (run->counts_switches && !row->is_old)
+	if (run->counts_switches)
 		sonde_recorder_born(run->recorder, row->thread, row->born_ns);
 	for (size_t i = 0; i < SONDE_THREAD_NUMBERS; i++)
 		if (i < SONDE_THREAD_VOLUNTARY || run->counts_switches)
 			row->series[i] =
 			    sonde_recorder_series(run->recorder, metrics[i], row->process, row->thread, NULL);
-	put(run, row, row->born_ns, row->first);
+	put(run, row, row->first_ns, row->first);
 }
 
 /* Where nobody else says what a thread is called: a program names its threads when they have begun. */
@@ -192,9 +209,7 @@ static void take(struct sonde_source_run *run, struct sonde_thread_row *row, int
 	if (!row->gone_ns)
 		look(run, row);
 	if (row->read_ns && !row->met)
-		row->born_ns = birth_ns(run, row);
-	run->met += row->read_ns && !row->met;
-	row->met |= row->read_ns != 0;
+		meet(run, row, 0);
 	tell(run, row, last);
 }
 
@@ -212,6 +227,8 @@ static void list(struct sonde_source_run *run, struct process *process, int is_o
 	for (size_t i = begin; i < end; i++)
 		run->threads.row[i].listed = 0;
 	DIR *directory = opendir(path);
+	if (!directory && (errno == EMFILE || errno == ENFILE)) /* it is listed again */
+		return;
 	for (struct dirent *entry; directory && (entry = readdir(directory));) {
 		pid_t tid = entry->d_name[0] == '.' ? 0 : atoi(entry->d_name);
 		size_t at = sonde_thread_rows_bound(&run->threads, process->live.id, tid);
@@ -227,10 +244,9 @@ static void list(struct sonde_source_run *run, struct process *process, int is_o
 			break;
 		if (!is_old)
 			continue;
-		row->is_old = row->met = 1;
-		run->met++;
 		look(run, row);
-		memcpy(row->first, row->now, sizeof row->first);
+		if (row->read_ns)
+			meet(run, row, 1);
 	}
 	for (size_t i = begin; i < end; i++)
 		if (!run->threads.row[i].listed && !run->failed)
@@ -308,11 +324,11 @@ static void go_on(struct sonde_source_run *run, uint64_t now_ns)
 	run->least_ns = 2 * run->least_ns < LEAST_NS ? 2 * run->least_ns : LEAST_NS;
 }
 
-/* Threads that come while a rest takes long are not listed: how many there are at least. */
+/* Threads that come while a rest takes long are not listed for want of time: how many there are at least. */
 static void count(struct sonde_source_run *run, uint64_t now_ns)
 {
 	uint64_t threads = 0;
-	if (now_ns < run->next_count_ns || run->processes.count > COUNTED_MAX)
+	if (now_ns < run->next_count_ns || run->next_ns < run->began_ns + SOON_NS || run->processes.count > COUNTED_MAX)
 		return;
 	run->next_count_ns = now_ns + LEAST_NS;
 	for (size_t i = 0; i < run->processes.count; i++)
@@ -387,19 +403,19 @@ static int threads_drain(struct sonde_source_run *run, uint64_t horizon_ns, int 
 	return sonde_recorder_error(run->recorder);
 }
 
-/* What was missed for want of time: a share of a CPU is kept, however many there are. */
+/* What was missed for want of time: a share of a CPU is kept, however many there are. Or because it was gone before. */
 static size_t say_missed(const struct sonde_source_run *run, char *out, size_t out_b)
 {
-	int used = 0;
-	if (run->longest_ns > 10 * (uint64_t)LEAST_NS)
-		used = snprintf(out, out_b, "%zu threads were read up to %.1f s apart", run->most,
-				(double)run->longest_ns / 1e9);
-	uint64_t all = run->peak > run->listed ? run->peak : run->listed;
+	static const char share[] = ", so that it takes no more than 0.2 % of a CPU";
+	uint64_t all = run->peak > run->listed ? run->peak : run->listed, in_time = run->met + run->brief;
+	int used = 0, is_late = in_time < all - all / 100;
+	if (run->longest_ns > SOON_NS)
+		used = snprintf(out, out_b, "%zu threads were read up to %.1f s apart%s", run->most,
+				(double)run->longest_ns / 1e9, is_late ? "" : share);
 	if (run->met < all - all / 100)
-		used += snprintf(out + used, out_b - (size_t)used, "%sof at least %llu threads %llu were read",
-				 used ? "; " : "", (unsigned long long)all, (unsigned long long)run->met);
-	if (used)
-		snprintf(out + used, out_b - (size_t)used, ", so that it takes no more than 0.2 %% of a CPU");
+		used += snprintf(out + used, out_b - (size_t)used, "%sof at least %llu threads %llu were read%s",
+				 used ? "; " : "", (unsigned long long)all, (unsigned long long)run->met,
+				 is_late ? share : ": the others ended before their turn came");
 	return (size_t)used;
 }
 

@@ -5,10 +5,12 @@
  *   turns N               two threads that hand a semaphore to and fro N times each
  *   moves N               one thread that moves to another CPU N times
  *   many N                N threads, all alive at once, that sleep; each hundredth spins 5 ms of CPU time first
+ *   brief N               N threads, eight at a time, that are called brief, and sleep 1 ms
  *   forks N               N processes one after the other, each with a thread
  *
- * A line a thread, but of `many` and `forks`: name tid life cpu ran waited voluntary involuntary migrations; times in
- * ns: since it began, of its CPU clock, and what the scheduler counted; migrations −1 where the kernel does not say.
+ * A line a thread, but of `many`, `brief` and `forks`: name tid life cpu ran waited voluntary involuntary migrations;
+ * times in ns: since it began, of its CPU clock, and what the scheduler counted; migrations −1 where the kernel does
+ * not say.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -191,6 +193,26 @@ static void many(int count)
 	free(jobs);
 }
 
+static void *be_brief(void *argument)
+{
+	(void)argument;
+	pthread_setname_np(pthread_self(), "brief");
+	sleep_until(read_ns(CLOCK_MONOTONIC) + 1000000);
+	return NULL;
+}
+
+static void brief(int count)
+{
+	struct job jobs[8];
+	for (int done = 0; done < count; done += 8) {
+		int now = count - done < 8 ? count - done : 8;
+		for (int i = 0; i < now; i++)
+			begin(&jobs[i], be_brief, 0);
+		for (int i = 0; i < now; i++)
+			pthread_join(jobs[i].thread, NULL);
+	}
+}
+
 static void forks(int count)
 {
 	for (int i = 0; i < count; i++) {
@@ -221,8 +243,8 @@ int main(int argc, char **argv)
 	void *(*run)(void *argument) = work_and_sleep;
 	sem_init(&ping, 0, 1);
 	sem_init(&pong, 0, 0);
-	if (!strcmp(what, "many") || !strcmp(what, "forks")) {
-		(*what == 'm' ? many : forks)(count);
+	if (!strcmp(what, "many") || !strcmp(what, "brief") || !strcmp(what, "forks")) {
+		(*what == 'm' ? many : *what == 'b' ? brief : forks)(count);
 		return 0;
 	}
 	if (!strcmp(what, "pinned")) {
