@@ -49,8 +49,32 @@ holds "$(figure timing.cpu_s) >= 0.06 && $(figure processes.count) >= 2"
 # last, a tenth of a second before its end or more, is not known.
 if command -v taskset >said && taskset -c 0 true 2>said; then
 	used -- taskset -c 0 "$uses" spins 1200
-	holds "$(figure waiting.runnable_s) >= 0.4"
+	holds "$(figure waiting.runnable_s) >= 0.4 && $(figure waiting.runnable_s) <= 2 * $(figure timing.wall_s)"
+
+	# Of processes that were there: of three with two threads each on one CPU five wait at a time, and what they waited
+	# before is not in it.
+	taskset -c 0 sh -c 'for child in 1 2 3; do "$0" spins 20000 >said & done; wait' "$uses" &
+	parent=$!
+	sleep 2
+	used -p $parent -d 1s
+	holds "$(figure waiting.runnable_s) >= 0.4 && $(figure waiting.runnable_s) <= 6 * $(figure timing.wall_s)"
+	holds "$(figure timing.wall_s) <= 2"
+	{ kill $(cat /proc/$parent/task/$parent/children) && wait $parent; } 2>said || true
 fi
+
+# Processes that were there and sleep have waited before, and not since; what they hold is their mean, too.
+sh -c 'for child in 1 2 3; do
+		sh -c "i=0; while [ \$i -lt 100000 ]; do i=\$((i + 1)); done; echo >slept-$child; exec sleep 60" &
+	done
+	wait' >said 2>&1 &
+parent=$!
+wait_for test -e slept-1 -a -e slept-2 -a -e slept-3
+sleep 0.5
+used -p $parent -d 1s
+holds "$(figure waiting.runnable_s) <= 0.1 && $(figure timing.wall_s) <= 2"
+holds "$(figure memory.mean_rss_b) >= 0.9 * $(figure memory.initial_rss_b)"
+holds "$(figure memory.mean_rss_b) <= 1.1 * $(figure memory.final_rss_b)"
+{ kill $(cat /proc/$parent/task/$parent/children) && wait $parent; } 2>said || true
 
 # What is read while it runs.
 used -- sh -c "sleep 0.5; exec '$uses' memory 60"
