@@ -5,6 +5,7 @@
 
 #include "analyze/io_seen.h"
 #include "analyze/marks.h"
+#include "analyze/wait_losses.h"
 #include "analyze/wait_sums.h"
 #include "analyze/words.h"
 #include "util/error.h"
@@ -237,6 +238,7 @@ static int table_fill(const struct io *io, const struct file *files, size_t coun
 	rc = note_all(sums, files, count, report, section);
 	if (!rc)
 		rc = note_nameless(files, count, report, section);
+	rc = rc ? rc : sonde_wait_losses_note(sums, report, section);
 	return rc ? rc : note_seen(&io->seen, report, section);
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "analyze/marks.h"
+#include "analyze/wait_losses.h"
 #include "analyze/wait_sums.h"
 #include "analyze/waits_sampled.h"
 #include "analyze/words.h"
@@ -181,6 +182,7 @@ static int table_fill(const struct sonde_wait_sums *sums, struct lock *locks, st
 	rc = sonde_report_note(report, section, 0, "%zu lock%s, waited for %.3f s by all threads together", count,
 			       sonde_plural(count), (double)waited_ns / 1e9);
 	rc = rc ? rc : notes_add(sums, locks, count < limit ? count : limit, report, section);
+	rc = rc ? rc : sonde_wait_losses_note(sums, report, section);
 	return rc ? rc : 1;
 }
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "analyze/marks.h"
+#include "analyze/wait_losses.h"
 #include "analyze/wait_sums.h"
 #include "analyze/waits_sampled.h"
 #include "util/error.h"
@@ -75,6 +76,7 @@ static int kinds_finish(void *state, struct sonde_report *report)
 		if (sums->kinds[kind].count)
 			rc = row_add(sums, kind, report, section);
 	rc = rc ? rc : sonde_durations_note(fewest, report, section);
+	rc = rc ? rc : sonde_wait_losses_note(sums, report, section);
 	return rc ? rc : sonde_waits_sampled_kinds(sums, report);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "analyze/marks.h"
+#include "analyze/wait_losses.h"
 #include "analyze/wait_sums.h"
 #include "analyze/waits_sampled.h"
 #include "analyze/words.h"
@@ -91,6 +92,7 @@ static int waits_finish(void *state, struct sonde_report *report)
 		section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
 	free(rows);
 	rc = rc ? rc : notes_add(sums, all_ns, calls, report, section);
+	rc = rc ? rc : sonde_wait_losses_note(sums, report, section);
 	return rc ? rc : sonde_waits_sampled_places(sums, GROUPS, report);
 }
 

@@ -323,12 +323,31 @@ static void sampled_alone(void **state)
 	sections_free(&s);
 }
 
+/* Where calls were lost, each section that adds them up says so. */
+static void lost(void **state)
+{
+	(void)state;
+	static const char *const ids[] = {"waits", "wait-kinds", "locks", "io"};
+	struct world world;
+	world_open(&world);
+	recording_lost(&world.r, "waits", "ring full", 12);
+	recording_lost(&world.r, "waits", "words that make no sense", 5);
+	recording_lost(&world.r, "waits", "processes that are not recorded: busy", 100);
+	recording_lost(&world.r, "cpu", "ring full", 1000);
+	fill(&world);
+	struct sections s = sections_of(path, "waits wait-kinds locks io", NULL);
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+		assert_true(sections_noted(sections_get(&s, ids[i])->notes, "17 events of calls were lost"));
+	sections_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(places), cmocka_unit_test(locks),   cmocka_unit_test(files),
 	    cmocka_unit_test(parts),  cmocka_unit_test(means),   cmocka_unit_test(unexplained),
 	    cmocka_unit_test(odd),    cmocka_unit_test(sampled), cmocka_unit_test(sampled_alone),
+	    cmocka_unit_test(lost),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
