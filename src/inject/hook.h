@@ -112,6 +112,7 @@ struct hook_thread {
 	uint8_t status;               /* of the last walk to the outermost frame */
 	uint8_t is_cut;               /* frames[1] is not the outermost: there were too many */
 	uint8_t has_cycles;
+	uint8_t has_paused;  /* for a chunk, in vain: it does not again before it gets one */
 	uint64_t generation; /* of the rules that the frames were walked by */
 	uint64_t stack_low, stack_end;
 	_Atomic uint64_t *end;
@@ -153,6 +154,7 @@ struct hook_process {
 	_Atomic uint32_t stacks;  /* numbers given */
 	_Atomic uint32_t objects; /* likewise, of what is waited for */
 	_Atomic uint32_t has_left;
+	_Atomic uint32_t vain, vain_freed; /* waits for a chunk while none came free; the pool's `freed` then */
 };
 
 extern struct hook_process *hook_process; /* NULL = nothing is recorded */

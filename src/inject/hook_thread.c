@@ -1,7 +1,8 @@
 /* hook_thread.c: a thread's place in the ring, from its first block to its last.
  *
  * The state of a thread is mapped when it first allocates and given to another thread when it ends. A hook that finds
- * no free chunk waits for the recorder: a heap profile with holes is wrong, a program that waits is only slow.
+ * no free chunk waits for the recorder: a heap profile with holes is wrong, a program that waits is only slow. Hooks of
+ * calls that may wait stand where the program may hold a lock: they wait a moment, as long as chunks come free.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -20,7 +21,11 @@
 
 #define WAIT_NS 100000000 /* then the recorder is asked again, and whether it is there */
 #define WAITS_MAX 300u
-#define WAITS_GONE 20u /* so long a recorder that lives lets nobody wait */
+#define WAITS_GONE 20u         /* so long a recorder that lives lets nobody wait */
+#define PAUSE_STEP_NS 50000000 /* of hooks that do not wait so long */
+#define PAUSE_STILL_NS 150000000u
+#define PAUSE_NS 500000000u
+#define PAUSES_VAIN 2u
 #define TIME_WORDS 2u
 #define BLOCK_WORDS 4u /* with its SIZE */
 
@@ -84,10 +89,54 @@ static struct sonde_ring_chunk *wait_for_chunk(struct sonde_ring_pool *pool, uin
 	return NULL;
 }
 
-/* What there is to say is lost; the next may find room. */
-static struct sonde_ring_chunk *give_up(struct sonde_ring_pool *pool)
+/* Whether a moment's wait is worth it: for a thread's first chunk, since others may just have ended, and where the pool
+ * can grow. Once a chunk, and not once nothing has come free in two waits: the recorder is stopped, or chunks are too
+ * few. */
+static int may_pause(const struct hook_thread *thread)
 {
+	struct sonde_ring_pool *pool = thread->pool;
+	if (thread->has_paused || (thread->last_seq && !atomic_load(&pool->may_grow)))
+		return 0;
+	return atomic_load(&hook_process->vain) < PAUSES_VAIN ||
+	       atomic_load(&hook_process->vain_freed) != atomic_load(&pool->freed);
+}
+
+static void note_vain(uint32_t freed)
+{
+	if (atomic_exchange(&hook_process->vain_freed, freed) != freed)
+		atomic_store(&hook_process->vain, 0);
+	atomic_fetch_add(&hook_process->vain, 1);
+}
+
+/* A free chunk, if one comes within a moment: a call that is lost is a hole, but the program may hold a lock meanwhile.
+ * Without one what there is to say is lost; the next may find room. */
+static struct sonde_ring_chunk *pause_for_chunk(struct hook_thread *thread, uint64_t signals)
+{
+	struct sonde_ring_pool *pool = thread->pool;
+	struct timespec rest = {0, PAUSE_STEP_NS};
+	uint32_t freed = atomic_load(&pool->freed), before = freed;
+	struct sonde_ring_chunk *chunk = NULL;
 	inject_connect_ring(pool);
+	int is_worth = may_pause(thread);
+	uint64_t start_ns = is_worth ? sonde_clock_now_ns() : 0, moved_ns = start_ns, now_ns = start_ns;
+	while (is_worth && !(chunk = inject_connect_take(pool)) && !atomic_load(&pool->closed) && !has_left() &&
+	       now_ns - moved_ns < PAUSE_STILL_NS && now_ns - start_ns < PAUSE_NS) {
+		inject_connect_ring(pool);
+		atomic_fetch_add(&pool->waiters, 1);
+		hook_thread_let_signals(signals);
+		inject_machine_call(SYS_futex, (long)&pool->freed, FUTEX_WAIT, freed, (long)&rest, 0, 0);
+		hook_thread_hold_signals();
+		atomic_fetch_sub(&pool->waiters, 1);
+		freed = atomic_load(&pool->freed);
+		now_ns = sonde_clock_now_ns();
+		moved_ns = freed != before ? now_ns : moved_ns;
+		before = freed;
+	}
+	if (chunk)
+		return chunk;
+	thread->has_paused = 1;
+	if (is_worth && now_ns - moved_ns >= PAUSE_STILL_NS)
+		note_vain(freed);
 	atomic_fetch_add(&pool->lost[SONDE_RING_LOST_FULL], 1);
 	return NULL;
 }
@@ -120,7 +169,7 @@ static int open_chunk(struct hook_thread *thread, uint64_t signals)
 	if (unlikely(inject_connect_is_back())) /* rules that it was not asked for were taken to be none */
 		hook_rules_forget();
 	struct sonde_ring_chunk *chunk = inject_connect_take(pool);
-	if (!chunk && !(chunk = hook_waits ? wait_for_chunk(pool, signals) : give_up(pool)))
+	if (!chunk && !(chunk = hook_waits ? wait_for_chunk(pool, signals) : pause_for_chunk(thread, signals)))
 		return 0;
 	/* Read first: the kernel then maps all of its pages at once; a write would map one. */
 	(void)atomic_load_explicit(&chunk->kind, memory_order_relaxed);
@@ -133,6 +182,7 @@ static int open_chunk(struct hook_thread *thread, uint64_t signals)
 	atomic_store_explicit(&chunk->kind, SONDE_RING_HEAP, memory_order_release);
 	thread->chunk = chunk;
 	thread->last_seq = seq;
+	thread->has_paused = 0;
 	thread->at = sonde_ring_words(chunk);
 	thread->end = thread->at + SONDE_RING_WORDS;
 	thread->limit = thread->end - (BLOCK_WORDS + TIME_WORDS - 1);

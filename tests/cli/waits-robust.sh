@@ -107,7 +107,7 @@ same env -i /bin/sh -c 'ulimit -v 400000; exec ls /etc/passwd'
 
 # --- targets -------------------------------------------------------------------------------------------------------
 
-for mode in storm jump children closed futexes shared cancelled crowd many-locks; do
+for mode in storm jump children closed futexes shared cancelled crowd many-locks churn; do
 	same "$odd" $mode
 done
 
@@ -136,6 +136,9 @@ done
 # Locks that there was no room for have rows, without a name.
 "$SONDE" record -q --threads --force -o a.sonde -- "$odd" many-locks >/dev/null
 equal "$(rows a.sonde waits | jq '[.[] | select(.kind == "join").calls] | add')" 1
+# Many threads that end at once: none finds the ring full while those before it are being read.
+"$SONDE" record -q --threads --force -o a.sonde -- "$odd" churn >/dev/null
+lacks "$("$SONDE" report -q --section waits a.sonde)" " of calls w"
 # Futexes of the program's own.
 "$SONDE" record -q --threads --force -o a.sonde -- "$odd" futexes >/dev/null
 equal "$(rows a.sonde waits | jq -r '[.[] | select(.kind == "futex" and .function == "wait_for_word")] | length')" 1

@@ -312,6 +312,34 @@ static void crowd(void)
 	printf("total %llu\n", (unsigned long long)total);
 }
 
+static sem_t may_run;
+
+static void *run_shortly(void *arg)
+{
+	sem_wait(&may_run);
+	pthread_mutex_lock(&lock);
+	total++;
+	pthread_mutex_unlock(&lock);
+	return arg;
+}
+
+/* 5000 threads, 50 at a time, each with a few calls: a ring for each that lives is room enough. */
+static void churn(void)
+{
+	pthread_t threads[50];
+	sem_init(&may_run, 0, 0);
+	for (int round = 0; round < 100; round++) {
+		for (int i = 0; i < 50; i++)
+			if (pthread_create(&threads[i], NULL, run_shortly, NULL))
+				abort();
+		for (int i = 0; i < 50; i++)
+			sem_post(&may_run);
+		for (int i = 0; i < 50; i++)
+			pthread_join(threads[i], NULL);
+	}
+	printf("total %llu\n", (unsigned long long)total);
+}
+
 /* More locks than are kept apart. */
 static void *wait_for_many(void *arg)
 {
@@ -347,9 +375,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = {{"storm", storm},         {"jump", jump},       {"children", children},
-		     {"closed", closed},       {"futexes", futexes}, {"shared", shared},
-		     {"cancelled", cancelled}, {"crowd", crowd},     {"many-locks", many_locks}};
+	} modes[] = {{"storm", storm},           {"jump", jump},     {"children", children},   {"closed", closed},
+		     {"futexes", futexes},       {"shared", shared}, {"cancelled", cancelled}, {"crowd", crowd},
+		     {"many-locks", many_locks}, {"churn", churn}};
 	for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++) {
 		if (strcmp(argv[1], modes[i].name))
 			continue;
