@@ -7,12 +7,14 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/marks.h"
 #include "analyze/wait_losses.h"
 #include "analyze/wait_sums.h"
 #include "analyze/waits_sampled.h"
 #include "analyze/words.h"
+#include "format/wait.h"
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20 };
@@ -186,6 +188,21 @@ static int table_fill(const struct sonde_wait_sums *sums, struct lock *locks, st
 	return rc ? rc : 1;
 }
 
+static const char *why_none(const struct sonde_session *session)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *row = sonde_session_source(session, i);
+		if (strcmp(row->name, "waits") != 0 || row->state == SONDE_SOURCE_OFF ||
+		    !strcmp(row->method, SONDE_WAIT_METHOD_FILES))
+			continue;
+		if (row->state != SONDE_SOURCE_ON && *row->detail)
+			return row->detail;
+		return "nobody waited for a lock: no call of the C library found one taken (locks that a program makes "
+		       "itself are not seen)";
+	}
+	return "nobody was seen to wait for a lock: sonde record --threads looks";
+}
+
 static int locks_finish(void *state, struct sonde_report *report)
 {
 	const struct sonde_wait_sums *sums = state;
@@ -196,8 +213,7 @@ static int locks_finish(void *state, struct sonde_report *report)
 	if (rc < 0 || sampled < 0)
 		return rc < 0 ? rc : sampled;
 	return rc || sampled ? 0
-			     : sonde_pass_nothing(&sums->options, report, "locks", "Locks",
-						  "nobody was seen to wait for a lock: sonde record --threads looks");
+			     : sonde_pass_nothing(&sums->options, report, "locks", "Locks", why_none(sums->session));
 }
 
 const struct sonde_pass sonde_pass_locks = {

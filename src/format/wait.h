@@ -60,4 +60,7 @@ static inline const struct sonde_wait_row *sonde_wait_row(uint32_t kind)
 	return &rows[kind < SONDE_WAIT_KINDS ? kind : 0];
 }
 
+/* The method of the waits source where calls on files alone were asked for. */
+#define SONDE_WAIT_METHOD_FILES "calls of the C library on files; stacks from call-frame tables"
+
 #endif

@@ -135,7 +135,7 @@ static void turn(struct sonde_blocked_listed *listed, enum sonde_blocked_telling
 /* Who tells of its waits. */
 static void decide(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed, uint64_t now_ns)
 {
-	if (!processes->hooks) {
+	if (!processes->hooks || sonde_waits_cut_off(listed->live.id)) {
 		listed->telling = SONDE_BLOCKED_FROM_OUTSIDE;
 	} else if (sonde_waits_tells(listed->live.pid)) {
 		if (listed->telling == SONDE_BLOCKED_HOOKED)

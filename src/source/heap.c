@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "source/cut_off.h"
 #include "source/heap_freeze.h"
 #include "source/heap_process.h"
 #include "source/hooked.h"
@@ -43,6 +44,8 @@ struct sonde_source_run {
 	pid_t *zoned; /* processes that make zones */
 	size_t zoned_count;
 	struct process *processes;
+	struct sonde_cut_off *cut_off;
+	uint64_t cut_off_count;
 	uint64_t cut_cycles, cut_ns; /* had passed before the rings were read */
 	uint64_t connected;
 	uint64_t own_malloc; /* of those: with malloc in their executable, where no hook stands before it */
@@ -58,6 +61,11 @@ static struct process *find(struct sonde_source_run *run, pid_t pid)
 	while (process && process->pid != pid)
 		process = process->next;
 	return process;
+}
+
+static int is_connected(void *context, pid_t pid)
+{
+	return find(context, pid) != NULL;
 }
 
 /* Takes the snapshots that are due of a process. */
@@ -309,6 +317,7 @@ static void free_run(struct sonde_source_run *run)
 		sonde_heap_process_free(process->heaps);
 		free(process);
 	}
+	sonde_cut_off_free(run->cut_off);
 	sonde_hooked_fini(&run->hooked);
 	free(run->zoned);
 	free(run);
@@ -349,6 +358,9 @@ static int heap_prepare(struct sonde_source_run *run, struct sonde_launch *launc
 	char wanted[48];
 	snprintf(wanted, sizeof wanted, "%u %llu %d", sonde_unsampled_filters(getpid()),
 		 (unsigned long long)options->heap_mean_b, options->heap_is_light);
+	const struct sonde_cut_off_options cut_off = {
+	    .recorder = run->recorder, .source = "heap", .object = OBJECT, .connected = is_connected, .context = run};
+	run->cut_off = sonde_cut_off_new(&cut_off);
 	int result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
 	return result ? result : sonde_preload_add(launch, OBJECT);
 }
@@ -357,6 +369,7 @@ static int heap_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fin
 {
 	(void)horizon_ns;
 	end_ended(run, 0, final);
+	sonde_cut_off_look(run->cut_off, sonde_clock_now_ns());
 	sonde_heap_thaw_late();
 	for (struct process *process = run->processes; process; process = process->next) {
 		take_snapshots(run, process, run->cut_ns);
@@ -392,6 +405,11 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 {
 	out[0] = '\0';
 	size_t used = write_left(run, out, out_b);
+	if (run->cut_off_count && used < out_b)
+		used += (size_t)snprintf(
+		    out + used, out_b - used, "%sallocations of %llu process%s were not recorded: " SONDE_CUT_OFF_WHY,
+		    used ? "; " : "", (unsigned long long)run->cut_off_count, run->cut_off_count == 1 ? "" : "es");
+	used = used < out_b ? used : out_b - 1;
 	int is_light = sonde_recorder_options(run->recorder)->heap_is_light;
 	if (!run->connected && !used && !run->own_malloc && is_light)
 		snprintf(out, out_b,
@@ -410,7 +428,8 @@ static void write_detail(const struct sonde_source_run *run, char *out, size_t o
 static void heap_stop(struct sonde_source_run *run)
 {
 	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
-	char detail[512];
+	char detail[768];
+	run->cut_off_count = sonde_cut_off_end(run->cut_off);
 	write_detail(run, detail, sizeof detail);
 	struct sonde_recorder_state state = {
 	    .state = !run->connected && !run->left[SONDE_LINK_SANDBOX] ? SONDE_SOURCE_UNAVAILABLE

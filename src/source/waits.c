@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "format/wait.h"
+#include "source/cut_off.h"
 #include "source/hooked.h"
 #include "source/preload.h"
 #include "source/source.h"
@@ -38,6 +39,7 @@ struct sonde_source_run {
 	struct sonde_hooked hooked;
 	struct sonde_wait_chunks chunks;
 	struct sonde_wait_early *early; /* NULL = all connect at once */
+	struct sonde_cut_off *cut_off;
 	struct sonde_zones_listener listener;
 	struct process *processes; /* the newest life of a number first */
 	uint8_t *told;             /* by id of the recording: it has connected */
@@ -144,19 +146,37 @@ static int on_table(void *context, pid_t pid, uint64_t address, struct sonde_lin
 	return sonde_hooked_table(&run->hooked, pid, address, out);
 }
 
-int sonde_waits_tells(pid_t pid)
+static const struct process *find(const struct sonde_source_run *run, pid_t pid)
 {
-	const struct process *process = current ? current->processes : NULL;
+	const struct process *process = run->processes;
 	while (process && process->pid != pid)
 		process = process->next;
-	if (!process)
-		return current && sonde_wait_early_has(current->early, pid);
-	return !process->has_left;
+	return process;
+}
+
+static int is_connected(void *context, pid_t pid)
+{
+	return find(context, pid) != NULL;
+}
+
+/* What a program said early that has executed another since, which is cut off, is no sign of that. */
+int sonde_waits_tells(pid_t pid)
+{
+	const struct process *process = current ? find(current, pid) : NULL;
+	if (process)
+		return !process->has_left;
+	return current && sonde_wait_early_has(current->early, pid) &&
+	       !sonde_waits_cut_off(sonde_recorder_alive(current->recorder, pid));
 }
 
 int sonde_waits_told(uint32_t process)
 {
-	return current && process < current->told_count && current->told[process];
+	return current && process < current->told_count && current->told[process] && !sonde_waits_cut_off(process);
+}
+
+int sonde_waits_cut_off(uint32_t process)
+{
+	return current && sonde_cut_off_has(current->cut_off, process);
 }
 
 /* --- the source -------------------------------------------------------------------------------------------------- */
@@ -187,6 +207,7 @@ static void free_run(struct sonde_source_run *run)
 	while (run->processes)
 		on_closed(run, run->processes->pid);
 	sonde_wait_early_free(run->early);
+	sonde_cut_off_free(run->cut_off);
 	sonde_wait_chunks_fini(&run->chunks);
 	sonde_hooked_fini(&run->hooked);
 	free(run);
@@ -230,6 +251,9 @@ static int waits_prepare(struct sonde_source_run *run, struct sonde_launch *laun
 		sonde_wait_early_place(run->early, place, sizeof place);
 	snprintf(wanted, sizeof wanted, "%u %u %s", sonde_unsampled_filters(getpid()),
 		 sonde_recorder_options(run->recorder)->waits, place);
+	const struct sonde_cut_off_options cut_off = {
+	    .recorder = run->recorder, .source = "waits", .object = OBJECT, .connected = is_connected, .context = run};
+	run->cut_off = sonde_cut_off_new(&cut_off);
 	int result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
 	return result ? result : sonde_preload_add(launch, OBJECT);
 }
@@ -238,6 +262,7 @@ static int waits_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 {
 	(void)horizon_ns;
 	sonde_wait_early_drain(run->early, final);
+	sonde_cut_off_look(run->cut_off, sonde_clock_now_ns());
 	for (struct process *process = run->processes; process; process = process->next)
 		sonde_wait_process_settle(process->waits);
 	return sonde_recorder_error(run->recorder);
@@ -245,20 +270,26 @@ static int waits_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 
 static void waits_stop(struct sonde_source_run *run)
 {
-	char detail[256] = "";
+	char detail[320] = "";
 	sonde_wait_early_drain(run->early, 1);
 	run->connected += sonde_wait_early_count(run->early);
-	if (!run->connected)
+	uint64_t cut_off = sonde_cut_off_end(run->cut_off);
+	if (cut_off)
+		snprintf(detail, sizeof detail, "calls of %llu process%s were not recorded: " SONDE_CUT_OFF_WHY,
+			 (unsigned long long)cut_off, cut_off == 1 ? "" : "es");
+	else if (!run->connected)
 		snprintf(detail, sizeof detail,
-			 "no process loaded " OBJECT ": static programs do not (they are looked at from outside)");
+			 "no process told of a call that waits: none was made, or by static programs, which do not "
+			 "load " OBJECT " (they are looked at from outside)");
 	else if (run->left)
 		snprintf(detail, sizeof detail, "%llu process%s (%s) left: recorded until then",
 			 (unsigned long long)run->left, run->left == 1 ? "" : "es", run->left_name);
 	struct sonde_recorder_state state = {
-	    .state = !run->connected ? SONDE_SOURCE_UNAVAILABLE
-		     : run->left     ? SONDE_SOURCE_LIMITED
-				     : SONDE_SOURCE_ON,
-	    .method = METHOD,
+	    .state = !run->connected        ? SONDE_SOURCE_UNAVAILABLE
+		     : run->left || cut_off ? SONDE_SOURCE_LIMITED
+					    : SONDE_SOURCE_ON,
+	    .method =
+		sonde_recorder_options(run->recorder)->waits & SONDE_WAIT_WHAT_LOCKS ? METHOD : SONDE_WAIT_METHOD_FILES,
 	    .detail = *detail ? detail : NULL,
 	};
 	while (run->processes)

@@ -11,5 +11,7 @@
 int sonde_waits_tells(pid_t pid);
 /* Whether they did at some time, in a process of the recording. */
 int sonde_waits_told(uint32_t process);
+/* Whether hooks stand in it whose words cannot reach us (cut_off.h). */
+int sonde_waits_cut_off(uint32_t process);
 
 #endif

@@ -22,3 +22,31 @@ for which in outer inner; do
 done
 equal "$(rows a.sonde waits | jq '[.[] | select(.kind == "join") | .calls] | add')" 4
 equal "$(rows a.sonde waits | jq '[.[] | select(.kind == "sleep") | .calls] | add')" 320
+
+# The same allocations of the same functions as without.
+allocations() {
+	rows a.sonde heap | jq -c '[.[] | select(.function | test("pthread_create")) | [.function, .allocations, .left_blocks, .allocated_b]]'
+}
+run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- unshare -n "$waits" convoy 40
+inside=$(allocations)
+run 0 "$SONDE" record -q --heap=full --force -o a.sonde -- "$waits" convoy 40
+equal "$inside" "$(allocations)"
+
+# A user namespace, too: /proc/PID/fd of the recorder is closed to it.
+if unshare -rn true 2>/dev/null; then
+	run 0 "$SONDE" record -q --threads --heap=full --force -o a.sonde -- unshare -rn "$waits" convoy 80
+	run 0 "$SONDE" report a.sonde --section locks
+	matches "$out" '^! waits: .*1 process.* not recorded: in a network namespace and a user'
+	matches "$out" '^! heap: .*1 process.* not recorded: in a network namespace and a user'
+	has "$out" "looks from outside found a thread waiting"
+	has "$out" inner_lock
+	lacks "$out" "nobody was seen to wait"
+fi
+
+# Locks that nobody waited for: only who did not look is told how to.
+run 0 "$SONDE" record -q --threads --force -o a.sonde -- "$waits" sleep 10
+run 0 "$SONDE" report a.sonde --section locks
+has "$out" "nobody waited for a lock"
+run 0 "$SONDE" record -q --io --force -o a.sonde -- "$waits" uncontended 10
+run 0 "$SONDE" report a.sonde --section locks
+has "$out" "sonde record --threads looks"
