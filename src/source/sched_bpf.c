@@ -75,12 +75,13 @@ static int find_types(struct sonde_sched_bpf *bpf)
 {
 	enum { PID, TGID, STATE, FLAGS, STACK, SWITCH, CALL = SWITCH + SONDE_SCHED_PROGRAMS, COUNT };
 	struct sonde_btf_wish wishes[COUNT] = {
-	    [PID] = {{{BTF_KIND_STRUCT, "task_struct", "pid"}}},
-	    [TGID] = {{{BTF_KIND_STRUCT, "task_struct", "tgid"}}},
-	    [STATE] = {{{BTF_KIND_STRUCT, "task_struct", "__state"}, {BTF_KIND_STRUCT, "task_struct", "state"}}},
-	    [FLAGS] = {{{BTF_KIND_STRUCT, "task_struct", "flags"}}},
-	    [STACK] = {{{BTF_KIND_STRUCT, "task_struct", "stack"}}},
-	    [CALL] = {{{BTF_KIND_STRUCT, "pt_regs", "orig_ax"}, {BTF_KIND_STRUCT, "pt_regs", "syscallno"}}},
+	    [PID] = {.places = {{BTF_KIND_STRUCT, "task_struct", "pid"}}},
+	    [TGID] = {.places = {{BTF_KIND_STRUCT, "task_struct", "tgid"}}},
+	    [STATE] = {.places = {{BTF_KIND_STRUCT, "task_struct", "__state"},
+				  {BTF_KIND_STRUCT, "task_struct", "state"}}},
+	    [FLAGS] = {.places = {{BTF_KIND_STRUCT, "task_struct", "flags"}}},
+	    [STACK] = {.places = {{BTF_KIND_STRUCT, "task_struct", "stack"}}},
+	    [CALL] = {.places = {{BTF_KIND_STRUCT, "pt_regs", "orig_ax"}, {BTF_KIND_STRUCT, "pt_regs", "syscallno"}}},
 	};
 	for (int i = 0; i < SONDE_SCHED_PROGRAMS; i++)
 		wishes[SWITCH + i].places[0] =
