@@ -30,8 +30,13 @@ static struct sonde_early_head *head;
 /* By assembly's leave: not through prctl() or syscall(), which are watched. */
 static void forbid_raw(void)
 {
+#ifdef __aarch64__
+	register long number __asm__("x8") = SYS_prctl, first __asm__("x0") = PR_SET_DUMPABLE, second __asm__("x1") = 0;
+	__asm__ volatile("svc 0" : "+r"(first) : "r"(number), "r"(second) : "memory");
+#else
 	long result = SYS_prctl;
 	__asm__ volatile("syscall" : "+a"(result) : "D"(PR_SET_DUMPABLE), "S"(0), "d"(0) : "rcx", "r11", "memory");
+#endif
 }
 
 NO_INLINE static void write_secret(int file)
