@@ -101,8 +101,12 @@ void sonde_resources_tree_look(struct sonde_resources_tree *tree, pid_t last_pid
 {
 	pid_t before = tree->last_pid;
 	tree->lacks_files = 0;
-	if (last_pid == before)
+	if (last_pid == before) { /* none, or one whose number was chosen (ns_last_pid) */
+		int may_have_missed = tree->may_have_missed;
+		consider(tree, last_pid, now_ns);
+		tree->may_have_missed = may_have_missed;
 		return;
+	}
 	if (!before || last_pid < before || last_pid - before > TRIED_MAX)
 		list(tree, before, last_pid, now_ns);
 	else
