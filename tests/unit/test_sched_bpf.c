@@ -259,8 +259,10 @@ static void switches_and_times_are_the_kernels(void **context)
 	       (unsigned long long)(both.blocked + other.blocked), (unsigned long long)voluntary,
 	       (unsigned long long)involuntary, (unsigned long long)both.woken, (unsigned long long)other.woken,
 	       (unsigned long long)both.by, (unsigned long long)other.by);
-	assert_in_range(both.outs + other.outs, voluntary + involuntary - 3, voluntary + involuntary + 3);
-	assert_in_range(both.blocked + other.blocked, voluntary - 3, voluntary + 3);
+	/* on some kernels the tracepoint is not run for all (docs/ARCHITECTURE.md): never more, and few less */
+	uint64_t all = voluntary + involuntary;
+	assert_in_range(both.outs + other.outs, all - all * 3 / 100 - 3, all + 3);
+	assert_in_range(both.blocked + other.blocked, voluntary - voluntary * 3 / 100 - 3, voluntary + 3);
 	uint64_t cpu_ns = ns_of(held.usage.ru_utime) + ns_of(held.usage.ru_stime);
 	uint64_t on_ns = both.on_ns + other.on_ns, unseen_ns = both.unseen_ns + other.unseen_ns;
 	printf("%.3f ms on a CPU, %.3f ms of CPU time, %.3f ms stolen\n", (double)on_ns / 1e6, (double)cpu_ns / 1e6,
