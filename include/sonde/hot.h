@@ -86,7 +86,10 @@ static inline uint64_t sonde_hot_add(uint64_t *word, uint64_t amount)
 
 static inline uint64_t sonde_hot_reserve(struct sonde_hot *hot, uint64_t size_b)
 {
-	return __atomic_fetch_add(&hot->cursor, size_b, __ATOMIC_RELAXED);
+	size_b = __atomic_fetch_add(&hot->cursor, size_b, __ATOMIC_RELAXED);
+	__atomic_signal_fence(
+	    __ATOMIC_SEQ_CST); /* the limit is read later: a handler may have gone to the next chunk */
+	return size_b;
 }
 
 static inline uint64_t sonde_hot_time(void)

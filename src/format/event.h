@@ -91,8 +91,9 @@ struct sonde_event_work {
 };
 
 /* CPU_SAMPLE: taken by an in-process CPU timer; stack_b bytes of the stack from `sp` up follow. A sample weighs what
- * the clock went on since the one before. pc 0: the thread ends, and has run that long; `sp` is then the CPU time of
- * the whole process when that ends too, and the thread's name of SONDE_EVENT_NAME_B bytes follows. */
+ * the clock went on since the one before. pc 0: the thread ends, and has run that long; `lr` is then how many ns ago it
+ * began, `sp` the CPU time of the whole process when that ends too, and the thread's name of SONDE_EVENT_NAME_B bytes
+ * follows. `sp` 0 in a sample: others may not read the process's memory; its pc is all that is told. */
 #define SONDE_EVENT_NAME_B 16u
 
 struct sonde_event_cpu_sample {

@@ -36,8 +36,8 @@
 #define SONDE_HEAP_TICK_SHIFT 5
 #define SONDE_HEAP_TICKS_MAX ((UINT64_C(1) << 19) - 1)
 #define SONDE_HEAP_SIZE_MAX UINT32_MAX /* and how a larger one begins */
-#define SONDE_HEAP_FRAMES_MAX 512u
-#define SONDE_HEAP_NAME_MAX_B 255u /* of a pool; the rest is cut off */
+#define SONDE_HEAP_FRAMES_MAX 480u     /* they fit into a part of a chunk (ring.h) */
+#define SONDE_HEAP_NAME_MAX_B 255u     /* of a pool; the rest is cut off */
 
 #define SONDE_HEAP_MAP_SHIFT 56
 #define SONDE_HEAP_MAP_STACK (UINT64_C(1) << 32)

@@ -5,6 +5,11 @@
  * again, after it has read the chunk and zeroed it. Only the first `committed` chunks have memory behind them; the
  * drainer raises that while the session's cap allows.
  *
+ * A thread that takes a chunk may split it for threads that say little (kind SPLIT): all of its parts but the first,
+ * which it keeps its head in, are small chunks with a head of their own, free where their bit in `free_parts` is set.
+ * The drainer gives parts back one by one; a chunk whose parts are all free is a whole one again. In one that is not
+ * split `free_parts` is 0: whoever comes late finds nothing there.
+ *
  * Chunks of one thread and kind form a chain; `seq` counts all chunks of the process. A chunk is zero when taken and
  * nothing in it changes from non-zero, so a non-zero word is its own publication: the one store that writes it (release
  * order) is all that a thread does for a zone event. A signal handler that interrupts an event between reserving its
@@ -30,6 +35,10 @@
 #define SONDE_RING_HEAD_B 128u
 #define SONDE_RING_WORDS ((SONDE_RING_CHUNK_B - SONDE_RING_HEAD_B) / 8u)
 #define SONDE_RING_MAX_CHUNKS 4096u
+#define SONDE_RING_PARTS 16u
+#define SONDE_RING_PARTS_ALL 0xfffeu /* bits of those that can be taken */
+#define SONDE_RING_PART_B (SONDE_RING_CHUNK_B / SONDE_RING_PARTS)
+#define SONDE_RING_PART_WORDS ((SONDE_RING_PART_B - SONDE_RING_HEAD_B) / 8u)
 
 #define SONDE_RING_SITE_BITS 20
 #define SONDE_RING_SITE_MASK ((1u << SONDE_RING_SITE_BITS) - 1u)
@@ -90,6 +99,9 @@ struct sonde_ring_pool {
 	_Atomic uint64_t pending; /* target: events that wait for room in their threads: lost if the process ends now */
 	_Atomic uint64_t lost[SONDE_RING_LOST_CAUSES];         /* target; LOST_NESTED: drainer */
 	_Atomic uint64_t free_map[SONDE_RING_MAX_CHUNKS / 64]; /* bit set = free; target clears, drainer sets */
+	/* Bit set = look there for a free part. Both set it after `free_parts`; both clear it. */
+	_Atomic uint64_t split_map[SONDE_RING_MAX_CHUNKS / 64];
+	uint32_t reads_parts; /* drainer, before the target sees the pool: one that is older than parts reads none */
 };
 _Static_assert(sizeof(struct sonde_ring_pool) <= SONDE_RING_SITES_OFFSET, "pool head");
 
@@ -112,7 +124,8 @@ enum sonde_ring_kind {
 	SONDE_RING_EVENTS = 2,
 	SONDE_RING_HISTOGRAM = 3,
 	SONDE_RING_COUNTERS = 4,
-	SONDE_RING_HEAP = 5, /* heap.h */
+	SONDE_RING_HEAP = 5,  /* heap.h; the only kind of parts */
+	SONDE_RING_SPLIT = 6, /* no words */
 };
 
 enum sonde_ring_state {
@@ -138,6 +151,7 @@ struct sonde_ring_chunk {
 	 * overwrites its own oldest chunk claims it the same way, so exactly one of them accounts for each word. */
 	_Atomic uint64_t mark;
 	_Atomic uint64_t sum, not_min, max; /* histogram; not_min: ~min, so that 0 is the start of both */
+	_Atomic uint64_t free_parts;        /* split: bit set = free; target clears, drainer sets */
 };
 _Static_assert(sizeof(struct sonde_ring_chunk) <= SONDE_RING_HEAD_B, "chunk head");
 
@@ -155,6 +169,12 @@ static inline struct sonde_ring_chunk *sonde_ring_chunk_at(struct sonde_ring_poo
 {
 	return (struct sonde_ring_chunk *)(void *)((char *)pool + SONDE_RING_CHUNKS_OFFSET +
 						   (size_t)index * SONDE_RING_CHUNK_B);
+}
+
+/* A part of a split chunk; 0 = the chunk itself. */
+static inline struct sonde_ring_chunk *sonde_ring_part_at(struct sonde_ring_chunk *chunk, uint32_t part)
+{
+	return (struct sonde_ring_chunk *)(void *)((char *)chunk + (size_t)part * SONDE_RING_PART_B);
 }
 
 static inline _Atomic uint64_t *sonde_ring_words(struct sonde_ring_chunk *chunk)

@@ -22,6 +22,8 @@
 /* Where heap.h has its enum sonde_heap_op. */
 enum sonde_wait_op { SONDE_WAIT_CALL = 16, SONDE_WAIT_OBJECT = 17 };
 
+#define SONDE_WAIT_IN_VAIN 1u /* `amount` of a call for a lock, condition or semaphore that ended without it */
+
 /* What hooks are asked for. */
 enum sonde_wait_what {
 	SONDE_WAIT_WHAT_LOCKS = 1, /* and time, and other tasks */

@@ -85,10 +85,10 @@ static int add_entry(struct sonde_reader *reader, const struct sonde_index_entry
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-static int open_file(struct sonde_reader *reader, const char *path, uint64_t *file_b)
+static int open_file(struct sonde_reader *reader, int fd, const char *path, uint64_t *file_b)
 {
 	/* Not blocking: `path` may be a FIFO that nobody writes. */
-	reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	reader->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat stat;
 	if (reader->fd < 0 || fstat(reader->fd, &stat) < 0)
 		return sonde_error(errno, "%s: %s", path, strerror(errno));
@@ -219,6 +219,11 @@ static int scan_on(struct sonde_reader *reader, uint64_t file_b)
 
 int sonde_reader_open(struct sonde_reader **out, const char *path)
 {
+	return sonde_reader_open_fd(out, -1, path);
+}
+
+int sonde_reader_open_fd(struct sonde_reader **out, int fd, const char *path)
+{
 	struct sonde_reader *reader = calloc(1, sizeof *reader);
 	if (!reader)
 		return sonde_error(ENOMEM, "%s: out of memory", path);
@@ -229,7 +234,7 @@ int sonde_reader_open(struct sonde_reader **out, const char *path)
 	uint64_t file_b = 0;
 	int error = reader->path && reader->unpacker ? 0 : sonde_error(ENOMEM, "%s: out of memory", path);
 	if (!error)
-		error = open_file(reader, path, &file_b);
+		error = open_file(reader, fd, path, &file_b);
 	if (!error)
 		error = read_head(reader, file_b);
 	if (!error) {

@@ -17,6 +17,8 @@
 struct sonde_reader;
 
 int sonde_reader_open(struct sonde_reader **out, const char *path);
+/* The same of a file that is open, by a descriptor of its own; the path only names it. */
+int sonde_reader_open_fd(struct sonde_reader **out, int fd, const char *path);
 void sonde_reader_close(struct sonde_reader *reader);
 
 /* Looks for chunks that were appended since; returns how many, or a negative errno. */

@@ -175,7 +175,7 @@ static int flush_meta(struct sonde_writer *writer)
 	return error;
 }
 
-static int write_head(struct sonde_writer *writer)
+static int write_head(struct sonde_writer *writer, const struct sonde_file_head *begun)
 {
 	struct sonde_file_head head = {
 	    .magic = SONDE_FILE_MAGIC,
@@ -189,6 +189,11 @@ static int write_head(struct sonde_writer *writer)
 	if (getrandom(head.id, sizeof head.id, GRND_NONBLOCK) != sizeof head.id) {
 		head.id[0] = head.start_real_ns; /* early boot: still unlike any other recording of this machine */
 		head.id[1] = head.start_mono_ns ^ ((uint64_t)getpid() << 40);
+	}
+	if (begun) {
+		head.start_mono_ns = begun->start_mono_ns;
+		head.start_real_ns = begun->start_real_ns;
+		head.arch = begun->arch;
 	}
 	head.check = sonde_check_head(&head, sizeof head);
 	writer->start_ns = head.start_mono_ns;
@@ -282,7 +287,7 @@ int sonde_writer_open(struct sonde_writer **out, const char *path, const struct 
 	if (!error) {
 		writer->is_given = options->fd > 0;
 		writer->fd = writer->is_given ? copy_of(options->fd, path) : create(writer, path, options->overwrite);
-		error = writer->fd < 0 ? writer->fd : write_head(writer);
+		error = writer->fd < 0 ? writer->fd : write_head(writer, options->begun);
 	}
 	if (error) {
 		sonde_writer_discard(writer);

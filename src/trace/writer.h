@@ -17,9 +17,10 @@ struct sonde_writer;
 struct sonde_writer_options {
 	int overwrite; /* 0: an existing file is -EEXIST; else sonde_writer_commit() puts the new one in its place */
 	int no_compression;
-	int fd; /* written to instead of making a file; a copy is taken. 0 = none */
-	size_t max_keep_b; /* flight recorder: memory for kept chunks; 0 = 64 MiB */
-	uint64_t keep_ns;  /* flight recorder: keep event chunks of the last so many ns in memory; 0 = stream */
+	int fd;                              /* written to instead of making a file; a copy is taken. 0 = none */
+	size_t max_keep_b;                   /* flight recorder: memory for kept chunks; 0 = 64 MiB */
+	const struct sonde_file_head *begun; /* when and where it was recorded: of another one; NULL = now and here */
+	uint64_t keep_ns; /* flight recorder: keep event chunks of the last so many ns in memory; 0 = stream */
 };
 
 /* Creates the file (mode 0600) and writes its head. */

@@ -61,3 +61,19 @@ int sonde_quantity_integer(uint64_t *out, const char *text, uint64_t min, uint64
 	*out = value;
 	return 0;
 }
+
+int sonde_quantity_share(double *out, const char *text)
+{
+	char *end;
+	double share = strtod(text, &end);
+	int is_number = end != text;
+	end += strspn(end, " ");
+	if (*end == '%') {
+		share /= 100;
+		end++;
+	}
+	if (!is_number || *end || !(share >= 0 && share < 1))
+		return sonde_error(EINVAL, "'%s': a share below 100 %%, as 1%% or 0.01", text);
+	*out = share;
+	return 0;
+}

@@ -10,6 +10,9 @@ int sonde_quantity_duration(uint64_t *out_ns, const char *text);
 /* Bytes from "4096", "64K", "16M", "1G" (powers of 1024, an optional B or iB behind). -EINVAL with a sentence. */
 int sonde_quantity_bytes(uint64_t *out_b, const char *text);
 
+/* A share below 1 from "1%", "0.5 %" or "0.01". -EINVAL with a sentence. */
+int sonde_quantity_share(double *out, const char *text);
+
 /* A whole number from `min` to `max`. -EINVAL with a sentence that names the range. */
 int sonde_quantity_integer(uint64_t *out, const char *text, uint64_t min, uint64_t max);
 
