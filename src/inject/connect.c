@@ -38,7 +38,7 @@ static char socket_name[96];
 static struct {
 	struct sonde_ring_pool *pool;
 	size_t size_b;
-} mapped;                   /* also the parent's, in a forked child */
+} mapped;                   /* also the parent's, in a forked child that inherits it */
 static pid_t recorder;      /* 0 = not known */
 static _Atomic int stopped; /* the same, while it was found stopped: nobody asks it anything */
 
@@ -184,7 +184,12 @@ static int connect_once(struct sonde_process *process)
 	recorder = sonde_link_peer(process->fd);
 	inject_connect_close(process->fd);
 	process->fd = 0;
-	mapped.pool = atomic_load(&process->pool);
+	struct sonde_ring_pool *pool = atomic_load(&process->pool);
+	/* A child that has given up rights shall not read what its parent's stack holds from then on. */
+	if (SONDE_RUNTIME_CLIENT == SONDE_LINK_CPU &&
+	    !call(SYS_madvise, (long)pool, (long)process->pool_b, MADV_DONTFORK, 0))
+		return 0;
+	mapped.pool = pool;
 	mapped.size_b = process->pool_b;
 	return 0;
 }
@@ -244,18 +249,17 @@ void inject_connect_ring(struct sonde_ring_pool *pool)
 /* A fresh connection, or a negative errno. */
 static int open_connection(int flags)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	size_t name_b = strlen(socket_name);
-	memcpy(address.sun_path + 1, socket_name, name_b);
+	struct sockaddr_un address;
 	int fd = (int)call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0, 0);
 	if (fd < 0)
 		return fd;
-	long address_b = (long)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);
+	long address_b = (long)sonde_link_address(&address, socket_name, 0);
 	sonde_link_step(fd);
 	int code = (int)call(SYS_connect, fd, (long)&address, address_b, 0);
-	if (code == -ECONNREFUSED || code == -ENOENT) { /* also in another network namespace */
-		socklen_t second_b = sonde_link_second(&address, socket_name);
-		if (second_b && !call(SYS_connect, fd, (long)&address, (long)second_b, 0))
+	int first = code;
+	for (unsigned way = 1; code && sonde_link_is_nobody(first) && way < SONDE_LINK_WAYS; way++) {
+		address_b = (long)sonde_link_address(&address, socket_name, way);
+		if (address_b && !call(SYS_connect, fd, (long)&address, address_b, 0))
 			code = 0;
 	}
 	if (!code)

@@ -44,23 +44,30 @@ void *inject_connect_page(size_t size_b);
  * Usable in signal handlers. */
 struct sonde_ring_pool *inject_connect_pool(struct inject_link *link);
 
+/* Clears a set bit below `most` in a word of a map; −1 = there is none. */
+static inline int inject_connect_take_bit(_Atomic uint64_t *word, uint32_t most)
+{
+	uint64_t bits = atomic_load_explicit(word, memory_order_relaxed);
+	while (bits && (uint32_t)__builtin_ctzll(bits) < most) {
+		uint64_t bit = bits & -bits;
+		/* acquire: the drainer zeroed the chunk before it set the bit */
+		bits = atomic_fetch_and_explicit(word, ~bit, memory_order_acquire);
+		if (bits & bit)
+			return __builtin_ctzll(bit);
+	}
+	return -1;
+}
+
 /* A free chunk; NULL = none. */
 static inline struct sonde_ring_chunk *inject_connect_take(struct sonde_ring_pool *pool)
 {
 	uint32_t committed = atomic_load_explicit(&pool->committed, memory_order_acquire);
 	if (committed > pool->chunk_count)
 		committed = pool->chunk_count;
-	for (uint32_t word = 0; word < (committed + 63) / 64; word++) {
-		uint64_t bits = atomic_load_explicit(&pool->free_map[word], memory_order_relaxed);
-		while (bits) {
-			uint64_t bit = bits & -bits;
-			uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bit);
-			/* acquire: the drainer zeroed the chunk before it set the bit */
-			bits = atomic_fetch_and_explicit(&pool->free_map[word], ~bit, memory_order_acquire);
-			if (bits & bit && index < committed)
-				return sonde_ring_chunk_at(pool, index);
-			bits &= ~bit;
-		}
+	for (uint32_t first = 0; first < committed; first += 64) {
+		int at = inject_connect_take_bit(&pool->free_map[first / 64], committed - first);
+		if (at >= 0)
+			return sonde_ring_chunk_at(pool, first + (uint32_t)at);
 	}
 	return NULL;
 }

@@ -138,6 +138,9 @@ void heap_operators_begin(void);
 /* Around a call of dlclose(). */
 void heap_operators_close(void);
 void heap_operators_closed(void);
+/* Before the thread forks, and in its child, which asks the loader no more. */
+void heap_operators_fork(void);
+void heap_operators_forked(void);
 
 #pragma GCC visibility pop
 

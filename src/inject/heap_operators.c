@@ -16,9 +16,11 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "inject/bounds.h"
 #include "inject/heap.h"
+#include "inject/machine.h"
 #include "inject/next.h"
 #include "inject/objects.h"
 
@@ -54,19 +56,27 @@ static _Atomic(void *) everybodys[OPERATOR_COUNT];
 #define ADDRESS_BITS 48u
 #define BEING_FILLED 1u
 
-/* In memory that is mapped when it is needed, and that a forked child reads as zeros: it looks anew. */
+/* In memory that is mapped when it is needed, and that a forked child has as it was: to look anew takes the loader's
+ * lock, which another thread may have had when this one forked, and nobody gives up there. */
 struct bound {
 	_Atomic uint64_t words[1u << WORD_BITS]; /* page, GENERATION_BITS, ENTRY_BITS; 0 = none */
 	/* What calls of an object are bound to. Written while the loader's list is held, or by who has taken the
 	 * entry. */
 	_Atomic uintptr_t owners[ENTRIES]; /* where an object's dynamic section lies; 0 = nobody's */
 	_Atomic(void *) functions[ENTRIES][OPERATOR_COUNT];
+	/* What lay where when a thread was about to fork: all that its child may ask. Written while the list is held.
+	 */
+	_Atomic uint64_t listed; /* loads and unloads then, + 1 */
+	_Atomic uint32_t listed_count;
+	struct inject_objects_range ranges[ENTRIES];
+	uintptr_t range_owners[ENTRIES];
 };
 
 static struct bound *_Atomic bound;
 static uint64_t known_unloads; /* of the list, when the entries were made */
 static _Atomic uint32_t generation;
 static _Atomic uint32_t closing; /* calls of dlclose() that go on */
+static int is_forked;
 
 /* --- everybody's ------------------------------------------------------------------------------------------------- */
 
@@ -80,9 +90,17 @@ void heap_operators_begin(void)
 
 /* --- an object's ------------------------------------------------------------------------------------------------- */
 
+static void forget_list(struct bound *all)
+{
+	atomic_store(&all->listed, 0);
+	atomic_store(&all->listed_count, 0);
+}
+
 static void change_generation(void)
 {
 	struct bound *all = atomic_load(&bound);
+	if (all)
+		forget_list(all);
 	if ((atomic_fetch_add(&generation, 1) + 1) % GENERATIONS || !all)
 		return;
 	for (uint32_t i = 0; i < 1u << WORD_BITS; i++)
@@ -141,6 +159,15 @@ static uint32_t entry_of(struct bound *all, const struct inject_object *object)
 	return 0;
 }
 
+/* Objects that have gone since the entries were made may have come again as others. */
+static void forget_gone(struct bound *all, const struct inject_objects_count *count)
+{
+	if (count->is_known && count->unloads == known_unloads)
+		return;
+	forget_entries(all);
+	known_unloads = count->unloads;
+}
+
 struct question {
 	enum which which;
 	uintptr_t caller;
@@ -153,10 +180,8 @@ static void answer(const struct inject_objects_count *count, void *data)
 {
 	struct question *question = data;
 	struct inject_object object = {.dynamic = NULL};
-	if (question->all && (!count->is_known || count->unloads != known_unloads)) {
-		forget_entries(question->all);
-		known_unloads = count->unloads;
-	}
+	if (question->all)
+		forget_gone(question->all, count);
 	/* in no object: code that was made as the program runs, and may go without a word */
 	if (inject_objects_find(question->caller, &object) && object.dynamic && question->all)
 		question->entry = entry_of(question->all, &object);
@@ -171,20 +196,90 @@ static inline uint32_t home_of(uint64_t page)
 	return (uint32_t)(page * UINT64_C(0x9e3779b97f4a7c15) >> (64 - WORD_BITS));
 }
 
+static struct bound *map_bound(void)
+{
+	long made = inject_machine_call(SYS_mmap, 0, sizeof(struct bound), PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return made < 0 && made >= -4095 ? NULL : (struct bound *)made; /* NOLINT: an address */
+}
+
 /* Inside calls of ours, if they may be made. */
 static struct bound *get_bound(int may_call)
 {
 	struct bound *all = atomic_load(&bound), *made;
-	if (all || !may_call || !inject_connect_spares(sizeof(*all)) || !(made = inject_connect_page(sizeof(*all))))
+	if (all || !may_call || !inject_connect_spares(sizeof(*all)) || !(made = map_bound()))
 		return all;
 	return atomic_compare_exchange_strong(&bound, &all, made) ? made : all; /* two at once: one stays empty */
 }
+
+/* --- forked children --------------------------------------------------------------------------------------------- */
+
+static void list_for_child(const struct inject_objects_count *count, void *data)
+{
+	struct bound *all = data;
+	struct inject_objects_count now;
+	if (!count->is_known || atomic_load(&all->listed) == count->loads + count->unloads + 1)
+		return;
+	forget_gone(all, count);
+	forget_list(all);
+	uint32_t listed = inject_objects_ranges(all->ranges, ENTRIES, &now);
+	listed = listed < ENTRIES ? listed : ENTRIES;
+	for (uint32_t i = 0; i < listed; i++) {
+		struct inject_object object = {.dynamic = NULL};
+		int is_found = inject_objects_find(all->ranges[i].end - 1, &object) && object.dynamic;
+		all->range_owners[i] = is_found && entry_of(all, &object) ? (uintptr_t)object.dynamic : 0;
+	}
+	atomic_store(&all->listed_count, listed);
+	atomic_store(&all->listed, count->loads + count->unloads + 1);
+}
+
+void heap_operators_fork(void)
+{
+	struct bound *all = atomic_load(&bound);
+	if (!all || is_forked || !inject_calls_begin()) /* a child may not ask for the list */
+		return;
+	uint64_t signals = hook_thread_hold_signals();
+	inject_objects_hold(list_for_child, all);
+	hook_thread_let_signals(signals);
+	inject_calls_end();
+}
+
+void heap_operators_forked(void)
+{
+	is_forked = 1;
+}
+
+static void *function_of(const struct bound *all, uintptr_t owner, enum which which)
+{
+	for (uint32_t i = 0; owner && i < PROBES; i++) {
+		uint32_t entry = (first_entry(owner) + i) % ENTRIES;
+		if (entry && atomic_load(&all->owners[entry]) == owner)
+			return atomic_load(&all->functions[entry][which]);
+	}
+	return NULL;
+}
+
+/* Without the list, whose lock nobody may give up any more; NULL = it was not listed. */
+static void *find_inherited(enum which which, uintptr_t caller)
+{
+	const struct bound *all = atomic_load(&bound);
+	uint32_t count = all ? atomic_load(&all->listed_count) : 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (caller >= all->ranges[i].start && caller < all->ranges[i].end)
+			return function_of(all, all->range_owners[i], which);
+	return NULL;
+}
+
+/* --- looking up -------------------------------------------------------------------------------------------------- */
 
 /* Signals wait: a handler must not jump out while the list is held. */
 static void *look_up(enum which which, uintptr_t caller)
 {
 	struct question question = {.which = which, .caller = caller};
 	uint32_t now = atomic_load(&generation);
+	void *inherited = is_forked ? find_inherited(which, caller) : NULL;
+	if (inherited)
+		return inherited;
 	int may_call = inject_calls_begin();
 	uint64_t signals = may_call ? hook_thread_hold_signals() : 0;
 	question.all = get_bound(may_call);

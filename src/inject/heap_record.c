@@ -132,6 +132,7 @@ static void on_child(void)
 {
 	heap_left = 0;
 	hook_process_forked();
+	heap_operators_forked();
 	if (!heap_is_light)
 		return;
 	hook_thread_forget(); /* not connected until it has a sample */
@@ -142,9 +143,9 @@ static void on_child(void)
 __attribute__((constructor)) static void heap_record_begin(void)
 {
 	if (__register_atfork)
-		__register_atfork(NULL, NULL, on_child, NULL);
+		__register_atfork(heap_operators_fork, NULL, on_child, NULL);
 	else if (pthread_atfork)
-		pthread_atfork(NULL, NULL, on_child);
+		pthread_atfork(heap_operators_fork, NULL, on_child);
 }
 
 /* Exponentially distributed, by xorshift64* (Marsaglia 2003, Vigna 2016). With a seed that is given the first thread of

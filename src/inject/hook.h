@@ -120,6 +120,7 @@ struct hook_thread {
 	struct sonde_ring_chunk *chunk;
 	struct hook_thread *next; /* of those that can be used again */
 	uint64_t serial;
+	uint64_t opened; /* ticks when its chunk was; 0 = it had none */
 	uint32_t last_seq;
 	pid_t pid, tid;
 	uint64_t random;
@@ -207,7 +208,7 @@ static inline void hook_thread_leave(struct hook_thread *thread)
 }
 
 /* Room for `words` in one chunk and a TIME before them, waiting for it when all chunks are full; 0 = there is none any
- * more. */
+ * more. No words: nothing is lost without a chunk yet. */
 int hook_thread_room(struct hook_thread *thread, uint32_t words);
 
 /* The same for a block's beginning or end. */

@@ -70,12 +70,29 @@ int hook_rules_init(void)
 	return 0;
 }
 
-/* Owners are gone for long only while they ask the recorder. */
-static int try_lock(uint32_t tid)
+/* The rule of a return address, if there is one; else 0. */
+static uint64_t look_up(uint64_t pc)
+{
+	uintptr_t rules = atomic_load_explicit(&hook_rules, memory_order_acquire);
+	uint32_t mask = (1u << (rules & 63)) - 1;
+	uint64_t rule;
+	for (uint32_t at = hook_rules_home(rules, pc);; at = (at + 1) & mask) {
+		rule = atomic_load_explicit(&hook_rules_table(rules)[at], memory_order_acquire);
+		if (!rule || rule >> 16 == pc)
+			break;
+	}
+	return rule ? atomic_load_explicit(&hook_rows[rule & 0xffff], memory_order_relaxed) : 0;
+}
+
+/* Owners are gone for long only while they ask the recorder. Nobody waits any longer when there is a rule for `pc` (0 =
+ * whatever there is): thousands of threads may come for one at once. */
+static int try_lock(uint32_t tid, uint64_t pc)
 {
 	struct timespec rest = {0, REST_NS};
 	for (uint32_t tries = 0; tries < SPINS + RESTS && !atomic_load(&known->is_lost); tries++) {
 		uint32_t owner = 0;
+		if (pc && look_up(pc))
+			return 0;
 		if (atomic_compare_exchange_strong(&known->lock, &owner, tid))
 			return 1;
 		if (owner == tid)
@@ -261,9 +278,12 @@ __attribute__((noinline)) uint64_t hook_rules_make(const struct hook_thread *thr
 	if (pc >> 48 || !inject_calls_begin()) /* no program's code is there */
 		return packed;
 	uint64_t before = hook_thread_hold_signals();
-	if (try_lock((uint32_t)thread->tid)) {
+	if (try_lock((uint32_t)thread->tid, pc)) {
 		packed = find_rule(pc);
 		unlock();
+	} else {
+		uint64_t found = look_up(pc);
+		packed = found ? found : packed;
 	}
 	hook_thread_let_signals(before);
 	inject_calls_end();
@@ -356,7 +376,7 @@ static int has_lost_any(const struct inject_objects_count *before)
  * are found again. What threads have walked by them is walked anew. Signals are held. */
 static void forget(uint32_t listed_count)
 {
-	if (!try_lock((uint32_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0)))
+	if (!try_lock((uint32_t)inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0), 0))
 		return;
 	if (listed_count)
 		forget_unlisted(listed_count);

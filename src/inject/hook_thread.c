@@ -3,6 +3,7 @@
  * The state of a thread is mapped when it first allocates and given to another thread when it ends. A hook that finds
  * no free chunk waits for the recorder: a heap profile with holes is wrong, a program that waits is only slow. Hooks of
  * calls that may wait stand where the program may hold a lock: they wait a moment, as long as chunks come free.
+ * A thread begins with a part of a chunk, before its first wait: thousands may be let go at once, and end.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -26,6 +27,8 @@
 #define PAUSE_STILL_NS 150000000u
 #define PAUSE_NS 500000000u
 #define PAUSES_VAIN 2u
+#define KEPT 8u               /* one of so many chunks is for those that need a part */
+#define FAST_TICKS (1u << 20) /* some 10 ms */
 #define TIME_WORDS 2u
 #define BLOCK_WORDS 4u /* with its SIZE */
 
@@ -65,14 +68,70 @@ static int has_left(void)
 	return atomic_load(&hook_process->link.process.state) == SONDE_PROCESS_OFF;
 }
 
+/* A free part of a chunk that is split; NULL = none. */
+static struct sonde_ring_chunk *take_part(struct sonde_ring_pool *pool)
+{
+	for (uint32_t word = 0; word < SONDE_RING_MAX_CHUNKS / 64; word++) {
+		uint64_t bits = atomic_load(&pool->split_map[word]);
+		for (; bits; bits &= bits - 1) {
+			uint64_t bit = bits & -bits;
+			uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bit);
+			struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(pool, index);
+			int part = inject_connect_take_bit(&chunk->free_parts, SONDE_RING_PARTS);
+			if (part > 0)
+				return sonde_ring_part_at(chunk, (uint32_t)part);
+			atomic_fetch_and(&pool->split_map[word], ~bit);
+			if (atomic_load(&chunk->free_parts)) /* given back, or split anew, meanwhile */
+				atomic_fetch_or(&pool->split_map[word], bit);
+		}
+	}
+	return NULL;
+}
+
+/* Makes parts of a chunk, and keeps the first. */
+static struct sonde_ring_chunk *split(struct sonde_ring_pool *pool, struct sonde_ring_chunk *chunk)
+{
+	uint64_t index = (uint64_t)((char *)chunk - (char *)sonde_ring_chunk_at(pool, 0)) / SONDE_RING_CHUNK_B;
+	atomic_store(&chunk->free_parts, SONDE_RING_PARTS_ALL & ~2u);
+	atomic_store(&chunk->kind, SONDE_RING_SPLIT);
+	atomic_fetch_or(&pool->split_map[index / 64], UINT64_C(1) << index % 64);
+	return sonde_ring_part_at(chunk, 1);
+}
+
+/* More than one in KEPT chunks is free. */
+static int has_plenty(struct sonde_ring_pool *pool)
+{
+	uint32_t committed = atomic_load(&pool->committed), free = 0;
+	for (uint32_t first = 0; first < committed; first += 64) {
+		uint64_t bits = atomic_load_explicit(&pool->free_map[first / 64], memory_order_relaxed);
+		for (; bits; bits &= bits - 1)
+			free++;
+	}
+	return free > committed / KEPT;
+}
+
+/* What a thread has to say is often little, or spread over its life: it is given parts. One that fills what it has in
+ * no time is given a whole chunk, unless those that are left are needed for parts. */
+static struct sonde_ring_chunk *take(const struct hook_thread *thread, uint32_t words)
+{
+	struct sonde_ring_pool *pool = thread->pool;
+	int is_long = !pool->reads_parts || words + 2 * TIME_WORDS > SONDE_RING_PART_WORDS;
+	int is_whole = is_long || (hook_thread_now(thread) - thread->opened < FAST_TICKS && has_plenty(pool));
+	struct sonde_ring_chunk *chunk = is_whole ? NULL : take_part(pool), *whole;
+	if (!chunk && (whole = inject_connect_take(pool)))
+		chunk = is_whole ? whole : split(pool, whole);
+	return chunk || is_long ? chunk : take_part(pool);
+}
+
 /* A free chunk, waiting until the recorder has read one; NULL = it reads no more, and nobody waits again. Handlers of
  * signals run meanwhile, as they do (`signals`) without us, and may jump out. */
-static struct sonde_ring_chunk *wait_for_chunk(struct sonde_ring_pool *pool, uint64_t signals)
+static struct sonde_ring_chunk *wait_for_chunk(const struct hook_thread *thread, uint32_t words, uint64_t signals)
 {
+	struct sonde_ring_pool *pool = thread->pool;
 	struct timespec rest = {0, WAIT_NS};
 	for (uint32_t waits = 0; waits < WAITS_MAX && !atomic_load(&pool->closed) && !has_left(); waits++) {
 		uint32_t freed = atomic_load(&pool->freed);
-		struct sonde_ring_chunk *chunk = inject_connect_take(pool);
+		struct sonde_ring_chunk *chunk = take(thread, words);
 		if (chunk)
 			return chunk;
 		atomic_fetch_add(&pool->waiters, 1);
@@ -110,7 +169,7 @@ static void note_vain(uint32_t freed)
 
 /* A free chunk, if one comes within a moment: a call that is lost is a hole, but the program may hold a lock meanwhile.
  * Without one what there is to say is lost; the next may find room. */
-static struct sonde_ring_chunk *pause_for_chunk(struct hook_thread *thread, uint64_t signals)
+static struct sonde_ring_chunk *pause_for_chunk(struct hook_thread *thread, uint32_t words, uint64_t signals)
 {
 	struct sonde_ring_pool *pool = thread->pool;
 	struct timespec rest = {0, PAUSE_STEP_NS};
@@ -119,7 +178,7 @@ static struct sonde_ring_chunk *pause_for_chunk(struct hook_thread *thread, uint
 	inject_connect_ring(pool);
 	int is_worth = may_pause(thread);
 	uint64_t start_ns = is_worth ? sonde_clock_now_ns() : 0, moved_ns = start_ns, now_ns = start_ns;
-	while (is_worth && !(chunk = inject_connect_take(pool)) && !atomic_load(&pool->closed) && !has_left() &&
+	while (is_worth && !(chunk = take(thread, words)) && !atomic_load(&pool->closed) && !has_left() &&
 	       now_ns - moved_ns < PAUSE_STILL_NS && now_ns - start_ns < PAUSE_NS) {
 		inject_connect_ring(pool);
 		atomic_fetch_add(&pool->waiters, 1);
@@ -137,7 +196,7 @@ static struct sonde_ring_chunk *pause_for_chunk(struct hook_thread *thread, uint
 	thread->has_paused = 1;
 	if (is_worth && now_ns - moved_ns >= PAUSE_STILL_NS)
 		note_vain(freed);
-	atomic_fetch_add(&pool->lost[SONDE_RING_LOST_FULL], 1);
+	atomic_fetch_add(&pool->lost[SONDE_RING_LOST_FULL], words > 0);
 	return NULL;
 }
 
@@ -161,16 +220,18 @@ void hook_thread_time(struct hook_thread *thread)
 }
 
 /* With signals held: a chunk that was taken, or a connection, is not left by a handler that jumps. */
-static int open_chunk(struct hook_thread *thread, uint64_t signals)
+static int open_chunk(struct hook_thread *thread, uint32_t words, uint64_t signals)
 {
 	struct sonde_process *process = &hook_process->link.process;
 	struct sonde_ring_pool *pool = thread->pool;
 	close_chunk(thread, SONDE_RING_SEALED);
 	if (unlikely(inject_connect_is_back())) /* rules that it was not asked for were taken to be none */
 		hook_rules_forget();
-	struct sonde_ring_chunk *chunk = inject_connect_take(pool);
-	if (!chunk && !(chunk = hook_waits ? wait_for_chunk(pool, signals) : pause_for_chunk(thread, signals)))
+	struct sonde_ring_chunk *chunk = take(thread, words);
+	if (!chunk &&
+	    !(chunk = hook_waits ? wait_for_chunk(thread, words, signals) : pause_for_chunk(thread, words, signals)))
 		return 0;
+	int is_part = ((char *)chunk - (char *)pool) % SONDE_RING_CHUNK_B != 0;
 	/* Read first: the kernel then maps all of its pages at once; a write would map one. */
 	(void)atomic_load_explicit(&chunk->kind, memory_order_relaxed);
 	uint32_t seq = atomic_fetch_add(&process->chunks, 1) + 1;
@@ -184,9 +245,10 @@ static int open_chunk(struct hook_thread *thread, uint64_t signals)
 	thread->last_seq = seq;
 	thread->has_paused = 0;
 	thread->at = sonde_ring_words(chunk);
-	thread->end = thread->at + SONDE_RING_WORDS;
+	thread->end = thread->at + (is_part ? SONDE_RING_PART_WORDS : SONDE_RING_WORDS);
 	thread->limit = thread->end - (BLOCK_WORDS + TIME_WORDS - 1);
 	hook_thread_put_time(thread, hook_thread_now(thread));
+	thread->opened = thread->last;
 	return 1;
 }
 
@@ -210,7 +272,7 @@ int hook_thread_room(struct hook_thread *thread, uint32_t words)
 		return 0;
 	int saved = errno;
 	uint64_t signals = hook_thread_hold_signals();
-	int result = open_chunk(thread, signals);
+	int result = open_chunk(thread, words, signals);
 	hook_thread_let_signals(signals);
 	inject_calls_end();
 	errno = saved;
@@ -266,8 +328,10 @@ static void make_key(void)
 /* All of them at once, so that nobody takes one that was taken and given back meanwhile. */
 static struct hook_thread *take_spare(void)
 {
-	struct hook_thread *first = atomic_exchange(&spare, NULL), *rest = first ? first->next : NULL;
-	while (rest) {
+	struct hook_thread *first = atomic_exchange(&spare, NULL), *rest = first ? first->next : NULL, *none = NULL;
+	if (atomic_compare_exchange_strong(&spare, &none, rest))
+		return first;
+	while (rest) { /* some came meanwhile */
 		struct hook_thread *next = rest->next;
 		make_spare(rest);
 		rest = next;
@@ -408,6 +472,9 @@ struct hook_thread *hook_thread_enter_slowly(uint64_t where)
 		hook_thread_let_signals(before);
 	}
 	inject_calls_end();
+	/* Before it waits: of many threads that are let go at once none finds the recorder as late as the others. */
+	if (thread && !thread->last_seq)
+		hook_thread_room(thread, 0);
 	errno = saved;
 	return thread;
 }

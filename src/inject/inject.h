@@ -26,8 +26,10 @@
 #include "runtime/runtime.h"
 
 #define INJECT_SIGNAL SIGURG
-#define INJECT_ENV "SONDE_CPU" /* "RATE_HZ STACK_B FILTERS", written by the recorder; FILTERS: its own of seccomp */
-#define INJECT_TIMERS 4096     /* threads at once; the timers of more are not found when a sandbox begins */
+/* "RATE_HZ STACK_B FILTERS PRIVATE", written by the recorder; FILTERS: its own of seccomp; PRIVATE 1: nobody but root,
+ * who may read every process, can read what the recorder holds. */
+#define INJECT_ENV "SONDE_CPU"
+#define INJECT_TIMERS 4096 /* threads at once; the timers of more are not found when a sandbox begins */
 
 /* Of the calling thread; owner: the thread, in and out of the handler. */
 struct inject_thread {
@@ -39,7 +41,7 @@ struct inject_thread {
 	int is_cramped;                 /* its alternate stack is too small for the handler */
 	int leaves;                     /* its last words are those of a process that lives on unsampled */
 	uintptr_t stack_low, stack_end; /* where its own stack may be; 0, 0 = not known */
-	uint64_t serial;
+	uint64_t serial, start_ns;
 	struct sonde_ring_pool *pool; /* what `chunk` belongs to */
 	struct sonde_ring_chunk *chunk;
 	uint32_t at; /* next word of the chunk */
@@ -54,6 +56,7 @@ extern __thread struct inject_thread inject_self __attribute__((tls_model("initi
 struct inject_settings {
 	uint64_t period_ns;
 	uint32_t stack_b;
+	int is_private;
 };
 
 extern struct inject_settings inject_settings;

@@ -28,7 +28,7 @@
 #pragma weak __register_atfork
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *handle);
 
-struct inject_settings inject_settings = {1000000000u / RATE_DEFAULT_HZ, STACK_MAX_B};
+struct inject_settings inject_settings = {1000000000u / RATE_DEFAULT_HZ, STACK_MAX_B, 0};
 
 struct inject_record *inject_record;
 static uint64_t filters; /* of seccomp, that the recorder is under itself */
@@ -147,6 +147,7 @@ static int read_environment(void)
 		inject_settings.period_ns = 1000000000u / rate_hz;
 	has_filters = *wanted >= '0' && *wanted <= '9';
 	filters = read_number(&wanted);
+	inject_settings.is_private = read_number(&wanted) == 1;
 	if (stack_b)
 		inject_settings.stack_b = (uint32_t)(stack_b < STACK_MAX_B ? stack_b : STACK_MAX_B);
 	return 1;

@@ -4,6 +4,10 @@
  * that is elsewhere (coroutines, a handler's alternate stack, threads whose beginning was not seen) is copied by
  * process_vm_readv, which stops where the mapping does; where that is forbidden, to the end of its page. All signals
  * are blocked meanwhile, errno is kept.
+ *
+ * The ring can be read by whoever may read the recorder. What a process that forbids to be read (PR_SET_DUMPABLE,
+ * another user's programs) has on its stack does not get there: that is asked for before each copy, since a process may
+ * become so without a call that can be hooked (setuid(), capabilities); it costs half of what reading the clock does.
  */
 #include <errno.h>
 #include <string.h>
@@ -66,25 +70,31 @@ static size_t copy_unknown(void *to, uintptr_t from, size_t size_b)
 	return size_b;
 }
 
+/* Whether whoever can read the ring may read the process's memory, too. */
+static int may_copy(void)
+{
+	return inject_settings.is_private || syscall(SYS_prctl, PR_GET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) == 1;
+}
+
 static void write_sample(struct sonde_ring_pool *pool, const struct inject_registers *registers)
 {
-	int is_mapped;
-	size_t stack_b = extent(registers->sp, &is_mapped);
+	int is_mapped, is_whole = may_copy();
+	size_t stack_b = is_whole ? extent(registers->sp, &is_mapped) : 0;
 	struct sonde_event_cpu_sample sample = {.head = {.type = SONDE_EVENT_CPU_SAMPLE}};
 	sample.head.words = (uint16_t)((sizeof(sample) + stack_b) / 8);
 	struct sonde_event *event = inject_writer_reserve(pool, sample.head.words);
 	if (!event)
 		return;
 	struct sonde_event_cpu_sample *out = (void *)event;
-	if (is_mapped)
+	if (is_whole && is_mapped)
 		copy_words(out + 1, registers->sp, stack_b);
-	else
+	else if (is_whole)
 		stack_b = copy_unknown(out + 1, registers->sp, stack_b);
 	out->cpu_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	out->pc = registers->pc;
-	out->sp = registers->sp;
-	out->fp = registers->fp;
-	out->lr = registers->lr;
+	out->sp = is_whole ? registers->sp : 0;
+	out->fp = is_whole ? registers->fp : 0;
+	out->lr = is_whole ? registers->lr : 0;
 	out->stack_b = stack_b;
 	sample.head.time = time_now(pool);
 	inject_writer_publish(event, &sample.head);
@@ -134,6 +144,7 @@ void inject_sample_rest(uint64_t process_ns)
 	out->stack_b = sizeof(name);
 	out->sp = process_ns;
 	out->fp = (uint64_t)inject_self.leaves;
+	out->lr = sonde_clock_now_ns() - inject_self.start_ns;
 	out->cpu_ns = sonde_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	sample.head.time = time_now(pool);
 	inject_writer_publish(event, &sample.head);

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "inject/births.h"
 #include "inject/inject.h"
 #include "inject/machine.h"
@@ -88,6 +89,7 @@ void inject_thread_begin(const struct inject_stack *stack)
 	*thread = (struct inject_thread){
 	    .pid = inject_machine_pid(),
 	    .timer = -1,
+	    .start_ns = sonde_clock_now_ns(),
 	    .stack_low = stack->low,
 	    .stack_end = stack->end,
 	    .wants_blocked = unblock() || thread->wants_blocked,

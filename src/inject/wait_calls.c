@@ -15,6 +15,8 @@
 
 #include "inject/waits.h"
 
+#pragma weak pthread_getcpuclockid
+
 #define EXPORT __attribute__((visibility("default")))
 
 /* One a call: result, name, parameters, arguments, kind. None has an object: what of several descriptors was waited for
@@ -55,31 +57,35 @@
 	     (signals, out, timeout), SIGNAL)                                                                          \
 	CALL(int, sigsuspend, (const sigset_t *signals), (signals), SIGNAL)                                            \
 	CALL(int, pause, (void), (), SIGNAL)                                                                           \
-	CALL(int, pthread_join, (pthread_t thread, void **out), (thread, out), JOIN)                                   \
-	CALL(int, pthread_timedjoin_np, (pthread_t thread, void **out, const struct timespec *until),                  \
-	     (thread, out, until), JOIN)                                                                               \
-	CALL(int, pthread_clockjoin_np, (pthread_t thread, void **out, clockid_t clock, const struct timespec *until), \
-	     (thread, out, clock, until), JOIN)                                                                        \
-	CALL(int, thrd_join, (thrd_t thread, int *out), (thread, out), JOIN)                                           \
 	CALL(int, thrd_sleep, (const struct timespec *time, struct timespec *rest), (time, rest), SLEEP)               \
 	CALL(int, system, (const char *command), (command), CHILD)                                                     \
-	CALL(pid_t, wait, (int *status), (status), CHILD)                                                              \
-	CALL(pid_t, waitpid, (pid_t child, int *status, int flags), (child, status, flags), CHILD)                     \
-	CALL(pid_t, wait3, (int *status, int flags, struct rusage *usage), (status, flags, usage), CHILD)              \
-	CALL(pid_t, wait4, (pid_t child, int *status, int flags, struct rusage *usage), (child, status, flags, usage), \
-	     CHILD)                                                                                                    \
 	CALL(int, waitid, (idtype_t type, id_t id, siginfo_t * out, int flags), (type, id, out, flags), CHILD)
 
+/* And those that say which task they waited for: the one that is joined, before it ends; the child that has ended. */
+#define TASKS(CALL)                                                                                                    \
+	CALL(int, pthread_join, (pthread_t thread, void **out), (thread, out), JOIN, joined(thread), other)            \
+	CALL(int, pthread_timedjoin_np, (pthread_t thread, void **out, const struct timespec *until),                  \
+	     (thread, out, until), JOIN, joined(thread), other)                                                        \
+	CALL(int, pthread_clockjoin_np, (pthread_t thread, void **out, clockid_t clock, const struct timespec *until), \
+	     (thread, out, clock, until), JOIN, joined(thread), other)                                                 \
+	CALL(int, thrd_join, (thrd_t thread, int *out), (thread, out), JOIN, joined((pthread_t)thread), other)         \
+	CALL(pid_t, wait, (int *status), (status), CHILD, 0, result)                                                   \
+	CALL(pid_t, waitpid, (pid_t child, int *status, int flags), (child, status, flags), CHILD, 0, result)          \
+	CALL(pid_t, wait3, (int *status, int flags, struct rusage *usage), (status, flags, usage), CHILD, 0, result)   \
+	CALL(pid_t, wait4, (pid_t child, int *status, int flags, struct rusage *usage), (child, status, flags, usage), \
+	     CHILD, 0, result)
+
 /* And one that takes code away. */
-#define MEMBER(result, name, parameters, arguments, kind) result(*name) parameters;
+#define MEMBER(result, name, parameters, ...) result(*name) parameters;
 static struct {
 	CALLS(MEMBER)
+	TASKS(MEMBER)
 	int (*dlclose)(void *);
 	void *last; /* not NULL: they are known */
 } next;
 
-#define ROW(result, name, parameters, arguments, kind) {#name, &next.name},
-static const struct wait_next rows[] = {CALLS(ROW){"dlclose", &next.dlclose}, {"nanosleep", &next.last}};
+#define ROW(result, name, ...) {#name, &next.name},
+static const struct wait_next rows[] = {CALLS(ROW) TASKS(ROW){"dlclose", &next.dlclose}, {"nanosleep", &next.last}};
 
 static inline int is_known(void)
 {
@@ -96,8 +102,17 @@ static inline uint64_t began(void)
 	return wait_wanted & SONDE_WAIT_WHAT_LOCKS ? wait_now() : 0;
 }
 
-/* Before the functions are known nobody can wait. */
-#define HOOK(type, name, parameters, arguments, what)                                  \
+/* The number of a thread that runs is in the name of its CPU clock; 0 = it has ended, or nobody knows. */
+static pid_t joined(pthread_t thread)
+{
+	clockid_t clock;
+	if (!pthread_getcpuclockid || !(wait_wanted & SONDE_WAIT_WHAT_LOCKS) || pthread_getcpuclockid(thread, &clock))
+		return 0;
+	return ~(clock >> 3);
+}
+
+/* Before the functions are known nobody can wait. `before` and `after`: who is waited for, as far as that is known. */
+#define HOOK_TASK(type, name, parameters, arguments, what, before, after)              \
 	EXPORT type name parameters;                                                   \
 	EXPORT type name parameters                                                    \
 	{                                                                              \
@@ -105,14 +120,18 @@ static inline uint64_t began(void)
 			errno = ENOSYS;                                                \
 			return (type)-1;                                               \
 		}                                                                      \
+		__attribute__((unused)) pid_t other = (before);                        \
 		struct wait_call call = {.began = began(), .kind = SONDE_WAIT_##what}; \
 		type result = next.name arguments;                                     \
 		struct hook_caller caller = HOOK_CALLER();                             \
+		call.other = (after) > 0 ? (after) : 0;                                \
 		wait_record(&call, &caller);                                           \
 		return result;                                                         \
 	}
+#define HOOK(type, name, parameters, arguments, what) HOOK_TASK(type, name, parameters, arguments, what, 0, other)
 
 CALLS(HOOK)
+TASKS(HOOK_TASK)
 
 EXPORT int dlclose(void *object)
 {

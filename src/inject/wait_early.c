@@ -14,10 +14,8 @@
  * Rejected: a buffer in the process that is sent when it ends, which needs hooks for all ways to end and to execute,
  * and is lost when it is killed.
  */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -31,18 +29,20 @@
 #include "inject/stack.h"
 #include "inject/waits.h"
 
-#pragma weak dl_iterate_phdr
-
 #define OBJECT_HEAD 3u
 #define CALL_WORDS 5u
-#define PAGE_B ((uint64_t)4096)
-#define GNU_BUILD_ID 3u
 
 enum state { UNTRIED = 0, OPEN, OVER };
 
 static struct {
 	uint32_t pid, fd; /* of the recorder; 0 = it has laid out nothing */
 } place;
+static _Atomic uint32_t has_threads; /* also its parent, before it was forked */
+
+void wait_early_birth(void)
+{
+	atomic_store(&has_threads, 1);
+}
 
 void wait_early_configure(const char **wanted)
 {
@@ -172,10 +172,11 @@ static int open_slot(struct hook_early *early)
 	return 1;
 }
 
-/* Only the first thread of a process has a slot. */
+/* Only the first thread of a process has a slot. In a child of one that had more, nobody may be left to give up the
+ * dynamic loader's lock, which put_mappings() takes. */
 static int begin(struct hook_early *early, pid_t pid)
 {
-	if (inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0) != pid)
+	if (atomic_load(&has_threads) || inject_machine_call(SYS_gettid, 0, 0, 0, 0, 0, 0) != pid)
 		return 0;
 	uint64_t before = hook_thread_hold_signals();
 	int is_open = open_slot(early);
@@ -255,84 +256,12 @@ static void put(struct hook_early *early, const uint64_t *head, uint32_t head_wo
 
 /* --- mappings ---------------------------------------------------------------------------------------------------- */
 
-struct mappings {
-	struct hook_early *early;
-	int is_whole; /* all were told so far */
-};
-
-static uint8_t find_build_id(const struct dl_phdr_info *object, uint64_t out[3])
+static int put_mapping(void *context, const uint64_t *head, const uint64_t *path, uint32_t path_words)
 {
-	for (size_t i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-		const char *note = (const char *)(object->dlpi_addr + part->p_vaddr), *end = note + part->p_memsz;
-		while (part->p_type == PT_NOTE && (size_t)(end - note) > sizeof(ElfW(Nhdr))) {
-			const ElfW(Nhdr) *head = (const ElfW(Nhdr) *)(const void *)note;
-			size_t name_b = (head->n_namesz + 3u) & ~3u, text_b = (head->n_descsz + 3u) & ~3u;
-			const char *text = note + sizeof(*head) + name_b;
-			if (name_b + text_b > (size_t)(end - note) - sizeof(*head))
-				break;
-			if (head->n_type == GNU_BUILD_ID && head->n_namesz == 4 && !memcmp(head + 1, "GNU", 4) &&
-			    head->n_descsz <= SONDE_EARLY_BUILD_ID_MAX_B) {
-				memcpy(out, text, head->n_descsz);
-				return (uint8_t)head->n_descsz;
-			}
-			note = text + text_b;
-		}
-	}
-	return 0;
-}
-
-/* Of the program itself the loader gives no path. */
-static size_t path_of(const struct dl_phdr_info *object, char *out)
-{
-	size_t path_b = strnlen(object->dlpi_name, SONDE_EARLY_PATH_MAX_B + 1);
-	if (path_b > SONDE_EARLY_PATH_MAX_B)
-		return 0;
-	memcpy(out, object->dlpi_name, path_b);
-	if (path_b)
-		return *out == '/' ? path_b : 0;
-	long got = inject_machine_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)out,
-				       SONDE_EARLY_PATH_MAX_B + 1, 0, 0);
-	return got > 0 && got <= (long)SONDE_EARLY_PATH_MAX_B && *out == '/' ? (size_t)got : 0;
-}
-
-static int is_vdso(const struct dl_phdr_info *object)
-{
-	return !strncmp(object->dlpi_name, "linux-", sizeof("linux-") - 1);
-}
-
-static int put_object(struct dl_phdr_info *object, size_t size_b, void *data)
-{
-	struct mappings *mappings = data;
-	uint64_t path[SONDE_EARLY_PATH_MAX_B / 8 + 1] = {0}, id[3] = {0};
-	(void)size_b;
-	if (is_vdso(object)) /* nothing is called from there */
-		return 0;
-	size_t path_b = path_of(object, (char *)path);
-	uint8_t id_b = find_build_id(object, id);
-	for (size_t i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-		uint32_t path_words = (uint32_t)(path_b + 7) / 8;
-		uint64_t start = (object->dlpi_addr + part->p_vaddr) & ~(PAGE_B - 1);
-		uint64_t end = (object->dlpi_addr + part->p_vaddr + part->p_memsz + PAGE_B - 1) & ~(PAGE_B - 1);
-		uint64_t head[SONDE_EARLY_MAPPING_HEAD] = {
-		    sonde_heap_op((enum sonde_heap_op)SONDE_EARLY_MAPPING),
-		    path_b << 32 | id_b,
-		    start,
-		    end,
-		    part->p_offset & ~(PAGE_B - 1),
-		    id[0],
-		    id[1],
-		    id[2],
-		};
-		if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
-			continue;
-		if (!path_b || !has_room(mappings->early, SONDE_EARLY_MAPPING_HEAD + path_words)) {
-			mappings->is_whole = 0;
-			return 1;
-		}
-		put(mappings->early, head, SONDE_EARLY_MAPPING_HEAD, path, path_words);
-	}
+	struct hook_early *early = context;
+	if (!has_room(early, SONDE_EARLY_MAPPING_HEAD + path_words))
+		return -1;
+	put(early, head, SONDE_EARLY_MAPPING_HEAD, path, path_words);
 	return 0;
 }
 
@@ -340,16 +269,14 @@ static int put_object(struct dl_phdr_info *object, size_t size_b, void *data)
 static int put_mappings(struct hook_early *early)
 {
 	struct inject_objects_count count;
-	struct mappings mappings = {early, 1};
 	inject_objects_counted(&count);
 	uint64_t changes = count.loads + count.unloads + 1;
-	if (!count.is_known || !dl_iterate_phdr)
+	if (!count.is_known)
 		return 0;
 	if (early->changes == changes)
 		return 1;
-	dl_iterate_phdr(put_object, &mappings);
-	early->changes = mappings.is_whole ? changes : 0;
-	return mappings.is_whole;
+	early->changes = wait_mappings_each(put_mapping, early) ? 0 : changes;
+	return early->changes != 0;
 }
 
 /* --- calls ------------------------------------------------------------------------------------------------------- */

@@ -28,6 +28,11 @@ static struct {
 	int (*barrier_wait)(pthread_barrier_t *);
 	int (*spin_lock)(pthread_spinlock_t *);
 	int (*spin_trylock)(pthread_spinlock_t *);
+	int (*semaphore_post)(sem_t *);
+	int (*cond_signal)(pthread_cond_t *);
+	int (*cond_broadcast)(pthread_cond_t *);
+	int (*c11_signal)(cnd_t *);
+	int (*c11_broadcast)(cnd_t *);
 	int (*pthread_cond_wait)(pthread_cond_t *, pthread_mutex_t *);
 } next;
 
@@ -43,6 +48,11 @@ static const struct wait_next rows[] = {
     {"pthread_barrier_wait", &next.barrier_wait},
     {"pthread_spin_lock", &next.spin_lock},
     {"pthread_spin_trylock", &next.spin_trylock},
+    {"sem_post", &next.semaphore_post},
+    {"pthread_cond_signal", &next.cond_signal},
+    {"pthread_cond_broadcast", &next.cond_broadcast},
+    {"cnd_signal", &next.c11_signal},
+    {"cnd_broadcast", &next.c11_broadcast},
     {"pthread_cond_wait", &next.pthread_cond_wait},
 };
 
@@ -78,8 +88,9 @@ static struct condition begin_condition(const void *condition, const void *mutex
 	return begun;
 }
 
-static void end_condition(struct condition *begun, const void *mutex, const struct hook_caller *caller)
+static void end_condition(struct condition *begun, const void *mutex, int code, const struct hook_caller *caller)
 {
+	begun->waiting.call.amount = code ? SONDE_WAIT_IN_VAIN : 0;
 	wait_lock_end(&begun->waiting, 0, caller);
 	if (wait_lock_is_marked(mutex) && wait_mutex_is_outermost(mutex))
 		wait_lock_took(mutex, SONDE_WAIT_MUTEX);
@@ -97,7 +108,7 @@ static void end_condition(struct condition *begun, const void *mutex, const stru
 		struct condition begun = begin_condition(condition, mutex); \
 		int code = next.name(condition, mutex __VA_ARGS__);         \
 		struct hook_caller caller = HOOK_CALLER();                  \
-		end_condition(&begun, mutex, &caller);                      \
+		end_condition(&begun, mutex, code, &caller);                \
 		return code;                                                \
 	}
 
@@ -132,18 +143,19 @@ static inline int try_semaphore(sem_t *semaphore)
 }
 
 /* `is_refused`: what is wrong with the time, which is told also when there is nothing to wait for. */
-#define SEMAPHORE(name, call, parameters, is_refused, ...)                                         \
+#define SEMAPHORE(name, real, parameters, is_refused, ...)                                         \
 	EXPORT int name(sem_t *semaphore parameters)                                               \
 	{                                                                                          \
 		if (unlikely(!is_known()))                                                         \
 			return 0;                                                                  \
 		if (unlikely(!is_wanted()) || unlikely(is_refused))                                \
-			return next.call(semaphore __VA_ARGS__);                                   \
+			return next.real(semaphore __VA_ARGS__);                                   \
 		if (!try_semaphore(semaphore))                                                     \
 			return 0;                                                                  \
 		struct wait_waiting waiting = wait_lock_begin(semaphore, SONDE_WAIT_SEMAPHORE, 0); \
-		int code = next.call(semaphore __VA_ARGS__);                                       \
+		int code = next.real(semaphore __VA_ARGS__);                                       \
 		struct hook_caller caller = HOOK_CALLER();                                         \
+		waiting.call.amount = code ? SONDE_WAIT_IN_VAIN : 0;                               \
 		wait_lock_end(&waiting, 0, &caller);                                               \
 		return code;                                                                       \
 	}
@@ -152,6 +164,29 @@ SEMAPHORE(sem_wait, semaphore_wait, NOTHING, 0, NOTHING)
 SEMAPHORE(sem_timedwait, semaphore_timedwait, UNTIL, !is_time(until), , until)
 SEMAPHORE(sem_clockwait, semaphore_clockwait, UNTIL_BY,
 	  !is_time(until) || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC), , clock, until)
+
+/* Who lets others go on. Nothing is touched after the call: who was waiting may have freed it. */
+#define POST(name, type, post)                                              \
+	EXPORT int name(type *object)                                       \
+	{                                                                   \
+		struct wait_hold hold = {.ended = 0};                       \
+		if (unlikely(!is_known()))                                  \
+			return 0;                                           \
+		if (wait_lock_is_marked(object) && is_wanted())             \
+			hold = wait_lock_post(object);                      \
+		int code = next.post(object);                               \
+		if (unlikely(hold.ended)) {                                 \
+			struct hook_caller caller = HOOK_CALLER();          \
+			wait_record_until(&hold.call, hold.ended, &caller); \
+		}                                                           \
+		return code;                                                \
+	}
+
+POST(sem_post, sem_t, semaphore_post)
+POST(pthread_cond_signal, pthread_cond_t, cond_signal)
+POST(pthread_cond_broadcast, pthread_cond_t, cond_broadcast)
+POST(cnd_signal, cnd_t, c11_signal)
+POST(cnd_broadcast, cnd_t, c11_broadcast)
 
 EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 {

@@ -133,6 +133,7 @@ static __attribute__((noinline)) int wait_for(const struct taking *calls, void *
 {
 	struct wait_waiting waiting = wait_lock_begin(lock, kind, holder_of(lock, kind));
 	int code = lock_really(calls, lock, deadline);
+	waiting.call.amount = is_taken(code) ? 0 : SONDE_WAIT_IN_VAIN;
 	wait_lock_end(&waiting, is_taken(code), caller);
 	return code;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "inject/machine.h"
 #include "inject/next.h"
 #include "inject/waits.h"
 
@@ -29,6 +30,7 @@ void hook_configure(const char *wanted)
  * its stacks are walked by, so that no thread does with a lock in its hands. */
 __attribute__((noinline)) void hook_birth(void)
 {
+	wait_early_birth();
 	struct hook_thread *thread = wait_now() ? hook_thread_enter() : NULL;
 	if (!thread)
 		return;
@@ -62,11 +64,37 @@ static inline uint64_t clock_of(const struct hook_thread *thread)
 	return thread->has_cycles ? sonde_clock_cycles() : sonde_clock_now_ns();
 }
 
+/* A forked child has its parent's thread, which it reads as zeros. */
+static inline int has_begun(void)
+{
+	return likely(hook_self != NULL) && likely(hook_self->where != 0);
+}
+
+/* A process that shares our memory and the thread's own (clone() with CLONE_VM alone) runs at the same time, on a stack
+ * of its own, and is another's to tell of. A child by vfork() stands for its parent, which waits. */
+static int is_others(const struct hook_thread *thread)
+{
+	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	if (here >= thread->stack_low && here < thread->stack_end)
+		return 0;
+	if (!inject_calls_begin())
+		return 1;
+	int is_own = thread->pid == inject_machine_pid();
+	inject_calls_end();
+	return !is_own;
+}
+
+/* As hook_thread_enter(). */
+static inline struct hook_thread *enter(void)
+{
+	return has_begun() && unlikely(is_others(hook_self)) ? NULL : hook_thread_enter();
+}
+
 static __attribute__((noinline)) uint64_t first_now(void)
 {
 	int saved = errno;
-	uint64_t now = !hook_self && wait_wanted ? wait_early_now() : 0;
-	struct hook_thread *thread = !now && wait_wanted ? hook_thread_enter() : NULL;
+	uint64_t now = !has_begun() && wait_wanted ? wait_early_now() : 0;
+	struct hook_thread *thread = !now && wait_wanted ? enter() : NULL;
 	if (thread) {
 		now = clock_of(thread);
 		hook_thread_leave(thread);
@@ -107,8 +135,7 @@ void wait_record_until(const struct wait_call *call, uint64_t ended, const struc
 	int saved = errno;
 	uint64_t took = ended > call->began ? ended - call->began : 0; /* counters of two processors */
 	struct hook_thread *thread;
-	if (!call->began || !ended || (unlikely(!hook_self) && wait_early_call(call, took, caller)) ||
-	    !(thread = hook_thread_enter())) {
+	if (!call->began || !ended || (!has_begun() && wait_early_call(call, took, caller)) || !(thread = enter())) {
 		errno = saved;
 		return;
 	}
@@ -146,7 +173,7 @@ static uint32_t give_number(void)
 /* Whether it was told in the thread's ring, under a number of its own. */
 static int put_object(uint64_t *record, uint32_t words)
 {
-	struct hook_thread *thread = hook_thread_enter();
+	struct hook_thread *thread = enter();
 	uint32_t number = thread && hook_thread_room(thread, words) ? give_number() : 0;
 	record[1] = (uint64_t)number << 32 | (uint32_t)record[1];
 	if (number)
@@ -159,7 +186,7 @@ static int put_object(uint64_t *record, uint32_t words)
 /* Who waits for a lock, which has no name, has others beside it: that process connects. */
 static int put_object_early(uint64_t *record, uint32_t words)
 {
-	if (hook_self || !hook_process || !(uint32_t)record[1])
+	if (has_begun() || !hook_process || !(uint32_t)record[1])
 		return 0;
 	record[1] |= (uint64_t)give_number() << 32;
 	return record[1] >> 32 && wait_early_object(record, words);

@@ -56,10 +56,12 @@ static struct wait_lock *find(const void *address, int make)
 	return NULL;
 }
 
-/* Whether threads hold such locks. Waits for the others may be cancelled, which nobody tells us. */
-static int is_held(enum sonde_wait_kind kind)
+/* Whether another thread gives up, posts or signals it, in a call that is told of while others wait. Waits for the last
+ * two may be cancelled, which nobody tells us: then calls are told of that nobody waits for. */
+static int is_given(enum sonde_wait_kind kind)
 {
-	return kind == SONDE_WAIT_MUTEX || kind == SONDE_WAIT_READ_LOCK || kind == SONDE_WAIT_WRITE_LOCK;
+	return kind == SONDE_WAIT_MUTEX || kind == SONDE_WAIT_READ_LOCK || kind == SONDE_WAIT_WRITE_LOCK ||
+	       kind == SONDE_WAIT_CONDITION || kind == SONDE_WAIT_SEMAPHORE;
 }
 
 /* The lock that the calling thread is about to wait for; NULL = there are too many. */
@@ -73,7 +75,7 @@ static struct wait_lock *enlist(const void *address, enum sonde_wait_kind kind)
 	if (!atomic_load_explicit(&lock->object, memory_order_relaxed))
 		atomic_compare_exchange_strong(&lock->object, &none,
 					       wait_object(SONDE_OBJECT_LOCK, (uint64_t)(uintptr_t)address, NULL));
-	if (is_held(kind)) {
+	if (is_given(kind)) {
 		atomic_fetch_add(&lock->waiters, 1);
 		atomic_store_explicit(wait_lock_mark(address), 1, memory_order_relaxed);
 	}
@@ -137,6 +139,19 @@ struct wait_hold wait_lock_hold(const void *address)
 	return hold;
 }
 
+struct wait_hold wait_lock_post(const void *address)
+{
+	struct wait_lock *lock = find(address, 0);
+	struct wait_hold hold = {.ended = 0};
+	if (!lock || !atomic_load_explicit(&lock->waiters, memory_order_relaxed))
+		return hold;
+	hold.ended = wait_now();
+	hold.call = (struct wait_call){.began = hold.ended,
+				       .kind = SONDE_WAIT_HELD,
+				       .object = atomic_load_explicit(&lock->object, memory_order_relaxed)};
+	return hold;
+}
+
 struct wait_waiting wait_lock_begin(const void *address, enum sonde_wait_kind kind, pid_t holder)
 {
 	struct wait_waiting waiting = {.lock = enlist(address, kind), .call = {.kind = kind, .other = holder}};
@@ -149,7 +164,7 @@ struct wait_waiting wait_lock_begin(const void *address, enum sonde_wait_kind ki
 void wait_lock_end(struct wait_waiting *waiting, int is_owned, const struct hook_caller *caller)
 {
 	uint64_t ended = wait_now();
-	if (waiting->lock && is_held(waiting->call.kind))
+	if (waiting->lock && is_given(waiting->call.kind))
 		atomic_fetch_sub(&waiting->lock->waiters, 1);
 	if (is_owned)
 		own(waiting->lock, waiting->call.kind, ended);

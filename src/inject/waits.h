@@ -53,6 +53,8 @@ void wait_record_words(uint64_t *out, const struct wait_call *call, uint64_t too
 
 /* Reads where the recorder has laid out memory for it. */
 void wait_early_configure(const char **wanted);
+/* The process is about to have a second thread: children that it forks connect at once. */
+void wait_early_birth(void);
 /* As wait_now(); 0 = the process must connect. */
 uint64_t wait_early_now(void);
 /* Tells of a call, of an object; 0 = the process must connect. */
@@ -60,6 +62,14 @@ int wait_early_call(const struct wait_call *call, uint64_t took, const struct ho
 int wait_early_object(const uint64_t *record, uint32_t words);
 /* It has connected by its thread: what numbers were given to is told again. */
 void wait_early_end(struct hook_thread *thread);
+
+/* --- wait_mappings.c: what stacks of a process lead through ------------------------------------------------------ */
+
+/* Calls `take` for each range of code of every loaded object with a record of format/early.h: its head and, in words,
+ * its path. Stops at what is not 0, and returns that; -1 also where an object has no path, or nobody tells of them.
+ * Takes the dynamic loader's lock: not in a child whose parent had threads. */
+int wait_mappings_each(int (*take)(void *context, const uint64_t *head, const uint64_t *path, uint32_t path_words),
+		       void *context);
 
 /* --- wait_names.c: descriptors -------------------------------------------------------------------------------------
  */
@@ -120,6 +130,10 @@ struct wait_hold {
 };
 
 struct wait_hold wait_lock_hold(const void *address);
+/* The same of a semaphore that is about to be posted to, a condition that is about to be signalled: a hold of no
+ * length.
+ */
+struct wait_hold wait_lock_post(const void *address);
 
 /* --- wait_locks.c ------------------------------------------------------------------------------------------ */
 

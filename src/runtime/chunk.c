@@ -146,26 +146,39 @@ static uint64_t undrained(struct sonde_ring_chunk *chunk, uint32_t drained)
 	return count;
 }
 
-/* Takes the thread's oldest chunk that the drainer has not finished. */
+static void remember(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_ring_chunk *chunk,
+		     uint32_t seq)
+{
+	if (thread->owned_count == SONDE_THREAD_OWNED) {
+		thread->owned_first = (thread->owned_first + 1) % SONDE_THREAD_OWNED;
+		thread->owned_count--;
+	}
+	uint32_t at = (thread->owned_first + thread->owned_count++) % SONDE_THREAD_OWNED;
+	thread->owned[at].index = chunk_index(pool, chunk);
+	thread->owned[at].seq = seq;
+}
+
+/* Takes the thread's oldest chunk that the drainer has not finished, but none that it writes to: an event which we, in
+ * a signal handler, have interrupted may have a word there. */
 static struct sonde_ring_chunk *take_own(struct sonde_thread *thread, struct sonde_ring_pool *pool)
 {
-	while (thread->owned_count) {
+	for (uint32_t left = thread->owned_count; left; left--) {
 		uint32_t index = thread->owned[thread->owned_first].index;
 		uint32_t seq = thread->owned[thread->owned_first].seq;
 		thread->owned_first = (thread->owned_first + 1) % SONDE_THREAD_OWNED;
 		thread->owned_count--;
 		struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(pool, index);
 		uint64_t mark = atomic_load_explicit(&chunk->mark, memory_order_relaxed);
+		if (mark >> 32 == seq && (chunk == thread->zones.chunk || chunk == thread->events.chunk)) {
+			remember(thread, pool, chunk, seq);
+			continue;
+		}
 		while (mark >> 32 == seq && (uint32_t)mark <= SONDE_RING_WORDS) {
 			if (!atomic_compare_exchange_weak_explicit(&chunk->mark, &mark,
 								   sonde_ring_mark(SONDE_RING_TAKEN_BACK, 0),
 								   memory_order_acq_rel, memory_order_relaxed))
 				continue;
 			sonde_process_lost(pool, SONDE_RING_LOST_OVERWRITTEN, undrained(chunk, (uint32_t)mark));
-			if (thread->zones.chunk == chunk)
-				thread->zones = (struct sonde_chain){.last_seq = thread->zones.last_seq};
-			if (thread->events.chunk == chunk)
-				thread->events = (struct sonde_chain){.last_seq = thread->events.last_seq};
 			atomic_store_explicit(&chunk->kind, 0, memory_order_release);
 			memset((char *)chunk + SONDE_RING_HEAD_B, 0, SONDE_RING_CHUNK_B - SONDE_RING_HEAD_B);
 			return chunk;
@@ -210,18 +223,6 @@ struct sonde_ring_chunk *sonde_chunk_take(struct sonde_thread *thread, struct so
 	chunk->prev = 0;
 	atomic_store_explicit(&chunk->mark, sonde_ring_mark(seq, 0), memory_order_relaxed);
 	return chunk;
-}
-
-static void remember(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_ring_chunk *chunk,
-		     uint32_t seq)
-{
-	if (thread->owned_count == SONDE_THREAD_OWNED) {
-		thread->owned_first = (thread->owned_first + 1) % SONDE_THREAD_OWNED;
-		thread->owned_count--;
-	}
-	uint32_t at = (thread->owned_first + thread->owned_count++) % SONDE_THREAD_OWNED;
-	thread->owned[at].index = chunk_index(pool, chunk);
-	thread->owned[at].seq = seq;
 }
 
 int sonde_chain_next(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_chain *chain,

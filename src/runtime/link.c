@@ -150,18 +150,48 @@ static const char *number_before(const char *start, const char *end)
 	return at > start && at[-1] == '.' && at < end ? at : NULL;
 }
 
-socklen_t sonde_link_second(struct sockaddr_un *out, const char *name)
+static socklen_t abstract_address(struct sockaddr_un *out, const char *name)
+{
+	size_t name_b = strlen(name);
+	if (name_b >= sizeof(out->sun_path) - 1)
+		return 0;
+	write_part(out->sun_path + 1, name, name_b);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);
+}
+
+static socklen_t path_address(struct sockaddr_un *out, const char *name)
+{
+	size_t name_b = strlen(name);
+	if (name_b + sizeof(SONDE_LINK_DIRECTORY) > sizeof(out->sun_path))
+		return 0;
+	write_part(write_part(out->sun_path, SONDE_LINK_DIRECTORY, strlen(SONDE_LINK_DIRECTORY)), name, name_b);
+	return sizeof(*out);
+}
+
+static socklen_t descriptor_address(struct sockaddr_un *out, const char *name)
 {
 	const char *end = name + strlen(name), *fd = number_before(name, end);
 	const char *pid = fd ? number_before(name, fd - 1) : NULL;
 	if (!pid || (size_t)(end - pid) + sizeof("/proc//fd/") > sizeof(out->sun_path))
 		return 0;
-	*out = (struct sockaddr_un){.sun_family = AF_UNIX};
 	char *to = write_part(out->sun_path, "/proc/", strlen("/proc/"));
 	to = write_part(to, pid, (size_t)(fd - 1 - pid));
 	to = write_part(to, "/fd/", strlen("/fd/"));
 	write_part(to, fd, (size_t)(end - fd));
 	return sizeof(*out);
+}
+
+socklen_t sonde_link_address(struct sockaddr_un *out, const char *name, unsigned way)
+{
+	static socklen_t (*const ways[SONDE_LINK_WAYS])(struct sockaddr_un *, const char *) = {
+	    abstract_address, path_address, descriptor_address};
+	*out = (struct sockaddr_un){.sun_family = AF_UNIX};
+	return way < SONDE_LINK_WAYS ? ways[way](out, name) : 0;
+}
+
+int sonde_link_is_nobody(int code)
+{
+	return code == -ECONNREFUSED || code == -ENOENT;
 }
 
 static int connect_whole(int fd, const struct sockaddr_un *address, socklen_t address_b)
@@ -173,24 +203,22 @@ static int connect_whole(int fd, const struct sockaddr_un *address, socklen_t ad
 	return failed ? -errno : 0;
 }
 
-/* The second way where nobody is found on the first; how that failed, where both do. */
-static int connect_either(int fd, const struct sockaddr_un *first, socklen_t first_b, const char *name)
+/* How the first way failed, where all do. */
+static int connect_any(int fd, const char *name)
 {
-	struct sockaddr_un second;
-	int code = connect_whole(fd, first, first_b);
-	if (code != -ECONNREFUSED && code != -ENOENT)
-		return code;
-	socklen_t second_b = sonde_link_second(&second, name);
-	return second_b && !connect_whole(fd, &second, second_b) ? 0 : code;
+	struct sockaddr_un address;
+	socklen_t address_b = sonde_link_address(&address, name, 0);
+	int code = address_b ? connect_whole(fd, &address, address_b) : -ENAMETOOLONG;
+	for (unsigned way = 1; sonde_link_is_nobody(code) && way < SONDE_LINK_WAYS; way++) {
+		address_b = sonde_link_address(&address, name, way);
+		if (address_b && !connect_whole(fd, &address, address_b))
+			return 0;
+	}
+	return code;
 }
 
 static int socket_open(const char *name)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	size_t name_b = strlen(name);
-	if (name_b >= sizeof(address.sun_path) - 1)
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path + 1, name, name_b);
 	int low = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (low < 0)
 		return -errno;
@@ -205,8 +233,7 @@ static int socket_open(const char *name)
 	struct timeval timeout = {ANSWER_STEPS * STEP_US / 1000000, ANSWER_STEPS * STEP_US % 1000000};
 	sonde_link_step(fd);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-	socklen_t address_b = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);
-	int code = connect_either(fd, &address, address_b, name);
+	int code = connect_any(fd, name);
 	if (!code && sonde_link_peer(fd) >= 0)
 		return fd;
 	code = code ? code : -EPERM;

@@ -1,8 +1,9 @@
 /* place.c: gives sites their ids in the pool's heap of sites.
  *
  * The strings are copied, because the library that holds them may be closed before anybody reads them. A site that was
- * registered before with the same contents gets the same id: a plugin that is loaded a thousand times fills no table.
- * Sites without file and function (made by name at run time) are found through an index of heap offsets.
+ * registered before with the same contents gets the same id: a plugin that is loaded a thousand times fills no table,
+ * and threads that come to a site at the same moment count under one number. Sites are found through indexes of heap
+ * offsets; those without file and function (made by name at run time) through one of their own, which is quicker.
  */
 #include <string.h>
 
@@ -24,7 +25,8 @@ struct text {
 	uint16_t size_b;
 };
 
-static _Atomic uint32_t named[INDEX_SIZE]; /* heap offset + 1 of sites made by name; stays right across pools */
+/* Heap offset + 1, of sites made by name, and of all; these stay right across pools. */
+static _Atomic uint32_t named[INDEX_SIZE], placed[INDEX_SIZE];
 
 static struct text text_of(const char *text)
 {
@@ -50,19 +52,20 @@ static uint32_t heap_used(const struct sonde_ring_pool *pool)
 	return used < SONDE_RING_SITES_B ? used : SONDE_RING_SITES_B;
 }
 
-static struct sonde_ring_site *heap_find(const struct sonde_ring_pool *pool, uint64_t hash)
+/* The entry with these contents, the same for all threads: that of whoever came first with `own` (offset + 1; 0: nobody
+ * is to come). NULL when there is none. An entry has its id before it is put here. */
+static struct sonde_ring_site *placed_find(const struct sonde_ring_pool *pool, uint64_t hash, uint32_t own)
 {
-	uint32_t used = heap_used(pool);
-	for (uint32_t at = 0; at + sizeof(struct sonde_ring_site) <= used;) {
-		struct sonde_ring_site *entry = entry_at(pool, at);
-		if (atomic_load_explicit(&entry->id, memory_order_acquire) && entry->hash == hash)
+	uint32_t at = (uint32_t)sonde_hash_mix(hash) % INDEX_SIZE;
+	for (uint32_t probe = 0; probe < INDEX_SIZE; probe++, at = (at + 1) % INDEX_SIZE) {
+		uint32_t offset = atomic_load_explicit(&placed[at], memory_order_acquire);
+		if (!offset && (!own || atomic_compare_exchange_strong(&placed[at], &offset, own)))
+			return own ? entry_at(pool, own - 1) : NULL;
+		struct sonde_ring_site *entry = entry_at(pool, offset - 1);
+		if (entry->hash == hash)
 			return entry;
-		uint32_t size_b = atomic_load_explicit(&entry->size_b, memory_order_acquire);
-		if (!size_b)
-			break;
-		at += size_b;
 	}
-	return NULL;
+	return own ? entry_at(pool, own - 1) : NULL;
 }
 
 /* Room in the heap; NULL when it is full, which leaves the heap closed to larger entries only. */
@@ -101,7 +104,7 @@ static struct sonde_ring_site *place_register(struct sonde_ring_pool *pool, cons
 	struct text texts[4] = {text_of(place->name), text_of(place->function), text_of(place->file),
 				text_of(place->unit)};
 	uint64_t hash = place_hash(place, texts);
-	struct sonde_ring_site *entry = heap_find(pool, hash);
+	struct sonde_ring_site *entry = placed_find(pool, hash, 0);
 	if (entry)
 		return entry;
 	size_t texts_b = 4;
@@ -120,7 +123,7 @@ static struct sonde_ring_site *place_register(struct sonde_ring_pool *pool, cons
 	if (id >= SONDE_RING_MAX_SITES)
 		id = SONDE_RING_SITE_OTHER;
 	atomic_store_explicit(&entry->id, id, memory_order_release);
-	return entry;
+	return placed_find(pool, hash, (uint32_t)((char *)entry - (char *)pool) - SONDE_RING_SITES_OFFSET + 1);
 }
 
 uint32_t sonde_place_id(struct sonde_ring_pool *pool, struct sonde_place *place)
@@ -180,6 +183,13 @@ void sonde_place_inherit(struct sonde_ring_pool *into, const struct sonde_ring_p
 	}
 	atomic_store(&into->sites, highest - SONDE_RING_SITE_OTHER);
 	atomic_store(&into->sites_b, at);
+	/* What other threads put behind one that was being reserved is not in this pool: its room is given out again. */
+	for (uint32_t i = 0; i < INDEX_SIZE; i++) {
+		if (atomic_load_explicit(&named[i], memory_order_relaxed) > at)
+			atomic_store_explicit(&named[i], 0, memory_order_relaxed);
+		if (atomic_load_explicit(&placed[i], memory_order_relaxed) > at)
+			atomic_store_explicit(&placed[i], 0, memory_order_relaxed);
+	}
 }
 
 size_t sonde_place_text(struct sonde_ring_pool *pool, uint32_t id, char *out, size_t out_b)

@@ -76,9 +76,12 @@ int sonde_link_check(struct sonde_process *process);
 /* Of the recorder at the other end of a socket: its pid (0: in another namespace); −1 = not our user's, nor root's. The
  * name is no secret once it is in use, and whoever finds it free may take it. */
 pid_t sonde_link_peer(int fd);
-/* Where the recorder is found that a socket's name cannot lead to: in another network namespace (format/link.h). The
+#define SONDE_LINK_WAYS 3u
+/* Where a recorder of that name is found (format/link.h), from `way` 0 on: as long as nobody is found there. The
  * address's size; 0 = the name says no such place. */
-socklen_t sonde_link_second(struct sockaddr_un *out, const char *name);
+socklen_t sonde_link_address(struct sockaddr_un *out, const char *name, unsigned way);
+/* Whether connecting failed (a negative errno) for want of a recorder. */
+int sonde_link_is_nobody(int code);
 /* Nobody who is stopped or dead answers soon. 0 also when that cannot be seen. */
 int sonde_link_is_stopped(pid_t recorder);
 /* A socket waits in steps; and how many of them make so many seconds. */
@@ -112,6 +115,10 @@ struct sonde_thread {
 	_Atomic uint32_t in_use;
 	struct sonde_ring_pool *pool; /* what the chunks below belong to */
 	struct sonde_chain zones;
+	/* Words that interrupted events have reserved in no chunk: until they come to the slow path the limit is 0, or
+	 * such an event could find itself below that of a chunk which a handler has taken meanwhile. Where a handler
+	 * never returns to it (siglongjmp) that is for good. */
+	uint64_t beyond;
 	struct sonde_chain events;
 	uint64_t event_cursor;
 	uint32_t tid;

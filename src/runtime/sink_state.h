@@ -54,8 +54,8 @@ struct sonde_sink {
 	uint32_t sites[SONDE_RING_MAX_SITES];                      /* the file's ids */
 	uint32_t thread_rows;                                      /* highest seen + 1 */
 	struct sonde_sink_histogram *histograms[SONDE_SINK_SITES]; /* by the file's id; mapped at the first use */
-	struct sonde_frames threads[SONDE_DRAIN_THREADS];
-	uint64_t starts_ns[SONDE_DRAIN_THREADS]; /* when a thread was first seen */
+	struct sonde_frames threads[SONDE_DRAIN_ZONE_THREADS];
+	uint64_t starts_ns[SONDE_DRAIN_ZONE_THREADS]; /* when a thread was first seen */
 	struct sonde_sink_zones zones;
 	struct sonde_sink_events events;
 	char summary[SONDE_CHUNK_MAX_SUMMARY_B];

@@ -193,13 +193,21 @@ static struct sonde_thread *thread_register(struct sonde_process *process)
 	return thread;
 }
 
+/* How many words before `cursor` are in no chunk: events that we, in a signal handler, have interrupted have reserved
+ * them, and have not looked at the limit yet. */
+static uint64_t words_beyond(const struct sonde_thread *thread, uint64_t cursor)
+{
+	return cursor > thread->zones.end ? (cursor - thread->zones.end) / 8 : 0;
+}
+
 /* A new recording has a new pool, or one used again: what belonged to the old one stays there. */
 static void pool_changed(struct sonde_thread *thread, struct sonde_ring_pool *pool, uint32_t recording)
 {
 	uint32_t tid = thread->tid;
-	uint64_t serial = thread->serial;
+	uint64_t serial = thread->serial, beyond = thread->beyond + words_beyond(thread, thread->hot.cursor);
 	page_reset(thread);
 	thread->busy = 1;
+	thread->beyond = beyond;
 	thread->tid = tid;
 	thread->serial = serial;
 	thread->pool = pool;
@@ -288,6 +296,7 @@ static int zone_store(struct sonde_thread *thread, struct sonde_ring_pool *pool,
 			sonde_hot_store(slot, word);
 			return 0;
 		}
+		thread->beyond += words_beyond(thread, slot);
 		if (sonde_chain_next(thread, pool, &thread->zones, SONDE_RING_ZONES)) {
 			thread->hot.cursor = 0;
 			return -1;
@@ -325,7 +334,7 @@ static void zone_word(struct sonde_thread *thread, struct sonde_ring_pool *pool,
 		pend(thread, pool, word, paused);
 		return;
 	}
-	if (pool->clock != SONDE_RING_CLOCK_CYCLES)
+	if (pool->clock != SONDE_RING_CLOCK_CYCLES || thread->beyond)
 		return;
 	__atomic_store_n(&thread->hot.limit, thread->zones.end, __ATOMIC_SEQ_CST);
 	if (atomic_load(&process->state) != SONDE_PROCESS_ON || atomic_load(&process->pool) != pool)
@@ -335,9 +344,12 @@ static void zone_word(struct sonde_thread *thread, struct sonde_ring_pool *pool,
 /* Ends that handlers left behind, in their order: they are older than what comes next. */
 static void late_store(struct sonde_thread *thread)
 {
-	for (uint32_t i = 0; i < thread->late; i++)
-		zone_word(thread, thread->pool, thread->late_ends[i]);
-	thread->late = 0;
+	uint32_t stored = 0;
+	do
+		for (; stored < __atomic_load_n(&thread->late, __ATOMIC_RELAXED); stored++)
+			zone_word(thread, thread->pool, thread->late_ends[stored]);
+	while (
+	    !__atomic_compare_exchange_n(&thread->late, &(uint32_t){stored}, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
 void sonde_thread_leave(struct sonde_thread *thread)
@@ -388,22 +400,30 @@ static struct sonde_thread *zone_enter(struct sonde_ring_pool **pool, int *insid
 	return thread;
 }
 
-/* Gives a reservation back, and returns 0; or the slot, which must be filled where it is, since the drainer waits for
- * it. Handlers give back all that they do not fill, so that happens only where one has stored words behind it. */
+#define GIVEN_BACK 1u /* no address of a word */
+
+/* Gives a reservation back; or returns the slot, which must be filled where it is, since the drainer waits for it.
+ * Handlers give back all that they do not fill, so that happens only where one has stored words behind it, or has gone
+ * on to another chunk. */
 static uint64_t slot_kept(uint64_t slot, uint64_t size_b)
 {
 	uint64_t after = slot + size_b;
 	int back =
 	    __atomic_compare_exchange_n(&sonde_hot_self->cursor, &after, slot, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	return back ? 0 : slot;
+	return back ? GIVEN_BACK : slot;
 }
 
-/* Not after the end of a chunk, nor in no chunk at all, nor in one of a recording before this one. */
-static int slot_is_word(const struct sonde_ring_pool *pool, uint64_t slot)
+/* Not after the end of a chunk, nor in no chunk at all, nor in one of a recording before this one. One that is no word
+ * is no longer among those that zone_store() found behind the end. */
+static int slot_is_word(struct sonde_thread *thread, const struct sonde_ring_pool *pool, uint64_t slot)
 {
+	if (slot % 8)
+		return 0;
 	uint64_t at = slot - (uint64_t)(uintptr_t)pool;
-	return at >= SONDE_RING_CHUNKS_OFFSET && at < sonde_ring_pool_b(pool->chunk_count) &&
-	       slot % SONDE_RING_CHUNK_B >= SONDE_RING_HEAD_B;
+	int is_word = at >= SONDE_RING_CHUNKS_OFFSET && at < sonde_ring_pool_b(pool->chunk_count) &&
+		      slot % SONDE_RING_CHUNK_B >= SONDE_RING_HEAD_B;
+	thread->beyond -= !is_word && thread->beyond;
+	return is_word;
 }
 
 void sonde_hot_slow(struct sonde_place *place, uint64_t slot)
@@ -414,7 +434,7 @@ void sonde_hot_slow(struct sonde_place *place, uint64_t slot)
 	struct sonde_thread *thread = zone_enter(&pool, &inside);
 	if (!thread)
 		return;
-	int saved = errno, keep = slot_is_word(pool, slot);
+	int saved = errno, keep = slot_is_word(thread, pool, slot);
 	if (inside && !keep) {
 		zone_inside(thread, pool, !place);
 		return;
@@ -438,7 +458,8 @@ void sonde_hot_slow_next(struct sonde_place *place, uint64_t slot)
 	struct sonde_thread *thread = zone_enter(&pool, &inside);
 	if (!thread)
 		return;
-	int saved = errno, keep = slot_is_word(pool, slot), keep_next = keep && slot_is_word(pool, slot + 8);
+	int saved = errno, keep = slot_is_word(thread, pool, slot);
+	int keep_next = slot_is_word(thread, pool, slot + 8) && keep;
 	if (inside && !keep)
 		zone_inside(thread, pool, 1);
 	if (inside && !keep_next)
