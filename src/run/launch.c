@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "util/error.h"
 #include "util/file.h"
 
@@ -281,6 +282,7 @@ int sonde_launch_release(struct sonde_launch *launch)
 {
 	listen_to(launch); /* it is there */
 	launch->held_rss_b = peak_rss_b(launch->pid);
+	launch->released_ns = sonde_clock_now_ns();
 	(void)!write(launch->release_fd, "g", 1); /* one that was killed: who waits for it is told */
 	close(launch->release_fd);
 	launch->release_fd = -1;

@@ -26,7 +26,8 @@ struct sonde_launch {
 	int error_fd;   /* exec's errno comes back here */
 	uint64_t
 	    held_rss_b; /* the most that was resident when it was let go: the kernel's mark of the process keeps it */
-	struct rlimit files; /* descriptors, as we were given them; ours are as many as may be */
+	uint64_t released_ns; /* when it was let go */
+	struct rlimit files;  /* descriptors, as we were given them; ours are as many as may be */
 };
 
 /* As many descriptors for us as may be, until sonde_launch_fini(): they are no matter of the command's limit.

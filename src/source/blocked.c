@@ -196,13 +196,17 @@ static size_t say_limits(const struct sonde_source_run *run, char *out, size_t o
 	if (run->processes.failed)
 		SAY("out of memory for threads: they were not looked at any more");
 	if (run->processes.denied)
-		SAY("%s%llu process%s could not be looked at: %s %s", at ? "; " : "",
+		SAY("%s%llu process%s could not be looked at%s%s%s%s", at ? "; " : "",
 		    (unsigned long long)run->processes.denied, run->processes.denied == 1 ? "" : "es",
-		    run->processes.denied_name, run->processes.denied_why);
+		    *run->processes.denied_why ? ": " : "", run->processes.denied_name,
+		    *run->processes.denied_why ? " " : "", run->processes.denied_why);
 	if (run->processes.narrow)
 		SAY("%s%llu program%s of 32 bits",
 		    at ? "; not looked at: " : "not looked at: ", (unsigned long long)run->processes.narrow,
 		    run->processes.narrow == 1 ? "" : "s");
+	if (run->processes.looker.lacks_files)
+		SAY("%snot all looks could be made: the hard limit on open files (ulimit -Hn) was reached",
+		    at ? "; " : "");
 	if (run->processes.looker.unreadable)
 		SAY("%sstacks could not be read: %s", at ? "; " : "", strerror(run->processes.looker.error));
 	if (run->rounds && run->strides / run->rounds >= 2)

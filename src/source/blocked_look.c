@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "source/files.h"
 #include "source/schedstat.h"
 #include "util/file.h"
 
@@ -98,9 +99,9 @@ static int read_slices(const struct sonde_blocked_process *process, const struct
 
 static enum sonde_blocked_found found_of(int error)
 {
-	return error == -EAGAIN || error == -EBADMSG ? SONDE_BLOCKED_RUNS
-	       : error == -EPERM || error == -EACCES ? SONDE_BLOCKED_DENIED
-						     : SONDE_BLOCKED_GONE;
+	return error == -EAGAIN || error == -EBADMSG || sonde_files_lack(-error) ? SONDE_BLOCKED_RUNS
+	       : error == -EPERM || error == -EACCES                             ? SONDE_BLOCKED_DENIED
+										 : SONDE_BLOCKED_GONE;
 }
 
 enum sonde_blocked_found sonde_blocked_look(struct sonde_blocked_looker *looker,
@@ -114,6 +115,7 @@ enum sonde_blocked_found sonde_blocked_look(struct sonde_blocked_looker *looker,
 	error = error ? error : read_line(process, thread->tid, thread->call_fd, "syscall", line);
 	error = error ? error : sonde_blocked_call_parse(&call, line);
 	looker->looks++;
+	looker->lacks_files |= sonde_files_lack(-error);
 	if (error)
 		return found_of(error);
 	int is_same = thread->wait.kind && slices == thread->slices && !memcmp(&call, &thread->call, sizeof call);

@@ -21,6 +21,7 @@ struct sonde_blocked_looker {
 	uint64_t looks, stacks;
 	uint64_t unreadable, changed; /* of the stacks: memory that may not be read; threads that ran on meanwhile */
 	int error;                    /* errno of the first that was unreadable */
+	int lacks_files;              /* once a thread could not be looked at for want of a descriptor */
 };
 
 /* -ENOMEM; what was opened is freed by sonde_blocked_looker_fini(). */

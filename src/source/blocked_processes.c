@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "source/files.h"
 #include "source/proc_stat.h"
 #include "source/waits.h"
 
@@ -83,10 +84,23 @@ static void on_came(void *context, void *row)
 	listed->since_ns = sonde_clock_now_ns();
 }
 
+/* What could not be looked at is none the less known where hooks told it. */
+static void excuse(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed)
+{
+	uint32_t id = listed->live.id;
+	if (!listed->counted || !sonde_waits_told(id) || sonde_waits_cut_off(id))
+		return;
+	listed->counted = 0;
+	processes->denied--;
+	if (processes->denied_process == id) /* the next that is denied has its own said */
+		processes->denied_name[0] = processes->denied_why[0] = '\0';
+}
+
 static void on_left(void *context, void *row)
 {
 	struct sonde_blocked_processes *processes = context;
 	struct sonde_blocked_listed *listed = row;
+	excuse(processes, listed);
 	forget_threads(processes, listed);
 	close_process(processes, listed);
 	sonde_spaces_exit(processes->looker.code.spaces, listed->live.pid);
@@ -99,7 +113,10 @@ static const struct sonde_live_kind kind = {
 
 int sonde_blocked_processes_init(struct sonde_blocked_processes *processes, struct sonde_recorder *recorder, int hooks)
 {
-	*processes = (struct sonde_blocked_processes){.recorder = recorder, .hooks = hooks};
+	*processes = (struct sonde_blocked_processes){.recorder = recorder,
+						      .hooks = hooks,
+						      .kept_max = sonde_files_share(KEPT_MAX, 32),
+						      .kept_processes_max = sonde_files_share(PROCESSES_KEPT, 16)};
 	sonde_blocked_held_init(&processes->held, recorder);
 	return sonde_blocked_looker_init(&processes->looker, recorder);
 }
@@ -186,6 +203,7 @@ void sonde_blocked_processes_end(struct sonde_blocked_processes *processes, uint
 		struct sonde_blocked_listed *listed = sonde_blocked_processes_at(processes, i);
 		decide(processes, listed, now_ns);
 		forget_threads(processes, listed);
+		excuse(processes, listed);
 	}
 	sonde_blocked_processes_settle(processes, UINT64_MAX);
 }
@@ -197,12 +215,12 @@ static void deny(struct sonde_blocked_processes *processes, struct sonde_blocked
 	struct sonde_blocked_facts facts;
 	struct sonde_proc_stat stat;
 	listed->denied = 1;
-	if (listed->counted)
+	processes->denied += !listed->counted;
+	listed->counted = 1;
+	if (*processes->denied_why)
 		return;
 	sonde_blocked_facts_read(&facts, listed->live.pid);
-	listed->counted = 1;
-	if (processes->denied++)
-		return;
+	processes->denied_process = listed->live.id;
 	char text[sizeof processes->denied_why];
 	snprintf(processes->denied_why, sizeof processes->denied_why, "%s",
 		 sonde_blocked_why(&facts, text, sizeof text));
@@ -223,7 +241,7 @@ static void add_thread(struct sonde_blocked_processes *processes, struct sonde_b
 	}
 	struct sonde_blocked_thread *thread = &listed->threads[listed->count++];
 	*thread = (struct sonde_blocked_thread){.tid = tid, .call_fd = -1, .schedstat_fd = -1};
-	if (processes->kept < KEPT_MAX)
+	if (processes->kept < processes->kept_max)
 		sonde_blocked_keep(&listed->at, thread);
 	processes->kept += thread->call_fd >= 0;
 }
@@ -382,6 +400,6 @@ void sonde_blocked_processes_look(struct sonde_blocked_processes *processes, str
 
 void sonde_blocked_processes_looked(struct sonde_blocked_processes *processes, struct sonde_blocked_listed *listed)
 {
-	if (processes->kept_processes > PROCESSES_KEPT)
+	if (processes->kept_processes > processes->kept_processes_max)
 		close_process(processes, listed);
 }

@@ -41,10 +41,12 @@ struct sonde_blocked_processes {
 	struct sonde_blocked_held held;
 	int hooks;                   /* processes may be hooked */
 	struct sonde_live_list list; /* struct sonde_blocked_listed */
-	size_t kept, kept_processes; /* descriptors */
+	size_t kept, kept_processes; /* descriptors: of threads, two each, and of processes */
+	size_t kept_max, kept_processes_max;
 	uint64_t start_ns, lists, listed_ns;
 	uint64_t denied, narrow;
-	char denied_why[192], denied_name[32]; /* of the first */
+	char denied_why[192], denied_name[32]; /* of one of them */
+	uint32_t denied_process;               /* whose they are */
 	int failed;                            /* no memory: from then on nothing is read */
 };
 

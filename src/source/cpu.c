@@ -159,6 +159,8 @@ static int cpu_start(struct sonde_source_run *run, pid_t pid)
 			 ? sonde_cpu_attach(run, pid, &run->unattached)
 			 : sonde_perf_events_follow(&run->events, run->rings, pid, 1);
 	run->started = result == 0;
+	if (run->started)
+		sonde_recorder_tells(run->recorder);
 	return result;
 }
 
@@ -237,13 +239,13 @@ static void say_why_missing(const struct sonde_source_run *run, struct sonde_buf
 {
 	if (run->refused == 1)
 		sonde_buf_printf(out,
-				 ": \"%s\" has more rights than the recorder (setuid), so the kernel takes its "
-				 "events away",
+				 ": \"%s\" has more rights than the recorder (setuid), or may not be read, so the "
+				 "kernel takes its events away",
 				 run->refused_name);
 	else if (run->refused)
 		sonde_buf_printf(out,
-				 ": %llu programs, \"%s\" first, have more rights than the recorder (setuid), so the "
-				 "kernel takes their events away",
+				 ": %llu programs, \"%s\" first, have more rights than the recorder (setuid), or may "
+				 "not be read, so the kernel takes their events away",
 				 (unsigned long long)run->refused, run->refused_name);
 	else if (!run->lost)
 		sonde_buf_text(out, ": around context switches and at the end of processes no event counts");

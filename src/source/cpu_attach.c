@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "source/attached.h"
 #include "source/perf_attach.h"
 #include "util/error.h"
-#include "util/file.h"
 
 #define TREE_MAX 4096 /* processes */
 
@@ -37,19 +37,6 @@ static int attach(struct sonde_source_run *run, pid_t pid)
 	return 0;
 }
 
-/* The recorder knows it as its parent's child before anything is heard of it. */
-static void adopt(struct sonde_source_run *run, pid_t parent, pid_t pid)
-{
-	uint64_t now_ns = sonde_clock_now_ns();
-	char name[64];
-	size_t name_b = sonde_file_read(name, sizeof name, "/proc/%d/comm", (int)pid);
-	if (!name_b)
-		return;
-	name[name_b - 1] = '\0';
-	sonde_recorder_fork(run->recorder, parent, pid, pid, now_ns);
-	sonde_recorder_comm(run->recorder, pid, pid, name, 1, now_ns);
-}
-
 int sonde_cpu_attach(struct sonde_source_run *run, pid_t pid, size_t *out_left)
 {
 	pid_t *tree = malloc(TREE_MAX * sizeof *tree);
@@ -62,7 +49,7 @@ int sonde_cpu_attach(struct sonde_source_run *run, pid_t pid, size_t *out_left)
 		size_t first = count;
 		count += sonde_perf_attach_children(tree[i], tree + count, TREE_MAX - count);
 		for (size_t child = first; child < count; child++) {
-			adopt(run, tree[i], tree[child]);
+			sonde_attached_adopt(run->recorder, tree[i], tree[child]);
 			int rc = attach(run, tree[child]);
 			left += rc < 0 && rc != -ESRCH && rc != -ENOENT; /* it has ended */
 		}

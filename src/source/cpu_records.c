@@ -239,7 +239,9 @@ static void on_fork(struct sonde_source_run *run, const struct sonde_perf_record
 		sonde_newborns_forked(run->newborns, (pid_t)ids[3]);
 		sonde_thread_clocks_forked(run->clocks, (pid_t)ids[3]);
 	}
-	sonde_cpu_switches_forget(run, (pid_t)ids[2]);
+	sonde_cpu_switches_born(run, (pid_t)ids[2],
+				sonde_recorder_known(run->recorder, (pid_t)ids[1], (pid_t)ids[3], record->time_ns),
+				record->time_ns);
 	sonde_thread_clocks_start(run->clocks, (pid_t)ids[2], 0, record->time_ns);
 	sonde_spaces_fork(run->spaces, (pid_t)ids[1], (pid_t)ids[0], record->time_ns);
 	sonde_recorder_fork(run->recorder, (pid_t)ids[1], (pid_t)ids[0], (pid_t)ids[2], record->time_ns);
@@ -269,9 +271,11 @@ static void on_switch(struct sonde_source_run *run, const struct sonde_perf_reco
 		sonde_thread_clocks_in(run->clocks, tid, record->cpu, record->time_ns);
 	}
 	uint32_t thread = sonde_recorder_thread(run->recorder, pid, tid, record->time_ns);
-	sonde_recorder_switch(run->recorder,
-			      &(struct sonde_recorder_switch){
-				  .time_ns = record->time_ns, .thread = thread, .kind = kind, .cpu = record->cpu});
+	struct sonde_recorder_switch event = {
+	    .time_ns = record->time_ns, .thread = thread, .kind = kind, .cpu = record->cpu};
+	if (kind == SONDE_SWITCH_IN)
+		sonde_cpu_switches_first(run, tid, &event);
+	sonde_recorder_switch(run->recorder, &event);
 	sonde_cpu_write_kernel(run, record->time_ns, thread,
 			       sonde_thread_clocks_kernel(run->clocks, tid, thread, record->time_ns));
 }

@@ -22,7 +22,9 @@
 struct sonde_cpu_known {
 	pid_t pid, tid;
 	uint32_t thread;
-	uint64_t off_ns; /* the last that was heard of it: it lost the CPU then; 0 = it got one */
+	uint64_t off_ns;  /* the last that was heard of it: it lost the CPU then; 0 = it got one */
+	uint32_t creator; /* records: of one that has not been on a CPU yet; 0 = none is known */
+	uint64_t born_ns;
 };
 
 #define SONDE_CPU_KNOWN 1024u
@@ -84,6 +86,9 @@ void sonde_cpu_switches_update(struct sonde_source_run *run, int final);
 void sonde_cpu_switches_take(struct sonde_source_run *run, uint64_t horizon_ns);
 /* The number begins or ends a life. */
 void sonde_cpu_switches_forget(struct sonde_source_run *run, pid_t tid);
+/* Records: a thread was created; the first time that it gets a CPU says so. */
+void sonde_cpu_switches_born(struct sonde_source_run *run, pid_t tid, uint32_t creator, uint64_t time_ns);
+void sonde_cpu_switches_first(struct sonde_source_run *run, pid_t tid, struct sonde_recorder_switch *event);
 /* By which way switches come, and why not by the other. */
 const char *sonde_cpu_switches_way(const struct sonde_source_run *run, char *out, size_t out_b);
 

@@ -82,6 +82,23 @@ void sonde_cpu_switches_forget(struct sonde_source_run *run, pid_t tid)
 		*known = (struct sonde_cpu_known){0};
 }
 
+void sonde_cpu_switches_born(struct sonde_source_run *run, pid_t tid, uint32_t creator, uint64_t time_ns)
+{
+	sonde_cpu_switches_forget(run, tid);
+	if (!run->bpf && creator)
+		*place_of(run, tid) = (struct sonde_cpu_known){.tid = tid, .creator = creator, .born_ns = time_ns};
+}
+
+void sonde_cpu_switches_first(struct sonde_source_run *run, pid_t tid, struct sonde_recorder_switch *event)
+{
+	struct sonde_cpu_known *known = place_of(run, tid);
+	if (known->tid != tid || !known->creator)
+		return;
+	event->by = known->creator;
+	event->woken_ns = known->born_ns;
+	*known = (struct sonde_cpu_known){0};
+}
+
 /* One that is on its way out may have ended for the recorder, and must not begin again. */
 static uint32_t thread_of(struct sonde_source_run *run, uint32_t word, uint32_t number, uint64_t time_ns)
 {

@@ -27,9 +27,10 @@
 #include "source/zones.h"
 #include "util/buf.h"
 #include "util/error.h"
+#include "util/file.h"
 
 #define OBJECT "libsonde-cpu.so"
-#define ENVIRONMENT "SONDE_CPU" /* src/inject: "RATE_HZ STACK_B FILTERS" */
+#define ENVIRONMENT "SONDE_CPU" /* src/inject: "RATE_HZ STACK_B FILTERS PRIVATE" */
 #define STACK_DEFAULT_B 57344u  /* of the stack at most: a chunk of a ring holds no more */
 #define METHOD "CPU timers inside the processes, at the kernel's tick; user stacks from call-frame tables"
 
@@ -204,18 +205,23 @@ static uint64_t weigh(const struct sonde_source_run *run, struct sonde_timer_thr
 static void unwind(struct sonde_source_run *run, struct sonde_timer_thread *thread,
 		   const struct sonde_event_cpu_sample *from)
 {
+	int is_forbidden = !from->sp;
 	struct sonde_unwind_sample sample = {
 	    .pid = thread->pid,
 	    .time_ns = from->head.time,
 	    .has_user = 1,
+	    .leaf_only = is_forbidden,
 	    .regs = {.pc = from->pc, .sp = from->sp, .fp = from->fp, .lr = from->lr},
 	    .stack = (const uint8_t *)(from + 1),
 	    .stack_b = (size_t)from->stack_b,
 	};
 	thread->status = (uint8_t)sonde_unwinder_run(run->unwinder, &sample, &thread->stack);
+	if (is_forbidden)
+		thread->status = SONDE_STACK_FORBIDDEN;
 }
 
-/* Its last words: its name, which it may have got since it was seen first, and with the first thread's the CPU time of
+/* Its last words: its name, which it may have got since it was seen first, when it began, of which nobody else may have
+ * heard, and with the first thread's the CPU time of
  * the process. */
 static void end_thread(struct sonde_source_run *run, struct sonde_timer_process *process,
 		       struct sonde_timer_thread *thread, uint32_t id, const struct sonde_event_cpu_sample *sample)
@@ -226,6 +232,8 @@ static void end_thread(struct sonde_source_run *run, struct sonde_timer_process 
 		memcpy(name, sample + 1, SONDE_EVENT_NAME_B);
 	if (*name)
 		sonde_recorder_comm(run->recorder, thread->pid, thread->tid, name, 0, time_ns);
+	if (thread->tid != thread->pid && time_ns > run->start_ns && sample->lr <= time_ns - run->start_ns)
+		sonde_recorder_born(run->recorder, id, time_ns - sample->lr);
 	if (sample->fp) /* it lives on, in a sandbox */
 		sonde_unsampled_sandboxed(run->unsampled, thread->pid, name);
 	if (!process_ns) {
@@ -382,12 +390,23 @@ static int timer_open(struct sonde_source_run **out, struct sonde_recorder *reco
 	return 0;
 }
 
+/* Nobody but root can read what we hold: root of a user namespace is somebody else outside of it. */
+static int is_private(void)
+{
+	char text[128] = "";
+	unsigned inside = 1, outside = 1, count = 0;
+	sonde_file_read(text, sizeof text, "/proc/self/uid_map");
+	return !geteuid() && sscanf(text, "%u %u %u", &inside, &outside, &count) == 3 && !inside && !outside &&
+	       count == UINT32_MAX;
+}
+
 static int timer_prepare(struct sonde_source_run *run, struct sonde_launch *launch)
 {
 	const struct sonde_record_options *options = sonde_recorder_options(run->recorder);
 	char wanted[64];
-	snprintf(wanted, sizeof wanted, "%llu %u %u", (unsigned long long)options->rate_hz,
-		 options->stack_b ? options->stack_b : STACK_DEFAULT_B, sonde_unsampled_filters(getpid()));
+	snprintf(wanted, sizeof wanted, "%llu %u %u %d", (unsigned long long)options->rate_hz,
+		 options->stack_b ? options->stack_b : STACK_DEFAULT_B, sonde_unsampled_filters(getpid()),
+		 is_private());
 	int result = sonde_launch_setenv(launch, ENVIRONMENT, wanted);
 	return result ? result : sonde_preload_add(launch, OBJECT);
 }

@@ -1,7 +1,8 @@
 /* cut_off.c: compares the namespaces of processes with the recorder's (cut_off.h).
  *
  * Only a process that has mapped our object and never connected is one. Who could reach us through /proc all the same
- * (a pid namespace with the old /proc) is told apart as soon as it connects.
+ * (a pid namespace with the old /proc) is told apart as soon as it connects. Of its own user namespace a process knows
+ * the users that uid_map tells.
  */
 #include "source/cut_off.h"
 
@@ -12,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "source/zones.h"
+#include "util/file.h"
 
 #define EVERY_NS 50000000u
 #define AT_ONCE 64
@@ -87,13 +90,56 @@ static void mark(struct sonde_cut_off *cut_off, uint32_t process, uint8_t value)
 		cut_off->is[process] = value;
 }
 
+/* Whether it finds the second socket by its path. */
+static int sees_path(pid_t pid)
+{
+	char path[160];
+	struct stat ours, its;
+	if (!*sonde_zones_path() || stat(sonde_zones_path(), &ours))
+		return 0;
+	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, sonde_zones_path());
+	return !stat(path, &its) && its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
+}
+
+/* Whether we are root in its user namespace, as it sees us. */
+static int is_root_to(pid_t pid)
+{
+	unsigned inside, outside, count;
+	char text[4096];
+	sonde_file_read(text, sizeof text, "/proc/%d/uid_map", (int)pid);
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (sscanf(line, "%u %u %u", &inside, &outside, &count) == 3 && !inside && outside == geteuid())
+			return 1;
+	}
+	return 0;
+}
+
+/* As sonde_link_peer() decides. */
+static int believes(const struct sonde_cut_off *cut_off, pid_t pid)
+{
+	unsigned user = 0;
+	char text[2048];
+	if (!differs(cut_off->user, pid, "user"))
+		return 1;
+	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
+	const char *line = strstr(text, "\nUid:");
+	return is_root_to(pid) || !line || sscanf(line, "\nUid: %*u %u", &user) != 1 || user == geteuid();
+}
+
+static int reaches(const struct sonde_cut_off *cut_off, pid_t pid)
+{
+	return !differs(cut_off->net, pid, "net") || sees_path(pid) ||
+	       (!differs(cut_off->user, pid, "user") && !differs(cut_off->pid, pid, "pid"));
+}
+
 static void look_at(struct sonde_cut_off *cut_off, const struct sonde_recorder_live *live)
 {
 	const struct sonde_cut_off_options *options = &cut_off->options;
 	if (options->connected(options->context, live->pid))
 		mark(cut_off, live->id, 0);
-	else if (!sonde_cut_off_has(cut_off, live->id) && differs(cut_off->net, live->pid, "net") &&
-		 (differs(cut_off->user, live->pid, "user") || differs(cut_off->pid, live->pid, "pid")) &&
+	else if (!sonde_cut_off_has(cut_off, live->id) &&
+		 (!reaches(cut_off, live->pid) || !believes(cut_off, live->pid)) &&
 		 has_mapped(live->pid, options->object))
 		mark(cut_off, live->id, 1);
 }

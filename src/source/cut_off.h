@@ -1,7 +1,9 @@
 /* cut_off.h: processes that cannot reach the recorder: hooks stand in them, and what they see is lost.
  *
- * Both ways to it (zones_listen.c) end where a process is in a network namespace of its own, and also in a user or pid
- * namespace of its own: rootless containers, sandboxes. Nobody tells us, so they are looked for. Not thread-safe.
+ * All ways to it (zones_listen.c) end where a process is in a network namespace of its own, sees another /tmp, and is
+ * in a user or pid namespace of its own. And who connects does not believe a recorder of another user, or of one whom
+ * its user namespace does not know: root's, where an ordinary user has made the container. Nobody tells us, so they are
+ * looked for. Not thread-safe.
  */
 #ifndef SONDE_SOURCE_CUT_OFF_H
 #define SONDE_SOURCE_CUT_OFF_H
@@ -37,7 +39,7 @@ uint64_t sonde_cut_off_end(struct sonde_cut_off *cut_off);
 
 /* Why, after "of N processes … were not recorded: ". */
 #define SONDE_CUT_OFF_WHY                                                                                              \
-	"in a network namespace and a user or pid namespace of their own they cannot reach the recorder (containers, " \
-	"unshare, sandboxes): run sonde inside it"
+	"in namespaces of their own (containers, sandboxes) they cannot reach the recorder, or do not know its user: " \
+	"run sonde inside, with the same /tmp, or as the user who made them"
 
 #endif

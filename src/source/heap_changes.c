@@ -20,6 +20,7 @@
 /* --- events ------------------------------------------------------------------------------------------------------ */
 
 #define LIFE_SHIFT 24u
+#define MARKS_MOST 4096u /* of a chunk, unless all times are wanted */
 
 /* What changes with every event, while a batch is taken: in registers, but for the events. */
 struct filling {
@@ -79,11 +80,22 @@ static inline void end_batch(struct sonde_heap_chunks *chunks, const struct fill
 						       .site = form->site};
 }
 
+/* Each second one: a chunk has exact times of all its events if there are few, of every n-th if there are many. */
+static void thin_marks(struct sonde_heap_chunks *chunks)
+{
+	for (uint32_t i = 0; i < chunks->mark_count / 2; i++)
+		chunks->marks_ns[i] = chunks->marks_ns[2 * i];
+	chunks->mark_count /= 2;
+	chunks->summary.time_every *= 2;
+}
+
 /* Which times are written is decided when the chunk is: how fast events come is known then. */
 static void put_mark(struct sonde_heap_chunks *chunks)
 {
 	if (!chunks->columns.rows)
 		chunks->columns.time_min_ns = chunks->last_ns;
+	if (chunks->mark_count == MARKS_MOST && !chunks->exact_times)
+		thin_marks(chunks);
 	if (chunks->mark_count == chunks->mark_cap) {
 		uint32_t cap = chunks->mark_cap ? 2 * chunks->mark_cap : 64;
 		uint64_t *marks = realloc(chunks->marks_ns, cap * sizeof *marks);

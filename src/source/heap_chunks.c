@@ -24,7 +24,7 @@
 static void start_chunk(struct sonde_heap_chunks *chunks)
 {
 	chunks->summary = (struct sonde_heap_summary){.heap = chunks->summary.heap,
-						      .time_every = chunks->exact_times ? 1 : SONDE_HEAP_TIME_EVERY,
+						      .time_every = 1,
 						      .mean_b = chunks->summary.mean_b,
 						      .live_b = chunks->live_b,
 						      .live_blocks = chunks->live_blocks};

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "util/error.h"
+#include "util/search.h"
 
 void sonde_heap_ranges_fini(struct sonde_heap_ranges *ranges)
 {
@@ -17,15 +18,7 @@ void sonde_heap_ranges_fini(struct sonde_heap_ranges *ranges)
 /* Index of the first piece that ends above an address. */
 static size_t seek(const struct sonde_heap_ranges *ranges, uint64_t address)
 {
-	size_t low = 0, high = ranges->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (ranges->pieces[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return SONDE_SEARCH(i, 0, ranges->count, ranges->pieces[i].end <= address);
 }
 
 const struct sonde_heap_piece *sonde_heap_ranges_find(const struct sonde_heap_ranges *ranges, uint64_t start,

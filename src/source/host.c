@@ -40,9 +40,22 @@ static const struct {
 
 /* They change how a program runs and hold no secrets. */
 static const char *const variables[] = {
-    "LD_PRELOAD",        "LD_LIBRARY_PATH", "OMP_NUM_THREADS",      "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",   "GOMAXPROCS",      "MALLOC_ARENA_MAX",     "GLIBC_TUNABLES",
-    "PYTHONPERFSUPPORT", "PYTHONMALLOC",    "CUDA_VISIBLE_DEVICES", "LANG",
+    "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "GOMAXPROCS",
+    "MALLOC_ARENA_MAX",
+    "GLIBC_TUNABLES",
+    "PYTHONPERFSUPPORT",
+    "PYTHONMALLOC",
+    "CUDA_VISIBLE_DEVICES",
+    "LANG",
+    "OMPI_COMM_WORLD_RANK",
+    "PMI_RANK",
+    "PMIX_RANK",
+    "SLURM_PROCID",
 };
 
 static void trim(char *text)

@@ -14,6 +14,9 @@ void sonde_host_describe(struct sonde_recorder *recorder, const char *root);
 /* The lowest quota of CPU time of this process's cgroups, in CPUs; 0 = none. */
 double sonde_host_quota(const char *root);
 
+/* The measured ceilings of this machine (roof/roof.h), when they are kept: roof.*. */
+void sonde_host_describe_roof(struct sonde_recorder *recorder);
+
 /* run.command, run.directory, run.uid, run.cpus, option.*. */
 void sonde_host_describe_run(struct sonde_recorder *recorder);
 

@@ -15,6 +15,7 @@
 #include "symbol/elf.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/names.h"
+#include "util/search.h"
 
 #define MODULES_MAX 512u
 #define REREAD_NS UINT64_C(100000000)
@@ -153,15 +154,8 @@ static void read_maps(struct sonde_lock_names *names)
 
 static const struct range *find(const struct sonde_lock_names *names, uint64_t address)
 {
-	size_t from = 0, to = names->range_count;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		if (names->ranges[middle].end <= address)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from < names->range_count && names->ranges[from].start <= address ? &names->ranges[from] : NULL;
+	size_t next = SONDE_SEARCH(i, 0, names->range_count, names->ranges[i].end <= address);
+	return next < names->range_count && names->ranges[next].start <= address ? &names->ranges[next] : NULL;
 }
 
 /* --- variables --------------------------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "util/error.h"
+#include "util/search.h"
 
 struct sonde_maps {
 	uint32_t refs;
@@ -53,15 +54,7 @@ void sonde_maps_unref(struct sonde_maps *maps)
 /* Index of the first mapping that ends behind `address`. */
 static uint32_t first_behind(const struct sonde_maps *maps, uint64_t address)
 {
-	uint32_t low = 0, high = maps->count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (maps->entries[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return (uint32_t)SONDE_SEARCH(i, 0, maps->count, maps->entries[i].end <= address);
 }
 
 static int reserve(struct sonde_maps *maps, uint32_t more)

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "run/signals.h"
+#include "source/files.h"
 #include "source/live_list.h"
 #include "source/snapshots.h"
 #include "source/source.h"
@@ -37,11 +38,12 @@ struct process {
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
 	struct sonde_live_list list; /* of struct process */
-	size_t kept;
+	size_t kept, kept_max;
 	int timer_fd;      /* −1: nothing is asked for by time */
 	uint64_t least_ns; /* between rounds */
 	uint64_t start_ns, next_ns, next_snapshot_ns;
 	uint64_t samples, signals;
+	uint64_t unread; /* samples that were not taken, for want of descriptors */
 };
 
 /* --- over time --------------------------------------------------------------------------------------------------- */
@@ -64,7 +66,7 @@ static void came(void *context, void *row)
 	struct process *process = row;
 	char path[64];
 	snprintf(path, sizeof path, "/proc/%d/statm", (int)process->live.pid);
-	process->fd = run->kept < KEPT_MAX ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	process->fd = run->kept < run->kept_max ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	run->kept += process->fd >= 0;
 }
 
@@ -94,7 +96,12 @@ static void sample(struct sonde_source_run *run)
 	sonde_live_list_refresh(&run->list, &kind, run->recorder, run);
 	for (size_t i = 0; i < run->list.count; i++) {
 		struct process *process = (struct process *)run->list.rows + i;
+		errno = 0;
 		uint64_t rss_b = process->gone ? 0 : resident_b(process);
+		if (!rss_b && sonde_files_lack(errno)) { /* it is there, and read in another round */
+			run->unread++;
+			continue;
+		}
 		if (!rss_b) {
 			forget(run, process);
 			continue;
@@ -182,6 +189,7 @@ static int memory_open(struct sonde_source_run **out, struct sonde_recorder *rec
 		return sonde_error(ENOMEM, "out of memory for the memory source");
 	run->recorder = recorder;
 	run->timer_fd = -1;
+	run->kept_max = sonde_files_share(KEPT_MAX, 16);
 	run->least_ns = options->memory_every_ns ? options->memory_every_ns : LEAST_NS;
 	if (options->memory_every_ns || options->snapshot_every_ns)
 		run->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -239,7 +247,15 @@ static void memory_stop(struct sonde_source_run *run)
 	struct sonde_recorder_state state = {.state = SONDE_SOURCE_ON, .method = METHOD};
 	uint64_t every_ns = sonde_recorder_options(run->recorder)->memory_every_ns;
 	state.rate_hz = every_ns ? 1e9 / (double)every_ns : 0;
-	if (run->samples)
+	char detail[128];
+	if (run->unread) {
+		snprintf(detail, sizeof detail,
+			 "%llu readings were left out: the hard limit of %llu open files was reached: ulimit -Hn",
+			 (unsigned long long)run->unread, (unsigned long long)sonde_files_max());
+		state.state = SONDE_SOURCE_LIMITED;
+		state.detail = detail;
+	}
+	if (run->samples || run->unread)
 		sonde_recorder_source(run->recorder, "memory", &state);
 	sonde_live_list_fini(&run->list, &kind, run);
 	if (run->timer_fd >= 0)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "util/error.h"
 #include "util/file.h"
@@ -42,7 +43,9 @@ static int list_threads(pid_t pid, pid_t **out, size_t *out_count)
 	DIR *directory = opendir(path);
 	if (!directory)
 		return sonde_error(errno, "process %d: %s", (int)pid,
-				   errno == ENOENT ? "no such process" : strerror(errno));
+				   errno != ENOENT                   ? strerror(errno)
+				   : access("/proc/self/stat", F_OK) ? "/proc is not mounted"
+								     : "no such process");
 	size_t count = 0, cap = 0;
 	pid_t *tids = NULL;
 	int result = 0;

@@ -22,6 +22,7 @@
 #include "fold/drain.h"
 #include "fold/live.h"
 #include "source/heap_events.h"
+#include "source/own_tids.h"
 #include "util/error.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -55,6 +56,7 @@ struct sonde_pool {
 	size_t histogram_count;
 	struct sonde_heap_events *blocks; /* of the process's own pools; NULL = it has told of none */
 	uint64_t blocks_ns;               /* of the latest event of theirs */
+	struct sonde_own_tids tids;       /* of a process in another pid namespace */
 };
 
 /* --- memory -------------------------------------------------------------------------------------------------------*/
@@ -138,6 +140,7 @@ static void free_memory(struct sonde_pool *pool)
 		munmap(pool->ring, pool->size_b);
 	if (pool->fd >= 0)
 		close(pool->fd);
+	sonde_own_tids_fini(&pool->tids);
 	for (size_t i = 0; i < pool->histogram_count; i++)
 		free(pool->histograms[i]);
 	free(pool->histograms);
@@ -187,10 +190,11 @@ static uint32_t site_id(struct sonde_pool *pool, uint32_t site)
 	return pool->sites[site];
 }
 
-/* A thread of another pid namespace keeps its own number, but for the main one. */
-static pid_t outer_tid(const struct sonde_pool *pool, uint32_t tid)
+/* Of another pid namespace a thread that nobody saw keeps its own number. */
+static pid_t outer_tid(struct sonde_pool *pool, uint32_t tid)
 {
-	return (pid_t)tid == pool->options.own_pid ? pool->options.pid : (pid_t)tid;
+	pid_t found = sonde_pool_tid(pool, (pid_t)tid);
+	return found ? found : (pid_t)tid;
 }
 
 static uint32_t thread_id(struct sonde_pool *pool, struct sonde_drain_thread *thread, uint64_t time_ns)
@@ -347,7 +351,8 @@ static void take_lost(void *context, enum sonde_ring_lost cause, uint64_t count)
 static void take_thread_end(void *context, struct sonde_drain_thread *thread)
 {
 	struct sonde_pool *pool = context;
-	sonde_live_thread_end(pool->live, thread);
+	if (thread->index < SONDE_DRAIN_ZONE_THREADS)
+		sonde_live_thread_end(pool->live, thread);
 	if (pool->options.heap)
 		take_heap(pool, thread, NULL, 0);
 	if (pool->blocks)
@@ -430,6 +435,14 @@ void sonde_pool_free(struct sonde_pool *pool)
 	if (pool->blocks)
 		sonde_heap_events_end(pool->blocks);
 	free_memory(pool);
+}
+
+pid_t sonde_pool_tid(struct sonde_pool *pool, pid_t own)
+{
+	const struct sonde_pool_options *options = &pool->options;
+	if (options->pid == options->own_pid)
+		return own;
+	return own == options->own_pid ? options->pid : sonde_own_tids_find(&pool->tids, options->pid, own);
 }
 
 int sonde_pool_fd(const struct sonde_pool *pool)

@@ -48,6 +48,8 @@ int sonde_pool_new(struct sonde_pool **out, const struct sonde_pool_options *opt
 /* Drains what is left as if the process were gone, writes its histograms, frees. */
 void sonde_pool_free(struct sonde_pool *pool);
 
+/* Our number of a thread that the process calls `own`; 0 = not known. */
+pid_t sonde_pool_tid(struct sonde_pool *pool, pid_t own);
 int sonde_pool_fd(const struct sonde_pool *pool);
 uint64_t sonde_pool_size_b(const struct sonde_pool *pool);
 void sonde_pool_drain(struct sonde_pool *pool, int final);

@@ -159,6 +159,16 @@ uint32_t sonde_recorder_process_count(const struct sonde_recorder *recorder)
 	return recorder->tasks.processes.made;
 }
 
+void sonde_recorder_tells(struct sonde_recorder *recorder)
+{
+	recorder->is_told = 1;
+}
+
+int sonde_recorder_is_told(const struct sonde_recorder *recorder)
+{
+	return recorder->is_told;
+}
+
 uint32_t sonde_recorder_alive(const struct sonde_recorder *recorder, pid_t pid)
 {
 	return sonde_tasks_alive(&recorder->tasks, pid);

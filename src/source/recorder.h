@@ -41,6 +41,7 @@ struct sonde_record_options {
 	int debuginfod;
 	uint32_t stack_b;            /* stack copy per sample, 0 = default */
 	uint32_t waits;              /* what threads wait for: bits of enum sonde_wait_what */
+	int blas;                    /* record calls of BLAS and LAPACK */
 	int heap;                    /* record allocations */
 	int heap_is_light;           /* allocations alone, of processes that have a sample */
 	uint64_t heap_mean_b;        /* bytes between samples; 0 = every allocation */
@@ -81,6 +82,11 @@ uint64_t sonde_recorder_sample_count(const struct sonde_recorder *recorder);
 
 /* Processes so far, also those that ended. */
 uint32_t sonde_recorder_process_count(const struct sonde_recorder *recorder);
+
+/* Somebody tells of each process and thread when it begins and ends: perf events that are running. Sources that start
+ * later need not look for them. */
+void sonde_recorder_tells(struct sonde_recorder *recorder);
+int sonde_recorder_is_told(const struct sonde_recorder *recorder);
 
 /* The process that has this number now; 0 = none that is recorded. */
 uint32_t sonde_recorder_alive(const struct sonde_recorder *recorder, pid_t pid);

@@ -38,6 +38,7 @@ struct sonde_recorder {
 	uint32_t snapshot_count;
 	struct sonde_trigger trigger; /* used when options.when is set */
 	uint64_t sample_count;
+	int is_told; /* of processes and threads */
 	unsigned saves;
 	int error;
 };

@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "source/perf_event.h"
 #include "source/resources_budget.h"
 #include "source/resources_machine.h"
 #include "source/resources_rows.h"
@@ -218,6 +217,8 @@ static void say_source(const struct sonde_source_run *run)
 		    SONDE_RESOURCES_TASKS_MAX);
 	if (run->rows.finds_processes && run->tree.may_have_missed && run->rows.had_children)
 		say(&said, "processes are found in /proc: not those that came and went between two readings");
+	if (run->rows.finds_processes && (run->tree.may_have_missed || run->tree.was_unread))
+		sonde_recorder_info(run->recorder, "run.processes_missed", "1");
 	if (sonde_resources_machine_missing(run->machine, missing, sizeof missing))
 		say(&said, "%s", missing);
 	state.detail = said.used ? said.text : NULL;
@@ -250,7 +251,6 @@ static int resources_open(struct sonde_source_run **out, struct sonde_recorder *
 	run->every_ns = options->resources_every_ns ? options->resources_every_ns : DEFAULT_EVERY_NS;
 	sonde_resources_rows_init(&run->rows, recorder);
 	run->rows.reads_rss = options->only_resources || (!options->heap && !options->memory_every_ns);
-	run->rows.finds_processes = options->only_resources || options->no_perf || sonde_perf_events_probe() < 0;
 	snprintf(text, sizeof text, "%llu", (unsigned long long)run->every_ns);
 	sonde_recorder_info(recorder, "option.interval_ns", text);
 	*out = run;
@@ -267,6 +267,7 @@ static int resources_start(struct sonde_source_run *run, pid_t pid)
 	run->command_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	sonde_budget_init(&run->budget, SHARE, LEFT_NS, now_ns);
 	sonde_resources_rows_start(&run->rows, sonde_recorder_options(run->recorder)->command ? pid : 0, now_ns);
+	run->rows.finds_processes = !sonde_recorder_is_told(run->recorder);
 	if (run->rows.finds_processes)
 		sonde_resources_tree_start(&run->tree, run->recorder, pid,
 					   sonde_recorder_options(run->recorder)->command != NULL);

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "source/cgroup.h"
+#include "source/files.h"
 #include "source/proc_stat.h"
 #include "util/error.h"
 
@@ -81,7 +82,7 @@ static int open_file(struct sonde_resources_machine *machine, const char *name)
 	char path[PATH_MAX];
 	snprintf(path, sizeof path, "%s/proc/%s", machine->root, name);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	machine->lacks_files |= fd < 0 && (errno == EMFILE || errno == ENFILE);
+	machine->lacks_files |= fd < 0 && sonde_files_lack(errno);
 	return fd;
 }
 

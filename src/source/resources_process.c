@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "source/files.h"
 #include "source/proc_stat.h"
 
 enum { STATE_FIELD = 3, STAT_FIELDS = 24 }; /* as proc(5) numbers them */
@@ -48,7 +49,7 @@ static void set(struct sonde_resources *out, enum sonde_resource resource, uint6
 /* What could not be opened only because no descriptor was left is neither gone nor closed to us. */
 static int opened(struct sonde_resources_process *process, int fd)
 {
-	process->lacks_files |= fd < 0 && (errno == EMFILE || errno == ENFILE);
+	process->lacks_files |= fd < 0 && sonde_files_lack(errno);
 	return fd;
 }
 

@@ -11,11 +11,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "run/launch.h"
+#include "source/files.h"
 #include "source/resources_bytes.h"
 
 #define PSS_SHARE 1000u
@@ -235,16 +235,9 @@ static const struct sonde_live_kind kind = {sizeof(struct sonde_resources_row), 
 static struct sonde_resources_row *find(const struct sonde_resources_rows *rows, pid_t pid)
 {
 	uint32_t id = sonde_recorder_alive(rows->recorder, pid);
-	size_t from = 0, to = id ? rows->list.count : 0;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		if (row_at(rows, middle)->live.id < id)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	if (id && from < rows->list.count && row_at(rows, from)->live.id == id && !row_at(rows, from)->is_gone)
-		return row_at(rows, from);
+	struct sonde_resources_row *row = id ? sonde_live_list_find(&rows->list, &kind, id) : NULL;
+	if (row && !row->is_gone)
+		return row;
 	for (size_t i = rows->dead_count; i-- > 0;)
 		if (rows->dead[i].live.pid == pid)
 			return &rows->dead[i];
@@ -375,13 +368,9 @@ static void read_turn(struct sonde_resources_rows *rows, struct sonde_resources_
 
 void sonde_resources_rows_init(struct sonde_resources_rows *rows, struct sonde_recorder *recorder)
 {
-	struct rlimit files = {0};
 	*rows = (struct sonde_resources_rows){.recorder = recorder, .page_ns = PSS_PAGE_NS};
-	getrlimit(RLIMIT_NOFILE, &files);
-	rows->files_max = files.rlim_cur;
-	rows->kept_max = files.rlim_cur / FDS_A_PROCESS / 4;
-	if (rows->kept_max > KEPT_MAX)
-		rows->kept_max = KEPT_MAX;
+	rows->files_max = sonde_files_max();
+	rows->kept_max = sonde_files_share(KEPT_MAX * FDS_A_PROCESS, 8) / FDS_A_PROCESS;
 }
 
 void sonde_resources_rows_start(struct sonde_resources_rows *rows, pid_t command, uint64_t now_ns)

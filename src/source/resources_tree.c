@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "source/files.h"
 #include "source/proc_stat.h"
 #include "util/file.h"
 
@@ -28,15 +29,6 @@ static const char *field_of(const char *behind_name, int number)
 	return at;
 }
 
-/* Threads can be read under their number, too. */
-static int is_process(pid_t pid)
-{
-	char text[1024];
-	sonde_file_read(text, sizeof text, "/proc/%d/stat", (int)pid);
-	const char *end = strrchr(text, ')'), *field = end ? field_of(end, EXIT_SIGNAL) : NULL;
-	return field && *field != '-';
-}
-
 /* Ticks count from the machine's start, with the time that it slept, which the recording's clock leaves out. */
 static uint64_t start_of(uint64_t ticks, uint64_t now_ns)
 {
@@ -50,7 +42,18 @@ static uint64_t start_of(uint64_t ticks, uint64_t now_ns)
 
 static void see_files(struct sonde_resources_tree *tree)
 {
-	tree->lacks_files |= errno == EMFILE || errno == ENFILE;
+	tree->lacks_files |= sonde_files_lack(errno);
+}
+
+/* Threads can be read under their number, too. One that cannot be read is none. */
+static int is_process(struct sonde_resources_tree *tree, pid_t pid)
+{
+	char text[1024];
+	errno = 0;
+	if (!sonde_file_read(text, sizeof text, "/proc/%d/stat", (int)pid))
+		see_files(tree);
+	const char *end = strrchr(text, ')'), *field = end ? field_of(end, EXIT_SIGNAL) : NULL;
+	return field && *field != '-';
 }
 
 static void consider(struct sonde_resources_tree *tree, pid_t pid, uint64_t now_ns)
@@ -65,9 +68,11 @@ static void consider(struct sonde_resources_tree *tree, pid_t pid, uint64_t now_
 		return;
 	}
 	tree->may_have_missed |= stat.parent == 1; /* to which it may have gone from its own */
-	if (stat.state == 'Z' || !sonde_recorder_alive(tree->recorder, stat.parent) || !is_process(pid))
+	if (stat.state == 'Z' || !sonde_recorder_alive(tree->recorder, stat.parent) || !is_process(tree, pid))
 		return;
 	uint64_t start_ns = start_of(stat.start_ticks, now_ns);
+	if (start_ns < tree->began_ns) /* a tick is 10 ms */
+		start_ns = tree->began_ns;
 	sonde_recorder_fork(tree->recorder, stat.parent, pid, pid, start_ns);
 	sonde_recorder_comm(tree->recorder, pid, pid, stat.name, 1, start_ns);
 }
@@ -93,25 +98,27 @@ static void list(struct sonde_resources_tree *tree, pid_t after, pid_t last, uin
 void sonde_resources_tree_start(struct sonde_resources_tree *tree, struct sonde_recorder *recorder, pid_t pid,
 				int is_new)
 {
-	*tree = (struct sonde_resources_tree){.recorder = recorder, .last_pid = is_new ? pid : 0};
-	sonde_recorder_thread(recorder, pid, pid, sonde_clock_now_ns());
+	uint64_t now_ns = sonde_clock_now_ns();
+	*tree = (struct sonde_resources_tree){
+	    .recorder = recorder, .began_ns = is_new ? now_ns : 0, .last_pid = is_new ? pid : 0};
+	sonde_recorder_thread(recorder, pid, pid, now_ns);
 }
 
 void sonde_resources_tree_look(struct sonde_resources_tree *tree, pid_t last_pid, uint64_t now_ns)
 {
 	pid_t before = tree->last_pid;
 	tree->lacks_files = 0;
-	if (last_pid == before) { /* none, or one whose number was chosen (ns_last_pid) */
+	if (last_pid && last_pid == before) { /* none, or one whose number was chosen (ns_last_pid) */
 		int may_have_missed = tree->may_have_missed;
 		consider(tree, last_pid, now_ns);
 		tree->may_have_missed = may_have_missed;
 		return;
 	}
-	if (!before || last_pid < before || last_pid - before > TRIED_MAX)
+	if (!before || last_pid < before || /* as 0 is, where it cannot be read */ last_pid - before > TRIED_MAX)
 		list(tree, before, last_pid, now_ns);
 	else
 		for (pid_t pid = before + 1; pid <= last_pid; pid++)
 			consider(tree, pid, now_ns);
 	tree->was_unread |= tree->lacks_files;
-	tree->last_pid = tree->lacks_files ? before : last_pid; /* it is looked again */
+	tree->last_pid = tree->lacks_files || !last_pid ? before : last_pid; /* it is looked again */
 }

@@ -13,6 +13,7 @@
 
 struct sonde_resources_tree {
 	struct sonde_recorder *recorder;
+	uint64_t began_ns;   /* of a new tree: none of it began before; else 0 */
 	pid_t last_pid;      /* up to which it was looked; 0 = nowhere yet */
 	int lacks_files;     /* at the latest look a number could not be tried: no descriptor was left */
 	int was_unread;      /* so it was once */
@@ -23,7 +24,8 @@ struct sonde_resources_tree {
 void sonde_resources_tree_start(struct sonde_resources_tree *tree, struct sonde_recorder *recorder, pid_t pid,
 				int is_new);
 
-/* Among the processes that were forked since the last look. `last_pid`: the number that the kernel gave last. */
+/* Among the processes that were forked since the last look. `last_pid`: the number that the kernel gave last;
+ * 0 = that could not be read. */
 void sonde_resources_tree_look(struct sonde_resources_tree *tree, pid_t last_pid, uint64_t now_ns);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/varint.h"
 #include "source/columns.h"
 #include "util/error.h"
+#include "util/search.h"
 
 #define ZONES_A_CHUNK 131072u
 #define EVENTS_A_CHUNK_B ((size_t)1 << 20)
@@ -75,15 +76,7 @@ static int out_of_memory(void)
 /* Where the thread's row is, or is to be. Threads that are new come last. */
 static uint32_t place_of(const struct sonde_streams *streams, uint32_t thread)
 {
-	uint32_t from = 0, to = streams->count;
-	while (from < to) {
-		uint32_t middle = from + (to - from) / 2;
-		if (streams->rows[middle]->thread < thread)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return (uint32_t)SONDE_SEARCH(i, 0, streams->count, streams->rows[i]->thread < thread);
 }
 
 static struct sonde_stream *add(struct sonde_streams *streams, uint32_t at, uint32_t process, uint32_t thread)

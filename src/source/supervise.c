@@ -21,6 +21,7 @@
 #include "run/launch.h"
 #include "run/priority.h"
 #include "run/signals.h"
+#include "source/attached.h"
 #include "source/host.h"
 #include "source/proc_stat.h"
 #include "source/source.h"
@@ -268,11 +269,20 @@ static void outlive(struct supervisor *supervisor)
 
 /* --- beginning and end ----------------------------------------------------------------------------------- */
 
+/* What the held process had before the program began; without /proc, at most what we had of which it was a copy. */
+static uint64_t held_rss_b(const struct sonde_launch *launch)
+{
+	struct rusage own = {0};
+	getrusage(RUSAGE_SELF, &own);
+	return launch->held_rss_b ? launch->held_rss_b : (uint64_t)own.ru_maxrss * 1024;
+}
+
 static int begin(struct supervisor *supervisor)
 {
 	const struct sonde_record_options *options = supervisor->options;
 	sonde_host_describe(supervisor->recorder, "");
 	sonde_host_describe_run(supervisor->recorder);
+	sonde_host_describe_roof(supervisor->recorder);
 	int rc = open_sources(supervisor);
 	if (rc)
 		return rc;
@@ -292,6 +302,8 @@ static int begin(struct supervisor *supervisor)
 	}
 	sonde_signals_catch(options->keep_ns != 0, options->snapshot_signal);
 	supervisor->pid_fd = (int)syscall(SYS_pidfd_open, supervisor->pid, 0);
+	if (options->attach)
+		sonde_attached_find(supervisor->recorder, options->attach);
 	start_sources(supervisor);
 	sonde_priority_raise(&supervisor->priority);
 	supervisor->stolen_ns = sonde_proc_stolen_ns();
@@ -300,7 +312,7 @@ static int begin(struct supervisor *supervisor)
 		options->begun(options->begun_context);
 	rc = options->command ? sonde_launch_release(&supervisor->launch) : 0;
 	if (!rc && options->command)
-		sonde_host_describe_held(supervisor->recorder, supervisor->launch.held_rss_b);
+		sonde_host_describe_held(supervisor->recorder, held_rss_b(&supervisor->launch));
 	return rc;
 }
 

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "util/error.h"
 #include "util/file.h"
+#include "util/search.h"
 
 #define COMMAND_MAX_B 4096
 
@@ -33,15 +34,8 @@ static struct sonde_task *row_at(const struct sonde_task_table *table, uint32_t 
 /* The row of an id; NULL when it has been dropped. */
 static void *row_of(const struct sonde_task_table *table, uint32_t id)
 {
-	uint32_t from = 0, to = table->count;
-	while (from < to) {
-		uint32_t middle = from + (to - from) / 2;
-		if (row_at(table, middle)->id < id)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from < table->count && row_at(table, from)->id == id ? row_at(table, from) : NULL;
+	uint32_t next = (uint32_t)SONDE_SEARCH(i, 0, table->count, row_at(table, (uint32_t)i)->id < id);
+	return next < table->count && row_at(table, next)->id == id ? row_at(table, next) : NULL;
 }
 
 /* The latest life of a number; NULL when there was none, or so long ago that it is forgotten. */
@@ -214,9 +208,12 @@ static struct sonde_task_thread *find_thread(const struct sonde_tasks *tasks, pi
 	return row && row->process == process && lived(&row->task, time_ns) ? row : NULL;
 }
 
+/* A process begins with its first thread, whatever is heard of that first. */
 static struct sonde_task_thread *add_thread(struct sonde_tasks *tasks, struct sonde_task_process *owner, pid_t tid,
 					    uint64_t time_ns)
 {
+	if (tid == owner->task.number && time_ns > owner->task.start_ns)
+		time_ns = owner->task.start_ns;
 	struct sonde_task_thread *row = add_row(tasks, &tasks->threads, tid, time_ns);
 	if (!row)
 		return NULL;
@@ -265,6 +262,11 @@ void sonde_tasks_born(struct sonde_tasks *tasks, uint32_t thread, uint64_t start
 		return;
 	row->task.start_ns = start_ns;
 	write_thread(tasks, row);
+	struct sonde_task_process *process = row_of(&tasks->processes, row->process);
+	if (!process || start_ns >= process->task.start_ns)
+		return;
+	process->task.start_ns = start_ns;
+	write_process(tasks, process);
 }
 
 void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t tid, uint64_t time_ns)
@@ -278,10 +280,19 @@ void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t 
 		process = get_process(tasks, pid, time_ns);
 	}
 	const struct sonde_task_thread *known = process ? find_thread(tasks, tid, process->task.id, UINT64_MAX) : NULL;
-	if (known) /* from what it did itself, which may be read before this */
-		sonde_tasks_born(tasks, known->task.id, time_ns);
-	else if (process)
-		add_thread(tasks, process, tid, time_ns);
+	if (!known) {
+		if (process)
+			add_thread(tasks, process, tid, time_ns);
+		return;
+	}
+	/* From what it did itself, which may be read before this. */
+	sonde_tasks_born(tasks, known->task.id, time_ns);
+	if (pid != tid || parent == pid || process->parent)
+		return;
+	uint32_t of = sonde_tasks_process(tasks, parent, time_ns); /* may move rows */
+	process = row_of(&tasks->processes, known->process);
+	process->parent = of;
+	write_process(tasks, process);
 }
 
 void sonde_tasks_comm(struct sonde_tasks *tasks, pid_t pid, pid_t tid, const char *name, int exec, uint64_t time_ns)
@@ -323,17 +334,11 @@ uint32_t sonde_tasks_alive(const struct sonde_tasks *tasks, pid_t pid)
 
 const struct sonde_task_process *sonde_tasks_next_live(const struct sonde_tasks *tasks, uint32_t after)
 {
-	uint32_t from = 0, to = tasks->processes.count;
-	while (from < to) {
-		uint32_t middle = from + (to - from) / 2;
-		if (row_at(&tasks->processes, middle)->id <= after)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	for (; from < tasks->processes.count; from++)
-		if (!row_at(&tasks->processes, from)->end_ns)
-			return (const struct sonde_task_process *)row_at(&tasks->processes, from);
+	uint32_t next =
+	    (uint32_t)SONDE_SEARCH(i, 0, tasks->processes.count, row_at(&tasks->processes, (uint32_t)i)->id <= after);
+	for (; next < tasks->processes.count; next++)
+		if (!row_at(&tasks->processes, next)->end_ns)
+			return (const struct sonde_task_process *)row_at(&tasks->processes, next);
 	return NULL;
 }
 

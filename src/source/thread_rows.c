@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "source/files.h"
 #include "source/schedstat.h"
+#include "util/search.h"
 
 #define KEPT_MAX 128u /* descriptors */
 
@@ -17,6 +19,11 @@ static int compare(const void *left, const void *right)
 	if (a->process != b->process)
 		return a->process < b->process ? -1 : 1;
 	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+void sonde_thread_rows_init(struct sonde_thread_rows *rows)
+{
+	*rows = (struct sonde_thread_rows){.kept_max = sonde_files_share(KEPT_MAX, 16)};
 }
 
 void sonde_thread_rows_close(struct sonde_thread_rows *rows, struct sonde_thread_row *row)
@@ -42,7 +49,7 @@ struct sonde_thread_row *sonde_thread_rows_add(struct sonde_thread_rows *rows, u
 	struct sonde_thread_row *row = &rows->row[rows->count++];
 	*row = (struct sonde_thread_row){
 	    .process = process, .pid = pid, .tid = tid, .fd = -1, .listed = 1, .seen_ns = now_ns, .born_ns = now_ns};
-	if (rows->kept < KEPT_MAX)
+	if (rows->kept < rows->kept_max)
 		row->fd = sonde_schedstat_open(pid, tid);
 	rows->kept += row->fd >= 0;
 	return row;
@@ -58,15 +65,7 @@ void sonde_thread_rows_sort(struct sonde_thread_rows *rows)
 size_t sonde_thread_rows_bound(const struct sonde_thread_rows *rows, uint32_t process, pid_t tid)
 {
 	struct sonde_thread_row wanted = {.process = process, .tid = tid};
-	size_t from = 0, to = rows->sorted;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		if (compare(&rows->row[middle], &wanted) < 0)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return SONDE_SEARCH(i, 0, rows->sorted, compare(&rows->row[i], &wanted) < 0);
 }
 
 void sonde_thread_rows_fini(struct sonde_thread_rows *rows)

@@ -31,8 +31,11 @@ struct sonde_thread_row {
 struct sonde_thread_rows {
 	struct sonde_thread_row *row; /* by process and number, the first `sorted` of them */
 	size_t count, sorted, cap;
-	size_t kept; /* descriptors */
+	size_t kept, kept_max; /* descriptors */
 };
+
+/* Of no thread; descriptors are kept of so many as the limit on open files allows. */
+void sonde_thread_rows_init(struct sonde_thread_rows *rows);
 
 /* At the end, unsorted; NULL without memory. Rows move. */
 struct sonde_thread_row *sonde_thread_rows_add(struct sonde_thread_rows *rows, uint32_t process, pid_t pid, pid_t tid,

@@ -10,7 +10,7 @@
  * ever it was found, is what it had come to; one that begins later has a first value of 0, as of its start.
  *
  * A thread gets its place in the recording only when it has been there for a while: by then whoever knows exactly when
- * it began, or ended, has said so.
+ * it began, or ended, has said so. Threads that are attached to have been, and get it with a reading at once.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "source/files.h"
 #include "source/live_list.h"
-#include "source/perf_event.h"
 #include "source/proc_stat.h"
 #include "source/schedstat.h"
 #include "source/source.h"
@@ -34,6 +34,7 @@
 #define FIRST_NS 10000000u /* between rounds, doubled up to this: */
 #define LEAST_NS 100000000u
 #define SLICE_NS 1000000u
+#define START_NS 20000000u /* for what is there when a recording begins; the rest comes with the first round */
 #define COST_SHARE 500u
 /* From when a thread is seen until it has its name, and beside context switches its place. */
 #define SETTLE_NS 100000000u
@@ -68,6 +69,7 @@ struct sonde_source_run {
 	size_t most;
 	uint64_t listed, met, brief;  /* threads; of them those that were read, and that had no time to be */
 	uint64_t peak, next_count_ns; /* that were there at once, as far as it was looked */
+	int lacks_files;              /* once something was not read for want of a descriptor */
 	int failed;                   /* no memory: from then on nothing is read */
 };
 
@@ -132,6 +134,7 @@ static void look(struct sonde_source_run *run, struct sonde_thread_row *row)
 	uint64_t now_ns = sonde_clock_now_ns(), voluntary, involuntary;
 	if (error == -ESRCH)
 		miss(run, row, now_ns);
+	run->lacks_files |= sonde_files_lack(-error);
 	if (error)
 		return;
 	row->read_ns = now_ns;
@@ -227,8 +230,10 @@ static void list(struct sonde_source_run *run, struct process *process, int is_o
 	for (size_t i = begin; i < end; i++)
 		run->threads.row[i].listed = 0;
 	DIR *directory = opendir(path);
-	if (!directory && (errno == EMFILE || errno == ENFILE)) /* it is listed again */
+	if (!directory && sonde_files_lack(errno)) { /* it is listed again */
+		run->lacks_files = 1;
 		return;
+	}
 	for (struct dirent *entry; directory && (entry = readdir(directory));) {
 		pid_t tid = entry->d_name[0] == '.' ? 0 : atoi(entry->d_name);
 		size_t at = sonde_thread_rows_bound(&run->threads, process->live.id, tid);
@@ -364,19 +369,25 @@ static int threads_open(struct sonde_source_run **out, struct sonde_recorder *re
 		return sonde_error(ENOMEM, "out of memory for the threads source");
 	run->recorder = recorder;
 	run->pid_fd = -1;
-	run->counts_switches = sonde_recorder_options(recorder)->no_perf || sonde_perf_events_probe() < 0;
+	sonde_thread_rows_init(&run->threads);
 	*out = run;
 	return 0;
 }
 
 static int threads_start(struct sonde_source_run *run, pid_t pid)
 {
-	struct process root = {{sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns()), pid}, 0, 0};
 	run->pid = pid;
+	run->counts_switches = !sonde_recorder_is_told(run->recorder);
+	sonde_recorder_process(run->recorder, pid, sonde_clock_now_ns());
 	run->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	run->start_ns = run->began_ns = sonde_clock_now_ns();
-	list(run, &root, 1);
+	refresh(run);
+	for (size_t i = 0; i < run->processes.count && sonde_clock_now_ns() < run->start_ns + START_NS; i++)
+		list(run, (struct process *)run->processes.rows + i, 1);
 	sonde_thread_rows_sort(&run->threads);
+	for (size_t i = 0; i < run->threads.count && sonde_recorder_options(run->recorder)->attach; i++)
+		if (run->threads.row[i].read_ns)
+			place(run, &run->threads.row[i]);
 	run->at = run->threads.count;
 	run->least_ns = FIRST_NS;
 	run->next_ns = run->began_ns + FIRST_NS;
@@ -406,7 +417,9 @@ static int threads_drain(struct sonde_source_run *run, uint64_t horizon_ns, int 
 /* What was missed for want of time: a share of a CPU is kept, however many there are. Or because it was gone before. */
 static size_t say_missed(const struct sonde_source_run *run, char *out, size_t out_b)
 {
-	static const char share[] = ", so that it takes no more than 0.2 % of a CPU";
+	static const char why_late[] = ", so that it takes no more than 0.2 % of a CPU";
+	static const char why_unread[] = ": the hard limit on open files (ulimit -Hn) was reached";
+	const char *share = run->lacks_files ? why_unread : why_late;
 	uint64_t all = run->peak > run->listed ? run->peak : run->listed, in_time = run->met + run->brief;
 	int used = 0, is_late = in_time < all - all / 100;
 	if (run->longest_ns > SOON_NS)

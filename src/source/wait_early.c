@@ -237,12 +237,14 @@ static uint32_t look(struct sonde_wait_early *early)
 	uint32_t used = 0;
 	for (uint32_t i = 0; i < early->committed; i++) {
 		struct row *row = &early->rows[i];
+		/* acquire: who says that it has begun took the slot before; until then it may give the slot back */
+		uint64_t began = row->began ? 0 : atomic_load_explicit(&early->slots[i].began, memory_order_acquire);
 		uint32_t owner = atomic_load(&early->head->owners[i]);
 		used += owner != 0;
-		if (!row->pid && owner && (pid_t)owner > 0)
-			row->pid = (pid_t)owner;
-		if (row->pid && !row->began)
-			row->began = atomic_load_explicit(&early->slots[i].began, memory_order_acquire);
+		if (!row->began)
+			row->pid = (pid_t)owner > 0 ? (pid_t)owner : 0;
+		if (!row->began && row->pid)
+			row->began = began;
 	}
 	return used;
 }
@@ -278,8 +280,8 @@ static void drain_slot(struct sonde_wait_early *early, uint32_t i, int final, ui
 {
 	struct row *row = &early->rows[i];
 	int is_over = final || atomic_load(&early->slots[i].moved) || is_dead(row->pid);
-	if (!row->began) { /* it was killed meanwhile */
-		if (is_over)
+	if (!row->began) { /* it was killed meanwhile, or gave the slot back, which may be another's by now */
+		if (is_over && atomic_load(&early->head->owners[i]) == (uint32_t)row->pid)
 			end(early, i);
 		return;
 	}

@@ -35,6 +35,7 @@ enum { CALL_WORDS = 5 };
 struct call {
 	uint64_t words[CALL_WORDS];
 	uint32_t thread;
+	pid_t holder; /* as we see it; 0 = none, or not known */
 };
 
 struct sonde_wait_process {
@@ -226,12 +227,22 @@ static uint32_t holder_of(const struct sonde_wait_process *process, pid_t tid, u
 	return sonde_recorder_thread(process->options.recorder, process->options.pid, tid, time_ns);
 }
 
+/* Whom a call waited for: a child that has ended, a thread that has, or who held a lock and may still be there. */
+static uint32_t other_of(const struct sonde_wait_process *process, const struct sonde_wait *wait, pid_t tid)
+{
+	uint64_t end_ns = wait->start_ns + wait->dur_ns;
+	if (wait->kind == SONDE_WAIT_CHILD)
+		return sonde_recorder_known(process->options.recorder, tid, tid, wait->start_ns);
+	if (wait->kind == SONDE_WAIT_JOIN)
+		return sonde_recorder_known(process->options.recorder, process->options.pid, tid, wait->start_ns);
+	return holder_of(process, tid, end_ns);
+}
+
 static void take_call(struct sonde_wait_process *process, const struct call *call)
 {
 	const uint64_t *words = call->words;
 	uint64_t what = words[0] & SONDE_HEAP_ADDRESS_MASK;
 	uint32_t kind = (uint32_t)(what & ((1u << SONDE_WAIT_KIND_BITS) - 1));
-	pid_t tid = (pid_t)(what >> SONDE_WAIT_KIND_BITS);
 	const struct stack *stack = row_at(&process->stacks, (uint32_t)(words[3] >> 32 & INT32_MAX));
 	const uint32_t *object = row_at(&process->objects, (uint32_t)words[3]);
 	uint64_t start_ns = time_of(process, words[1]), end_ns = time_of(process, words[1] + (words[2] - 1));
@@ -249,8 +260,8 @@ static void take_call(struct sonde_wait_process *process, const struct call *cal
 	    .object = object ? *object : 0,
 	    .amount = words[4] - 1,
 	};
-	if (tid)
-		wait.other = holder_of(process, tid, end_ns);
+	if (call->holder)
+		wait.other = other_of(process, &wait, call->holder);
 	sonde_wait_chunks_put(process->options.chunks, &wait);
 }
 
@@ -269,6 +280,8 @@ static void keep_call(struct sonde_wait_process *process, uint32_t thread, const
 	struct call *call = &process->calls[process->call_count++];
 	memcpy(call->words, words, sizeof call->words);
 	call->thread = thread;
+	pid_t holder = (pid_t)((words[0] & SONDE_HEAP_ADDRESS_MASK) >> SONDE_WAIT_KIND_BITS);
+	call->holder = holder ? sonde_zones_tid(process->options.pid, holder) : 0; /* while its rings are there */
 }
 
 size_t sonde_wait_process_size(uint64_t first, uint64_t second)

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -38,7 +39,8 @@
 static const struct sonde_zones_listener nobody;
 static const struct sonde_zones_listener *listeners[CLIENTS];
 static const struct sonde_clockfit *shared_fit;
-static const char *shared_name;
+static const char *shared_name, *shared_path = "";
+static struct sonde_source_run *shared_run;
 
 void sonde_zones_listen(enum sonde_link_client client, const struct sonde_zones_listener *listener)
 {
@@ -55,9 +57,22 @@ const struct sonde_clockfit *sonde_zones_fit(void)
 	return shared_fit;
 }
 
+pid_t sonde_zones_tid(pid_t pid, pid_t own)
+{
+	for (size_t i = 0; shared_run && shared_run->has_own_tids && i < shared_run->count; i++)
+		if (shared_run->connections[i].pid == pid && shared_run->connections[i].pool)
+			return sonde_pool_tid(shared_run->connections[i].pool, own);
+	return own; /* also before it is connected: only processes of our namespace tell of anything then */
+}
+
 const char *sonde_zones_socket(void)
 {
 	return shared_name;
+}
+
+const char *sonde_zones_path(void)
+{
+	return shared_path;
 }
 
 const char *sonde_zones_name(const struct sonde_source_run *run)
@@ -106,6 +121,8 @@ static int zones_open(struct sonde_source_run **out, struct sonde_recorder *reco
 		return code;
 	}
 	shared_name = run->name;
+	shared_path = run->path;
+	shared_run = run;
 	*out = run;
 	return 0;
 }
@@ -149,11 +166,20 @@ static int is_descendant(const struct sonde_source_run *run, pid_t pid)
 	return stat.parent == getpid() || sonde_recorder_alive(run->recorder, pid);
 }
 
-/* Only our own user: an abstract name can be seen by all. Where we are root, which may look at everybody's processes
- * anyway, also what the command has started, which may have given its rights up since then. */
+/* The kernel lets us look into it: into all for root, and for whoever made it into those of a user namespace. */
+static int is_open_to_us(pid_t pid)
+{
+	char path[64];
+	struct stat status;
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+	return !geteuid() || !stat(path, &status);
+}
+
+/* Only our own user: an abstract name can be seen by all. And what the command has started, which may have other rights
+ * since then, where we may look at it anyway. */
 static int is_trusted(const struct sonde_source_run *run, const struct ucred *peer)
 {
-	return peer->uid == geteuid() || (!geteuid() && is_descendant(run, peer->pid));
+	return peer->uid == geteuid() || (is_open_to_us(peer->pid) && is_descendant(run, peer->pid));
 }
 
 static int admit(struct sonde_source_run *run, int fd)
@@ -299,6 +325,10 @@ static void zones_stop(struct sonde_source_run *run)
 	};
 	sonde_recorder_source(run->recorder, "zones", &state);
 	sonde_zones_listen_close(run);
+	shared_run = NULL;
+	shared_fit = NULL;
+	shared_name = NULL;
+	shared_path = "";
 	free(run->connections);
 	free(run);
 }

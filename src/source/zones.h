@@ -61,8 +61,13 @@ void sonde_zones_listen(enum sonde_link_client client, const struct sonde_zones_
 /* Cycles of targets into ns. */
 const struct sonde_clockfit *sonde_zones_fit(void);
 
+/* Our number of a thread that process `pid`, which is connected, calls `own`; 0 = not known. */
+pid_t sonde_zones_tid(pid_t pid, pid_t own);
+
 /* The name of the socket of the one that is open. */
 const char *sonde_zones_socket(void);
+/* The path of its second one; "" = it has none. */
+const char *sonde_zones_path(void);
 
 /* The socket's name, for tests and for launching by other means. */
 const char *sonde_zones_name(const struct sonde_source_run *run);

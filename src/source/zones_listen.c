@@ -1,11 +1,15 @@
 /* zones_listen.c: where programs reach the recorder: two sockets (zones.h).
  *
  * An abstract name needs no file, but belongs to a network namespace. For who has left ours (unshare -n, a container's
- * network) there is a second socket, bound to a path: that is found by its inode, which belongs to none. Nobody sees
- * the path: it is in a directory of our own, and both are removed again at once. A descriptor of the inode stays, and
- * /proc/PID/fd leads whoever may look at our descriptors there: our user, in the same user and pid namespace. The
- * first socket's name ends in .PID.DESCRIPTOR (sonde_link_second()), so that one variable names both.
+ * network) there is a second socket, bound to a path: that is found by its inode, which belongs to none. The path is
+ * SONDE_LINK_DIRECTORY and the first one's name, for containers, which mostly see the same /tmp; where they do not,
+ * /proc/PID/fd leads whoever may look at our descriptors to the inode: our user, in the same user and pid namespace.
+ * The name ends in .PID.DESCRIPTOR for that, so that one variable names all (sonde_link_address()). Anybody may connect
+ * to either: who is heard, the credentials of the other side say (zones.c).
+ *
+ * The path is removed at the end. What recorders have left that were killed the next one of their user removes.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -16,60 +20,97 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "format/link.h"
 #include "source/zones_state.h"
 #include "util/error.h"
 
 #define QUEUE 1024
+#define PREFIX "sonde-"
+#define LEFT_S 60
 
 static int socket_new(void)
 {
 	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Listens at a path that is gone afterwards; a descriptor of its inode, or −1. */
-static int listen_in(int fd, const char *directory)
+/* Whether it is a socket of a recorder of ours that has ended. A minute: one that begins binds first, then listens. */
+static int is_left(const struct sockaddr_un *address)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	char made[sizeof(address.sun_path) - 2];
-	int made_b = snprintf(made, sizeof(made), "%s/sonde-XXXXXX", directory);
-	if (made_b >= (int)sizeof(made) || !mkdtemp(made))
-		return -1;
-	memcpy(address.sun_path, made, (size_t)made_b);
-	memcpy(address.sun_path + made_b, "/s", sizeof("/s"));
-	int place = -1;
-	if (!bind(fd, (struct sockaddr *)&address, sizeof(address)) && !listen(fd, QUEUE))
-		place = open(address.sun_path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	unlink(address.sun_path);
-	rmdir(made);
-	return place;
+	struct stat status;
+	if (lstat(address->sun_path, &status) || !S_ISSOCK(status.st_mode) || status.st_uid != geteuid() ||
+	    status.st_mtime + LEFT_S > time(NULL))
+		return 0;
+	int fd = socket_new();
+	int refused =
+	    fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) && errno == ECONNREFUSED;
+	if (fd >= 0)
+		close(fd);
+	return refused;
+}
+
+static void remove_left(void)
+{
+	DIR *directory = opendir(SONDE_LINK_DIRECTORY);
+	for (struct dirent *entry; directory && (entry = readdir(directory));) {
+		struct sockaddr_un address = {.sun_family = AF_UNIX};
+		size_t room_b = sizeof(address.sun_path), size_b = strlen(SONDE_LINK_DIRECTORY) + strlen(entry->d_name);
+		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0 || size_b >= room_b)
+			continue;
+		strcat(strcpy(address.sun_path, SONDE_LINK_DIRECTORY), entry->d_name);
+		if (is_left(&address))
+			unlink(address.sun_path);
+	}
+	if (directory)
+		closedir(directory);
+}
+
+/* The descriptor of the inode has its number before the path is known, which ends in it. */
+static int name_both(struct sonde_source_run *run)
+{
+	uint32_t random[3];
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return sonde_error(EIO, "no random numbers for the name of the socket");
+	run->place_fd = open("/", O_PATH | O_CLOEXEC);
+	int used = snprintf(run->name, sizeof(run->name), PREFIX "%08x%08x%08x", random[0], random[1], random[2]);
+	if (run->place_fd >= 0)
+		snprintf(run->name + used, sizeof(run->name) - (size_t)used, ".%d.%d", (int)getpid(), run->place_fd);
+	snprintf(run->path, sizeof(run->path), SONDE_LINK_DIRECTORY "%s", run->name);
+	return 0;
 }
 
 /* Where it cannot be there is only the first. */
 static void open_second(struct sonde_source_run *run)
 {
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	memcpy(address.sun_path, run->path, sizeof(address.sun_path));
 	run->second_fd = socket_new();
-	if (run->second_fd >= 0 && runtime && *runtime == '/')
-		run->place_fd = listen_in(run->second_fd, runtime);
-	if (run->second_fd >= 0 && run->place_fd < 0)
-		run->place_fd = listen_in(run->second_fd, "/tmp");
-	if (run->second_fd < 0 || run->place_fd >= 0)
+	mode_t before = umask(0); /* the socket's own mode decides; nothing is followed by its name */
+	int is_bound = run->second_fd >= 0 && !fchmod(run->second_fd, 0666) &&
+		       !bind(run->second_fd, (struct sockaddr *)&address, sizeof(address));
+	int place = -1;
+	umask(before);
+	if (is_bound && !listen(run->second_fd, QUEUE))
+		place = open(run->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (place >= 0 && run->place_fd >= 0 && dup3(place, run->place_fd, O_CLOEXEC) >= 0) {
+		close(place);
 		return;
-	close(run->second_fd);
+	}
+	if (is_bound)
+		unlink(run->path);
+	*run->path = '\0';
+	const int fds[] = {place, run->second_fd};
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	run->second_fd = -1;
 }
 
 static int open_first(struct sonde_source_run *run)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	uint32_t random[3];
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return sonde_error(EIO, "no random numbers for the name of the socket");
-	int used = snprintf(run->name, sizeof(run->name), "sonde-%08x%08x%08x", random[0], random[1], random[2]);
-	if (run->place_fd >= 0)
-		snprintf(run->name + used, sizeof(run->name) - (size_t)used, ".%d.%d", (int)getpid(), run->place_fd);
 	size_t name_b = strlen(run->name);
 	memcpy(address.sun_path + 1, run->name, name_b);
 	run->listen_fd = socket_new();
@@ -83,6 +124,10 @@ static int open_first(struct sonde_source_run *run)
 int sonde_zones_listen_open(struct sonde_source_run *run)
 {
 	run->listen_fd = run->second_fd = run->place_fd = -1;
+	int code = name_both(run);
+	if (code)
+		return code;
+	remove_left();
 	open_second(run);
 	return open_first(run);
 }
@@ -90,6 +135,9 @@ int sonde_zones_listen_open(struct sonde_source_run *run)
 void sonde_zones_listen_close(struct sonde_source_run *run)
 {
 	const int fds[] = {run->listen_fd, run->second_fd, run->place_fd};
+	if (*run->path)
+		unlink(run->path);
+	*run->path = '\0';
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);

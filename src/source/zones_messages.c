@@ -105,6 +105,7 @@ static int greet(struct sonde_source_run *run, struct sonde_zones_connection *co
 	    .cpu_sample = listener->sample,
 	    .heap = listener->heap,
 	};
+	run->has_own_tids |= options.own_pid != options.pid;
 	connection->client = hello->client;
 	if (listener->flags)
 		listener->flags(listener->context, connection->pid, hello->flags);

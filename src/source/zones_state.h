@@ -22,10 +22,11 @@ struct sonde_zones_connection {
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
-	int listen_fd; /* in the abstract namespace */
-	int second_fd; /* for other network namespaces, −1 = none */
-	int place_fd;  /* its inode */
-	char name[48]; /* as struct sonde_early_head has it */
+	int listen_fd;  /* in the abstract namespace */
+	int second_fd;  /* for other network namespaces, −1 = none */
+	int place_fd;   /* its inode */
+	char path[108]; /* its path, as long as it stands there; "" = it does not */
+	char name[48];  /* as struct sonde_early_head has it */
 	uint32_t clock;
 	struct sonde_clockfit fit;
 	struct sonde_pool_budget budget;
@@ -34,6 +35,7 @@ struct sonde_source_run {
 	uint64_t connected;
 	uint64_t programs;  /* of those: with zones */
 	uint64_t strangers; /* connections of other users that were refused */
+	int has_own_tids;   /* some process was in another pid namespace */
 };
 
 /* Never NULL. */

@@ -1,0 +1,297 @@
+/* journal.c: appending under a lock, and reading what is whole (journal.h).
+ *
+ * A line ends with its checksum, so that half a line, and one that was changed on the disk, is told from a whole one.
+ * Who is killed while it writes leaves a line without an end, which the next one ends before it appends; who finds no
+ * room cuts off again what it has written. Rejected: a file an entry and a rename, which two at once number alike; a
+ * database, which nobody reads with grep.
+ */
+#include "run/journal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "util/error.h"
+
+#define SUFFIX ".jsonl"
+#define CHECK ",\"xxh3\":\""
+enum { NAME_MAX_B = 200, CHECK_B = sizeof CHECK - 1 + 16 + 2 }; /* …0123456789abcdef"} */
+
+/* --- where it lies ----------------------------------------------------------------------------------------------- */
+
+/* What others can write into, or own, may hold commands of theirs. */
+static int check_owner(const char *path, int *exists)
+{
+	struct stat info;
+	*exists = !stat(path, &info);
+	if (!*exists)
+		return errno == ENOENT ? 0 : sonde_error(errno, "%s: %s", path, strerror(errno));
+	if ((info.st_uid != geteuid() && info.st_uid != 0) || (info.st_mode & (S_IWGRP | S_IWOTH)))
+		return sonde_error(EPERM,
+				   "%s: others can write there, and commands in a journal are run: chmod go-w where it "
+				   "is yours, or --journal FOLDER takes another one",
+				   path);
+	return 0;
+}
+
+/* The nearest folder upwards that has `entry`; its length in `path`, 0 = none. */
+static size_t find_upwards(const char *path, const char *entry)
+{
+	char candidate[PATH_MAX + 64];
+	for (size_t len = strlen(path); len; len--) {
+		if (path[len] && path[len] != '/')
+			continue;
+		snprintf(candidate, sizeof candidate, "%.*s/%s", (int)len, path, entry);
+		if (!access(candidate, F_OK))
+			return len;
+	}
+	return 0;
+}
+
+int sonde_journal_init(struct sonde_journal *out, const char *folder)
+{
+	char here[PATH_MAX];
+	int exists;
+	*out = (struct sonde_journal){0};
+	if (folder && strlen(folder) >= sizeof out->folder)
+		return sonde_error(ENAMETOOLONG, "%s: %s", folder, strerror(ENAMETOOLONG));
+	if (folder) {
+		strcpy(out->folder, folder);
+		return check_owner(out->folder, &exists);
+	}
+	if (!getcwd(here, sizeof here - sizeof SONDE_JOURNAL_FOLDER - 1))
+		return sonde_error(errno, "the working directory: %s", strerror(errno));
+	size_t len = find_upwards(here, SONDE_JOURNAL_FOLDER);
+	len = len ? len : find_upwards(here, ".git");
+	here[len ? len : strlen(here)] = '\0';
+	snprintf(out->folder, sizeof out->folder, "%s/%s", strcmp(here, "/") ? here : "", SONDE_JOURNAL_FOLDER);
+	return check_owner(out->folder, &exists);
+}
+
+int sonde_journal_name(struct sonde_journal *journal, const char *name)
+{
+	size_t len = strlen(name);
+	int is_odd = !len || len > NAME_MAX_B || *name == '.' || *name == '-';
+	for (const char *at = name; *at; at++)
+		is_odd |= *at == '/' || (unsigned char)*at < 0x20 || *at == 0x7f;
+	if (is_odd)
+		return sonde_error(
+		    EINVAL,
+		    "'%.40s' can be no name of an experiment: it becomes a file's, without '/' and control "
+		    "characters, not beginning with '.' or '-', at most %d bytes",
+		    name, NAME_MAX_B);
+	snprintf(journal->path, sizeof journal->path, "%s/%s" SUFFIX, journal->folder, name);
+	int exists;
+	return check_owner(journal->path, &exists);
+}
+
+/* --- appending --------------------------------------------------------------------------------------------------- */
+
+/* What was made in a folder is there after a power failure, too. 0 or a negative errno, without a sentence. */
+static int sync_folder(const char *folder)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return 0; /* it may be written into, not read */
+	int code = fsync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
+	close(fd);
+	return code;
+}
+
+/* With a file that hides all of it from git. */
+int sonde_journal_folder(const struct sonde_journal *journal)
+{
+	const char *folder = journal->folder;
+	static const char all[] = "*\n";
+	char path[PATH_MAX + 64];
+	int is_old = mkdir(folder, 0700) != 0;
+	if (is_old && errno != EEXIST)
+		return sonde_error(errno, "%s: %s", folder, strerror(errno));
+	snprintf(path, sizeof path, "%s/..", folder);
+	int code = is_old ? 0 : sync_folder(path);
+	if (code)
+		return sonde_error(-code, "%s: %s", folder, strerror(-code));
+	snprintf(path, sizeof path, "%s/.gitignore", folder);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return 0;
+	int is_short = write(fd, all, sizeof all - 1) != sizeof all - 1;
+	if (is_short)
+		unlink(path);
+	close(fd);
+	return 0;
+}
+
+int sonde_journal_check(const struct sonde_journal *journal)
+{
+	int code = sonde_journal_folder(journal);
+	if (code)
+		return code;
+	int fd = open(journal->path, O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+	int cause = fd < 0 ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	if (cause == ENOENT) /* an empty one would be an experiment of nothing */
+		return access(journal->folder, W_OK | X_OK)
+			   ? sonde_error(errno, "%s: %s", journal->folder, strerror(errno))
+			   : 0;
+	return cause ? sonde_error(cause, "%s: %s", journal->path, strerror(cause)) : 0;
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t put = write(fd, data, len);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return put ? -errno : -EIO;
+		data += put;
+		len -= (size_t)put;
+	}
+	return 0;
+}
+
+/* A line that was not ended is ended, so that it spoils no other. */
+static int append_locked(int fd, const char *folder, const char *line, size_t len)
+{
+	struct stat info;
+	char last = '\n';
+	if (fstat(fd, &info) || (info.st_size && pread(fd, &last, 1, info.st_size - 1) != 1))
+		return -errno;
+	int code = last == '\n' ? 0 : write_all(fd, "\n", 1);
+	code = code ? code : write_all(fd, line, len);
+	if (!code && fsync(fd) && errno != EINVAL && errno != EROFS) /* of a file that is none */
+		code = -errno;
+	if (!code && !info.st_size) /* it may have been made just now */
+		code = sync_folder(folder);
+	if (code && ftruncate(fd, info.st_size))
+		return code; /* its checksum tells that it is none */
+	return code;
+}
+
+int sonde_journal_append(const struct sonde_journal *journal, const char *json)
+{
+	char *line;
+	size_t body = strlen(json);
+	body -= body && json[body - 1] == '\n';
+	body -= body && json[body - 1] == '}';
+	int len =
+	    asprintf(&line, "%.*s" CHECK "%016" PRIx64 "\"}\n", (int)body, json, (uint64_t)XXH3_64bits(json, body));
+	if (len < 0)
+		return sonde_error(ENOMEM, "out of memory for an entry");
+	int code = sonde_journal_folder(journal);
+	int fd = code ? -1 : open(journal->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (!code && fd < 0)
+		code = sonde_error(errno, "%s: %s", journal->path, strerror(errno));
+	while (!code && flock(fd, LOCK_EX))
+		if (errno != EINTR)
+			code = sonde_error(errno, "%s: lock: %s", journal->path, strerror(errno));
+	if (!code) {
+		code = append_locked(fd, journal->folder, line, (size_t)len);
+		if (code)
+			sonde_error(-code, "%s: %s: the entry is not in the journal", journal->path, strerror(-code));
+	}
+	if (fd >= 0)
+		close(fd);
+	free(line);
+	return code;
+}
+
+/* --- reading ----------------------------------------------------------------------------------------------------- */
+
+static int is_whole(const char *line, size_t len)
+{
+	char check[24];
+	if (len < CHECK_B || memcmp(line + len - CHECK_B, CHECK, sizeof CHECK - 1) != 0)
+		return 0;
+	snprintf(check, sizeof check, "%016" PRIx64 "\"}", (uint64_t)XXH3_64bits(line, len - CHECK_B));
+	return !memcmp(line + len - 18, check, 18);
+}
+
+int sonde_journal_read(const struct sonde_journal *journal, int (*take)(void *context, const char *line, size_t len),
+		       void *context, size_t *damaged)
+{
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t len;
+	int code = 0;
+	*damaged = 0;
+	FILE *file = fopen(journal->path, "re");
+	if (!file)
+		return sonde_error(errno, "%s: %s", journal->path, strerror(errno));
+	while (!code && (errno = 0, len = getline(&line, &cap, file)) > 0) {
+		len -= line[len - 1] == '\n';
+		line[len] = '\0';
+		if (is_whole(line, (size_t)len))
+			code = take(context, line, (size_t)len);
+		else
+			*damaged += len > 0;
+	}
+	if (!code && errno)
+		code = sonde_error(errno, "%s: %s", journal->path, strerror(errno));
+	free(line);
+	fclose(file);
+	return code;
+}
+
+/* --- names ------------------------------------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int name_add(struct sonde_journal_names *names, const char *file)
+{
+	size_t len = strlen(file), suffix = sizeof SUFFIX - 1;
+	if (*file == '.' || len <= suffix || strcmp(file + len - suffix, SUFFIX) != 0)
+		return 0;
+	char **grown = reallocarray(names->name, names->count + 1, sizeof *grown);
+	if (!grown)
+		return -ENOMEM;
+	names->name = grown;
+	grown[names->count] = strndup(file, len - suffix);
+	if (!grown[names->count])
+		return -ENOMEM;
+	names->count++;
+	return 0;
+}
+
+int sonde_journal_names(struct sonde_journal_names *out, const struct sonde_journal *journal)
+{
+	*out = (struct sonde_journal_names){0};
+	DIR *folder = opendir(journal->folder);
+	if (!folder)
+		return errno == ENOENT ? 0 : sonde_error(errno, "%s: %s", journal->folder, strerror(errno));
+	int code = 0;
+	for (struct dirent *entry; !code && (entry = readdir(folder));)
+		code = name_add(out, entry->d_name);
+	closedir(folder);
+	if (code) {
+		sonde_journal_names_free(out);
+		return sonde_error(-code, "out of memory for names");
+	}
+	if (out->count)
+		qsort(out->name, out->count, sizeof *out->name, compare);
+	return 0;
+}
+
+void sonde_journal_names_free(struct sonde_journal_names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->name[i]);
+	free(names->name);
+	*names = (struct sonde_journal_names){0};
+}
