@@ -34,6 +34,7 @@ void sonde_drain_format(struct sonde_ring_pool *pool, uint32_t chunks, uint32_t 
 	pool->clock = clock;
 	pool->on_full = on_full;
 	pool->chunk_count = chunks;
+	pool->reads_parts = 1;
 	sonde_drain_commit(pool, 0, committed);
 	pool->magic = SONDE_RING_MAGIC;
 }
@@ -131,37 +132,45 @@ uint32_t sonde_drain_site(const struct sonde_drain_round *round, uint32_t id)
 
 /* --- threads ------------------------------------------------------------------------------------------------------*/
 
-static void index_make(struct sonde_drain *drain)
+/* For all that have a row, and as many more as there are chunks to be read. */
+static void index_make(struct sonde_drain *drain, uint32_t more)
 {
-	memset(drain->index, 0, sizeof(drain->index));
+	drain->index_mask = 63;
+	while (drain->index_mask + 1 < 2 * (drain->rows + more) && drain->index_mask + 1 < SONDE_DRAIN_INDEX)
+		drain->index_mask = 2 * drain->index_mask + 1;
+	memset(drain->index, 0, (drain->index_mask + 1) * sizeof(*drain->index));
 	for (uint32_t row = 0; row < drain->rows; row++) {
 		struct sonde_drain_thread *thread = &drain->threads[row];
 		thread->chunks = 0;
-		uint32_t at = (uint32_t)sonde_hash_mix(thread->serial) % SONDE_DRAIN_INDEX;
+		uint32_t at = (uint32_t)sonde_hash_mix(thread->serial) & drain->index_mask;
 		while (thread->serial && drain->index[at])
-			at = (at + 1) % SONDE_DRAIN_INDEX;
+			at = (at + 1) & drain->index_mask;
 		if (thread->serial)
-			drain->index[at] = (uint16_t)(row + 1);
+			drain->index[at] = row + 1;
 	}
 }
 
-/* The row of a thread, made when it is new; NULL when there are too many. */
-static struct sonde_drain_thread *thread_row(const struct sonde_drain_round *round, uint64_t serial, uint32_t tid)
+/* The row of the thread that a chunk is of, made when it is new; NULL when there are too many. */
+static struct sonde_drain_thread *thread_row(const struct sonde_drain_round *round,
+					     const struct sonde_drain_entry *entry)
 {
 	struct sonde_drain *drain = round->drain;
-	uint32_t at = (uint32_t)sonde_hash_mix(serial) % SONDE_DRAIN_INDEX;
-	for (; drain->index[at]; at = (at + 1) % SONDE_DRAIN_INDEX)
-		if (drain->threads[drain->index[at] - 1].serial == serial)
-			return &drain->threads[drain->index[at] - 1];
-	uint32_t row = 0;
-	while (row < drain->rows && drain->threads[row].serial)
-		row++;
-	if (row == SONDE_DRAIN_THREADS)
+	int is_heap = entry->kind == SONDE_RING_HEAP && round->sink->heap;
+	uint32_t most = is_heap ? SONDE_DRAIN_THREADS : SONDE_DRAIN_ZONE_THREADS;
+	uint32_t at = (uint32_t)sonde_hash_mix(entry->serial) & drain->index_mask;
+	for (; drain->index[at]; at = (at + 1) & drain->index_mask)
+		if (drain->threads[drain->index[at] - 1].serial == entry->serial)
+			return drain->index[at] <= most ? &drain->threads[drain->index[at] - 1] : NULL;
+	while (drain->free_row < drain->rows && drain->threads[drain->free_row].serial)
+		drain->free_row++;
+	uint32_t row = drain->free_row;
+	if (row >= most)
 		return NULL;
 	if (row == drain->rows)
 		drain->rows++;
-	drain->index[at] = (uint16_t)(row + 1);
-	drain->threads[row] = (struct sonde_drain_thread){.serial = serial, .tid = tid, .index = row};
+	drain->index[at] = row + 1;
+	drain->threads[row] = (struct sonde_drain_thread){
+	    .serial = entry->serial, .tid = sonde_drain_chunk_of(drain, entry)->tid, .index = row};
 	return &drain->threads[row];
 }
 
@@ -187,20 +196,46 @@ static void threads_finish(const struct sonde_drain_round *round)
 			continue;
 		round->sink->thread_end(round->sink->context, thread);
 		memset(thread, 0, sizeof(*thread));
+		drain->free_row = row < drain->free_row ? row : drain->free_row;
 	}
 	while (drain->rows && !drain->threads[drain->rows - 1].serial)
 		drain->rows--;
 }
 
-void sonde_drain_chunk_free(struct sonde_drain *drain, uint32_t index, uint64_t mark)
+static void give_chunk(struct sonde_drain *drain, uint32_t index)
 {
-	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, index);
+	/* release: whoever takes the chunk sees it zeroed */
+	atomic_fetch_or_explicit(&drain->pool->free_map[index / 64], UINT64_C(1) << index % 64, memory_order_release);
+	drain->used -= drain->used > 0;
+}
+
+/* The chunk is whole again when nobody has a part of it: taking all of them at once keeps it so. */
+static void give_part(struct sonde_drain *drain, const struct sonde_drain_entry *entry)
+{
+	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, entry->chunk);
+	_Atomic uint64_t *map = &drain->pool->split_map[entry->chunk / 64];
+	uint64_t bit = UINT64_C(1) << entry->chunk % 64, all = SONDE_RING_PARTS_ALL;
+	atomic_fetch_or(&chunk->free_parts, UINT64_C(1) << entry->part);
+	if (!atomic_compare_exchange_strong(&chunk->free_parts, &all, 0)) {
+		atomic_fetch_or(map, bit);
+		return;
+	}
+	atomic_fetch_and(map, ~bit);
+	memset((void *)chunk, 0, SONDE_RING_HEAD_B);
+	give_chunk(drain, entry->chunk);
+}
+
+void sonde_drain_chunk_free(struct sonde_drain *drain, const struct sonde_drain_entry *entry, uint64_t mark)
+{
+	struct sonde_ring_chunk *chunk = sonde_drain_chunk_of(drain, entry);
 	if (!sonde_drain_chunk_claim(chunk, mark, sonde_ring_mark(SONDE_RING_TAKEN_BACK, 0)))
 		return;
 	atomic_store_explicit(&chunk->kind, 0, memory_order_relaxed);
-	memset((void *)chunk, 0, SONDE_RING_CHUNK_B);
-	/* release: whoever takes the chunk sees it zeroed */
-	atomic_fetch_or_explicit(&drain->pool->free_map[index / 64], UINT64_C(1) << index % 64, memory_order_release);
+	memset((void *)chunk, 0, entry->part ? SONDE_RING_PART_B : SONDE_RING_CHUNK_B);
+	if (entry->part)
+		give_part(drain, entry);
+	else
+		give_chunk(drain, entry->chunk);
 	drain->freed++;
 }
 
@@ -213,10 +248,11 @@ static int entry_after(const struct sonde_drain_entry *a, const struct sonde_dra
 	return a->kind != b->kind ? a->kind > b->kind : a->seq > b->seq;
 }
 
-/* Shell sort with Ciura's gaps: at most 4096 entries, nothing allocated. */
+/* Shell sort with Ciura's gaps, and more of them by the same factor: nothing allocated, and entries are nearly in
+ * order. */
 static void entries_sort(struct sonde_drain_entry *entries, uint32_t count)
 {
-	static const uint32_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
+	static const uint32_t gaps[] = {19903, 8859, 3937, 1750, 701, 301, 132, 57, 23, 10, 4, 1};
 	for (size_t g = 0; g < sizeof(gaps) / sizeof(*gaps); g++)
 		for (uint32_t i = gaps[g]; i < count; i++) {
 			struct sonde_drain_entry moving = entries[i];
@@ -227,23 +263,44 @@ static void entries_sort(struct sonde_drain_entry *entries, uint32_t count)
 		}
 }
 
+/* A chunk or a part that is in use, if its thread has said what it is. */
+static uint32_t entry_put(struct sonde_drain *drain, uint32_t count, uint32_t index, uint32_t part)
+{
+	struct sonde_ring_chunk *chunk = sonde_ring_part_at(sonde_ring_chunk_at(drain->pool, index), part);
+	uint32_t kind = atomic_load_explicit(&chunk->kind, memory_order_acquire);
+	uint32_t seq = (uint32_t)(atomic_load_explicit(&chunk->mark, memory_order_relaxed) >> 32);
+	uint32_t lowest = part ? SONDE_RING_HEAP : SONDE_RING_ZONES;
+	if (kind < lowest || kind > SONDE_RING_HEAP || !chunk->thread || seq == SONDE_RING_TAKEN_BACK)
+		return count;
+	drain->entries[count] =
+	    (struct sonde_drain_entry){chunk->thread, seq, (uint8_t)kind, (uint8_t)part, (uint16_t)index};
+	return count + 1;
+}
+
+static uint32_t parts_put(struct sonde_drain *drain, uint32_t count, uint32_t index)
+{
+	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, index);
+	uint64_t free_parts = atomic_load_explicit(&chunk->free_parts, memory_order_relaxed);
+	for (uint32_t part = 1; part < SONDE_RING_PARTS; part++)
+		if (!(free_parts >> part & 1))
+			count = entry_put(drain, count, index, part);
+	return count;
+}
+
 static uint32_t entries_list(struct sonde_drain *drain)
 {
 	uint32_t count = 0;
 	uint32_t committed = atomic_load_explicit(&drain->pool->committed, memory_order_relaxed);
 	if (committed > drain->chunk_count)
 		committed = drain->chunk_count;
+	drain->used = 0;
 	for (uint32_t i = 0; i < committed; i++) {
 		if (atomic_load_explicit(&drain->pool->free_map[i / 64], memory_order_relaxed) >> i % 64 & 1)
 			continue;
-		struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, i);
-		uint32_t kind = atomic_load_explicit(&chunk->kind, memory_order_acquire);
-		if (kind < SONDE_RING_ZONES || kind > SONDE_RING_HEAP || !chunk->thread)
-			continue;
-		uint32_t seq = (uint32_t)(atomic_load_explicit(&chunk->mark, memory_order_relaxed) >> 32);
-		if (seq == SONDE_RING_TAKEN_BACK)
-			continue;
-		drain->entries[count++] = (struct sonde_drain_entry){chunk->thread, seq, (uint16_t)kind, (uint16_t)i};
+		const struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, i);
+		int is_split = atomic_load_explicit(&chunk->kind, memory_order_acquire) == SONDE_RING_SPLIT;
+		drain->used++;
+		count = is_split ? parts_put(drain, count, i) : entry_put(drain, count, i, 0);
 	}
 	entries_sort(drain->entries, count);
 	return count;
@@ -271,10 +328,8 @@ static void entries_read(const struct sonde_drain_round *round, uint32_t count)
 	struct sonde_drain_thread *thread = NULL;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sonde_drain_entry *entry = &drain->entries[i];
-		if (!thread || thread->serial != entry->serial) {
-			uint32_t tid = sonde_ring_chunk_at(drain->pool, entry->chunk)->tid;
-			thread = thread_row(round, entry->serial, tid);
-		}
+		if (!thread || thread->serial != entry->serial)
+			thread = thread_row(round, entry);
 		if (!thread)
 			continue;
 		if (blocked && blocked->serial == entry->serial && blocked->kind == entry->kind) {
@@ -310,10 +365,9 @@ void sonde_drain_run(struct sonde_drain *drain, const struct sonde_clockfit *fit
 	drain->rounds++;
 	sites_read(&round);
 	threads_check(&round);
-	index_make(drain);
 	uint32_t count = entries_list(drain);
+	index_make(drain, count);
 	entries_read(&round, count);
-	drain->used = count - (drain->freed < count ? drain->freed : count);
 	lost_read(&round);
 	threads_finish(&round);
 	if (!drain->freed)

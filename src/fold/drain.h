@@ -16,12 +16,13 @@
 #include "format/event.h"
 #include "format/ring.h"
 
-#define SONDE_DRAIN_THREADS 8192u /* a power of two */
+#define SONDE_DRAIN_THREADS 65536u     /* a power of two */
+#define SONDE_DRAIN_ZONE_THREADS 8192u /* at once may have more than HEAP chunks: sinks have rows for those */
 
 struct sonde_drain_thread {
 	uint64_t serial; /* 0 = free row */
 	uint32_t tid;
-	uint32_t index;      /* of this row: for the sink's own tables */
+	uint32_t index; /* of this row: for the sink's own tables; below SONDE_DRAIN_ZONE_THREADS, or for `heap` only */
 	uint32_t zones_seq;  /* chunk being read, or the last one finished */
 	uint32_t zones_done; /* that one is finished */
 	uint64_t last_ns;    /* of the last zone event: times handed out never fall */

@@ -84,6 +84,17 @@ static uint32_t events_copy(struct sonde_drain *drain, struct sonde_ring_chunk *
 	return at;
 }
 
+/* Copies of stacks are not kept where others of the user can read them: they are cleared as they are taken. */
+static void wipe(struct sonde_ring_chunk *chunk, uint32_t at, uint32_t size, uint64_t head)
+{
+	_Atomic uint64_t *words = sonde_ring_words(chunk);
+	uint32_t first = sizeof(struct sonde_event) / 8; /* which says where the next event is */
+	if ((head & 0xffff) != SONDE_EVENT_CPU_SAMPLE)
+		return;
+	for (uint32_t i = first; i < size; i++)
+		atomic_store_explicit(&words[at + i], 0, memory_order_relaxed);
+}
+
 int sonde_drain_events_read(const struct sonde_drain_round *round, struct sonde_drain_thread *thread,
 			    const struct sonde_drain_entry *entry)
 {
@@ -106,12 +117,13 @@ int sonde_drain_events_read(const struct sonde_drain_round *round, struct sonde_
 		uint32_t size = (uint32_t)(head >> 16) & 0xffff;
 		if (!head || head == SONDE_RING_EVENTS_END)
 			break;
+		wipe(chunk, from, size, head);
 		event_decode(round, thread, from, size, latest);
 		from += size;
 	}
 	int done = released || (to >= SONDE_RING_WORDS && state == SONDE_RING_SEALED);
 	if (done)
-		sonde_drain_chunk_free(drain, index, moved);
+		sonde_drain_chunk_free(drain, entry, moved);
 	return done;
 }
 
@@ -145,7 +157,7 @@ int sonde_drain_counters_read(const struct sonde_drain_round *round, struct sond
 	}
 	if (!sonde_drain_chunk_released(round, thread, state))
 		return 0;
-	sonde_drain_chunk_free(drain, index, atomic_load(&chunk->mark));
+	sonde_drain_chunk_free(drain, entry, atomic_load(&chunk->mark));
 	return 1;
 }
 
@@ -162,7 +174,7 @@ int sonde_drain_histogram_read(const struct sonde_drain_round *round, struct son
 		drain->words[i] = atomic_load_explicit(&hits[i], memory_order_relaxed);
 	round->sink->histogram(round->sink->context, thread, sonde_drain_site(round, chunk->site), drain->words,
 			       atomic_load(&chunk->sum), ~atomic_load(&chunk->not_min), atomic_load(&chunk->max));
-	sonde_drain_chunk_free(drain, index, atomic_load(&chunk->mark));
+	sonde_drain_chunk_free(drain, entry, atomic_load(&chunk->mark));
 	return 1;
 }
 
@@ -171,14 +183,15 @@ int sonde_drain_heap_read(const struct sonde_drain_round *round, struct sonde_dr
 			  const struct sonde_drain_entry *entry)
 {
 	struct sonde_drain *drain = round->drain;
-	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(drain->pool, entry->chunk);
+	struct sonde_ring_chunk *chunk = sonde_drain_chunk_of(drain, entry);
 	uint32_t state = atomic_load_explicit(&chunk->state, memory_order_acquire);
 	uint64_t mark = atomic_load_explicit(&chunk->mark, memory_order_acquire);
 	_Atomic uint64_t *words = sonde_ring_words(chunk);
 	uint32_t from = (uint32_t)mark, at = from, count = 0;
-	if ((uint32_t)(mark >> 32) != entry->seq || from > SONDE_RING_WORDS)
+	uint32_t most = entry->part ? SONDE_RING_PART_WORDS : SONDE_RING_WORDS;
+	if ((uint32_t)(mark >> 32) != entry->seq || from > most)
 		return 1;
-	for (; at < SONDE_RING_WORDS; at++) {
+	for (; at < most; at++) {
 		uint64_t word = atomic_load_explicit(&words[at], memory_order_acquire);
 		if (!word)
 			break;
@@ -191,6 +204,6 @@ int sonde_drain_heap_read(const struct sonde_drain_round *round, struct sonde_dr
 		return 1;
 	int done = sonde_drain_chunk_released(round, thread, state) || state == SONDE_RING_SEALED;
 	if (done)
-		sonde_drain_chunk_free(drain, entry->chunk, moved);
+		sonde_drain_chunk_free(drain, entry, moved);
 	return done;
 }

@@ -9,13 +9,15 @@
 #include "fold/drain.h"
 
 #define SONDE_DRAIN_INDEX (2 * SONDE_DRAIN_THREADS)
+#define SONDE_DRAIN_ENTRIES (SONDE_RING_MAX_CHUNKS * (SONDE_RING_PARTS - 1))
 #define SONDE_DRAIN_COUNTERS 16384u
 #define SONDE_DRAIN_FUTURE (UINT64_C(1) << 30) /* counters of two cores may differ by this much, no more */
 
 struct sonde_drain_entry {
 	uint64_t serial;
 	uint32_t seq;
-	uint16_t kind;
+	uint8_t kind;
+	uint8_t part; /* 0 = the whole chunk */
 	uint16_t chunk;
 };
 
@@ -31,15 +33,17 @@ struct sonde_drain {
 	uint32_t sites_at;
 	uint32_t site_highest;
 	uint32_t rounds;
-	uint32_t rows; /* highest used + 1 */
-	uint32_t used;
-	uint32_t freed;
+	uint32_t rows;     /* highest used + 1 */
+	uint32_t free_row; /* no lower one is free */
+	uint32_t used;     /* chunks */
+	uint32_t freed;    /* chunks and parts, in this round */
 	uint64_t lost_seen[SONDE_RING_LOST_CAUSES];
 	uint64_t known[(SONDE_RING_MAX_SITES + 63) / 64];
 	uint32_t known_below; /* all ids below it are known: programs count them up */
 	struct sonde_drain_thread threads[SONDE_DRAIN_THREADS];
-	uint16_t index[SONDE_DRAIN_INDEX]; /* row + 1 by serial; made anew each round */
-	struct sonde_drain_entry entries[SONDE_RING_MAX_CHUNKS];
+	uint32_t index[SONDE_DRAIN_INDEX]; /* row + 1 by serial; made anew each round, */
+	uint32_t index_mask;               /* no larger than what there is needs */
+	struct sonde_drain_entry entries[SONDE_DRAIN_ENTRIES];
 	struct sonde_drain_counter counters[SONDE_DRAIN_COUNTERS];
 	uint32_t count; /* of words[] */
 	uint64_t words[SONDE_RING_WORDS];
@@ -60,8 +64,8 @@ struct sonde_drain_round {
 
 /* A site's id as the process gave it, or SONDE_RING_SITE_OTHER: announced. */
 uint32_t sonde_drain_site(const struct sonde_drain_round *round, uint32_t id);
-/* Gives a chunk back, zeroed. */
-void sonde_drain_chunk_free(struct sonde_drain *drain, uint32_t index, uint64_t mark);
+/* Gives a chunk, or a part, back, zeroed. */
+void sonde_drain_chunk_free(struct sonde_drain *drain, const struct sonde_drain_entry *entry, uint64_t mark);
 
 /* Each reads a chunk of its kind as far as it is published; 1 = it is finished and given back. */
 int sonde_drain_zones_read(const struct sonde_drain_round *round, struct sonde_drain_thread *thread,
@@ -74,6 +78,12 @@ int sonde_drain_histogram_read(const struct sonde_drain_round *round, struct son
 			       const struct sonde_drain_entry *entry);
 int sonde_drain_heap_read(const struct sonde_drain_round *round, struct sonde_drain_thread *thread,
 			  const struct sonde_drain_entry *entry);
+
+static inline struct sonde_ring_chunk *sonde_drain_chunk_of(const struct sonde_drain *drain,
+							    const struct sonde_drain_entry *entry)
+{
+	return sonde_ring_part_at(sonde_ring_chunk_at(drain->pool, entry->chunk), entry->part);
+}
 
 /* Moves a chunk's mark; 0 when the thread has overwritten the chunk meanwhile. */
 static inline int sonde_drain_chunk_claim(struct sonde_ring_chunk *chunk, uint64_t from, uint64_t to)

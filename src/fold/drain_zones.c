@@ -169,6 +169,6 @@ int sonde_drain_zones_read(const struct sonde_drain_round *round, struct sonde_d
 		return 0;
 	thread->zones_seq = seq;
 	thread->zones_done = 1;
-	sonde_drain_chunk_free(drain, index, sonde_ring_mark(seq, at));
+	sonde_drain_chunk_free(drain, entry, sonde_ring_mark(seq, at));
 	return 1;
 }

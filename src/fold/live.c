@@ -23,7 +23,7 @@ struct sonde_live {
 	uint8_t kinds[SITES];
 	uint16_t row_of[SITES]; /* the first site of the same name */
 	struct row rows[SITES];
-	struct sonde_frames threads[SONDE_DRAIN_THREADS];
+	struct sonde_frames threads[SONDE_DRAIN_ZONE_THREADS];
 	uint32_t thread_rows; /* highest seen + 1 */
 	uint64_t hists[SONDE_LIVE_HISTS][SONDE_HIST_BUCKETS];
 };

@@ -9,6 +9,7 @@
 #include "session/columns.h"
 #include "session/heap.h"
 #include "session/state.h"
+#include "session/wanted.h"
 #include "session/zones.h"
 
 #define SCRATCH_MAX_B ((size_t)SONDE_CHUNK_MAX_RAW_B * 32)
@@ -20,7 +21,9 @@ struct sonde_cursor {
 	size_t next;                    /* chunk */
 	unsigned part, parts;           /* decodes the chunks whose number among their type ÷ parts leaves this rest */
 	size_t seen[SONDE_CHUNK_WAITS + 1]; /* by type: wanted chunks so far, of all parts */
-	uint32_t unfinished;                /* thread whose open zones come next */
+	struct sonde_cursor_wanted wanted;
+	size_t *newest;      /* by thread: its last ZONES chunk, + 1; NULL = all is wanted */
+	uint32_t unfinished; /* thread whose open zones come next */
 	struct sonde_chunk_data data;
 	struct sonde_buf scratch; /* columns of SAMPLES and SWITCHES, pointers of EVENTS */
 	struct sonde_zones zones;
@@ -101,8 +104,8 @@ static int decode_switches(struct sonde_cursor *cursor)
 	for (size_t i = 0; known == 6 && i < count; i++)
 		if (sonde_column_next(&columns[4], &waited[i]))
 			return -EBADMSG;
-	if (known == 6 && (sonde_column_end(&columns[4]) ||
-			   sonde_column_ids(&columns[5], count, cursor->threads, by) || sonde_column_end(&columns[5])))
+	if (known == 6 && (sonde_column_end(&columns[4]) || sonde_column_ids(&columns[5], count, cursor->threads, by) ||
+			   sonde_column_end(&columns[5])))
 		return -EBADMSG;
 	if (sonde_column_times(&columns[0], count, head->time_min_ns, times) ||
 	    sonde_column_ids(&columns[1], count, cursor->threads, threads) ||
@@ -355,9 +358,37 @@ void sonde_cursor_close(struct sonde_cursor *cursor)
 	if (!cursor)
 		return;
 	sonde_zones_fini(&cursor->zones);
+	free(cursor->newest);
 	sonde_buf_fini(&cursor->scratch);
 	sonde_buf_fini(&cursor->data.buf);
 	free(cursor);
+}
+
+int sonde_cursor_want(struct sonde_cursor *cursor, const struct sonde_cursor_wanted *wanted)
+{
+	static const struct sonde_cursor_wanted all;
+	if (!memcmp(wanted, &all, sizeof all))
+		return 0;
+	cursor->wanted = *wanted;
+	cursor->newest = calloc((size_t)cursor->threads + 1, sizeof *cursor->newest);
+	if (!cursor->newest)
+		return sonde_error(ENOMEM, "out of memory for %u threads", cursor->threads);
+	for (size_t i = 0; i < sonde_reader_count(cursor->session->reader); i++) {
+		const struct sonde_chunk_head *head = &sonde_reader_entry(cursor->session->reader, i)->head;
+		if (head->type == SONDE_CHUNK_ZONES && head->thread <= cursor->threads)
+			cursor->newest[head->thread] = i + 1;
+	}
+	return 0;
+}
+
+/* Whether chunk `i` holds nothing that is wanted. The last zones of a thread always come: they tell what is open. */
+static int is_left_out(struct sonde_cursor *cursor, size_t i, const struct sonde_chunk_head *head)
+{
+	if (!cursor->newest)
+		return 0;
+	if (head->type == SONDE_CHUNK_ZONES && head->thread <= cursor->threads && cursor->newest[head->thread] == i + 1)
+		return 0;
+	return sonde_wanted_leaves_out(&cursor->wanted, cursor->session->reader, i, &cursor->data);
 }
 
 /* Whether a chunk is of a wanted type, and of a version that is known. */
@@ -374,7 +405,9 @@ static int next_unfinished(struct sonde_cursor *cursor)
 	while (cursor->zones.tails && cursor->unfinished <= cursor->threads) {
 		uint32_t thread = cursor->unfinished++;
 		const struct sonde_thread *row = sonde_session_thread(cursor->session, thread);
-		uint64_t end_ns = row && row->end_ns ? row->end_ns : cursor->session->run.end_ns;
+		uint64_t end_ns = row && row->end_ns
+				      ? row->end_ns
+				      : sonde_session_part_of(cursor->session, row ? row->process : 0)->end_ns;
 		if (is_kept) /* a flight recorder forgot what came after its last save */
 			end_ns = 0;
 		int found = sonde_zones_unfinished(&cursor->zones, thread, end_ns, &cursor->batch);
@@ -394,7 +427,7 @@ int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **ou
 		const struct sonde_chunk_head *head = &entry->head;
 		if (!is_wanted(cursor, head))
 			continue;
-		if (cursor->seen[head->type]++ % cursor->parts != cursor->part) {
+		if (cursor->seen[head->type]++ % cursor->parts != cursor->part || is_left_out(cursor, i, head)) {
 			if (head->type == SONDE_CHUNK_ZONES)
 				sonde_zones_superseded(&cursor->zones, head->thread);
 			continue;
@@ -416,66 +449,4 @@ int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **ou
 		return error ? error : 1;
 	}
 	return next_unfinished(cursor);
-}
-
-/* --- statistics from summaries ------------------------------------------------------------------------------------ */
-
-static int add_stats(struct sonde_zone_stat *stats, size_t sites, const struct sonde_chunk_data *data)
-{
-	struct sonde_zones_summary summary;
-	size_t summary_b = data->head->summary_b;
-	if (summary_b < sizeof summary)
-		return -EBADMSG;
-	memcpy(&summary, data->summary, sizeof summary);
-	uint64_t need_b = sizeof summary + (uint64_t)summary.open * sizeof(struct sonde_zone_open) +
-			  (uint64_t)summary.sites * sizeof(struct sonde_zone_stat);
-	if (need_b > summary_b)
-		return -EBADMSG;
-	const uint8_t *at = data->summary + sizeof summary + summary.open * sizeof(struct sonde_zone_open);
-	for (uint32_t i = 0; i < summary.sites; i++, at += sizeof(struct sonde_zone_stat)) {
-		struct sonde_zone_stat from;
-		memcpy(&from, at, sizeof from);
-		sonde_pair_merge(&stats[from.site <= sites ? from.site : 0], &from);
-	}
-	return 0;
-}
-
-uint64_t sonde_session_zones_unmatched(struct sonde_session *session)
-{
-	struct sonde_chunk_data data = {0};
-	struct sonde_zones_summary summary;
-	uint64_t unmatched = 0;
-	sonde_buf_init(&data.buf, SONDE_READER_BUF_MAX_B);
-	for (size_t i = 0; i < sonde_reader_count(session->reader); i++) {
-		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
-		if (head->type != SONDE_CHUNK_ZONES || head->version > SONDE_CHUNK_VERSION ||
-		    sonde_reader_summary(session->reader, i, &data) || data.head->summary_b < sizeof summary)
-			continue;
-		memcpy(&summary, data.summary, sizeof summary);
-		unmatched += summary.unmatched;
-	}
-	sonde_buf_fini(&data.buf);
-	return unmatched;
-}
-
-int sonde_session_zone_stats(struct sonde_session *session, struct sonde_zone_stat *stats)
-{
-	size_t sites = session->sites.count;
-	struct sonde_chunk_data data = {0};
-	int error = 0;
-	sonde_buf_init(&data.buf, SONDE_READER_BUF_MAX_B);
-	for (size_t i = 0; i <= sites; i++)
-		stats[i] = (struct sonde_zone_stat){.site = (uint32_t)i};
-	for (size_t i = 0; error != -ENOMEM && i < sonde_reader_count(session->reader); i++) {
-		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
-		if (head->type != SONDE_CHUNK_ZONES || head->version > SONDE_CHUNK_VERSION)
-			continue;
-		int bad = sonde_reader_summary(session->reader, i, &data);
-		if (!bad && add_stats(stats, sites, &data))
-			bad = sonde_error(EBADMSG, "%s: the zone summary of chunk %zu is damaged",
-					  sonde_session_path(session), i);
-		error = bad ? bad : error;
-	}
-	sonde_buf_fini(&data.buf);
-	return error;
 }

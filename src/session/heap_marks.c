@@ -10,6 +10,7 @@
 #include "session/heap.h"
 #include "session/state.h"
 #include "util/error.h"
+#include "util/search.h"
 
 struct marking {
 	struct sonde_session *session;
@@ -20,15 +21,7 @@ struct marking {
 /* The first moment that is not before a time; marks->count when there is none. */
 static size_t mark_of(const struct sonde_heap_marks *marks, uint64_t time_ns)
 {
-	size_t from = 0, to = marks->count;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		if (marks->times_ns[middle] < time_ns)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return SONDE_SEARCH(i, 0, marks->count, marks->times_ns[i] < time_ns);
 }
 
 static uint32_t known_site(const struct marking *marking, uint32_t site)

@@ -10,6 +10,7 @@
 #include "session/heap.h"
 #include "session/state.h"
 #include "util/error.h"
+#include "util/search.h"
 
 struct moments {
 	struct sonde_session *session;
@@ -35,16 +36,9 @@ static int compare(const void *left, const void *right)
 /* The first row of a process that is not before a moment; moments->count when there is none. */
 static size_t first_from(const struct moments *moments, uint32_t process, uint64_t time_ns)
 {
-	size_t from = 0, to = moments->count;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		const struct sonde_heap_moment *row = moments->rows[middle];
-		if (row->process < process || (row->process == process && row->time_ns < time_ns))
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return SONDE_SEARCH(i, 0, moments->count,
+			    moments->rows[i]->process < process ||
+				(moments->rows[i]->process == process && moments->rows[i]->time_ns < time_ns));
 }
 
 static int is_of(const struct moments *moments, size_t row, const struct sonde_heap *heap)

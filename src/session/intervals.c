@@ -24,6 +24,8 @@ struct walk {
 	uint64_t end_ns;
 	uint32_t cpu;
 	uint32_t gaps; /* that were known when the state began */
+	uint32_t by;
+	uint64_t woken_ns;
 	uint8_t state, begun, unsure, is_met;
 };
 
@@ -35,7 +37,7 @@ struct walking {
 	struct walk *walks; /* by thread id */
 	uint32_t count;
 	uint32_t gaps; /* chunks that could not be read, so far */
-	int attached, is_kept;
+	int is_kept;
 };
 
 const char *sonde_interval_name(enum sonde_interval_state state)
@@ -50,9 +52,9 @@ const char *sonde_interval_name(enum sonde_interval_state state)
 void sonde_interval_life(const struct sonde_session *session, const struct sonde_thread *thread, uint64_t *out_from_ns,
 			 uint64_t *out_to_ns)
 {
-	const struct sonde_run *run = sonde_session_run(session);
-	*out_from_ns = thread->start_ns > run->start_ns ? thread->start_ns : run->start_ns;
-	*out_to_ns = thread->end_ns && thread->end_ns < run->end_ns ? thread->end_ns : run->end_ns;
+	const struct sonde_part *part = sonde_session_part_of(session, thread->process);
+	*out_from_ns = thread->start_ns > part->start_ns ? thread->start_ns : part->start_ns;
+	*out_to_ns = thread->end_ns && thread->end_ns < part->end_ns ? thread->end_ns : part->end_ns;
 }
 
 /* The state that a thread is in ends at `time_ns`. */
@@ -70,6 +72,8 @@ static int end_state(struct walking *walking, uint32_t id, uint64_t time_ns)
 						.cpu = walk->cpu,
 						.state = walk->state,
 						.begun = walk->begun,
+						.by = walk->by,
+						.woken_ns = walk->woken_ns,
 						.unsure = walk->state == SONDE_INTERVAL_BLOCKED && walk->unsure};
 	walk->at_ns = time_ns;
 	return interval.begun || interval.to_ns > interval.from_ns ? walking->take(walking->context, &interval) : 0;
@@ -78,10 +82,10 @@ static int end_state(struct walking *walking, uint32_t id, uint64_t time_ns)
 /* What a thread was before its first row. */
 static void meet(const struct walking *walking, uint32_t id, uint8_t kind, uint32_t cpu)
 {
-	const struct sonde_run *run = sonde_session_run(walking->session);
 	const struct sonde_thread *thread = sonde_session_thread(walking->session, id);
+	const struct sonde_part *part = sonde_session_part_of(walking->session, thread->process);
 	struct walk *walk = &walking->walks[id];
-	int was_there = walking->attached && thread->start_ns <= run->start_ns + BORN_WITHIN_NS;
+	int was_there = part->attached && thread->start_ns <= part->start_ns + BORN_WITHIN_NS;
 	walk->is_met = 1;
 	if (walking->is_kept) /* a flight recorder forgot what was before */
 		walk->state = SONDE_INTERVAL_UNSEEN;
@@ -102,10 +106,11 @@ static int take_switch(struct walking *walking, uint64_t time_ns, uint32_t id, u
 	if (!id || id >= walking->count || kind >= sizeof next)
 		return 0;
 	int is_woken = kind == WOKEN;
-	walking->out->has_wakeups |= is_woken;
 	int is_first = !walk->is_met;
 	if (is_first)
 		meet(walking, id, kind, cpu);
+	/* Records of the kernel tell who created a thread, and no wake-ups. */
+	walking->out->has_wakeups |= is_woken && !(is_first && walk->state == SONDE_INTERVAL_RUNNABLE);
 	if (is_woken && (walk->state == SONDE_INTERVAL_ON_CPU || walk->state == SONDE_INTERVAL_RUNNABLE))
 		return 0;
 	if (!is_first && !is_woken && (walk->state == SONDE_INTERVAL_ON_CPU) == (kind == SONDE_SWITCH_IN))
@@ -115,6 +120,8 @@ static int take_switch(struct walking *walking, uint64_t time_ns, uint32_t id, u
 	walk->cpu = is_woken ? walk->cpu : cpu;
 	walk->state = next[kind];
 	walk->begun = (uint8_t)(kind + 1);
+	walk->by = 0;
+	walk->woken_ns = 0;
 	return error;
 }
 
@@ -122,10 +129,17 @@ static int take_switch(struct walking *walking, uint64_t time_ns, uint32_t id, u
 static int take_row(struct walking *walking, const struct sonde_batch *batch, size_t i)
 {
 	uint64_t time_ns = batch->time_ns[i], waited_ns = batch->waited_ns[i];
-	int error = 0;
-	if (batch->kind[i] == SONDE_SWITCH_IN && waited_ns && waited_ns <= time_ns)
-		error = take_switch(walking, time_ns - (waited_ns - 1), batch->thread_of[i], WOKEN, 0);
-	return error ? error : take_switch(walking, time_ns, batch->thread_of[i], batch->kind[i], batch->cpu[i]);
+	uint32_t id = batch->thread_of[i];
+	int error = 0, is_woken = batch->kind[i] == SONDE_SWITCH_IN && waited_ns && waited_ns <= time_ns;
+	if (is_woken)
+		error = take_switch(walking, time_ns - (waited_ns - 1), id, WOKEN, 0);
+	if (!error)
+		error = take_switch(walking, time_ns, id, batch->kind[i], batch->cpu[i]);
+	if (is_woken && id && id < walking->count && batch->by[i]) {
+		walking->walks[id].by = batch->by[i];
+		walking->walks[id].woken_ns = time_ns - (waited_ns - 1);
+	}
+	return error;
 }
 
 static int take_batches(struct walking *walking)
@@ -150,7 +164,6 @@ int sonde_intervals_walk(struct sonde_intervals *out, struct sonde_session *sess
 {
 	struct walking walking = {.out = out, .session = session, .take = take, .context = context};
 	walking.count = (uint32_t)sonde_session_thread_count(session) + 1;
-	walking.attached = sonde_session_info(session, "run.attached_pid") != NULL;
 	walking.is_kept = sonde_session_info(session, "option.keep_ns") != NULL;
 	walking.walks = calloc(walking.count, sizeof *walking.walks);
 	*out = (struct sonde_intervals){0};

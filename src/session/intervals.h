@@ -21,9 +21,11 @@ enum sonde_interval_state {
 struct sonde_interval {
 	uint64_t from_ns, to_ns; /* empty where two switches have one time */
 	uint32_t thread;
-	uint32_t cpu;  /* that it is on, or lost, + 1; 0 = not known */
-	uint8_t state; /* enum sonde_interval_state */
-	uint8_t begun; /* by what: enum sonde_switch_kind, + 1; 0 = the thread's beginning */
+	uint32_t cpu;      /* that it is on, or lost, + 1; 0 = not known */
+	uint8_t state;     /* enum sonde_interval_state */
+	uint8_t begun;     /* by what: enum sonde_switch_kind, + 1; 0 = the thread's beginning */
+	uint32_t by;       /* on a CPU: the thread that woke or created it; 0 = not known */
+	uint64_t woken_ns; /* when that was */
 	/* Blocked: it may have waited for a CPU in the end of it, or all of it: nothing says when it was woken. */
 	uint8_t unsure;
 };

@@ -6,10 +6,13 @@
  */
 #include "session/session.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "session/lookup.h"
 #include "session/meta.h"
+#include "session/parts.h"
 #include "session/state.h"
 
 #define ID_SPARE 65536u
@@ -31,7 +34,7 @@ static void set_limits(struct sonde_session *session)
 static int load_chunk(struct sonde_session *session, size_t i, struct sonde_chunk_data *data)
 {
 	const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
-	if (head->type > SONDE_CHUNK_HEAP || head->version > SONDE_CHUNK_VERSION) {
+	if (head->type > SONDE_CHUNK_WAITS || head->version > SONDE_CHUNK_VERSION) {
 		session->run.skipped_chunks++;
 		return 0;
 	}
@@ -153,6 +156,15 @@ static uint64_t last_known_ns(const struct sonde_session *session)
 	return is_whole && root->end_ns > run->last_event_ns ? root->end_ns : run->last_event_ns;
 }
 
+/* What whoever merged recordings could not read of them. */
+static uint64_t merged_number(const struct sonde_session *session, const char *what)
+{
+	char key[32];
+	snprintf(key, sizeof key, "merged.%s", what);
+	const char *text = sonde_session_info(session, key);
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
 static void settle_run(struct sonde_session *session)
 {
 	struct sonde_run *run = &session->run;
@@ -160,7 +172,8 @@ static void settle_run(struct sonde_session *session)
 	run->start_ns = sonde_session_head(session)->start_mono_ns;
 	run->closed = has_close;
 	run->status = has_close ? session->close.status : -1;
-	run->damaged_b = sonde_reader_damaged_b(session->reader, &run->damaged_at);
+	run->damaged_b =
+	    sonde_reader_damaged_b(session->reader, &run->damaged_at) + merged_number(session, "damaged_b");
 	run->file_b = sonde_reader_size_b(session->reader);
 	settle_events(session);
 	run->user_ns = run->system_ns = 0;
@@ -184,7 +197,8 @@ static int settle(struct sonde_session *session)
 	if (!error)
 		error = sonde_session_stacks_settle(session);
 	settle_run(session);
-	return error;
+	int failed = sonde_parts_settle(session);
+	return error ? error : failed;
 }
 
 static void init_rows(struct sonde_session *session)
@@ -205,6 +219,7 @@ static void init_rows(struct sonde_session *session)
 	session->series.row_b = sizeof(struct sonde_series);
 	session->objects.row_b = sizeof(struct sonde_object);
 	session->heap_rests.row_b = sizeof(struct sonde_heap_rest);
+	session->parts.row_b = sizeof(struct sonde_part);
 	sonde_session_stacks_init(&session->stacks);
 }
 
@@ -216,7 +231,8 @@ int sonde_session_open(struct sonde_session **out, const char *path, const struc
 	init_rows(session);
 	if (options)
 		session->options = *options;
-	int error = sonde_reader_open(&session->reader, path);
+	int fd = options && options->fd ? options->fd : -1;
+	int error = sonde_reader_open_fd(&session->reader, fd, path);
 	if (!error) {
 		set_limits(session);
 		error = load(session);
@@ -236,10 +252,10 @@ void sonde_session_close(struct sonde_session *session)
 	if (!session)
 		return;
 	struct sonde_rows *all[] = {
-	    &session->strings, &session->processes,  &session->threads,    &session->modules,
-	    &session->sites,   &session->infos,      &session->sources,    &session->lost,
-	    &session->costs,   &session->histograms, &session->heap_sites, &session->heap_rests,
-	    &session->heaps,   &session->snapshots,  &session->series,     &session->objects,
+	    &session->strings,    &session->processes,  &session->threads, &session->modules,   &session->sites,
+	    &session->infos,      &session->sources,    &session->lost,    &session->costs,     &session->histograms,
+	    &session->heap_sites, &session->heap_rests, &session->heaps,   &session->snapshots, &session->series,
+	    &session->objects,    &session->parts,
 	};
 	sonde_lookup_fini(session);
 	sonde_heap_sums_free(&session->heap_sums);
@@ -283,7 +299,7 @@ const struct sonde_run *sonde_session_run(const struct sonde_session *session)
 
 uint64_t sonde_session_damaged_b(const struct sonde_session *session)
 {
-	return sonde_reader_damaged_b(session->reader, NULL);
+	return sonde_reader_damaged_b(session->reader, NULL) + merged_number(session, "damaged_b");
 }
 
 const char *sonde_session_info(const struct sonde_session *session, const char *key)

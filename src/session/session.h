@@ -20,6 +20,7 @@ struct sonde_session;
 struct sonde_session_options {
 	int no_symbols; /* do not look anything up beyond what the recording holds */
 	int debuginfod; /* ask debuginfod servers for missing debug files */
+	int fd;         /* of the recording where it is open, which the path then only names; 0 = it is not */
 };
 
 /* `options` may be NULL. */
@@ -53,6 +54,26 @@ struct sonde_run {
 };
 
 const struct sonde_run *sonde_session_run(const struct sonde_session *session);
+
+/* A merged recording (`sonde merge`) is made of several, each with a window of time and with processes of its own; any
+ * other is one part. */
+struct sonde_part {
+	const char *name;    /* "" = of a recording that was not merged */
+	const char *machine; /* "" = there is one */
+	const char *note;    /* what was left out of it; "" = nothing */
+	uint64_t start_ns, end_ns;
+	uint32_t first_process, last_process; /* ids */
+	uint32_t root_process;                /* the command's, 0 = none */
+	int attached;                         /* to what was there before */
+	int closed;                           /* in order */
+};
+
+size_t sonde_session_part_count(const struct sonde_session *session);
+const struct sonde_part *sonde_session_part(const struct sonde_session *session, size_t i);
+/* The part of a process, never NULL; of process 0, and of one of no part, the whole recording. */
+const struct sonde_part *sonde_session_part_of(const struct sonde_session *session, uint32_t process);
+/* Which part an INFO key "merged.N.WHAT" is of, from 1, and WHAT; 0 = of none. */
+size_t sonde_part_key(const char *key, const char **what);
 
 /* What a sample of the cpu source stands for: the inverse of its effective rate; 1 ms where that is not known. */
 uint64_t sonde_session_period_ns(const struct sonde_session *session);
@@ -267,7 +288,7 @@ struct sonde_batch {
 	const uint32_t *series; /* id, 0 = none that is known */
 	const int64_t *value;
 	/* WAITS, in no order, with start_ns, dur_ns, thread_of, stack and status */
-	const uint32_t *other;    /* thread that held what was waited for; 0 = not known */
+	const uint32_t *other;    /* thread that held what was waited for, or ended; 0 = not known */
 	const uint8_t *wait_kind; /* enum sonde_wait_kind */
 	const uint32_t *object;   /* id, 0 = none */
 	const uint64_t *amount;   /* bytes that were read or written */
@@ -308,6 +329,17 @@ int sonde_cursor_open_part(struct sonde_cursor **out, struct sonde_session *sess
 			   unsigned parts);
 void sonde_cursor_close(struct sonde_cursor *cursor);
 
+/* What of the events is wanted; a field of 0 wants all. */
+struct sonde_cursor_wanted {
+	uint64_t from_ns, to_ns; /* what lies in this time with any part of it, both ends included */
+	uint32_t process, thread;
+	uint32_t site; /* of zones */
+};
+
+/* Before the first sonde_cursor_next(): chunks in which certainly nothing is wanted are left out, unread. All of the
+ * others come, with what is not wanted. -ENOMEM. */
+int sonde_cursor_want(struct sonde_cursor *cursor, const struct sonde_cursor_wanted *wanted);
+
 /* 1 and a batch, 0 at the end, or a negative errno (a chunk that cannot be decoded: skip it by calling again). */
 int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **out);
 
@@ -315,6 +347,16 @@ int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **ou
  * sonde_session_site_count() + 1 rows, indexed by site id; row 0 sums zones of sites that are not known. Chunks that
  * cannot be read are left out; then the sums of all others and a negative errno. */
 int sonde_session_zone_stats(struct sonde_session *session, struct sonde_zone_stat *stats);
+
+/* The same sums as they lie in the chunks, of one site and thread each: `take` is called for every row, and stops all
+ * by what it returns, if that is not 0. Ids are as in batches. */
+int sonde_session_zone_stats_each(struct sonde_session *session,
+				  int (*take)(void *context, uint32_t process, uint32_t thread,
+					      const struct sonde_zone_stat *stat),
+				  void *context);
+
+/* How many events the chunks of a type hold, by their heads: of zones, begins and ends. */
+uint64_t sonde_session_event_count(const struct sonde_session *session, enum sonde_chunk_type type);
 
 /* How many zones were ended without having begun, from the same summaries: those that can be read. */
 uint64_t sonde_session_zones_unmatched(struct sonde_session *session);

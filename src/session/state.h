@@ -50,6 +50,8 @@ struct sonde_session {
 	struct sonde_rows series;     /* struct sonde_series, by id */
 	struct sonde_rows objects;    /* struct sonde_object, by id */
 	struct sonde_rows heap_rests; /* struct sonde_heap_rest */
+	struct sonde_rows parts;      /* struct sonde_part, by process; empty where nothing was merged */
+	struct sonde_part whole;
 	struct sonde_stacks stacks;
 
 	struct sonde_heap_sums heap_sums;    /* of the range that was asked for last; users NULL = none */

@@ -19,7 +19,7 @@ struct sonde_wait_part {
 	uint64_t start_ns;
 	uint64_t dur_ns : 56;
 	uint64_t kind : 8;
-	uint32_t thread, object;
+	uint32_t thread, object, other;
 };
 
 static uint64_t end_of(const struct sonde_wait_part *part)
@@ -41,6 +41,13 @@ static int add(struct sonde_wait_cover *cover, struct sonde_wait_part part)
 	return 0;
 }
 
+/* Nobody let it go on. */
+static int is_in_vain(const struct sonde_batch *batch, size_t i)
+{
+	return sonde_wait_row(batch->wait_kind[i])->group == SONDE_WAIT_GROUP_LOCK &&
+	       !(batch->status[i] & SONDE_WAIT_SAMPLED) && batch->amount[i] == SONDE_WAIT_IN_VAIN;
+}
+
 static int add_batch(struct sonde_wait_cover *cover, const struct sonde_batch *batch, const uint8_t *thread)
 {
 	int error = 0;
@@ -58,7 +65,8 @@ static int add_batch(struct sonde_wait_cover *cover, const struct sonde_batch *b
 							    .dur_ns = batch->dur_ns[i] & ((UINT64_C(1) << 56) - 1),
 							    .kind = batch->wait_kind[i],
 							    .thread = id,
-							    .object = batch->object[i]});
+							    .object = is_in_vain(batch, i) ? 0 : batch->object[i],
+							    .other = batch->other[i]});
 	}
 	return error;
 }
@@ -218,8 +226,11 @@ void sonde_wait_cover_look(struct sonde_wait_cover *cover, uint32_t thread, uint
 		uint64_t stop_ns = end_of(part) < to_ns ? end_of(part) : to_ns;
 		if (stop_ns <= start_ns)
 			continue;
-		const struct sonde_wait_piece piece = {
-		    .ns = stop_ns - start_ns, .object = part->object, .kind = (uint8_t)part->kind};
+		const struct sonde_wait_piece piece = {.from_ns = start_ns,
+						       .ns = stop_ns - start_ns,
+						       .object = part->object,
+						       .other = part->other,
+						       .kind = (uint8_t)part->kind};
 		take(context, &piece);
 	}
 }

@@ -1,7 +1,7 @@
 /* wait_cover.h: in which call that waits a thread was at a moment.
  *
  * Calls of one thread are laid flat: where one lies within another (a signal's handler makes it) the innermost holds,
- * so that no moment counts twice. What a lock was held for others is no call. Held in memory: 24 bytes a call that took
+ * so that no moment counts twice. What a lock was held for others is no call. Held in memory: 32 bytes a call that took
  * long enough to block in.
  */
 #ifndef SONDE_SESSION_WAIT_COVER_H
@@ -30,8 +30,9 @@ void sonde_wait_cover_fini(struct sonde_wait_cover *cover);
 
 /* A piece of a call. */
 struct sonde_wait_piece {
-	uint64_t ns;
-	uint32_t object; /* id, 0 = none */
+	uint64_t from_ns, ns;
+	uint32_t object; /* id; 0 = none, or it was waited for in vain */
+	uint32_t other;  /* the thread that it waited for, or that held the lock when it began; 0 = not known */
 	uint8_t kind;    /* enum sonde_wait_kind */
 };
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "util/error.h"
+#include "util/search.h"
 
 #define NESTING_MAX 256
 #define RANGES_MAX 65536
@@ -109,15 +110,7 @@ static int list_lines(struct changes *out, struct sonde_dwarf_lines *lines, stru
 /* The number of changes at or before an address. */
 static size_t changes_before(const struct changes *changes, uint64_t address)
 {
-	size_t low = 0, high = changes->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (changes->items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SONDE_SEARCH(i, 0, changes->count, changes->items[i].address <= address);
 }
 
 static int add_span(struct sonde_index *out, uint32_t offset, const struct change *node, const struct change *line)

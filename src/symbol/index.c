@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "util/error.h"
+#include "util/search.h"
 
 #define COUNT_MAX ((size_t)64 << 20)
 
@@ -21,28 +22,14 @@ void sonde_index_fini(struct sonde_index *index)
 
 const struct sonde_index_segment *sonde_index_segment(const struct sonde_index *index, uint64_t address)
 {
-	size_t low = 0, high = index->segment_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (index->segments[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < index->segments[low - 1].end ? &index->segments[low - 1] : NULL;
+	size_t next = SONDE_SEARCH(i, 0, index->segment_count, index->segments[i].start <= address);
+	return next && address < index->segments[next - 1].end ? &index->segments[next - 1] : NULL;
 }
 
 const struct sonde_index_unit *sonde_index_unit(const struct sonde_index *index, uint64_t address)
 {
-	size_t low = 0, high = index->unit_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (index->units[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < index->units[low - 1].high ? &index->units[low - 1] : NULL;
+	size_t next = SONDE_SEARCH(i, 0, index->unit_count, index->units[i].low <= address);
+	return next && address < index->units[next - 1].high ? &index->units[next - 1] : NULL;
 }
 
 int sonde_index_lacks(const struct sonde_index *index, uint64_t address)

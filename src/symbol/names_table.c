@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "symbol/names.h"
 #include "util/error.h"
+#include "util/search.h"
 
 #define MAGIC "SONDENAM"
 #define VERSION 1
@@ -107,16 +108,9 @@ void sonde_name_table_fini(struct sonde_name_table *table)
 
 const struct sonde_name_entry *sonde_name_table_find(const struct sonde_name_table *table, uint64_t address)
 {
-	size_t low = 0, high = table->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (table->entries[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t back = 0; low && back < LOOK_BACK; back++, low--) {
-		const struct sonde_name_entry *entry = &table->entries[low - 1];
+	size_t next = SONDE_SEARCH(i, 0, table->count, table->entries[i].start <= address);
+	for (size_t back = 0; next && back < LOOK_BACK; back++, next--) {
+		const struct sonde_name_entry *entry = &table->entries[next - 1];
 		if (address - entry->start < entry->size_b || (!entry->size_b && !back))
 			return entry;
 	}
