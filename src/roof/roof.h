@@ -1,0 +1,85 @@
+/* roof.h: the measured ceilings of a machine: FLOP/s by instruction set and precision, bytes/s by level of memory.
+ *
+ * They are measured once (measure.h) and kept in the user's cache under the machine's fingerprint; a recording carries
+ * those of the machine that it was made on. A figure is the best of several runs, with their median and the worst one
+ * beside it; runs = 0 is a figure that was not measured. Bytes are those that a program's loads and stores name: what
+ * a cache reads before a line is written is in none of them.
+ */
+#ifndef SONDE_ROOF_ROOF_H
+#define SONDE_ROOF_ROOF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum sonde_roof_threads { SONDE_ROOF_ONE = 0, SONDE_ROOF_ALL, SONDE_ROOF_THREADS };
+enum sonde_roof_precision { SONDE_ROOF_FP64 = 0, SONDE_ROOF_FP32, SONDE_ROOF_PRECISIONS };
+enum sonde_roof_level { SONDE_ROOF_L1 = 0, SONDE_ROOF_L2, SONDE_ROOF_L3, SONDE_ROOF_DRAM, SONDE_ROOF_LEVELS };
+enum sonde_roof_access { SONDE_ROOF_READ = 0, SONDE_ROOF_COPY, SONDE_ROOF_TRIAD, SONDE_ROOF_ACCESSES };
+
+/* Instruction sets, from the least to the most. Without FMA a multiplication and an addition, each an instruction. */
+enum sonde_roof_set {
+	SONDE_ROOF_SCALAR = 0,
+	SONDE_ROOF_SCALAR_FMA,
+	SONDE_ROOF_SSE2,
+	SONDE_ROOF_AVX,
+	SONDE_ROOF_AVX2_FMA,
+	SONDE_ROOF_AVX512_FMA,
+	SONDE_ROOF_NEON_FMA,
+	SONDE_ROOF_SETS
+};
+
+struct sonde_roof_figure {
+	double best, median, least; /* a second */
+	unsigned runs;              /* 0 = not measured */
+};
+
+struct sonde_roof {
+	char fingerprint[17]; /* of what follows up to caches */
+	char cpu[128];        /* "" = not known */
+	char machine[32];     /* x86_64 */
+	char caches[64];      /* "32K 1024K 36608K": L1d, L2, L3 of the first CPU; 0K = not known */
+	uint64_t cpus;        /* online */
+	uint64_t memory_gib;  /* rounded up */
+	uint64_t measured_s;  /* since 1970 */
+	uint64_t threads;     /* what "all" is: CPUs that the measurement might use */
+	double stolen;        /* share of CPU time that a hypervisor gave to others meanwhile */
+	struct sonde_roof_figure flops[SONDE_ROOF_SETS][SONDE_ROOF_PRECISIONS][SONDE_ROOF_THREADS];
+	struct sonde_roof_figure bytes[SONDE_ROOF_LEVELS][SONDE_ROOF_ACCESSES][SONDE_ROOF_THREADS];
+	uint64_t set_b[SONDE_ROOF_LEVELS][SONDE_ROOF_THREADS]; /* of each thread; 0 = the level was not measured */
+	char why[SONDE_ROOF_LEVELS][SONDE_ROOF_THREADS][128];  /* why not; "" = it was, or not known */
+	/* By the maker, of all CPUs; 0 = not known. */
+	double datasheet_flops[SONDE_ROOF_PRECISIONS], datasheet_bytes;
+};
+
+/* Stable names: keys of files, and what people read. */
+const char *sonde_roof_set_name(enum sonde_roof_set set);                   /* "avx512-fma" */
+const char *sonde_roof_set_title(enum sonde_roof_set set);                  /* "AVX-512 FMA" */
+const char *sonde_roof_precision_name(enum sonde_roof_precision precision); /* "fp64" */
+const char *sonde_roof_level_name(enum sonde_roof_level level);             /* "L1", "DRAM" */
+const char *sonde_roof_access_name(enum sonde_roof_access access);          /* "read" */
+const char *sonde_roof_threads_name(enum sonde_roof_threads threads);       /* "one" */
+
+/* The highest of all instruction sets, and of all ways of access; NULL = none was measured. */
+const struct sonde_roof_figure *sonde_roof_peak(const struct sonde_roof *roof, enum sonde_roof_precision precision,
+						enum sonde_roof_threads threads);
+const struct sonde_roof_figure *sonde_roof_bandwidth(const struct sonde_roof *roof, enum sonde_roof_level level,
+						     enum sonde_roof_threads threads);
+
+/* This machine's ceilings, from the cache: -ENOENT with a sentence when they have never been measured, -EBADMSG when
+ * the file is of another machine or damaged. */
+int sonde_roof_load(struct sonde_roof *out);
+
+/* Keeps them, atomically; the sentence names what went wrong. */
+int sonde_roof_store(const struct sonde_roof *roof);
+
+/* As texts "roof.KEY" = value: `get` gives a key's value or NULL, `put` takes them in turn. -ENOENT when there are
+ * none, -EBADMSG when one of them is no figure. */
+typedef const char *sonde_roof_get(void *context, const char *key);
+typedef void sonde_roof_put(void *context, const char *key, const char *value);
+int sonde_roof_from_keys(struct sonde_roof *out, sonde_roof_get *get, void *context);
+void sonde_roof_to_keys(const struct sonde_roof *roof, sonde_roof_put *put, void *context);
+
+/* What the maker says, from a file of lines "fp64 1.2T", "fp32 2.4T", "dram 140G", with comments after '#'. */
+int sonde_roof_datasheet(struct sonde_roof *roof, const char *path);
+
+#endif
