@@ -19,6 +19,7 @@
 #include "analyze/stats.h"
 #include "analyze/words.h"
 #include "util/error.h"
+#include "util/search.h"
 
 #define NO_STACK UINT32_MAX                      /* where a function's id is */
 #define CALL_LEAST (NO_STACK - SONDE_WAIT_KINDS) /* + enum sonde_wait_kind */
@@ -87,15 +88,7 @@ static uint32_t child_of(struct build *build, uint32_t parent, uint32_t function
 /* The first row of a stack, or of one behind it. */
 static size_t calls_find(const struct sonde_weights *calls, uint32_t stack)
 {
-	size_t from = 0, to = calls->row_count;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		if (calls->rows[middle].stack < stack)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return SONDE_SEARCH(i, 0, calls->row_count, calls->rows[i].stack < stack);
 }
 
 /* What a stack weighs lies in the kinds of its calls. */

@@ -4,7 +4,7 @@
  * Every row says how its figure came about. Of a time too short for the meters there is no figure. No country is
  * assumed: without an intensity there are joules and the sentence that says how to get grams.
  */
-#include "analyze/energy_sums.h"
+#include "analyze/energy_rates.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -162,21 +162,6 @@ static struct sonde_cell grams_cell(const struct energy *energy, double uj)
 	if (!energy->intensity.is_known)
 		return sonde_cell_absent("no carbon intensity was given: --country or --carbon-intensity");
 	return sonde_cell_real(sonde_carbon_g(uj, energy->intensity.g_kwh), 0);
-}
-
-/* Of a model all figures are modelled. */
-static const struct sonde_column *columns_of(const struct energy *energy, struct sonde_report *report,
-					     const struct sonde_column *columns, size_t count)
-{
-	struct sonde_column *own = sonde_arena_alloc(&report->arena, count * sizeof *own);
-	if (!own || !energy->sums.fit.name)
-		return own ? columns : NULL;
-	memcpy(own, columns, count * sizeof *own);
-	for (size_t i = 0; i < count; i++)
-		if (own[i].unit == SONDE_UNIT_NUMBER || own[i].unit == SONDE_UNIT_RATIO ||
-		    own[i].unit == SONDE_UNIT_JOULES || own[i].unit == SONDE_UNIT_GRAMS)
-			own[i].basis = SONDE_BASIS_MODELLED;
-	return own;
 }
 
 /* --- meters ------------------------------------------------------------------------------------------------------ */
@@ -380,7 +365,8 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 	const struct sonde_energy_sums *sums = &energy->sums;
 	size_t limit = energy->options.limit ? energy->options.limit : DEFAULT_ROWS, shown = 0, too_short = 0, more = 0;
 	struct sonde_energy_share left = {0};
-	const struct sonde_column *columns = columns_of(energy, report, process_columns, PROCESS_COLUMNS);
+	const struct sonde_column *columns =
+	    sonde_energy_columns(&energy->sums, report, process_columns, PROCESS_COLUMNS);
 	struct sonde_section *section =
 	    columns ? sonde_report_table(report, "energy_processes", "Energy by process", columns, PROCESS_COLUMNS)
 		    : NULL;
@@ -451,7 +437,7 @@ static int energy_finish(void *state, struct sonde_report *report)
 	if (!energy->sums.is_known)
 		return say_nothing(energy, report);
 	choose_intensity(energy);
-	const struct sonde_column *columns = columns_of(energy, report, meter_columns, COLUMNS);
+	const struct sonde_column *columns = sonde_energy_columns(&energy->sums, report, meter_columns, COLUMNS);
 	struct sonde_section *section = columns ? sonde_report_table(report, "energy", TITLE, columns, COLUMNS) : NULL;
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for energy");

@@ -9,6 +9,7 @@
 
 #include "format/metric.h"
 #include "util/error.h"
+#include "util/search.h"
 
 #define NEAR_NS 250000000u
 
@@ -144,8 +145,10 @@ static int begin_at_nothing(struct sonde_energy_track *track, uint64_t start_ns)
 /* What wait(2) tells of a process's end is not used: it holds the children that it waited for, which are here, too. */
 int sonde_energy_points_finish(struct sonde_energy_points *points)
 {
-	int was_there = sonde_session_info(points->session, "run.attached_pid") != NULL, rc = 0;
-	for (uint32_t id = 1; rc == 0 && !was_there && id <= points->process_count; id++) {
+	int rc = 0;
+	for (uint32_t id = 1; rc == 0 && id <= points->process_count; id++) {
+		if (sonde_session_part_of(points->session, id)->attached)
+			continue;
 		const struct sonde_process *process = sonde_session_process(points->session, id);
 		for (size_t i = 0; rc == 0 && i < 2; i++)
 			if (points->of_process[id][i])
@@ -156,19 +159,12 @@ int sonde_energy_points_finish(struct sonde_energy_points *points)
 
 double sonde_energy_track_at(const struct sonde_energy_track *track, uint64_t time_ns)
 {
-	size_t from = 0, to = track->count;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		if (track->points[middle].time_ns <= time_ns)
-			from = middle + 1;
-		else
-			to = middle;
-	}
+	size_t next = SONDE_SEARCH(i, 0, track->count, track->points[i].time_ns <= time_ns);
 	if (!track->count)
 		return 0;
-	if (from == 0 || from == track->count)
-		return track->points[from ? from - 1 : 0].value;
-	const struct sonde_energy_point *before = &track->points[from - 1], *after = &track->points[from];
+	if (next == 0 || next == track->count)
+		return track->points[next ? next - 1 : 0].value;
+	const struct sonde_energy_point *before = &track->points[next - 1], *after = &track->points[next];
 	double part = (double)(time_ns - before->time_ns) / (double)(after->time_ns - before->time_ns);
 	return before->value + part * (after->value - before->value);
 }

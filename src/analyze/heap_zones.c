@@ -116,9 +116,21 @@ static int grow(struct zones *zones)
 	return 0;
 }
 
+/* Whether the blocks of the recording that a process is of were recorded: in a merged one, not of all. */
+static int is_recorded(const struct sonde_session *session, uint32_t process)
+{
+	const struct sonde_part *part = sonde_session_part_of(session, process);
+	for (uint32_t id = 1; id <= sonde_session_heap_count(session); id++)
+		if (sonde_session_part_of(session, sonde_session_heap(session, id)->process) == part)
+			return 1;
+	return 0;
+}
+
 static int zones_feed(void *state, const struct sonde_batch *batch)
 {
 	struct zones *zones = state;
+	if (!is_recorded(zones->heap->session, batch->process))
+		return 0;
 	for (size_t i = 0; i < batch->count; i++) {
 		if (!sonde_pass_takes(&zones->heap->options, batch->start_ns[i], batch->thread))
 			continue;

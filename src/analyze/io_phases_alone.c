@@ -8,6 +8,7 @@
 
 #include "analyze/io_phases_find.h"
 #include "session/intervals.h"
+#include "util/search.h"
 
 #define SPANS_MAX (1u << 22) /* of other threads; of more nothing is said */
 
@@ -22,16 +23,10 @@ static int compare_threads(const void *left, const void *right)
 /* The thread's first burst that ends after this time. */
 static const struct sonde_io_burst *burst_after(const struct sonde_io_bursts *bursts, uint32_t thread, uint64_t time_ns)
 {
-	size_t from = 0, to = bursts->count;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		const struct sonde_io_burst *burst = &bursts->rows[middle];
-		if (burst->thread < thread || (burst->thread == thread && burst->to_ns <= time_ns))
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from < bursts->count && bursts->rows[from].thread == thread ? &bursts->rows[from] : NULL;
+	size_t next = SONDE_SEARCH(i, 0, bursts->count,
+				   bursts->rows[i].thread < thread ||
+				       (bursts->rows[i].thread == thread && bursts->rows[i].to_ns <= time_ns));
+	return next < bursts->count && bursts->rows[next].thread == thread ? &bursts->rows[next] : NULL;
 }
 
 static int span_add(struct sonde_io_finding *finding, size_t phase, uint64_t from_ns, uint64_t to_ns)

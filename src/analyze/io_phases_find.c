@@ -9,6 +9,7 @@
 
 #include "analyze/io_phases_find.h"
 #include "session/intervals.h"
+#include "util/search.h"
 
 #define PART_GAP_NS 1000000u /* ends a part */
 #define STALL_NS 200000u     /* shorter waits for a CPU change nothing */
@@ -124,18 +125,12 @@ static int stalls_find(struct sonde_io_finding *finding)
 /* How long a process had waited for a CPU by then. */
 static uint64_t stalled(const struct sonde_io_finding *finding, uint32_t process, uint64_t time_ns)
 {
-	size_t from = 0, to = finding->stall_count;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		const struct sonde_io_stall *stall = &finding->stalls[middle];
-		if (stall->process < process || (stall->process == process && stall->from_ns < time_ns))
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	if (!from || finding->stalls[from - 1].process != process)
+	size_t next = SONDE_SEARCH(i, 0, finding->stall_count,
+				   finding->stalls[i].process < process ||
+				       (finding->stalls[i].process == process && finding->stalls[i].from_ns < time_ns));
+	if (!next || finding->stalls[next - 1].process != process)
 		return 0;
-	const struct sonde_io_stall *stall = &finding->stalls[from - 1];
+	const struct sonde_io_stall *stall = &finding->stalls[next - 1];
 	return stall->sum_ns - (stall->to_ns > time_ns ? stall->to_ns - time_ns : 0);
 }
 
@@ -264,16 +259,9 @@ static int phases_make(struct sonde_io_finding *finding)
 
 size_t sonde_io_phase_after(const struct sonde_io_finding *finding, uint32_t process, uint64_t time_ns)
 {
-	size_t from = 0, to = finding->phase_count;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		const struct sonde_io_phase *phase = &finding->phases[middle];
-		if (phase->process < process || (phase->process == process && phase->to_ns <= time_ns))
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return SONDE_SEARCH(i, 0, finding->phase_count,
+			    finding->phases[i].process < process ||
+				(finding->phases[i].process == process && finding->phases[i].to_ns <= time_ns));
 }
 
 /* --- zones ------------------------------------------------------------------------------------------------------- */

@@ -132,7 +132,7 @@ double sonde_io_seen_share(const struct sonde_io_seen_process *process)
 /* A process's parent has a smaller id; one whose parent is not known is the command's. */
 static int descends(const struct sonde_session *session, uint32_t process, uint32_t from)
 {
-	uint32_t root = sonde_session_run(session)->root_process;
+	uint32_t root = sonde_session_part_of(session, process)->root_process;
 	while (process > from) {
 		const struct sonde_process *row = sonde_session_process(session, process);
 		uint32_t parent = row && row->parent ? row->parent : root;

@@ -100,6 +100,12 @@ static const char *unseen_why(const struct sonde_wait_sums *sums)
 				    : "holding is recorded from when a lock was first waited for";
 }
 
+/* Semaphores are posted to, conditions are signalled, which are rows of HELD without a length. */
+static int is_held(const struct lock *lock)
+{
+	return lock->holders && lock->kind != SONDE_WAIT_SEMAPHORE && lock->kind != SONDE_WAIT_CONDITION;
+}
+
 static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, struct sonde_report *report,
 		   struct sonde_section *section)
 {
@@ -118,7 +124,7 @@ static int row_add(const struct sonde_wait_sums *sums, const struct lock *lock, 
 	row[LOCK] = sonde_cell_text(name);
 	row[WHERE] = sonde_cell_text(where);
 	row[HELD] = row[HELD_MEAN] = row[HOLDERS] = row[HOLDER] = sonde_cell_absent(unseen_why(sums));
-	if (!lock->holders)
+	if (!is_held(lock))
 		return 0;
 	row[HELD] = sonde_cell_int(lock->holds.total_ns);
 	row[HELD_MEAN] = sonde_wait_sum_mean(&lock->holds);
@@ -143,8 +149,8 @@ static int notes_add(const struct sonde_wait_sums *sums, const struct lock *lock
 {
 	size_t shared = 0, unexplained = 0;
 	for (size_t i = 0; i < count; i++) {
-		shared += locks[i].holders && is_shared(&locks[i]);
-		unexplained += locks[i].holders && !is_explained(&locks[i]);
+		shared += is_held(&locks[i]) && is_shared(&locks[i]);
+		unexplained += is_held(&locks[i]) && !is_explained(&locks[i]);
 	}
 	int rc = !shared ? 0
 			 : sonde_report_note(report, section, 0,

@@ -135,14 +135,14 @@ static struct sonde_cell difference(uint64_t more, uint64_t less)
 
 static void cells_at_peak(const struct memory *memory, uint32_t process, struct sonde_cell *row)
 {
-	const struct sonde_run *run = sonde_session_run(memory->session);
+	const struct sonde_part *part = sonde_session_part_of(memory->session, process);
 	const struct sonde_heap_total *heap = heap_of(memory, process);
 	row[LIVE_PEAK] = row[RSS_THEN] = row[OVER_PEAK] = sonde_cell_absent("allocations were not recorded");
 	if (!heap || !heap->peak_b)
 		return;
 	row[LIVE_PEAK] = sonde_cell_int(heap->peak_b);
 	row[RSS_THEN] = row[OVER_PEAK] = sonde_cell_absent("no sample is near the peak");
-	uint64_t near_ns = (run->end_ns - run->start_ns) / NEAR_SHARE;
+	uint64_t near_ns = (part->end_ns - part->start_ns) / NEAR_SHARE;
 	uint64_t rss_b = sonde_rss_around(&memory->rss, process, heap->peak_ns, near_ns < NEAR_NS ? near_ns : NEAR_NS);
 	if (!rss_b)
 		return;

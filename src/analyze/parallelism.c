@@ -16,6 +16,7 @@
 
 #include "analyze/stats.h"
 #include "util/error.h"
+#include "util/search.h"
 
 struct change {
 	uint64_t time_ns;
@@ -152,9 +153,10 @@ static void step_add(struct sonde_parallelism *parallelism, uint64_t time_ns, in
 /* The steps of one thread, whose changes are changes[0 … count), sorted by time. */
 static void thread_steps(struct sonde_parallelism *parallelism, uint32_t id, const struct change *changes, size_t count)
 {
-	const struct sonde_run *run = sonde_session_run(parallelism->session);
 	const struct sonde_thread *thread = sonde_session_thread(parallelism->session, id);
-	uint64_t start_ns = thread && thread->start_ns > run->start_ns ? thread->start_ns : run->start_ns;
+	const struct sonde_part *part = sonde_session_part_of(parallelism->session, thread ? thread->process : 0);
+	const struct sonde_run *run = sonde_session_run(parallelism->session);
+	uint64_t start_ns = thread && thread->start_ns > part->start_ns ? thread->start_ns : part->start_ns;
 	int could = count ? changes[0].kind != SONDE_SWITCH_IN : parallelism->sampled[id], ran = could;
 	step_add(parallelism, start_ns, could, ran);
 	for (size_t i = 0; i < count; i++) {
@@ -164,8 +166,8 @@ static void thread_steps(struct sonde_parallelism *parallelism, uint32_t id, con
 		could = can;
 		ran = runs;
 	}
-	if (thread && thread->end_ns)
-		step_add(parallelism, thread->end_ns, -could, -ran);
+	if (thread && (thread->end_ns || part->end_ns < run->end_ns))
+		step_add(parallelism, thread->end_ns ? thread->end_ns : part->end_ns, -could, -ran);
 }
 
 static void steps_level(struct sonde_parallelism *parallelism)
@@ -230,15 +232,8 @@ int sonde_parallelism_settle(struct sonde_parallelism *parallelism, uint64_t fro
 
 double sonde_parallelism_running(const struct sonde_parallelism *parallelism, uint64_t time_ns)
 {
-	size_t low = 0, high = parallelism->step_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (parallelism->steps[middle].time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	double running = fmax(low ? parallelism->steps[low - 1].running : 0, 1);
+	size_t next = SONDE_SEARCH(i, 0, parallelism->step_count, parallelism->steps[i].time_ns <= time_ns);
+	double running = fmax(next ? parallelism->steps[next - 1].running : 0, 1);
 	return parallelism->cpus > 0 ? fmin(running, parallelism->cpus) : running;
 }
 

@@ -29,6 +29,10 @@ struct sonde_pass_options {
 	int asked;                 /* named by --section */
 	/* Of energy, as typed; NULL = not given. */
 	const char *carbon_intensity, *country;
+	const char *const *what_if; /* as typed: "zone=X,speed=2" */
+	size_t what_ifs;
+	const char *const *thresholds; /* of findings, as typed: "small-writes.bytes=512" */
+	size_t threshold_count;
 };
 
 struct sonde_pass {

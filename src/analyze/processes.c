@@ -69,9 +69,8 @@ static int row_add(const struct sums *sums, uint32_t id, struct sonde_report *re
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const struct sonde_process *process = sonde_session_process(sums->tallies->session, id);
-	const struct sonde_run *run = sonde_session_run(sums->tallies->session);
 	const struct process *sum = &sums->by_process[id];
-	uint64_t end_ns = process->end_ns ? process->end_ns : run->end_ns;
+	uint64_t end_ns = process->end_ns ? process->end_ns : sonde_session_part_of(sums->tallies->session, id)->end_ns;
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	sonde_tallies_cells(sums->tallies, sum->sampled, &row[SHARE], &row[SAMPLED_NS], &row[SAMPLES]);

@@ -144,7 +144,7 @@ static void cpu_cells(const struct resources *resources, size_t row, struct sond
 		return;
 	sonde_series_life(sums, sums->process[row], &from_ns, &to_ns);
 	double cpu_ns = cpu_of(sums, row);
-	if (sums->attached && user->first_ns > from_ns)
+	if (sonde_session_part_of(sums->session, sums->process[row])->attached && user->first_ns > from_ns)
 		from_ns = user->first_ns;
 	double time_ns = user->last_ns > from_ns ? (double)(user->last_ns - from_ns) : 0;
 	cells_of[CPU] = sonde_cell_int(sonde_series_whole(cpu_ns));
@@ -209,7 +209,8 @@ static int all_add(const struct resources *resources, struct sonde_report *repor
 {
 	struct sonde_cell *row = row_make(report, section, "");
 	const char *name =
-	    sonde_report_text(report, "all %zu processes", sonde_session_process_count(resources->sums.session));
+	    sonde_report_text(report, resources->all.count_at_least ? "all processes, %zu seen" : "all %zu processes",
+			      sonde_session_process_count(resources->sums.session));
 	if (!row || !name)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	figure_cells(resources, row);

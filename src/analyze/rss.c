@@ -7,6 +7,7 @@
 
 #include "format/metric.h"
 #include "util/error.h"
+#include "util/search.h"
 
 int sonde_rss_init(struct sonde_rss *rss, const struct sonde_session *session)
 {
@@ -117,15 +118,7 @@ int sonde_rss_read(struct sonde_rss *out, struct sonde_session *session)
 
 size_t sonde_rss_after(const struct sonde_rss_series *series, uint64_t time_ns)
 {
-	size_t from = 0, to = series->count;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		if (series->points[middle].time_ns <= time_ns)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return SONDE_SEARCH(i, 0, series->count, series->points[i].time_ns <= time_ns);
 }
 
 uint64_t sonde_rss_around(const struct sonde_rss *rss, uint32_t process, uint64_t time_ns, uint64_t within_ns)

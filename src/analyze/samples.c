@@ -32,6 +32,7 @@ static const char *const status_texts[SONDE_STACK_STATUS_COUNT] = {
     [SONDE_STACK_BORROWED] = "another thread's of the same program",
     [SONDE_STACK_MEASURED] = "measured from CPU clocks, not sampled",
     [SONDE_STACK_REGISTER] = "unwind rule that needs a register that is not known from outside",
+    [SONDE_STACK_FORBIDDEN] = "process that may not be read (PR_SET_DUMPABLE): only root's recorder copies its stack",
 };
 
 const char *sonde_samples_status_text(unsigned status)

@@ -204,7 +204,7 @@ static int64_t base_of(const struct sonde_series_sums *sums, const struct sonde_
 {
 	if (sum->has_before)
 		return sum->before;
-	return row && !sums->attached ? 0 : sum->first;
+	return row && !sonde_session_part_of(sums->session, sums->process[row])->attached ? 0 : sum->first;
 }
 
 /* --- all processes ----------------------------------------------------------------------------------------------- */
@@ -448,10 +448,10 @@ double sonde_series_waited(const struct sonde_series_sums *sums, uint32_t proces
 void sonde_series_life(const struct sonde_series_sums *sums, uint32_t id, uint64_t *from_ns, uint64_t *to_ns)
 {
 	const struct sonde_process *process = sonde_session_process(sums->session, id);
-	const struct sonde_run *run = sonde_session_run(sums->session);
-	*from_ns = sums->from_ns > run->start_ns ? sums->from_ns : run->start_ns;
+	const struct sonde_part *part = sonde_session_part_of(sums->session, id);
+	*from_ns = sums->from_ns > part->start_ns ? sums->from_ns : part->start_ns;
 	*from_ns = process->start_ns > *from_ns ? process->start_ns : *from_ns; /* it may be older than the recording */
-	*to_ns = process->end_ns ? process->end_ns : run->end_ns;
+	*to_ns = process->end_ns ? process->end_ns : part->end_ns;
 	*to_ns = sums->to_ns && sums->to_ns < *to_ns ? sums->to_ns : *to_ns;
 	*to_ns = *to_ns > *from_ns ? *to_ns : *from_ns;
 }

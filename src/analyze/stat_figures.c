@@ -16,12 +16,12 @@
 
 #define PEAK_NEEDS 3   /* readings: fewer may all be from before the program had what it needs */
 #define SEEN_SHARE 0.8 /* readings with less of the CPU time say nothing of how it was spread */
+#define ENDING_NS 2e6  /* of CPU, in which a process is taken down, after its last reading */
 
 static const char too_short[] = "it was too short for two readings";
 static const char unread[] = "it ended before it could be read";
-static const char between[] = "processes came and went between readings";
+static const char between[] = "processes came, went or ended between readings";
 static const char before[] = "most of it was used before the first reading";
-static const char machine_unread[] = "the machine was not read";
 
 static const struct sonde_stat_row rows[] = {
 #define SONDE_STAT(id, group, key, unit, meaning) {group, key, SONDE_UNIT_##unit, meaning},
@@ -50,8 +50,9 @@ struct filling {
 	const struct sonde_run *run;
 	const struct sonde_process *root; /* what wait(2) told of it holds; NULL = nothing told */
 	struct sonde_stat_figures *out;
-	const char *why_unread; /* of processes */
-	const char *why_missed; /* of what readings alone tell, where they left out much of the run; else NULL */
+	const char *why_unread;  /* of processes */
+	const char *why_machine; /* of it nothing is known at all; else NULL */
+	const char *why_missed;  /* of what readings alone tell, where they left out much of the run; else NULL */
 	uint64_t wall_ns;
 };
 
@@ -65,18 +66,39 @@ static void put(struct filling *filling, enum sonde_stat figure, double value, c
 
 /* --- processes --------------------------------------------------------------------------------------------------- */
 
+/* Why a source could not be; NULL where it was. */
+static const char *why_unavailable(const struct sonde_session *session, const char *name)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *source = sonde_session_source(session, i);
+		if (strcmp(source->name, name) == 0 && source->state == SONDE_SOURCE_UNAVAILABLE && *source->detail)
+			return source->detail;
+	}
+	return NULL;
+}
+
 static const char *why_unread(const struct sonde_series_sums *sums)
 {
 	const struct sonde_session *session = sums->session;
-	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
-		const struct sonde_source_row *source = sonde_session_source(session, i);
-		if (strcmp(source->name, "resources") == 0 && source->state == SONDE_SOURCE_UNAVAILABLE &&
-		    *source->detail)
-			return source->detail;
-	}
+	const char *why = why_unavailable(session, "resources");
+	if (why)
+		return why;
 	const struct sonde_run *run = sonde_session_run(session);
 	int is_short = sums->asked_ns && run->wall_ns < sums->asked_ns;
 	return sums->readings && !is_short ? "the kernel does not tell" : unread;
+}
+
+/* Whether the readings have nearly all the CPU time: but for what is used once a process can no longer be read, which
+ * is most of a process that did nothing. */
+static int have_seen(const struct filling *filling, double read_ns, double cpu_ns)
+{
+	const struct sonde_series_sums *sums = filling->sums;
+	size_t processes = sonde_session_process_count(sums->session), read = 0;
+	for (size_t row = 1; row <= sums->row_count; row++)
+		read += sonde_series_sum_of(sums, row, SONDE_METRIC_CPU_USER) != NULL;
+	int is_short = !sums->asked_ns || filling->wall_ns < 2 * sums->asked_ns;
+	double ending_ns = is_short || read < processes ? 0 : ENDING_NS * (double)processes;
+	return read_ns >= SEEN_SHARE * cpu_ns || read_ns + ending_ns >= cpu_ns;
 }
 
 static void fill_times(struct filling *filling)
@@ -98,7 +120,7 @@ static void fill_times(struct filling *filling)
 		    filling->out->at_least && system_ns > (double)cpu.system_ns ? system_ns : (double)cpu.system_ns;
 		why_split = NULL;
 	}
-	if (filling->root && cpu.known && read_ns < SEEN_SHARE * cpu_ns)
+	if (filling->root && cpu.known && !have_seen(filling, read_ns, cpu_ns))
 		filling->why_missed = known || too ? between : unread;
 	put(filling, SONDE_STAT_WALL, wall_ns, NULL);
 	put(filling, SONDE_STAT_CPU, cpu_ns, why);
@@ -106,7 +128,7 @@ static void fill_times(struct filling *filling)
 	put(filling, SONDE_STAT_SYSTEM, system_ns, why_split);
 	put(filling, SONDE_STAT_UTILIZATION, sonde_stats_share(cpu_ns, wall_ns), wall_ns > 0 ? why : "no wall time");
 	const char *why_range = !sums->cpu.count                                     ? too_short
-				: read_ns < SEEN_SHARE * cpu_ns                      ? between
+				: !have_seen(filling, read_ns, cpu_ns)               ? between
 				: sums->cpu.max < sonde_stats_share(cpu_ns, wall_ns) ? before
 										     : NULL;
 	put(filling, SONDE_STAT_UTILIZATION_MAX, sums->cpu.max, why_range);
@@ -191,6 +213,8 @@ static void fill_memory(struct filling *filling)
 	fill_gauge(filling, SONDE_STAT_THREADS_LAST, SONDE_TREE_THREADS, 1);
 	fill_gauge(filling, SONDE_STAT_PROCESSES_PEAK, SONDE_TREE_PROCESSES, 0);
 	put(filling, SONDE_STAT_PROCESSES, (double)sonde_session_process_count(sums->session), NULL);
+	filling->out->count_at_least = sonde_session_info(sums->session, "run.processes_missed") != NULL ||
+				       why_unavailable(sums->session, "resources") != NULL;
 }
 
 /* What counts up. `told`: by wait(2). */
@@ -228,24 +252,30 @@ static void fill_runnable(struct filling *filling)
 {
 	size_t threads;
 	double sum_ns = sonde_series_waited(filling->sums, 0, &threads);
-	put(filling, SONDE_STAT_RUNNABLE, sum_ns, threads ? filling->why_missed : "no thread was read");
+	const char *why = why_unavailable(filling->sums->session, "threads");
+	put(filling, SONDE_STAT_RUNNABLE, sum_ns, threads ? filling->why_missed : why ? why : "no thread was read");
 }
 
 /* --- the machine ------------------------------------------------------------------------------------------------- */
+
+static const char *why_machine(const struct filling *filling)
+{
+	return filling->why_machine ? filling->why_machine : "the machine was not read";
+}
 
 static void fill_machine_cpu(struct filling *filling)
 {
 	const struct sonde_series_sums *sums = filling->sums;
 	struct sonde_machine_cpu cpu = sonde_machine_cpu_of(sums);
 	const struct sonde_series_sum *load = sonde_series_sum_of(sums, 0, SONDE_METRIC_LOAD);
-	const char *why = sonde_series_sum_of(sums, 0, SONDE_METRIC_CPU_IDLE) ? too_short : machine_unread;
+	const char *why = sonde_series_sum_of(sums, 0, SONDE_METRIC_CPU_IDLE) ? too_short : why_machine(filling);
 	put(filling, SONDE_STAT_MACHINE_CPU, cpu.busy, cpu.known ? NULL : why);
 	put(filling, SONDE_STAT_MACHINE_CPU_MAX, sums->busy.max, sums->busy.count ? NULL : why);
 	put(filling, SONDE_STAT_MACHINE_CPU_MIN, sums->busy.min, sums->busy.count ? NULL : why);
 	put(filling, SONDE_STAT_MACHINE_IOWAIT, cpu.iowait, cpu.known ? NULL : why);
 	put(filling, SONDE_STAT_MACHINE_STOLEN, cpu.stolen, cpu.known ? NULL : why);
-	put(filling, SONDE_STAT_LOAD, load ? sonde_series_mean(load) / 1000 : 0, load ? NULL : machine_unread);
-	put(filling, SONDE_STAT_LOAD_MAX, load ? (double)load->max / 1000 : 0, load ? NULL : machine_unread);
+	put(filling, SONDE_STAT_LOAD, load ? sonde_series_mean(load) / 1000 : 0, load ? NULL : why_machine(filling));
+	put(filling, SONDE_STAT_LOAD_MAX, load ? (double)load->max / 1000 : 0, load ? NULL : why_machine(filling));
 }
 
 static void fill_machine_memory(struct filling *filling)
@@ -255,12 +285,14 @@ static void fill_machine_memory(struct filling *filling)
 	filling->out->is_limited = memory.known;
 	if (!memory.known)
 		memory = sonde_machine_memory_of(filling->sums);
-	const char *why = memory.known ? NULL : machine_unread;
+	const char *why = memory.known ? NULL : why_machine(filling);
 	put(filling, SONDE_STAT_MACHINE_MEMORY, memory.mean, why);
 	put(filling, SONDE_STAT_MACHINE_MEMORY_MAX, memory.max, why);
 	put(filling, SONDE_STAT_MACHINE_MEMORY_ALL, (double)memory.all_b, why);
 	put(filling, SONDE_STAT_CGROUP_MEMORY, group ? (double)group->max : 0,
-	    group ? NULL : "no control group that tells of memory");
+	    group                  ? NULL
+	    : filling->why_machine ? filling->why_machine
+				   : "no control group that tells of memory");
 }
 
 static void fill_objects(struct filling *filling)
@@ -274,7 +306,7 @@ static void fill_objects(struct filling *filling)
 		in += sonde_machine_change(objects[i].in);
 		out += sonde_machine_change(objects[i].out);
 	}
-	const char *why = count ? NULL : "no disk was read";
+	const char *why = count ? NULL : filling->why_machine ? filling->why_machine : "no disk was read";
 	put(filling, SONDE_STAT_DISK_BUSY, busy, why ? why : busy < 0 ? too_short : NULL);
 	put(filling, SONDE_STAT_DISK_READ, in, why);
 	put(filling, SONDE_STAT_DISK_WRITTEN, out, why);
@@ -287,7 +319,7 @@ static void fill_objects(struct filling *filling)
 		in += sonde_machine_change(objects[i].in);
 		out += sonde_machine_change(objects[i].out);
 	}
-	why = others ? NULL : "no interface but loopback was read";
+	why = others ? NULL : filling->why_machine ? filling->why_machine : "no interface but loopback was read";
 	put(filling, SONDE_STAT_RECEIVED, in, why);
 	put(filling, SONDE_STAT_SENT, out, why);
 }
@@ -311,15 +343,16 @@ static void fill_pressure(struct filling *filling)
 		    sonde_series_sum_of_object(filling->sums, pressures[i].metric, pressures[i].object);
 		double share = sonde_machine_share(sum);
 		put(filling, pressures[i].figure, share,
-		    share >= 0 ? NULL
-		    : sum      ? too_short
-			       : "the kernel tells nothing of it (/proc/pressure)");
+		    share >= 0             ? NULL
+		    : sum                  ? too_short
+		    : filling->why_machine ? filling->why_machine
+					   : "the kernel tells nothing of it (/proc/pressure)");
 	}
 }
 
 static void fill_group(struct filling *filling)
 {
-	static const char why[] = "no control group with a CPU quota";
+	const char *why = filling->why_machine ? filling->why_machine : "no control group with a CPU quota";
 	const struct sonde_series_sums *sums = filling->sums;
 	const struct sonde_series_sum *held = sonde_series_sum_of(sums, 0, SONDE_METRIC_CGROUP_THROTTLED);
 	const struct sonde_series_sum *periods = sonde_series_sum_of(sums, 0, SONDE_METRIC_CGROUP_PERIODS);
@@ -350,11 +383,35 @@ static void fill_sampling(struct filling *filling)
 	put(filling, SONDE_STAT_COST, cost_ns, known ? NULL : "not told");
 }
 
+/* What wait(2) told of all commands of a merged recording; 0: not of all. */
+static int add_commands(const struct sonde_session *session, struct sonde_process *sum)
+{
+	*sum = (struct sonde_process){0};
+	for (size_t i = 0; i < sonde_session_part_count(session); i++) {
+		const struct sonde_part *part = sonde_session_part(session, i);
+		const struct sonde_process *told = sonde_session_process(session, part->root_process);
+		if (!told || !told->end_ns || part->attached)
+			return 0;
+		sum->peak_rss_b = told->peak_rss_b > sum->peak_rss_b ? told->peak_rss_b : sum->peak_rss_b;
+		sum->minor_faults += told->minor_faults;
+		sum->major_faults += told->major_faults;
+		sum->voluntary_switches += told->voluntary_switches;
+		sum->involuntary_switches += told->involuntary_switches;
+		sum->read_b += told->read_b;
+		sum->written_b += told->written_b;
+	}
+	return sonde_session_part_count(session) > 1;
+}
+
 void sonde_stat_figures_of(struct sonde_stat_figures *out, const struct sonde_series_sums *sums)
 {
 	const struct sonde_run *run = sonde_session_run(sums->session);
 	const struct sonde_process *root = sonde_session_process(sums->session, run->root_process);
-	struct filling filling = {.sums = sums, .run = run, .out = out, .why_unread = why_unread(sums)};
+	struct filling filling = {.sums = sums,
+				  .run = run,
+				  .out = out,
+				  .why_unread = why_unread(sums),
+				  .why_machine = why_unavailable(sums->session, "resources")};
 	uint64_t from_ns = run->start_ns, to_ns = run->end_ns;
 	int is_whole = !sums->from_ns && !sums->to_ns;
 	memset(out, 0, sizeof *out);
@@ -363,6 +420,9 @@ void sonde_stat_figures_of(struct sonde_stat_figures *out, const struct sonde_se
 	filling.wall_ns = to_ns > from_ns ? to_ns - from_ns : 0;
 	if (root && !sums->attached && is_whole && root->end_ns && run->cpu_known)
 		filling.root = root;
+	struct sonde_process commands;
+	if (!root && is_whole && run->cpu_known && add_commands(sums->session, &commands))
+		filling.root = &commands;
 	out->is_exact = filling.root != NULL;
 	fill_times(&filling);
 	fill_memory(&filling);

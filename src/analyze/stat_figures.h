@@ -23,6 +23,7 @@ const struct sonde_stat_row *sonde_stat_row(enum sonde_stat figure);
 struct sonde_stat_figures {
 	struct sonde_cell cell[SONDE_STAT_COUNT]; /* absent ones have a reason */
 	int at_least;                             /* CPU time is a lower bound: not every process was waited for */
+	int count_at_least;                       /* there may have been processes that were not seen */
 	int is_exact;          /* CPU time, peak, faults and switches are the kernel's, as it gave them to who waited */
 	int is_limited;        /* memory is that of a control group */
 	int is_peak_sum;       /* the peak is of several processes together */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/flop_reports.h"
 #include "analyze/heap_facts.h"
 #include "analyze/series.h"
 #include "analyze/stats.h"
@@ -159,6 +160,34 @@ static int heap_fill(const struct sonde_summary_facts *facts, struct sonde_repor
 	return rc;
 }
 
+/* Of both kinds the larger: library calls may be part of what the program reports. */
+static int flop_fill(const struct sonde_summary_facts *facts, struct sonde_report *report,
+		     struct sonde_section *section)
+{
+	struct sonde_flop_reports reports;
+	const char *why = NULL;
+	int rc = sonde_flop_reports_read(&reports, facts->session);
+	struct sonde_flop_sums library = sonde_flop_sums_of(&reports, 1), program = sonde_flop_sums_of(&reports, 0);
+	sonde_flop_reports_fini(&reports);
+	double flop = library.flop > program.flop ? library.flop : program.flop;
+	if (rc)
+		return rc;
+	if (sonde_session_info(facts->session, "option.keep_ns"))
+		why = "not known: a flight recorder has the last events alone";
+	else if (!(flop > 0))
+		why = "not counted: sonde record --blas, or SONDE_ZONE_WORK()";
+	rc =
+	    row_add(report, section, "compute.estimated_flops", why ? sonde_cell_absent(why) : sonde_cell_real(flop, 0),
+		    "FLOP that were counted: at least (--section flop)");
+	if (!why && !facts->run->wall_ns)
+		why = "no wall time";
+	return rc ? rc
+		  : row_add(report, section, "compute.flops_per_second",
+			    why ? sonde_cell_absent(why)
+				: sonde_cell_real(flop / ((double)facts->run->wall_ns / 1e9), 0),
+			    "FLOP/s of wall time, at least");
+}
+
 static struct sonde_cell percent(const char *why_not, double share)
 {
 	return why_not ? sonde_cell_absent(why_not) : sonde_cell_real(100 * share, 0);
@@ -243,7 +272,7 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 	for (size_t i = 0; i < sizeof rows / sizeof *rows && rc == 0; i++)
 		rc = rows[i].metric ? row_add(report, section, rows[i].metric, rows[i].value, rows[i].unit)
 				    : heap_fill(facts, report, section);
-	return rc;
+	return rc ? rc : flop_fill(facts, report, section);
 }
 
 static int heading_finish(void *state, struct sonde_report *report)

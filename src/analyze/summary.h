@@ -28,5 +28,7 @@ const struct sonde_source_row *sonde_summary_source(const struct sonde_session *
 
 /* Title, the line that says it all when all is well, and a sentence for each thing that is not (summary_notes.c). */
 int sonde_summary_notes(const struct sonde_summary_facts *facts, struct sonde_report *report);
+/* Of a merged recording: what it is made of, and what was left out (merged_notes.c). */
+int sonde_merged_notes(const struct sonde_summary_facts *facts, struct sonde_report *report);
 
 #endif

@@ -119,6 +119,9 @@ static int note_file(const struct sonde_summary_facts *facts, struct sonde_repor
 				       "the recording was not closed in order: its events end at %.3f s",
 				       (double)(run->last_event_ns - run->start_ns) / 1e9);
 	uint64_t damaged_b = sonde_session_damaged_b(facts->session); /* with what this report met */
+	if (rc == 0 && damaged_b && sonde_session_info(facts->session, "merged.damaged_b"))
+		return sonde_report_note(report, NULL, 1, "%llu bytes of what was merged could not be read",
+					 (unsigned long long)damaged_b);
 	if (rc == 0 && damaged_b && run->damaged_b)
 		rc = sonde_report_note(report, NULL, 1, "%llu of %llu bytes could not be read, first at byte %llu",
 				       (unsigned long long)damaged_b, (unsigned long long)run->file_b,
@@ -301,8 +304,8 @@ static void titles_set(const struct sonde_summary_facts *facts, struct sonde_rep
 int sonde_summary_notes(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	static int (*const notes[])(const struct sonde_summary_facts *, struct sonde_report *) = {
-	    note_line, note_cpu_time, note_stolen,    note_rate,   note_selected, note_kept,
-	    note_file, note_lost,     note_unmatched, note_broken, note_borrowed, note_sources,
+	    note_line, sonde_merged_notes, note_cpu_time,  note_stolen, note_rate,     note_selected, note_kept,
+	    note_file, note_lost,          note_unmatched, note_broken, note_borrowed, note_sources,
 	};
 	int rc = 0;
 	titles_set(facts, report);

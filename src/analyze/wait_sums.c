@@ -143,16 +143,22 @@ static int wait_add(struct sonde_wait_sums *sums, const struct sonde_batch *batc
 	to_ns = to_ns < sums->window.to_ns ? to_ns : sums->window.to_ns;
 	if (from_ns > to_ns)
 		return 0;
-	struct sonde_wait_cell cell = {.kind = batch->wait_kind[i],
-				       .stack = batch->stack[i],
-				       .object = batch->object[i],
-				       .sum = {.calls = (uint64_t)begins,
-					       .total_ns = to_ns - from_ns,
-					       .begun_ns = begins ? to_ns - from_ns : 0,
-					       .longest_ns = to_ns - from_ns,
-					       .amount = begins ? batch->amount[i] : 0}};
-	if (batch->status[i] & SONDE_WAIT_SAMPLED)
+	enum sonde_wait_group group = sonde_wait_row(batch->wait_kind[i])->group;
+	if (group == SONDE_WAIT_GROUP_HELD && !batch->dur_ns[i]) /* posted or signalled: nothing was held */
+		return 0;
+	struct sonde_wait_cell cell = {
+	    .kind = batch->wait_kind[i],
+	    .stack = batch->stack[i],
+	    .object = batch->object[i],
+	    .sum = {.calls = (uint64_t)begins,
+		    .total_ns = to_ns - from_ns,
+		    .begun_ns = begins ? to_ns - from_ns : 0,
+		    .longest_ns = to_ns - from_ns,
+		    .amount = begins && group != SONDE_WAIT_GROUP_LOCK ? batch->amount[i] : 0}};
+	if (batch->status[i] & SONDE_WAIT_SAMPLED) {
+		cell.sum.amount = begins ? batch->amount[i] : 0;
 		return wait_add_sampled(sums, &cell, batch, i);
+	}
 	int held = cell.kind == SONDE_WAIT_HELD;
 	struct sonde_wait_party party = {batch->object[i], batch->thread_of[i], held, to_ns - from_ns};
 	int error = cell_add(&sums->measured, &cell);

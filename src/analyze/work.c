@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "util/error.h"
+#include "util/search.h"
 
 static int work_keep(struct sonde_works *works, const struct sonde_event *event, uint32_t thread)
 {
@@ -86,14 +87,7 @@ void sonde_works_fini(struct sonde_works *works)
 /* The first report of works[from … to) that is not before time_ns. */
 static size_t search(const struct sonde_work *works, size_t from, size_t to, uint64_t time_ns)
 {
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		if (works[middle].time_ns < time_ns)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return SONDE_SEARCH(i, from, to, works[i].time_ns < time_ns);
 }
 
 void sonde_works_charge(struct sonde_works *works, const struct sonde_batch *batch)

@@ -1,0 +1,502 @@
+/* critical_causes.c: who let a thread go on that was blocked in a call, where that was seen.
+ *
+ * A lock: who gave it up last before the wait was over, by the rows of holds, which there are of every hold that ended
+ * while somebody waited; before the first of them, who had it when the wait began. A semaphore, a condition: who posted
+ * to it, or signalled it, last before. A barrier: who came last of the round. A join, a wait for a child: the one that
+ * ended. A pipe: who wrote to it first after the reader was blocked, or read from it after the writer was. Not futexes:
+ * who wakes them is not recorded. Where calls of a process were lost, the last holder may be one that nobody saw:
+ * nothing is said there of locks.
+ *
+ * Who began a thread is known from wake-ups; else where one thread alone was there to do it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/critical.h"
+#include "util/error.h"
+#include "util/search.h"
+
+#define PROCESSES "processes " /* begins causes that count them */
+#define EXITING_NS 5000000u    /* a thread lets its joiner go on before its end is told */
+
+/* Something that lets who waits for `key` go on. */
+struct release {
+	uint64_t at_ns;
+	uint64_t key;
+	uint32_t thread;
+};
+
+/* A call at a barrier. */
+struct arrival {
+	uint64_t from_ns, to_ns;
+	uint32_t object, thread;
+};
+
+/* A thread, or a process by its last one, that ended; by whom it can be waited for, and when. */
+struct end {
+	uint64_t at_ns;
+	uint64_t of; /* process, whether it ended as a whole */
+	uint32_t thread;
+};
+
+struct rows {
+	void *data;
+	size_t count, cap, row_b;
+};
+
+struct sonde_critical_causes {
+	struct sonde_session *session;
+	struct rows releases, arrivals;
+	struct end *ends, *starts; /* starts of threads alone */
+	size_t end_count;
+	size_t *begin, *hint;      /* of releases, by key: the first; where the last look was */
+	uint32_t *started, *ended; /* ids of all before, each with each by XOR: what is left of two is one */
+	uint32_t *pipe_of;         /* by object id: equal where the pipe is the same; 0 = it is none */
+	uint32_t *last_of;         /* by process id: the thread that ended last */
+	uint8_t *lossy;            /* by process id: calls of it are missing */
+	size_t objects, processes, threads;
+	int is_lossy; /* of some */
+};
+
+enum { KEY_LOCK, KEY_WRITTEN, KEY_READ, KEY_BITS = 2, NEAR = 16 };
+
+static uint64_t key_of(uint32_t id, uint32_t what)
+{
+	return (uint64_t)id << KEY_BITS | what;
+}
+
+static int add(struct rows *rows, const void *row)
+{
+	if (rows->count == rows->cap) {
+		size_t cap = rows->cap ? 2 * rows->cap : 1024;
+		void *data = realloc(rows->data, cap * rows->row_b);
+		if (!data)
+			return sonde_error(ENOMEM, "out of memory for %zu calls", cap);
+		rows->data = data;
+		rows->cap = cap;
+	}
+	memcpy((char *)rows->data + rows->count++ * rows->row_b, row, rows->row_b);
+	return 0;
+}
+
+/* --- calls ---------------------------------------------------------------------------------------------------------
+ */
+
+static int is_giving(uint8_t kind)
+{
+	return kind == SONDE_WAIT_WRITE || kind == SONDE_WAIT_SEND;
+}
+
+static int is_taking(uint8_t kind)
+{
+	return kind == SONDE_WAIT_READ || kind == SONDE_WAIT_RECEIVE;
+}
+
+static int take_row(struct sonde_critical_causes *causes, const struct sonde_batch *batch, size_t i)
+{
+	uint8_t kind = batch->wait_kind[i];
+	uint32_t object = batch->object[i] <= causes->objects ? batch->object[i] : 0;
+	struct release release = {.at_ns = batch->start_ns[i], .thread = batch->thread_of[i]};
+	if (!object || batch->status[i] & SONDE_WAIT_SAMPLED)
+		return 0;
+	if (kind == SONDE_WAIT_HELD) {
+		release.at_ns += batch->dur_ns[i];
+		release.key = key_of(object, KEY_LOCK);
+		return add(&causes->releases, &release);
+	}
+	if (kind == SONDE_WAIT_BARRIER) {
+		const struct arrival arrival = {batch->start_ns[i], batch->start_ns[i] + batch->dur_ns[i], object,
+						batch->thread_of[i]};
+		return add(&causes->arrivals, &arrival);
+	}
+	if (!causes->pipe_of[object] || !(is_giving(kind) || is_taking(kind)))
+		return 0;
+	release.key = key_of(causes->pipe_of[object], is_giving(kind) ? KEY_WRITTEN : KEY_READ);
+	return add(&causes->releases, &release);
+}
+
+static int read_calls(struct sonde_critical_causes *causes)
+{
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	int error = 0, rc = sonde_cursor_open(&cursor, causes->session, 1u << SONDE_CHUNK_WAITS);
+	if (rc < 0)
+		return rc;
+	while (!error && (rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
+		if (rc < 0) /* who had a lock may be in what cannot be read */
+			causes->is_lossy = causes->lossy[0] = 1;
+		for (size_t i = 0; rc > 0 && i < batch->count && !error; i++)
+			error = take_row(causes, batch, i);
+	}
+	sonde_cursor_close(cursor);
+	return error ? error : rc;
+}
+
+static int compare_arrivals(const void *left, const void *right)
+{
+	const struct arrival *a = left, *b = right;
+	if (a->object != b->object)
+		return a->object < b->object ? -1 : 1;
+	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+}
+
+/* A round is over for whoever comes after one of it has gone on; who came last let the others go on. */
+static int end_rounds(struct sonde_critical_causes *causes)
+{
+	struct arrival *arrivals = causes->arrivals.data;
+	size_t count = causes->arrivals.count;
+	int error = 0;
+	if (count)
+		qsort(arrivals, count, sizeof *arrivals, compare_arrivals);
+	uint64_t first_ns = UINT64_MAX; /* when the first of the round went on */
+	for (size_t i = 0; i < count && !error; i++) {
+		const struct arrival *arrival = &arrivals[i], *next = arrival + 1;
+		first_ns = arrival->to_ns < first_ns ? arrival->to_ns : first_ns;
+		if (i + 1 < count && next->object == arrival->object && next->from_ns < first_ns)
+			continue;
+		const struct release release = {
+		    .at_ns = arrival->from_ns, .key = key_of(arrival->object, KEY_LOCK), .thread = arrival->thread};
+		error = add(&causes->releases, &release);
+		first_ns = UINT64_MAX;
+	}
+	return error;
+}
+
+static int compare_releases(const void *left, const void *right)
+{
+	const struct release *a = left, *b = right;
+	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+}
+
+static void sort_if_needed(struct release *releases, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (releases[i - 1].at_ns > releases[i].at_ns) {
+			qsort(releases, count, sizeof *releases, compare_releases);
+			return;
+		}
+}
+
+/* By key, then time: mostly they came so. */
+static int sort_releases(struct sonde_critical_causes *causes)
+{
+	size_t keys = (causes->objects + 1) << KEY_BITS, count = causes->releases.count;
+	struct release *sorted = malloc((count + 1) * sizeof *sorted), *releases = causes->releases.data;
+	causes->begin = calloc(keys + 2, sizeof *causes->begin);
+	causes->hint = calloc(keys + 1, sizeof *causes->hint);
+	if (!sorted || !causes->begin || !causes->hint) {
+		free(sorted);
+		return sonde_error(ENOMEM, "out of memory for %zu calls", count);
+	}
+	for (size_t i = 0; i < count; i++)
+		causes->begin[releases[i].key + 1]++;
+	for (size_t key = 1; key <= keys + 1; key++)
+		causes->begin[key] += causes->begin[key - 1];
+	memcpy(causes->hint, causes->begin, (keys + 1) * sizeof *causes->hint);
+	for (size_t i = 0; i < count; i++)
+		sorted[causes->hint[releases[i].key]++] = releases[i];
+	for (size_t key = 0; key < keys; key++)
+		sort_if_needed(sorted + causes->begin[key], causes->begin[key + 1] - causes->begin[key]);
+	memcpy(causes->hint, causes->begin, (keys + 1) * sizeof *causes->hint);
+	free(releases);
+	causes->releases.data = sorted;
+	return 0;
+}
+
+/* --- tables --------------------------------------------------------------------------------------------------------
+ */
+
+struct named {
+	const char *name;
+	uint32_t id;
+};
+
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(((const struct named *)left)->name, ((const struct named *)right)->name);
+}
+
+/* Both ends of a pipe have its name, in all processes. */
+static int find_pipes(struct sonde_critical_causes *causes)
+{
+	struct named *named = malloc((causes->objects + 1) * sizeof *named);
+	size_t count = 0;
+	if (!named)
+		return sonde_error(ENOMEM, "out of memory for %zu objects", causes->objects);
+	for (uint32_t id = 1; id <= causes->objects; id++) {
+		const struct sonde_object *object = sonde_session_object(causes->session, id);
+		if (object->kind == SONDE_OBJECT_PIPE && (strchr(object->name, '[') || *object->name == '/'))
+			named[count++] = (struct named){object->name, id};
+	}
+	qsort(named, count, sizeof *named, compare_names);
+	for (size_t i = 0; i < count; i++) {
+		int is_same = i && !strcmp(named[i].name, named[i - 1].name);
+		causes->pipe_of[named[i].id] = is_same ? causes->pipe_of[named[i - 1].id] : named[i].id;
+	}
+	free(named);
+	return 0;
+}
+
+static void find_losses(struct sonde_critical_causes *causes)
+{
+	for (size_t i = 0; i < sonde_session_lost_count(causes->session); i++) {
+		const struct sonde_lost *lost = sonde_session_lost(causes->session, i);
+		if (strcmp(lost->source, "waits") != 0)
+			continue;
+		causes->is_lossy = 1;
+		/* Processes of which nothing was recorded have locks of their own. */
+		if (lost->process <= causes->processes && strncmp(lost->cause, PROCESSES, strlen(PROCESSES)) != 0)
+			causes->lossy[lost->process] = 1;
+	}
+	if (sonde_session_damaged_b(causes->session))
+		causes->lossy[0] = 1;
+	causes->is_lossy |= causes->lossy[0];
+}
+
+static int compare_ends(const void *left, const void *right)
+{
+	const struct end *a = left, *b = right;
+	if (a->of != b->of)
+		return a->of < b->of ? -1 : 1;
+	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+}
+
+/* Of threads by their process; of processes by their parent. */
+static void find_ends(struct sonde_critical_causes *causes)
+{
+	for (uint32_t id = 1; id <= causes->threads; id++) {
+		const struct sonde_thread *thread = sonde_session_thread(causes->session, id);
+		uint32_t process = thread->process <= causes->processes ? thread->process : 0;
+		const struct sonde_thread *last = sonde_session_thread(causes->session, causes->last_of[process]);
+		causes->starts[id - 1] = (struct end){thread->start_ns, key_of(process, 0), id};
+		if (thread->end_ns && (!last || thread->end_ns >= last->end_ns))
+			causes->last_of[process] = id;
+		if (thread->end_ns)
+			causes->ends[causes->end_count++] = (struct end){thread->end_ns, key_of(process, 0), id};
+	}
+	for (uint32_t id = 1; id <= causes->processes; id++) {
+		const struct sonde_process *process = sonde_session_process(causes->session, id);
+		if (process->parent && process->end_ns && causes->last_of[id])
+			causes->ends[causes->end_count++] =
+			    (struct end){process->end_ns, key_of(process->parent, 1), causes->last_of[id]};
+	}
+	qsort(causes->ends, causes->end_count, sizeof *causes->ends, compare_ends);
+	qsort(causes->starts, causes->threads, sizeof *causes->starts, compare_ends);
+	for (size_t i = 0; i < causes->threads; i++)
+		causes->started[i + 1] = causes->started[i] ^ causes->starts[i].thread;
+	for (size_t i = 0; i < causes->end_count; i++)
+		causes->ended[i + 1] = causes->ended[i] ^ causes->ends[i].thread;
+}
+
+static int make_tables(struct sonde_critical_causes *causes)
+{
+	causes->objects = sonde_session_object_count(causes->session);
+	causes->processes = sonde_session_process_count(causes->session);
+	causes->threads = sonde_session_thread_count(causes->session);
+	causes->pipe_of = calloc(causes->objects + 1, sizeof *causes->pipe_of);
+	causes->last_of = calloc(causes->processes + 1, sizeof *causes->last_of);
+	causes->starts = calloc(causes->threads + 1, sizeof *causes->starts);
+	causes->started = calloc(causes->threads + 1, sizeof *causes->started);
+	causes->ended = calloc(causes->threads + causes->processes + 1, sizeof *causes->ended);
+	causes->lossy = calloc(causes->processes + 1, sizeof *causes->lossy);
+	causes->ends = calloc(causes->threads + causes->processes + 1, sizeof *causes->ends);
+	if (!causes->pipe_of || !causes->last_of || !causes->lossy || !causes->ends || !causes->starts ||
+	    !causes->started || !causes->ended)
+		return sonde_error(ENOMEM, "out of memory for %zu threads", causes->threads);
+	find_losses(causes);
+	find_ends(causes);
+	return find_pipes(causes);
+}
+
+int sonde_critical_causes_new(struct sonde_critical_causes **out, struct sonde_session *session)
+{
+	struct sonde_critical_causes *causes = calloc(1, sizeof *causes);
+	if (!causes)
+		return sonde_error(ENOMEM, "out of memory for the causes of waits");
+	causes->session = session;
+	causes->releases.row_b = sizeof(struct release);
+	causes->arrivals.row_b = sizeof(struct arrival);
+	int rc = make_tables(causes);
+	rc = rc ? rc : read_calls(causes);
+	rc = rc ? rc : end_rounds(causes);
+	rc = rc ? rc : sort_releases(causes);
+	if (rc) {
+		sonde_critical_causes_free(causes);
+		return rc;
+	}
+	*out = causes;
+	return 0;
+}
+
+void sonde_critical_causes_free(struct sonde_critical_causes *causes)
+{
+	if (!causes)
+		return;
+	free(causes->releases.data);
+	free(causes->arrivals.data);
+	free(causes->ends);
+	free(causes->pipe_of);
+	free(causes->last_of);
+	free(causes->starts);
+	free(causes->started);
+	free(causes->begin);
+	free(causes->hint);
+	free(causes->ended);
+	free(causes->lossy);
+	free(causes);
+}
+
+/* --- who it was ----------------------------------------------------------------------------------------------------
+ */
+
+/* The first of a key that is not before a moment. Looks come about in the order of time: the next is near the last. */
+static size_t first_release(const struct sonde_critical_causes *causes, uint64_t key, uint64_t from_ns)
+{
+	const struct release *releases = causes->releases.data;
+	size_t at = causes->hint[key], first = causes->begin[key], end = causes->begin[key + 1];
+	if (at > first && releases[at - 1].at_ns >= from_ns)
+		return causes->hint[key] = SONDE_SEARCH(i, first, at, releases[i].at_ns < from_ns);
+	for (int steps = 0; at < end && releases[at].at_ns < from_ns; at++)
+		if (++steps == NEAR)
+			at = SONDE_SEARCH(i, at, end, releases[i].at_ns < from_ns) - 1;
+	return causes->hint[key] = at;
+}
+
+/* The last one, or the first, within the call, of another thread. NULL = none. */
+static const struct release *find_release(const struct sonde_critical_causes *causes,
+					  const struct sonde_critical_call *call, uint64_t key, int is_first)
+{
+	const struct release *releases = causes->releases.data;
+	size_t from = first_release(causes, key, call->from_ns), to = first_release(causes, key, call->to_ns + 1);
+	if (to == from)
+		return NULL;
+	const struct release *found = &releases[is_first ? from : to - 1];
+	return found->thread == call->thread ? NULL : found;
+}
+
+/* What ended of `of`: the one that is named, else the only one that did while the call lasted. */
+static void find_end(const struct sonde_critical_causes *causes, const struct sonde_critical_call *call, uint64_t of,
+		     struct sonde_critical_cause *out)
+{
+	size_t from = SONDE_SEARCH(i, 0, causes->end_count,
+				   causes->ends[i].of < of ||
+				       (causes->ends[i].of == of && causes->ends[i].at_ns <= call->from_ns));
+	const struct end *only = NULL;
+	for (size_t i = from; i < causes->end_count && causes->ends[i].of == of; i++) {
+		const struct end *end = &causes->ends[i];
+		if (end->at_ns > call->to_ns + EXITING_NS ||
+		    (only && only->at_ns <= call->to_ns && end->at_ns > call->to_ns))
+			break;
+		if (end->thread == call->thread)
+			continue;
+		if (only)
+			return;
+		only = end;
+	}
+	if (!only)
+		return;
+	out->thread = only->thread;
+	out->at_ns = only->at_ns < call->to_ns ? only->at_ns : call->to_ns;
+}
+
+/* The thread, or the process whose thread it is, that a call says that it waited for. */
+static void find_named(const struct sonde_critical_causes *causes, const struct sonde_critical_call *call,
+		       struct sonde_critical_cause *out)
+{
+	const struct sonde_thread *thread = sonde_session_thread(causes->session, call->other);
+	const struct sonde_thread *self = sonde_session_thread(causes->session, call->thread);
+	const struct sonde_process *process = thread ? sonde_session_process(causes->session, thread->process) : NULL;
+	int is_child = call->kind == SONDE_WAIT_CHILD;
+	uint32_t id = call->other;
+	/* Numbers of another namespace may be other tasks' here. */
+	if (!process || (is_child ? process->parent : process->id) != self->process)
+		return;
+	if (is_child && causes->last_of[process->id])
+		id = causes->last_of[process->id];
+	thread = sonde_session_thread(causes->session, id);
+	if (!thread->end_ns || thread->end_ns <= call->from_ns)
+		return;
+	out->thread = id;
+	out->at_ns = thread->end_ns < call->to_ns ? thread->end_ns : call->to_ns;
+}
+
+static void find_lock(const struct sonde_critical_causes *causes, const struct sonde_critical_call *call,
+		      struct sonde_critical_cause *out)
+{
+	const struct release *release = find_release(causes, call, key_of(call->object, KEY_LOCK), 0);
+	int can_hold =
+	    call->kind == SONDE_WAIT_MUTEX || call->kind == SONDE_WAIT_WRITE_LOCK || call->kind == SONDE_WAIT_READ_LOCK;
+	if (release) {
+		out->thread = release->thread;
+		out->at_ns = release->at_ns;
+	} else if (can_hold && call->other && call->other != call->thread) {
+		out->thread = call->other;
+		out->at_ns = call->to_ns;
+		out->is_held = 1;
+	}
+}
+
+static void find_pipe(const struct sonde_critical_causes *causes, const struct sonde_critical_call *call,
+		      struct sonde_critical_cause *out)
+{
+	uint32_t what = is_taking(call->kind) ? KEY_WRITTEN : KEY_READ;
+	const struct release *release = find_release(causes, call, key_of(causes->pipe_of[call->object], what), 1);
+	if (!release)
+		return;
+	out->thread = release->thread;
+	out->at_ns = release->at_ns;
+}
+
+struct sonde_critical_cause sonde_critical_causes_find(const struct sonde_critical_causes *causes,
+						       const struct sonde_critical_call *call)
+{
+	struct sonde_critical_cause cause = {.object = call->object, .kind = call->kind};
+	const struct sonde_thread *thread = sonde_session_thread(causes->session, call->thread);
+	uint32_t process = thread->process <= causes->processes ? thread->process : 0;
+	int is_whole = !causes->lossy[process] && !causes->lossy[0];
+	if (call->kind == SONDE_WAIT_JOIN || call->kind == SONDE_WAIT_CHILD) {
+		int is_child = call->kind == SONDE_WAIT_CHILD;
+		if (call->other)
+			find_named(causes, call, &cause);
+		else
+			find_end(causes, call, key_of(process, is_child ? 1 : 0), &cause);
+		return cause;
+	}
+	if (!call->object || call->object > causes->objects)
+		return cause;
+	if (sonde_wait_row(call->kind)->group == SONDE_WAIT_GROUP_LOCK && is_whole)
+		find_lock(causes, call, &cause);
+	else if (causes->pipe_of[call->object] && !causes->is_lossy && (is_taking(call->kind) || is_giving(call->kind)))
+		find_pipe(causes, call, &cause);
+	return cause;
+}
+
+/* The thread of a process that lived at a moment, but for one; 0 = there was none, or several. */
+static uint32_t only_thread(const struct sonde_critical_causes *causes, uint32_t process, uint64_t at_ns, uint32_t but)
+{
+	uint64_t of = key_of(process, 0);
+	const struct end *starts = causes->starts, *ends = causes->ends;
+	size_t first = SONDE_SEARCH(i, 0, causes->threads, starts[i].of < of);
+	size_t from = SONDE_SEARCH(i, first, causes->threads, starts[i].of == of && starts[i].at_ns <= at_ns);
+	size_t first_end = SONDE_SEARCH(i, 0, causes->end_count, ends[i].of < of);
+	size_t to = SONDE_SEARCH(i, first_end, causes->end_count, ends[i].of == of && ends[i].at_ns < at_ns);
+	uint32_t left = causes->started[from] ^ causes->started[first] ^ causes->ended[to] ^ causes->ended[first_end];
+	size_t count = (from - first) - (to - first_end);
+	if (but) {
+		left ^= but;
+		count--;
+	}
+	return count == 1 ? left : 0;
+}
+
+uint32_t sonde_critical_causes_creator(const struct sonde_critical_causes *causes, uint32_t id)
+{
+	const struct sonde_thread *thread = sonde_session_thread(causes->session, id);
+	const struct sonde_process *process = sonde_session_process(causes->session, thread->process);
+	if (!process)
+		return 0;
+	if (thread->tid == process->pid)
+		return process->parent ? only_thread(causes, process->parent, thread->start_ns, 0) : 0;
+	return only_thread(causes, process->id, thread->start_ns, id);
+}

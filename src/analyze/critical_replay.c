@@ -1,0 +1,295 @@
+/* critical_replay.c: the segments of all threads once more, forward, some of them shorter.
+ *
+ * Everything happens in the order in which it was recorded: what ends, who lets whom go on, who is created. Of each
+ * thread is kept where it is, in the recording and in the other run, and where it last got on: that is the moment which
+ * another thread that waited for it waited for, as in the walk back. What is not in order is put into it: some segments
+ * are told late, those at the ends of threads.
+ */
+#include "analyze/critical_replay.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/error.h"
+
+/* A moment in both runs; recorded 0 = none. */
+struct moment {
+	uint64_t recorded_ns, other_ns;
+};
+
+struct clock {
+	struct moment now, active; /* active: the last at which it got on */
+	uint32_t next;             /* segment; 0 = it has ended */
+};
+
+/* Something that is asked of a thread: where it was at a moment. */
+struct asked {
+	uint64_t at_ns;
+	uint32_t thread;
+	uint32_t cause; /* else of a thread that it creates */
+	uint32_t created;
+};
+
+struct replay {
+	const struct sonde_critical *critical;
+	struct sonde_critical_scaled scaled;
+	struct clock *clocks;    /* by thread */
+	uint32_t *following;     /* by segment: the next of its thread */
+	uint32_t *owner;         /* by segment */
+	uint32_t *order;         /* segments by their ends */
+	struct moment *let_go;   /* by cause: when the other thread did that */
+	struct asked *questions; /* by time */
+	size_t question_count;
+};
+
+/* --- order ---------------------------------------------------------------------------------------------------------
+ */
+
+static int compare_ends(const void *left, const void *right, void *context)
+{
+	const struct sonde_critical_segment *segments = context;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	if (segments[a].to_ns != segments[b].to_ns)
+		return segments[a].to_ns < segments[b].to_ns ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+static int compare_questions(const void *left, const void *right)
+{
+	const struct asked *a = left, *b = right;
+	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+}
+
+/* Most come in order: only those that are late are sorted, and merged. */
+static int put_in_order(struct replay *replay)
+{
+	const struct sonde_critical *critical = replay->critical;
+	const struct sonde_critical_segment *segments = critical->segments;
+	uint32_t *late = malloc(critical->count * sizeof *late), *timely = replay->order;
+	size_t late_count = 0, count = 0;
+	if (!late)
+		return sonde_error(ENOMEM, "out of memory for %zu segments", critical->count);
+	uint64_t last_ns = 0;
+	for (uint32_t id = 1; id < critical->count; id++) {
+		if (segments[id].to_ns < last_ns) {
+			late[late_count++] = id;
+			continue;
+		}
+		last_ns = segments[id].to_ns;
+		timely[count++] = id;
+	}
+	qsort_r(late, late_count, sizeof *late, compare_ends, critical->segments);
+	for (size_t at = count + late_count; late_count;) {
+		int is_late = !count || compare_ends(&late[late_count - 1], &timely[count - 1], critical->segments) > 0;
+		timely[--at] = is_late ? late[--late_count] : timely[--count];
+	}
+	free(late);
+	return 0;
+}
+
+static int ask(struct replay *replay)
+{
+	const struct sonde_critical *critical = replay->critical;
+	replay->questions = malloc((critical->cause_count + critical->threads + 1) * sizeof *replay->questions);
+	if (!replay->questions)
+		return sonde_error(ENOMEM, "out of memory for %zu causes", critical->cause_count);
+	for (uint32_t id = 1; id < critical->cause_count; id++) {
+		const struct sonde_critical_cause *cause = &critical->causes[id];
+		if (cause->thread && cause->thread <= critical->threads)
+			replay->questions[replay->question_count++] =
+			    (struct asked){.at_ns = cause->at_ns, .thread = cause->thread, .cause = id};
+	}
+	for (uint32_t id = 1; id <= critical->threads; id++) {
+		const struct sonde_critical_life *life = &critical->lives[id];
+		if (life->creator && life->creator <= critical->threads)
+			replay->questions[replay->question_count++] =
+			    (struct asked){.at_ns = life->created_ns, .thread = life->creator, .created = id};
+	}
+	qsort(replay->questions, replay->question_count, sizeof *replay->questions, compare_questions);
+	return 0;
+}
+
+static int begin(struct replay *replay)
+{
+	const struct sonde_critical *critical = replay->critical;
+	replay->clocks = calloc((size_t)critical->threads + 1, sizeof *replay->clocks);
+	replay->following = calloc(critical->count, sizeof *replay->following);
+	replay->owner = calloc(critical->count, sizeof *replay->owner);
+	replay->order = calloc(critical->count, sizeof *replay->order);
+	replay->let_go = calloc(critical->cause_count, sizeof *replay->let_go);
+	if (!replay->clocks || !replay->following || !replay->owner || !replay->order || !replay->let_go)
+		return sonde_error(ENOMEM, "out of memory for %zu segments", critical->count);
+	for (uint32_t thread = 1; thread <= critical->threads; thread++) {
+		uint32_t next = 0;
+		for (uint32_t id = critical->lives[thread].last; id; id = critical->segments[id].previous) {
+			replay->following[id] = next;
+			replay->owner[id] = thread;
+			next = id;
+		}
+		replay->clocks[thread].next = next;
+		replay->clocks[thread].now =
+		    (struct moment){critical->lives[thread].start_ns, critical->lives[thread].start_ns};
+	}
+	int error = put_in_order(replay);
+	return error ? error : ask(replay);
+}
+
+/* --- the other run --------------------------------------------------------------------------------------------------
+ */
+
+/* A thread gets on up to a moment. */
+static void get_on(struct replay *replay, uint32_t thread, uint64_t to_ns)
+{
+	struct clock *clock = &replay->clocks[thread];
+	if (to_ns <= clock->now.recorded_ns)
+		return;
+	uint64_t all_ns = to_ns - clock->now.recorded_ns;
+	double saved_ns = sonde_critical_scaled_saved(&replay->scaled, thread, clock->now.recorded_ns, to_ns);
+	int64_t whole_ns = llround(saved_ns);
+	clock->now.other_ns += whole_ns < (int64_t)all_ns ? (uint64_t)((int64_t)all_ns - whole_ns) : 0;
+	clock->now.recorded_ns = to_ns;
+	clock->active = clock->now;
+}
+
+static void end_segment(struct replay *replay, uint32_t id)
+{
+	const struct sonde_critical_segment *segment = &replay->critical->segments[id];
+	uint32_t thread = replay->owner[id];
+	struct clock *clock = &replay->clocks[thread];
+	const struct moment *let_go = &replay->let_go[segment->cause];
+	uint64_t to_ns = segment->to_ns, from_ns = sonde_critical_from(replay->critical, thread, id);
+	if (sonde_critical_is_active(segment->state)) {
+		get_on(replay, thread, to_ns);
+	} else if (segment->state == SONDE_INTERVAL_BLOCKED && let_go->recorded_ns > from_ns) {
+		uint64_t then_ns = let_go->other_ns + (to_ns - let_go->recorded_ns);
+		clock->now.other_ns = then_ns > clock->now.other_ns ? then_ns : clock->now.other_ns;
+	} else {
+		clock->now.other_ns += to_ns - clock->now.recorded_ns;
+	}
+	clock->now.recorded_ns = to_ns;
+	clock->next = replay->following[id];
+}
+
+/* When a thread last got on, up to a moment. */
+static struct moment last_active(struct replay *replay, uint32_t thread, uint64_t at_ns)
+{
+	const struct clock *clock = &replay->clocks[thread];
+	const struct sonde_critical_segment *segment = &replay->critical->segments[clock->next];
+	if (clock->next && sonde_critical_is_active(segment->state))
+		get_on(replay, thread, at_ns < segment->to_ns ? at_ns : (uint64_t)segment->to_ns);
+	return clock->active;
+}
+
+static void answer(struct replay *replay, const struct asked *question)
+{
+	struct moment moment = last_active(replay, question->thread, question->at_ns);
+	if (question->cause) {
+		replay->let_go[question->cause] = moment;
+		return;
+	}
+	struct clock *created = &replay->clocks[question->created];
+	if (moment.recorded_ns && created->now.recorded_ns >= moment.recorded_ns)
+		created->now.other_ns = moment.other_ns + (created->now.recorded_ns - moment.recorded_ns);
+}
+
+/* What is asked about a moment is answered before what ends then. */
+static void run(struct replay *replay)
+{
+	const struct sonde_critical *critical = replay->critical;
+	size_t at = 0;
+	for (size_t i = 0; i + 1 < critical->count; i++) {
+		uint32_t id = replay->order[i];
+		if (critical->segments[id].to_ns > critical->to_ns)
+			break;
+		for (; at < replay->question_count && replay->questions[at].at_ns <= critical->segments[id].to_ns; at++)
+			answer(replay, &replay->questions[at]);
+		end_segment(replay, id);
+	}
+}
+
+/* The end of the span may lie within a segment. */
+static uint64_t span_of(struct replay *replay)
+{
+	const struct sonde_critical *critical = replay->critical;
+	struct clock *clock = &replay->clocks[critical->final];
+	last_active(replay, critical->final, critical->to_ns);
+	uint64_t rest_ns = critical->to_ns > clock->now.recorded_ns ? critical->to_ns - clock->now.recorded_ns : 0;
+	uint64_t end_ns = clock->now.other_ns + rest_ns;
+	return end_ns > critical->from_ns ? end_ns - critical->from_ns : 0;
+}
+
+int sonde_critical_replay(struct sonde_critical_outcome *out, const struct sonde_critical *critical,
+			  const struct sonde_critical_scale *scales, size_t count)
+{
+	struct replay replay = {.critical = critical};
+	int rc = sonde_critical_scaled_read(&replay.scaled, critical, scales, count);
+	*out = (struct sonde_critical_outcome){.is_found = replay.scaled.is_found};
+	rc = rc ? rc : begin(&replay);
+	if (!rc && critical->final) {
+		run(&replay);
+		out->span_ns = span_of(&replay);
+	}
+	sonde_critical_scaled_fini(&replay.scaled);
+	free(replay.clocks);
+	free(replay.following);
+	free(replay.owner);
+	free(replay.order);
+	free(replay.let_go);
+	free(replay.questions);
+	return rc;
+}
+
+/* --- what is asked for ----------------------------------------------------------------------------------------------
+ */
+
+static const char *const of_names[SONDE_CRITICAL_OFS] = {[SONDE_CRITICAL_OF_ZONE] = "zone",
+							 [SONDE_CRITICAL_OF_FUNCTION] = "function",
+							 [SONDE_CRITICAL_OF_LOCK] = "lock",
+							 [SONDE_CRITICAL_OF_THREAD] = "thread"};
+
+const char *sonde_critical_of_name(enum sonde_critical_of of)
+{
+	return of_names[of < SONDE_CRITICAL_OFS ? of : SONDE_CRITICAL_OF_ZONE];
+}
+
+#define SPEED_LEAST 0.001 /* else times overflow */
+#define SPEED_MOST 1e9
+
+static int parse_speed(double *out, const char *text)
+{
+	char *end = NULL;
+	double speed = strcmp(text, "inf") ? strtod(text, &end) : INFINITY;
+	if (strcmp(text, "inf") && (*end || end == text || !(speed >= SPEED_LEAST && speed <= SPEED_MOST)))
+		return -EINVAL;
+	*out = speed;
+	return 0;
+}
+
+/* Names may hold commas and equal signs: the speed is what follows the last. */
+int sonde_critical_scale_parse(struct sonde_critical_scale *out, const char *text)
+{
+	static const char mark[] = ",speed=";
+	const char *speed = NULL;
+	for (const char *at = text; (at = strstr(at, mark)); at++)
+		speed = at;
+	for (size_t of = 0; speed && of < SONDE_CRITICAL_OFS; of++) {
+		size_t name_b = strlen(of_names[of]);
+		if (strncmp(text, of_names[of], name_b) != 0 || text[name_b] != '=')
+			continue;
+		const char *name = text + name_b + 1;
+		struct sonde_critical_scale scale = {.of = (enum sonde_critical_of)of};
+		if (speed <= name || (size_t)(speed - name) >= sizeof scale.name ||
+		    parse_speed(&scale.speed, speed + sizeof mark - 1))
+			break;
+		memcpy(scale.name, name, (size_t)(speed - name));
+		*out = scale;
+		return 0;
+	}
+	return sonde_error(EINVAL,
+			   "'%s' is not KIND=NAME,speed=N with KIND zone, function, lock or thread, and N above 0 or "
+			   "inf; for instance zone=parse,speed=2",
+			   text);
+}

@@ -1,0 +1,62 @@
+/* critical_replay.h: how long a run would have taken if something in it had been faster. */
+#ifndef SONDE_ANALYZE_CRITICAL_REPLAY_H
+#define SONDE_ANALYZE_CRITICAL_REPLAY_H
+
+#include "analyze/critical.h"
+
+enum sonde_critical_of {
+	SONDE_CRITICAL_OF_ZONE = 0, /* while it is open, what lies inside it too */
+	SONDE_CRITICAL_OF_FUNCTION, /* while it is on the stack, by samples */
+	SONDE_CRITICAL_OF_LOCK,     /* while its holder lets others wait */
+	SONDE_CRITICAL_OF_THREAD,
+	SONDE_CRITICAL_OFS
+};
+
+/* What runs `speed` times as fast. */
+struct sonde_critical_scale {
+	enum sonde_critical_of of;
+	char name[256];
+	double speed; /* > 0; INFINITY: it takes no time */
+};
+
+/* "zone=X,speed=2", "lock=X,speed=inf". -EINVAL with a sentence. */
+int sonde_critical_scale_parse(struct sonde_critical_scale *out, const char *text);
+const char *sonde_critical_of_name(enum sonde_critical_of of);
+
+struct sonde_critical_outcome {
+	uint64_t span_ns; /* of the run with all scales */
+	int is_found;     /* each of the scales is of something in the recording */
+};
+
+/* The same segments once more, forward: a segment begins when the one before it ends, and where it waited for another
+ * thread ends as long after that thread's moment as it did. What waited for nobody keeps its length, and what waited
+ * for a CPU. With no scales, or all of speed 1, the span is the recorded one. Each reading of the file is one more;
+ * -ENOMEM. */
+int sonde_critical_replay(struct sonde_critical_outcome *out, const struct sonde_critical *critical,
+			  const struct sonde_critical_scale *scales, size_t count);
+
+/* --- critical_scaled.c: when threads were in what is scaled ---------------------------------------------------------
+ */
+
+/* Of one thread, apart from each other, in time order. */
+struct sonde_critical_part {
+	uint64_t from_ns, to_ns;
+	double saved_before_ns; /* had it got on in all of the parts before this one */
+	double saves;           /* of each ns of it: 0 … 1, below 0 where it becomes slower */
+};
+
+struct sonde_critical_scaled {
+	struct sonde_critical_part *parts;
+	size_t *begin; /* by thread id, one more */
+	int is_found;
+};
+
+int sonde_critical_scaled_read(struct sonde_critical_scaled *out, const struct sonde_critical *critical,
+			       const struct sonde_critical_scale *scales, size_t count);
+void sonde_critical_scaled_fini(struct sonde_critical_scaled *scaled);
+
+/* How much shorter a time would be in which a thread gets on, in ns. */
+double sonde_critical_scaled_saved(const struct sonde_critical_scaled *scaled, uint32_t thread, uint64_t from_ns,
+				   uint64_t to_ns);
+
+#endif

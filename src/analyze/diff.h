@@ -1,0 +1,50 @@
+/* diff.h: what differs between two recordings, and whether that is more than chance. */
+#ifndef SONDE_ANALYZE_DIFF_H
+#define SONDE_ANALYZE_DIFF_H
+
+#include <stddef.h>
+
+#include "analyze/shift.h"
+#include "report/report.h"
+#include "session/session.h"
+
+struct sonde_diff_options {
+	double margin; /* a share that does not matter */
+	size_t limit;  /* rows; 0 = 20 */
+};
+
+/* The two, and what their parts came to. */
+struct sonde_diff {
+	struct sonde_session *baseline, *candidate;
+	const struct sonde_diff_options *options;
+	struct sonde_report *report;
+	enum sonde_verdict verdict;
+	int is_comparable;
+	int is_whole;          /* no events of either were lost, or cannot be read */
+	double speedup;        /* baseline ÷ candidate; NAN = not known */
+	const char *iteration; /* that verdict and speed-up are of; NULL = of none */
+};
+
+/* Adds the sections `diff`, `diff-iterations`, `diff-zones` and `diff-functions` and the facts `verdict`, `speedup` and
+ * so on. 0 or a negative errno with a sentence. */
+int sonde_diff_run(struct sonde_diff *diff);
+
+/* --- parts of it ------------------------------------------------------------------------------------------------- */
+
+/* Machines, kernels and programs that differ, as notes; clears is_comparable where times of one say nothing of the
+ * other. */
+int sonde_diff_machines(struct sonde_diff *diff);
+
+/* What of either recording is missing, as notes. After all was read. */
+int sonde_diff_losses(struct sonde_diff *diff);
+
+/* Iterations that both have: the verdict is of those that took the longest. */
+int sonde_diff_iterations(struct sonde_diff *diff);
+
+/* Zones that either has, of one run each: without a verdict. */
+int sonde_diff_zones(struct sonde_diff *diff);
+
+/* CPU time by function: shares, tested together. */
+int sonde_diff_functions(struct sonde_diff *diff);
+
+#endif

@@ -1,0 +1,171 @@
+/* finding_memory.c: rules about how much memory is held. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/finding_rules.h"
+#include "analyze/rss.h"
+
+SONDE_JUDGE(hotspot)
+{
+	const struct sonde_section *heap = sonde_facts_section(facts, "heap");
+	int rc = 0;
+	for (size_t i = 0; !rc && heap && i < heap->table.row_count; i++) {
+		const char *function = sonde_facts_text(heap, i, "function");
+		double share = sonde_facts_number(heap, i, "peak_share"),
+		       peak_b = sonde_facts_number(heap, i, "peak_b");
+		if (!(share > facts->threshold[SONDE_THRESHOLD_HOTSPOT]) ||
+		    !(peak_b > facts->threshold[SONDE_THRESHOLD_HOTSPOT_B]))
+			continue;
+		rc = sonde_found_add(
+		    found,
+		    &(struct sonde_finding){.subject = sonde_report_text(found->report, "%s", function),
+					    .evidence = sonde_report_text(
+						found->report, "%.1f MB in %.0f blocks at the peak: %.1f %% of it",
+						peak_b / 1e6, sonde_facts_number(heap, i, "peak_blocks"), 100 * share),
+					    .bytes = peak_b,
+					    .weighs = fmin(share, 1)});
+	}
+	return rc;
+}
+
+static double peak_of(const struct sonde_facts *facts)
+{
+	const struct sonde_section *heaps = sonde_facts_section(facts, "heaps");
+	double most_b = 0;
+	for (size_t i = 0; heaps && i < heaps->table.row_count; i++)
+		most_b = fmax(most_b, sonde_facts_number(heaps, i, "peak_b"));
+	return most_b;
+}
+
+/* As a share of what was allocated, or of the peak: what is lost of a heap that turns over fast is little of the first.
+ */
+static int leak_add(const struct sonde_facts *facts, const struct sonde_section *leaks, size_t row,
+		    struct sonde_found *found)
+{
+	const char *function = sonde_facts_text(leaks, row, "function"), *kind = sonde_facts_text(leaks, row, "class");
+	double bytes = sonde_facts_number(leaks, row, "bytes"), blocks = sonde_facts_number(leaks, row, "blocks");
+	double peak_b = peak_of(facts), share = sonde_facts_number(leaks, row, "share");
+	double of_peak = peak_b > 0 ? fmin(bytes / peak_b, 1) : 0;
+	int is_growing = !strcmp(kind, "growing");
+	if (strcmp(kind, "unreachable") != 0 && !is_growing)
+		return 0;
+	if (!(fmax(share, of_peak) > facts->threshold[SONDE_THRESHOLD_LEAK]) ||
+	    !(bytes > facts->threshold[SONDE_THRESHOLD_LEAK_B]))
+		return 0;
+	return sonde_found_add(
+	    found, &(struct sonde_finding){
+		       .subject = sonde_report_text(found->report, "%s", function),
+		       .evidence = sonde_report_text(
+			   found->report,
+			   is_growing ? "its blocks grew all the time, to %.2f MB in %.0f blocks (%.1f %% of the peak)"
+				      : "%.2f MB in %.0f blocks were left that nothing points to (%.1f %% of the peak)",
+			   bytes / 1e6, blocks, 100 * of_peak),
+		       .confidence = is_growing ? sonde_facts_number(leaks, row, "confidence") * 0.8 : 0,
+		       .bytes = bytes,
+		       .weighs = fmax(fmin(share, 1), of_peak)});
+}
+
+SONDE_JUDGE(leak)
+{
+	const struct sonde_section *leaks = sonde_facts_section(facts, "leaks");
+	int rc = 0;
+	for (size_t i = 0; !rc && leaks && i < leaks->table.row_count; i++)
+		rc = leak_add(facts, leaks, i, found);
+	return rc;
+}
+
+/* --- fragmentation -------------------------------------------------------------------------------------------------
+ */
+
+#define LAST_POINTS 3
+#define POINTS_MOST 16 /* each is a reading of the heap's chunks */
+#define LAST_PART 5    /* at least this part of its life */
+#define RINGS_B 64e6   /* of the recorder, that a program with all its allocations recorded may have touched */
+
+static double alive_b(const struct sonde_facts *facts, uint32_t process, uint64_t time_ns,
+		      struct sonde_heap_alive *sites)
+{
+	size_t count = sonde_session_heap_site_count(facts->session);
+	double sum_b = 0;
+	memset(sites, 0, (count + 1) * sizeof *sites);
+	if (sonde_session_heap_alive(facts->session, time_ns, sites))
+		return NAN;
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct sonde_heap_site *site = sonde_session_heap_site(facts->session, id);
+		const struct sonde_heap *heap = site ? sonde_session_heap(facts->session, site->heap) : NULL;
+		if (heap && heap->process == process)
+			sum_b += (double)sites[id].size_b;
+	}
+	return sum_b;
+}
+
+/* The least at the last readings: what was just given back when it was read is not there in the others. */
+static double least_over_b(const struct sonde_facts *facts, const struct sonde_rss_series *series, uint32_t process,
+			   struct sonde_heap_alive *sites, double *rss_b)
+{
+	double least_b = INFINITY;
+	const struct sonde_rss_point *last = &series->points[series->count ? series->count - 1 : 0],
+				     *first = series->points;
+	for (size_t i = 0; i < series->count && i < POINTS_MOST; i++) {
+		const struct sonde_rss_point *point = &series->points[series->count - 1 - i];
+		if (i >= LAST_POINTS && last->time_ns - point->time_ns > (last->time_ns - first->time_ns) / LAST_PART)
+			break;
+		/* Of large blocks that have just been freed much may still be resident. */
+		uint64_t before_ns = i + 1 < series->count ? series->points[series->count - 2 - i].time_ns : 0;
+		double live_b =
+		    fmax(alive_b(facts, process, point->time_ns, sites), alive_b(facts, process, before_ns, sites));
+		double over_b = (double)point->size_b - live_b;
+		if (isnan(over_b))
+			return NAN;
+		if (over_b < least_b) {
+			least_b = over_b;
+			*rss_b = (double)point->size_b;
+		}
+	}
+	return series->count < LAST_POINTS ? NAN : least_b;
+}
+
+static int is_full(const struct sonde_facts *facts)
+{
+	struct sonde_heap_sums sums;
+	int is_full = 1;
+	if (sonde_session_heap_sums(facts->session, &sums))
+		return 1;
+	for (uint32_t id = 1; id <= sonde_session_heap_count(facts->session); id++)
+		is_full &= !sums.heaps[id].mean_b;
+	sonde_heap_sums_free(&sums);
+	return is_full;
+}
+
+/* What stays resident when most blocks are gone. Code, mapped files and stacks count, so there is a limit in bytes. */
+SONDE_JUDGE(fragmentation)
+{
+	const struct sonde_section *heaps = sonde_facts_section(facts, "heaps");
+	struct sonde_rss rss;
+	int rc = 0;
+	if (!heaps || sonde_rss_read(&rss, facts->session))
+		return 0;
+	double least_b = facts->threshold[SONDE_THRESHOLD_FRAGMENTS_B] + (is_full(facts) ? RINGS_B : 0);
+	struct sonde_heap_alive *sites = calloc(sonde_session_heap_site_count(facts->session) + 1, sizeof *sites);
+	for (uint32_t id = 1; !rc && sites && id < rss.count; id++) {
+		const struct sonde_process *process = sonde_session_process(facts->session, id);
+		double rss_b = 0, over_b = least_over_b(facts, &rss.series[id], id, sites, &rss_b),
+		       share = over_b / rss_b;
+		if (!process || !(share > facts->threshold[SONDE_THRESHOLD_FRAGMENTS]) || !(over_b > least_b))
+			continue;
+		rc = sonde_found_add(
+		    found, &(struct sonde_finding){
+			       .subject = sonde_report_text(found->report, "%s (%u)", process->name, process->pid),
+			       .evidence = sonde_report_text(found->report,
+							     "%.1f MB were resident at last, %.1f MB of that in live "
+							     "blocks: %.0f %% is free, and not given back",
+							     rss_b / 1e6, (rss_b - over_b) / 1e6, 100 * share),
+			       .bytes = over_b,
+			       .weighs = fmin(share, 1)});
+	}
+	rc = sites ? rc : sonde_found_add(found, &(struct sonde_finding){0});
+	free(sites);
+	sonde_rss_fini(&rss);
+	return rc;
+}

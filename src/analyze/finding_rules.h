@@ -1,0 +1,45 @@
+/* finding_rules.h: the triggers of rules, by what they are about. Each adds what it finds to `found`: 0 or -ENOMEM. */
+#ifndef SONDE_ANALYZE_FINDING_RULES_H
+#define SONDE_ANALYZE_FINDING_RULES_H
+
+#include "analyze/findings.h"
+
+#define SONDE_JUDGE(name) int sonde_judge_##name(const struct sonde_facts *facts, struct sonde_found *found)
+
+/* finding_cpu.c */
+SONDE_JUDGE(hot_function);
+SONDE_JUDGE(many_calls);
+SONDE_JUDGE(page_faults);
+SONDE_JUDGE(allocator);
+SONDE_JUDGE(profiler_cost);
+SONDE_JUDGE(idle_energy);
+
+/* finding_threads.c */
+SONDE_JUDGE(starved);
+SONDE_JUDGE(imbalance);
+SONDE_JUDGE(serial);
+SONDE_JUDGE(lock);
+SONDE_JUDGE(interpreter_lock);
+SONDE_JUDGE(hand_overs);
+SONDE_JUDGE(sleeping);
+SONDE_JUDGE(spawn);
+
+/* finding_memory.c */
+SONDE_JUDGE(hotspot);
+SONDE_JUDGE(leak);
+SONDE_JUDGE(fragmentation);
+
+/* finding_io.c */
+SONDE_JUDGE(small_writes);
+SONDE_JUDGE(small_reads);
+SONDE_JUDGE(sync);
+SONDE_JUDGE(loading);
+SONDE_JUDGE(files);
+
+/* finding_work.c */
+SONDE_JUDGE(low_throughput);
+SONDE_JUDGE(below_roof);
+SONDE_JUDGE(memory_bound);
+SONDE_JUDGE(small_blas);
+
+#endif

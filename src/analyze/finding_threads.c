@@ -1,0 +1,403 @@
+/* finding_threads.c: rules about threads and processes: who waits for whom, and whether that has to be. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/finding_rules.h"
+
+#define WORKS 0.05 /* of the span on a CPU: a thread that does work */
+
+static double or_0(double value)
+{
+	return value > 0 ? value : 0;
+}
+
+/* --- a CPU ----------------------------------------------------------------------------------------------------------
+ */
+
+/* By the quota of a cgroup: in which part of its periods it was used up. How long that held the program up is not told.
+ */
+static int throttled_add(const struct sonde_facts *facts, struct sonde_found *found)
+{
+	const struct sonde_section *machine = sonde_facts_section(facts, "machine");
+	double share = 0;
+	for (size_t i = 0; machine && i < machine->table.row_count; i++)
+		if (!strcmp(sonde_facts_text(machine, i, "what"), "throttled"))
+			share = or_0(sonde_facts_number(machine, i, "mean"));
+	if (!(share > facts->threshold[SONDE_THRESHOLD_THROTTLED]))
+		return 0;
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){.subject = "the cgroup's CPU quota",
+				    .evidence = sonde_report_text(
+					found->report,
+					"in %.1f %% of its periods the quota was used up, and all threads were stopped",
+					100 * share),
+				    .weighs = fmin(share, 1)});
+}
+
+/* Where other programs had the CPUs there is nothing to mend in this one. */
+SONDE_JUDGE(starved)
+{
+	double waits_ns = sonde_facts_on_path(facts, NULL, NULL, "runnable"), share = waits_ns / facts->span_ns;
+	double busy = sonde_facts_busy_threads(facts);
+	int rc = throttled_add(facts, found);
+	if (rc || !facts->has_path || !(share > facts->threshold[SONDE_THRESHOLD_STARVED]) || !(facts->cores > 0))
+		return rc;
+	int is_own = busy > facts->cores;
+	const char *evidence =
+	    is_own
+		? sonde_report_text(found->report,
+				    "%.3f s of the critical path (%.1f %%) could have run, and had no CPU: %.0f "
+				    "threads wanted one, there are %.0f",
+				    waits_ns / 1e9, 100 * share, busy, facts->cores)
+		: sonde_report_text(
+		      found->report,
+		      "%.3f s of the critical path (%.1f %%) could have run, and had no CPU: other programs had them",
+		      waits_ns / 1e9, 100 * share);
+	return sonde_found_add(
+	    found, &(struct sonde_finding){.subject = sonde_report_text(found->report, "%.0f CPUs", facts->cores),
+					   .evidence = evidence,
+					   .saves_ns = is_own ? waits_ns : 0,
+					   .confidence = is_own ? 0 : 0.1,
+					   .weighs = is_own ? fmin(share, 1) : 0.04});
+}
+
+/* --- locks ----------------------------------------------------------------------------------------------------------
+ */
+
+static int is_lock(const char *kind)
+{
+	static const char *const kinds[] = {"mutex", "read lock", "write lock", "spin lock", "futex"};
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (strcmp(kind, kinds[i]) == 0)
+			return 1;
+	return 0;
+}
+
+static int is_interpreter(const char *name)
+{
+	return !strncmp(name, "_PyRuntime", 10) || !strncmp(name, "gil_", 4) || !strcmp(name, "interpreter_lock");
+}
+
+/* The span if no thread waited for locks: as long as the thread that does most besides, of those that wait for some; as
+ * the one that works most; as all work takes on all CPUs. Waiting for threads that end is no thread's own. */
+static double without_locks_ns(const struct sonde_facts *facts)
+{
+	const struct sonde_section *threads = sonde_facts_section(facts, "threads");
+	double most_ns = facts->cores > 0 ? facts->cpu_ns / facts->cores : 0;
+	for (size_t i = 0; threads && i < threads->table.row_count; i++) {
+		double life_ns = sonde_facts_number(threads, i, "life_ns");
+		double locks_ns = or_0(sonde_facts_number(threads, i, "blocked_locks_ns"));
+		double own_ns = life_ns - locks_ns - or_0(sonde_facts_number(threads, i, "blocked_tasks_ns"));
+		most_ns = fmax(most_ns, or_0(sonde_facts_number(threads, i, "on_cpu_ns")));
+		most_ns = locks_ns > 0 ? fmax(most_ns, or_0(own_ns)) : most_ns;
+	}
+	return most_ns;
+}
+
+SONDE_JUDGE(lock)
+{
+	const struct sonde_section *locks = sonde_facts_section(facts, "locks");
+	double without_ns = without_locks_ns(facts);
+	int rc = 0;
+	for (size_t i = 0; !rc && locks && i < locks->table.row_count; i++) {
+		const char *kind = sonde_facts_text(locks, i, "kind"), *name = sonde_facts_text(locks, i, "lock");
+		double waited_ns = sonde_facts_number(locks, i, "waited_ns"),
+		       waiters = sonde_facts_number(locks, i, "waiters");
+		double waits = sonde_facts_number(locks, i, "waits"), share = waited_ns / waiters / facts->span_ns;
+		if (!is_lock(kind) || is_interpreter(name) || !(share > facts->threshold[SONDE_THRESHOLD_LOCK]))
+			continue;
+		double saves_ns = fmin(or_0(facts->span_ns - without_ns), waited_ns);
+		const char *held = sonde_facts_text(locks, i, "held_in"),
+			   *where = sonde_facts_text(locks, i, "waits_in");
+		rc = sonde_found_add(
+		    found,
+		    &(struct sonde_finding){
+			.subject = sonde_report_text(found->report, "%s %s", kind, name),
+			.evidence = sonde_report_text(
+			    found->report,
+			    "%.0f threads waited for it %.0f times, %.3f s in all (%.1f %% of the span each)%s%s%s%s",
+			    waiters, waits, waited_ns / 1e9, 100 * share, *where ? ", most in " : "", where,
+			    *held ? ", while held in " : "", held),
+			.saves_ns = saves_ns,
+			.weighs = fmin(saves_ns / facts->span_ns, 1)});
+	}
+	return rc;
+}
+
+SONDE_JUDGE(interpreter_lock)
+{
+	const struct sonde_section *locks = sonde_facts_section(facts, "locks");
+	double waited_ns = 0, waiters = 0, waits = 0;
+	for (size_t i = 0; locks && i < locks->table.row_count; i++) {
+		if (!is_interpreter(sonde_facts_text(locks, i, "lock")))
+			continue;
+		waited_ns += sonde_facts_number(locks, i, "waited_ns");
+		waits += sonde_facts_number(locks, i, "waits");
+		waiters = fmax(waiters, sonde_facts_number(locks, i, "waiters"));
+	}
+	double each_ns = waiters > 0 ? waited_ns / waiters : 0, share = each_ns / facts->span_ns;
+	if (!(share > facts->threshold[SONDE_THRESHOLD_GIL]) || waiters < 2)
+		return 0;
+	double saves_ns = fmin(each_ns, or_0(facts->span_ns - facts->cpu_ns / facts->cores));
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = "the lock of the Python interpreter (GIL)",
+		.evidence = sonde_report_text(
+		    found->report, "%.0f threads waited for it %.0f times, %.3f s in all (%.1f %% of the span each)",
+		    waiters, waits, waited_ns / 1e9, 100 * share),
+		.saves_ns = saves_ns,
+		.weighs = fmin(saves_ns / facts->span_ns, 1)});
+}
+
+/* --- shares of the work ---------------------------------------------------------------------------------------------
+ */
+
+struct group {
+	uint32_t busiest; /* thread id; 0 = none */
+	double count, most_ns, sum_ns, ended_early_ns;
+};
+
+static uint64_t end_of(const struct sonde_facts *facts, const struct sonde_thread *thread)
+{
+	return thread->end_ns ? thread->end_ns : sonde_session_run(facts->session)->end_ns;
+}
+
+/* Threads of one process that bear one name and lived while its busiest did, for half of the shorter life at least; the
+ * first of a process apart: that begins the others. */
+static struct group group_of(const struct sonde_facts *facts, uint32_t busiest)
+{
+	const struct sonde_thread *most = sonde_session_thread(facts->session, busiest);
+	struct group group = {.busiest = busiest, .most_ns = (double)most->cpu_ns};
+	uint64_t most_end_ns = end_of(facts, most);
+	for (uint32_t id = 1; id <= sonde_session_thread_count(facts->session); id++) {
+		const struct sonde_thread *thread = sonde_session_thread(facts->session, id);
+		const struct sonde_process *process = sonde_session_process(facts->session, thread->process);
+		if (thread->process != most->process || !process || thread->tid == process->pid || !thread->cpu_ns ||
+		    strcmp(thread->name, most->name) != 0)
+			continue;
+		uint64_t end_ns = end_of(facts, thread);
+		uint64_t from_ns = thread->start_ns > most->start_ns ? thread->start_ns : most->start_ns;
+		uint64_t to_ns = end_ns < most_end_ns ? end_ns : most_end_ns;
+		if (to_ns <= from_ns || 2 * (to_ns - from_ns) < end_ns - thread->start_ns)
+			continue;
+		group.count++;
+		group.sum_ns += (double)thread->cpu_ns;
+		group.ended_early_ns += (double)(most_end_ns - to_ns);
+	}
+	return group;
+}
+
+/* The thread that used most CPU time, of those that a process began. */
+static uint32_t busiest_thread(const struct sonde_facts *facts)
+{
+	uint64_t most_ns = 0;
+	uint32_t busiest = 0;
+	for (uint32_t id = 1; id <= sonde_session_thread_count(facts->session); id++) {
+		const struct sonde_thread *thread = sonde_session_thread(facts->session, id);
+		const struct sonde_process *process = sonde_session_process(facts->session, thread->process);
+		if (!process || thread->tid == process->pid || thread->cpu_ns <= most_ns)
+			continue;
+		most_ns = thread->cpu_ns;
+		busiest = id;
+	}
+	return busiest;
+}
+
+static double waited_for(const struct sonde_facts *facts, const char *kind)
+{
+	const struct sonde_section *locks = sonde_facts_section(facts, "locks");
+	double sum_ns = 0;
+	for (size_t i = 0; locks && i < locks->table.row_count; i++)
+		if (!strcmp(sonde_facts_text(locks, i, "kind"), kind))
+			sum_ns += sonde_facts_number(locks, i, "waited_ns");
+	return sum_ns;
+}
+
+/* What the others did not do must be seen as ended early, or as waiting at a barrier: threads that do different things
+ * are not unequal shares of one. */
+SONDE_JUDGE(imbalance)
+{
+	uint32_t busiest = busiest_thread(facts);
+	struct group worst = busiest ? group_of(facts, busiest) : (struct group){0};
+	if (worst.count < 2)
+		return 0;
+	const struct sonde_thread *thread = sonde_session_thread(facts->session, busiest);
+	double mean_ns = worst.sum_ns / worst.count, excess_ns = worst.most_ns - mean_ns;
+	double idle_ns = worst.count * worst.most_ns - worst.sum_ns;
+	double seen_ns = worst.ended_early_ns + waited_for(facts, "barrier");
+	if (!(excess_ns / worst.most_ns > facts->threshold[SONDE_THRESHOLD_IMBALANCE]) ||
+	    mean_ns < WORKS * facts->span_ns / worst.count || seen_ns < 0.5 * idle_ns)
+		return 0;
+	double saves_ns = sonde_facts_stretched(facts, excess_ns), share = saves_ns / facts->span_ns;
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = sonde_report_text(found->report, "%.0f threads %s", worst.count, thread->name),
+		.evidence = sonde_report_text(
+		    found->report,
+		    "tid %u used %.3f s of CPU time, their mean is %.3f s: the others waited for it, or ended before",
+		    thread->tid, worst.most_ns / 1e9, mean_ns / 1e9),
+		.saves_ns = saves_ns,
+		.weighs = share});
+}
+
+struct life {
+	uint64_t from_ns, to_ns;
+};
+
+static int compare_lives(const void *left, const void *right)
+{
+	const struct life *a = left, *b = right;
+	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+}
+
+static uint64_t union_ns(struct life *lives, size_t count)
+{
+	uint64_t sum = 0, to_ns = 0;
+	if (count)
+		qsort(lives, count, sizeof *lives, compare_lives);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t from_ns = lives[i].from_ns > to_ns ? lives[i].from_ns : to_ns;
+		if (lives[i].to_ns <= from_ns)
+			continue;
+		sum += lives[i].to_ns - from_ns;
+		to_ns = lives[i].to_ns;
+	}
+	return sum;
+}
+
+/* Time in which a process that divides its work among threads had none but its first. Pools that lie idle are not seen
+ * so. */
+SONDE_JUDGE(serial)
+{
+	size_t count = sonde_session_thread_count(facts->session), workers = 0;
+	const struct sonde_run *run = sonde_session_run(facts->session);
+	struct life *lives = calloc(count + 1, sizeof *lives);
+	if (!lives)
+		return sonde_found_add(found, &(struct sonde_finding){0});
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct sonde_thread *thread = sonde_session_thread(facts->session, id);
+		const struct sonde_process *process = sonde_session_process(facts->session, thread->process);
+		uint64_t end_ns = thread->end_ns ? thread->end_ns : run->end_ns;
+		if (process && process->id == run->root_process && process->pid != thread->tid &&
+		    (double)thread->cpu_ns > WORKS * facts->span_ns)
+			lives[workers++] = (struct life){thread->start_ns, end_ns};
+	}
+	double together_ns = (double)union_ns(lives, workers), alone_ns = facts->span_ns - together_ns;
+	free(lives);
+	double running_ns = sonde_facts_on_path(facts, NULL, NULL, "running");
+	alone_ns = fmin(alone_ns, running_ns);
+	if (workers < 2 || !(facts->cores >= 2) ||
+	    !(alone_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_SERIAL]))
+		return 0;
+	double among = fmin((double)workers, facts->cores),
+	       saves_ns = sonde_facts_stretched(facts, alone_ns * (1 - 1 / among));
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = "the first thread",
+		.evidence = sonde_report_text(
+		    found->report,
+		    "%.3f s of %.3f s it runs alone, before, between or after %zu threads that share work; %.0f CPUs",
+		    alone_ns / 1e9, facts->span_ns / 1e9, workers, facts->cores),
+		.saves_ns = saves_ns,
+		.weighs = saves_ns / facts->span_ns});
+}
+
+/* --- latency --------------------------------------------------------------------------------------------------------
+ */
+
+SONDE_JUDGE(hand_overs)
+{
+	const struct sonde_section *kinds = sonde_facts_section(facts, "wait-kinds");
+	double waking_ns = sonde_facts_on_path(facts, NULL, NULL, "waking"), calls = 0, median_ns = 0;
+	double blocked_ns = sonde_facts_on_path(facts, "condition", NULL, "blocked") +
+			    sonde_facts_on_path(facts, "semaphore", NULL, "blocked");
+	for (size_t i = 0; kinds && i < kinds->table.row_count; i++) {
+		const char *kind = sonde_facts_text(kinds, i, "kind");
+		if (strcmp(kind, "condition") != 0 && strcmp(kind, "semaphore") != 0)
+			continue;
+		calls += sonde_facts_number(kinds, i, "calls");
+		median_ns = fmax(median_ns, sonde_facts_number(kinds, i, "p50_ns"));
+	}
+	static const char *const calls_of[] = {"__x64_sys_futex", "__arm64_sys_futex", "do_futex", "futex_wait"};
+	double futex_ns = sonde_facts_cpu_on_path(facts, NULL, 0, sonde_facts_most_total_ns(facts, calls_of, 4));
+	double saves_ns = fmin((waking_ns + blocked_ns + futex_ns) * facts->stretch, facts->span_ns),
+	       share = saves_ns / facts->span_ns;
+	if (!facts->has_path || !(share > facts->threshold[SONDE_THRESHOLD_HANDOVER]) || !(calls >= 1000) ||
+	    median_ns > 1e6)
+		return 0;
+	return sonde_found_add(
+	    found, &(struct sonde_finding){
+		       .subject = "condition variables and semaphores",
+		       .evidence = sonde_report_text(found->report,
+						     "%.0f waits, half of them below %.0f µs; of the critical path "
+						     "%.3f s until a thread that was woken ran, "
+						     "%.3f s in such waits",
+						     calls, median_ns / 1e3, waking_ns / 1e9, blocked_ns / 1e9),
+		       .saves_ns = saves_ns,
+		       .weighs = fmin(share, 1)});
+}
+
+SONDE_JUDGE(sleeping)
+{
+	const struct sonde_section *waits = sonde_facts_section(facts, "waits");
+	double asleep_ns = sonde_facts_on_path(facts, "sleep", NULL, NULL), share = asleep_ns / facts->span_ns;
+	if (!(share > facts->threshold[SONDE_THRESHOLD_SLEEP]))
+		return 0;
+	size_t row = 0;
+	while (waits && row < waits->table.row_count && strcmp(sonde_facts_text(waits, row, "kind"), "sleep") != 0)
+		row++;
+	const char *where = sonde_facts_text(waits, row, "function");
+	double calls = sonde_facts_number(waits, row, "calls"), mean_ns = sonde_facts_number(waits, row, "mean_ns");
+	if (!(calls >= 10)) /* a pause that is meant */
+		return 0;
+	return sonde_found_add(
+	    found, &(struct sonde_finding){.subject = *where ? sonde_report_text(found->report, "%s", where) : "sleep",
+					   .evidence = sonde_report_text(
+					       found->report, "%.3f s of the critical path asleep: %.0f times %.3g ms",
+					       asleep_ns / 1e9, calls, mean_ns / 1e6),
+					   .saves_ns = asleep_ns,
+					   .weighs = fmin(share, 1)});
+}
+
+SONDE_JUDGE(spawn)
+{
+	double sum_ns = 0, count = 0;
+	const char *name = "";
+	struct life *lives = calloc(sonde_session_process_count(facts->session) + 1, sizeof *lives);
+	if (!lives)
+		return sonde_found_add(found, &(struct sonde_finding){0});
+	for (uint32_t id = 1; id <= sonde_session_process_count(facts->session); id++) {
+		const struct sonde_process *process = sonde_session_process(facts->session, id);
+		if (!process->parent || !process->end_ns || process->end_ns < process->start_ns)
+			continue;
+		double life_ns = (double)(process->end_ns - process->start_ns);
+		if (!(life_ns < facts->threshold[SONDE_THRESHOLD_SPAWN_NS]))
+			continue;
+		sum_ns += life_ns;
+		lives[(size_t)count++] = (struct life){process->start_ns, process->end_ns};
+		name = process->name;
+	}
+	double together_ns = (double)union_ns(lives, (size_t)count);
+	free(lives);
+	/* What it takes to begin them, in who does. */
+	static const char *const begins[] = {"fork",     "__libc_fork", "vfork", "posix_spawn",
+					     "__spawni", "do_system",   "system"};
+	double begins_ns = sonde_facts_cpu_on_path(facts, NULL, 0, sonde_facts_most_total_ns(facts, begins, 7));
+	double share = together_ns / facts->span_ns;
+	if (count < 50 || !(share > facts->threshold[SONDE_THRESHOLD_SPAWN]))
+		return 0;
+	double saves_ns = fmin(together_ns + begins_ns, facts->span_ns);
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){
+		.subject = sonde_report_text(found->report, "%.0f processes such as %s", count, name),
+		.evidence = sonde_report_text(found->report, "they lived %.3g ms each; for %.3f s at least one did",
+					      sum_ns / count / 1e6, together_ns / 1e9),
+		.saves_ns = saves_ns,
+		.weighs = fmin(share, 1)});
+}
