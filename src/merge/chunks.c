@@ -1,0 +1,347 @@
+/* chunks.c: zones, events, heaps and calls that wait: chunks stay as they are but for ids and times.
+ *
+ * Those of a thread or a heap depend on each other, so they keep their order; chunks of several recordings follow each
+ * other by the times at which they end. Zones and blocks are not paired anew: of their columns those of ids are written
+ * again, and the others copied.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/varint.h"
+#include "fold/heap_stat.h"
+#include "merge/out.h"
+#include "session/columns.h"
+#include "session/heap.h"
+#include "source/columns.h"
+#include "util/error.h"
+
+#define NO_SITE UINT32_MAX /* of zones whose site is lost: it begins one, so it must not be 0 */
+
+/* --- copying ----------------------------------------------------------------------------------------------------- */
+
+static struct sonde_chunk chunk_of(const struct sonde_merge_input *input, const struct sonde_chunk_head *head)
+{
+	return (struct sonde_chunk){
+	    .type = head->type,
+	    .process = sonde_merge_process(input, head->process),
+	    .thread = sonde_merge_thread(input, head->thread),
+	    .time_min_ns = head->time_min_ns + input->shift_ns,
+	    .time_max_ns = head->time_max_ns + input->shift_ns,
+	    .count = head->count,
+	};
+}
+
+static void copy_column(struct sonde_columns *into, size_t column, const struct sonde_column *from)
+{
+	sonde_buf_append(&into->column[column], from->at, sonde_column_b(from));
+}
+
+/* --- zones ------------------------------------------------------------------------------------------------------- */
+
+static int zones_summary(struct sonde_buf *into, const struct sonde_merge_input *input,
+			 const struct sonde_chunk_data *data)
+{
+	struct sonde_zones_summary summary;
+	size_t left_b = data->head->summary_b;
+	if (left_b < sizeof summary)
+		return -EBADMSG;
+	memcpy(&summary, data->summary, sizeof summary);
+	uint64_t rows_b = (uint64_t)summary.open * sizeof(struct sonde_zone_open) +
+			  (uint64_t)summary.sites * sizeof(struct sonde_zone_stat);
+	if (rows_b > left_b - sizeof summary)
+		return -EBADMSG;
+	const uint8_t *at = data->summary + sizeof summary;
+	sonde_buf_append(into, &summary, sizeof summary);
+	for (uint32_t i = 0; i < summary.open; i++, at += sizeof(struct sonde_zone_open)) {
+		struct sonde_zone_open open;
+		memcpy(&open, at, sizeof open);
+		open.site = sonde_merge_site(input, open.site);
+		open.start_ns = sonde_merge_time(input, open.start_ns);
+		sonde_buf_append(into, &open, sizeof open);
+	}
+	for (uint32_t i = 0; i < summary.sites; i++, at += sizeof(struct sonde_zone_stat)) {
+		struct sonde_zone_stat stat;
+		memcpy(&stat, at, sizeof stat);
+		stat.site = sonde_merge_site(input, stat.site);
+		sonde_buf_append(into, &stat, sizeof stat);
+	}
+	return sonde_buf_error(into);
+}
+
+static int add_zones(struct sonde_merge_out *out, const struct sonde_merge_input *input,
+		     const struct sonde_chunk_data *data)
+{
+	enum { SITE, TIME, COLUMNS };
+	struct sonde_column from[COLUMNS];
+	if (sonde_columns_split(from, COLUMNS, data))
+		return -EBADMSG;
+	struct sonde_columns into;
+	struct sonde_buf summary;
+	sonde_columns_init(&into, COLUMNS);
+	sonde_buf_init(&summary, SONDE_CHUNK_MAX_SUMMARY_B);
+	struct sonde_chunk chunk = chunk_of(input, data->head);
+	int error = zones_summary(&summary, input, data);
+	for (uint32_t i = 0; !error && i < data->head->count; i++) {
+		uint64_t site;
+		error = sonde_column_next(&from[SITE], &site);
+		if (error)
+			break;
+		uint32_t id = site && site <= UINT32_MAX ? sonde_merge_site(input, (uint32_t)site) : 0;
+		sonde_columns_put(&into, SITE, site && !id ? NO_SITE : id);
+	}
+	error = error ? error : sonde_column_end(&from[SITE]);
+	copy_column(&into, TIME, &from[TIME]);
+	chunk.summary = summary.data;
+	chunk.summary_b = (uint32_t)summary.len_b;
+	error = error ? error : sonde_columns_write(&into, out->writer, &chunk);
+	sonde_columns_fini(&into);
+	sonde_buf_fini(&summary);
+	return error;
+}
+
+/* --- heaps ------------------------------------------------------------------------------------------------------- */
+
+static int heap_summary(struct sonde_buf *into, const struct sonde_merge_input *input,
+			const struct sonde_chunk_data *data)
+{
+	struct sonde_heap_summary summary;
+	struct sonde_heap_stats stats;
+	if (sonde_heap_summary(input->session, data, &summary, &stats) || !summary.heap)
+		return -EBADMSG;
+	uint32_t before = 0, count = 0;
+	summary.heap += input->heaps;
+	sonde_buf_append(into, &summary, sizeof summary);
+	while (sonde_heap_stats_next(&stats)) {
+		uint8_t bytes[SONDE_HEAP_STAT_MOST_B];
+		struct sonde_heap_stat row = stats.row;
+		row.site = sonde_merge_heap_site(input, row.site);
+		sonde_buf_append(into, bytes,
+				 (size_t)(sonde_heap_stat_put(bytes, &row, before, stats.sampled) - bytes));
+		before = row.site;
+		count++;
+	}
+	return count == summary.sites ? sonde_buf_error(into) : -EBADMSG;
+}
+
+static int map_sites(struct sonde_columns *into, size_t column, const struct sonde_merge_input *input,
+		     struct sonde_column *from)
+{
+	uint64_t site = 0, before = 0, change;
+	while (from->at < from->end) {
+		if (sonde_column_next(from, &change))
+			return -EBADMSG;
+		site += (uint64_t)sonde_varint_unzigzag(change);
+		uint64_t id = site <= UINT32_MAX ? sonde_merge_heap_site(input, (uint32_t)site) : 0;
+		sonde_columns_put(into, column, sonde_varint_zigzag((int64_t)(id - before)));
+		before = id;
+	}
+	return 0;
+}
+
+static int map_threads(struct sonde_columns *into, size_t column, const struct sonde_merge_input *input,
+		       struct sonde_column *from)
+{
+	uint64_t thread, run;
+	while (from->at < from->end) {
+		if (sonde_column_next(from, &thread) || sonde_column_next(from, &run))
+			return -EBADMSG;
+		sonde_columns_put(into, column, thread <= UINT32_MAX ? sonde_merge_thread(input, (uint32_t)thread) : 0);
+		sonde_columns_put(into, column, run);
+	}
+	return 0;
+}
+
+static int add_heap(struct sonde_merge_out *out, const struct sonde_merge_input *input,
+		    const struct sonde_chunk_data *data)
+{
+	enum { BLOCK, LIFE, SITE, SIZE, THREAD, TIME, COLUMNS };
+	struct sonde_column from[COLUMNS];
+	if (sonde_columns_split(from, COLUMNS, data))
+		return -EBADMSG;
+	struct sonde_columns into;
+	struct sonde_buf summary;
+	sonde_columns_init(&into, COLUMNS);
+	sonde_buf_init(&summary, SONDE_CHUNK_MAX_SUMMARY_B);
+	struct sonde_chunk chunk = chunk_of(input, data->head);
+	int error = heap_summary(&summary, input, data);
+	static const int copied[] = {BLOCK, LIFE, SIZE, TIME};
+	for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
+		copy_column(&into, (size_t)copied[i], &from[copied[i]]);
+	error = error ? error : map_sites(&into, SITE, input, &from[SITE]);
+	error = error ? error : map_threads(&into, THREAD, input, &from[THREAD]);
+	chunk.summary = summary.data;
+	chunk.summary_b = (uint32_t)summary.len_b;
+	error = error ? error : sonde_columns_write(&into, out->writer, &chunk);
+	sonde_columns_fini(&into);
+	sonde_buf_fini(&summary);
+	return error;
+}
+
+/* --- events ------------------------------------------------------------------------------------------------------ */
+
+static int add_events(struct sonde_merge_out *out, const struct sonde_merge_input *input,
+		      const struct sonde_batch *batch)
+{
+	struct sonde_buf body;
+	sonde_buf_init(&body, SONDE_CHUNK_MAX_RAW_B);
+	struct sonde_chunk chunk = {.type = SONDE_CHUNK_EVENTS,
+				    .process = sonde_merge_process(input, batch->process),
+				    .thread = sonde_merge_thread(input, batch->thread),
+				    .count = (uint32_t)batch->count};
+	for (size_t i = 0; i < batch->count; i++) {
+		struct sonde_event event = *batch->events[i];
+		event.site = sonde_merge_site(input, event.site);
+		event.time = sonde_merge_time(input, event.time);
+		if (!i || event.time < chunk.time_min_ns)
+			chunk.time_min_ns = event.time;
+		if (event.time > chunk.time_max_ns)
+			chunk.time_max_ns = event.time;
+		sonde_buf_append(&body, &event, sizeof event);
+		sonde_buf_append(&body, batch->events[i] + 1, (size_t)event.words * 8 - sizeof event);
+	}
+	chunk.body = body.data;
+	chunk.body_b = (uint32_t)body.len_b;
+	int error = sonde_buf_error(&body);
+	if (!error && batch->count)
+		error = sonde_writer_chunk(out->writer, &chunk);
+	sonde_buf_fini(&body);
+	return error;
+}
+
+/* --- waits ------------------------------------------------------------------------------------------------------- */
+
+static void put_change(struct sonde_columns *columns, size_t column, uint64_t value, uint64_t *before)
+{
+	sonde_columns_put(columns, column, sonde_varint_zigzag((int64_t)(value - *before)));
+	*before = value;
+}
+
+static int add_waits(struct sonde_merge_out *out, const struct sonde_merge_input *input,
+		     const struct sonde_batch *batch)
+{
+	enum { START, TIME, THREAD, OTHER, KIND, STACK, STATUS, OBJECT, AMOUNT, COLUMNS };
+	struct sonde_columns into;
+	struct sonde_chunk chunk = {.type = SONDE_CHUNK_WAITS, .count = (uint32_t)batch->count};
+	uint64_t start = 0, stack = 0, object = 0;
+	size_t objects = sonde_session_object_count(input->session);
+	sonde_columns_init(&into, COLUMNS);
+	for (size_t i = 0; i < batch->count; i++) {
+		uint64_t start_ns = sonde_merge_time(input, batch->start_ns[i]), end_ns = start_ns + batch->dur_ns[i];
+		if (!i || start_ns < chunk.time_min_ns)
+			chunk.time_min_ns = start_ns;
+		if (end_ns > chunk.time_max_ns)
+			chunk.time_max_ns = end_ns;
+		put_change(&into, START, start_ns, &start);
+		sonde_columns_put(&into, TIME, batch->dur_ns[i]);
+		sonde_columns_put(&into, THREAD, sonde_merge_thread(input, batch->thread_of[i]));
+		sonde_columns_put(&into, OTHER, sonde_merge_thread(input, batch->other[i]));
+		sonde_columns_put_byte(&into, KIND, batch->wait_kind[i]);
+		put_change(&into, STACK, sonde_merge_node(input, batch->stack[i]), &stack);
+		sonde_columns_put_byte(&into, STATUS, batch->status[i]);
+		put_change(&into, OBJECT, sonde_merge_id(batch->object[i], objects, input->objects), &object);
+		sonde_columns_put(&into, AMOUNT, batch->amount[i]);
+	}
+	int error = batch->count ? sonde_columns_write(&into, out->writer, &chunk) : 0;
+	sonde_columns_fini(&into);
+	return error;
+}
+
+/* --- the order of chunks ----------------------------------------------------------------------------------------- */
+
+/* Where a recording has got to. */
+struct walk {
+	struct sonde_merge_input *input;
+	size_t next; /* chunk */
+	struct sonde_cursor *cursor;
+};
+
+struct kind {
+	enum sonde_chunk_type type;
+	/* One of the two. */
+	int (*raw)(struct sonde_merge_out *out, const struct sonde_merge_input *input,
+		   const struct sonde_chunk_data *data);
+	int (*decoded)(struct sonde_merge_out *out, const struct sonde_merge_input *input,
+		       const struct sonde_batch *batch);
+};
+
+/* The head of the next chunk of the type, or NULL. The session has counted those of newer versions. */
+static const struct sonde_chunk_head *next_of(struct walk *walk, const struct kind *kind)
+{
+	const struct sonde_index_entry *entry;
+	while ((entry = sonde_reader_entry(walk->input->reader, walk->next))) {
+		if (entry->head.type == kind->type && entry->head.version <= SONDE_CHUNK_VERSION)
+			return &entry->head;
+		walk->next++;
+	}
+	return NULL;
+}
+
+static int add_next(struct sonde_merge_out *out, struct walk *walk, const struct kind *kind,
+		    struct sonde_chunk_data *data)
+{
+	const struct sonde_batch *batch;
+	int error;
+	if (kind->raw) {
+		error = sonde_reader_read(walk->input->reader, walk->next, data);
+		error = error ? error : kind->raw(out, walk->input, data);
+	} else {
+		int rc = sonde_cursor_next(walk->cursor, &batch);
+		error = rc > 0 ? kind->decoded(out, walk->input, batch) : rc;
+	}
+	walk->next++;
+	if (!error || error == -ENOMEM || sonde_writer_error(out->writer))
+		return error;
+	out->skipped_chunks++;
+	return 0;
+}
+
+static struct walk *earliest(struct walk *walks, size_t count, const struct kind *kind)
+{
+	struct walk *found = NULL;
+	uint64_t least_ns = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct sonde_chunk_head *head = next_of(&walks[i], kind);
+		uint64_t end_ns = head ? head->time_max_ns + walks[i].input->shift_ns : 0;
+		if (!head || (found && end_ns >= least_ns))
+			continue;
+		found = &walks[i];
+		least_ns = end_ns;
+	}
+	return found;
+}
+
+static int merge_kind(struct sonde_merge_out *out, const struct kind *kind)
+{
+	struct sonde_merge_inputs *inputs = out->inputs;
+	struct sonde_chunk_data data = {0};
+	struct walk *walks = calloc(inputs->count + 1, sizeof *walks), *walk;
+	int error = walks ? 0 : sonde_error(ENOMEM, "out of memory for %zu recordings", inputs->count);
+	sonde_buf_init(&data.buf, SONDE_READER_BUF_MAX_B);
+	for (size_t i = 0; !error && i < inputs->count; i++) {
+		walks[i].input = &inputs->input[i];
+		if (kind->decoded)
+			error = sonde_cursor_open(&walks[i].cursor, walks[i].input->session, 1u << kind->type);
+	}
+	while (!error && (walk = earliest(walks, inputs->count, kind)))
+		error = add_next(out, walk, kind, &data);
+	for (size_t i = 0; walks && i < inputs->count; i++)
+		sonde_cursor_close(walks[i].cursor);
+	sonde_buf_fini(&data.buf);
+	free(walks);
+	return error;
+}
+
+int sonde_merge_chunks(struct sonde_merge_out *out)
+{
+	static const struct kind kinds[] = {
+	    {SONDE_CHUNK_ZONES, add_zones, NULL},
+	    {SONDE_CHUNK_EVENTS, NULL, add_events},
+	    {SONDE_CHUNK_HEAP, add_heap, NULL},
+	    {SONDE_CHUNK_WAITS, NULL, add_waits},
+	};
+	int error = 0;
+	for (size_t i = 0; !error && i < sizeof kinds / sizeof *kinds; i++)
+		error = merge_kind(out, &kinds[i]);
+	return error;
+}

@@ -1,0 +1,101 @@
+/* out.h: the recording that is being made of others, for the files of this folder. */
+#ifndef SONDE_MERGE_OUT_H
+#define SONDE_MERGE_OUT_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "merge/inputs.h"
+#include "source/strings.h"
+#include "source/trie.h"
+#include "trace/writer.h"
+#include "util/buf.h"
+#include "util/map.h"
+
+/* Keys that are equal have one id. */
+struct sonde_merge_keys {
+	struct sonde_map map;
+	struct sonde_arena arena;
+	struct sonde_string_row *rows; /* id − 1 */
+	uint32_t count, cap;
+	struct sonde_buf key; /* the one that is asked for */
+};
+
+/* What is known of an address. */
+struct sonde_merge_symbol {
+	uint32_t module;
+	uint32_t input; /* + 1 */
+	uint64_t address;
+	int rank;
+};
+
+struct sonde_merge_out {
+	struct sonde_merge_inputs *inputs;
+	struct sonde_writer *writer;
+	struct sonde_strings strings;
+	struct sonde_trie trie; /* of it the nodes alone */
+	struct sonde_merge_keys modules, sites, series;
+	uint32_t *site_user; /* by site id − 1: the input that used it last, + 1 */
+	uint32_t site_user_cap;
+	struct sonde_map symbol_map;
+	struct sonde_merge_symbol *symbols;
+	uint32_t symbol_count, symbol_cap;
+	uint64_t skipped_chunks, skipped_records; /* that could not be understood */
+	int error;                                /* the first, of what returns none */
+};
+
+/* The string's id; "" and NULL are 0. */
+uint32_t sonde_merge_text(struct sonde_merge_out *out, const char *text);
+
+/* Times of 0 are not known. */
+static inline uint64_t sonde_merge_time(const struct sonde_merge_input *input, uint64_t time_ns)
+{
+	return time_ns ? time_ns + input->shift_ns : 0;
+}
+
+static inline uint32_t sonde_merge_id(uint32_t id, size_t count, uint32_t base)
+{
+	return id && id <= count ? id + base : 0;
+}
+
+static inline uint32_t sonde_merge_process(const struct sonde_merge_input *input, uint32_t id)
+{
+	return sonde_merge_id(id, sonde_session_process_count(input->session), input->processes);
+}
+
+static inline uint32_t sonde_merge_thread(const struct sonde_merge_input *input, uint32_t id)
+{
+	return sonde_merge_id(id, sonde_session_thread_count(input->session), input->threads);
+}
+
+static inline uint32_t sonde_merge_heap_site(const struct sonde_merge_input *input, uint32_t id)
+{
+	return sonde_merge_id(id, sonde_session_heap_site_count(input->session), input->heap_sites);
+}
+
+static inline uint32_t sonde_merge_node(const struct sonde_merge_input *input, uint32_t id)
+{
+	return id <= sonde_session_node_count(input->session) ? input->nodes[id] : 0;
+}
+
+static inline uint32_t sonde_merge_site(const struct sonde_merge_input *input, uint32_t id)
+{
+	return id <= sonde_session_site_count(input->session) ? input->sites[id] : 0;
+}
+
+/* Each writes its part and returns 0 or a negative errno with a sentence. */
+int sonde_merge_modules(struct sonde_merge_out *out, size_t input); /* and their symbols, and stack nodes */
+int sonde_merge_tables(struct sonde_merge_out *out, size_t input);  /* processes, threads, and what belongs to them */
+int sonde_merge_series(struct sonde_merge_out *out, size_t input);
+int sonde_merge_rows(struct sonde_merge_out *out);   /* samples, switches, series: row by row in the order of time */
+int sonde_merge_chunks(struct sonde_merge_out *out); /* zones, events, heaps, waits: chunk by chunk */
+int sonde_merge_facts(struct sonde_merge_out *out);  /* sources, costs, the end; after all else has been read */
+int sonde_merge_infos(struct sonde_merge_out *out);
+
+/* What could not be read of an input. */
+uint64_t sonde_merge_damaged_b(const struct sonde_merge_input *input);
+
+/* The id of the key in keys->key; *is_new: it was given now. 0 = out of memory. */
+uint32_t sonde_merge_key(struct sonde_merge_keys *keys, int *is_new);
+
+#endif

@@ -1,0 +1,326 @@
+/* tables.c: rows of recordings as records of the new one: their ids follow those of the recordings before.
+ *
+ * What is equal in all is one row: strings, and places in the source, so that zones of several ranks are one line of a
+ * report. All else stays apart: a process, a thread, a heap is of one recording.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/varint.h"
+#include "fold/hist.h"
+#include "merge/out.h"
+#include "util/error.h"
+
+uint32_t sonde_merge_text(struct sonde_merge_out *out, const char *text)
+{
+	if (!text || !*text)
+		return 0;
+	uint32_t id = sonde_strings_intern(&out->strings, text, strlen(text));
+	if (!id && !out->error)
+		out->error = sonde_writer_error(out->writer);
+	if (!id && !out->error)
+		out->error = sonde_error(ENOMEM, "out of memory for texts");
+	return id;
+}
+
+static int put(struct sonde_merge_out *out, const void *record, size_t record_b)
+{
+	return out->error ? out->error : sonde_writer_meta(out->writer, record, record_b, NULL, 0);
+}
+
+#define PUT(out, ...) put(out, &(__VA_ARGS__), sizeof(__VA_ARGS__))
+
+/* --- processes and threads --------------------------------------------------------------------------------------- */
+
+static const struct sonde_merge_part *part_of(const struct sonde_merge_out *out, const struct sonde_merge_input *input,
+					      uint32_t process)
+{
+	for (size_t i = input->first_part; i < input->first_part + input->part_count; i++)
+		if (process >= out->inputs->part[i].first && process <= out->inputs->part[i].last)
+			return &out->inputs->part[i];
+	return &out->inputs->part[input->first_part];
+}
+
+/* With the part's name before it, so that every table of processes says whose they are. */
+static uint32_t named(struct sonde_merge_out *out, const struct sonde_merge_part *part, const char *text)
+{
+	if (out->inputs->part_count < 2 || part->is_named || !*text)
+		return sonde_merge_text(out, text);
+	struct sonde_buf buf;
+	sonde_buf_init(&buf, SONDE_STRING_MAX_B);
+	sonde_buf_printf(&buf, "%s: %s", part->name, text);
+	uint32_t id = 0;
+	if (!sonde_buf_error(&buf))
+		id = sonde_strings_intern(&out->strings, (const char *)buf.data, buf.len_b);
+	else
+		id = sonde_merge_text(out, text);
+	sonde_buf_fini(&buf);
+	return id;
+}
+
+static int add_process(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id)
+{
+	const struct sonde_process *row = sonde_session_process(input->session, id);
+	const struct sonde_merge_part *part = part_of(out, input, id + input->processes);
+	struct sonde_meta_process record = {
+	    .head.type = SONDE_META_PROCESS,
+	    .id = id + input->processes,
+	    .pid = row->pid,
+	    .parent = sonde_merge_process(input, row->parent),
+	    .name = named(out, part, row->name),
+	    .command = named(out, part, row->command),
+	    .start_ns = sonde_merge_time(input, row->start_ns),
+	};
+	int error = PUT(out, record);
+	if (error || (!row->end_ns && row->status == -1 && !row->user_ns && !row->system_ns && !row->peak_rss_b))
+		return error;
+	struct sonde_meta_process_end end = {
+	    .head.type = SONDE_META_PROCESS_END,
+	    .id = record.id,
+	    .status = row->status,
+	    .time_ns = sonde_merge_time(input, row->end_ns),
+	    .user_ns = row->user_ns,
+	    .system_ns = row->system_ns,
+	    .peak_rss_b = row->peak_rss_b,
+	    .minor_faults = row->minor_faults,
+	    .major_faults = row->major_faults,
+	    .voluntary_switches = row->voluntary_switches,
+	    .involuntary_switches = row->involuntary_switches,
+	    .read_b = row->read_b,
+	    .written_b = row->written_b,
+	};
+	return PUT(out, end);
+}
+
+static int add_thread(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id)
+{
+	const struct sonde_thread *row = sonde_session_thread(input->session, id);
+	struct sonde_meta_thread record = {
+	    .head.type = SONDE_META_THREAD,
+	    .id = id + input->threads,
+	    .process = sonde_merge_process(input, row->process),
+	    .tid = row->tid,
+	    .name = sonde_merge_text(out, row->name),
+	    .start_ns = sonde_merge_time(input, row->start_ns),
+	};
+	int error = PUT(out, record);
+	if (error || (!row->end_ns && !row->cpu_ns))
+		return error;
+	struct sonde_meta_thread_end end = {
+	    .head.type = SONDE_META_THREAD_END,
+	    .id = record.id,
+	    .time_ns = sonde_merge_time(input, row->end_ns),
+	    .cpu_ns = row->cpu_ns,
+	};
+	return PUT(out, end);
+}
+
+/* --- sites ------------------------------------------------------------------------------------------------------- */
+
+static int use_site(struct sonde_merge_out *out, uint32_t site, size_t index)
+{
+	if (site > out->site_user_cap) {
+		uint32_t cap = site < 64 ? 64 : 2 * site;
+		uint32_t *users = realloc(out->site_user, cap * sizeof *users);
+		if (!users)
+			return sonde_error(ENOMEM, "out of memory for sites");
+		memset(users + out->site_user_cap, 0, (cap - out->site_user_cap) * sizeof *users);
+		out->site_user = users;
+		out->site_user_cap = cap;
+	}
+	if (out->site_user[site - 1] == index + 1)
+		return 1;
+	out->site_user[site - 1] = (uint32_t)index + 1;
+	return 0;
+}
+
+/* Sites that a recording tells apart stay so, whatever they have in common. */
+static int add_site(struct sonde_merge_out *out, size_t index, uint32_t id)
+{
+	struct sonde_merge_input *input = &out->inputs->input[index];
+	const struct sonde_site *row = sonde_session_site(input->session, id);
+	struct sonde_buf *key = &out->sites.key;
+	uint32_t site;
+	int is_new, used = 1;
+	for (unsigned again = 0; used > 0; again++) {
+		sonde_buf_clear(key);
+		sonde_buf_printf(key, "%u %u %u %u ", row->kind, row->line, row->color, again);
+		const char *texts[] = {row->name, row->function, row->file, row->unit};
+		for (size_t i = 0; i < 4; i++)
+			sonde_buf_append(key, texts[i], strlen(texts[i]) + 1);
+		site = sonde_merge_key(&out->sites, &is_new);
+		used = site ? use_site(out, site, index) : sonde_error(ENOMEM, "out of memory for sites");
+	}
+	if (used < 0)
+		return used;
+	input->sites[id] = site;
+	if (!is_new)
+		return 0;
+	struct sonde_meta_site record = {
+	    .head.type = SONDE_META_SITE,
+	    .id = site,
+	    .kind = row->kind,
+	    .name = sonde_merge_text(out, row->name),
+	    .function = sonde_merge_text(out, row->function),
+	    .file = sonde_merge_text(out, row->file),
+	    .line = row->line,
+	    .color = row->color,
+	    .unit = sonde_merge_text(out, row->unit),
+	};
+	return PUT(out, record);
+}
+
+static int add_histogram(struct sonde_merge_out *out, const struct sonde_merge_input *input, size_t i)
+{
+	const struct sonde_histogram *row = sonde_session_histogram(input->session, i);
+	struct sonde_meta_histogram record = {
+	    .head.type = SONDE_META_HISTOGRAM,
+	    .site = sonde_merge_site(input, row->site),
+	    .process = sonde_merge_process(input, row->process),
+	    .count = row->count,
+	    .sum = row->sum,
+	    .min = row->min,
+	    .max = row->max,
+	};
+	struct sonde_buf pairs;
+	sonde_buf_init(&pairs, SONDE_CHUNK_MAX_RAW_B);
+	for (size_t bucket = 0, before = 0; bucket < SONDE_HIST_BUCKETS; bucket++) {
+		if (!row->hits[bucket])
+			continue;
+		sonde_buf_varint(&pairs, bucket - before);
+		sonde_buf_varint(&pairs, row->hits[bucket]);
+		before = bucket;
+		record.pairs++;
+	}
+	int error = sonde_buf_error(&pairs);
+	error = error ? error : sonde_writer_meta(out->writer, &record, sizeof record, pairs.data, pairs.len_b);
+	sonde_buf_fini(&pairs);
+	return error;
+}
+
+/* --- heaps ------------------------------------------------------------------------------------------------------- */
+
+static int add_heap(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id)
+{
+	const struct sonde_heap *row = sonde_session_heap(input->session, id);
+	struct sonde_meta_heap record = {
+	    .head.type = SONDE_META_HEAP,
+	    .id = id + input->heaps,
+	    .process = sonde_merge_process(input, row->process),
+	    .kind = row->kind,
+	    .name = sonde_merge_text(out, row->name),
+	};
+	return PUT(out, record);
+}
+
+static int add_heap_site(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id)
+{
+	const struct sonde_heap_site *row = sonde_session_heap_site(input->session, id);
+	struct sonde_meta_heap_site record = {
+	    .head.type = SONDE_META_HEAP_SITE,
+	    .id = id + input->heap_sites,
+	    .heap = sonde_merge_id(row->heap, sonde_session_heap_count(input->session), input->heaps),
+	    .thread = sonde_merge_thread(input, row->thread),
+	    .stack = sonde_merge_node(input, row->stack),
+	    .status = row->status,
+	};
+	return PUT(out, record);
+}
+
+static int add_heap_rest(struct sonde_merge_out *out, const struct sonde_merge_input *input, size_t i)
+{
+	const struct sonde_heap_rest *row = sonde_session_heap_rest(input->session, i);
+	struct sonde_meta_heap_leak record = {
+	    .head.type = SONDE_META_HEAP_LEAK,
+	    .site = sonde_merge_heap_site(input, row->site),
+	    .kind = row->kind,
+	    .blocks = row->blocks,
+	    .size_b = row->size_b,
+	    .detail = sonde_merge_text(out, row->detail),
+	    .variance = row->variance,
+	};
+	return PUT(out, record);
+}
+
+static int add_snapshot(struct sonde_merge_out *out, const struct sonde_merge_input *input, size_t i)
+{
+	const struct sonde_snapshot *row = sonde_session_snapshot(input->session, i);
+	struct sonde_meta_snapshot record = {
+	    .head.type = SONDE_META_SNAPSHOT,
+	    .process = sonde_merge_process(input, row->process),
+	    .label = sonde_merge_text(out, row->label),
+	    .reason = row->reason,
+	    .time_ns = sonde_merge_time(input, row->time_ns),
+	    .rss_b = row->rss_b,
+	    .pss_b = row->pss_b,
+	};
+	return PUT(out, record);
+}
+
+/* --- the rest ---------------------------------------------------------------------------------------------------- */
+
+static int add_object(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id)
+{
+	const struct sonde_object *row = sonde_session_object(input->session, id);
+	struct sonde_meta_object record = {
+	    .head.type = SONDE_META_OBJECT,
+	    .id = id + input->objects,
+	    .process = sonde_merge_process(input, row->process),
+	    .kind = row->kind,
+	    .name = sonde_merge_text(out, row->name),
+	    .address = row->address,
+	};
+	return PUT(out, record);
+}
+
+static int add_lost(struct sonde_merge_out *out, const struct sonde_merge_input *input, size_t i)
+{
+	const struct sonde_lost *row = sonde_session_lost(input->session, i);
+	struct sonde_meta_lost record = {
+	    .head.type = SONDE_META_LOST,
+	    .source = sonde_merge_text(out, row->source),
+	    .cause = sonde_merge_text(out, row->cause),
+	    .process = sonde_merge_process(input, row->process),
+	    .thread = sonde_merge_thread(input, row->thread),
+	    .count = row->count,
+	    .from_ns = sonde_merge_time(input, row->from_ns),
+	    .to_ns = sonde_merge_time(input, row->to_ns),
+	};
+	return PUT(out, record);
+}
+
+int sonde_merge_tables(struct sonde_merge_out *out, size_t index)
+{
+	struct sonde_merge_input *input = &out->inputs->input[index];
+	const struct sonde_session *session = input->session;
+	const struct {
+		size_t count;
+		int (*by_id)(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id);
+	} tables[] = {
+	    {sonde_session_process_count(session), add_process},     {sonde_session_thread_count(session), add_thread},
+	    {sonde_session_heap_count(session), add_heap},           {sonde_session_object_count(session), add_object},
+	    {sonde_session_heap_site_count(session), add_heap_site},
+	};
+	const struct {
+		size_t count;
+		int (*at)(struct sonde_merge_out *out, const struct sonde_merge_input *input, size_t i);
+	} lists[] = {
+	    {sonde_session_heap_rest_count(session), add_heap_rest},
+	    {sonde_session_snapshot_count(session), add_snapshot},
+	    {sonde_session_lost_count(session), add_lost},
+	    {sonde_session_histogram_count(session), add_histogram},
+	};
+	size_t sites = sonde_session_site_count(session);
+	input->sites = calloc(sites + 1, sizeof *input->sites);
+	int error = input->sites ? 0 : sonde_error(ENOMEM, "out of memory for sites");
+	for (uint32_t id = 1; !error && id <= sites; id++)
+		error = add_site(out, index, id);
+	for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
+		for (uint32_t id = 1; !error && id <= tables[k].count; id++)
+			error = tables[k].by_id(out, input, id);
+	for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+		for (size_t i = 0; !error && i < lists[k].count; i++)
+			error = lists[k].at(out, input, i);
+	return error ? error : out->error;
+}

@@ -1,0 +1,171 @@
+/* tables.c: tables.def as tables in memory. */
+#include "query/made.h"
+#include "query/names.h"
+#include "query/rows.h"
+#include "query/table.h"
+
+/* Rows by id, or by index. */
+#define BY_ID(row)                                                                 \
+	static const void *row##_at(const struct sonde_session *session, size_t i) \
+	{                                                                          \
+		return sonde_session_##row(session, (uint32_t)i + 1);              \
+	}
+BY_ID(process)
+BY_ID(thread)
+BY_ID(site)
+BY_ID(module)
+BY_ID(function)
+BY_ID(node)
+BY_ID(object)
+BY_ID(series)
+BY_ID(heap)
+
+#define BY_INDEX(row)                                                              \
+	static const void *row##_at(const struct sonde_session *session, size_t i) \
+	{                                                                          \
+		return sonde_session_##row(session, i);                            \
+	}
+BY_INDEX(heap_rest)
+BY_INDEX(snapshot)
+BY_INDEX(histogram)
+BY_INDEX(source)
+BY_INDEX(lost)
+BY_INDEX(cost)
+
+static size_t one(const struct sonde_session *session)
+{
+	(void)session;
+	return 1;
+}
+
+static const void *run_at(const struct sonde_session *session, size_t i)
+{
+	(void)i;
+	return sonde_session_run(session);
+}
+
+/* --- columns ------------------------------------------------------------------------------------------------------ */
+
+#define ZERO_NULL SONDE_QUERY_ZERO_NULL
+#define OF_BATCH SONDE_QUERY_OF_BATCH
+#define MINUS_ONE SONDE_QUERY_MINUS_ONE
+#define SPARSE SONDE_QUERY_SPARSE
+#define PASSING SONDE_QUERY_PASSING
+#define IN(member) offsetof(struct sonde_batch, member)
+#define OF(row, member) offsetof(struct row_##row, member)
+
+/* What rows of tables.def are. */
+#define row_site sonde_site
+#define row_process sonde_process
+#define row_thread sonde_thread
+#define row_zone_stat sonde_query_zone_stat
+#define row_module sonde_module
+#define row_function sonde_function
+#define row_node sonde_node
+#define row_object sonde_object
+#define row_series sonde_series
+#define row_heap sonde_heap
+#define row_heap_rest sonde_heap_rest
+#define row_snapshot sonde_snapshot
+#define row_histogram sonde_histogram
+#define row_lost sonde_lost
+#define row_cost sonde_cost
+#define row_source sonde_source_row
+#define row_function_stat sonde_query_function_stat
+#define row_frame sonde_query_frame
+#define row_span sonde_query_span
+#define row_event sonde_query_event
+#define row_heap_stat sonde_query_heap_stat
+#define row_finding sonde_query_finding
+#define row_info sonde_query_info
+#define row_state sonde_query_state
+#define row_run sonde_run
+
+#define SONDE_QUERY_KEY_NO SONDE_QUERY_NO_KEY
+#define SONDE_TABLE(table, ...) static const struct sonde_query_column table##_columns[] = {
+#define SONDE_TABLE_END \
+	}               \
+	;
+#define SONDE_COLUMN(id, kind, has_key, has_flags, place, has_unit, means) \
+	{.name = #id,                                                      \
+	 .type = SONDE_QUERY_##kind,                                       \
+	 .key = SONDE_QUERY_KEY_##has_key,                                 \
+	 .flags = (has_flags),                                             \
+	 .at = (place),                                                    \
+	 .unit = (has_unit),                                               \
+	 .meaning = (means)},
+#define SONDE_SUM(id, kind, has_key, place, added, has_unit, means) \
+	{.name = #id,                                               \
+	 .type = SONDE_QUERY_##kind,                                \
+	 .key = SONDE_QUERY_KEY_##has_key,                          \
+	 .at = (place),                                             \
+	 .plus = (added),                                           \
+	 .unit = (has_unit),                                        \
+	 .meaning = (means)},
+#define SONDE_BIT(id, kind, place, bits, means) \
+	{.name = #id, .type = SONDE_QUERY_##kind, .mask = (bits), .at = (place), .unit = "", .meaning = (means)},
+#define SONDE_NAME(id, kind, has_flags, place, function, means) \
+	{.name = #id,                                           \
+	 .type = SONDE_QUERY_##kind,                            \
+	 .flags = (has_flags),                                  \
+	 .at = (place),                                         \
+	 .text = sonde_query_##function,                        \
+	 .unit = "",                                            \
+	 .meaning = (means)},
+#define SONDE_OTHER(id, kind, place, function, means) \
+	{.name = #id,                                 \
+	 .type = SONDE_QUERY_##kind,                  \
+	 .at = (place),                               \
+	 .number = sonde_query_##function,            \
+	 .unit = "",                                  \
+	 .meaning = (means)},
+#define SONDE_WHEN(id, kind, place, bytes, bits, is_set, has_unit, means) \
+	{.name = #id,                                                     \
+	 .type = SONDE_QUERY_##kind,                                      \
+	 .at = (place),                                                   \
+	 .when_at = (bytes),                                              \
+	 .when_mask = (bits),                                             \
+	 .when_set = (is_set),                                            \
+	 .unit = (has_unit),                                              \
+	 .meaning = (means)},
+#include "query/tables.def"
+#undef SONDE_TABLE
+#undef SONDE_TABLE_END
+#undef SONDE_COLUMN
+#undef SONDE_SUM
+#undef SONDE_BIT
+#undef SONDE_NAME
+#undef SONDE_OTHER
+#undef SONDE_WHEN
+
+/* --- tables ------------------------------------------------------------------------------------------------------- */
+
+#define ROWS(row) .walk = &sonde_query_walk_rows, .count = sonde_session_##row##_count, .at = row##_at
+#define MADE(row, function) \
+	.walk = &sonde_query_walk_made, .row_b = sizeof(struct row_##row), .make = sonde_query_make_##function
+#define LISTED(row) ROWS(row)
+#define ONE(row) .walk = &sonde_query_walk_rows, .count = one, .at = row##_at
+#define FRAMES .walk = &sonde_query_walk_frames, .count = sonde_session_node_count, .row_b = sizeof(struct row_frame)
+#define EVENTS(kinds)                                                                           \
+	.walk = &sonde_query_walk_events, .types = 1u << SONDE_CHUNK_EVENTS, .events = (kinds), \
+	.row_b = sizeof(struct row_event)
+#define BATCHES(type) .walk = &sonde_query_walk_batches, .types = 1u << SONDE_CHUNK_##type
+
+#define SONDE_TABLE(table, means, ...)                                     \
+	{.name = #table,                                                   \
+	 .meaning = (means),                                               \
+	 .columns = table##_columns,                                       \
+	 .column_count = sizeof table##_columns / sizeof *table##_columns, \
+	 __VA_ARGS__},
+#define SONDE_TABLE_END
+#define SONDE_COLUMN(...)
+#define SONDE_SUM(...)
+#define SONDE_BIT(...)
+#define SONDE_NAME(...)
+#define SONDE_OTHER(...)
+#define SONDE_WHEN(...)
+
+const struct sonde_query_table sonde_query_tables[] = {
+#include "query/tables.def"
+};
+const size_t sonde_query_table_count = sizeof sonde_query_tables / sizeof *sonde_query_tables;
