@@ -1,7 +1,8 @@
 /* chrome.c: trace-event JSON, for Perfetto, Chromium and the Firefox Profiler.
  *
  * One reading of the file, written as it goes: zones and waits are complete events (X), counters and resources C, marks
- * i; then states of threads, as complete events on tracks of their own; then spans as asynchronous events (b, e) with
+ * i; arrows (s, f) from who unlocked to who waited for it; then states of threads, as complete events on tracks of
+ * their own, with arrows from who woke them, where that is known; then spans as asynchronous events (b, e) with
  * an arrow (s, f) where one ends in another thread; then what was alive of each heap, as counters; then CPU samples.
  * Zones of a thread that do not nest, which viewers would draw wrongly, become asynchronous events too. Every event has
  * name, cat, pid, tid, ts and args, because some readers want them all. Timestamps are microseconds since the recording
@@ -66,6 +67,28 @@ void sonde_chrome_end(struct sonde_chrome *chrome)
 	sonde_json_end(&chrome->json);
 }
 
+void sonde_chrome_arrow(struct sonde_chrome *chrome, const char *name, uint64_t number,
+			const struct sonde_chrome_moment *from, const struct sonde_chrome_moment *to)
+{
+	char id[40];
+	snprintf(id, sizeof id, "%s:%" PRIu64, name, number);
+	for (int ends = 0; ends < 2; ends++) {
+		const struct sonde_chrome_moment *at = ends ? to : from;
+		struct sonde_chrome_event event = {.phase = ends ? "f" : "s",
+						   .name = name,
+						   .category = "flow",
+						   .thread = at->thread,
+						   .track = at->track,
+						   .time_ns = at->time_ns};
+		sonde_chrome_begin(chrome, &event);
+		sonde_json_put_text(&chrome->json, "id", id);
+		if (ends)
+			sonde_json_put_text(&chrome->json, "bp", "e");
+		sonde_chrome_args(chrome);
+		sonde_chrome_end(chrome);
+	}
+}
+
 const char *sonde_chrome_site(const struct sonde_chrome *chrome, uint32_t id)
 {
 	const struct sonde_site *site = sonde_session_site(chrome->session, id);
@@ -128,6 +151,8 @@ static void put_tail(struct sonde_chrome *chrome)
 				    "calls that took less than that share slices named calls, which say what they add "
 				    "up to; sonde export --from and --to show a part in detail");
 	}
+	sonde_json_put_uint(json, "lock_arrows", chrome->lock_arrows);
+	sonde_json_put_uint(json, "wake_arrows", chrome->wake_arrows);
 	sonde_json_end(json);
 }
 

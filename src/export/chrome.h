@@ -40,6 +40,7 @@ struct sonde_chrome {
 	/* Slices of threads' states; states that share one; shorter than what, 0 = none do. */
 	uint64_t state_slices, states_shared, states_least_ns;
 	uint64_t wait_slices, waits_shared, waits_least_ns; /* the same of calls that waited */
+	uint64_t lock_arrows, wake_arrows;
 	struct sonde_chrome_calls *calls;
 };
 
@@ -56,6 +57,15 @@ struct sonde_chrome_event {
 void sonde_chrome_begin(struct sonde_chrome *chrome, const struct sonde_chrome_event *event);
 void sonde_chrome_args(struct sonde_chrome *chrome);
 void sonde_chrome_end(struct sonde_chrome *chrome);
+
+/* An arrow (s, f) from a moment of one thread to a later one of another, each within a slice of its track; `number` is
+ * its own among those of that name. */
+struct sonde_chrome_moment {
+	uint32_t thread, track; /* as of an event */
+	uint64_t time_ns;
+};
+void sonde_chrome_arrow(struct sonde_chrome *chrome, const char *name, uint64_t number,
+			const struct sonde_chrome_moment *from, const struct sonde_chrome_moment *to);
 
 /* Nanoseconds as microseconds with three decimals, exactly. */
 void sonde_chrome_micros(struct sonde_chrome *chrome, const char *key, uint64_t ns);

@@ -4,6 +4,8 @@
  * A track is a thread of the viewer with a number above those that kernels give, since slices of states would not nest
  * with zones and calls. Time that was not seen has no slice.
  *
+ * Where it is known who woke a thread, an arrow leads from there to where it runs; none where that shares a slice.
+ *
  * A million switches would be a file of 300 MB, which no viewer opens. So what is short is put together where there is
  * much (chrome_share.h): a first walk counts durations; long intervals keep a slice each, neighbours that are shorter
  * share one, "switching", which says what they add up to. So sums stay exact, and a part of the recording, which
@@ -154,6 +156,19 @@ static void put_interval(struct states *states, const struct sonde_interval *int
 	sonde_chrome_end(states->chrome);
 }
 
+/* From who woke it; `part` is what is wanted of the interval. */
+static void put_arrow(struct states *states, const struct sonde_interval *interval, const struct sonde_interval *part)
+{
+	struct sonde_chrome *chrome = states->chrome;
+	if (interval->state != SONDE_INTERVAL_ON_CPU || !interval->by || interval->by >= states->threads ||
+	    part->from_ns != interval->from_ns ||
+	    !sonde_format_takes(chrome->options, interval->woken_ns, interval->by))
+		return;
+	struct sonde_chrome_moment from = {interval->by, TRACK_LEAST + interval->by, interval->woken_ns};
+	struct sonde_chrome_moment to = {interval->thread, TRACK_LEAST + interval->thread, interval->from_ns};
+	sonde_chrome_arrow(chrome, "wake-up", ++chrome->wake_arrows, &from, &to);
+}
+
 static int put(void *context, const struct sonde_interval *interval)
 {
 	struct states *states = context;
@@ -164,8 +179,10 @@ static int put(void *context, const struct sonde_interval *interval)
 	int is_wanted = cut(states, &part), is_short = is_wanted && part.to_ns - part.from_ns < states->share.least_ns;
 	if (!is_short || (shared->count && part.to_ns - shared->from_ns > states->share.grid_ns))
 		end_shared(states, interval->thread);
-	if (is_wanted && !is_short)
+	if (is_wanted && !is_short) {
 		put_interval(states, &part);
+		put_arrow(states, interval, &part);
+	}
 	if (!is_short)
 		return 0;
 	if (!shared->count)

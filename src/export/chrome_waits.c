@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "export/chrome.h"
+#include "export/chrome_holds.h"
 #include "export/chrome_share.h"
 #include "export/stacks.h"
 #include "util/error.h"
@@ -39,6 +40,7 @@ struct sonde_chrome_calls {
 	struct sonde_heap_range range;
 	struct shared *shared; /* by thread id */
 	size_t threads;
+	struct sonde_chrome_holds holds;
 };
 
 void sonde_chrome_object(struct sonde_chrome *chrome, uint32_t id)
@@ -57,7 +59,7 @@ static void put_bytes(struct sonde_chrome *chrome, uint32_t kind, uint64_t amoun
 {
 	int moves = kind == SONDE_WAIT_READ || kind == SONDE_WAIT_WRITE || kind == SONDE_WAIT_SEND ||
 		    kind == SONDE_WAIT_RECEIVE;
-	if (moves || amount)
+	if (moves || (amount && sonde_wait_row(kind)->group != SONDE_WAIT_GROUP_LOCK))
 		sonde_json_put_uint(&chrome->json, "bytes", amount);
 }
 
@@ -106,6 +108,7 @@ static void put_call(struct sonde_chrome *chrome, const struct call *call, const
 		put_bytes(chrome, batch->wait_kind[i], batch->amount[i]);
 	put_holder(chrome, batch->other[i]);
 	sonde_chrome_end(chrome);
+	sonde_chrome_holds_arrow(chrome, &chrome->calls->holds, batch, i);
 }
 
 /* --- shared slices ----------------------------------------------------------------------------------------------- */
@@ -158,15 +161,20 @@ static void share(struct sonde_chrome *chrome, const struct call *call, const st
 		shared->to_ns = call->to_ns;
 	shared->calls++;
 	shared->ns[batch->wait_kind[i]] += call->to_ns - call->from_ns;
-	*(batch->status[i] & SONDE_WAIT_SAMPLED ? &shared->looks : &shared->bytes) += batch->amount[i];
+	if (batch->status[i] & SONDE_WAIT_SAMPLED)
+		shared->looks += batch->amount[i];
+	else if (sonde_wait_row(batch->wait_kind[i])->group != SONDE_WAIT_GROUP_LOCK)
+		shared->bytes += batch->amount[i];
 }
 
 /* --- all of them ------------------------------------------------------------------------------------------------- */
 
-static void count(struct sonde_chrome_calls *calls, const struct sonde_batch *batch)
+static int count(struct sonde_chrome_calls *calls, const struct sonde_batch *batch)
 {
 	struct call call;
-	for (size_t i = 0; i < batch->count; i++) {
+	int error = 0;
+	for (size_t i = 0; i < batch->count && !error; i++) {
+		error = sonde_chrome_holds_add(&calls->holds, batch, i);
 		if (!take(calls, batch, i, &call))
 			continue;
 		struct shared *shared = &calls->shared[call.thread];
@@ -176,6 +184,7 @@ static void count(struct sonde_chrome_calls *calls, const struct sonde_batch *ba
 		if (call.to_ns > shared->to_ns)
 			shared->to_ns = call.to_ns;
 	}
+	return error;
 }
 
 int sonde_chrome_waits_begin(struct sonde_chrome *chrome)
@@ -192,12 +201,15 @@ int sonde_chrome_waits_begin(struct sonde_chrome *chrome)
 		return sonde_error(ENOMEM, "out of memory for calls of %zu threads", threads);
 	calls->threads = threads;
 	calls->range = sonde_weigh_range(chrome->session, &wanted);
-	int rc = sonde_cursor_open(&cursor, chrome->session, 1u << SONDE_CHUNK_WAITS);
+	int error = 0, rc = sonde_cursor_open(&cursor, chrome->session, 1u << SONDE_CHUNK_WAITS);
 	if (rc)
 		return rc;
-	while ((rc = sonde_export_stacks_next(cursor, &batch)) > 0)
-		count(calls, batch);
+	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
+		error = count(calls, batch);
 	sonde_cursor_close(cursor);
+	if (error)
+		return error;
+	sonde_chrome_holds_sort(&calls->holds);
 	for (size_t i = 0; i < threads; i++) {
 		calls->share.lives_ns += calls->shared[i].to_ns - calls->shared[i].from_ns;
 		calls->shared[i] = (struct shared){0};
@@ -230,7 +242,9 @@ void sonde_chrome_waits_end(struct sonde_chrome *chrome)
 
 void sonde_chrome_waits_fini(struct sonde_chrome *chrome)
 {
-	if (chrome->calls)
+	if (chrome->calls) {
 		free(chrome->calls->shared);
+		sonde_chrome_holds_fini(&chrome->calls->holds);
+	}
 	free(chrome->calls);
 }

@@ -158,6 +158,10 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 	sonde_json_put_uint(&json, "version", VERSION);
 	sonde_json_put_text(&json, "title", report->title);
 	sonde_json_put_text(&json, "recording", report->path);
+	for (const struct sonde_fact *fact = report->facts; fact; fact = fact->next) {
+		sonde_json_key(&json, fact->key);
+		put_cell(&json, &fact->cell);
+	}
 	put_notes(&json, report->notes);
 	sonde_json_key(&json, "sections");
 	sonde_json_array(&json);

@@ -35,7 +35,7 @@ void sonde_text_wrap(FILE *out, const char *text, int width, int indent)
 	putc('\n', out);
 }
 
-static void put_notes(const struct sonde_note *note, const struct sonde_format_options *options, FILE *out)
+void sonde_text_notes(const struct sonde_note *note, const struct sonde_format_options *options, FILE *out)
 {
 	struct sonde_buf clean;
 	sonde_buf_init(&clean, TEXT_MAX_B);
@@ -52,7 +52,7 @@ static void put_notes(const struct sonde_note *note, const struct sonde_format_o
 	sonde_buf_fini(&clean);
 }
 
-static int put_title(const char *text, const struct sonde_format_options *options, FILE *out)
+int sonde_text_title(const char *text, const struct sonde_format_options *options, FILE *out)
 {
 	struct sonde_buf line;
 	sonde_buf_init(&line, TEXT_MAX_B);
@@ -68,10 +68,10 @@ static int put_title(const char *text, const struct sonde_format_options *option
 static int put_section(const struct sonde_section *section, const struct sonde_format_options *options, FILE *out)
 {
 	putc('\n', out);
-	int error = put_title(section->title, options, out);
+	int error = sonde_text_title(section->title, options, out);
 	if (error)
 		return error;
-	put_notes(section->notes, options, out);
+	sonde_text_notes(section->notes, options, out);
 	if (section->kind == SONDE_SECTION_TREE)
 		return sonde_text_tree(&section->tree, options, out);
 	return sonde_text_table(&section->table, options, out);
@@ -86,12 +86,12 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 		options.width = SONDE_TEXT_WIDTH_MIN;
 	int error = 0;
 	if (*report->title)
-		error = put_title(report->title, &options, out);
+		error = sonde_text_title(report->title, &options, out);
 	if (!error && *report->path) {
 		const struct sonde_note path = {.text = report->path};
-		put_notes(&path, &options, out);
+		sonde_text_notes(&path, &options, out);
 	}
-	put_notes(report->notes, &options, out);
+	sonde_text_notes(report->notes, &options, out);
 	for (const struct sonde_section *section = report->first; section && !error; section = section->next)
 		error = put_section(section, &options, out);
 	return error;

@@ -14,6 +14,12 @@ int sonde_text_table(const struct sonde_table *table, const struct sonde_format_
 /* One line a node: total, self, name; small shares folded. */
 int sonde_text_tree(const struct sonde_tree *tree, const struct sonde_format_options *options, FILE *out);
 
+/* A heading of one line; errors of memory. */
+int sonde_text_title(const char *text, const struct sonde_format_options *options, FILE *out);
+
+/* A list of notes, warnings marked. */
+void sonde_text_notes(const struct sonde_note *note, const struct sonde_format_options *options, FILE *out);
+
 /* Words of a cleaned text, in lines of at most `width` columns, the second and later ones indented. */
 void sonde_text_wrap(FILE *out, const char *text, int width, int indent);
 

@@ -112,6 +112,19 @@ static char *arena_vprintf(struct sonde_arena *arena, const char *format, va_lis
 	return text;
 }
 
+int sonde_report_fact(struct sonde_report *report, const char *key, struct sonde_cell cell)
+{
+	struct sonde_fact *fact = sonde_arena_alloc(&report->arena, sizeof *fact);
+	struct sonde_fact **at = &report->facts;
+	if (!fact)
+		return sonde_error(ENOMEM, "out of memory for a fact of the report");
+	*fact = (struct sonde_fact){.key = key, .cell = cell};
+	while (*at)
+		at = &(*at)->next;
+	*at = fact;
+	return 0;
+}
+
 int sonde_report_note(struct sonde_report *report, struct sonde_section *section, int warning, const char *format, ...)
 {
 	struct sonde_note *note = sonde_arena_alloc(&report->arena, sizeof *note);

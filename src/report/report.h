@@ -96,11 +96,19 @@ struct sonde_section {
 	struct sonde_section *next;
 };
 
+/* What stands for itself, outside any section: a verdict. */
+struct sonde_fact {
+	const char *key;
+	struct sonde_cell cell;
+	struct sonde_fact *next;
+};
+
 struct sonde_report {
 	struct sonde_arena arena;
 	const char *title;        /* the command that was recorded */
 	const char *path;         /* of the recording */
 	struct sonde_note *notes; /* about the whole: what was recorded, lost, not measured, what it cost */
+	struct sonde_fact *facts; /* keys of the JSON document; people read them in notes */
 	struct sonde_section *first, *last;
 };
 
@@ -122,6 +130,9 @@ struct sonde_cell *sonde_report_row(struct sonde_report *report, struct sonde_se
 /* Notes keep their order. `section` NULL: of the whole report. */
 int sonde_report_note(struct sonde_report *report, struct sonde_section *section, int warning, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Facts keep their order. `key` is static. 0 or -ENOMEM with a sentence. */
+int sonde_report_fact(struct sonde_report *report, const char *key, struct sonde_cell cell);
 
 static inline struct sonde_cell sonde_cell_text(const char *text)
 {

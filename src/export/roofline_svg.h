@@ -1,0 +1,27 @@
+/* roofline_svg.h: the picture of a report's sections `roofline` and `roofs`, for the formats that show it. */
+#ifndef SONDE_EXPORT_ROOFLINE_SVG_H
+#define SONDE_EXPORT_ROOFLINE_SVG_H
+
+#include <stdio.h>
+
+#include "report/report.h"
+
+enum { SONDE_ROOFLINE_WIDTH = 1200, SONDE_ROOFLINE_HEIGHT = 660 };
+
+/* Writes an <svg> element, without an XML declaration. -ENODATA with a sentence when there is nothing to draw. */
+int sonde_roofline_svg(const struct sonde_report *report, FILE *out);
+
+/* Of `sonde roofline` alone: not in formats.def, since they show two sections and nothing else. */
+struct sonde_format;
+extern const struct sonde_format sonde_format_roofline_svg, sonde_format_roofline_html, sonde_format_roofline_png;
+
+/* The section of that id; NULL. */
+const struct sonde_section *sonde_roofline_section(const struct sonde_report *report, const char *id);
+
+/* A cell by its column's key; never NULL (a missing column is an absent cell). */
+const struct sonde_cell *sonde_roofline_cell(const struct sonde_section *section, size_t row, const char *key);
+
+/* Text with the five characters of XML escaped. */
+void sonde_roofline_escape(FILE *out, const char *text);
+
+#endif
