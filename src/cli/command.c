@@ -149,8 +149,7 @@ static void print_indented(const char *lines)
 	}
 }
 
-/* A line without a tab is a heading. */
-static void print_glossary(const char *lines)
+void sonde_command_glossary(const char *lines)
 {
 	while (*lines) {
 		char line[256];
@@ -181,7 +180,7 @@ void sonde_command_help(const struct sonde_command *command)
 		printf("\nExamples:\n");
 	print_indented(command->examples ? command->examples : "");
 	if (command->glossary)
-		print_glossary(command->glossary);
+		sonde_command_glossary(command->glossary);
 }
 
 void sonde_command_list(FILE *out)

@@ -92,6 +92,7 @@ struct sonde_command {
 	/* What a table of the command's has, behind them: lines of "key\tmeaning", the first of which is a heading;
 	 * NULL = none. */
 	const char *glossary;
+	const char *manual; /* the same, for the man page alone: several headings, much text */
 	/* argv[0] is the command's name; returns the exit code. */
 	int (*run)(int argc, char **argv);
 };
@@ -121,6 +122,9 @@ struct sonde_parse {
 
 int sonde_command_parse(struct sonde_parse *parse, int argc, char **argv);
 void sonde_command_help(const struct sonde_command *command);
+
+/* Lines as a command's glossary has them. */
+void sonde_command_glossary(const char *lines);
 
 /* "-F, --rate HZ" */
 void sonde_command_option_label(const struct sonde_option *option, char *out, size_t out_b);

@@ -75,6 +75,8 @@ static void put_command(const struct sonde_command *command)
 	}
 	if (command->glossary)
 		put_glossary(command->glossary);
+	if (command->manual)
+		put_glossary(command->manual);
 }
 
 static const struct {

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/findings.h"
 #include "analyze/carbon.h"
 #include "analyze/snapshots.h"
 #include "analyze/words.h"
@@ -36,6 +37,7 @@ const struct sonde_option sonde_present_options[] = {
     {"at", 0, "TIME", "the moment of --weigh live, counted from the start", TEXT(at)},
     {"heap-of", 0, "HEAP", "whose blocks are weighed, or a pool's name", TEXT(heap_of)},
     {"diff", 0, "A,B", "compare two snapshots, by their numbers or labels", TEXT(diff)},
+    {"threshold", 0, "NAME=VALUE", "when a rule of the findings speaks up (sonde advise --rules)", SONDE_FOUND},
     {"country", 0, "CODE", "grams of CO2e by this country's electricity: FR, DE, US, WORLD", TEXT(pass.country)},
     {"carbon-intensity", 0, "G", "the same by grams a kWh", TEXT(pass.carbon_intensity)},
     {"thread", 0, "THREAD", "only the threads with this tid or this name", TEXT(thread)},
@@ -90,6 +92,19 @@ static int take_sort(struct sonde_present *present, const char *value)
 	return SONDE_EXIT_USAGE;
 }
 
+static int take_threshold(struct sonde_present *present, const char *value)
+{
+	double values[SONDE_THRESHOLDS];
+	size_t *count = &present->pass.threshold_count;
+	if (*count < SONDE_PRESENT_THRESHOLDS_MAX && !sonde_threshold_set(values, value)) {
+		present->thresholds[(*count)++] = value;
+		return 0;
+	}
+	fprintf(stderr, "sonde %s: --threshold: %s\n", present->command,
+		*count < SONDE_PRESENT_THRESHOLDS_MAX ? sonde_error_text() : "too many");
+	return SONDE_EXIT_USAGE;
+}
+
 static int take_file(struct sonde_present *present, const char *value)
 {
 	if (present->file) {
@@ -111,6 +126,8 @@ int sonde_present_take(void *context, const struct sonde_option *option, const c
 	}
 	if (strcmp(option->name, "sort") == 0)
 		return take_sort(present, value);
+	if (strcmp(option->name, "threshold") == 0)
+		return take_threshold(present, value);
 	return take_number(present, option->name, value, &present->pass.limit);
 }
 
@@ -149,6 +166,8 @@ static const struct sonde_format *format_of_output(const struct sonde_present *p
 
 static const struct sonde_format *choose_format(const struct sonde_present *present)
 {
+	if (present->picture)
+		return present->picture;
 	if (present->format)
 		return format_named(present);
 	const struct sonde_format *format = format_of_output(present);
@@ -300,6 +319,7 @@ static int render(struct sonde_present *present, struct sonde_session *session, 
 	int code = sonde_report_new(&report);
 	if (code)
 		return code;
+	present->pass.thresholds = present->thresholds;
 	code = sonde_pass_run(session, present->passes, present->pass_count, &present->pass, report);
 	if (!code)
 		code = format->render(report, &style, file);

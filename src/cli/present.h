@@ -11,7 +11,7 @@
 /* The options of both, of which sonde_present_take() takes what has no place. */
 extern const struct sonde_option sonde_present_options[];
 
-enum { SONDE_PRESENT_PASSES_MAX = 64 };
+enum { SONDE_PRESENT_PASSES_MAX = 64, SONDE_PRESENT_THRESHOLDS_MAX = 64 };
 
 struct sonde_present {
 	const char *command; /* whose sentences these are */
@@ -29,8 +29,11 @@ struct sonde_present {
 	struct sonde_session_options session;
 	struct sonde_selection selection;
 	char thread_is[128];
+	const char *thresholds[SONDE_PRESENT_THRESHOLDS_MAX];
 	const struct sonde_pass *passes[SONDE_PRESENT_PASSES_MAX]; /* chosen by sonde_present_run() */
 	size_t pass_count;
+	/* A format of a command's own, in the place of one with a name; NULL = none. */
+	const struct sonde_format *picture;
 };
 
 /* For sonde_parse.found: context is the struct sonde_present. */

@@ -134,6 +134,7 @@ static const struct sonde_option options[] = {
     {"threads", 0, NULL, "where threads wait, and for which locks (a lock that is free costs 5 ns)",
      SONDE_BY(set_threads)},
     {"io", 0, NULL, "calls on files and sockets: bytes, time, where (100 ns a call)", SONDE_BY(set_io)},
+    {"blas", 0, NULL, "FLOP and bytes of calls of BLAS and LAPACK (about 1 µs a call)", SONDE_FLAG(AT(blas))},
     {"heap", 0, "[=full|SIZE|light]",
      "record allocations, mappings and leaks: every one, or one each SIZE bytes on average (512K); light: allocations "
      "alone, of processes that allocate much",
@@ -179,8 +180,11 @@ static int check(struct request *request)
 		wrong =
 		    "--io is for a command (sonde record --io -- ./app): calls are recorded inside the processes, and "
 		    "nothing is put into one that runs";
-	else if ((record->heap || record->waits & SONDE_WAIT_WHAT_IO) && record->no_inject)
-		wrong = "--heap and --io record inside the processes: leave --no-inject out";
+	else if (record->blas && record->attach)
+		wrong = "--blas is for a command (sonde record --blas -- ./app): calls are recorded inside the "
+			"processes, and nothing is put into one that runs";
+	else if ((record->heap || record->blas || record->waits & SONDE_WAIT_WHAT_IO) && record->no_inject)
+		wrong = "--heap, --io and --blas record inside the processes: leave --no-inject out";
 	else if ((record->carbon_intensity || record->country) && !record->energy)
 		wrong = "--country and --carbon-intensity are for --energy: add it";
 	if (wrong)

@@ -3,12 +3,11 @@
  * What is read is recorded like everything else, into a file without a name (or one that --record names), and the
  * figures come from there. Nothing is put into the program, and nothing is written to its standard output: the table
  * goes to the standard error or a file, which is opened before the program starts. Exit codes are the program's
- * (pass_on.h).
+ * (pass_on.h), but 125 where it did well and its figures could not be written.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "cli/output.h"
 #include "cli/pass_on.h"
 #include "cli/stat_show.h"
+#include "run/shell.h"
 #include "run/signals.h"
 #include "source/supervise.h"
 #include "util/error.h"
@@ -34,7 +34,6 @@ struct request {
 	uint64_t repeat, warmup;
 	int json, quiet;
 	int fd; /* of the file without a name; −1 = it has one */
-	char path[64];
 	struct sonde_output out;
 	struct sonde_stat_runs runs;
 };
@@ -96,39 +95,17 @@ static int open_output(struct request *request)
 	return rc;
 }
 
-/* --prepare: its output is not the program's. */
-static int prepare(const struct request *request)
-{
-	char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)request->prepare, NULL};
-	posix_spawn_file_actions_t streams;
-	pid_t pid;
-	int status = 0;
-	posix_spawn_file_actions_init(&streams);
-	posix_spawn_file_actions_addopen(&streams, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&streams, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	int code = posix_spawn(&pid, "/bin/sh", &streams, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&streams);
-	if (code)
-		return sonde_error(code, "--prepare: /bin/sh: %s", strerror(code));
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (!status || sonde_signals_quits())
-		return 0;
-	return sonde_error(EIO, "--prepare '%s' failed (%s %d): the command was not run", request->prepare,
-			   WIFSIGNALED(status) ? "signal" : "exit code",
-			   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-}
-
 static int record(struct request *request, struct sonde_supervise_result *result)
 {
 	struct sonde_record_options *recording = &request->options;
-	int rc = request->prepare ? prepare(request) : 0;
+	int rc = request->prepare ? sonde_shell_prepare(request->prepare) : 0;
+	if (!rc && request->prepare && sonde_signals_quits())
+		rc = sonde_error(EINTR, "interrupted in --prepare: the command was not run");
 	recording->only_resources = recording->no_perf = recording->no_inject = recording->no_symbols =
 	    recording->quiet = 1;
 	if (!rc && (!recording->output || recording->output_fd)) {
 		request->fd = sonde_output_nameless("sonde-stat");
 		rc = request->fd < 0 ? request->fd : 0;
-		snprintf(request->path, sizeof request->path, "/proc/self/fd/%d", request->fd);
 		recording->output = "what was read";
 		recording->output_fd = request->fd;
 	}
@@ -183,8 +160,8 @@ static int read_figures(struct request *request, const struct sonde_supervise_re
 	struct sonde_session *session;
 	struct sonde_series_sums sums;
 	struct sonde_stat_figures figures;
-	const char *path = request->fd >= 0 ? request->path : request->options.output;
-	int rc = sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1});
+	const struct sonde_session_options opening = {.no_symbols = 1, .fd = request->fd >= 0 ? request->fd : 0};
+	int rc = sonde_session_open(&session, request->options.output, &opening);
 	if (rc)
 		return rc;
 	rc = sonde_series_sums_read(&sums, session, NULL);
@@ -206,15 +183,15 @@ static int read_figures(struct request *request, const struct sonde_supervise_re
 	return rc;
 }
 
-/* The figures are lost, or there are none; the program's end is still what ours is. */
+/* Where the figures are lost, a program that did well must not look as if they were there; one that failed is not
+ * hidden by what became of ours. */
 static int finish(struct request *request, int rc, int status)
 {
 	rc = sonde_output_close(&request->out, rc);
 	if (rc)
 		complain(sonde_error_text());
-	if (status == -1)
-		return rc ? SONDE_EXIT_OURS : SONDE_EXIT_OK;
-	return sonde_pass_on(status);
+	int code = sonde_pass_on(status);
+	return rc && !code ? SONDE_EXIT_OURS : code;
 }
 
 static int once(struct request *request)
@@ -329,6 +306,7 @@ const struct sonde_command sonde_command_stat = {
 		"sonde record --io tells (section io-seen)\n"
 		"exit_code\tof the command; null where a signal ended it: signal\n"
 		"cpu_is_at_least\tnot every process was waited for: CPU time is a lower bound\n"
+		"process_count_is_at_least\tsome may have come and gone unseen, or could not be read\n"
 		"Keys of --json with --repeat\n"
 		"runs\teach run, with the keys above; exit_code and signal beside it are of the first that failed\n"
 		"summary.timing.wall_s.mean\tand so on: of each figure over the runs that know it (count)\n"

@@ -111,6 +111,8 @@ static void put_figures(struct sonde_json *json, const struct sonde_stat_show *s
 {
 	sonde_json_key(json, "cpu_is_at_least");
 	sonde_json_bool(json, figures->at_least);
+	sonde_json_key(json, "process_count_is_at_least");
+	sonde_json_bool(json, figures->count_at_least);
 	for (enum sonde_stat i = 0; i < SONDE_STAT_COUNT;)
 		i = put_group(json, show, figures, i);
 }

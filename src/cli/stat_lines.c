@@ -50,6 +50,14 @@ void sonde_stat_lines_missed(struct sonde_stat_lines *text)
 	sonde_buf_fini(&line);
 }
 
+int sonde_stat_lines_has_said(const struct sonde_stat_lines *text, const char *why)
+{
+	for (size_t i = 0; i < text->missed; i++)
+		if (!strcmp(text->miss[i].why, why))
+			return 1;
+	return 0;
+}
+
 /* Below the table a label of the machine's group could be the program's. */
 static const char *name_of(const char *label, enum sonde_stat figure)
 {

@@ -39,5 +39,7 @@ void sonde_stat_line_end(struct sonde_stat_lines *text);
 void sonde_stat_line_miss(struct sonde_stat_lines *text, const char *label, const char *why);
 /* Says what was missing; figures with the same reason are told together. */
 void sonde_stat_lines_missed(struct sonde_stat_lines *text);
+/* Whether something was missing for that reason. */
+int sonde_stat_lines_has_said(const struct sonde_stat_lines *text, const char *why);
 
 #endif

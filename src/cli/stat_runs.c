@@ -9,14 +9,14 @@
 #include <sys/wait.h>
 
 #include "analyze/words.h"
+#include "cli/figures.h"
 #include "cli/stat_show.h"
 #include "export/clean.h"
 #include "export/figure.h"
-#include "export/text.h"
 #include "util/buf.h"
 #include "util/error.h"
 
-enum { LABEL = 16, FIGURE = 10, LINE_MAX_B = 1 << 16, NAMED_MAX = 5 };
+enum { NAMED_MAX = 5 };
 
 /* --- the runs ---------------------------------------------------------------------------------------------------- */
 
@@ -92,29 +92,9 @@ static const struct {
 
 struct table {
 	const struct sonde_stat_show *show;
-	const struct sonde_format_options *style;
-	FILE *out;
 	double *values; /* as many as there are runs */
-	struct sonde_buf line;
+	struct sonde_figures figures;
 };
-
-/* Figures stand at the right of their columns, whatever bytes they have. */
-static void put_right(struct table *table, const char *text)
-{
-	int columns = (int)sonde_clean_columns(text);
-	fprintf(table->out, "%*s%s", columns < FIGURE ? FIGURE - columns : 1, "", text);
-}
-
-static void put_value(struct table *table, enum sonde_unit unit, double value, int is_known)
-{
-	sonde_buf_clear(&table->line);
-	if (is_known)
-		sonde_figure_value(&table->line, unit, value, table->style->ascii);
-	else
-		sonde_buf_text(&table->line, "-");
-	if (!sonde_buf_append(&table->line, "", 1))
-		put_right(table, (const char *)table->line.data);
-}
 
 /* What never happened has no row. */
 static void put_row(struct table *table, const char *label, enum sonde_stat figure)
@@ -124,52 +104,25 @@ static void put_row(struct table *table, const char *label, enum sonde_stat figu
 	sonde_stat_runs_spread(&spread, table->show->runs, figure, table->values);
 	if (!spread.count || spread.max <= 0)
 		return;
-	fprintf(table->out, "  %-*s", LABEL - 2, label);
-	put_value(table, unit, spread.mean, 1);
-	put_value(table, unit, spread.half, spread.count > 1);
-	put_value(table, unit, spread.std, spread.count > 1);
-	put_value(table, unit, spread.min, 1);
-	put_value(table, unit, spread.median, 1);
-	put_value(table, unit, spread.max, 1);
-	if (spread.count < table->show->runs->count)
-		fprintf(table->out, "  of %zu", spread.count);
-	putc('\n', table->out);
+	sonde_figures_spread(&table->figures, label, unit, &spread);
+	putc('\n', table->figures.out);
 }
 
 static void put_rows(struct table *table)
 {
 	const struct sonde_stat_runs *runs = table->show->runs;
-	const char *interval = table->style->ascii ? "+-95 %" : "±95 %";
-	const char *const heads[] = {"mean", interval, "deviation", "least", "median", "most"};
-	sonde_buf_clear(&table->line);
-	sonde_clean(&table->line, table->show->command, table->style->ascii);
-	struct sonde_buf cut;
-	sonde_buf_init(&cut, LINE_MAX_B);
-	if (!sonde_buf_append(&table->line, "", 1))
-		sonde_clean_cut(&cut, (const char *)table->line.data, (size_t)table->style->width, table->style->ascii);
-	fprintf(table->out, table->style->color ? "\033[1m%.*s\033[0m\n" : "%.*s\n", (int)cut.len_b,
-		cut.len_b ? (const char *)cut.data : "");
-	sonde_buf_fini(&cut);
-	fprintf(table->out, "%zu run%s", runs->count, sonde_plural(runs->count));
+	sonde_figures_command(&table->figures, "", table->show->command);
+	fprintf(table->figures.out, "%zu run%s", runs->count, sonde_plural(runs->count));
 	if (runs->warmups)
-		fprintf(table->out, " after %zu that do%s not count", runs->warmups, runs->warmups == 1 ? "es" : "");
-	fprintf(table->out, "\n\n%*s", LABEL, "");
-	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-		put_right(table, heads[i]);
-	putc('\n', table->out);
+		fprintf(table->figures.out, " after %zu that do%s not count", runs->warmups,
+			runs->warmups == 1 ? "es" : "");
+	fputs("\n\n", table->figures.out);
+	sonde_figures_spread_heads(&table->figures);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		put_row(table, rows[i].label, rows[i].figure);
 }
 
 /* --- sentences --------------------------------------------------------------------------------------------------- */
-
-static void put_sentence(struct table *table)
-{
-	if (sonde_buf_append(&table->line, "", 1))
-		return;
-	fputs("\n! ", table->out);
-	sonde_text_wrap(table->out, (const char *)table->line.data, table->style->width, 2);
-}
 
 /* "run 3 (1.20 s), 7 (1.31 s) and 4 more"; how many. */
 static size_t name_outliers(struct table *table, enum sonde_stat figure, const struct sonde_spread *spread)
@@ -183,12 +136,13 @@ static size_t name_outliers(struct table *table, enum sonde_stat figure, const s
 			continue;
 		if (count++ >= NAMED_MAX)
 			continue;
-		sonde_buf_printf(&table->line, "%s%zu (", count > 1 ? ", " : "run ", i + 1);
-		sonde_figure_value(&table->line, sonde_stat_row(figure)->unit, value, table->style->ascii);
-		sonde_buf_text(&table->line, ")");
+		sonde_buf_printf(&table->figures.line, "%s%zu (", count > 1 ? ", " : "run ", i + 1);
+		sonde_figure_value(&table->figures.line, sonde_stat_row(figure)->unit, value,
+				   table->figures.style->ascii);
+		sonde_buf_text(&table->figures.line, ")");
 	}
 	if (count > NAMED_MAX)
-		sonde_buf_printf(&table->line, " and %zu more", count - NAMED_MAX);
+		sonde_buf_printf(&table->figures.line, " and %zu more", count - NAMED_MAX);
 	return count;
 }
 
@@ -202,17 +156,17 @@ static void put_outliers(struct table *table)
 	for (size_t i = 0; i < sizeof looked_at / sizeof *looked_at; i++) {
 		struct sonde_spread spread;
 		sonde_stat_runs_spread(&spread, runs, looked_at[i].figure, table->values);
-		sonde_buf_clear(&table->line);
-		sonde_buf_printf(&table->line, "far from the other runs' %s: ", looked_at[i].what);
+		sonde_buf_clear(&table->figures.line);
+		sonde_buf_printf(&table->figures.line, "far from the other runs' %s: ", looked_at[i].what);
 		if (!name_outliers(table, looked_at[i].figure, &spread))
 			continue;
 		int is_first =
 		    sonde_spread_is_outlier(&spread, sonde_stat_value(&runs->run[0].figures, looked_at[i].figure));
-		sonde_buf_text(&table->line,
+		sonde_buf_text(&table->figures.line,
 			       is_first && !runs->warmups
 				   ? "; what the first run finds cold, --warmup 1 leaves out"
 				   : "; something else may have used the machine: the median is less moved");
-		put_sentence(table);
+		sonde_figures_sentence(&table->figures, "\n! ");
 	}
 }
 
@@ -220,20 +174,37 @@ static void put_failures(struct table *table)
 {
 	const struct sonde_stat_runs *runs = table->show->runs;
 	size_t count = 0;
-	sonde_buf_clear(&table->line);
+	sonde_buf_clear(&table->figures.line);
 	for (size_t i = 0; i < runs->count; i++) {
 		int status = runs->run[i].status;
 		if (!status || status == -1 || count++ >= NAMED_MAX)
 			continue;
-		sonde_buf_printf(&table->line, "%s%zu (%s %d)", count > 1 ? ", " : "run ", i + 1,
+		sonde_buf_printf(&table->figures.line, "%s%zu (%s %d)", count > 1 ? ", " : "run ", i + 1,
 				 WIFSIGNALED(status) ? "signal" : "exit code",
 				 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	}
 	if (count > NAMED_MAX)
-		sonde_buf_printf(&table->line, " and %zu more", count - NAMED_MAX);
-	sonde_buf_printf(&table->line, " failed, and count all the same");
+		sonde_buf_printf(&table->figures.line, " and %zu more", count - NAMED_MAX);
+	sonde_buf_printf(&table->figures.line, " failed, and count all the same");
 	if (count)
-		put_sentence(table);
+		sonde_figures_sentence(&table->figures, "\n! ");
+}
+
+/* What short runs end too early for. */
+static void put_missing(struct table *table)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct sonde_spread spread;
+		sonde_stat_runs_spread(&spread, table->show->runs, rows[i].figure, table->values);
+		if (!spread.count || spread.max <= 0 || spread.count == table->show->runs->count)
+			continue;
+		sonde_buf_printf(&table->figures.line, "%s%s (%zu)",
+				 count++ ? ", " : "known of fewer runs: ", rows[i].label + strspn(rows[i].label, " "),
+				 spread.count);
+	}
+	if (count)
+		sonde_figures_sentence(&table->figures, "\n! ");
 }
 
 static void put_notes(struct table *table)
@@ -242,28 +213,30 @@ static void put_notes(struct table *table)
 	size_t lower = 0;
 	put_outliers(table);
 	put_failures(table);
+	put_missing(table);
 	for (size_t i = 0; i < runs->count; i++)
 		lower += runs->run[i].figures.at_least != 0;
-	sonde_buf_clear(&table->line);
-	sonde_buf_printf(&table->line, "CPU time is a lower bound in %zu of %zu runs: not every process was waited for",
-			 lower, runs->count);
+	sonde_buf_clear(&table->figures.line);
+	sonde_buf_printf(&table->figures.line,
+			 "CPU time is a lower bound in %zu of %zu runs: not every process was waited for", lower,
+			 runs->count);
 	if (lower)
-		put_sentence(table);
-	sonde_buf_clear(&table->line);
-	sonde_buf_printf(&table->line, "interrupted: %zu of %zu runs were made", runs->count, runs->asked);
+		sonde_figures_sentence(&table->figures, "\n! ");
+	sonde_buf_clear(&table->figures.line);
+	sonde_buf_printf(&table->figures.line, "interrupted: %zu of %zu runs were made", runs->count, runs->asked);
 	if (runs->count < runs->asked)
-		put_sentence(table);
-	sonde_buf_clear(&table->line);
-	sonde_clean(&table->line, table->show->error ? table->show->error : "", table->style->ascii);
+		sonde_figures_sentence(&table->figures, "\n! ");
+	sonde_buf_clear(&table->figures.line);
+	sonde_clean(&table->figures.line, table->show->error ? table->show->error : "", table->figures.style->ascii);
 	if (table->show->error)
-		put_sentence(table);
+		sonde_figures_sentence(&table->figures, "\n! ");
 }
 
 /* "Peak RAM: 2.40 GB, Wall Time: 45.2 s ± 0.3 s (10 runs), CPU Util: 113 %": the peak is of all runs. */
 static void put_line(struct table *table)
 {
 	const struct sonde_stat_runs *runs = table->show->runs;
-	struct sonde_buf *line = &table->line;
+	struct sonde_buf *line = &table->figures.line;
 	struct sonde_spread spread;
 	sonde_buf_clear(line);
 	double peak_b = 0; /* of a tiny program only a bound may be known */
@@ -274,31 +247,31 @@ static void put_line(struct table *table)
 	int is_bound = peak_b > spread.max;
 	if (is_bound || spread.count) {
 		sonde_buf_text(line, is_bound ? "Peak RAM: < " : "Peak RAM: ");
-		sonde_figure_value(line, SONDE_UNIT_BYTES, is_bound ? peak_b : spread.max, table->style->ascii);
+		sonde_figure_value(line, SONDE_UNIT_BYTES, is_bound ? peak_b : spread.max, table->figures.style->ascii);
 		sonde_buf_text(line, ", ");
 	}
 	sonde_stat_runs_spread(&spread, runs, SONDE_STAT_WALL, table->values);
 	sonde_buf_text(line, "Wall Time: ");
-	sonde_figure_value(line, SONDE_UNIT_NS, spread.mean, table->style->ascii);
+	sonde_figure_value(line, SONDE_UNIT_NS, spread.mean, table->figures.style->ascii);
 	if (spread.count > 1) {
-		sonde_buf_text(line, table->style->ascii ? " +- " : " ± ");
-		sonde_figure_value(line, SONDE_UNIT_NS, spread.half, table->style->ascii);
+		sonde_buf_text(line, table->figures.style->ascii ? " +- " : " ± ");
+		sonde_figure_value(line, SONDE_UNIT_NS, spread.half, table->figures.style->ascii);
 	}
 	sonde_buf_printf(line, " (%zu run%s)", runs->count, sonde_plural(runs->count));
 	sonde_stat_runs_spread(&spread, runs, SONDE_STAT_UTILIZATION, table->values);
 	if (spread.count) {
 		sonde_buf_text(line, ", CPU Util: ");
-		sonde_figure_value(line, SONDE_UNIT_RATIO, spread.mean, table->style->ascii);
+		sonde_figure_value(line, SONDE_UNIT_RATIO, spread.mean, table->figures.style->ascii);
 	}
-	fprintf(table->out, "%.*s\n", (int)line->len_b, (const char *)line->data);
+	fprintf(table->figures.out, "%.*s\n", (int)line->len_b, (const char *)line->data);
 }
 
 void sonde_stat_runs_text(const struct sonde_stat_show *show, const struct sonde_format_options *style, int is_brief,
 			  FILE *out)
 {
-	struct table table = {.show = show, .style = style, .out = out};
+	struct table table = {.show = show};
 	table.values = calloc(show->runs->count + 1, sizeof *table.values);
-	sonde_buf_init(&table.line, LINE_MAX_B);
+	sonde_figures_init(&table.figures, out, style);
 	if (table.values && show->runs->count) {
 		if (!is_brief) {
 			put_rows(&table);
@@ -308,5 +281,5 @@ void sonde_stat_runs_text(const struct sonde_stat_show *show, const struct sonde
 		put_line(&table);
 	}
 	free(table.values);
-	sonde_buf_fini(&table.line);
+	sonde_figures_fini(&table.figures);
 }

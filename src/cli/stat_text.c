@@ -121,7 +121,9 @@ static void put_io(struct sonde_stat_lines *text)
 	text->group = "Processes";
 	if (sonde_stat_value(text->show->figures, SONDE_STAT_PROCESSES) > 1 &&
 	    sonde_stat_line_begin(text, "processes", SONDE_STAT_PROCESSES)) {
-		sonde_stat_line_say(text, "were seen");
+		sonde_stat_line_say(text, text->show->figures->count_at_least
+					      ? "were seen, and there may have been more"
+					      : "were seen");
 		sonde_stat_line_more(text, "", SONDE_STAT_PROCESSES_PEAK, " at once at most");
 		sonde_stat_line_end(text);
 	}
@@ -325,9 +327,11 @@ static void put_notes(struct sonde_stat_lines *text)
 	sonde_stat_lines_missed(text);
 	if (show->figures->at_least)
 		put_warning(text, "CPU time is a lower bound: not every process was waited for");
-	for (size_t i = 0; i < sonde_session_source_count(session); i++)
-		if (*sonde_session_source(session, i)->detail)
-			put_warning(text, sonde_session_source(session, i)->detail);
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const char *detail = sonde_session_source(session, i)->detail;
+		if (*detail && !sonde_stat_lines_has_said(text, detail))
+			put_warning(text, detail);
+	}
 	if (show->error)
 		put_warning(text, show->error);
 }

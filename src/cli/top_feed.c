@@ -71,9 +71,7 @@ static void options_of(const struct sonde_top_target *target, int fd, struct son
 
 static int session_open(struct sonde_session **out, int fd)
 {
-	char path[64];
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	return sonde_session_open(out, path, NULL);
+	return sonde_session_open(out, "what was read", &(struct sonde_session_options){.fd = fd});
 }
 
 /* What is held may turn out not to be executable. */

@@ -1,0 +1,110 @@
+/* advise.c: `sonde advise`: what to fix first in a recorded run, what that could save, and how much faster the run
+ * would be with parts of it faster.
+ */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/critical_replay.h"
+#include "analyze/findings.h"
+#include "cli/present.h"
+#include "util/error.h"
+
+enum { WHAT_IFS_MAX = 16 };
+
+struct request {
+	struct sonde_present present; /* first: the options of reports are found in it */
+	const char *what_if[WHAT_IFS_MAX];
+	size_t what_ifs;
+	int rules; /* list them */
+};
+
+#define AT(member) offsetof(struct sonde_present, member)
+
+static const struct sonde_option options[] = {
+    {"what-if", 0, "KIND=NAME,speed=N", "how long with this N times as fast: zone, function, lock, thread",
+     SONDE_FOUND},
+    {"threshold", 0, "NAME=VALUE", "when a rule speaks up, in place of its default", SONDE_FOUND},
+    {"rules", 0, NULL, "list the rules and their thresholds", SONDE_FLAG(offsetof(struct request, rules))},
+    {"format", 'f', "FORMAT", "the output's format", SONDE_TEXT(AT(format))},
+    {"output", 'o', "FILE", "write there; - is the standard output", SONDE_TEXT(AT(output))},
+    {"limit", 'n', "N", "rows in a table", SONDE_FOUND},
+    {"thread", 0, "THREAD", "up to the end of the threads with this tid or this name", SONDE_TEXT(AT(thread))},
+    {"from", 0, "TIME", "only what came after, counted from the start: 1.5s, 200ms", SONDE_TEXT(AT(from))},
+    {"to", 0, "TIME", "only what came before", SONDE_TEXT(AT(to))},
+    {"json", 0, NULL, "the same as -f json", SONDE_FOUND},
+    {"no-symbols", 0, NULL, "look nothing up beyond what the recording holds", SONDE_FLAG(AT(session.no_symbols))},
+    {"force", 0, NULL, "overwrite FILE", SONDE_FLAG(AT(force))},
+    {"quiet", 'q', NULL, "say nothing but errors", SONDE_FLAG(AT(quiet))},
+    {0},
+};
+
+static int take(void *context, const struct sonde_option *option, const char *value)
+{
+	struct request *request = context;
+	struct sonde_critical_scale scale;
+	if (!option || strcmp(option->name, "what-if") != 0)
+		return sonde_present_take(context, option, value);
+	if (request->what_ifs == WHAT_IFS_MAX) {
+		fprintf(stderr, "sonde advise: at most %d times --what-if\n", WHAT_IFS_MAX);
+		return SONDE_EXIT_USAGE;
+	}
+	if (sonde_critical_scale_parse(&scale, value)) {
+		fprintf(stderr, "sonde advise: --what-if: %s\n", sonde_error_text());
+		return SONDE_EXIT_USAGE;
+	}
+	request->what_if[request->what_ifs++] = value;
+	return 0;
+}
+
+static int list_rules(void)
+{
+	double values[SONDE_THRESHOLDS];
+	const struct sonde_pass_options none = {0};
+	if (sonde_thresholds_read(values, &none)) {
+		fprintf(stderr, "sonde advise: %s\n", sonde_error_text());
+		return SONDE_EXIT_USAGE;
+	}
+	for (size_t i = 0; i < sonde_rule_count; i++) {
+		const struct sonde_rule *rule = &sonde_rules[i];
+		size_t length = strlen(rule->id);
+		printf("%s%s: %s\n", i ? "\n" : "", rule->id, rule->title);
+		if (*rule->record)
+			printf("    record %s\n", rule->record);
+		for (size_t k = 0; k < SONDE_THRESHOLDS; k++)
+			if (!strncmp(sonde_thresholds[k].name, rule->id, length) &&
+			    sonde_thresholds[k].name[length] == '.')
+				printf("    %s = %g  %s\n", sonde_thresholds[k].name, values[k],
+				       sonde_thresholds[k].meaning);
+	}
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = {.present = {.command = "advise"}};
+	struct sonde_parse parse = {.command = sonde_command_find("advise"), .found = take, .context = &request};
+	int code = sonde_command_parse(&parse, argc, argv);
+	if (code || parse.done)
+		return code;
+	if (request.rules)
+		return list_rules();
+	request.present.sections = request.what_ifs ? "what-if" : "findings";
+	if (!request.what_ifs && !request.present.format && !request.present.output)
+		request.present.format = "advice";
+	request.present.pass.what_if = request.what_if;
+	request.present.pass.what_ifs = request.what_ifs;
+	return sonde_present_run(&request.present);
+}
+
+const struct sonde_command sonde_command_advise = {
+    .name = "advise",
+    .title = "say what to fix first, and what that would gain",
+    .usage = "[options] [FILE]",
+    .options = options,
+    .examples = "sonde advise app.sonde\n"
+		"sonde advise --threshold hot-function.share=5% app.sonde\n"
+		"sonde advise --what-if zone=parse,speed=2 app.sonde\n"
+		"sonde advise --what-if lock=queue,speed=inf --what-if thread=writer,speed=1.5\n",
+    .run = run,
+};

@@ -1,0 +1,303 @@
+/* diff.c: `sonde diff`: what differs between recordings, or results of `sonde bench`, and whether that is more than
+ * chance.
+ *
+ * Two recordings are opened together. Of several a side each is read and closed again, and only its figures stay.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analyze/diff.h"
+#include "analyze/diff_runs.h"
+#include "cli/bench_file.h"
+#include "cli/bench_runs.h"
+#include "cli/command.h"
+#include "cli/diff_bench.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "export/format.h"
+#include "util/error.h"
+#include "util/quantity.h"
+
+#define MARGIN 0.01
+#define MOST_ROWS 1000000
+
+struct request {
+	char **file; /* the baselines, then the candidates */
+	size_t files, baselines;
+	const char *format, *output;
+	uint64_t limit;
+	double margin;
+	int gate, force;
+	struct sonde_session_options session;
+	struct sonde_session *session_of[2]; /* of two, whose texts the report has */
+	/* What it came to. */
+	enum sonde_verdict verdict;
+	int is_comparable;
+};
+
+#define AT(member) offsetof(struct request, member)
+
+static int set_margin(void *context, const char *value)
+{
+	return sonde_quantity_share(&((struct request *)context)->margin, value);
+}
+
+static const struct sonde_option options[] = {
+    {"format", 'f', "FORMAT", "text (default), json, csv, md, …", SONDE_TEXT(AT(format))},
+    {"output", 'o', "FILE", "write there instead of to the standard output", SONDE_TEXT(AT(output))},
+    {"limit", 'n', "N", "rows of functions and zones (default 20)", SONDE_NUMBER(AT(limit), 1, MOST_ROWS)},
+    {"margin", 'm', "SHARE", "what does not matter of a difference (default 1%)", SONDE_BY(set_margin)},
+    {"gate", 0, NULL, "exit with 0 improved or unchanged, 1 regressed, 3 inconclusive, 4 not comparable",
+     SONDE_FLAG(AT(gate))},
+    {"no-symbols", 0, NULL, "look nothing up beyond what the recordings hold", SONDE_FLAG(AT(session.no_symbols))},
+    {"force", 0, NULL, "overwrite FILE when it exists", SONDE_FLAG(AT(force))},
+    {0},
+};
+
+static int complain(int code)
+{
+	fprintf(stderr, "sonde diff: %s\n", sonde_error_text());
+	return code;
+}
+
+static int take(void *context, const struct sonde_option *option, const char *value)
+{
+	struct request *request = context;
+	(void)option;
+	char **grown = reallocarray(request->file, request->files + 1, sizeof *grown);
+	if (!grown) {
+		fprintf(stderr, "sonde diff: out of memory for %zu files\n", request->files + 1);
+		return SONDE_EXIT_OURS;
+	}
+	request->file = grown;
+	grown[request->files++] = (char *)(uintptr_t)value;
+	return 0;
+}
+
+/* Which are baselines: those before `--`, or the first of two. 0 or an exit code. */
+static int divide(struct request *request, size_t behind)
+{
+	request->baselines = request->files - behind;
+	if (!behind || !request->baselines)
+		request->baselines = request->files == 2 ? 1 : 0;
+	if (request->baselines)
+		return 0;
+	fprintf(stderr,
+		request->files > 2 ? "sonde diff: which of the %zu are the baselines? sonde diff BASELINE… -- "
+				     "CANDIDATE…\n"
+				   : "sonde diff: two recordings are needed, not %zu: sonde diff BASELINE CANDIDATE\n",
+		request->files);
+	return SONDE_EXIT_USAGE;
+}
+
+static const struct sonde_format *choose_format(const struct request *request)
+{
+	const char *name = request->format ? request->format : "text";
+	const struct sonde_format *format = sonde_format_find(name);
+	if (format && format->render && !format->section)
+		return format;
+	fprintf(stderr, "sonde diff: '%s' is no format for reports: text, json, csv, md\n", name);
+	return NULL;
+}
+
+static int write_out(const struct request *request, const struct sonde_format *format, struct sonde_report *report)
+{
+	struct sonde_output output;
+	struct sonde_format_options style;
+	int code = sonde_output_open(&output, request->output, request->force);
+	if (code)
+		return code;
+	sonde_output_style(&style, output.file);
+	return sonde_output_close(&output, format->render(report, &style, output.file));
+}
+
+/* --- two recordings ---------------------------------------------------------------------------------------------- */
+
+static int compare_two(struct request *request, struct sonde_report *report)
+{
+	const struct sonde_diff_options wanted = {request->margin, (size_t)request->limit};
+	struct sonde_diff diff = {.options = &wanted, .report = report};
+	int code = 0;
+	for (int i = 0; !code && i < 2; i++)
+		code = sonde_session_open(&request->session_of[i], request->file[i], &request->session);
+	diff.baseline = request->session_of[0];
+	diff.candidate = request->session_of[1];
+	code = code ? code : sonde_diff_run(&diff);
+	request->verdict = diff.verdict;
+	request->is_comparable = diff.is_comparable;
+	return code;
+}
+
+/* --- several ----------------------------------------------------------------------------------------------------- */
+
+/* `id`: the file head's. */
+static int read_one(struct sonde_diff_recording *out, uint64_t id[2], const struct request *request, const char *path)
+{
+	struct sonde_session *session = NULL;
+	int code = sonde_session_open(&session, path, &request->session);
+	code = code ? code : sonde_diff_recording_read(out, session);
+	if (!code)
+		memcpy(id, sonde_session_head(session)->id, 2 * sizeof *id);
+	if (session)
+		sonde_session_close(session);
+	return code;
+}
+
+/* Whether two files stand on one side. */
+static int is_one_side(const struct request *request, size_t i, size_t k)
+{
+	return (i < request->baselines) == (k < request->baselines);
+}
+
+/* A copy of a recording has its id; 0 is none. */
+static int check_ids(const struct request *request, const uint64_t (*id)[2], size_t last)
+{
+	for (size_t i = 0; i < last; i++)
+		if (is_one_side(request, i, last) && (id[i][0] || id[i][1]) && id[i][0] == id[last][0] &&
+		    id[i][1] == id[last][1])
+			return sonde_error(EINVAL, "%s and %s hold the same recording: one run counts once on a side",
+					   request->file[i], request->file[last]);
+	return 0;
+}
+
+/* A recording that stands twice on a side would count as two runs. */
+static int check_once(const struct request *request)
+{
+	struct stat a, b;
+	for (size_t i = 0; i < request->files; i++)
+		for (size_t k = i + 1; k < request->files && is_one_side(request, i, k); k++)
+			if (!stat(request->file[i], &a) && !stat(request->file[k], &b) && a.st_dev == b.st_dev &&
+			    a.st_ino == b.st_ino)
+				return sonde_error(EINVAL, "%s stands twice on a side: one run counts once",
+						   request->file[k]);
+	return 0;
+}
+
+static int compare_several(struct request *request, struct sonde_report *report)
+{
+	const struct sonde_diff_options wanted = {request->margin, (size_t)request->limit};
+	struct sonde_diff_recording *all = calloc(request->files, sizeof *all);
+	uint64_t(*id)[2] = calloc(request->files, sizeof *id);
+	size_t read = 0;
+	int code = check_once(request);
+	code = code || (all && id) ? code : sonde_error(ENOMEM, "out of memory for %zu recordings", request->files);
+	for (; !code && read < request->files; read++) {
+		code = read_one(&all[read], id[read], request, request->file[read]);
+		code = code ? code : check_ids(request, (const uint64_t(*)[2])id, read);
+	}
+	if (!code) {
+		struct sonde_diff_runs runs = {.run = {all, all + request->baselines},
+					       .count = {request->baselines, request->files - request->baselines},
+					       .options = &wanted,
+					       .report = report};
+		code = sonde_diff_runs(&runs);
+		request->verdict = runs.verdict;
+		request->is_comparable = runs.is_comparable;
+	}
+	for (size_t i = 0; i < read; i++)
+		sonde_diff_recording_fini(&all[i]);
+	free(all);
+	free(id);
+	return code;
+}
+
+/* --- results of sonde bench -------------------------------------------------------------------------------------- */
+
+static int compare_bench(struct request *request, struct sonde_report *report)
+{
+	struct sonde_diff_bench diff = {
+	    .path = {request->file[0], request->file[1]}, .margin = request->margin, .report = report};
+	int code = sonde_diff_bench(&diff);
+	request->verdict = diff.verdict;
+	request->is_comparable = diff.is_comparable;
+	return code;
+}
+
+/* Results and recordings have nothing in common; a negative errno with a sentence. */
+static int check_kinds(const struct request *request, int *is_bench)
+{
+	size_t results = 0;
+	for (size_t i = 0; i < request->files; i++)
+		results += sonde_bench_file_is(request->file[i]) != 0;
+	*is_bench = results != 0;
+	if (results && results < request->files)
+		return sonde_error(EINVAL, "results of sonde bench and recordings cannot be compared with each other");
+	if (results && request->files > 2)
+		return sonde_error(EINVAL, "two results of sonde bench are compared, not %zu: each holds many runs",
+				   request->files);
+	return 0;
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------- */
+
+static const char *title_of(const struct request *request, struct sonde_report *report)
+{
+	size_t candidates = request->files - request->baselines;
+	if (request->files == 2)
+		return sonde_report_text(report, "%s → %s", request->file[0], request->file[1]);
+	return sonde_report_text(report, "%s and %zu more → %s and %zu more", request->file[0], request->baselines - 1,
+				 request->file[request->baselines], candidates - 1);
+}
+
+static int compare(struct request *request, const struct sonde_format *format)
+{
+	struct sonde_report *report;
+	int is_bench, code = check_kinds(request, &is_bench);
+	if (code || sonde_report_new(&report))
+		return code ? code : -ENOMEM;
+	report->title = title_of(request, report);
+	report->path = request->file[request->baselines];
+	code = report->title ? 0 : sonde_error(ENOMEM, "out of memory for a title");
+	if (!is_bench)
+		sonde_progress_begin(
+		    "sonde: reading the recordings and looking up symbols; --no-symbols takes what they "
+		    "hold\n");
+	if (!code)
+		code = is_bench              ? compare_bench(request, report)
+		       : request->files == 2 ? compare_two(request, report)
+					     : compare_several(request, report);
+	sonde_progress_end();
+	code = code ? code : write_out(request, format, report);
+	sonde_report_free(report);
+	for (int i = 0; i < 2; i++)
+		if (request->session_of[i])
+			sonde_session_close(request->session_of[i]);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = {.margin = MARGIN};
+	struct sonde_parse parse = {.command = sonde_command_find("diff"), .context = &request, .found = take};
+	int code = sonde_command_parse(&parse, argc, argv), status = code;
+	const struct sonde_format *format = NULL;
+	if (!code && !parse.done) {
+		status = divide(&request, (size_t)(argc - parse.rest));
+		format = status ? NULL : choose_format(&request);
+		status = status || format ? status : SONDE_EXIT_USAGE;
+	}
+	if (format) {
+		code = compare(&request, format);
+		if (code)
+			status = complain(code == -EEXIST ? SONDE_EXIT_USAGE : SONDE_EXIT_UNREADABLE);
+		else if (request.gate)
+			status = request.is_comparable ? sonde_bench_gate(request.verdict) : SONDE_EXIT_UNREADABLE;
+	}
+	free(request.file);
+	return status;
+}
+
+const struct sonde_command sonde_command_diff = {
+    .name = "diff",
+    .title = "say what differs between recordings, or results of bench",
+    .usage = "[options] BASELINE CANDIDATE | BASELINE… -- CANDIDATE…",
+    .options = options,
+    .examples = "sonde diff before.sonde after.sonde\n"
+		"sonde diff --gate before-*.sonde -- after-*.sonde\n"
+		"sonde diff monday.json today.json\n"
+		"sonde diff -f json before.sonde after.sonde | jq .verdict\n",
+    .run = run,
+};

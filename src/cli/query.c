@@ -1,0 +1,186 @@
+/* query.c: `sonde query`: SQL over a recording.
+ *
+ * The answer is what the recording holds: what was lost, or could not be read, is said beside it on the standard error.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/query_print.h"
+#include "query/query.h"
+#include "session/session.h"
+#include "util/error.h"
+
+struct request {
+	const char *words[2];
+	size_t word_count;
+	const char *format, *output;
+	int tables, force, quiet;
+	struct sonde_query_limits limits;
+	struct sonde_session_options session;
+};
+
+#define FORMATS "text|csv|json|jsonl"
+#define FLAG(member) SONDE_FLAG(offsetof(struct request, member))
+
+static const struct sonde_option options[] = {
+    {"tables", 0, NULL, "list the tables and their columns, with units and meanings", FLAG(tables)},
+    {"format", 'f', FORMATS, "the output's format (text)", SONDE_TEXT(offsetof(struct request, format))},
+    {"output", 'o', "FILE", "write there; - is the standard output", SONDE_TEXT(offsetof(struct request, output))},
+    {"timeout", 0, "TIME", "give up after so long (60s)",
+     SONDE_TIME(offsetof(struct request, limits.timeout_ns), 1000000)},
+    {"memory", 0, "SIZE", "the most that sorting and grouping may take (1G)",
+     SONDE_SIZE(offsetof(struct request, limits.memory_b), 1 << 20)},
+    {"no-symbols", 0, NULL, "look nothing up beyond what the recording holds", FLAG(session.no_symbols)},
+    {"force", 0, NULL, "overwrite FILE", FLAG(force)},
+    {"quiet", 'q', NULL, "say nothing but errors", FLAG(quiet)},
+    {0},
+};
+
+static int complain(int exit_code)
+{
+	fprintf(stderr, "sonde query: %s\n", sonde_error_text());
+	return exit_code;
+}
+
+static int found(void *context, const struct sonde_option *option, const char *value)
+{
+	struct request *request = context;
+	(void)option;
+	if (request->word_count < 2) {
+		request->words[request->word_count++] = value;
+		return 0;
+	}
+	fprintf(stderr, "sonde query: one recording and one statement; put quotes around the statement\n");
+	return SONDE_EXIT_USAGE;
+}
+
+/* What kind of failure it was. */
+static int exit_code(int error)
+{
+	return error == -EINVAL || error == -EEXIST      ? SONDE_EXIT_USAGE
+	       : error == -ETIMEDOUT || error == -ENOMEM ? SONDE_EXIT_INCONCLUSIVE
+							 : SONDE_EXIT_UNREADABLE;
+}
+
+/* What the answer lacks. */
+static void say_missing(const struct sonde_session *session, int lacks)
+{
+	const struct sonde_run *run = sonde_session_run(session);
+	uint64_t lost = 0, damaged_b = sonde_session_damaged_b(session);
+	for (size_t i = 0; i < sonde_session_lost_count(session); i++)
+		lost += sonde_session_lost(session, i)->count;
+	if (lost)
+		fprintf(stderr, "sonde query: %llu events are not in the recording: the table lost says which\n",
+			(unsigned long long)lost);
+	if (damaged_b || run->skipped_chunks)
+		fprintf(stderr,
+			"sonde query: %llu bytes and %llu chunks of the recording could not be read: what they held is "
+			"not in "
+			"the answer\n",
+			(unsigned long long)damaged_b, (unsigned long long)run->skipped_chunks);
+	else if (lacks)
+		fprintf(stderr, "sonde query: chunks that make no sense were left out of the answer\n");
+}
+
+/* 0 or a negative errno. */
+static int answer(const struct request *request, struct sonde_session *session, const char *sql,
+		  const struct sonde_query_format *format)
+{
+	struct sonde_query *query;
+	struct sonde_output output;
+	int code = sonde_query_open(&query, session, &request->limits);
+	if (code)
+		return code;
+	code = sonde_query_start(query, sql);
+	if (!code)
+		code = sonde_output_open(&output, request->output, request->force);
+	if (!code)
+		code = sonde_output_close(&output, format->print(query, output.file));
+	if (!code && !request->quiet)
+		say_missing(session, sonde_query_lacks(query));
+	sonde_query_close(query);
+	return code;
+}
+
+static int is_file(const char *word)
+{
+	struct stat status;
+	return stat(word, &status) == 0;
+}
+
+/* The recording and the statement among the words. 0 or an exit code. */
+static int choose(const struct request *request, char *newest, size_t newest_b, const char **file, const char **sql)
+{
+	size_t count = request->word_count;
+	if (!count || (count == 1 && is_file(request->words[0]))) {
+		fprintf(stderr,
+			"sonde query: what is asked? For instance 'SELECT zone, sum(calls) FROM zone_stats GROUP BY "
+			"zone'; --tables lists what there is\n");
+		return SONDE_EXIT_USAGE;
+	}
+	*file = request->words[0];
+	*sql = request->words[count - 1];
+	if (count == 2)
+		return 0;
+	if (sonde_output_newest(newest, newest_b) < 0)
+		return complain(SONDE_EXIT_USAGE);
+	*file = newest;
+	return 0;
+}
+
+static int run_query(const struct request *request, const struct sonde_query_format *format)
+{
+	char newest[PATH_MAX];
+	const char *file, *sql;
+	struct sonde_session *session;
+	int code = choose(request, newest, sizeof newest, &file, &sql);
+	if (code)
+		return code;
+	if (!request->quiet)
+		sonde_progress_begin(
+		    "sonde: reading the recording and looking up symbols; --no-symbols takes what it holds\n");
+	code = sonde_session_open(&session, file, &request->session);
+	sonde_progress_end();
+	if (code < 0)
+		return complain(SONDE_EXIT_UNREADABLE);
+	code = answer(request, session, sql, format);
+	if (code)
+		code = complain(exit_code(code));
+	sonde_session_close(session);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = {.format = "text",
+				  .limits = {.timeout_ns = UINT64_C(60000000000), .memory_b = UINT64_C(1000000000)}};
+	struct sonde_parse parse = {.command = sonde_command_find("query"), .found = found, .context = &request};
+	int code = sonde_command_parse(&parse, argc, argv);
+	if (code || parse.done)
+		return code;
+	if (request.tables)
+		return sonde_query_print_tables() ? complain(SONDE_EXIT_INCONCLUSIVE) : SONDE_EXIT_OK;
+	const struct sonde_query_format *format = sonde_query_format_find(request.format);
+	if (format)
+		return run_query(&request, format);
+	fprintf(stderr, "sonde query: no format '%s'; known are " FORMATS "\n", request.format);
+	return SONDE_EXIT_USAGE;
+}
+
+const struct sonde_command sonde_command_query = {
+    .name = "query",
+    .title = "ask a recording in SQL",
+    .usage = "[options] [FILE] 'SELECT …'",
+    .options = options,
+    .examples = "sonde query --tables\n"
+		"sonde query 'SELECT zone, sum(self_ns) FROM zone_stats GROUP BY zone'\n"
+		"sonde query -f csv -o zones.csv app.sonde 'SELECT * FROM zones'\n",
+    .manual = sonde_query_manual,
+    .run = run,
+};

@@ -1,0 +1,197 @@
+/* roofline.c: `sonde roofline`: measures what this machine can do at most, and shows how near recorded work came to it.
+ *
+ * Measured once, then kept in the user's cache; `sonde record` copies it into recordings. A recording is always held
+ * against the machine that it was made on (analyze/roofline.h).
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/roofline.h"
+#include "cli/output.h"
+#include "cli/present.h"
+#include "export/roofline_svg.h"
+#include "roof/measure.h"
+#include "roof/roof.h"
+#include "source/host.h"
+#include "util/error.h"
+
+struct request {
+	struct sonde_present present; /* first: the options of reports are found in it */
+	int measure, ceilings;
+	const char *datasheet;
+};
+
+#define AT(member) offsetof(struct request, member)
+#define PRESENT(member) offsetof(struct sonde_present, member)
+
+static const struct sonde_option options[] = {
+    {"measure", 0, NULL, "measure this machine's ceilings (15 s; best while it is idle) and keep them",
+     SONDE_FLAG(AT(measure))},
+    {"ceilings", 0, NULL, "show the ceilings that are kept", SONDE_FLAG(AT(ceilings))},
+    {"datasheet", 0, "FILE", "keep the maker's peaks, too: lines 'fp64 1.2T', 'fp32 2.4T', 'dram 140G'",
+     SONDE_TEXT(AT(datasheet))},
+    {"format", 'f', "FORMAT", "here svg, html and png are the roofline", SONDE_TEXT(PRESENT(format))},
+    {"output", 'o', "FILE", "write there; the format by its name: .svg, .html, .png, …", SONDE_TEXT(PRESENT(output))},
+    {"limit", 'n', "N", "rows in a table (default 20)", SONDE_FOUND},
+    {"thread", 0, "THREAD", "only the threads with this tid or this name", SONDE_TEXT(PRESENT(thread))},
+    {"from", 0, "TIME", "only what came after, counted from the start: 1.5s, 200ms", SONDE_TEXT(PRESENT(from))},
+    {"to", 0, "TIME", "only what came before", SONDE_TEXT(PRESENT(to))},
+    {"json", 0, NULL, "the same as -f json", SONDE_FOUND},
+    {"force", 0, NULL, "overwrite FILE", SONDE_FLAG(PRESENT(force))},
+    {"quiet", 'q', NULL, "say nothing but errors", SONDE_FLAG(PRESENT(quiet))},
+    {0},
+};
+
+static int complain(int code)
+{
+	fprintf(stderr, "sonde roofline: %s\n", sonde_error_text());
+	return code;
+}
+
+/* By their names, and by what a file's name ends with. */
+static void choose_picture(struct sonde_present *present)
+{
+	static const struct sonde_format *const pictures[] = {&sonde_format_roofline_svg, &sonde_format_roofline_html,
+							      &sonde_format_roofline_png};
+	size_t name_b = present->output ? strlen(present->output) : 0;
+	for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+		size_t extension_b = strlen(pictures[i]->extension);
+		if (present->format ? !strcmp(present->format, pictures[i]->name)
+				    : name_b > extension_b &&
+					  !strcmp(present->output + name_b - extension_b, pictures[i]->extension))
+			present->picture = pictures[i];
+	}
+}
+
+/* --- ceilings ----------------------------------------------------------------------------------------------------- */
+
+static void show_progress(void *context, unsigned done, unsigned all, const char *what)
+{
+	(void)context;
+	fprintf(stderr, "\rsonde: measuring: %3u %%  %-30s", all ? 100 * done / all : 0, what);
+}
+
+static int measure(const struct request *request, struct sonde_roof *roof)
+{
+	int is_shown = !request->present.quiet && isatty(STDERR_FILENO);
+	const struct sonde_roof_options wanted = {.quota = sonde_host_quota(""),
+						  .progress = is_shown ? show_progress : NULL};
+	int code = sonde_roof_measure(roof, &wanted);
+	if (is_shown)
+		fprintf(stderr, "\r%60s\r", "");
+	return code;
+}
+
+static void say_few(const struct request *request, const struct sonde_roof *roof)
+{
+	if (!request->present.quiet && roof->threads < roof->cpus)
+		fprintf(stderr,
+			"sonde roofline: measured on %llu of %llu CPUs, which are all that may be used here; kept as "
+			"this machine's until it is measured again\n",
+			(unsigned long long)roof->threads, (unsigned long long)roof->cpus);
+}
+
+/* What the maker says stays when it is measured again; it is read first, since measuring takes long. */
+static int make(const struct request *request, struct sonde_roof *roof)
+{
+	struct sonde_roof before = {0};
+	int had = sonde_roof_load(&before);
+	int code = request->datasheet ? sonde_roof_datasheet(&before, request->datasheet) : 0;
+	if (!code)
+		code = request->measure ? measure(request, roof) : had;
+	if (code)
+		return code;
+	if (!request->measure) {
+		*roof = before;
+	} else {
+		memcpy(roof->datasheet_flops, before.datasheet_flops, sizeof roof->datasheet_flops);
+		roof->datasheet_bytes = before.datasheet_bytes;
+	}
+	code = request->measure || request->datasheet ? sonde_roof_store(roof) : 0;
+	if (!code && request->measure)
+		say_few(request, roof);
+	return code;
+}
+
+static const struct sonde_format *format_of(const struct sonde_present *present)
+{
+	if (present->picture)
+		return present->picture;
+	const struct sonde_format *format = sonde_format_find(present->format ? present->format : "text");
+	if (format && format->render && !format->section)
+		return format;
+	fprintf(stderr, "sonde roofline: '%s' is no format for this: text, json, csv, md, svg, html, png\n",
+		present->format);
+	return NULL;
+}
+
+static int render(const struct request *request, const struct sonde_roof *roof, const struct sonde_format *format)
+{
+	struct sonde_report *report;
+	struct sonde_output output;
+	struct sonde_format_options style;
+	int code = sonde_report_new(&report);
+	if (code)
+		return code;
+	report->title = "Measured ceilings";
+	report->path = "";
+	code = sonde_roofline_ceilings(roof, report);
+	code = code ? code : sonde_output_open(&output, request->present.output, request->present.force);
+	if (!code) {
+		sonde_output_style(&style, output.file);
+		code = sonde_output_close(&output, format->render(report, &style, output.file));
+	}
+	sonde_report_free(report);
+	return code;
+}
+
+static int show_ceilings(const struct request *request)
+{
+	struct sonde_roof roof;
+	const struct sonde_format *format = format_of(&request->present);
+	if (!format)
+		return SONDE_EXIT_USAGE;
+	if (request->present.file) {
+		fprintf(stderr,
+			"sonde roofline: ceilings are this machine's, '%s' has its own; show it apart: sonde "
+			"roofline %s\n",
+			request->present.file, request->present.file);
+		return SONDE_EXIT_USAGE;
+	}
+	int code = make(request, &roof);
+	code = code ? code : render(request, &roof, format);
+	if (code == -EEXIST || code == -EINVAL)
+		return complain(SONDE_EXIT_USAGE);
+	return code ? complain(code == -ENOENT ? SONDE_EXIT_UNREADABLE : SONDE_EXIT_OURS) : SONDE_EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = {.present = {.command = "roofline", .sections = "roofline"}};
+	struct sonde_parse parse = {
+	    .command = sonde_command_find("roofline"), .found = sonde_present_take, .context = &request};
+	int code = sonde_command_parse(&parse, argc, argv);
+	if (code || parse.done)
+		return code;
+	choose_picture(&request.present);
+	if (request.measure || request.ceilings || request.datasheet)
+		return show_ceilings(&request);
+	request.present.session.no_symbols = 1; /* zones have names of their own */
+	if (!request.present.format && !request.present.output)
+		request.present.format = "text";
+	return sonde_present_run(&request.present);
+}
+
+const struct sonde_command sonde_command_roofline = {
+    .name = "roofline",
+    .title = "show how near work comes to what the machine can do",
+    .usage = "[options] [FILE]",
+    .options = options,
+    .examples = "sonde roofline --measure\n"
+		"sonde roofline app.sonde\n"
+		"sonde roofline -o app.html app.sonde\n",
+    .run = run,
+};
