@@ -1,0 +1,50 @@
+/* example.h: what the programs of this folder share. Each is run as `NAME slow` (also without an argument: with its
+ * defect) or as `NAME fixed`, and prints the same result both ways.
+ */
+#ifndef SONDE_EXAMPLE_H
+#define SONDE_EXAMPLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A function that is to be seen by its name. */
+#define NO_INLINE __attribute__((noinline))
+
+static inline bool is_fixed(int argc, char **argv)
+{
+	if (argc < 2 || strcmp(argv[1], "slow") == 0)
+		return false;
+	if (strcmp(argv[1], "fixed") == 0)
+		return true;
+	fprintf(stderr, "usage: %s [slow|fixed]\n", argv[0]);
+	exit(2);
+}
+
+/* Numbers that are the same in every run: the upper half of Knuth's MMIX generator. */
+static inline uint32_t next_number(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(*state >> 32);
+}
+
+/* Work that nothing can shorten: each round waits for the one before, some ns a round. */
+static inline uint64_t mix(uint64_t value, unsigned rounds)
+{
+	for (unsigned i = 0; i < rounds; i++)
+		value = (value ^ value >> 29) * 0xbf58476d1ce4e5b9u + i;
+	return value;
+}
+
+/* What cannot go on without memory, files or threads ends with the reason. */
+static inline void must(bool done, const char *what)
+{
+	if (!done) {
+		perror(what);
+		exit(1);
+	}
+}
+
+#endif
