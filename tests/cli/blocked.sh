@@ -110,6 +110,16 @@ run 0 as_user "$SONDE" record -q --threads --force -o g.sonde -- "$static" locke
 run 0 "$SONDE" report g.sonde
 matches "$out" "blocked: not recorded: .*could not be looked at"
 
+# Who tells by itself need not be looked at, though it cannot be: an executable that may not be read. Now and then it is
+# looked at as it begins or ends.
+install -m 0111 "$(target waits)" unreadable
+for _ in 1 2 3 4 5; do
+	run 0 as_user "$SONDE" record -q --threads --force -o g.sonde -- ./unreadable convoy 40
+	holds "$(sampled g.sonde waits '.kind == "mutex"' calls) > 100" "its hooks tell"
+	run 0 "$SONDE" report g.sonde
+	lacks "$out" "could not be looked at"
+done
+
 # A thread that is stopped does not wait for what it was in, and goes on with that afterwards.
 "$static" sleep 5 >/dev/null &
 stopped=$!

@@ -46,7 +46,12 @@ run 0 as_user "$SONDE" record -q -d 500ms -o attached.sonde -p "$(head -n 1 .pid
 kill "$(head -n 1 .pid)"
 holds "$(share attached.sonde self_share '[kernel]') >= 90"
 
-# A program with more rights than the recorder: the kernel takes its events away.
+# A program that may not be read, and one with more rights than the recorder: the kernel takes its events away.
+install -m 0111 "$(readlink -f "$(command -v perl || command -v bash)")" unreadable
+run 0 as_user "$SONDE" record -q -o unreadable.sonde -- ./unreadable -e 'for (1 .. 6000000) { $x += $_ }'
+holds "$(metric unreadable.sonde samples.not_sampled_s) >= 0.9 * $(metric unreadable.sonde timing.cpu_time_s)"
+run 0 "$SONDE" report --section summary unreadable.sonde
+has "$(tr -s ' \n' ' ' <<<"$out")" '"unreadable" has more rights than the recorder (setuid), or may not be read'
 if [ "$(id -u)" -eq 0 ]; then
 	cp "$(readlink -f "$(command -v perl || command -v bash)")" privileged
 	chmod 4755 privileged

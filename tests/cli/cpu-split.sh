@@ -50,7 +50,7 @@ fi
 
 # By work, at a rate that has nothing to do with it, and self times.
 program=$(target split)
-run 0 "$SONDE" record -q -F 1009 -o work.sonde -- "$program" "$SECONDS_EACH" 2
+quietly work.sonde "$SONDE" record -q -F 1009 -o work.sonde -- "$program" "$SECONDS_EACH" 2
 split work.sonde
 total work.sonde
 # The rest is the kernel's, in functions of its own or, where it is not sampled, as one measured entry: interrupts, up to

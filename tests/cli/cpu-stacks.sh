@@ -9,7 +9,7 @@ stacks=$(target stacks)
 shape() {
 	local name=$1
 	shift
-	run 0 "$SONDE" record -q "$@" -o "$name.sonde" -- "$stacks" "$name" 0.5
+	quietly "$name.sonde" "$SONDE" record -q "$@" -o "$name.sonde" -- "$stacks" "$name" 0.5
 	run 0 "$SONDE" export -f folded -o "$name.folded" "$name.sonde"
 	echo "$name: $(metric "$name.sonde" samples.complete_percent) % of $(metric "$name.sonde" samples.count) to the root"
 }

@@ -73,3 +73,28 @@ fi
 [ "$(id -u)" -eq 0 ] && chmod -R a+rX "$work"
 as_user "$nope" EPERM "$SONDE" record -q -o user.sonde -- "$split" 0.3 || fail "not as an ordinary user"
 holds "$(metric user.sonde samples.count) >= 15"
+
+# What lies on the stack of a process that does not let itself be read gets nowhere where others of the user can read it;
+# its time is recorded all the same, and why it has no stacks is said. Root's recorder can be read by nobody else.
+secret=$(target sample_secret)
+for order in open before raw; do
+	rm -f secret.sonde
+	run 0 as_user "$SONDE" record -q --no-perf -o secret.sonde -- "$secret" $order
+	if [ $order = open ]; then
+		matches "$out" '^[1-9][0-9]* words at most, 0 left'
+		holds "$(metric secret.sonde samples.complete_percent) >= 97"
+	else
+		equal "$out" "0 words at most, 0 left"
+		run 0 "$SONDE" report --section summary secret.sonde
+		has "$(tr -s ' \n' ' ' <<<"$out")" "process that may not be read (PR_SET_DUMPABLE)"
+	fi
+	total secret.sonde
+done
+# Nor are rings of samples inherited by children, which may have given up rights of their parents.
+run 0 "$SONDE" record -q --no-perf -o forked.sonde -- "$secret" forked
+equal "$out" "1 rings, 0 in the child"
+if [ "$(id -u)" -eq 0 ]; then
+	run 0 "$SONDE" record -q --no-perf -o secret-root.sonde -- "$secret" raw
+	holds "$(share secret-root.sonde total_share burn_secret) > 0"
+	holds "$(metric secret-root.sonde samples.complete_percent) >= 97"
+fi

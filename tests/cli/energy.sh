@@ -123,6 +123,28 @@ assert 0 < work_j <= 2 * (1.916 - 0.424) * seconds * 1.000001, work_j
 assert whole["energy_low_j"] < whole["energy_j"] < whole["energy_high_j"]
 PYTHON
 
+# zones: what samples found in them, at the joules that a second of the process took; three of ten units are in "inner"
+quietly zones.sonde "$SONDE" record --energy -q -o zones.sonde -- "$(target zones_known)" 500
+run 0 "$SONDE" report --section energy,energy-zones,energy-functions zones.sonde
+has "$out" "shares of a model, not measured"
+lacks "$out" "estimated"
+run 0 "$SONDE" report --json --section energy,energy-zones zones.sonde
+echo "$out" >zones.json
+python3 - <<'PYTHON' || fail "zones have not the share of their CPU time"
+import json
+sections = {s["id"]: s for s in json.load(open("zones.json"))["sections"]}
+process, = [r for r in sections["energy_processes"]["rows"] if r["pid"] is not None]
+zones = {r["zone"]: r for r in sections["energy-zones"]["rows"]}
+compute, inner = zones["compute"], zones["inner"]
+rate = process["energy_j"] / process["cpu_ns"]
+for zone in compute, inner:
+    assert abs(zone["total_j"] - zone["total_cpu_ns"] * rate) < 1e-6, zone
+    assert zone["calls"] == 750 and zone["self_low_j"] < zone["self_j"] < zone["self_high_j"], zone
+assert abs(compute["self_j"] + inner["self_j"] - compute["total_j"]) < 1e-6, zones
+assert 0.25 < inner["total_j"] / compute["total_j"] < 0.35, zones  # a standard deviation is 0.01
+assert "rest" not in zones, zones  # it sleeps
+PYTHON
+
 # who did not ask is not told
 run 0 "$SONDE" record -q -o plain.sonde -- true
 run 0 "$SONDE" report plain.sonde

@@ -27,7 +27,7 @@ whole() {
 	jq -r '.sections[0] | "\(.nodes[0].total) \(.unit)"' .tree
 }
 sum() {
-	awk '{ sum += $NF } END { printf "%d", sum }' "$1.folded"
+	awk '{ sum += $NF } END { printf "%.0f", sum }' "$1.folded"
 }
 for view in allocated peak left; do
 	equal "$(whole $view)" "$(sum $view) bytes"

@@ -80,6 +80,11 @@ if [ -e "$objects/heap_news_static.so" ]; then
 		in_all "$plugs" $way "$objects/heap_news_static.so" "$work/second.so"
 	done
 fi
+# Children of threads, while others hold the dynamic loader's lock.
+if [ -e "$objects/heap_news.so" ]; then
+	in_all "$(target fork_locked)" "$objects/heap_news.so"
+	equal "$out" "failed 0"
+fi
 # dlopen() waits for threads that allocate, and says what it has to say.
 if [ -e "$objects/heap_waits.so" ]; then
 	for program in "$plugs" "$(target heap_plugs_cc)"; do

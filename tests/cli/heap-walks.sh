@@ -28,7 +28,7 @@ same 100 "$(target heap_odd)" forks
 same 100 "$(target heap_odd_bump)" handlers
 # Deeper than what is kept of a stack.
 same 1000 "$(target heap_odd)" overflow
-matches "$err" " 512 deep$"
+matches "$err" " 480 deep$"
 [ -x "$SONDE_BUILD/tests/targets/operators" ] && same 1000 "$SONDE_BUILD/tests/targets/operators"
 
 [ -x /usr/bin/python3 ] && same 10000 env PYTHONMALLOC=malloc /usr/bin/python3 -c '

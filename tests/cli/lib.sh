@@ -106,6 +106,20 @@ share() {
 	rows "$1" functions | jq -r --arg c "$2" --arg f "$3" '[.[] | select(.function == $f)[$c]] | add // 0 | . * 100'
 }
 
+# quietly FILE COMMAND…: makes a recording, and again while a hypervisor took more than 2 % of its CPU time from the
+# machine, five times at most: which threads that fell on, and what samples missed of it, is not known.
+quietly() {
+	local file=$1 try
+	shift
+	for ((try = 0; try < 5; try++)); do
+		rm -f "$file"
+		run 0 "$@"
+		awk -v stolen="$(metric "$file" timing.stolen_time_s)" -v cpu="$(metric "$file" timing.cpu_time_s)" \
+			'BEGIN { exit !(stolen <= 0.02 * cpu) }' && return
+	done
+	return 0
+}
+
 # holds EXPRESSION: of awk, with what it says of itself when it does not hold.
 holds() {
 	awk "BEGIN { exit !($1) }" || fail "does not hold: $1 ${2:-}"

@@ -45,6 +45,20 @@ holds "$(figure memory.faults_minor) >= 10 * $(said forks)"
 used -- "$uses" forks 3
 holds "$(figure timing.cpu_s) >= 0.06 && $(figure processes.count) >= 2"
 
+# Where nobody else forks it is known whether all of them were seen: children that live on, and those that come and go.
+if unshare -pf --mount-proc true 2>said; then
+	run 0 unshare -pf --mount-proc "$SONDE" stat -f --json -o used.json -- "$uses" crowd 5
+	equal "$(jq -c '[.process_count_is_at_least, .processes.count]' used.json)" '[false,6]'
+	run 0 unshare -pf --mount-proc "$SONDE" stat -f --json -o used.json -- "$uses" storm 300
+	equal "$(figure process_count_is_at_least)" true
+	holds "$(figure processes.count) < $(said forks)"
+	run 0 unshare -pf --mount-proc "$SONDE" stat -- sh -c "'$uses' storm 300; exec '$uses' crowd 3"
+	has "$(tr -s '\n ' ' ' <.err)" "were seen, and there may have been more"
+	matches "$err" 'all processes, [0-9]+ seen'
+else
+	echo "no PID namespaces: not known whether all processes were seen"
+fi
+
 # Two threads that want the one CPU they may use: each waits while the other has it. What a thread waited after it was read
 # last, a tenth of a second before its end or more, is not known.
 if command -v taskset >said && taskset -c 0 true 2>said; then
@@ -76,11 +90,22 @@ holds "$(figure memory.mean_rss_b) >= 0.9 * $(figure memory.initial_rss_b)"
 holds "$(figure memory.mean_rss_b) <= 1.1 * $(figure memory.final_rss_b)"
 { kill $(cat /proc/$parent/task/$parent/children) && wait $parent; } 2>said || true
 
-# What is read while it runs.
-used -- sh -c "sleep 0.5; exec '$uses' memory 60"
+# What is read while it runs. It goes on until a reading has been without what it gave back, however late that was.
+has_given_back() {
+	"$SONDE" report -q --json --section resources growing.sonde |
+		jq -e ".sections[0].rows | any(.rss_max_b >= 60 * 1048576 and .rss_last_b < 30 * 1048576)"
+}
+"$SONDE" stat -f --json -o used.json --record growing.sonde -- sh -c "sleep 0.5; exec '$uses' gives 60 ." >.out 2>.err &
+stat=$!
+wait_for has_given_back >said
+touch seen
+wait $stat
+[ ! -s .err ] || fail "it says something beside -o"
 holds "$(figure memory.peak_rss_b) >= 60 * 1048576 && $(figure memory.initial_rss_b) < 30 * 1048576"
 holds "$(figure memory.final_rss_b) < 30 * 1048576" "(it gave them back)"
-holds "$(figure memory.mean_rss_b) > 10 * 1048576 && $(figure memory.mean_rss_b) < $(figure memory.peak_rss_b)"
+# For 1.2 s it had them, and what is between two readings may be missed twice.
+holds "$(figure memory.mean_rss_b) * $(figure timing.wall_s) >= 60 * 1048576 * (1.2 - 2 * $(figure sampling.interval_max_s))"
+holds "$(figure memory.mean_rss_b) < $(figure memory.peak_rss_b)"
 holds "$(figure sampling.readings) >= 3 && $(figure sampling.interval_s) > 0 && $(figure sampling.jitter_s) >= 0"
 equal "$(figure sampling.interval_asked_s)" 0.1
 used -- "$uses" threads 20
@@ -149,7 +174,7 @@ matches "$err" '^Peak RAM: .*, Wall Time: '
 # Many processes: the largest have rows, the totals are of all.
 run 0 env COLUMNS=80 "$SONDE" stat -- "$uses" crowd 60
 matches "$err" '^By process$'
-matches "$err" 'all [0-9]+ processes'
+matches "$err" 'all (61 processes|processes, 61 seen)'
 matches "$err" '\([0-9]+ more rows\)'
 
 # Intervals, attaching, and recordings that are kept.
@@ -304,6 +329,14 @@ has "$err" "unknown option --heap, which 'sonde record' has"
 run 6 "$SONDE" stat -o /dev/full -- sh -c 'echo out; exit 6'
 equal "$out" out
 has "$err" "/dev/full: No space left on device"
+for way in "" "--json" "-q" "--json -r 2"; do
+	# shellcheck disable=SC2086
+	run 125 "$SONDE" stat $way -o /dev/full -- sh -c 'echo out >>ran'
+	has "$err" "sonde stat: /dev/full: No space left on device"
+done
+equal "$(wc -l <ran)" 5
+run 143 "$SONDE" stat -o /dev/full -- sh -c 'kill -TERM $$'
+run 125 "$SONDE" stat -o /dev/full -p $$ -d 100ms
 run 125 "$SONDE" stat -o /proc/none/used -- sh -c 'echo out'
 equal "$out" ""
 echo precious >old
@@ -326,4 +359,28 @@ if [ "$(id -u)" -eq 0 ] && unshare -m sh -c 'mount -t tmpfs none /proc/pressure'
 	matches "$(figure pressure.absent.cpu_some)" '/proc/pressure'
 	run 0 unshare -m sh -c 'mount -t tmpfs none /proc/pressure && exec "$@"' 0 "$SONDE" stat -- sleep 0.3
 	matches "$(tr -s '\n ' ' ' <.err)" 'Not measured: CPU pressure, mem pressure, I/O pressure: the kernel tells nothing of it \(/proc/pressure\)'
+fi
+
+# Without /proc: what the kernel says to who waits is told, and of all else that it is not known, and why.
+if [ "$(id -u)" -eq 0 ] && unshare -m sh -c 'mount -t tmpfs none /proc' 2>.err; then
+	bare() { # CODE COMMAND…
+		run "$1" unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' 0 "${@:2}"
+	}
+	bare 0 "$SONDE" stat -f --json -o used.json -- "$uses" faults 20000
+	near "$(figure memory.faults_minor)" "$(said minor)" 100
+	near "$(figure timing.cpu_s)" "($(said user_us) + $(said system_us)) / 1e6" 0.02
+	holds "$(figure memory.peak_rss_b) >= 20000 * $(getconf PAGESIZE)"
+	equal "$(jq -c '[.memory.mean_rss_b, .waiting.runnable_s, .io.read_all_b, .system.cpu, .pressure.cpu_some]' used.json)" \
+		'[null,null,null,null,null]'
+	equal "$(jq '[.memory, .waiting, .io, .system, .network, .pressure | .absent[]] | map(select(startswith("/proc is not mounted") | not)) | length' used.json)" 0
+	equal "$(figure process_count_is_at_least)" true
+	# What the process had before its exec cannot be read either: a small program's peak is not told.
+	bare 0 "$SONDE" stat -f --json -o used.json -- "$uses" faults 1
+	equal "$(figure memory.peak_rss_b)" null
+	matches "$(figure memory.absent.peak_rss_b)" 'less than the [0-9]+ kB that the process had before its program began'
+	bare 3 "$SONDE" stat -- sh -c 'exit 3'
+	equal "$(tr -s '\n ' ' ' <.err | grep -o '/proc is not mounted: nothing says what processes use' | wc -l)" 1
+	bare 0 "$SONDE" stat -q -r 2 -- true
+	bare 0 "$SONDE" top --json -d 1 -- "$uses" spins 300
+	has "$out" "/proc is not mounted: nothing says what processes use"
 fi

@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 need jq taskset
 states=$(target thread_states)
+series=$(target series)
 "$SONDE" doctor -f json >doctor.json 2>/dev/null || true
 read -r ran waited slices </proc/$$/schedstat && [ "$slices" -gt 0 ] ||
 	skip "this kernel does not count how long threads run and wait"
@@ -73,8 +74,13 @@ end_family() {
 	{ kill $(cat /proc/$parent/task/$parent/children) && wait $parent; } 2>said || true
 }
 
-# check_family NAME: what they did before the recording is not in it.
+# check_family NAME: what they did before the recording is not in it, and before anything else is read they have been
+# read.
 check_family() {
+	"$series" "$1.sonde" >"$1.series"
+	equal "$(awk '$2 == "thread.cpu.time"' "$1.series" | wc -l)" 4
+	machine=$(awk '$2 == "cpu.idle" { print $9 }' "$1.series")
+	equal "$(awk -v machine="$machine" '$2 == "thread.cpu.time" && $9 > machine' "$1.series")" ""
 	equal "$(jq '[.[] | select(.thread == "sleep")] | length' "$1.rows")" 3
 	equal "$(jq '[.[] | select(.thread == "sleep" and .blocked_ns >= 0.5 * .life_ns and
 		.on_cpu_ns + .runnable_ns <= 10000000 and .life_ns <= 2000000000)] | length' "$1.rows")" 3
@@ -184,6 +190,12 @@ for thread in third most; do
 	holds "$(of read $thread unseen_ns) < 0.5 * $(of read $thread life_ns)"
 done
 matches "$(notes read)" 'read again and again; [0-9.]+ % of the threads. time is in it'
+
+# Threads of a millisecond end before anybody could read them: the last words of those that found room for them say since
+# when they were.
+record brief --no-perf -- "$states" brief 200
+holds "$(jq '[.[] | select(.thread == "brief")] | length' brief.rows) > 0"
+equal "$(jq '[.[] | select(.thread == "brief" and .life_ns < 1000000)] | length' brief.rows)" 0
 
 record pinned --no-perf -- taskset -c 0 "$states" pinned 8 2
 for i in 0 1 2 3 4 5 6 7; do

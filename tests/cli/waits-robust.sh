@@ -110,6 +110,9 @@ same env -i /bin/sh -c 'ulimit -v 400000; exec ls /etc/passwd'
 for mode in storm jump children closed futexes shared cancelled crowd many-locks churn; do
 	same "$odd" $mode
 done
+# Children of threads, while others hold the dynamic loader's lock.
+same "$(target fork_locked)"
+same "$(target clone_shared)"
 
 # In heap_sandbox every call of ours would be punished.
 for way in strict filter threads forks; do

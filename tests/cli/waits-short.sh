@@ -47,6 +47,20 @@ for count in 10 3000; do
 	[ $seen -eq 0 ] || [ $seen -eq 1 ] || fail "$seen writes of a child that made one"
 done
 
+# A program that is given to the loader as an argument is not the one that the kernel has executed.
+for loader in /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1; do
+	[ -x $loader ] || continue
+	rm -f file
+	run 0 "$SONDE" record -q --io --force -o a.sonde -- $loader "$short" file 10 exit
+	check file 10
+done
+
+# A child of one that has rings begins anew, with a slot.
+run 0 "$SONDE" record -q --io --force -o a.sonde -- bash -c 'for ((i = 0; i < 3000; i++)); do echo; done >file
+	(mapfile -t maps </proc/self/maps; [[ "${maps[*]}" != *memfd:sonde-early* ]] || echo a slot)'
+[ $has_slots -eq 0 ] || equal "$out" "a slot"
+equal "$(file /file writes)" 3000
+
 # Many of them, and more at once than there is memory for.
 rm -f file
 run 0 "$SONDE" record -q --io --threads --force -o a.sonde -- sh -c \

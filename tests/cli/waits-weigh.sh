@@ -2,7 +2,7 @@
 # waited, which is what the program measured; parts of it; what is said when a recording has none.
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
-need jq
+need jq python3
 waits=$(target waits) io=$(target io)
 
 run 0 "$SONDE" record -q --threads --force -o a.sonde -- "$waits" convoy 20
@@ -17,7 +17,7 @@ tree() {
 }
 # folded OPTION…: the sum of all stacks
 folded() {
-	"$SONDE" export -q -f folded -o - "$@" a.sonde | awk '{ sum += $NF } END { printf "%d", sum }'
+	"$SONDE" export -q -f folded -o - "$@" a.sonde | awk '{ sum += $NF } END { printf "%.0f", sum }'
 }
 
 # Locks are within 5 % of what the program measured, and in the functions that take them.
@@ -49,6 +49,24 @@ equal "$(jq "$slices | map(.dur * 1000 | round) | add" a.trace.json)" "$whole"
 equal "$(jq "$slices | map(select(.args.kind == \"mutex\") | .args.object) | unique | length" a.trace.json)" 2
 equal "$(jq "$slices | map(.tid) | unique | length" a.trace.json)" 5
 
+# An arrow for each wait, from another thread's unlocking to its end: but for the first of each lock, whose holder had it
+# before anybody waited.
+python3 - a.trace.json <<'PYTHON' || fail "arrows do not lead from who unlocked to who waited"
+import json, sys
+trace = json.load(open(sys.argv[1]))
+ns = lambda event, more=0: round((event["ts"] + more) * 1000)
+ends = {(e["tid"], ns(e, e["dur"])): ns(e) for e in trace["traceEvents"] if e.get("cat") == "wait" and e["name"] == "mutex"}
+unlocks = {(e["tid"], ns(e)) for e in trace["traceEvents"] if e["name"] == "unlock" and e["ph"] == "X"}
+begun = {e["id"]: e for e in trace["traceEvents"] if e["ph"] == "s" and e["name"] == "unlock"}
+over = {e["id"]: e for e in trace["traceEvents"] if e["ph"] == "f" and e["name"] == "unlock"}
+assert begun.keys() == over.keys() and len(begun) == trace["otherData"]["lock_arrows"]
+assert len(ends) - 2 <= len(begun) <= len(ends), (len(ends), len(begun))
+for key, start in begun.items():
+    end = over[key]
+    assert (start["tid"], ns(start)) in unlocks and start["tid"] != end["tid"], start
+    assert ends[end["tid"], ns(end) + 1] <= ns(start) <= ns(end), (start, end)
+PYTHON
+
 # A part and the rest are the whole; so are threads, one by one.
 middle=$(jq "$slices | map(.ts + .dur / 2) | add / length / 1000 | floor" a.trace.json)ms
 first=$(tree '.nodes[0].total' --weigh waiting --to "$middle")
@@ -75,7 +93,7 @@ run 0 "$SONDE" record -q --io --force -o c.sonde -- "$io" files d
 matches "$(cat io.folded)" 'main;write_small.* [0-9]+$'
 matches "$(cat io.folded)" 'main;write_large.* [0-9]+$'
 equal "$("$SONDE" report -q --json --section calltree --weigh io c.sonde | jq '.sections[] | select(.id == "calltree").nodes[0].total')" \
-	"$(awk '{ sum += $NF } END { printf "%d", sum }' io.folded)"
+	"$(awk '{ sum += $NF } END { printf "%.0f", sum }' io.folded)"
 run 0 "$SONDE" export -q -f chrome -o c.trace.json c.sonde
 moved='[.traceEvents[] | select(.cat == "wait" and .args.kind == $kind and (.args.object // "" | endswith("/large"))).args.bytes] | add'
 equal "$(jq --arg kind write "$moved" c.trace.json) $(jq --arg kind read "$moved" c.trace.json)" "4194304 8388608"

@@ -13,7 +13,7 @@ zone() {
 }
 
 # Known numbers, and durations as the program measured them itself (its clock is read outside the zones).
-run 0 "$SONDE" record -q -o known.sonde -- "$known" 60
+quietly known.sonde "$SONDE" record -q -o known.sonde -- "$known" 60
 cp .out said
 for column in compute:2 inner:3 rest:4; do
 	own=$(awk -v c="${column#*:}" '{ sum += $c } END { print sum }' said)
@@ -26,6 +26,13 @@ holds "$(zone known.sonde rest p50_ns) <= $(zone known.sonde rest p99_ns)"
 equal "$(rows known.sonde counters | jq -r '.[] | select(.name == "rounds").value')" 90
 run 0 "$SONDE" report --json --section zones --thread "$(rows known.sonde threads | jq '.[] | select(.thread == "second").tid')" known.sonde
 equal "$(jq '.sections[0].rows[] | select(.zone == "compute").calls' .out)" 30
+
+# Threads that come to a counter for the first time at the same moment count under one number.
+for _ in 1 2 3 4 5; do
+	run 0 "$SONDE" record -q -f -o first.sonde -- "$SONDE_BUILD/tests/targets/first_counts"
+	run 0 "$SONDE" report --json --section counters -n 100 first.sonde
+	equal "$(jq -c '[.sections[0].rows[] | select(.name | startswith("count ")).value] | [length, min, max]' .out)" '[64,12,12]'
+done
 if "$SONDE" doctor -f json | jq -e '[.sections[].rows[] | select(.check == "perf events" and .verdict == "green")] | length == 1' >.doctor; then
 	near "$(share known.sonde total_share compute)" 98 5 # the samples of the same run
 	equal "$(rows known.sonde threads | jq -r '[.[].thread] | sort | join(" ")')" "first second"

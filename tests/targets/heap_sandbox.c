@@ -10,8 +10,6 @@
  * fails      asks for a filter that it is refused
  */
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -24,9 +22,9 @@
 #include <unistd.h>
 
 #include "no_inline.h"
+#include "seccomp_filter.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
-#define CALLS_MAX 40
 #define THREADS 3
 #define KEPT 1000
 #define USED 20000 /* more than a thread's chunk holds */
@@ -44,18 +42,9 @@ static _Atomic int locked;
 /* Kills whoever makes a call that is not in the list, or is (`is_listed`). */
 static int lock_in(const unsigned *calls, size_t count, int is_listed, unsigned flags)
 {
-	struct sock_filter filter[CALLS_MAX];
-	unsigned kill = SECCOMP_RET_KILL_PROCESS, allow = SECCOMP_RET_ALLOW;
-	size_t used = 0;
-	filter[used++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < count; i++)
-		filter[used++] =
-		    (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i], (unsigned char)(count - i), 0);
-	filter[used++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, is_listed ? allow : kill);
-	filter[used++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, is_listed ? kill : allow);
-	struct sock_fprog program = {(unsigned short)used, filter};
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+	struct seccomp_filter filter;
+	seccomp_filter_make(&filter, calls, count, is_listed);
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter.program);
 }
 
 /* What is used afterwards is memory that malloc has already: strict mode forbids it to ask for more. */

@@ -11,8 +11,6 @@
  * asks       only asks what the kernel supports, and burns
  */
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -25,9 +23,9 @@
 #include <unistd.h>
 
 #include "burn.h"
+#include "seccomp_filter.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
-#define CALLS_MAX 32
 
 static const unsigned own[] = {SYS_write, SYS_exit_group};
 static const unsigned threaded[] = {SYS_write,  SYS_exit_group,   SYS_exit,           SYS_futex,           SYS_madvise,
@@ -38,20 +36,11 @@ static const unsigned ours[] = {SYS_timer_create, SYS_timer_settime, SYS_socket,
 /* Kills whoever makes a call that is not in the list, or is (`is_listed`). */
 static int lock_in(const unsigned *calls, size_t count, int is_listed, unsigned flags)
 {
-	struct sock_filter filter[CALLS_MAX];
-	unsigned kill = SECCOMP_RET_KILL_PROCESS, allow = SECCOMP_RET_ALLOW;
-	size_t used = 0;
-	filter[used++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < count; i++)
-		filter[used++] =
-		    (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i], (unsigned char)(count - i), 0);
-	filter[used++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, is_listed ? allow : kill);
-	filter[used++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, is_listed ? kill : allow);
-	struct sock_fprog program = {(unsigned short)used, filter};
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	struct seccomp_filter filter;
+	seccomp_filter_make(&filter, calls, count, is_listed);
 	if (flags)
-		return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+		return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter.program);
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter.program);
 }
 
 __attribute__((noinline)) static void before(int units)

@@ -1,5 +1,6 @@
 /* series.c: series RECORDING: what was read again and again, a line a series: pid (0 = the machine), metric, object
- * ("-" = none), how many points, the first, the last, the least and the most, and the time of the first and last in ns.
+ * ("-" = none), how many points, the first, the last, the least and the most, and the time of the first and last in ns;
+ * a thread's as "thread.METRIC" of 0, with its number as object.
  * And what recording says at its end.
  */
 #include <inttypes.h>
@@ -30,10 +31,15 @@ static void print(const struct sonde_session *session, uint32_t id, const struct
 {
 	const struct sonde_series *series = sonde_session_series(session, id);
 	const struct sonde_process *process = sonde_session_process(session, series->process);
-	if (!series->thread && sum->points)
-		printf("%u %s %s %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 "\n",
-		       process ? process->pid : 0, series->name, *series->object ? series->object : "-", sum->points,
-		       sum->first, sum->last, sum->least, sum->most, sum->first_ns, sum->last_ns);
+	const struct sonde_thread *thread = sonde_session_thread(session, series->thread);
+	if (!sum->points)
+		return;
+	if (thread)
+		printf("0 thread.%s %d ", series->name, (int)thread->tid);
+	else
+		printf("%u %s %s ", process ? process->pid : 0, series->name, *series->object ? series->object : "-");
+	printf("%" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 "\n", sum->points,
+	       sum->first, sum->last, sum->least, sum->most, sum->first_ns, sum->last_ns);
 }
 
 /* What wait(2) said of the command, as "end": a name and a number a line. */

@@ -1,6 +1,7 @@
 /* uses.c: a program that uses known amounts of what the kernel counts: uses WHAT N [DIRECTORY].
  *
  *   memory N    touches N MiB of fresh memory, keeps them for half a second and gives them back
+ *   gives N     the same, but ends when there is a file "seen" in DIRECTORY: 20 s at most
  *   faults N    touches N fresh pages, one by one
  *   sleeps N    waits N times for a moment: voluntary switches
  *   handovers N two threads hand over to each other N times, and end before the program does
@@ -68,6 +69,15 @@ static void use_memory(int count)
 	rest_ms(1200); /* two rounds of details */
 	munmap(map, size_b);
 	rest_ms(250);
+}
+
+static void use_gives(int count, const char *directory)
+{
+	char path[4096];
+	snprintf(path, sizeof path, "%s/seen", directory);
+	use_memory(count);
+	for (int i = 0; i < 400 && access(path, F_OK); i++)
+		rest_ms(50);
 }
 
 static void use_faults(int count)
@@ -325,7 +335,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*use)(int count, const char *directory);
-	} writes[] = {{"writes", use_writes}, {"family", use_family}, {"reuse", use_reuse}, {"litter", use_litter}};
+	} writes[] = {{"writes", use_writes},
+		      {"family", use_family},
+		      {"reuse", use_reuse},
+		      {"litter", use_litter},
+		      {"gives", use_gives}};
 	if (argc < 3)
 		return 2;
 	for (size_t i = 0; argc > 3 && i < sizeof writes / sizeof *writes; i++)

@@ -237,6 +237,74 @@ static int do_signals(char **args)
 	return 0;
 }
 
+#ifdef __x86_64__
+#include <ucontext.h>
+
+#define STEPS_MAX 300
+#define TRAP_FLAG 0x100
+
+static long step, step_wanted;
+
+/* Sets or clears the flag by which the processor traps after each instruction, below the red zone. */
+#define TRAPS(operation)                                                                               \
+	__asm__ volatile("lea -128(%%rsp), %%rsp\npushfq\n" operation "\npopfq\nlea 128(%%rsp), %%rsp" \
+			 :                                                                             \
+			 :                                                                             \
+			 : "cc", "memory")
+
+static void on_step(int number, siginfo_t *info, void *context)
+{
+	(void)number;
+	(void)info;
+	if (++step < step_wanted)
+		return;
+	SONDE_ZONE("handler");
+	handled++;
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+}
+
+/* Three events that begin `room` words before the end of a chunk, interrupted after `wanted` instructions. Whether
+ * there were so many. */
+static int step_through(uint64_t room, long wanted)
+{
+	if (room % 2)
+		SONDE_BEGIN("odd");
+	do {
+		SONDE_ZONE("fill");
+	} while (-sonde_hot_self->cursor % 65536 != room * 8);
+	step = 0;
+	step_wanted = wanted;
+	TRAPS("orq $0x100, (%%rsp)");
+	SONDE_BEGIN("stepped");
+	SONDE_ZONE_NEXT("next");
+	SONDE_END();
+	TRAPS("andq $~0x100, (%%rsp)");
+	if (room % 2)
+		SONDE_END();
+	return step >= wanted;
+}
+
+static int do_steps(char **args)
+{
+	(void)args;
+	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+	sigaction(SIGTRAP, &action, NULL);
+	long rounds = 0;
+	for (uint64_t room = 0; room < 6; room++)
+		for (long wanted = 1; wanted < STEPS_MAX && step_through(room, wanted); wanted++)
+			rounds++;
+	SONDE_COUNTER_ADD("handled", handled);
+	SONDE_COUNTER_ADD("rounds", rounds);
+	return 0;
+}
+#else
+static int do_steps(char **args)
+{
+	(void)args;
+	return 77;
+}
+#endif
+
 static char *hidden_name;
 static int faults;
 
@@ -366,8 +434,8 @@ int main(int argc, char **argv)
 	} commands[] = {
 	    {"pairs", do_pairs},   {"everything", do_everything}, {"mismatch", do_mismatch}, {"flood", do_flood},
 	    {"two", do_two},       {"killed", do_killed},         {"fork", do_fork},         {"churn", do_churn},
-	    {"plugin", do_plugin}, {"signals", do_signals},       {"inside", do_inside},     {"pause", do_pause},
-	    {"closed", do_closed}, {"query", do_query},           {"exec", do_exec},
+	    {"plugin", do_plugin}, {"signals", do_signals},       {"steps", do_steps},       {"inside", do_inside},
+	    {"pause", do_pause},   {"closed", do_closed},         {"query", do_query},       {"exec", do_exec},
 	};
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))

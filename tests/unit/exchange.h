@@ -32,6 +32,36 @@ static inline struct text exchange_export(struct sonde_session *session, const c
 	return text;
 }
 
+/* Writes a text, which it frees, to a file of a folder; not 0 on failure. */
+static inline int exchange_put(const char *to, const char *name, const char *extension, char *text)
+{
+	char file[4096];
+	snprintf(file, sizeof file, "%s/%s%s", to, name, extension);
+	FILE *out = fopen(file, "w");
+	int error = !out || fputs(text, out) < 0;
+	error |= out && fclose(out);
+	free(text);
+	return error;
+}
+
+/* Writes a recording in every exchange format to a folder, for other people's validators; not 0 on failure. */
+static inline int exchange_put_all(struct sonde_session *session, const char *to, const char *name,
+				   const struct sonde_format_options *options)
+{
+	int error = 0;
+	for (size_t i = 0; i < sonde_format_count && !error; i++) {
+		const struct sonde_format *format = sonde_formats[i];
+		char file[4096];
+		if (!format->export)
+			continue;
+		snprintf(file, sizeof file, "%s/%s%s", to, name, format->extension);
+		FILE *out = fopen(file, "w");
+		error = !out || format->export(session, options, out);
+		error |= out && fclose(out);
+	}
+	return error;
+}
+
 static inline void assert_has(const char *text, const char *part)
 {
 	if (!text || !strstr(text, part))

@@ -35,6 +35,11 @@ const struct sonde_record_options *sonde_recorder_options(const struct sonde_rec
 	return &recorder->options;
 }
 
+void sonde_recorder_tells(struct sonde_recorder *recorder)
+{
+	(void)recorder;
+}
+
 int sonde_recorder_error(const struct sonde_recorder *recorder)
 {
 	(void)recorder;
@@ -48,6 +53,11 @@ uint32_t sonde_recorder_known(const struct sonde_recorder *recorder, pid_t pid, 
 		if (recorder->tasks[i].tid == tid && !recorder->tasks[i].ended)
 			return (uint32_t)i + 1;
 	return 0;
+}
+
+uint32_t sonde_recorder_alive(const struct sonde_recorder *recorder, pid_t pid)
+{
+	return sonde_recorder_known(recorder, pid, pid, 0);
 }
 
 uint32_t sonde_recorder_thread(struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t time_ns)

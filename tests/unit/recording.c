@@ -433,9 +433,16 @@ void recording_source(struct recording *recording, const char *name, uint32_t st
 
 void recording_lost(struct recording *recording, const char *source, const char *cause, uint64_t count)
 {
+	recording_lost_of(recording, source, cause, 0, count);
+}
+
+void recording_lost_of(struct recording *recording, const char *source, const char *cause, uint32_t process,
+		       uint64_t count)
+{
 	struct sonde_meta_lost record = {.head.type = SONDE_META_LOST,
 					 .source = recording_string(recording, source),
 					 .cause = recording_string(recording, cause),
+					 .process = process,
 					 .count = count};
 	meta(recording, &record, sizeof record, NULL, 0);
 }
@@ -693,15 +700,33 @@ void recording_block(struct recording *recording, uint32_t thread, enum sonde_ev
 	event(recording, thread, &record, sizeof record);
 }
 
-void recording_arg(struct recording *recording, uint32_t thread, uint64_t time_ns, const char *key, int64_t value)
+/* A number, or a text. */
+static void arg(struct recording *recording, uint32_t thread, uint64_t time_ns, const char *key, uint64_t number,
+		const char *text)
 {
 	struct {
 		struct sonde_event_arg arg;
 		char bytes[256];
-	} record = {.arg = {.bits = (uint64_t)value, .kind = SONDE_ARG_INT, .key_b = (uint16_t)strlen(key)}};
-	must(record.arg.key_b < sizeof record.bytes ? 0 : -1, "key too long");
+	} record = {.arg = {.bits = number,
+			    .kind = text ? SONDE_ARG_TEXT : SONDE_ARG_INT,
+			    .key_b = (uint16_t)strlen(key),
+			    .value_b = (uint16_t)(text ? strlen(text) : 0)}};
+	size_t bytes_b = (size_t)record.arg.key_b + record.arg.value_b;
+	must(bytes_b < sizeof record.bytes ? 0 : -1, "key or text too long");
 	memcpy(record.bytes, key, record.arg.key_b);
-	size_t size_b = sizeof record.arg + (record.arg.key_b + 7u) / 8 * 8;
+	memcpy(record.bytes + record.arg.key_b, text ? text : "", record.arg.value_b);
+	size_t size_b = sizeof record.arg + (bytes_b + 7u) / 8 * 8;
 	record.arg.head = head_of(SONDE_EVENT_ARG, 0, time_ns, size_b);
 	event(recording, thread, &record, size_b);
+}
+
+void recording_arg(struct recording *recording, uint32_t thread, uint64_t time_ns, const char *key, int64_t value)
+{
+	arg(recording, thread, time_ns, key, (uint64_t)value, NULL);
+}
+
+void recording_arg_text(struct recording *recording, uint32_t thread, uint64_t time_ns, const char *key,
+			const char *text)
+{
+	arg(recording, thread, time_ns, key, 0, text);
 }

@@ -148,6 +148,8 @@ uint32_t recording_site(struct recording *recording, uint32_t kind, const char *
 void recording_source(struct recording *recording, const char *name, uint32_t state, const char *method,
 		      const char *detail, double rate_hz);
 void recording_lost(struct recording *recording, const char *source, const char *cause, uint64_t count);
+void recording_lost_of(struct recording *recording, const char *source, const char *cause, uint32_t process,
+		       uint64_t count);
 void recording_cost(struct recording *recording, const char *what, uint64_t value);
 void recording_histogram(struct recording *recording, uint32_t site, uint32_t process, const uint64_t *values,
 			 size_t count);
@@ -198,5 +200,7 @@ void recording_leak(struct recording *recording, uint32_t site, enum sonde_heap_
 
 /* Said of the innermost open zone. */
 void recording_arg(struct recording *recording, uint32_t thread, uint64_t time_ns, const char *key, int64_t value);
+void recording_arg_text(struct recording *recording, uint32_t thread, uint64_t time_ns, const char *key,
+			const char *text);
 
 #endif

@@ -9,64 +9,8 @@
 #include <cmocka.h>
 
 #include "analyze/carbon.h"
-#include "analyze_fixture.h"
+#include "energy_fixture.h"
 #include "sections.h"
-
-#define S 1000000000ull
-#define UJ 1e-6
-
-/* Points of a series: `count` totals, one each second from the start. */
-static void put_each_second(struct recording *r, uint32_t series, const double *values, size_t count, double scale)
-{
-	for (size_t i = 0; i < count; i++)
-		recording_point(r, START + i * S, series, (int64_t)llround(values[i] * scale));
-}
-
-static void put_energy(struct recording *r, const char *meter, const double *joules, size_t count)
-{
-	put_each_second(r, recording_series(r, SONDE_METRIC_ENERGY, 0, 0, meter), joules, count, 1e6);
-}
-
-/* CPU time in s: of user code all of it. */
-static void put_cpu(struct recording *r, uint32_t process, const double *seconds, size_t count)
-{
-	const double none[16] = {0};
-	put_each_second(r, recording_series(r, SONDE_METRIC_CPU_USER, process, 0, ""), seconds, count, 1e9);
-	put_each_second(r, recording_series(r, SONDE_METRIC_CPU_SYSTEM, process, 0, ""), none, count, 1e9);
-}
-
-/* A machine of two CPUs that were busy for so long. */
-static void put_machine(struct recording *r, const double *busy_s, size_t count)
-{
-	double idle_s[16];
-	for (size_t i = 0; i < count; i++)
-		idle_s[i] = 2 * (double)i - busy_s[i];
-	put_cpu(r, 0, busy_s, count);
-	put_each_second(r, recording_series(r, SONDE_METRIC_CPU_IDLE, 0, 0, ""), idle_s, count, 1e9);
-}
-
-static void close_after(struct recording *r, uint64_t ns)
-{
-	recording_close(r, START + ns, 0);
-}
-
-/* Two packages that draw 20 W, and 10 W more for each busy CPU; each second:
- *   busy CPUs    0      1      2      1
- *   first        0      0.75   1      0       17.5 J
- *   second       0      0.25   0.5    0.5     12.5 J
- *   others       0      0      0.5    0.5     10 J */
-static void begin_known(struct recording *r)
-{
-	simple_open(r);
-	r->chunk_rows = 1;
-	recording_process(r, 101, 1, "second", START);
-	put_energy(r, "package-0", (const double[]){100, 110, 130, 160, 180}, 5);
-	put_energy(r, "package-1", (const double[]){0, 10, 20, 30, 40}, 5);
-	put_energy(r, "dram-0", (const double[]){0, 1, 2, 3, 4}, 5);
-	put_machine(r, (const double[]){0, 0, 1, 3, 4}, 5);
-	put_cpu(r, 1, (const double[]){0, 0, 0.75, 1.75, 1.75}, 5);
-	put_cpu(r, 2, (const double[]){0, 0, 0.25, 0.75, 1.25}, 5);
-}
 
 static void write_known(void)
 {
@@ -131,29 +75,6 @@ static void shares_and_idling_make_up_the_whole(void **state)
 	for (size_t i = 0; i < shares->table.row_count; i++)
 		sum += sections_cell(shares, &shares->table.cells[i * shares->table.column_count], "energy_j")->real;
 	assert_near(sum, 120, UJ);
-	sections_free(&sections);
-}
-
-/* 30 J for 3 s of CPU time that both processes had together: 10 J a second, of 100 ms or more in a function. */
-static void functions_have_shares_by_cpu_time(void **state)
-{
-	(void)state;
-	struct recording r;
-	begin_known(&r);
-	uint32_t outer = recording_call(&r, 0, 1, "outer", 3), inner = recording_call(&r, outer, 1, "inner", 7);
-	uint32_t moment = recording_call(&r, outer, 1, "moment", 9);
-	recording_sample(&r, (struct recording_sample){START + S, 1, outer, S / 2, 0});
-	recording_sample(&r, (struct recording_sample){START + 2 * S, 1, inner, S, 0});
-	recording_sample(&r, (struct recording_sample){START + 3 * S, 1, moment, S / 20, 0});
-	close_after(&r, 4 * S);
-	struct sections sections = sections_of(path, "energy-functions", NULL);
-	const struct sonde_section *functions = sections_get(&sections, "energy-functions");
-	assert_int_equal(functions->table.row_count, 2);
-	assert_near(sections_real(functions, "function", "inner", "self_j"), 10, UJ);
-	assert_near(sections_real(functions, "function", "outer", "self_j"), 5, UJ);
-	assert_near(sections_real(functions, "function", "outer", "total_j"), 15.5, UJ);
-	assert_true(sections_noted(functions->notes, "shares of an estimate: 10 J"));
-	assert_true(sections_noted(functions->notes, "1 function with less than 100 ms of CPU time is too short"));
 	sections_free(&sections);
 }
 
@@ -314,23 +235,6 @@ static void without_the_machines_clock_there_are_no_shares(void **state)
 
 /* --- the model --------------------------------------------------------------------------------------------------- */
 
-/* 2 CPUs at 1 W idle (0.5 to 2) and 5 W busy (4 to 8), a quarter and then half of their time busy, 1 s each. */
-static void write_modelled(void)
-{
-	struct recording r;
-	simple_open(&r);
-	r.chunk_rows = 1;
-	recording_info(&r, "energy.model", "Some Processor");
-	recording_info(&r, "energy.model_cpus", "2");
-	recording_info(&r, "energy.model_idle_mw", "500 1000 2000");
-	recording_info(&r, "energy.model_full_mw", "4000 5000 8000");
-	recording_info(&r, "energy.model_virtual", "1");
-	recording_source(&r, "energy", SONDE_SOURCE_LIMITED, "a model", "the processor shows no energy counter", 0);
-	put_machine(&r, (const double[]){0, 0.5, 1.5}, 3);
-	put_cpu(&r, 1, (const double[]){0, 0.5, 1}, 3);
-	close_after(&r, 2 * S);
-}
-
 static void a_model_is_called_one(void **state)
 {
 	(void)state;
@@ -454,7 +358,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(joules_by_meter),
 	    cmocka_unit_test(shares_and_idling_make_up_the_whole),
-	    cmocka_unit_test(functions_have_shares_by_cpu_time),
 	    cmocka_unit_test(a_part_is_of_that_part),
 	    cmocka_unit_test(idle_power_of_a_busy_machine_is_not_known),
 	    cmocka_unit_test(idle_power_of_an_idle_machine_is_known_nearly),

@@ -8,21 +8,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze_fixture.h"
 #include "sections.h"
-#include "session/intervals.h"
-
-#define IN SONDE_SWITCH_IN
-#define BLOCKS SONDE_SWITCH_OUT_BLOCKED
-#define PREEMPTED SONDE_SWITCH_OUT_PREEMPTED
-#define WOKEN ((enum sonde_switch_kind)3)
-
-/* "prog" (1) that is never switched, and "worker" (2), both of which begin with the recording. */
-static void pair_open(struct recording *r)
-{
-	simple_open(r);
-	recording_thread(r, 1, 101, "worker", START);
-}
+#include "switches_fixture.h"
 
 static struct sections threads_of(const struct sonde_pass_options *options)
 {
@@ -54,15 +41,6 @@ static void assert_states(const struct sections *s, const char *thread, double o
 	assert_near(ms_of(s, thread, "blocked_ns"), blocked_ms, 1e-9);
 	assert_near(ms_of(s, thread, "unseen_ns"), unseen_ms, 1e-9);
 	assert_near(ms_of(s, thread, "life_ns"), on_ms + runnable_ms + blocked_ms + unseen_ms, 1e-9);
-}
-
-/* Runs 10 ms, is blocked for 20, runs 10, waits 5 for a CPU, and runs on another until it ends: 100 ms. */
-static void worker_switches(struct recording *r)
-{
-	recording_switch_on(r, START + 10 * MS, 2, BLOCKS, 0);
-	recording_switch_on(r, START + 30 * MS, 2, IN, 0);
-	recording_switch_on(r, START + 40 * MS, 2, PREEMPTED, 0);
-	recording_switch_on(r, START + 45 * MS, 2, IN, 1);
 }
 
 static void states_add_up_to_a_life(void **state)
@@ -236,110 +214,6 @@ static void wake_ups_say_when_waiting_begins(void **state)
 		assert_false(sections_noted(sections_get(&s, "threads")->notes, "counts as blocked"));
 		sections_free(&s);
 	}
-}
-
-/* The columns as they were written, and what follows from them: the same states as of wake-ups with rows of their own.
- * Being woken at once is not the same as not knowing when. */
-static void who_woke_whom(void **state)
-{
-	static const struct {
-		uint64_t waited_ns;
-		uint32_t by;
-	} known[] = {{0, 0}, {3 * MS + 1, 1}, {0, 0}, {1, 0}, {0, 0}, {0, 0}};
-	struct recording r;
-	struct sonde_session *session;
-	struct sonde_cursor *cursor;
-	const struct sonde_batch *batch;
-	size_t at = 0;
-	(void)state;
-	pair_open(&r);
-	recording_switch_on(&r, START + 10 * MS, 2, BLOCKS, 0);
-	recording_switch_woken(&r, START + 20 * MS, 2, 1, 3 * MS, 1);
-	recording_switch_on(&r, START + 30 * MS, 2, BLOCKS, 1);
-	recording_switch_woken(&r, START + 35 * MS, 2, 1, 0, 0);
-	recording_switch_on(&r, START + 40 * MS, 2, PREEMPTED, 1);
-	recording_switch_on(&r, START + 45 * MS, 2, IN, 0);
-	recording_close(&r, START + 100 * MS, 0);
-	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
-	assert_int_equal(sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_SWITCHES), 0);
-	while (sonde_cursor_next(cursor, &batch) > 0)
-		for (size_t i = 0; i < batch->count; i++, at++) {
-			assert_true(at < sizeof known / sizeof *known);
-			assert_int_equal(batch->waited_ns[i], known[at].waited_ns);
-			assert_int_equal(batch->by[i], known[at].by);
-		}
-	assert_int_equal(at, sizeof known / sizeof *known);
-	sonde_cursor_close(cursor);
-	sonde_session_close(session);
-	struct sections s = threads_of(NULL);
-	assert_states(&s, "worker", 80, 8, 12, 0);
-	assert_int_equal(count_of(&s, "worker", "unsure_ns"), 0);
-	assert_int_equal(count_of(&s, "worker", "wakeups"), 2);
-	sections_free(&s);
-}
-
-struct seen {
-	struct sonde_interval rows[16];
-	size_t count;
-	uint64_t end_ns[3]; /* by thread */
-};
-
-static int see(void *context, const struct sonde_interval *interval)
-{
-	struct seen *seen = context;
-	assert_true(interval->thread < 3 && seen->count < 16);
-	assert_int_equal(interval->from_ns, seen->end_ns[interval->thread]); /* without gap and overlap */
-	assert_true(interval->to_ns >= interval->from_ns);
-	seen->end_ns[interval->thread] = interval->to_ns;
-	seen->rows[seen->count++] = *interval;
-	return 0;
-}
-
-static void intervals_cover_a_life(void **state)
-{
-	static const struct {
-		uint8_t state, unsure;
-		uint32_t cpu;
-		unsigned from_ms, to_ms;
-	} known[] = {
-	    {SONDE_INTERVAL_ON_CPU, 0, 1, 0, 10},    {SONDE_INTERVAL_BLOCKED, 1, 1, 10, 30},
-	    {SONDE_INTERVAL_ON_CPU, 0, 1, 30, 40},   {SONDE_INTERVAL_RUNNABLE, 0, 1, 40, 45},
-	    {SONDE_INTERVAL_ON_CPU, 0, 2, 45, 50},   {SONDE_INTERVAL_BLOCKED, 0, 2, 50, 70},
-	    {SONDE_INTERVAL_RUNNABLE, 0, 2, 70, 71}, {SONDE_INTERVAL_UNSEEN, 0, 1, 71, 72},
-	    {SONDE_INTERVAL_UNSEEN, 0, 1, 72, 80},   {SONDE_INTERVAL_ON_CPU, 0, 1, 80, 100},
-	};
-	struct recording r;
-	struct sonde_session *session;
-	struct sonde_intervals intervals;
-	struct seen seen = {.end_ns = {0, START, START}};
-	(void)state;
-	pair_open(&r);
-	worker_switches(&r);
-	recording_switch_on(&r, START + 50 * MS, 2, BLOCKS, 1);
-	recording_switch_on(&r, START + 70 * MS, 2, WOKEN, 0);
-	recording_switch_on(&r, START + 71 * MS, 2, IN, 0);
-	recording_switch_on(&r, START + 72 * MS, 2, IN, 0); /* what was between is lost: one after it, and one before */
-	recording_switch_on(&r, START + 80 * MS, 2, IN, 0);
-	recording_close(&r, START + 100 * MS, 0);
-	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
-	assert_int_equal(sonde_intervals_walk(&intervals, session, see, &seen), 0);
-	assert_true(intervals.has_switches && intervals.has_wakeups);
-	size_t at = 0;
-	for (size_t i = 0; i < seen.count; i++) {
-		const struct sonde_interval *row = &seen.rows[i];
-		if (row->thread != 2)
-			continue;
-		assert_int_equal(row->state, known[at].state);
-		assert_int_equal(row->unsure, known[at].unsure);
-		assert_int_equal(row->cpu, known[at].cpu);
-		assert_int_equal(row->from_ns, START + known[at].from_ms * MS);
-		assert_int_equal(row->to_ns, START + known[at].to_ms * MS);
-		at++;
-	}
-	assert_int_equal(at, sizeof known / sizeof *known);
-	assert_int_equal(seen.end_ns[1], START + 100 * MS); /* never switched: one that is unseen */
-	assert_int_equal(seen.count, at + 1);
-	sonde_session_close(session);
 }
 
 static void put_wait(struct recording *r, enum sonde_wait_kind kind, uint64_t from_ms, uint64_t to_ms)
@@ -545,8 +419,6 @@ int main(void)
 	    cmocka_unit_test(readings_tell_waiting_after_waking),
 	    cmocka_unit_test(blocked_time_without_a_reading_is_unsure),
 	    cmocka_unit_test(wake_ups_say_when_waiting_begins),
-	    cmocka_unit_test(who_woke_whom),
-	    cmocka_unit_test(intervals_cover_a_life),
 	    cmocka_unit_test(calls_explain_blocked_time),
 	    cmocka_unit_test(readings_alone),
 	    cmocka_unit_test(nothing_is_said_of_a_kernel_that_does_not_count),

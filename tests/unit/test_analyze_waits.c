@@ -57,8 +57,9 @@ static void fill(struct world *world)
 {
 	put(world, 2, SONDE_WAIT_MUTEX, 50, 30, world->produce, world->queue, 0);
 	put(world, 3, SONDE_WAIT_MUTEX, 10, 5, world->consume, world->queue, 0);
-	put(world, 3, SONDE_WAIT_MUTEX, 20, 10, world->consume, world->queue, 0);
+	put(world, 3, SONDE_WAIT_MUTEX, 20, 10, world->consume, world->queue, SONDE_WAIT_IN_VAIN); /* no bytes */
 	put(world, 1, SONDE_WAIT_HELD, 10, 50, world->main, world->queue, 0);
+	put(world, 1, SONDE_WAIT_HELD, 70, 0, world->main, world->queue, 0); /* signalled, not held */
 	put(world, 2, SONDE_WAIT_HELD, 80, 10, world->produce, world->queue, 0);
 	put(world, 2, SONDE_WAIT_WRITE_LOCK, 90, 4, world->produce, world->table, 0);
 	put(world, 1, SONDE_WAIT_READ, 5, 2, world->produce, world->file, 4096);
@@ -137,6 +138,9 @@ static void files(void **state)
 	assert_int_equal(sections_int(t, "file", "/data/train.bin", "longest_ns"), 8 * MS);
 	assert_int_equal(sections_int(t, "file", "/data/train.bin", "mean_b"), 5396 / 3);
 	t = sections_get(&s, "wait-kinds");
+	assert_int_equal(sections_int(t, "kind", "held", "calls"), 2);
+	assert_int_equal(sections_int(t, "kind", "mutex", "calls"), 3);
+	assert_int_equal(sections_cell(t, sections_row(t, "kind", "mutex"), "amount_b")->kind, SONDE_CELL_ABSENT);
 	assert_int_equal(sections_int(t, "kind", "read", "calls"), 2);
 	assert_int_equal(sections_int(t, "kind", "read", "mean_b"), 2548);
 	assert_int_equal(sections_int(t, "kind", "held", "calls"), 2);

@@ -21,6 +21,7 @@ struct seen {
 	uint32_t sites[16];
 	uint64_t times[16];
 	struct sonde_live *live;
+	uint64_t words, strangers; /* of HEAP chunks; those that are not their thread's serial */
 };
 
 static void take_site(void *context, const struct sonde_drain_site *site)
@@ -82,7 +83,8 @@ static void take_lost(void *context, enum sonde_ring_lost cause, uint64_t count)
 
 static void take_thread_end(void *context, struct sonde_drain_thread *thread)
 {
-	sonde_live_thread_end(((struct seen *)context)->live, thread);
+	if (thread->index < SONDE_DRAIN_ZONE_THREADS)
+		sonde_live_thread_end(((struct seen *)context)->live, thread);
 }
 
 static int alive(void *context, uint32_t tid)
@@ -91,12 +93,20 @@ static int alive(void *context, uint32_t tid)
 	return tid % 2 == 0;
 }
 
+static void take_heap(void *context, struct sonde_drain_thread *thread, const uint64_t *words, size_t count)
+{
+	struct seen *seen = context;
+	seen->words += count;
+	for (size_t i = 0; i < count; i++)
+		seen->strangers += words[i] != thread->serial;
+}
+
 static const struct sonde_drain_sink *sink_of(struct seen *seen)
 {
 	static struct sonde_drain_sink sink;
 	sink =
 	    (struct sonde_drain_sink){seen,      take_site,       take_zones, take_event, take_counter, take_histogram,
-				      take_lost, take_thread_end, alive,      100,        NULL};
+				      take_lost, take_thread_end, alive,      100,        take_heap};
 	return &sink;
 }
 
@@ -114,18 +124,23 @@ struct pool {
 	struct seen seen;
 };
 
-static void pool_make(struct pool *pool)
+static void pool_make_of(struct pool *pool, uint32_t chunks)
 {
 	memset(pool, 0, sizeof(*pool));
-	pool->ring = map(sonde_ring_pool_b(CHUNKS));
-	sonde_drain_format(pool->ring, CHUNKS, CHUNKS, SONDE_RING_CLOCK_NS, SONDE_RING_DROP);
-	pool->drain = sonde_drain_init(map(SONDE_DRAIN_B), pool->ring, CHUNKS, SONDE_RING_CLOCK_NS);
+	pool->ring = map(sonde_ring_pool_b(chunks));
+	sonde_drain_format(pool->ring, chunks, chunks, SONDE_RING_CLOCK_NS, SONDE_RING_DROP);
+	pool->drain = sonde_drain_init(map(SONDE_DRAIN_B), pool->ring, chunks, SONDE_RING_CLOCK_NS);
 	pool->seen.live = sonde_live_init(map(SONDE_LIVE_B));
+}
+
+static void pool_make(struct pool *pool)
+{
+	pool_make_of(pool, CHUNKS);
 }
 
 static void pool_end(struct pool *pool)
 {
-	munmap(pool->ring, sonde_ring_pool_b(CHUNKS));
+	munmap(pool->ring, sonde_ring_pool_b(pool->ring->chunk_count));
 	munmap(pool->drain, SONDE_DRAIN_B);
 	munmap(pool->seen.live, SONDE_LIVE_B);
 }
@@ -169,6 +184,37 @@ static void reading_stops_at_words_not_yet_stored(void **state)
 	pool_end(&pool);
 }
 
+/* In the ring nothing is left of a stack that was taken, and everything of one that is still being written. */
+static void copies_of_stacks_are_cleared_as_they_are_taken(void **state)
+{
+	(void)state;
+	enum { STACK_WORDS = 4, WORDS = sizeof(struct sonde_event_cpu_sample) / 8 + STACK_WORDS };
+	struct pool pool;
+	pool_make(&pool);
+	struct sonde_event_cpu_sample sample = {
+	    .head = {.words = WORDS, .time = 5}, .cpu_ns = 1, .pc = 2, .sp = 3, .stack_b = STACK_WORDS * 8};
+	uint64_t words[2 * WORDS], open_head;
+	for (int i = 0; i < 2; i++) {
+		memset(words + i * WORDS, 0xff, WORDS * sizeof(*words));
+		sample.head.type = i ? 0 : SONDE_EVENT_CPU_SAMPLE;
+		memcpy(words + i * WORDS, &sample, sizeof(sample));
+	}
+	struct sonde_ring_chunk *chunk = chunk_put(&pool, words, 2 * WORDS);
+	atomic_store(&chunk->kind, SONDE_RING_EVENTS);
+	sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 0);
+	assert_int_equal(pool.seen.events, 1);
+	for (int i = 2; i < 2 * WORDS; i++)
+		assert_int_equal(atomic_load(&sonde_ring_words(chunk)[i]), i < WORDS ? 0 : words[i]);
+	sample.head.type = SONDE_EVENT_CPU_SAMPLE;
+	memcpy(&open_head, &sample, sizeof(open_head));
+	atomic_store(&sonde_ring_words(chunk)[WORDS], open_head);
+	sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 0);
+	assert_int_equal(pool.seen.events, 2);
+	for (int i = WORDS + 2; i < 2 * WORDS; i++)
+		assert_int_equal(atomic_load(&sonde_ring_words(chunk)[i]), 0);
+	pool_end(&pool);
+}
+
 /* A handler's zone stands behind the event that it interrupted, wherever that is, and loses none of its time. */
 static void handlers_are_put_in_order_at_any_place(void **state)
 {
@@ -194,6 +240,106 @@ static void handlers_are_put_in_order_at_any_place(void **state)
 		assert_int_equal(pool.seen.sum_ns, sum_ns);
 		pool_end(&pool);
 	}
+}
+
+#define PART_WORDS 5u
+
+/* A chunk that is split, of whose parts the first `used` are those of the threads from `serial` on, which have each put
+ * PART_WORDS words. */
+static struct sonde_ring_chunk *split_put(struct pool *pool, uint32_t index, uint64_t serial, uint32_t used)
+{
+	struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(pool->ring, index);
+	uint64_t bit = UINT64_C(1) << index % 64;
+	atomic_fetch_and(&pool->ring->free_map[index / 64], ~bit);
+	atomic_store(&chunk->free_parts, SONDE_RING_PARTS_ALL & ~((2u << used) - 1));
+	atomic_store(&chunk->kind, SONDE_RING_SPLIT);
+	atomic_fetch_or(&pool->ring->split_map[index / 64], bit);
+	for (uint32_t part = 1; part <= used; part++) {
+		struct sonde_ring_chunk *own = sonde_ring_part_at(chunk, part);
+		own->thread = serial + part - 1;
+		own->tid = 2;
+		atomic_store(&own->mark, sonde_ring_mark((uint32_t)own->thread, 0));
+		for (uint32_t i = 0; i < PART_WORDS; i++)
+			atomic_store(&sonde_ring_words(own)[i], own->thread);
+		atomic_store(&own->kind, SONDE_RING_HEAP);
+	}
+	return chunk;
+}
+
+static void release(struct sonde_ring_chunk *chunk, uint32_t part)
+{
+	atomic_store(&sonde_ring_part_at(chunk, part)->state, SONDE_RING_RELEASED);
+}
+
+/* Each part is given back by itself, zeroed; with the last of them the chunk is whole. */
+static void parts_are_given_back_one_by_one(void **state)
+{
+	(void)state;
+	struct pool pool;
+	pool_make(&pool);
+	struct sonde_ring_chunk *chunk = split_put(&pool, 1, 7, 2);
+	sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 0);
+	assert_int_equal(pool.seen.words, 2 * PART_WORDS);
+	assert_int_equal(sonde_drain_used(pool.drain), 1);
+	atomic_store(&sonde_ring_words(sonde_ring_part_at(chunk, 2))[PART_WORDS], 8);
+	release(chunk, 1);
+	atomic_store(&pool.ring->split_map[0], 0); /* as who found no free part leaves it */
+	sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 0);
+	assert_int_equal(pool.seen.words, 2 * PART_WORDS + 1);
+	assert_int_equal(atomic_load(&chunk->free_parts), SONDE_RING_PARTS_ALL & ~4u);
+	assert_int_equal(atomic_load(&pool.ring->split_map[0]), 2);
+	assert_int_equal(atomic_load(&pool.ring->free_map[0]), 13);
+	assert_int_equal(atomic_load(&sonde_ring_part_at(chunk, 1)->mark), 0);
+	release(chunk, 2);
+	sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 0);
+	assert_int_equal(atomic_load(&pool.ring->split_map[0]), 0);
+	assert_int_equal(atomic_load(&pool.ring->free_map[0]), 15);
+	assert_int_equal(sonde_drain_used(pool.drain), 0);
+	assert_int_equal(pool.seen.strangers, 0);
+	for (uint32_t i = 0; i < SONDE_RING_CHUNK_B / 8; i++)
+		assert_int_equal(((const uint64_t *)(const void *)chunk)[i], 0);
+	pool_end(&pool);
+}
+
+/* A word more than a part holds is another part's. */
+static void a_part_ends_where_the_next_one_begins(void **state)
+{
+	(void)state;
+	struct pool pool;
+	pool_make(&pool);
+	struct sonde_ring_chunk *chunk = split_put(&pool, 0, 1, 2);
+	for (uint32_t i = 0; i < SONDE_RING_PART_WORDS; i++)
+		atomic_store(&sonde_ring_words(sonde_ring_part_at(chunk, 1))[i], 1);
+	sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 0);
+	assert_int_equal(pool.seen.words, SONDE_RING_PART_WORDS + PART_WORDS);
+	assert_int_equal(pool.seen.strangers, 0);
+	pool_end(&pool);
+}
+
+/* More than sinks of zones have rows for, and all of them at once. */
+static void each_of_many_threads_is_read(void **state)
+{
+	(void)state;
+	const uint32_t chunks = 1024, parts = SONDE_RING_PARTS - 1, threads = chunks * parts;
+	struct pool pool;
+	pool_make_of(&pool, chunks);
+	for (int round = 0; round < 2; round++) { /* rows are used again */
+		uint64_t first = 1 + (uint64_t)round * threads;
+		for (uint32_t i = 0; i < chunks; i++)
+			split_put(&pool, i, first + (uint64_t)i * parts, parts);
+		sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 0);
+		assert_int_equal(pool.seen.words, (uint64_t)(round + 1) * threads * PART_WORDS);
+		assert_int_equal(sonde_drain_used(pool.drain), chunks);
+		for (uint32_t i = 0; i < threads; i++)
+			release(sonde_ring_chunk_at(pool.ring, i / parts), 1 + i % parts);
+		sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 0);
+		assert_int_equal(sonde_drain_used(pool.drain), 0);
+		for (uint32_t word = 0; word < chunks / 64; word++)
+			assert_int_equal(atomic_load(&pool.ring->free_map[word]), UINT64_MAX);
+		sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 1); /* all of them have ended */
+	}
+	assert_int_equal(pool.seen.strangers, 0);
+	pool_end(&pool);
 }
 
 static void times_are_made_whole(void **state)
@@ -280,7 +426,7 @@ static void hostile_pools_do_no_harm(void **state)
 		}
 		for (uint32_t i = 0; i < CHUNKS; i++) {
 			struct sonde_ring_chunk *chunk = sonde_ring_chunk_at(pool.ring, i);
-			atomic_store(&chunk->kind, 1 + (uint32_t)(seed + i) % 4);
+			atomic_store(&chunk->kind, 1 + (uint32_t)(seed + i) % SONDE_RING_SPLIT);
 			if (seed % 2)
 				atomic_store(&chunk->mark, sonde_ring_mark(i, 0));
 			chunk->thread = seed % 5 ? 1 : chunk->thread;
@@ -304,8 +450,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(reading_stops_at_words_not_yet_stored),
+	    cmocka_unit_test(copies_of_stacks_are_cleared_as_they_are_taken),
 	    cmocka_unit_test(handlers_are_put_in_order_at_any_place),
 	    cmocka_unit_test(times_are_made_whole),
+	    cmocka_unit_test(parts_are_given_back_one_by_one),
+	    cmocka_unit_test(a_part_ends_where_the_next_one_begins),
+	    cmocka_unit_test(each_of_many_threads_is_read),
 	    cmocka_unit_test(clocks_meet_at_anchors),
 	    cmocka_unit_test(cycles_become_ns_on_their_piece_of_the_line),
 	    cmocka_unit_test(hostile_pools_do_no_harm),

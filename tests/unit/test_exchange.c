@@ -233,21 +233,9 @@ static int leave(void **state)
 static int put_files(const char *to)
 {
 	const struct sonde_format_options options = {0};
-	char name[4096];
 	int error = enter(NULL);
-	for (size_t i = 0; i < sonde_format_count && !error; i++) {
-		const struct sonde_format *format = sonde_formats[i];
-		if (!format->export)
-			continue;
-		snprintf(name, sizeof name, "%s/sample%s", to, format->extension);
-		FILE *out = fopen(name, "w");
-		error = !out || format->export(session, &options, out) || fclose(out);
-	}
-	snprintf(name, sizeof name, "%s/calltree.json", to);
-	FILE *out = fopen(name, "w");
-	char *json = section_as("calltree", "json");
-	error |= !out || fputs(json, out) < 0 || fclose(out);
-	free(json);
+	error = error ? error : exchange_put_all(session, to, "sample", &options);
+	error = error ? error : exchange_put(to, "calltree", ".json", section_as("calltree", "json"));
 	return error | leave(NULL);
 }
 

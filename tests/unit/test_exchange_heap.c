@@ -392,26 +392,13 @@ static int put_files(const char *to)
 	const struct sonde_weigh peak = {.by = SONDE_WEIGH_PEAK};
 	const struct sonde_format_options options = {.weigh = peak};
 	static const char *const trees[] = {"json", "svg"};
-	char name[4096];
 	int error = enter(NULL);
 	sonde_session_close(session);
 	put_recording(path, 1);
 	error = error ? error : sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1});
-	for (size_t i = 0; i < sonde_format_count && !error; i++) {
-		const struct sonde_format *format = sonde_formats[i];
-		if (!format->export)
-			continue;
-		snprintf(name, sizeof name, "%s/heap%s", to, format->extension);
-		FILE *out = fopen(name, "w");
-		error = !out || format->export(session, &options, out) || fclose(out);
-	}
-	for (size_t i = 0; i < 2 && !error; i++) {
-		snprintf(name, sizeof name, "%s/heap.%s", to, trees[i]);
-		FILE *out = fopen(name, "w");
-		char *text = tree_as(trees[i], peak);
-		error = !out || fputs(text, out) < 0 || fclose(out);
-		free(text);
-	}
+	error = error ? error : exchange_put_all(session, to, "heap", &options);
+	for (size_t i = 0; i < 2 && !error; i++)
+		error = exchange_put(to, "heap.", trees[i], tree_as(trees[i], peak));
 	return error | leave(NULL);
 }
 

@@ -96,6 +96,20 @@ int inject_objects_find(uintptr_t address, struct inject_object *out)
 	return 1;
 }
 
+/* The list is held. */
+uint32_t inject_objects_ranges(struct inject_objects_range *out, uint32_t most, struct inject_objects_count *count)
+{
+	uint32_t found = 0;
+	for (uint32_t i = 0; i < OBJECTS; i++) {
+		if (places[i].number && found < most)
+			out[found] = (struct inject_objects_range){PLACE + (uint64_t)i * OBJECT_B,
+								   PLACE + (uint64_t)(i + 1) * OBJECT_B};
+		found += places[i].number != 0;
+	}
+	*count = counted;
+	return found;
+}
+
 void inject_objects_bind(const struct inject_object *from, const char *const *wanted, uint32_t count, void **out)
 {
 	uintptr_t number = from->dynamic ? places[(from->base - PLACE) / OBJECT_B].number : 0;
@@ -288,6 +302,30 @@ static void without_room_nothing_is_kept(void **unused)
 	atomic_store(&bound, kept);
 }
 
+/* The thread that had the list is not there to give it up. */
+static void forked_children_ask_without_the_list(void **unused)
+{
+	(void)unused;
+	clean();
+	uintptr_t first = load(3), second = load(7);
+	calls(3, 0, first);
+	heap_operators_fork();
+	is_forked = 1;
+	unsigned before = held;
+	for (uint32_t page = 8; page < 12; page++) { /* not asked for before */
+		calls(3, page, first);
+		calls(7, page, second);
+	}
+	assert_int_equal(held, before);
+	is_forked = 0;
+	close_object(3);
+	heap_operators_fork(); /* lists anew: the first has gone */
+	is_forked = 1;
+	assert_null(find_inherited(0, (uintptr_t)code_in(3, 0)));
+	calls(7, 13, second);
+	is_forked = 0;
+}
+
 /* An operator that jumps to another calls it from ours. */
 static void one_calls_another_from_where_it_stands(void **unused)
 {
@@ -374,6 +412,7 @@ int main(void)
 	    cmocka_unit_test(generations_come_again),
 	    cmocka_unit_test(a_count_that_is_not_known_is_no_count),
 	    cmocka_unit_test(without_room_nothing_is_kept),
+	    cmocka_unit_test(forked_children_ask_without_the_list),
 	    cmocka_unit_test(one_calls_another_from_where_it_stands),
 	    cmocka_unit_test(operators_of_nobody_are_ours),
 	    cmocka_unit_test(threads_get_their_own_while_others_come_and_go),

@@ -196,6 +196,14 @@ void inject_objects_counted(struct inject_objects_count *out)
 	*out = counted;
 }
 
+void heap_operators_fork(void)
+{
+}
+
+void heap_operators_forked(void)
+{
+}
+
 uint32_t inject_objects_ranges(struct inject_objects_range *out, uint32_t most, struct inject_objects_count *count)
 {
 	assert_true(listed_count <= most);

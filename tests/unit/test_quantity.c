@@ -113,6 +113,23 @@ static void spans_trigger_by_id_and_process(void **state)
 	sonde_trigger_fini(&trigger);
 }
 
+static void shares(void **state)
+{
+	static const struct {
+		const char *text;
+		double share;
+	} good[] = {{"1%", 0.01}, {"0.5 %", 0.005}, {"0.25", 0.25}, {"0", 0}, {"99.5%", 0.995}};
+	static const char *const bad[] = {"", "%", "1", "100%", "-1%", "1%%", "1 percent", "nan"};
+	double share;
+	(void)state;
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+		assert_int_equal(sonde_quantity_share(&share, good[i].text), 0);
+		assert_true(share > good[i].share - 1e-12 && share < good[i].share + 1e-12);
+	}
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_int_equal(sonde_quantity_share(&share, bad[i]), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +139,7 @@ int main(void)
 	    cmocka_unit_test(triggers_are_understood_or_refused),
 	    cmocka_unit_test(zones_trigger_when_they_are_longer),
 	    cmocka_unit_test(spans_trigger_by_id_and_process),
+	    cmocka_unit_test(shares),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -253,26 +253,54 @@ static void closed_libraries_leave_their_names(void **state)
 	zones_free(&run);
 }
 
+/* The last value of a counter. */
+static uint64_t counted(const struct zones_run *run, const char *name)
+{
+	double value = 0;
+	for (uint64_t i = 0; i < run->recorder->event_count && i < EVENTS_MAX; i++) {
+		const struct zones_event *event = &run->recorder->events[i];
+		if (event->type == SONDE_EVENT_COUNTER && !strcmp(run->recorder->sites[event->site].name, name))
+			value = event->value;
+	}
+	return (uint64_t)value;
+}
+
 static void zones_in_signal_handlers_nest(void **state)
 {
 	(void)state;
 	struct sonde_record_options options = {.on_full = SONDE_ON_FULL_BLOCK};
 	struct zones_run run;
 	assert_int_equal(run_target(&run, &options, "signals", "2000"), 0);
-	double handled = 0, rounds = 0;
-	for (uint64_t i = 0; i < run.recorder->event_count && i < EVENTS_MAX; i++) {
-		const struct zones_event *event = &run.recorder->events[i];
-		if (event->type == SONDE_EVENT_COUNTER && !strcmp(run.recorder->sites[event->site].name, "handled"))
-			handled = event->value;
-		if (event->type == SONDE_EVENT_COUNTER && !strcmp(run.recorder->sites[event->site].name, "rounds"))
-			rounds = event->value;
-	}
+	uint64_t handled = counted(&run, "handled"), rounds = counted(&run, "rounds");
 	uint64_t lost = zones_lost(run.recorder, NULL);
 	assert_true(handled >= 2000);
 	assert_int_equal(lost % 2, 0);
 	assert_int_equal(zones_lost(run.recorder, "ring full"), 0);
-	assert_int_equal(zones_find(run.recorder, "handler")->ended + lost / 2, (uint64_t)handled);
-	assert_int_equal(zones_find(run.recorder, "interrupted")->ended, (uint64_t)rounds);
+	assert_int_equal(zones_find(run.recorder, "handler")->ended + lost / 2, handled);
+	assert_int_equal(zones_find(run.recorder, "interrupted")->ended, rounds);
+	assert_int_equal(run.recorder->unmatched, 0);
+	assert_sound(&run);
+	zones_free(&run);
+}
+
+/* A handler after each instruction of events around the end of a chunk. */
+static void handlers_at_each_instruction_lose_nothing(void **state)
+{
+	(void)state;
+	struct sonde_record_options options = {.on_full = SONDE_ON_FULL_BLOCK};
+	struct zones_run run;
+	int code = run_target(&run, &options, "steps", NULL);
+	if (code == 77) {
+		zones_free(&run);
+		skip();
+	}
+	assert_int_equal(code, 0);
+	uint64_t lost = zones_lost(run.recorder, NULL), handled = counted(&run, "handled");
+	assert_in_range(handled, 500, 6 * 300);
+	assert_int_equal(zones_lost(run.recorder, "ring full"), 0);
+	assert_int_equal(zones_find(run.recorder, "handler")->ended + lost / 2, handled);
+	assert_in_range(zones_find(run.recorder, "stepped")->ended, counted(&run, "rounds"), handled + 6);
+	assert_int_equal(zones_find(run.recorder, "next")->ended, zones_find(run.recorder, "stepped")->ended);
 	assert_int_equal(run.recorder->unmatched, 0);
 	assert_sound(&run);
 	zones_free(&run);
@@ -355,6 +383,7 @@ int main(void)
 	    cmocka_unit_test(many_short_threads_fit),
 	    cmocka_unit_test(closed_libraries_leave_their_names),
 	    cmocka_unit_test(zones_in_signal_handlers_nest),
+	    cmocka_unit_test(handlers_at_each_instruction_lose_nothing),
 	    cmocka_unit_test(zones_inside_the_slow_path_are_whole),
 	    cmocka_unit_test(pauses_keep_nesting),
 	    cmocka_unit_test(closing_all_descriptors_loses_nothing),

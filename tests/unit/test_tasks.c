@@ -129,6 +129,26 @@ static void a_thread_that_was_met_too_late_began_when_it_was_made(void **state)
 	assert_int_equal(sonde_tasks_thread(tasks, PID, tid_of(0), 45), id + 1);
 }
 
+/* What a process did is read before the record of its fork. */
+static void a_process_begins_with_its_first_thread(void **state)
+{
+	(void)state;
+	struct sonde_tasks *tasks = &fixture.tasks;
+	uint32_t parent = sonde_tasks_process(tasks, PID, 100);
+	uint32_t child = sonde_tasks_process(tasks, PID - 1, 700);
+	uint32_t thread = sonde_tasks_thread(tasks, PID - 1, PID - 1, 900);
+	const struct sonde_task_process *processes = (const void *)tasks->processes.rows;
+	const struct sonde_task_thread *threads = (const void *)tasks->threads.rows;
+	assert_int_equal(threads[thread - 1].task.start_ns, 700);
+	sonde_tasks_fork(tasks, PID, PID - 1, PID - 1, 500);
+	assert_int_equal(sonde_tasks_thread(tasks, PID - 1, PID - 1, 900), thread);
+	assert_int_equal(threads[thread - 1].task.start_ns, 500);
+	assert_int_equal(processes[child - 1].task.start_ns, 500);
+	assert_int_equal(processes[child - 1].parent, parent);
+	assert_int_equal(sonde_tasks_thread(tasks, PID, PID, 800), thread + 1);
+	assert_int_equal(threads[thread].task.start_ns, 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +156,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(short_processes_leave_no_rows, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_name_that_is_called_outlives_an_earlier_exec_read_later, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_thread_that_was_met_too_late_began_when_it_was_made, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_process_begins_with_its_first_thread, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,249 @@
+/* test_findings.c: rules over recordings whose answer is known; thresholds; what rests on lost records. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "analyze/findings.h"
+#include "recording.h"
+#include "util/error.h"
+
+#define MS 1000000ull
+#define PATH "findings.sonde"
+
+/* Samples of two functions of one thread, and reads of one file. */
+struct made {
+	unsigned hot, cold; /* samples, 1 ms each */
+	unsigned reads;     /* of one byte, 100 µs each */
+	unsigned lost_samples, lost_calls;
+};
+
+static void make(const struct made *made)
+{
+	struct recording recording;
+	uint64_t time_ns = RECORDING_START_NS + MS;
+	recording_open(&recording, PATH);
+	recording_info(&recording, "run.command", "app");
+	uint32_t process = recording_process(&recording, 10, 0, "app", RECORDING_START_NS);
+	uint32_t thread = recording_thread(&recording, process, 10, "app", RECORDING_START_NS);
+	uint32_t module = recording_module(&recording, "/usr/bin/app", 0);
+	uint32_t hot = recording_call(&recording, 0, module, "hot", 1);
+	uint32_t cold = recording_call(&recording, 0, module, "cold", 1);
+	for (unsigned i = 0; i < made->hot + made->cold; i++, time_ns += MS)
+		recording_sample(&recording,
+				 (struct recording_sample){time_ns, thread, i < made->hot ? hot : cold, MS, 0});
+	uint32_t file = made->reads ? recording_object(&recording, process, SONDE_OBJECT_FILE, "/tmp/data", 3) : 0;
+	for (unsigned i = 0; i < made->reads; i++, time_ns += MS / 10)
+		recording_wait(&recording, (struct recording_wait){.start_ns = time_ns,
+								   .dur_ns = MS / 10,
+								   .thread = thread,
+								   .kind = SONDE_WAIT_READ,
+								   .stack = hot,
+								   .object = file,
+								   .amount = 1});
+	if (made->lost_samples)
+		recording_lost(&recording, "cpu", "perf event buffer full", made->lost_samples);
+	if (made->lost_calls)
+		recording_lost(&recording, "waits", "ring full", made->lost_calls);
+	recording_process_end(&recording, process, time_ns, time_ns - RECORDING_START_NS, 0);
+	recording_close(&recording, time_ns, 0);
+}
+
+struct read {
+	struct sonde_session *session;
+	struct sonde_report *report;
+	struct sonde_found found;
+};
+
+static void judge(struct read *read, const struct made *made, const char *threshold)
+{
+	struct sonde_pass_options options = {.thresholds = &threshold, .threshold_count = threshold ? 1 : 0};
+	make(made);
+	assert_int_equal(sonde_session_open(&read->session, PATH, NULL), 0);
+	assert_int_equal(sonde_report_new(&read->report), 0);
+	assert_int_equal(sonde_findings_find(&read->found, read->session, &options, read->report, NULL), 0);
+}
+
+static void forget(struct read *read)
+{
+	free(read->found.rows);
+	sonde_report_free(read->report);
+	sonde_session_close(read->session);
+	unlink(PATH);
+}
+
+static const struct sonde_finding *finding_of(const struct read *read, const char *rule, const char *subject)
+{
+	for (size_t i = 0; i < read->found.count; i++)
+		if (!strcmp(read->found.rows[i].rule->id, rule) &&
+		    (!subject || !strcmp(read->found.rows[i].subject, subject)))
+			return &read->found.rows[i];
+	return NULL;
+}
+
+static int is_said(const struct read *read, const char *words)
+{
+	for (const struct sonde_note *note = read->report->notes; note; note = note->next)
+		if (strstr(note->text, words))
+			return 1;
+	return 0;
+}
+
+static void where_time_is_spent(void **state)
+{
+	struct read read;
+	(void)state;
+	judge(&read, &(struct made){.hot = 90, .cold = 10}, NULL);
+	const struct sonde_finding *hot = finding_of(&read, "hot-function", "hot");
+	assert_non_null(hot);
+	assert_null(finding_of(&read, "hot-function", "cold"));
+	assert_true(hot->saves_ns > 0.88 * read.found.span_ns && hot->saves_ns < 0.96 * read.found.span_ns);
+	assert_true(sonde_finding_severity(hot) < SONDE_SEVERITY_CRITICAL); /* nothing says that it can be faster */
+	forget(&read);
+}
+
+static void little_is_no_evidence(void **state)
+{
+	static const struct made cases[] = {{0}, {.hot = 1}, {.cold = 5}};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct read read;
+		judge(&read, &cases[i], NULL);
+		assert_int_equal(read.found.count, 0);
+		assert_true(is_said(&read, "not judged, since not recorded: "));
+		forget(&read);
+	}
+}
+
+static void small_calls_are_found(void **state)
+{
+	struct read read;
+	(void)state;
+	judge(&read, &(struct made){.hot = 50, .cold = 50, .reads = 2000}, NULL);
+	const struct sonde_finding *small = finding_of(&read, "small-reads", NULL);
+	assert_non_null(small);
+	assert_true(small == &read.found.rows[0]);
+	assert_true(small->saves_ns > 190e6 && small->saves_ns < 200.1e6); /* 2000 × 100 µs, but for one call */
+	assert_non_null(strstr(small->subject, "/tmp/data"));
+	forget(&read);
+}
+
+static void what_rests_on_lost_records_is_left_out(void **state)
+{
+	struct read read;
+	(void)state;
+	judge(&read, &(struct made){.hot = 90, .cold = 10, .reads = 2000, .lost_calls = 500}, NULL);
+	assert_null(finding_of(&read, "small-reads", NULL));
+	assert_true(is_said(&read, "suppressed: small-reads (/tmp/data"));
+	forget(&read);
+	judge(&read, &(struct made){.hot = 90, .cold = 10, .reads = 2000, .lost_calls = 1}, NULL); /* a thousandth */
+	assert_non_null(finding_of(&read, "small-reads", NULL));
+	forget(&read);
+	judge(&read, &(struct made){.hot = 90, .cold = 10, .lost_samples = 50}, NULL);
+	assert_null(finding_of(&read, "hot-function", NULL));
+	assert_true(is_said(&read, "suppressed: hot-function (hot)"));
+	forget(&read);
+}
+
+static void thresholds_are_as_typed(void **state)
+{
+	struct read read;
+	(void)state;
+	judge(&read, &(struct made){.hot = 90, .cold = 10}, "hot-function.share=5%");
+	assert_non_null(finding_of(&read, "hot-function", "cold"));
+	forget(&read);
+	judge(&read, &(struct made){.hot = 90, .cold = 10}, "hot-function.share = 0.95");
+	assert_null(finding_of(&read, "hot-function", NULL));
+	forget(&read);
+}
+
+static void thresholds_are_checked(void **state)
+{
+	static const char *const wrong[][2] = {
+	    {"hot-function.share", "is not NAME=VALUE"}, {"hot=1", "no threshold 'hot'"},
+	    {"hot-function.share=", "is no number"},     {"hot-function.share=-1", "is no number"},
+	    {"hot-function.share=nan", "is no number"},  {"hot-function.share=1x", "is no number"},
+	};
+	double values[SONDE_THRESHOLDS];
+	(void)state;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		assert_int_equal(sonde_threshold_set(values, wrong[i][0]), -22);
+		assert_non_null(strstr(sonde_error_text(), wrong[i][1]));
+	}
+}
+
+static void write_config(const char *text)
+{
+	FILE *file;
+	mkdir("config", 0700);
+	mkdir("config/sonde", 0700);
+	file = fopen("config/sonde/findings.conf", "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static void the_file_is_read(void **state)
+{
+	const struct sonde_pass_options none = {0};
+	const char *typed = "lock-contention.share=0.25";
+	const struct sonde_pass_options options = {.thresholds = &typed, .threshold_count = 1};
+	double values[SONDE_THRESHOLDS];
+	char path[4096];
+	(void)state;
+	assert_non_null(getcwd(path, sizeof path - 8));
+	strcat(path, "/config");
+	setenv("XDG_CONFIG_HOME", path, 1);
+	assert_int_equal(sonde_thresholds_read(values, &none), 0); /* no file */
+	assert_float_equal(values[SONDE_THRESHOLD_LOCK], sonde_thresholds[SONDE_THRESHOLD_LOCK].value, 0);
+	write_config("# ours\n\nhot-function.share = 30 %  # more\nlock-contention.share=0.5\n");
+	assert_int_equal(sonde_thresholds_read(values, &none), 0);
+	assert_float_equal(values[SONDE_THRESHOLD_HOT], 0.3, 1e-12);
+	assert_float_equal(values[SONDE_THRESHOLD_LOCK], 0.5, 0);
+	assert_int_equal(sonde_thresholds_read(values, &options), 0); /* what is typed comes last */
+	assert_float_equal(values[SONDE_THRESHOLD_LOCK], 0.25, 0);
+	write_config("hot-function.share = 30 %\nlock = 1\n");
+	assert_int_equal(sonde_thresholds_read(values, &none), -22);
+	assert_non_null(strstr(sonde_error_text(), "findings.conf, line 2: no threshold 'lock'"));
+	unlink("config/sonde/findings.conf");
+	unsetenv("XDG_CONFIG_HOME");
+}
+
+/* Each rule has what is shown of it; each threshold belongs to a rule. */
+static void the_table_is_whole(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sonde_rule_count; i++) {
+		const struct sonde_rule *rule = &sonde_rules[i];
+		assert_true(*rule->id && *rule->title && *rule->limiter && rule->record && rule->steps[0] &&
+			    rule->judge);
+		assert_true(rule->confidence > 0 && rule->confidence <= 1);
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(rule->id, sonde_rules[k].id);
+	}
+	for (size_t i = 0; i < SONDE_THRESHOLDS; i++) {
+		size_t owners = 0, length = strcspn(sonde_thresholds[i].name, ".");
+		for (size_t k = 0; k < sonde_rule_count; k++)
+			owners += strlen(sonde_rules[k].id) == length &&
+				  !strncmp(sonde_rules[k].id, sonde_thresholds[i].name, length);
+		assert_int_equal(owners, 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(where_time_is_spent),     cmocka_unit_test(little_is_no_evidence),
+	    cmocka_unit_test(small_calls_are_found),   cmocka_unit_test(what_rests_on_lost_records_is_left_out),
+	    cmocka_unit_test(thresholds_are_as_typed), cmocka_unit_test(thresholds_are_checked),
+	    cmocka_unit_test(the_file_is_read),        cmocka_unit_test(the_table_is_whole),
+	};
+	setenv("HOME", "/nonexistent", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/* test_flop.c: the section of FLOP and bytes: library calls and reports of programs apart, sizes, and what is covered.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "analyze_fixture.h"
+#include "sections.h"
+
+/* A call of a library, from at_ns on. */
+static void call(struct recording *r, uint32_t thread, uint32_t site, uint64_t at_ns, uint64_t dur_ns, int size)
+{
+	char text[64];
+	snprintf(text, sizeof text, "m=%d n=%d k=%d", size, size, size);
+	recording_begin(r, thread, site, at_ns);
+	recording_arg_text(r, thread, at_ns + dur_ns - 2, "size", text);
+	recording_work(r, thread, at_ns + dur_ns - 1, 2. * size * size * size, 24. * size * size, 0);
+	recording_end(r, thread, at_ns + dur_ns);
+}
+
+static void sample(struct recording *r, uint32_t thread, uint64_t time_ns)
+{
+	recording_sample(r, (struct recording_sample){.time_ns = time_ns, .thread = thread, .weight_ns = MS});
+}
+
+/* Two threads; five calls of dgemm, one inside a zone that reports the same work itself; one that failed. */
+static void record(int chunk_rows)
+{
+	struct recording r;
+	recording_open(&r, path);
+	r.chunk_rows = (size_t)chunk_rows;
+	recording_process(&r, 100, 0, "prog", START);
+	recording_thread(&r, 1, 100, "main", START);
+	recording_thread(&r, 1, 101, "other", START);
+	uint32_t dgemm = recording_site(&r, SONDE_SITE_ZONE, "dgemm", "blas");
+	uint32_t dpotrf = recording_site(&r, SONDE_SITE_ZONE, "dpotrf", "lapack");
+	uint32_t own = recording_site(&r, SONDE_SITE_ZONE, "own", NULL);
+	uint32_t idle = recording_site(&r, SONDE_SITE_ZONE, "idle", NULL);
+	for (uint64_t i = 0; i < 3; i++)
+		call(&r, 1, dgemm, START + i * 10 * MS, 5 * MS, 64);
+	call(&r, 1, dgemm, START + 30 * MS, 5 * MS, 10);
+	recording_begin(&r, 1, dpotrf, START + 40 * MS);
+	recording_arg_text(&r, 1, START + 40 * MS + 1, "size", "n=9");
+	recording_end(&r, 1, START + 40 * MS + 5000);
+	recording_begin(&r, 2, idle, START);
+	recording_end(&r, 2, START + 20 * MS);
+	recording_begin(&r, 2, own, START + 50 * MS);
+	recording_work(&r, 2, START + 51 * MS, 1e6, 0, 3);
+	call(&r, 2, dgemm, START + 60 * MS, 5 * MS, 64);
+	recording_end(&r, 2, START + 70 * MS);
+	for (uint64_t ms = 0; ms < 100; ms++) /* all of main, and what lies behind the 50th ms of the other */
+		sample(&r, 1, START + ms * MS + MS / 2);
+	for (uint64_t ms = 50; ms < 100; ms++)
+		sample(&r, 2, START + ms * MS + MS / 2);
+	recording_close(&r, START + 100 * MS, 0);
+}
+
+static void check(const struct sonde_section *t)
+{
+	double flop = 4 * 2. * 64 * 64 * 64 + 2000;
+	assert_int_equal(sections_int(t, "zone", "dgemm", "calls"), 5);
+	assert_int_equal(sections_int(t, "zone", "dgemm", "total_ns"), 25 * MS);
+	assert_near(sections_real(t, "zone", "dgemm", "flop"), flop, 0);
+	assert_near(sections_real(t, "zone", "dgemm", "flop_per_sec"), flop / 0.025, 1e-3);
+	assert_near(sections_real(t, "zone", "dgemm", "bytes"), 4 * 24. * 64 * 64 + 2400, 0);
+	assert_near(sections_real(t, "zone", "dgemm", "flop_per_call_median"), 2. * 64 * 64 * 64, 0);
+	assert_near(sections_real(t, "zone", "dgemm", "commonest_size_share"), 0.8, 1e-12);
+	assert_string_equal(sections_cell(t, sections_row(t, "zone", "dgemm"), "commonest_size")->text,
+			    "m=64 n=64 k=64");
+	assert_string_equal(sections_cell(t, sections_row(t, "zone", "dgemm"), "counted_by")->text, "library call");
+	/* failed: a call without FLOP, which is no 0 */
+	assert_int_equal(sections_int(t, "zone", "dpotrf", "calls"), 1);
+	assert_int_equal(sections_cell(t, sections_row(t, "zone", "dpotrf"), "flop")->kind, SONDE_CELL_ABSENT);
+	assert_int_equal(sections_cell(t, sections_row(t, "zone", "dpotrf"), "flop_per_byte")->kind, SONDE_CELL_ABSENT);
+	assert_true(sections_noted(t->notes, "1 library call failed"));
+	assert_true(sections_noted(t->notes, "1 call took less than 10 µs"));
+	/* as the program reported it, and not added to the library's */
+	assert_near(sections_real(t, "zone", "own", "flop"), 1e6, 0);
+	assert_int_equal(sections_cell(t, sections_row(t, "zone", "own"), "bytes")->kind, SONDE_CELL_ABSENT);
+	assert_int_equal(sections_cell(t, sections_row(t, "zone", "own"), "flop_per_byte")->kind, SONDE_CELL_ABSENT);
+	assert_near(sections_real(t, "zone", "(all library calls)", "flop"), flop, 0);
+	assert_int_equal(sections_int(t, "zone", "(all library calls)", "calls"), 6);
+	assert_true(sections_noted(t->notes, "the two are not added"));
+	assert_null(sections_row(t, "zone", "idle"));
+	/* 4 × 5 ms and 20 ms of 150 */
+	assert_true(sections_noted(t->notes, "took 0.040 s of their threads, and 26.7 % of the CPU time"));
+}
+
+static void calls_and_reports_are_apart(void **state)
+{
+	(void)state;
+	static const int rows[] = {1, 3, 1000}; /* a call's events may be in two chunks */
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		record(rows[i]);
+		struct sections s = sections_of(path, "flop summary", NULL);
+		check(sections_get(&s, "flop"));
+		const struct sonde_section *summary = sections_get(&s, "summary");
+		double flop = 4 * 2. * 64 * 64 * 64 + 2000;
+		assert_near(sections_real(summary, "metric", "compute.estimated_flops", "value"), flop, 0);
+		assert_near(sections_real(summary, "metric", "compute.flops_per_second", "value"), flop / 0.1, 1e-3);
+		sections_free(&s);
+	}
+}
+
+static void a_part_is_of_its_calls(void **state)
+{
+	(void)state;
+	struct sonde_pass_options options = {.from_ns = START, .to_ns = START + 20 * MS, .asked = 1};
+	record(1000);
+	struct sections s = sections_of(path, "flop", &options);
+	const struct sonde_section *t = sections_get(&s, "flop");
+	assert_int_equal(sections_int(t, "zone", "dgemm", "calls"), 2);
+	assert_near(sections_real(t, "zone", "dgemm", "flop"), 2 * 2. * 64 * 64 * 64, 0);
+	assert_null(sections_row(t, "zone", "own"));
+	sections_free(&s);
+}
+
+static void nothing_counted_is_not_zero(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_open(&r, path);
+	recording_process(&r, 100, 0, "prog", START);
+	recording_thread(&r, 1, 100, "main", START);
+	recording_begin(&r, 1, recording_site(&r, SONDE_SITE_ZONE, "own", NULL), START);
+	recording_arg_text(&r, 1, START + 1, "size", "m=3 n=4");
+	recording_end(&r, 1, START + MS);
+	recording_close(&r, START + 2 * MS, 0);
+	struct sonde_pass_options options = {.asked = 1};
+	struct sections s = sections_of(path, "flop summary", &options);
+	assert_true(sections_noted(sections_get(&s, "flop")->notes, "no FLOP or bytes were counted"));
+	const struct sonde_section *summary = sections_get(&s, "summary");
+	const struct sonde_cell *row = sections_row(summary, "metric", "compute.estimated_flops");
+	assert_int_equal(sections_cell(summary, row, "value")->kind, SONDE_CELL_ABSENT);
+	sections_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(calls_and_reports_are_apart),
+	    cmocka_unit_test(a_part_is_of_its_calls),
+	    cmocka_unit_test(nothing_counted_is_not_zero),
+	};
+	return cmocka_run_group_tests(tests, path_make, path_remove);
+}
