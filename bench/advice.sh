@@ -1,0 +1,68 @@
+# advice: what sonde advise predicts for programs with a known fix, beside what the fix brings
+source "$(dirname "$0")/lib.bash"
+
+# The prediction is that of the first finding, by the median of some recordings of `slow`; what the fix brings is the median,
+# over rounds that run both in turn, of wall time slow ÷ fixed.
+rounds=$(n 9 5)
+recordings=$(n 3 1)
+examples=$programs/../examples
+python=/usr/bin/python3
+: >held.tsv
+
+command_of() {
+	if [ -x "$examples/$1" ]; then
+		echo "$examples/$1"
+	elif [ -f "$repo/examples/$1.py" ]; then
+		echo "$python $repo/examples/$1.py"
+	fi
+}
+
+# Ceilings of this machine, by which some are judged.
+"$SONDE" roofline --measure >&2 || true
+
+# predict NAME OPTIONS: keeps the share of the span that the first finding says could be saved, and its rule in NAME.rule.
+predict() {
+	local options=() command
+	[ "$2" = - ] || read -ra options <<<"$2"
+	read -ra command <<<"$(command_of "$1")"
+	timeout 60 "$SONDE" record -q --force "${options[@]}" -o a.sonde -- "${command[@]}" slow >&2 </dev/null
+	"$SONDE" advise --json a.sonde >advice.json
+	jq '[.sections[] | select(.id == "findings") | .rows[]][0]' advice.json >first.json
+	jq -r '.rule // "nothing"' first.json >"$1.rule"
+	jq -r '.saves_share // empty' first.json | keep "$1.share"
+}
+
+while IFS=$'\t' read -r name threads options expected also where limiter fix; do
+	[ "${name:0:1}" != '#' ] && [ "$fix" != - ] || continue
+	read -ra command <<<"$(command_of "$name")"
+	if [ ${#command[@]} -eq 0 ] || ! "${command[@]}" fixed >/dev/null 2>&1 </dev/null; then
+		info "$name: $fix" "$name" "" "–" "cannot be run here"
+		continue
+	fi
+	say "$name, $rounds rounds"
+	for ((round = 0; round < rounds; round++)); do
+		for which in $([ $((round % 2)) = 0 ] && echo slow fixed || echo fixed slow); do
+			cost "$name.$which" "${command[@]}" "$which"
+		done
+		[ $round -ge "$recordings" ] || predict "$name" "$options"
+	done
+	paired "$name" "$name.slow" "$name.fixed" wall 'a / b'
+	promised="no time is promised"
+	if has "$name.share"; then
+		share=$(median "$name.share")
+		promised="at most × $(awk -v s="$share" 'BEGIN { if (s < 1) printf "%.3g", 1 / (1 - s); else print "∞" }')"
+		awk -v realised="$(median "$name")" -v share="$share" 'BEGIN {
+			bound = share >= 1 || realised <= 1.02 / (1 - share)
+			half = 1 - 1 / realised >= share / 2
+			print bound + 0, half + 0
+		}' >>held.tsv
+	fi
+	info "$name: $fix" "$name" "×" "$promised" "$(cat "$name.rule")"
+done <"$repo/examples/examples.tsv"
+
+count=$(wc -l <held.tsv)
+awk '{ bound += $1; half += $2 } END { if (NR) { print 100 * bound / NR >"bound"; print 100 * half / NR >"half" } }' held.tsv
+[ ! -f bound ] || keep bound <bound
+[ ! -f half ] || keep half <half
+judge "$count fixes: the speed-up is at most what was predicted (2 % more is allowed)" bound % "–" "≥ 95 %" ">=" 95
+judge "$count fixes: at least half of the time that was predicted is saved" half % "–" "≥ 70 %" ">=" 70
