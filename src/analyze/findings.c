@@ -260,7 +260,10 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 		out->rule = &sonde_rules[i];
 		rc = sonde_rules[i].judge(&facts, out);
 	}
+	for (size_t i = 0; !rc && i < out->count; i++)
+		rc = sonde_finding_batch(&out->rows[i], options->batch, report);
 	rc = rc ? rc : suppress(out, session, report, section);
+	rc = rc ? rc : sonde_finding_device(session, options->device, report, section);
 	rc = rc ? rc : note_unjudged(&facts, report, section);
 	out->span_ns = facts.span_ns;
 	sonde_report_free(facts.report);

@@ -131,6 +131,7 @@ struct sonde_rule {
 	double confidence;           /* that the fix saves what is said; a judgement */
 	const char *steps[4];        /* what to do; NULL ends them */
 	const char *record;          /* options of the recording that shows it: "--io" */
+	int is_by_call;              /* its time goes by the call: fewer calls of more items take less */
 	/* Adds what it finds, most important first. 0 or -ENOMEM. */
 	int (*judge)(const struct sonde_facts *facts, struct sonde_found *found);
 };
@@ -143,6 +144,12 @@ extern const size_t sonde_rule_count;
 int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 			const struct sonde_pass_options *options, struct sonde_report *report,
 			struct sonde_section *section);
+
+/* finding_target.c: notes what device the advice is for; -EINVAL with a sentence where the recording has no such one. */
+int sonde_finding_device(struct sonde_session *session, const char *name, struct sonde_report *report,
+			 struct sonde_section *section);
+/* What is left of a promise when so many items are handled at once; 0 or 1 leave it as it is. */
+int sonde_finding_batch(struct sonde_finding *finding, size_t batch, struct sonde_report *report);
 
 enum sonde_severity sonde_finding_severity(const struct sonde_finding *finding);
 const char *sonde_severity_name(enum sonde_severity severity);

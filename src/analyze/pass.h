@@ -33,6 +33,9 @@ struct sonde_pass_options {
 	size_t what_ifs;
 	const char *const *thresholds; /* of findings, as typed: "small-writes.bytes=512" */
 	size_t threshold_count;
+	/* Of advice: NULL = the processor; items that are handled at once, 0 = as it is. */
+	const char *device;
+	size_t batch;
 };
 
 struct sonde_pass {

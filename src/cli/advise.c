@@ -25,6 +25,8 @@ static const struct sonde_option options[] = {
     {"what-if", 0, "KIND=NAME,speed=N", "how long with this N times as fast: zone, function, lock, thread",
      SONDE_FOUND},
     {"threshold", 0, "NAME=VALUE", "when a rule speaks up, in place of its default", SONDE_FOUND},
+    {"device", 0, "NAME", "the device that it is for: cpu, or a part of its name", SONDE_TEXT(AT(pass.device))},
+    {"batch-size", 0, "N", "promise what is left when N items are handled at once", SONDE_FOUND},
     {"rules", 0, NULL, "list the rules and their thresholds", SONDE_FLAG(offsetof(struct request, rules))},
     {"format", 'f', "FORMAT", "the output's format", SONDE_TEXT(AT(format))},
     {"output", 'o', "FILE", "write there; - is the standard output", SONDE_TEXT(AT(output))},
@@ -43,6 +45,8 @@ static int take(void *context, const struct sonde_option *option, const char *va
 {
 	struct request *request = context;
 	struct sonde_critical_scale scale;
+	if (option && !strcmp(option->name, "batch-size"))
+		return sonde_present_number(&request->present, option->name, value, &request->present.pass.batch);
 	if (!option || strcmp(option->name, "what-if") != 0)
 		return sonde_present_take(context, option, value);
 	if (request->what_ifs == WHAT_IFS_MAX) {
@@ -57,11 +61,12 @@ static int take(void *context, const struct sonde_option *option, const char *va
 	return 0;
 }
 
-static int list_rules(void)
+static int list_rules(const struct sonde_present *present)
 {
 	double values[SONDE_THRESHOLDS];
-	const struct sonde_pass_options none = {0};
-	if (sonde_thresholds_read(values, &none)) {
+	struct sonde_pass_options given = present->pass;
+	given.thresholds = present->thresholds;
+	if (sonde_thresholds_read(values, &given)) {
 		fprintf(stderr, "sonde advise: %s\n", sonde_error_text());
 		return SONDE_EXIT_USAGE;
 	}
@@ -88,7 +93,7 @@ static int run(int argc, char **argv)
 	if (code || parse.done)
 		return code;
 	if (request.rules)
-		return list_rules();
+		return list_rules(&request.present);
 	request.present.sections = request.what_ifs ? "what-if" : "findings";
 	if (!request.what_ifs && !request.present.format && !request.present.output)
 		request.present.format = "advice";
@@ -104,6 +109,7 @@ const struct sonde_command sonde_command_advise = {
     .options = options,
     .examples = "sonde advise app.sonde\n"
 		"sonde advise --threshold hot-function.share=5% app.sonde\n"
+		"sonde advise --batch-size 32 app.sonde\n"
 		"sonde advise --what-if zone=parse,speed=2 app.sonde\n"
 		"sonde advise --what-if lock=queue,speed=inf --what-if thread=writer,speed=1.5\n",
     .run = run,

@@ -23,6 +23,8 @@
 #include "util/error.h"
 #include "util/quantity.h"
 
+#define EXPORTED_ROWS 100000u /* of a section that an exchange format puts in */
+
 #define FLAG(member) SONDE_FLAG(offsetof(struct sonde_present, member))
 #define TEXT(member) SONDE_TEXT(offsetof(struct sonde_present, member))
 
@@ -59,7 +61,7 @@ static int complain(const struct sonde_present *present, int exit_code)
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-static int take_number(const struct sonde_present *present, const char *name, const char *value, size_t *out)
+int sonde_present_number(const struct sonde_present *present, const char *name, const char *value, size_t *out)
 {
 	char *end;
 	errno = 0;
@@ -128,7 +130,7 @@ int sonde_present_take(void *context, const struct sonde_option *option, const c
 		return take_sort(present, value);
 	if (strcmp(option->name, "threshold") == 0)
 		return take_threshold(present, value);
-	return take_number(present, option->name, value, &present->pass.limit);
+	return sonde_present_number(present, option->name, value, &present->pass.limit);
 }
 
 /* --- what is asked for ----------------------------------------------------------------------------------- */
@@ -313,7 +315,7 @@ static int render(struct sonde_present *present, struct sonde_session *session, 
 	style.to_ns = present->pass.to_ns;
 	style.thread = present->pass.thread;
 	style.weigh = present->pass.weigh;
-	if (format->export)
+	if (format->export && !format->section)
 		return format->export(session, &style, file);
 	struct sonde_report *report;
 	int code = sonde_report_new(&report);
@@ -321,8 +323,9 @@ static int render(struct sonde_present *present, struct sonde_session *session, 
 		return code;
 	present->pass.thresholds = present->thresholds;
 	code = sonde_pass_run(session, present->passes, present->pass_count, &present->pass, report);
+	style.report = report;
 	if (!code)
-		code = format->render(report, &style, file);
+		code = format->export ? format->export(session, &style, file) : format->render(report, &style, file);
 	sonde_report_free(report);
 	return code;
 }
@@ -330,12 +333,13 @@ static int render(struct sonde_present *present, struct sonde_session *session, 
 /* An option that chooses what a report shows has no meaning where there is no report. */
 static int check_options(const struct sonde_present *present, const struct sonde_format *format)
 {
-	const char *wrong = present->sections     ? "section"
-			    : present->pass.sort  ? "sort"
-			    : present->pass.limit ? "limit"
-			    : present->pass.focus ? "focus"
-			    : present->diff       ? "diff"
-						  : NULL;
+	const char *wrong = present->sections               ? "section"
+			    : present->pass.sort            ? "sort"
+			    : present->pass.limit           ? "limit"
+			    : present->pass.focus           ? "focus"
+			    : present->diff                 ? "diff"
+			    : present->pass.threshold_count ? "threshold"
+							    : NULL;
 	if (!format->export || !wrong)
 		return 0;
 	fprintf(stderr,
@@ -356,7 +360,11 @@ static int is_recording(const struct sonde_present *present)
 static int write_out(struct sonde_present *present, struct sonde_session *session, const struct sonde_format *format)
 {
 	const struct sonde_run *run = sonde_session_run(session);
-	int code = format->export ? check_options(present, format) : choose_passes(present, format);
+	int code = format->export ? check_options(present, format) : 0;
+	if (!code && (format->section || !format->export))
+		code = choose_passes(present, format);
+	if (format->export)
+		present->pass.limit = EXPORTED_ROWS;
 	if (!code)
 		code = choose_threads(present, session);
 	if (!code)
@@ -425,5 +433,6 @@ int sonde_present_run(struct sonde_present *present)
 	code = write_out(present, session, format);
 	free(present->selection.threads);
 	sonde_session_close(session);
-	return code < 0 ? complain(present, code == -EEXIST ? SONDE_EXIT_USAGE : SONDE_EXIT_UNREADABLE) : code;
+	int is_usage = code == -EEXIST || code == -EINVAL;
+	return code < 0 ? complain(present, is_usage ? SONDE_EXIT_USAGE : SONDE_EXIT_UNREADABLE) : code;
 }

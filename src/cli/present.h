@@ -39,6 +39,9 @@ struct sonde_present {
 /* For sonde_parse.found: context is the struct sonde_present. */
 int sonde_present_take(void *context, const struct sonde_option *option, const char *value);
 
+/* A whole number as the value of an option: 0, or the exit code with a sentence printed. */
+int sonde_present_number(const struct sonde_present *present, const char *name, const char *value, size_t *out);
+
 /* Opens, analyses, writes; the exit code. */
 int sonde_present_run(struct sonde_present *present);
 

@@ -2,7 +2,7 @@
  *
  * One reading of the file, written as it goes: zones and waits are complete events (X), counters and resources C, marks
  * i; arrows (s, f) from who unlocked to who waited for it; then states of threads, as complete events on tracks of
- * their own, with arrows from who woke them, where that is known; then spans as asynchronous events (b, e) with
+ * their own, with arrows from who woke them, where that is known; then the critical path; then spans as asynchronous events (b, e) with
  * an arrow (s, f) where one ends in another thread; then what was alive of each heap, as counters; then CPU samples.
  * Zones of a thread that do not nest, which viewers would draw wrongly, become asynchronous events too. Every event has
  * name, cat, pid, tid, ts and args, because some readers want them all. Timestamps are microseconds since the recording
@@ -153,6 +153,8 @@ static void put_tail(struct sonde_chrome *chrome)
 	}
 	sonde_json_put_uint(json, "lock_arrows", chrome->lock_arrows);
 	sonde_json_put_uint(json, "wake_arrows", chrome->wake_arrows);
+	sonde_json_put_uint(json, "critical_path_steps", chrome->path_steps);
+	sonde_json_put_uint(json, "critical_path_steps_left_out", chrome->path_left_out);
 	sonde_json_end(json);
 }
 
@@ -197,6 +199,7 @@ static int put_document(struct sonde_chrome *chrome)
 	error = sonde_chrome_states(chrome);
 	if (error)
 		return error;
+	sonde_chrome_path(chrome);
 	sonde_chrome_spans(chrome);
 	error = sonde_chrome_heaps(chrome);
 	if (!error)
@@ -233,6 +236,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_chrome = {
     .name = "chrome",
     .extension = ".trace.json",
-    .title = "trace events: zones, waits, states, spans, counters, resources, heaps, samples; for Perfetto",
+    .title = "trace events: zones, waits, states, critical path, counters, heaps, samples; for Perfetto",
+    .section = "critical-steps",
     .export = export,
 };

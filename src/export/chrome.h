@@ -41,6 +41,7 @@ struct sonde_chrome {
 	uint64_t state_slices, states_shared, states_least_ns;
 	uint64_t wait_slices, waits_shared, waits_least_ns; /* the same of calls that waited */
 	uint64_t lock_arrows, wake_arrows;
+	uint64_t path_steps, path_left_out; /* of the critical path */
 	struct sonde_chrome_calls *calls;
 };
 
@@ -103,6 +104,9 @@ int sonde_chrome_has_machine(const struct sonde_chrome *chrome);
 
 /* CPU samples as V8's "Profile" and "ProfileChunk" events, which Chromium's, Firefox's and Perfetto's viewers read. */
 int sonde_chrome_samples(struct sonde_chrome *chrome);
+
+/* The critical path, where the options' report has its steps. */
+void sonde_chrome_path(struct sonde_chrome *chrome);
 
 /* What was alive of every heap, as counters. */
 int sonde_chrome_heaps(struct sonde_chrome *chrome);

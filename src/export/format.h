@@ -21,6 +21,7 @@ struct sonde_format_options {
 	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC; 0 = whole run */
 	const uint8_t *thread;   /* by thread id: not 0 = wanted; NULL = all */
 	struct sonde_weigh weigh;
+	const struct sonde_report *report; /* of the section that an exchange format names; NULL = none */
 };
 
 /* Whether the options' range and threads take in an event. */
@@ -34,7 +35,7 @@ struct sonde_format {
 	const char *name;      /* "json" */
 	const char *extension; /* ".json" */
 	const char *title;     /* one line for --help and docs */
-	const char *section;   /* pass whose section a report format needs (svg: "calltree"); NULL = any */
+	const char *section;   /* pass whose section it needs (svg: "calltree"), or puts in; NULL = any */
 	int binary;            /* not for a terminal */
 	int weighs;            /* an exchange format of stacks: weighed as the options say */
 	int (*render)(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out);

@@ -101,7 +101,7 @@ equal "$(metric uncalled.sonde zones.count)" 0
 # a filter by which any call of the kernel is the last: nothing is recorded from there on, nor loaded
 export OPENBLAS_NUM_THREADS=1
 same locked.sonde "$known" 5 sandbox first
-whole locked.sonde dgemm 1 1024 1536
+whole locked.sonde ddot 1 128 1024
 same locked-early.sonde "$known" 5 sandbox
 equal "$(metric locked-early.sonde zones.count)" 0
 unset OPENBLAS_NUM_THREADS

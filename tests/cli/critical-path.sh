@@ -64,6 +64,14 @@ holds "$slow > 5 * ($fast + $last)" "the slow stage"
 faster=$(saved stages.sonde 'zone=stage 2,speed=2')
 holds "$faster > 0.25 * $slow && $faster <= 0.5 * $slow + 0.01" "a faster slow stage"
 
+# In a trace of events it is a track of its own, step by step, without gaps.
+run 0 "$SONDE" export -q -f chrome -o stages.json stages.sonde
+jq '[.traceEvents[] | select(.cat == "critical path" and .ph == "X")]' stages.json >path.json
+equal "$(jq 'map(.dur * 1000 | round) | add' path.json)" "$(rows stages.sonde critical-steps | jq '[.[].duration_ns] | add')"
+equal "$(jq '[range(1; length) as $i | select((.[$i].ts - .[$i - 1].ts - .[$i - 1].dur) | fabs > 0.0005)] | length' path.json)" 0
+equal "$(jq '[.traceEvents[] | select(.ph == "M" and .args.name == "critical path")] | length' stages.json)" 1
+equal "$(jq .otherData.critical_path_steps stages.json)" "$(jq length path.json)"
+
 # Two threads in turn: all that they do is on the path, since who posts and who signals is told.
 run 0 "$SONDE" record -q --threads -o turns.sonde -- "$critical" turns 10 8
 whole turns.sonde

@@ -1,4 +1,5 @@
 /* test_findings.c: rules over recordings whose answer is known; thresholds; what rests on lost records. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -216,6 +217,37 @@ static void the_file_is_read(void **state)
 }
 
 /* Each rule has what is shown of it; each threshold belongs to a rule. */
+/* One of a thousand calls at once: of what goes by the call a half stays with two at once; nothing else changes. */
+static void batches_leave_a_part(void **state)
+{
+	(void)state;
+	struct sonde_rule by_call = {.is_by_call = 1}, other = {0};
+	struct sonde_finding finding = {.rule = &by_call, .evidence = "calls", .saves_ns = 800, .weighs = 0.4};
+	struct sonde_report *report;
+	assert_int_equal(sonde_report_new(&report), 0);
+	assert_int_equal(sonde_finding_batch(&finding, 1, report), 0);
+	assert_true(finding.saves_ns == 800);
+	assert_int_equal(sonde_finding_batch(&finding, 4, report), 0);
+	assert_true(finding.saves_ns == 600 && finding.weighs > 0.2999 && finding.weighs < 0.3001);
+	assert_string_equal(finding.evidence, "calls; of 4 at once one call in 4 stays: 75.0 % less");
+	finding.rule = &other;
+	assert_int_equal(sonde_finding_batch(&finding, 4, report), 0);
+	assert_true(finding.saves_ns == 600);
+	sonde_report_free(report);
+}
+
+static void a_device_is_known_or_refused(void **state)
+{
+	(void)state;
+	struct read read;
+	judge(&read, &(struct made){.hot = 10}, NULL);
+	assert_int_equal(sonde_finding_device(read.session, NULL, read.report, NULL), 0);
+	assert_int_equal(sonde_finding_device(read.session, "CPU", read.report, NULL), 0);
+	assert_int_equal(sonde_finding_device(read.session, "H100", read.report, NULL), -EINVAL);
+	assert_non_null(strstr(sonde_error_text(), "no device called 'H100'; it has cpu"));
+	forget(&read);
+}
+
 static void the_table_is_whole(void **state)
 {
 	(void)state;
@@ -243,6 +275,7 @@ int main(void)
 	    cmocka_unit_test(small_calls_are_found),   cmocka_unit_test(what_rests_on_lost_records_is_left_out),
 	    cmocka_unit_test(thresholds_are_as_typed), cmocka_unit_test(thresholds_are_checked),
 	    cmocka_unit_test(the_file_is_read),        cmocka_unit_test(the_table_is_whole),
+	    cmocka_unit_test(batches_leave_a_part),    cmocka_unit_test(a_device_is_known_or_refused),
 	};
 	setenv("HOME", "/nonexistent", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,86 @@
+/* chrome_path.c: the critical path as a track of its own: a slice for each step, named by what it was spent on.
+ *
+ * The steps are the rows of the section "critical-steps", which analysis put into the options: the longest where there
+ * are very many; then the track has gaps, and what was left out is said behind the events (otherData).
+ */
+#include <string.h>
+
+#include "export/chrome.h"
+#include "report/report.h"
+
+#define TRACK (1u << 29) /* pids are below 2^22, tracks of states begin at 2^30 */
+#define SECTION "critical-steps"
+
+static const struct sonde_cell *cell_of(const struct sonde_table *table, size_t row, const char *key)
+{
+	static const struct sonde_cell nothing;
+	for (size_t i = 0; i < table->column_count; i++)
+		if (strcmp(table->columns[i].key, key) == 0)
+			return &table->cells[row * table->column_count + i];
+	return &nothing;
+}
+
+static uint64_t number_of(const struct sonde_table *table, size_t row, const char *key)
+{
+	const struct sonde_cell *cell = cell_of(table, row, key);
+	return cell->kind == SONDE_CELL_INT ? cell->integer : 0;
+}
+
+static const char *text_of(const struct sonde_table *table, size_t row, const char *key)
+{
+	const struct sonde_cell *cell = cell_of(table, row, key);
+	return cell->kind == SONDE_CELL_TEXT && cell->text ? cell->text : "";
+}
+
+static void put_title(struct sonde_chrome *chrome, struct sonde_chrome_event event)
+{
+	event.phase = "M";
+	event.name = "thread_name";
+	event.category = "__metadata";
+	event.time_ns = chrome->base_ns;
+	sonde_chrome_begin(chrome, &event);
+	sonde_chrome_args(chrome);
+	sonde_json_put_text(&chrome->json, "name", "critical path");
+	sonde_chrome_end(chrome);
+	event.name = "thread_sort_index";
+	sonde_chrome_begin(chrome, &event);
+	sonde_chrome_args(chrome);
+	sonde_json_key(&chrome->json, "sort_index");
+	sonde_json_raw(&chrome->json, "-1");
+	sonde_chrome_end(chrome);
+}
+
+static void put_step(struct sonde_chrome *chrome, const struct sonde_table *table, size_t row,
+		     struct sonde_chrome_event event)
+{
+	struct sonde_json *json = &chrome->json;
+	const char *name = text_of(table, row, "name"), *kind = text_of(table, row, "kind");
+	event.phase = "X";
+	event.name = *name ? name : kind;
+	event.time_ns = sonde_session_run(chrome->session)->start_ns + number_of(table, row, "start_ns");
+	sonde_chrome_begin(chrome, &event);
+	sonde_chrome_micros(chrome, "dur", number_of(table, row, "duration_ns"));
+	sonde_chrome_args(chrome);
+	sonde_json_put_text(json, "kind", kind);
+	sonde_json_put_text(json, "state", text_of(table, row, "state"));
+	sonde_json_put_text(json, "thread", text_of(table, row, "thread"));
+	sonde_json_put_uint(json, "tid", number_of(table, row, "tid"));
+	sonde_chrome_end(chrome);
+}
+
+void sonde_chrome_path(struct sonde_chrome *chrome)
+{
+	const struct sonde_report *report = chrome->options->report;
+	const struct sonde_section *section = report ? report->first : NULL;
+	uint32_t root = sonde_session_run(chrome->session)->root_process;
+	struct sonde_chrome_event event = {.category = "critical path", .process = root ? root : 1, .track = TRACK};
+	while (section && strcmp(section->id, SECTION) != 0)
+		section = section->next;
+	if (!section || section->kind != SONDE_SECTION_TABLE || !section->table.row_count)
+		return;
+	put_title(chrome, event);
+	for (size_t row = 0; row < section->table.row_count; row++)
+		put_step(chrome, &section->table, row, event);
+	chrome->path_steps = section->table.row_count;
+	chrome->path_left_out = section->table.omitted;
+}
