@@ -1,0 +1,86 @@
+/* code.c: reads a function's code from its module's file, as far as one sampled instruction and the loop around it.
+ *
+ * Instructions of another build would be told with a straight face, so that the file must have the recorded build-id: a
+ * date is not enough here.
+ */
+#include "session/code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "session/state.h"
+#include "symbol/elf.h"
+#include "util/error.h"
+
+#define BEFORE_MAX_B (64u << 10) /* from the beginning of a function to the instruction */
+#define AFTER_B (4u << 10)       /* a loop around it ends here */
+
+static int open_same_build(struct sonde_elf *out, const struct sonde_session_module *module)
+{
+	const char *path = module->row.path;
+	struct sonde_elf file;
+	if (module->row.flags & (SONDE_MODULE_KERNEL | SONDE_MODULE_ANONYMOUS | SONDE_MODULE_SPECIAL) || *path != '/')
+		return sonde_error(ENOENT, "%s: its code is in no file", module->row.name);
+	if (!module->build_id_b)
+		return sonde_error(ESTALE, "%s: it has no build-id to know the file by", path);
+	int rc = sonde_elf_open(&file, path);
+	if (rc)
+		return rc;
+	if (file.build_id_b != module->build_id_b || memcmp(file.build_id, module->build_id, file.build_id_b) != 0) {
+		sonde_elf_close(&file);
+		return sonde_error(ESTALE, "%s: the file is of another build than the one recorded", path);
+	}
+	*out = file;
+	return 0;
+}
+
+/* As many bytes at an address as the file has; 0: none. */
+static size_t read_code(const struct sonde_elf *file, uint64_t address, uint8_t *out, size_t max_b)
+{
+	size_t done = 0;
+	for (size_t i = 0; i < file->executable_count; i++) {
+		const struct sonde_elf_segment *segment = &file->segments[i];
+		if (address < segment->address || address - segment->address >= segment->size_b)
+			continue;
+		uint64_t skipped_b = address - segment->address, left_b = segment->size_b - skipped_b;
+		max_b = left_b < max_b ? (size_t)left_b : max_b;
+		while (done < max_b) {
+			ssize_t got =
+			    pread(file->fd, out + done, max_b - done, (off_t)(segment->offset + skipped_b + done));
+			if (got < 0 && errno == EINTR)
+				continue;
+			if (got <= 0)
+				break;
+			done += (size_t)got;
+		}
+		break;
+	}
+	return done;
+}
+
+int sonde_session_find_write(struct sonde_write *out, const struct sonde_session *session,
+			     const struct sonde_frame *frame)
+{
+	const struct sonde_session_module *module = sonde_rows_at(&session->modules, frame->module - 1);
+	const struct sonde_function *function =
+	    sonde_session_function(session, frame->locations[frame->location_count - 1].function);
+	struct sonde_elf file;
+	if (!module || !function || !function->start || frame->address < function->start ||
+	    frame->address - function->start >= BEFORE_MAX_B)
+		return sonde_error(ENOENT, "%s: where it begins is not known",
+				   function ? function->name : "a function");
+	int rc = open_same_build(&file, module);
+	if (rc)
+		return rc;
+	size_t max_b = (size_t)(frame->address - function->start) + AFTER_B;
+	uint8_t *bytes = malloc(max_b);
+	struct sonde_code code = {.machine = file.machine, .address = function->start, .bytes = bytes};
+	code.size_b = bytes ? read_code(&file, function->start, bytes, max_b) : 0;
+	rc = bytes ? sonde_code_find_write(out, &code, frame->address)
+		   : sonde_error(ENOMEM, "out of memory for %zu bytes of code", max_b);
+	free(bytes);
+	sonde_elf_close(&file);
+	return rc;
+}

@@ -1,0 +1,12 @@
+/* instructions_none.c: built without capstone: instructions cannot be decoded. */
+#include "symbol/instructions.h"
+
+#include <errno.h>
+
+#include "util/error.h"
+
+int sonde_code_find_write(struct sonde_write *out, const struct sonde_code *code, uint64_t address)
+{
+	(void)out, (void)code, (void)address;
+	return sonde_error(ENOSYS, "instructions cannot be decoded: sonde was built without libcapstone");
+}
