@@ -14,6 +14,9 @@ SONDE_JUDGE(allocator);
 SONDE_JUDGE(profiler_cost);
 SONDE_JUDGE(idle_energy);
 
+/* finding_sharing.c */
+SONDE_JUDGE(false_sharing);
+
 /* finding_threads.c */
 SONDE_JUDGE(starved);
 SONDE_JUDGE(imbalance);

@@ -131,7 +131,7 @@ static int facts_read(struct sonde_facts *facts, struct sonde_session *session,
 	inner.asked = 1;                       /* also what a plain report leaves out */
 	for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
 		passes[count++] = sonde_pass_find(sections[i]);
-	*facts = (struct sonde_facts){.session = session};
+	*facts = (struct sonde_facts){.session = session, .options = options};
 	int rc = sonde_thresholds_read(facts->threshold, options);
 	rc = rc ? rc : sonde_report_new(&facts->report);
 	rc = rc ? rc : sonde_pass_run(session, passes, count, &inner, facts->report);
@@ -254,7 +254,7 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 			struct sonde_section *section)
 {
 	struct sonde_facts facts;
-	*out = (struct sonde_found){.report = report};
+	*out = (struct sonde_found){.report = report, .section = section};
 	int rc = facts_read(&facts, session, options);
 	for (size_t i = 0; !rc && i < sonde_rule_count; i++) {
 		out->rule = &sonde_rules[i];

@@ -57,6 +57,7 @@ int sonde_thresholds_read(double *values, const struct sonde_pass_options *optio
 
 struct sonde_facts {
 	struct sonde_session *session;
+	const struct sonde_pass_options *options;
 	struct sonde_report *report; /* of the passes that rules read */
 	double threshold[SONDE_THRESHOLDS];
 	double span_ns; /* of the critical path, else of the run */
@@ -114,8 +115,9 @@ struct sonde_finding {
 struct sonde_found {
 	struct sonde_finding *rows;
 	size_t count, cap;
-	double span_ns;              /* of the critical path, else of the run */
-	struct sonde_report *report; /* texts live here */
+	double span_ns;                /* of the critical path, else of the run */
+	struct sonde_report *report;   /* texts live here */
+	struct sonde_section *section; /* where notes go; NULL = to the report */
 	const struct sonde_rule *rule;
 };
 
