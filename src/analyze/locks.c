@@ -227,6 +227,7 @@ const struct sonde_pass sonde_pass_locks = {
     .title = "locks by the time that threads waited for them, and who held them",
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,
+    .is_shared = 1,
     .begin = sonde_wait_sums_begin,
     .feed = sonde_wait_sums_feed,
     .merge = sonde_wait_sums_merge,

@@ -2,7 +2,8 @@
  *
  * Passes that can merge share the decoding: each worker has states of its own and every n-th chunk, and the states are
  * merged at the end. Passes that cannot (their events must come in order) are fed by the calling thread. Small
- * recordings are read by the calling thread alone. A chunk that cannot be decoded is skipped and said in the report.
+ * recordings are read by the calling thread alone. Passes that add the same up share a state, which is fed once. A
+ * chunk that cannot be decoded is skipped and said in the report.
  */
 #include "analyze/pass.h"
 
@@ -59,10 +60,23 @@ const struct sonde_pass *sonde_pass_find(const char *name)
 	return NULL;
 }
 
+/* The pass whose state is this one's, too: an earlier one, or itself. */
+static size_t owner_of(const struct run *run, size_t i)
+{
+	const struct sonde_pass *pass = run->passes[i];
+	for (size_t k = 0; pass->is_shared && k < i; k++) {
+		const struct sonde_pass *other = run->passes[k];
+		if (other->is_shared && other->begin == pass->begin && other->feed == pass->feed &&
+		    other->merge == pass->merge)
+			return k;
+	}
+	return i;
+}
+
 static int is_fed(const struct worker *worker, size_t i)
 {
 	const struct sonde_pass *pass = worker->run->passes[i];
-	return pass->feed && (pass->merge != NULL) == worker->merging;
+	return pass->feed && (pass->merge != NULL) == worker->merging && owner_of(worker->run, i) == i;
 }
 
 static uint32_t wants(const struct worker *worker, size_t i)
@@ -144,11 +158,13 @@ static int states_begin(struct run *run, struct worker *worker)
 		return sonde_error(ENOMEM, "out of memory for passes");
 	for (size_t i = 0; i < run->count; i++) {
 		const struct sonde_pass *pass = run->passes[i];
-		if (!worker->merging == !pass->merge) {
-			int rc = pass->begin(&worker->states[i], run->session, run->options);
-			if (rc < 0)
-				return rc;
-		}
+		if (!worker->merging != !pass->merge)
+			continue;
+		size_t owner = owner_of(run, i);
+		int rc = owner == i ? pass->begin(&worker->states[i], run->session, run->options) : 0;
+		if (rc < 0)
+			return rc;
+		worker->states[i] = worker->states[owner];
 	}
 	return 0;
 }
@@ -156,7 +172,7 @@ static int states_begin(struct run *run, struct worker *worker)
 static void states_end(struct run *run, struct worker *worker)
 {
 	for (size_t i = 0; worker->states && i < run->count; i++)
-		if (worker->states[i])
+		if (worker->states[i] && owner_of(run, i) == i)
 			run->passes[i]->end(worker->states[i]);
 	free(worker->states);
 }
@@ -186,8 +202,9 @@ static int merge_all(struct run *run)
 {
 	for (unsigned part = 1; part < run->parts; part++) {
 		for (size_t i = 0; i < run->count; i++) {
-			int rc = run->passes[i]->merge
-				     ? run->passes[i]->merge(run->workers[0].states[i], run->workers[part].states[i])
+			const struct sonde_pass *pass = run->passes[i];
+			int rc = pass->merge && owner_of(run, i) == i
+				     ? pass->merge(run->workers[0].states[i], run->workers[part].states[i])
 				     : 0;
 			if (rc < 0)
 				return rc;

@@ -85,6 +85,7 @@ const struct sonde_pass sonde_pass_wait_kinds = {
     .title = "calls that wait by kind: how long they took, as percentiles",
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,
+    .is_shared = 1,
     .begin = sonde_wait_sums_begin,
     .feed = sonde_wait_sums_feed,
     .merge = sonde_wait_sums_merge,

@@ -101,6 +101,7 @@ const struct sonde_pass sonde_pass_waits = {
     .title = "where threads wait: for locks, I/O, time and other tasks",
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,
+    .is_shared = 1,
     .begin = sonde_wait_sums_begin,
     .feed = sonde_wait_sums_feed,
     .merge = sonde_wait_sums_merge,
