@@ -286,7 +286,7 @@ static void on_farewell(void *context, pid_t pid, const struct sonde_link_farewe
 		return;
 	struct row row = {.time_ns = now_ns,
 			  .weight_ns = weigh(run, thread, farewell->cpu_ns),
-			  .thread = sonde_recorder_thread(run->recorder, pid, pid, now_ns),
+			  .thread = sonde_recorder_thread(run->recorder, pid, pid, start_ns),
 			  .stack = thread->stack,
 			  .status = thread->status | SONDE_SAMPLE_EXTRA};
 	keep_row(run, process, &row);
