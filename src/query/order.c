@@ -168,7 +168,7 @@ static uint32_t *ranks_of(const struct sonde_query_scan *scan, const struct sond
 	return ranks;
 }
 
-/* `from` in the order of a key in `to`; equal ones stay as they are. */
+/* `from` (NULL: all rows as they lie) in the order of a key in `to`; equal ones stay as they are. */
 static int sort_by(const struct sonde_query_scan *scan, const struct sonde_query_order_key *key, const uint32_t *from,
 		   uint32_t *to)
 {
@@ -180,8 +180,10 @@ static int sort_by(const struct sonde_query_scan *scan, const struct sonde_query
 		starts[ranks[sonde_query_raw(scan, key->column, i)] + 1]++;
 	for (size_t rank = 0; !error && rank <= most; rank++)
 		starts[rank + 1] += starts[rank];
-	for (size_t i = 0; !error && i < scan->count; i++)
-		to[starts[ranks[sonde_query_raw(scan, key->column, from[i])]]++] = from[i];
+	for (uint32_t i = 0; !error && i < scan->count; i++) {
+		uint32_t row = from ? from[i] : i;
+		to[starts[ranks[sonde_query_raw(scan, key->column, row)]]++] = row;
+	}
 	free(ranks);
 	free(starts);
 	return error;
@@ -206,19 +208,18 @@ int sonde_query_order(struct sonde_query_scan *scan, uint32_t used, const struct
 		copies.used |= 1u << keys[k].column;
 	int error = take_all(&copies, end_ns);
 	place_copies(scan, &copies);
-	uint32_t *order = error ? NULL : malloc((copies.count + 1) * sizeof *order);
-	uint32_t *other = error ? NULL : malloc((copies.count + 1) * sizeof *other);
-	if (!error && (!order || !other))
-		error = sonde_error(ENOMEM, "out of memory for the order of %zu rows", copies.count);
-	for (size_t i = 0; !error && i < copies.count; i++)
-		order[i] = (uint32_t)i;
+	uint32_t *order = NULL, *spare = NULL; /* NULL: as they lie */
 	for (size_t k = key_count; !error && k > 0; k--) {
-		error = sonde_clock_now_ns() < end_ns ? sort_by(scan, &keys[k - 1], order, other) : -ETIMEDOUT;
-		uint32_t *sorted = other;
-		other = order;
+		spare = spare ? spare : malloc((copies.count + 1) * sizeof *spare);
+		if (!spare)
+			error = sonde_error(ENOMEM, "out of memory for the order of %zu rows", copies.count);
+		else
+			error = sonde_clock_now_ns() < end_ns ? sort_by(scan, &keys[k - 1], order, spare) : -ETIMEDOUT;
+		uint32_t *sorted = spare;
+		spare = order;
 		order = sorted;
 	}
-	free(other);
+	free(spare);
 	scan->order = order;
 	scan->is_copy = 1;
 	return error;

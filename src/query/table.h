@@ -135,8 +135,39 @@ struct sonde_query_scan {
 extern const struct sonde_query_walk sonde_query_walk_rows, sonde_query_walk_made, sonde_query_walk_batches,
     sonde_query_walk_events, sonde_query_walk_frames;
 
-/* A value of a row of the block, as it lies there, with `plus` added; not of TEXT and REAL. */
-uint64_t sonde_query_raw(const struct sonde_query_scan *scan, size_t column, size_t i);
+/* A value of a row of the block, as it lies there, with `plus` added; not of TEXT and REAL. Here, since it is called a
+ * few times a row. */
+static inline uint64_t sonde_query_raw(const struct sonde_query_scan *scan, size_t column, size_t i)
+{
+	const struct sonde_query_place *place = &scan->places[column];
+	const void *at = place->first + i * place->step_b;
+	uint64_t value = 0;
+	switch (scan->table->columns[column].type) {
+	case SONDE_QUERY_U8:
+		value = *(const uint8_t *)at;
+		break;
+	case SONDE_QUERY_U16:
+		value = *(const uint16_t *)at;
+		break;
+	case SONDE_QUERY_U32:
+		value = *(const uint32_t *)at;
+		break;
+	case SONDE_QUERY_I32:
+		value = (uint64_t)(int64_t) * (const int32_t *)at;
+		break;
+	case SONDE_QUERY_U64:
+	case SONDE_QUERY_I64:
+	case SONDE_QUERY_TIME:
+		value = *(const uint64_t *)at;
+		break;
+	case SONDE_QUERY_ROW:
+		return scan->before + i + 1;
+	case SONDE_QUERY_REAL:
+	case SONDE_QUERY_TEXT:
+		return 0;
+	}
+	return place->plus ? value + *(const uint64_t *)(const void *)(place->plus + i * place->plus_step_b) : value;
+}
 
 /* Bytes of a value where it lies. */
 size_t sonde_query_size_b(enum sonde_query_type type);
