@@ -1,9 +1,11 @@
 /* finding_threads.c: rules about threads and processes: who waits for whom, and whether that has to be. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/finding_rules.h"
+#include "util/error.h"
 
 #define WORKS 0.05 /* of the span on a CPU: a thread that does work */
 
@@ -165,18 +167,77 @@ static uint64_t end_of(const struct sonde_facts *facts, const struct sonde_threa
 	return thread->end_ns ? thread->end_ns : sonde_session_run(facts->session)->end_ns;
 }
 
+/* Which zones one thread has, and which threads have zones: none that it has, or one of them. */
+struct alike {
+	uint32_t of;                 /* thread id */
+	uint8_t *sites;              /* by site id: of that thread */
+	uint8_t *has_zones, *shares; /* by thread id */
+	size_t site_count, thread_count;
+};
+
+static int take_sites(void *context, uint32_t process, uint32_t thread, const struct sonde_zone_stat *stat)
+{
+	struct alike *alike = context;
+	(void)process;
+	if (thread == alike->of && stat->site < alike->site_count)
+		alike->sites[stat->site] = 1;
+	return 0;
+}
+
+static int take_sharing(void *context, uint32_t process, uint32_t thread, const struct sonde_zone_stat *stat)
+{
+	struct alike *alike = context;
+	(void)process;
+	if (thread < alike->thread_count) {
+		alike->has_zones[thread] = 1;
+		alike->shares[thread] |= stat->site < alike->site_count && alike->sites[stat->site];
+	}
+	return 0;
+}
+
+static void alike_fini(struct alike *alike)
+{
+	free(alike->sites);
+	free(alike->has_zones);
+	free(alike->shares);
+}
+
+static int alike_read(struct alike *out, const struct sonde_facts *facts, uint32_t of)
+{
+	size_t threads = sonde_session_thread_count(facts->session) + 1;
+	*out = (struct alike){
+	    .of = of, .site_count = sonde_session_site_count(facts->session) + 1, .thread_count = threads};
+	out->sites = calloc(out->site_count, 1);
+	out->has_zones = calloc(threads, 1);
+	out->shares = calloc(threads, 1);
+	if (!out->sites || !out->has_zones || !out->shares) {
+		alike_fini(out);
+		return sonde_error(ENOMEM, "out of memory for %zu threads", threads);
+	}
+	/* Chunks that cannot be read are left out, which the report's notes say. */
+	sonde_session_zone_stats_each(facts->session, take_sites, out);
+	sonde_session_zone_stats_each(facts->session, take_sharing, out);
+	return 0;
+}
+
+/* Zones say what threads do: two that have none in common do different things. */
+static int may_be_alike(const struct alike *alike, uint32_t thread)
+{
+	return alike->shares[thread] || !alike->has_zones[thread] || !alike->has_zones[alike->of];
+}
+
 /* Threads of one process that bear one name and lived while its busiest did, for half of the shorter life at least; the
  * first of a process apart: that begins the others. */
-static struct group group_of(const struct sonde_facts *facts, uint32_t busiest)
+static struct group group_of(const struct sonde_facts *facts, const struct alike *alike)
 {
-	const struct sonde_thread *most = sonde_session_thread(facts->session, busiest);
-	struct group group = {.busiest = busiest, .most_ns = (double)most->cpu_ns};
+	const struct sonde_thread *most = sonde_session_thread(facts->session, alike->of);
+	struct group group = {.busiest = alike->of, .most_ns = (double)most->cpu_ns};
 	uint64_t most_end_ns = end_of(facts, most);
 	for (uint32_t id = 1; id <= sonde_session_thread_count(facts->session); id++) {
 		const struct sonde_thread *thread = sonde_session_thread(facts->session, id);
 		const struct sonde_process *process = sonde_session_process(facts->session, thread->process);
 		if (thread->process != most->process || !process || thread->tid == process->pid || !thread->cpu_ns ||
-		    strcmp(thread->name, most->name) != 0)
+		    strcmp(thread->name, most->name) != 0 || !may_be_alike(alike, id))
 			continue;
 		uint64_t end_ns = end_of(facts, thread);
 		uint64_t from_ns = thread->start_ns > most->start_ns ? thread->start_ns : most->start_ns;
@@ -221,17 +282,25 @@ static double waited_for(const struct sonde_facts *facts, const char *kind)
 SONDE_JUDGE(imbalance)
 {
 	uint32_t busiest = busiest_thread(facts);
-	struct group worst = busiest ? group_of(facts, busiest) : (struct group){0};
+	struct alike alike;
+	if (!busiest)
+		return 0;
+	int rc = alike_read(&alike, facts, busiest);
+	if (rc)
+		return rc;
+	struct group worst = group_of(facts, &alike);
+	alike_fini(&alike);
 	if (worst.count < 2)
 		return 0;
 	const struct sonde_thread *thread = sonde_session_thread(facts->session, busiest);
 	double mean_ns = worst.sum_ns / worst.count, excess_ns = worst.most_ns - mean_ns;
+	double least_ns = fmax(mean_ns, worst.sum_ns / facts->cores); /* on so many CPUs; NAN: not known */
 	double idle_ns = worst.count * worst.most_ns - worst.sum_ns;
 	double seen_ns = worst.ended_early_ns + waited_for(facts, "barrier");
 	if (!(excess_ns / worst.most_ns > facts->threshold[SONDE_THRESHOLD_IMBALANCE]) ||
 	    mean_ns < WORKS * facts->span_ns / worst.count || seen_ns < 0.5 * idle_ns)
 		return 0;
-	double saves_ns = sonde_facts_stretched(facts, excess_ns), share = saves_ns / facts->span_ns;
+	double saves_ns = sonde_facts_stretched(facts, worst.most_ns - least_ns), share = saves_ns / facts->span_ns;
 	return sonde_found_add(
 	    found,
 	    &(struct sonde_finding){

@@ -65,6 +65,10 @@ holds "$slow > 5 * ($fast + $last)" "the slow stage"
 faster=$(saved stages.sonde 'zone=stage 2,speed=2')
 holds "$faster > 0.25 * $slow && $faster <= 0.5 * $slow + 0.01" "a faster slow stage"
 
+# Stages do different things, as their zones say: they are no unequal shares of one.
+run 0 "$SONDE" advise -q stages.sonde
+lacks "$out" "rule imbalance"
+
 # In a trace of events it is a track of its own, step by step, without gaps.
 run 0 "$SONDE" export -q -f chrome -o stages.json stages.sonde
 jq '[.traceEvents[] | select(.cat == "critical path" and .ph == "X")]' stages.json >path.json
