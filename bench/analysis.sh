@@ -2,8 +2,8 @@
 source "$(dirname "$0")/lib.bash"
 
 rounds=$(n 5 2)
-zones=$(n 5000000 500000)   # two events each
-turns=$(n 300000 30000)      # of each of eight threads: some 4.3 events a turn
+zones=$(n 5000000 500000) # two events each
+turns=$(n 300000 30000)   # of each of eight threads: some 4.3 events a turn
 one_core=(taskset -c "$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')")
 
 # Zones: an interpreter at work in two threads. Waits: pairs of threads that take turns by locks, conditions and pipes.
