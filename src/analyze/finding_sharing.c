@@ -22,9 +22,11 @@
 
 #define SAMPLES_LEAST 10 /* of a thread in a function: fewer are no evidence */
 #define SLICE_PERIODS 10
-#define SLICES_MAX 4096
-#define BUSY_PERIODS 2   /* of a slice, at least, in the function: of a thread that is in it meanwhile */
-#define SHARE_LEAST 0.05 /* of the path: less is not worth a suspicion */
+#define SLICE_MOST_NS 20000000u /* longer ones do not say that threads were in it at the same time */
+#define SLICES_MAX 4096         /* from the first sample on */
+#define LOOKS_MAX 64            /* functions whose samples are read once more */
+#define BUSY_PERIODS 2          /* of a slice, at least, in the function: of a thread that is in it meanwhile */
+#define SHARE_LEAST 0.05        /* of the path: less is not worth a suspicion */
 #define Z_95 1.96
 
 enum { HOT_MAX = 3 }; /* addresses that an instruction is known by: itself, the next, and one more of a skid */
@@ -32,7 +34,7 @@ enum { HOT_MAX = 3 }; /* addresses that an instruction is known by: itself, the 
 /* Samples of a thread at an address. */
 struct spot {
 	uint32_t process, function, thread, frame;
-	uint64_t count, ns;
+	uint64_t count, ns, first_ns;
 };
 
 struct spots {
@@ -41,6 +43,9 @@ struct spots {
 	struct spot *rows;
 	size_t count, cap;
 	uint64_t *thread_ns; /* by thread id: all its CPU time */
+	/* What has been looked at, of which there is a finding or a note: once a name, whatever the processes. */
+	const char *said[LOOKS_MAX];
+	size_t said_count, looks;
 };
 
 /* One function of one process, and the threads that are mostly in it. */
@@ -136,6 +141,7 @@ static int spot_add(void *state, const struct sonde_batch *batch, size_t i)
 		return sonde_error(ENOMEM, "out of memory for sampled instructions");
 	spot->process = sonde_session_thread(session, thread)->process;
 	spot->function = function;
+	spot->first_ns = !spot->count || batch->time_ns[i] < spot->first_ns ? batch->time_ns[i] : spot->first_ns;
 	spot->count++;
 	spot->ns += batch->weight_ns[i];
 	return 0;
@@ -175,7 +181,9 @@ static int slice_add(void *state, const struct sonde_batch *batch, size_t i)
 	    sonde_session_thread(session, batch->thread_of[i])->process != line->suspect->rows->process)
 		return 0;
 	uint64_t at = (batch->time_ns[i] - line->from_ns) / line->slice_ns;
-	struct slice *slice = &line->slices[at < SLICES_MAX ? at : SLICES_MAX - 1];
+	if (at >= SLICES_MAX)
+		return 0;
+	struct slice *slice = &line->slices[at];
 	slice->thread = slice->thread ? slice->thread : batch->thread_of[i];
 	if (slice->thread == batch->thread_of[i])
 		slice->ns += batch->weight_ns[i];
@@ -184,21 +192,22 @@ static int slice_add(void *state, const struct sonde_batch *batch, size_t i)
 	return 0;
 }
 
-/* What part of the time in the function is of slices in which at least two threads were in it: 0 … 1; negative: an
- * errno. */
+/* What part of the time in the function is of slices in which at least two threads were in it, for as long as there are
+ * slices: 0 … 1; 0 where samples are too far apart to tell; negative: an errno. */
 static double at_once(const struct sonde_facts *facts, const struct suspect *suspect)
 {
-	const struct sonde_run *run = sonde_session_run(facts->session);
-	uint64_t least_ns = SLICE_PERIODS * sonde_session_period_ns(facts->session);
-	uint64_t even_ns = (run->end_ns - run->start_ns) / (SLICES_MAX - 1) + 1, all_ns = 0, together_ns = 0;
+	uint64_t slice_ns = SLICE_PERIODS * sonde_session_period_ns(facts->session), all_ns = 0, together_ns = 0;
+	if (!slice_ns || slice_ns > SLICE_MOST_NS)
+		return 0;
 	struct timeline *line = calloc(1, sizeof *line);
 	if (!line)
 		return sonde_error(ENOMEM, "out of memory for samples over time");
-	line->facts = facts;
-	line->suspect = suspect;
-	line->from_ns = run->start_ns;
-	line->slice_ns = even_ns > least_ns ? even_ns : least_ns;
-	uint64_t busy_ns = line->slice_ns / SLICE_PERIODS * BUSY_PERIODS;
+	*line = (struct timeline){
+	    .facts = facts, .suspect = suspect, .from_ns = suspect->rows->first_ns, .slice_ns = slice_ns};
+	for (size_t i = 0; i < suspect->row_count; i++)
+		if (suspect->rows[i].first_ns < line->from_ns)
+			line->from_ns = suspect->rows[i].first_ns;
+	uint64_t busy_ns = slice_ns / SLICE_PERIODS * BUSY_PERIODS;
 	int rc = each_sample(facts, slice_add, line);
 	for (size_t i = 0; i < SLICES_MAX; i++) {
 		const struct slice *slice = &line->slices[i];
@@ -366,20 +375,32 @@ static int suspect_add(const struct sonde_facts *facts, const struct suspect *su
 		.weighs = fmin(saves_ns / facts->span_ns, 1)});
 }
 
-static int judge(const struct spots *spots, struct suspect *suspect, struct sonde_found *found)
+static int was_said(const struct spots *spots, const char *name)
+{
+	for (size_t i = 0; i < spots->said_count; i++)
+		if (!strcmp(spots->said[i], name))
+			return 1;
+	return 0;
+}
+
+/* What is on a CPU for less than SHARE_LEAST of the path is less of the path. */
+static int judge(struct spots *spots, struct suspect *suspect, struct sonde_found *found)
 {
 	const struct sonde_facts *facts = spots->facts;
+	const char *name = sonde_session_function(facts->session, suspect->rows->function)->name;
 	choose_hot(suspect);
-	if (!is_narrow(spots, suspect))
+	if (!is_narrow(spots, suspect) || (double)suspect->ns < SHARE_LEAST * facts->span_ns || was_said(spots, name) ||
+	    spots->looks == LOOKS_MAX)
 		return 0;
+	spots->looks++;
 	double together = at_once(facts, suspect);
 	if (!(together >= facts->threshold[SONDE_THRESHOLD_SHARING_AT_ONCE]))
 		return together < 0 ? (int)together : 0;
 	int rc = find_write(spots, suspect);
+	if (rc)
+		spots->said[spots->said_count++] = name;
 	if (rc < 0)
-		return rc == -ENOMEM
-			   ? rc
-			   : unjudged_add(found, sonde_session_function(facts->session, suspect->rows->function)->name);
+		return rc == -ENOMEM ? rc : unjudged_add(found, name);
 	return rc ? suspect_add(facts, suspect, found) : 0;
 }
 

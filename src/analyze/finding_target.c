@@ -12,6 +12,7 @@
 #include "util/error.h"
 
 #define PROCESSOR "cpu"
+#define NAME_LEAST_B 3 /* of a part of a name */
 
 static const char *or_unknown(const char *text)
 {
@@ -21,7 +22,7 @@ static const char *or_unknown(const char *text)
 /* Whether a name means the processor: "cpu", or a part of what it is called. */
 static int is_processor(const char *name, const char *cpu)
 {
-	return !strcasecmp(name, PROCESSOR) || (*name && cpu && strcasestr(cpu, name));
+	return !strcasecmp(name, PROCESSOR) || (strlen(name) >= NAME_LEAST_B && cpu && strcasestr(cpu, name));
 }
 
 static int peaks_note(struct sonde_session *session, struct sonde_report *report, struct sonde_section *section)

@@ -267,6 +267,17 @@ static uint32_t busiest_thread(const struct sonde_facts *facts)
 	return busiest;
 }
 
+/* Time on a CPU, and waiting for one. */
+static double wanted_ns(const struct sonde_facts *facts, const struct sonde_thread *thread)
+{
+	const struct sonde_section *threads = sonde_facts_section(facts, "threads");
+	for (size_t i = 0; threads && i < threads->table.row_count; i++)
+		if (sonde_facts_number(threads, i, "tid") == thread->tid)
+			return or_0(sonde_facts_number(threads, i, "on_cpu_ns")) +
+			       or_0(sonde_facts_number(threads, i, "runnable_ns"));
+	return 0;
+}
+
 static double waited_for(const struct sonde_facts *facts, const char *kind)
 {
 	const struct sonde_section *locks = sonde_facts_section(facts, "locks");
@@ -294,13 +305,15 @@ SONDE_JUDGE(imbalance)
 		return 0;
 	const struct sonde_thread *thread = sonde_session_thread(facts->session, busiest);
 	double mean_ns = worst.sum_ns / worst.count, excess_ns = worst.most_ns - mean_ns;
-	double least_ns = fmax(mean_ns, worst.sum_ns / facts->cores); /* on so many CPUs; NAN: not known */
+	/* On so many CPUs (NAN: not known), which it may have waited for. */
+	double least_ns = fmax(mean_ns, worst.sum_ns / facts->cores);
+	double active_ns = worst.count > facts->cores ? fmax(worst.most_ns, wanted_ns(facts, thread)) : worst.most_ns;
 	double idle_ns = worst.count * worst.most_ns - worst.sum_ns;
 	double seen_ns = worst.ended_early_ns + waited_for(facts, "barrier");
 	if (!(excess_ns / worst.most_ns > facts->threshold[SONDE_THRESHOLD_IMBALANCE]) ||
-	    mean_ns < WORKS * facts->span_ns / worst.count || seen_ns < 0.5 * idle_ns)
+	    mean_ns < WORKS * facts->span_ns / worst.count || seen_ns < 0.5 * idle_ns || !(active_ns > least_ns))
 		return 0;
-	double saves_ns = sonde_facts_stretched(facts, worst.most_ns - least_ns), share = saves_ns / facts->span_ns;
+	double saves_ns = sonde_facts_stretched(facts, active_ns - least_ns), share = saves_ns / facts->span_ns;
 	return sonde_found_add(
 	    found,
 	    &(struct sonde_finding){

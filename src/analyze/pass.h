@@ -43,7 +43,7 @@ struct sonde_pass {
 	const char *title; /* one line for --help and docs */
 	uint32_t types;    /* chunk types to be fed: bits 1 << enum sonde_chunk_type */
 	int standard;      /* in a plain `sonde report` */
-	int is_shared; /* `finish` leaves the state as it is: passes with the same begin, feed and merge share one */
+	int is_shared; /* `finish` leaves the state as it is: passes alike in all but name, title and finish share one */
 	int (*begin)(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
 	/* The types that this state wants, of `types`, given the options; NULL: all of them. */
 	uint32_t (*wants)(const void *state);

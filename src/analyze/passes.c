@@ -67,7 +67,7 @@ static size_t owner_of(const struct run *run, size_t i)
 	for (size_t k = 0; pass->is_shared && k < i; k++) {
 		const struct sonde_pass *other = run->passes[k];
 		if (other->is_shared && other->begin == pass->begin && other->feed == pass->feed &&
-		    other->merge == pass->merge)
+		    other->merge == pass->merge && other->wants == pass->wants && other->types == pass->types)
 			return k;
 	}
 	return i;

@@ -5,7 +5,8 @@
  * epoch) its own parts are the phases. Shares of a thread's time add up to 1.
  *
  * Zones come in the order in which they end, a parent after its children: what ended at a depth waits in a list until
- * its parent ends, which takes it over.
+ * its parent ends, which takes it over. What began before that was in a zone that could not be read. Lists are short,
+ * so that a zone costs little: who has very many sites has the rest of them in one, "(others)".
  */
 #include "analyze/marks.h"
 
@@ -22,6 +23,9 @@
 #define NEARLY_ALL 0.80 /* of what is in zones: its parts are the phases */
 
 enum { DEPTHS = 6, DEFAULT_ROWS = 30 }; /* deeper zones are in their parents */
+enum { SITES_MAX = 256, POOL_MAX = 1000000 };
+#define OTHERS UINT32_MAX /* in place of a site */
+
 enum { PHASE, CALLS, TOTAL, SHARE, MEAN, BEGINS, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
@@ -40,8 +44,9 @@ struct phase {
 };
 
 struct lane {
-	uint32_t ended[DEPTHS]; /* [0]: the outermost; deeper ones until their parent ends */
-	uint64_t ns;            /* of the outermost */
+	uint32_t ended[DEPTHS];   /* [0]: the outermost; deeper ones until their parent ends */
+	uint64_t from_ns[DEPTHS]; /* when the first of these began */
+	uint64_t ns;              /* of the outermost */
 };
 
 struct phases {
@@ -52,6 +57,7 @@ struct phases {
 	size_t threads;
 	struct phase *pool;
 	uint32_t count, cap, unused; /* unused: a list of those that were taken over */
+	uint64_t orphans;            /* lists whose zone around them could not be read */
 };
 
 static void phases_end(void *state)
@@ -81,7 +87,7 @@ static int phases_begin(void **state, struct sonde_session *session, const struc
 /* --- the tree ------------------------------------------------------------------------------------------------------
  */
 
-/* 0: out of memory. */
+/* 0: out of memory, or of room. */
 static uint32_t phase_new(struct phases *phases)
 {
 	uint32_t at = phases->unused;
@@ -89,6 +95,8 @@ static uint32_t phase_new(struct phases *phases)
 		phases->unused = phases->pool[at].next;
 		return at;
 	}
+	if (phases->count == POOL_MAX)
+		return 0;
 	if (phases->count + 1 >= phases->cap) {
 		uint32_t cap = phases->cap ? 2 * phases->cap : 64;
 		struct phase *pool = realloc(phases->pool, cap * sizeof *pool);
@@ -107,11 +115,22 @@ static void add(struct phase *to, const struct phase *from)
 	to->ns += from->ns;
 }
 
-static uint32_t find(const struct phases *phases, uint32_t list, uint32_t site)
+/* A site's phase in a list; 0. *out_site: what it is called there, OTHERS where the list is full. */
+static uint32_t find(const struct phases *phases, uint32_t list, uint32_t site, uint32_t *out_site)
 {
-	while (list && phases->pool[list].site != site)
-		list = phases->pool[list].next;
-	return list;
+	size_t length = 0;
+	uint32_t others = 0;
+	*out_site = site;
+	for (; list; list = phases->pool[list].next, length++) {
+		if (phases->pool[list].site == site)
+			return list;
+		if (phases->pool[list].site == OTHERS)
+			others = list;
+	}
+	if (length < SITES_MAX)
+		return 0;
+	*out_site = OTHERS;
+	return others;
 }
 
 /* What list `from` holds goes into list `to`, sites that both have into one. Lists are as deep as DEPTHS. */
@@ -119,7 +138,7 @@ static uint32_t take_over(struct phases *phases, uint32_t to, uint32_t from) // 
 {
 	struct phase *pool = phases->pool;
 	while (from) {
-		uint32_t at = from, same = find(phases, to, pool[at].site);
+		uint32_t at = from, same = find(phases, to, pool[at].site, &pool[at].site);
 		from = pool[at].next;
 		if (same) {
 			add(&pool[same], &pool[at]);
@@ -134,24 +153,48 @@ static uint32_t take_over(struct phases *phases, uint32_t to, uint32_t from) // 
 	return to;
 }
 
-static int zone_add(struct phases *phases, struct lane *lane, const struct phase *zone, unsigned depth)
+/* Of a zone in which the time from from_ns on lies. */
+static void adopt(struct phases *phases, struct lane *lane, uint32_t at, unsigned depth, uint64_t from_ns)
 {
-	uint32_t at = find(phases, lane->ended[depth], zone->site);
+	if (!lane->ended[depth])
+		return;
+	if (lane->from_ns[depth] < from_ns)
+		phases->orphans++;
+	else
+		phases->pool[at].first_child = take_over(phases, phases->pool[at].first_child, lane->ended[depth]);
+	lane->ended[depth] = 0;
+}
+
+/* `from_ns`: when it began, which may be before the window. */
+static int zone_add(struct phases *phases, struct lane *lane, const struct phase *zone, unsigned depth,
+		    uint64_t from_ns)
+{
+	uint32_t site, at = find(phases, lane->ended[depth], zone->site, &site);
+	if (!lane->ended[depth] || from_ns < lane->from_ns[depth])
+		lane->from_ns[depth] = from_ns;
 	if (!at) {
 		at = phase_new(phases);
-		if (!at)
+		if (!at && phases->count < POOL_MAX)
 			return sonde_error(ENOMEM, "out of memory for phases");
-		phases->pool[at] = (struct phase){.site = zone->site, .next = lane->ended[depth]};
+		if (!at) /* it is in its parent, outside of the parts */
+			return 0;
+		phases->pool[at] = (struct phase){.site = site, .next = lane->ended[depth]};
 		lane->ended[depth] = at;
 	}
 	add(&phases->pool[at], zone);
 	if (depth == 0)
 		lane->ns += zone->ns;
-	if (depth + 1 < DEPTHS && lane->ended[depth + 1]) {
-		phases->pool[at].first_child = take_over(phases, phases->pool[at].first_child, lane->ended[depth + 1]);
-		lane->ended[depth + 1] = 0;
-	}
+	if (depth + 1 < DEPTHS)
+		adopt(phases, lane, at, depth + 1, from_ns);
 	return 0;
+}
+
+/* One that only touches what was asked for is not in it. */
+static int is_outside(const struct phases *phases, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct sonde_pass_options *options = &phases->options;
+	return (options->to_ns && from_ns >= options->to_ns) ||
+	       (options->from_ns && to_ns <= options->from_ns && from_ns < to_ns);
 }
 
 static int phases_feed(void *state, const struct sonde_batch *batch)
@@ -165,10 +208,11 @@ static int phases_feed(void *state, const struct sonde_batch *batch)
 		uint64_t from_ns = batch->start_ns[i], to_ns = from_ns + batch->dur_ns[i];
 		from_ns = from_ns > window->from_ns ? from_ns : window->from_ns;
 		to_ns = to_ns < window->to_ns ? to_ns : window->to_ns;
-		if (batch->depth[i] >= DEPTHS || to_ns < from_ns)
+		if (batch->depth[i] >= DEPTHS || to_ns < from_ns ||
+		    is_outside(phases, batch->start_ns[i], batch->start_ns[i] + batch->dur_ns[i]))
 			continue;
 		struct phase zone = {.site = batch->site[i], .calls = 1, .ns = to_ns - from_ns, .first_ns = from_ns};
-		int rc = zone_add(phases, &phases->lanes[batch->thread], &zone, batch->depth[i]);
+		int rc = zone_add(phases, &phases->lanes[batch->thread], &zone, batch->depth[i], batch->start_ns[i]);
 		if (rc)
 			return rc;
 	}
@@ -203,6 +247,8 @@ static uint32_t choose_level(const struct phases *phases, const struct lane *lan
 static const char *name_of(const struct phases *phases, uint32_t site)
 {
 	const struct sonde_site *row = sonde_session_site(phases->session, site);
+	if (site == OTHERS)
+		return "(others)";
 	return row && *row->name ? row->name : "(unnamed)";
 }
 
@@ -224,7 +270,7 @@ static int row_add(const struct phases *phases, const struct phase *phase, const
 	return 0;
 }
 
-static int compare(const void *left, const void *right)
+static int by_begin(const void *left, const void *right)
 {
 	const struct phase *a = left, *b = right;
 	if (a->first_ns != b->first_ns)
@@ -232,23 +278,37 @@ static int compare(const void *left, const void *right)
 	return (a->ns < b->ns) - (a->ns > b->ns);
 }
 
-/* A list in the order in which its members first began. NULL: out of memory. */
-static struct phase *sorted(const struct phases *phases, uint32_t list, size_t *count)
+static int by_length(const void *left, const void *right)
 {
-	size_t members = 0;
-	for (uint32_t at = list; at; at = phases->pool[at].next)
-		members++;
-	struct phase *rows = malloc(members * sizeof *rows);
-	for (*count = 0; rows && list; list = phases->pool[list].next)
-		rows[(*count)++] = phases->pool[list];
-	if (rows)
-		qsort(rows, members, sizeof *rows, compare);
-	else
-		sonde_error(ENOMEM, "out of memory for phases");
-	return rows;
+	const struct phase *a = left, *b = right;
+	return a->ns != b->ns ? (a->ns < b->ns) - (a->ns > b->ns) : by_begin(a, b);
 }
 
-/* What those around hold besides: of each what is in none of its parts, and what is in its siblings. */
+/* The longest of a list but `except` in the order in which they first began, and one row of the others. */
+static int list_add(const struct phases *phases, uint32_t list, uint32_t except, uint64_t span_ns,
+		    struct sonde_report *report, struct sonde_section *section)
+{
+	size_t limit = phases->options.limit ? phases->options.limit : DEFAULT_ROWS, count = 0;
+	struct phase rows[SITES_MAX + 1], others = {0};
+	for (; list; list = phases->pool[list].next)
+		if (list != except && count < SITES_MAX + 1)
+			rows[count++] = phases->pool[list];
+	qsort(rows, count, sizeof *rows, by_length);
+	for (size_t i = limit; i < count; i++)
+		add(&others, &rows[i]);
+	size_t shown = count < limit ? count : limit;
+	qsort(rows, shown, sizeof *rows, by_begin);
+	int rc = 0;
+	for (size_t i = 0; !rc && i < shown; i++)
+		rc = row_add(phases, &rows[i], name_of(phases, rows[i].site), span_ns, report, section);
+	if (rc || !others.calls)
+		return rc;
+	const char *name = sonde_report_text(report, "(%zu others)", count - shown);
+	return name ? row_add(phases, &others, name, span_ns, report, section)
+		    : sonde_error(ENOMEM, "out of memory for a row");
+}
+
+/* What those around hold besides: of each what is in none of its parts, and its siblings. */
 static int rest_add(const struct phases *phases, const struct lane *lane, const uint32_t *around, size_t count,
 		    uint64_t span_ns, struct sonde_report *report, struct sonde_section *section)
 {
@@ -264,10 +324,7 @@ static int rest_add(const struct phases *phases, const struct lane *lane, const 
 		rc = !text    ? sonde_error(ENOMEM, "out of memory for a row")
 		     : own.ns ? row_add(phases, &own, text, span_ns, report, section)
 			      : 0;
-		for (; !rc && siblings; siblings = phases->pool[siblings].next)
-			if (siblings != around[i])
-				rc = row_add(phases, &phases->pool[siblings],
-					     name_of(phases, phases->pool[siblings].site), span_ns, report, section);
+		rc = rc ? rc : list_add(phases, siblings, around[i], span_ns, report, section);
 		siblings = phase->first_child;
 	}
 	struct phase none = {.ns = span_ns > lane->ns ? span_ns - lane->ns : 0};
@@ -285,6 +342,11 @@ static int notes_add(const struct phases *phases, uint32_t thread, uint64_t span
 	int rc = sonde_report_note(report, section, 0, "100 %% = %.6f s of %s (tid %u); zones cover %.1f %% of it",
 				   (double)span_ns / 1e9, row->name, row->tid,
 				   100 * sonde_stats_share((double)lane->ns, (double)span_ns));
+	if (!rc && phases->orphans)
+		rc =
+		    sonde_report_note(report, section, 1,
+				      "of %llu zones what lies in them is not known: the end of some could not be read",
+				      (unsigned long long)phases->orphans);
 	if (!rc && others)
 		rc = sonde_report_note(report, section, 0, "%zu other thread%s with zones: --thread shows %s", others,
 				       sonde_plural(others), sonde_word(others, "it", "one of them"));
@@ -296,21 +358,15 @@ static int section_add(const struct phases *phases, uint32_t thread, struct sond
 	const struct lane *lane = &phases->lanes[thread];
 	uint32_t around[DEPTHS], list;
 	uint64_t from_ns, to_ns;
-	size_t levels, count, limit = phases->options.limit ? phases->options.limit : DEFAULT_ROWS;
+	size_t levels;
 	list = choose_level(phases, lane, around, &levels);
 	sonde_interval_life(phases->session, sonde_session_thread(phases->session, thread), &from_ns, &to_ns);
 	from_ns = from_ns > phases->window.from_ns ? from_ns : phases->window.from_ns;
 	to_ns = to_ns < phases->window.to_ns ? to_ns : phases->window.to_ns;
 	uint64_t span_ns = to_ns > from_ns ? to_ns - from_ns : 0;
 	struct sonde_section *section = sonde_report_table(report, "phases", TITLE, columns, COLUMNS);
-	struct phase *rows = section ? sorted(phases, list, &count) : NULL;
-	if (!rows)
-		return section ? -ENOMEM : sonde_error(ENOMEM, "out of memory for phases");
-	int rc = 0;
-	for (size_t i = 0; !rc && i < count && i < limit; i++)
-		rc = row_add(phases, &rows[i], name_of(phases, rows[i].site), span_ns, report, section);
-	free(rows);
-	section->table.omitted = count > limit ? count - limit : 0;
+	int rc = section ? list_add(phases, list, 0, span_ns, report, section)
+			 : sonde_error(ENOMEM, "out of memory for phases");
 	rc = rc ? rc : rest_add(phases, lane, around, levels, span_ns, report, section);
 	return rc ? rc : notes_add(phases, thread, span_ns, report, section);
 }

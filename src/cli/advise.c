@@ -41,12 +41,21 @@ static const struct sonde_option options[] = {
     {0},
 };
 
+static int take_batch(struct sonde_present *present, const char *name, const char *value)
+{
+	int code = sonde_present_number(present, name, value, &present->pass.batch);
+	if (code || present->pass.batch)
+		return code;
+	fprintf(stderr, "sonde advise: --%s 0: at least 1 item is handled at once\n", name);
+	return SONDE_EXIT_USAGE;
+}
+
 static int take(void *context, const struct sonde_option *option, const char *value)
 {
 	struct request *request = context;
 	struct sonde_critical_scale scale;
 	if (option && !strcmp(option->name, "batch-size"))
-		return sonde_present_number(&request->present, option->name, value, &request->present.pass.batch);
+		return take_batch(&request->present, option->name, value);
 	if (!option || strcmp(option->name, "what-if") != 0)
 		return sonde_present_take(context, option, value);
 	if (request->what_ifs == WHAT_IFS_MAX) {

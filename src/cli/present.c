@@ -323,7 +323,11 @@ static int render(struct sonde_present *present, struct sonde_session *session, 
 		return code;
 	present->pass.thresholds = present->thresholds;
 	code = sonde_pass_run(session, present->passes, present->pass_count, &present->pass, report);
-	style.report = report;
+	style.report = code ? NULL : report;
+	if (code && format->export) { /* it goes without what would be put in */
+		fprintf(stderr, "sonde %s: without %s: %s\n", present->command, format->section, sonde_error_text());
+		code = 0;
+	}
 	if (!code)
 		code = format->export ? format->export(session, &style, file) : format->render(report, &style, file);
 	sonde_report_free(report);

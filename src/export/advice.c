@@ -38,7 +38,7 @@ static void put_line(const char *label, const char *text, const struct sonde_for
 	sonde_buf_fini(&clean);
 }
 
-/* "at most 0.84 s, 49.2 % of the run: 1.97 times as fast (an estimate)". */
+/* "0.84 s, 49.2 % of the critical path could go: 1.97 times as fast (estimate)". */
 static void put_gain(const struct sonde_section *section, size_t row, const struct sonde_format_options *options,
 		     FILE *out)
 {
@@ -47,13 +47,12 @@ static void put_gain(const struct sonde_section *section, size_t row, const stru
 	sonde_buf_init(&line, 1 << 12);
 	if (saves->kind != SONDE_CELL_ABSENT) {
 		const struct sonde_cell *factor = cell_of(section, row, "expected_speedup");
-		sonde_buf_text(&line, "at most ");
 		sonde_figure(&line, SONDE_UNIT_NS, saves, options->ascii);
 		sonde_buf_text(&line, ", ");
 		sonde_figure(&line, SONDE_UNIT_RATIO, cell_of(section, row, "saves_share"), options->ascii);
-		sonde_buf_text(&line, " of the critical path");
+		sonde_buf_text(&line, " of the critical path could go");
 		if (factor->kind == SONDE_CELL_REAL)
-			sonde_buf_printf(&line, ": at most %.2f times as fast (estimate)", factor->real);
+			sonde_buf_printf(&line, ": %.2f times as fast (estimate)", factor->real);
 	} else if (bytes->kind != SONDE_CELL_ABSENT) {
 		sonde_figure(&line, SONDE_UNIT_BYTES, bytes, options->ascii);
 		sonde_buf_text(&line, " of memory; no time is promised");

@@ -1,6 +1,6 @@
 /* chrome.c: trace-event JSON, for Perfetto, Chromium and the Firefox Profiler.
  *
- * One reading of the file, written as it goes: zones and waits are complete events (X), counters and resources C, marks
+ * Written as the file is read, but for the critical path, which is found before: zones and waits are complete events (X), counters and resources C, marks
  * i; arrows (s, f) from who unlocked to who waited for it; then states of threads, as complete events on tracks of
  * their own, with arrows from who woke them, where that is known; then the critical path; then spans as asynchronous events (b, e) with
  * an arrow (s, f) where one ends in another thread; then what was alive of each heap, as counters; then CPU samples.

@@ -93,7 +93,7 @@ judge_all() {
 			continue
 		fi
 		judge "$name" "$options"
-		[ "$expected" = false-sharing ] && "$SONDE" advise "$name.sonde" | grep -q 'instructions cannot be decoded' &&
+		[ "$expected" = false-sharing ] && "$SONDE" advise "$name.sonde" | grep 'instructions cannot be decoded' >.undecoded &&
 			expected="$expected|hot-function"
 		said=$(wrong "$name" "$expected" "$also" "$limiter" "$where")
 		printf '%s\t%s\n' "$expected" "$(first_of "$name" "$expected")" >"$name.matrix"

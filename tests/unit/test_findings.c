@@ -216,7 +216,6 @@ static void the_file_is_read(void **state)
 	unsetenv("XDG_CONFIG_HOME");
 }
 
-/* Each rule has what is shown of it; each threshold belongs to a rule. */
 /* One of a thousand calls at once: of what goes by the call a half stays with two at once; nothing else changes. */
 static void batches_leave_a_part(void **state)
 {
@@ -248,6 +247,7 @@ static void a_device_is_known_or_refused(void **state)
 	forget(&read);
 }
 
+/* Each rule has what is shown of it; each threshold belongs to a rule. */
 static void the_table_is_whole(void **state)
 {
 	(void)state;

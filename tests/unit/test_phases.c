@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -87,6 +88,8 @@ static void parts_of_what_holds_nearly_all(void **state)
 	s = sections_of(PATH, "phases", &options);
 	t = sections_get(&s, "phases");
 	assert_int_equal(sections_int(t, "phase", "load", "total_ns"), 2 * MS);
+	assert_int_equal(sections_int(t, "phase", "load", "calls"), 1);
+	assert_int_equal(sections_int(t, "phase", "forward", "calls"), 1);
 	assert_int_equal(sections_int(t, "phase", "(step, outside of its parts)", "total_ns"), 2 * MS);
 	assert_int_equal(sum_of(t), 11 * MS);
 	sections_free(&s);
@@ -116,6 +119,30 @@ static void outermost_zones_in_order(void **state)
 	sections_free(&s);
 }
 
+/* 600 sites of 1 µs, then one of 1 ms that holds most: it is shown, and sums are whole. */
+static void the_longest_are_shown(void **state)
+{
+	(void)state;
+	struct recording r;
+	struct sites sites = open_recording(&r);
+	uint64_t now_ns = START;
+	for (int i = 0; i < 600; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "site %d", i);
+		now_ns = put(&r, 1, recording_site(&r, SONDE_SITE_ZONE, name, NULL), now_ns, 1000);
+	}
+	now_ns = put(&r, 1, sites.load, now_ns, MS);
+	recording_close(&r, now_ns, 0);
+	const struct sonde_pass_options options = {.limit = 10};
+	struct sections s = sections_of(PATH, "phases", &options);
+	const struct sonde_section *t = sections_get(&s, "phases");
+	assert_int_equal(t->table.row_count, 11);
+	assert_int_equal(sections_int(t, "phase", "(others)", "total_ns"), MS + 344 * 1000);
+	assert_int_equal(sections_int(t, "phase", "(247 others)", "total_ns"), 247 * 1000);
+	assert_int_equal(sum_of(t), 600 * 1000 + MS);
+	sections_free(&s);
+}
+
 static void without_zones_that_is_said(void **state)
 {
 	(void)state;
@@ -139,6 +166,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_teardown(parts_of_what_holds_nearly_all, remove_file),
 	    cmocka_unit_test_teardown(outermost_zones_in_order, remove_file),
+	    cmocka_unit_test_teardown(the_longest_are_shown, remove_file),
 	    cmocka_unit_test_teardown(without_zones_that_is_said, remove_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

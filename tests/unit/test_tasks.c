@@ -129,7 +129,6 @@ static void a_thread_that_was_met_too_late_began_when_it_was_made(void **state)
 	assert_int_equal(sonde_tasks_thread(tasks, PID, tid_of(0), 45), id + 1);
 }
 
-/* What a process did is read before the record of its fork. */
 /* Another source looks whether it is there, and its own last words come later: it is one process. */
 static void a_process_that_was_found_gone_does_not_begin_again(void **state)
 {
@@ -147,6 +146,7 @@ static void a_process_that_was_found_gone_does_not_begin_again(void **state)
 	assert_int_equal(sonde_tasks_process(tasks, PID, 201), process + 1);
 }
 
+/* What a process did is read before the record of its fork. */
 static void a_process_begins_with_its_first_thread(void **state)
 {
 	(void)state;
