@@ -1,0 +1,174 @@
+/* answer.c: what a question about a recording is answered with.
+ *
+ * A report is made by the passes and the format that `sonde report --json` has, so its figures are the same. Formats
+ * write into a stream; this one ends in a buffer with a maximum, because what is asked for is not ours to bound.
+ */
+#include "serve/answer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/pass.h"
+#include "export/format.h"
+#include "report/report.h"
+#include "serve/ask.h"
+#include "serve/contents.h"
+#include "util/error.h"
+#include "util/json.h"
+
+enum { VERSION = 1 }; /* of what is not the report format's */
+
+static ssize_t stream_write(void *cookie, const char *data, size_t size_b)
+{
+	return sonde_buf_append(cookie, data, size_b) ? 0 : (ssize_t)size_b;
+}
+
+/* A stream whose end is `out`. */
+static FILE *stream_open(struct sonde_buf *out)
+{
+	FILE *stream = fopencookie(out, "w", (cookie_io_functions_t){.write = stream_write});
+	if (!stream)
+		sonde_error(ENOMEM, "out of memory for an answer");
+	return stream;
+}
+
+/* The code, or that of the writing. */
+static int stream_close(FILE *stream, struct sonde_buf *out, int code)
+{
+	int bad = fclose(stream) || sonde_buf_error(out);
+	if (code || !bad)
+		return code;
+	return sonde_error(EFBIG, "the answer is larger than %zu MB: ask for fewer sections, or with a limit",
+			   out->max_b >> 20);
+}
+
+int sonde_answer_error(struct sonde_buf *out, const char *sentence)
+{
+	struct sonde_json json;
+	FILE *stream = stream_open(out);
+	if (!stream)
+		return -ENOMEM;
+	sonde_json_init(&json, stream, 0);
+	sonde_json_object(&json);
+	sonde_json_put_text(&json, "error", sentence);
+	sonde_json_end(&json);
+	return stream_close(stream, out, 0);
+}
+
+/* --- the recording ------------------------------------------------------------------------------------------------ */
+
+/* Counted from the recording's start; null where it is not known. */
+static void put_time(struct sonde_json *json, const char *key, uint64_t time_ns, uint64_t start_ns)
+{
+	sonde_json_key(json, key);
+	if (!time_ns)
+		sonde_json_null(json);
+	else
+		sonde_json_uint(json, time_ns > start_ns ? time_ns - start_ns : 0);
+}
+
+static void put_processes(struct sonde_json *json, const struct sonde_session *session)
+{
+	sonde_json_key(json, "processes");
+	sonde_json_array(json);
+	for (uint32_t id = 1; id <= sonde_session_process_count(session); id++) {
+		const struct sonde_process *process = sonde_session_process(session, id);
+		sonde_json_object(json);
+		sonde_json_put_uint(json, "id", id);
+		sonde_json_put_uint(json, "pid", process->pid);
+		sonde_json_put_text(json, "name", process->name);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}
+
+static void put_threads(struct sonde_json *json, const struct sonde_session *session)
+{
+	uint64_t start_ns = sonde_session_run(session)->start_ns;
+	sonde_json_key(json, "threads");
+	sonde_json_array(json);
+	for (uint32_t id = 1; id <= sonde_session_thread_count(session); id++) {
+		const struct sonde_thread *thread = sonde_session_thread(session, id);
+		sonde_json_object(json);
+		sonde_json_put_uint(json, "id", id);
+		sonde_json_put_uint(json, "process", thread->process);
+		sonde_json_put_uint(json, "tid", thread->tid);
+		sonde_json_put_text(json, "name", thread->name);
+		put_time(json, "start_ns", thread->start_ns, start_ns);
+		put_time(json, "end_ns", thread->end_ns, start_ns);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}
+
+static void put_sections(struct sonde_json *json, const struct sonde_session *session)
+{
+	sonde_json_key(json, "sections");
+	sonde_json_array(json);
+	for (size_t i = 0; i < sonde_pass_count; i++)
+		if (sonde_contents_has(session, sonde_passes[i]))
+			sonde_json_text(json, sonde_passes[i]->name);
+	sonde_json_end(json);
+}
+
+static const char *command_of(const struct sonde_session *session)
+{
+	const char *command = sonde_session_info(session, "run.command");
+	const struct sonde_process *root = sonde_session_process(session, sonde_session_run(session)->root_process);
+	return command || !root ? command : *root->command ? root->command : root->name;
+}
+
+int sonde_answer_recording(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)
+{
+	const struct sonde_run *run = sonde_session_run(session);
+	struct sonde_json json;
+	for (size_t i = 0; i < params->count; i++)
+		if (strcmp(params->all[i].name, "token") != 0)
+			return sonde_error(EINVAL, "no parameter '%s'", params->all[i].name);
+	FILE *stream = stream_open(out);
+	if (!stream)
+		return -ENOMEM;
+	sonde_json_init(&json, stream, 0);
+	sonde_json_object(&json);
+	sonde_json_put_uint(&json, "version", VERSION);
+	sonde_json_put_text(&json, "file", sonde_session_path(session));
+	sonde_json_put_text(&json, "command", command_of(session));
+	sonde_json_put_uint(&json, "duration_ns", run->end_ns - run->start_ns);
+	put_processes(&json, session);
+	put_threads(&json, session);
+	put_sections(&json, session);
+	sonde_json_end(&json);
+	return stream_close(stream, out, 0);
+}
+
+/* --- a report ----------------------------------------------------------------------------------------------------- */
+
+static int render(struct sonde_session *session, const struct sonde_ask *ask, struct sonde_buf *out)
+{
+	static const struct sonde_format_options style;
+	struct sonde_report *report;
+	FILE *stream = NULL;
+	int rc = sonde_report_new(&report);
+	if (rc)
+		return rc;
+	rc = sonde_pass_run(session, ask->passes, ask->pass_count, &ask->pass, report);
+	if (!rc && !(stream = stream_open(out)))
+		rc = -ENOMEM;
+	if (!rc)
+		rc = sonde_format_find("json")->render(report, &style, stream);
+	if (stream)
+		rc = stream_close(stream, out, rc);
+	sonde_report_free(report);
+	return rc;
+}
+
+int sonde_answer_report(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)
+{
+	struct sonde_ask ask;
+	int rc = sonde_ask_make(&ask, session, params);
+	if (!rc)
+		rc = render(session, &ask, out);
+	sonde_ask_fini(&ask);
+	return rc;
+}

@@ -1,0 +1,22 @@
+/* answer.h: what a question about a recording is answered with: JSON, as bytes. */
+#ifndef SONDE_SERVE_ANSWER_H
+#define SONDE_SERVE_ANSWER_H
+
+#include "serve/params.h"
+#include "session/session.h"
+#include "util/buf.h"
+
+/* Answers into `out`, which is initialised; 0, or a negative errno with a sentence: -EINVAL where the question is
+ * wrong, -EFBIG where the answer passes the buffer's maximum. */
+typedef int sonde_answer(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out);
+
+/* What there is: file, command, length, processes, threads, sections. */
+sonde_answer sonde_answer_recording;
+
+/* The sections asked for, in the report format "json". */
+sonde_answer sonde_answer_report;
+
+/* {"error": "sentence"} */
+int sonde_answer_error(struct sonde_buf *out, const char *sentence);
+
+#endif

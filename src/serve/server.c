@@ -1,0 +1,421 @@
+/* server.c: the web page of one recording over HTTP, and the questions that it asks.
+ *
+ * Two threads. libmicrohttpd's reads requests, refuses what must be refused, and sends; the worker alone uses the
+ * session. A connection whose answer is computed is suspended meanwhile, so the page itself and what is cached never
+ * wait for a long report. A request belongs to the thread of libmicrohttpd, but while its connection is suspended to
+ * the worker.
+ *
+ * What libmicrohttpd refuses by itself (a malformed head, one that is larger than its memory) has fixed words of its
+ * own and the same status codes.
+ */
+#include "serve/server.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "serve/answer.h"
+#include "serve/cache.h"
+#include "serve/guard.h"
+#include "serve/listen.h"
+#include "serve/page.h"
+#include "serve/params.h"
+#include "serve/reply.h"
+#include "serve/worker.h"
+#include "util/error.h"
+
+enum {
+	CONNECTIONS = 32,
+	SILENCE_S = 30,      /* after which a connection is closed */
+	HEAD_MAX_B = 8192,   /* of a request */
+	MEMORY_B = 32 << 10, /* of a connection: a head that is too large is read and refused with a sentence */
+	WAITING = 16,        /* questions */
+	ANSWER_MAX_B = 256 << 20,
+	CACHE_MAX_B = 64 << 20,
+	PATIENCE_MS = 200, /* with an answer at the end */
+};
+
+struct sonde_server {
+	struct sonde_session *session;
+	struct MHD_Daemon *daemon;
+	struct sonde_worker *worker;
+	struct sonde_guard guard;
+	struct sonde_listen listen;
+	struct sonde_page page;
+	struct sonde_cache cache;
+	char token[SONDE_GUARD_TOKEN_MAX + 1], url[SONDE_GUARD_HOST_B + SONDE_GUARD_TOKEN_MAX + 32];
+};
+
+struct request {
+	struct sonde_work work; /* the first: the worker knows no more */
+	struct sonde_server *server;
+	struct MHD_Connection *connection;
+	char *target;     /* as it came: the path, cut off at its "?" */
+	char *key;        /* the same, whole */
+	int begun, asked; /* asked: the worker has it, or had it */
+	struct sonde_params params;
+	sonde_answer *answer;
+	unsigned status;
+	struct MHD_Response *reply; /* ours to give back; NULL = not yet */
+	size_t size_b;              /* of the reply */
+};
+
+static const struct {
+	const char *path;
+	sonde_answer *answer;
+} routes[] = {
+    {"/api/recording", sonde_answer_recording},
+    {"/api/report", sonde_answer_report},
+};
+
+/* --- replies ------------------------------------------------------------------------------------------------------ */
+
+static enum MHD_Result send_reply(struct MHD_Connection *connection, unsigned status, struct MHD_Response *reply)
+{
+	return reply ? MHD_queue_response(connection, status, reply) : MHD_NO; /* MHD_NO: the connection is closed */
+}
+
+static enum MHD_Result send_error(struct MHD_Connection *connection, unsigned status, const char *sentence)
+{
+	struct MHD_Response *reply = sonde_reply_error(sentence);
+	if (reply && status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(reply, "Allow", "GET");
+	enum MHD_Result sent = send_reply(connection, status, reply);
+	if (reply)
+		MHD_destroy_response(reply);
+	return sent;
+}
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* --- who is refused ----------------------------------------------------------------------------------------------- */
+
+struct hosts {
+	const char *value;
+	int count;
+};
+
+static enum MHD_Result count_host(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct hosts *hosts = context;
+	(void)kind;
+	if (strcasecmp(name, "Host") == 0) {
+		hosts->count++;
+		hosts->value = value;
+	}
+	return MHD_YES;
+}
+
+static int has_our_name(const struct request *request)
+{
+	const struct sonde_server *server = request->server;
+	struct hosts hosts = {0};
+	char local[64] = "";
+	MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_host, &hosts);
+	if (hosts.count != 1 || !hosts.value)
+		return 0;
+	if (server->listen.is_any) {
+		const union MHD_ConnectionInfo *info =
+		    MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+		if (info)
+			sonde_listen_local(info->connect_fd, local, sizeof local);
+	}
+	return sonde_guard_knows(&server->guard, hosts.value, *local ? local : NULL);
+}
+
+static int has_body(struct MHD_Connection *connection)
+{
+	const char *length = header(connection, "Content-Length");
+	return header(connection, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
+}
+
+static int is_too_long(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+	    MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+	return info && info->header_size > HEAD_MAX_B;
+}
+
+static int is_let_in(const struct request *request)
+{
+	const struct sonde_guard *guard = &request->server->guard;
+	const char *cookie = MHD_lookup_connection_value(request->connection, MHD_COOKIE_KIND, guard->cookie);
+	return sonde_guard_admits(guard, cookie) ||
+	       sonde_guard_admits(guard, sonde_params_get(&request->params, "token"));
+}
+
+/* The path and the parameters. -EINVAL with a sentence. */
+static int take_target(struct request *request)
+{
+	char *query = strchr(request->target, '?');
+	if (*request->target != '/')
+		return sonde_error(EINVAL, "what is asked for begins with a slash");
+	if (query)
+		*query++ = '\0';
+	return sonde_params_parse(&request->params, query ? query : "");
+}
+
+/* The status with which a request is refused, and the sentence; 0 = it is not. */
+static unsigned refusal(struct request *request, const char *method, const char **sentence)
+{
+	*sentence = "this name is not the one that the page was opened under; forward the same port";
+	if (!has_our_name(request))
+		return MHD_HTTP_FORBIDDEN;
+	*sentence = "only GET is understood";
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0)
+		return MHD_HTTP_METHOD_NOT_ALLOWED;
+	*sentence = "a request has no body here";
+	if (has_body(request->connection))
+		return MHD_HTTP_CONTENT_TOO_LARGE;
+	*sentence = "a request has at most 8 KB";
+	if (is_too_long(request->connection))
+		return MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
+	int rc = take_target(request);
+	*sentence = "open the address that sonde view printed, with its token";
+	if (!is_let_in(request))
+		return MHD_HTTP_UNAUTHORIZED;
+	*sentence = sonde_error_text();
+	return rc ? MHD_HTTP_BAD_REQUEST : 0;
+}
+
+/* --- data --------------------------------------------------------------------------------------------------------- */
+
+static unsigned status_of(int code)
+{
+	return code == -EINVAL || code == -ESRCH || code == -EFBIG ? MHD_HTTP_BAD_REQUEST
+								   : MHD_HTTP_INTERNAL_SERVER_ERROR;
+}
+
+/* In the worker: what the request asks for, then the connection goes on. */
+static void compute(struct sonde_work *work, int late)
+{
+	struct request *request = (struct request *)work;
+	struct sonde_buf json;
+	sonde_buf_init(&json, ANSWER_MAX_B);
+	int rc = late ? sonde_error(EBUSY, "the page has been closed")
+		      : request->answer(request->server->session, &request->params, &json);
+	request->status = rc ? status_of(rc) : MHD_HTTP_OK;
+	request->size_b = json.len_b;
+	request->reply = rc ? sonde_reply_error(sonde_error_text()) : sonde_reply_data(&json);
+	sonde_buf_fini(&json);
+	MHD_resume_connection(request->connection);
+}
+
+/* The connection is suspended first: from then on it is the worker's to let go on. */
+static enum MHD_Result ask(struct request *request)
+{
+	struct sonde_server *server = request->server;
+	struct MHD_Response *reply = sonde_cache_find(&server->cache, request->key);
+	if (reply)
+		return send_reply(request->connection, MHD_HTTP_OK, reply);
+	request->asked = 1;
+	MHD_suspend_connection(request->connection);
+	if (sonde_worker_put(server->worker, &request->work)) {
+		request->status = MHD_HTTP_SERVICE_UNAVAILABLE;
+		request->reply = sonde_reply_error(sonde_error_text());
+		MHD_resume_connection(request->connection);
+	}
+	return MHD_YES;
+}
+
+static enum MHD_Result answered(struct request *request)
+{
+	struct MHD_Response *reply = request->reply;
+	enum MHD_Result sent = send_reply(request->connection, request->status, reply);
+	request->reply = NULL;
+	if (reply && request->status == MHD_HTTP_OK)
+		sonde_cache_take(&request->server->cache, request->key, reply, request->size_b);
+	else if (reply)
+		MHD_destroy_response(reply);
+	return sent;
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
+static enum MHD_Result send_page(struct request *request, const struct sonde_page_file *file)
+{
+	const struct sonde_page *page = &request->server->page;
+	struct MHD_Connection *connection = request->connection;
+	unsigned status;
+	if (page->enter && strcmp(file->path, "/") == 0 && sonde_params_get(&request->params, "token"))
+		return send_reply(connection, MHD_HTTP_OK, page->enter);
+	struct MHD_Response *reply =
+	    sonde_page_reply(file, header(connection, "Accept-Encoding"), header(connection, "If-None-Match"), &status);
+	return send_reply(connection, status, reply);
+}
+
+static enum MHD_Result begin(struct request *request, const char *method)
+{
+	const char *sentence;
+	request->begun = 1;
+	unsigned status = refusal(request, method, &sentence);
+	return status ? send_error(request->connection, status, sentence) : MHD_YES;
+}
+
+static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url, const char *method,
+			      const char *version, const char *data, size_t *data_b, void **mine)
+{
+	struct request *request = *mine;
+	struct sonde_server *server = context;
+	(void)url, (void)version, (void)data;
+	if (!request || *data_b)
+		return MHD_NO;
+	if (!request->begun)
+		return begin(request, method);
+	if (request->asked)
+		return answered(request);
+	const struct sonde_page_file *file = sonde_page_find(&server->page, request->target);
+	if (file)
+		return send_page(request, file);
+	for (size_t i = 0; i < sizeof routes / sizeof *routes && !request->answer; i++)
+		if (strcmp(routes[i].path, request->target) == 0)
+			request->answer = routes[i].answer;
+	return request->answer ? ask(request) : send_error(connection, MHD_HTTP_NOT_FOUND, "there is no such page");
+}
+
+static void request_free(struct request *request)
+{
+	if (request->reply)
+		MHD_destroy_response(request->reply);
+	sonde_params_fini(&request->params);
+	free(request->target);
+	free(request->key);
+	free(request);
+}
+
+/* The first that is heard of a request: its target as it came, undecoded. */
+static void *request_new(void *context, const char *target, struct MHD_Connection *connection)
+{
+	struct request *request = calloc(1, sizeof *request);
+	if (!request)
+		return NULL;
+	request->work.run = compute;
+	request->server = context;
+	request->connection = connection;
+	request->target = strdup(target);
+	request->key = strdup(target);
+	if (request->target && request->key)
+		return request;
+	request_free(request);
+	return NULL;
+}
+
+static void request_end(void *context, struct MHD_Connection *connection, void **mine,
+			enum MHD_RequestTerminationCode why)
+{
+	(void)context, (void)connection, (void)why;
+	if (*mine)
+		request_free(*mine);
+	*mine = NULL;
+}
+
+/* --- the server --------------------------------------------------------------------------------------------------- */
+
+static int open_socket(struct sonde_server *server, const struct sonde_server_options *options)
+{
+	struct sonde_listen *listen = &server->listen;
+	*listen = (struct sonde_listen){
+	    .host = options->host ? options->host : "127.0.0.1",
+	    .port = options->port,
+	    .is_fixed = options->is_fixed,
+	    .fd = -1,
+	};
+	if (options->token && sonde_guard_check_token(options->token))
+		return -EINVAL;
+	int rc = sonde_listen_open(listen);
+	if (rc)
+		return rc;
+	if (!listen->is_loopback && !options->token)
+		return sonde_error(EINVAL,
+				   "others reach %s: --host needs --token TOKEN, which only who may see the recording "
+				   "knows",
+				   listen->host);
+	if (options->token)
+		snprintf(server->token, sizeof server->token, "%s", options->token);
+	sonde_guard_init(&server->guard, listen->host, listen->port, listen->is_loopback,
+			 options->token ? server->token : NULL);
+	snprintf(server->url, sizeof server->url, "http://%s/%s%s", server->guard.hosts[0],
+		 options->token ? "?token=" : "", server->token);
+	return 0;
+}
+
+static int start_daemon(struct sonde_server *server)
+{
+	unsigned flags = MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+	server->daemon =
+	    MHD_start_daemon(flags, 0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET, server->listen.fd,
+			     MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+			     (unsigned)SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_B,
+			     MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, request_new, server,
+			     MHD_OPTION_NOTIFY_COMPLETED, request_end, server, MHD_OPTION_END);
+	if (!server->daemon)
+		return sonde_error(EIO, "the server for the page could not be started");
+	server->listen.fd = -1; /* the daemon's */
+	return 0;
+}
+
+/* With its worker and its daemon stopped, or never started. */
+static void server_free(struct sonde_server *server)
+{
+	sonde_worker_free(server->worker);
+	sonde_cache_fini(&server->cache);
+	sonde_page_fini(&server->page);
+	if (server->listen.fd >= 0)
+		close(server->listen.fd);
+	free(server);
+}
+
+static int make_page(struct sonde_server *server)
+{
+	char cookie[256];
+	snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", server->guard.cookie,
+		 server->token);
+	return sonde_page_init(&server->page, server->guard.token ? cookie : NULL);
+}
+
+int sonde_server_start(struct sonde_server **out, struct sonde_session *session,
+		       const struct sonde_server_options *options)
+{
+	struct sonde_server *server = calloc(1, sizeof *server);
+	if (!server)
+		return sonde_error(ENOMEM, "out of memory for a server");
+	server->session = session;
+	server->cache.max_b = CACHE_MAX_B;
+	int rc = open_socket(server, options);
+	rc = rc ? rc : make_page(server);
+	rc = rc ? rc : sonde_worker_new(&server->worker, WAITING);
+	if (!rc && (rc = start_daemon(server)))
+		sonde_worker_end(server->worker, PATIENCE_MS);
+	if (rc)
+		server_free(server);
+	else
+		*out = server;
+	return rc;
+}
+
+unsigned sonde_server_port(const struct sonde_server *server)
+{
+	return server->listen.port;
+}
+
+const char *sonde_server_url(const struct sonde_server *server)
+{
+	return server->url;
+}
+
+int sonde_server_stop(struct sonde_server *server)
+{
+	int rc = sonde_worker_end(server->worker, PATIENCE_MS);
+	if (rc)
+		return rc;
+	MHD_stop_daemon(server->daemon);
+	server_free(server);
+	return 0;
+}

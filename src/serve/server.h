@@ -1,0 +1,30 @@
+/* server.h: the web page of one recording over HTTP, and the questions that it asks (docs/UI.md). */
+#ifndef SONDE_SERVE_SERVER_H
+#define SONDE_SERVE_SERVER_H
+
+#include "session/session.h"
+
+struct sonde_server;
+
+struct sonde_server_options {
+	const char *host;  /* an address or a name; NULL = 127.0.0.1 */
+	unsigned port;     /* the first that is tried; 0 = any */
+	int is_fixed;      /* this port or none */
+	const char *token; /* that is asked for; NULL = none, on addresses that only this machine reaches */
+};
+
+/* Answers from threads of its own, until it is stopped; nobody else uses the session meanwhile. 0, or a negative errno
+ * with a sentence: -EINVAL, -EADDRINUSE or -EACCES where options are wrong. */
+int sonde_server_start(struct sonde_server **out, struct sonde_session *session,
+		       const struct sonde_server_options *options);
+
+unsigned sonde_server_port(const struct sonde_server *server);
+
+/* Where the page is, with its token. */
+const char *sonde_server_url(const struct sonde_server *server);
+
+/* Closes all connections and frees; -EBUSY where an answer is being computed that does not end soon: then all goes on,
+ * and only the end of the process ends it. */
+int sonde_server_stop(struct sonde_server *server);
+
+#endif
