@@ -10,7 +10,7 @@
 
 #include "example.h"
 
-enum { THREADS = 2, LINE_B = 64, EVENTS = 10000000 };
+enum { THREADS = 2, LINE_B = 64, EVENTS = 30000000 };
 
 struct counters {
 	alignas(LINE_B) _Atomic uint64_t near[THREADS];
