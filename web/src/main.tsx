@@ -1,6 +1,171 @@
-/* main.tsx: the page's beginning. */
+/* main.tsx: the page: its head with the menu, what part of the run is chosen, and the view that the URL's hash names. */
 import { render } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { type DataSource, type Recording, source } from "./data";
+import { clean, figure } from "./figure";
+import { Flame } from "./flame";
+import { Overview } from "./overview";
+import { useWorld, WorldContext } from "./parts";
+import { AnySection, Functions, titleOf, Zones } from "./sections";
+import { elsewhere, go, link, type Selection, useSelection } from "./selection";
+
+/* A page, and the section that a recording must have for it to be in the menu; "" = always. */
+const PAGES: [name: string, title: string, section: string, view: () => preact.JSX.Element][] = [
+	["overview", "Overview", "", Overview],
+	["flame", "Flame graph", "calltree", Flame],
+	["functions", "Functions", "functions", Functions],
+	["zones", "Zones", "zones", Zones],
+];
+const HAVE_PAGES = ["calltree", "functions", "callers", "zones"];
+const THREADS_MOST = 500;
+
+/* --- light or dark ------------------------------------------------------------------------------------------------- */
+
+type Theme = "auto" | "light" | "dark";
+const THEMES: Theme[] = ["auto", "light", "dark"];
+
+function kept(): Theme {
+	try {
+		const theme = localStorage.getItem("sonde-theme") as Theme;
+		return THEMES.includes(theme) ? theme : "auto";
+	} catch {
+		return "auto";
+	}
+}
+
+function useTheme(): [theme: Theme, dark: boolean, set: (theme: Theme) => void] {
+	const [theme, set] = useState(kept);
+	const wish = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);
+	const [wished, setWished] = useState(wish.matches);
+	useEffect(() => {
+		const changed = () => setWished(wish.matches);
+		wish.addEventListener("change", changed);
+		return () => wish.removeEventListener("change", changed);
+	}, [wish]);
+	const dark = theme === "auto" ? wished : theme === "dark";
+	useEffect(() => {
+		document.documentElement.dataset["theme"] = dark ? "dark" : "light";
+		try {
+			localStorage.setItem("sonde-theme", theme);
+		} catch {
+			/* it is for this page alone, then */
+		}
+	}, [theme, dark]);
+	return [theme, dark, set];
+}
+
+/* --- the head ------------------------------------------------------------------------------------------------------ */
+
+function Menu() {
+	const { recording, selection } = useWorld();
+	const rest = recording.sections.filter((section) => !HAVE_PAGES.includes(section));
+	const at = (page: string) => (selection.page === page ? "page" : undefined);
+	return (
+		<nav aria-label="Pages">
+			{PAGES.filter(([, , section]) => !section || recording.sections.includes(section)).map(([name, title]) => (
+				<a href={elsewhere(selection, name)} aria-current={at(name)}>{title}</a>
+			))}
+			{rest.length > 0 && (
+				<details class="more" key={link(selection)} onKeyDown={(event) => event.key === "Escape" && (event.currentTarget.open = false)}>
+					<summary class={at("section") ? "here" : ""}>More</summary>
+					<ul>
+						{rest.map((section) => (
+							<li>
+								<a href={elsewhere(selection, "section", { section })} aria-current={selection.page === "section" && selection.section === section ? "page" : undefined}>
+									{titleOf(section)}
+								</a>
+							</li>
+						))}
+					</ul>
+				</details>
+			)}
+		</nav>
+	);
+}
+
+function threadName(recording: Recording, id: string): string {
+	const thread = recording.threads.find((at) => String(at.id) === id);
+	return thread ? `${clean(thread.name)} (${thread.tid})` : `thread ${clean(id)}`;
+}
+
+/* What part of the run the page is about, and how to get back to the whole. */
+function Chosen() {
+	const { recording, selection } = useWorld();
+	const time = (ns: string, other: number) => figure("ns", ns ? Number(ns) : other);
+	return (
+		<div class="chosen-part">
+			{recording.threads.length > 1 && (
+				<label>
+					<span>Threads </span>
+					<select value={selection.thread} onChange={(event) => go(selection, { thread: event.currentTarget.value })}>
+						<option value="">all {figure("count", recording.threads.length)}</option>
+						{recording.threads.slice(0, THREADS_MOST).map((thread) => <option value={String(thread.id)}>{threadName(recording, String(thread.id))}</option>)}
+						{selection.thread && !recording.threads.slice(0, THREADS_MOST).some((thread) => String(thread.id) === selection.thread) &&
+							<option value={selection.thread}>{threadName(recording, selection.thread)}</option>}
+					</select>
+				</label>
+			)}
+			{(selection.from || selection.to) && (
+				<a class="chip" href={link({ ...selection, from: "", to: "" })} aria-label="Show all of the time">
+					{time(selection.from, 0)} to {time(selection.to, recording.duration_ns)} ×
+				</a>
+			)}
+		</div>
+	);
+}
+
+function Page({ data, recording }: { data: DataSource; recording: Recording }) {
+	const selection = useSelection();
+	const [theme, dark, setTheme] = useTheme();
+	const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]!;
+	const View = selection.page === "section" ? AnySection : PAGES.find(([name]) => name === selection.page)?.[3];
+	const world = useMemo(() => ({ data, recording, selection, dark }), [data, recording, selection, dark]);
+	useEffect(() => {
+		document.title = `${titleOf(selection.section || selection.page)}: ${clean(recording.command)}: sonde`;
+	}, [selection.page, selection.section]);
+	return (
+		<WorldContext.Provider value={world}>
+			<a class="skip" href="#main" onClick={(event) => {
+				event.preventDefault();
+				document.getElementById("main")?.focus();
+			}}>Skip to the content</a>
+			<header>
+				<span class="name">sonde</span>
+				<Menu />
+				<Chosen />
+				<button type="button" class="theme" onClick={() => setTheme(next)} aria-label={`Colours: ${theme}. Change to ${next}.`}>colours: {theme}</button>
+			</header>
+			<main id="main" tabIndex={-1}>{View ? <View key={viewKey(selection)} /> : <Unknown selection={selection} />}</main>
+			<footer>
+				<code>{clean(recording.file)}</code> · {figure("ns", recording.duration_ns)}
+			</footer>
+		</WorldContext.Provider>
+	);
+}
+
+/* Another section is another view: nothing of the last one stays. */
+function viewKey(selection: Selection): string {
+	return selection.page + " " + selection.section;
+}
+
+function Unknown({ selection }: { selection: Selection }) {
+	return <p class="failed">There is no page “{clean(selection.page)}”. <a href={elsewhere(selection, "overview")}>Overview</a></p>;
+}
+
+function App() {
+	const data = useMemo(source, []);
+	const [recording, set] = useState<Recording | null>(null);
+	const [error, fail] = useState("");
+	useEffect(() => {
+		data.recording().then(set, (reason: Error) => fail(reason.message));
+	}, [data]);
+	if (error)
+		return <main class="failed" role="alert"><h1>sonde</h1><p>{clean(error)}</p></main>;
+	return recording ? <Page data={data} recording={recording} /> : <p class="wait" role="status">sonde: opening the recording…</p>;
+}
 
 const root = document.getElementById("app");
-if (root)
-	render(<h1>sonde</h1>, root);
+if (root) {
+	root.textContent = "";
+	render(<App />, root);
+}

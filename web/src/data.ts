@@ -1,0 +1,158 @@
+/* data.ts: the one door to data. Over HTTP from `sonde view`, or from the page itself (`sonde report -f html`): then the
+ * answers are there for the whole run, and what is asked of a part of it is refused with a sentence. */
+import type { Unit } from "./figure";
+import type { Selection } from "./selection";
+
+export interface Note {
+	text: string;
+	warning: boolean;
+}
+
+export interface Column {
+	key: string;
+	title: string;
+	unit: Unit;
+	basis: "measured" | "estimated" | "modelled";
+}
+
+export type Value = string | number | null;
+
+export interface Row {
+	plus_minus?: Record<string, number>;
+	absent?: Record<string, string | null>;
+	[key: string]: Value | Record<string, number> | Record<string, string | null> | undefined;
+}
+
+export interface Table {
+	id: string;
+	title: string;
+	kind: "table";
+	notes: Note[];
+	columns: Column[];
+	omitted: number;
+	rows: Row[];
+}
+
+export interface Node {
+	parent: number | null;
+	name: string;
+	module: string;
+	file: string;
+	line: number;
+	self: number;
+	total: number;
+	count: number;
+}
+
+export interface Tree {
+	id: string;
+	title: string;
+	kind: "tree";
+	notes: Note[];
+	value: string;
+	unit: Unit;
+	nodes: Node[];
+}
+
+export type Section = Table | Tree;
+
+export interface Report {
+	title: string;
+	recording: string;
+	notes: Note[];
+	sections: Section[];
+}
+
+export interface Recording {
+	version: number; /* of this answer */
+	file: string;
+	command: string;
+	duration_ns: number;
+	processes: { id: number; pid: number; name: string }[];
+	threads: { id: number; process: number; tid: number; name: string; start_ns: number; end_ns: number }[];
+	sections: string[];
+}
+
+export interface DataSource {
+	recording(): Promise<Recording>;
+	report(sections: string[], selection: Partial<Selection>, limit?: number): Promise<Report>;
+}
+
+export function value(row: Row, key: string): Value {
+	const cell = row[key];
+	return typeof cell === "string" || typeof cell === "number" ? cell : null;
+}
+
+export function text(row: Row, key: string): string {
+	const cell = value(row, key);
+	return cell === null ? "" : String(cell);
+}
+
+export function table(report: Report | null, id: string): Table | null {
+	const found = report?.sections.find((section) => section.id === id);
+	return found?.kind === "table" ? found : null;
+}
+
+const ASKED = ["from", "to", "thread", "focus", "weigh"] as const;
+const KEPT = 24; /* answers, so that Back is at once */
+
+export function overHttp(): DataSource {
+	const answers = new Map<string, Promise<unknown>>();
+	async function ask(url: string): Promise<unknown> {
+		let response: Response;
+		try {
+			response = await fetch(url, { credentials: "same-origin" });
+		} catch {
+			throw new Error("No answer from sonde: is `sonde view` still running?");
+		}
+		const body = await response.json().catch(() => null);
+		if (!response.ok)
+			throw new Error(typeof body?.error === "string" ? body.error : `sonde answered with ${response.status}`);
+		if (body === null)
+			throw new Error("sonde's answer was cut off");
+		return body;
+	}
+	function kept(url: string): Promise<unknown> {
+		let answer = answers.get(url);
+		if (!answer) {
+			answer = ask(url);
+			answers.set(url, answer);
+			answer.catch(() => answers.delete(url));
+			if (answers.size > KEPT)
+				answers.delete(answers.keys().next().value as string);
+		}
+		return answer;
+	}
+	return {
+		recording: () => kept("api/recording") as Promise<Recording>,
+		report(sections, selection, limit) {
+			const words = new URLSearchParams({ section: sections.join(",") });
+			for (const key of ASKED)
+				if (selection[key])
+					words.set(key, selection[key] as string);
+			if (limit)
+				words.set("limit", String(limit));
+			return kept("api/report?" + words.toString()) as Promise<Report>;
+		},
+	};
+}
+
+export function inFile(content: string): DataSource {
+	const held = JSON.parse(content) as { recording: Recording; report: Report };
+	return {
+		recording: () => Promise.resolve(held.recording),
+		report(sections, selection) {
+			const asked = ASKED.filter((key) => selection[key]);
+			if (asked.length)
+				return Promise.reject(new Error(`This file holds the whole run only, and cannot answer for another ${asked.join(", ")}. ` +
+					`sonde view ${held.recording.file} can.`));
+			const wanted = new Set(sections);
+			return Promise.resolve({ ...held.report, sections: held.report.sections.filter((section) => wanted.has(section.id)) });
+		},
+	};
+}
+
+export function source(): DataSource {
+	const inside = document.getElementById("sonde-data");
+	return inside?.textContent ? inFile(inside.textContent) : overHttp();
+}

@@ -1,0 +1,211 @@
+/* overview.tsx: the page `overview`: what to fix first, what the run took, what was lost, what was not recorded and how to
+ * record it, and what the recorder cost. Every figure is a cell of the sections findings, summary and functions. */
+import type { ComponentChildren } from "preact";
+import { type Report, type Row, table, text, value } from "./data";
+import { clean, figure, type Unit } from "./figure";
+import { Await, Command, Notes, useReport, useWorld } from "./parts";
+import { elsewhere } from "./selection";
+import { DataTable, filled } from "./table";
+
+/* --- what the run took -------------------------------------------------------------------------------------------- */
+
+/* Rows of the summary: how they are called, the unit they are shown in, and its size in the row's own. */
+const FIGURES: [metric: string, title: string, unit: Unit, scale: number][] = [
+	["timing.wall_time_s", "wall time", "ns", 1e9],
+	["timing.cpu_time_s", "CPU time", "ns", 1e9],
+	["compute.cpu_utilization_percent", "of one CPU", "ratio", 0.01],
+	["memory.peak_process_rss_b", "peak resident", "bytes", 1],
+	["memory.heap_peak_b", "peak of the heap", "bytes", 1],
+	["run.processes", "processes", "count", 1],
+	["run.threads", "threads", "count", 1],
+	["samples.count", "samples", "count", 1],
+	["zones.count", "zones", "count", 1],
+	["lost.count", "lost", "count", 1],
+];
+
+function metric(report: Report, name: string): Row | undefined {
+	return table(report, "summary")?.rows.find((row) => text(row, "metric") === name);
+}
+
+function shown(report: Report, name: string, unit: Unit, scale: number): string {
+	const row = metric(report, name), found = row ? value(row, "value") : null;
+	return typeof found === "number" ? figure(unit, found * scale) : "–";
+}
+
+function Figures({ report }: { report: Report }) {
+	const there = FIGURES.filter(([name]) => metric(report, name) && (name !== "zones.count" || value(metric(report, name)!, "value") !== 0));
+	return (
+		<dl class="figures">
+			{there.map(([name, title, unit, scale]) => (
+				<div data-metric={name} title={clean(metric(report, name)?.absent?.["value"] ?? text(metric(report, name)!, "unit"))}>
+					<dt>{title}</dt>
+					<dd>{shown(report, name, unit, scale)}</dd>
+				</div>
+			))}
+		</dl>
+	);
+}
+
+/* --- findings ----------------------------------------------------------------------------------------------------- */
+
+/* Where the figures that a rule judged stand: a page, or a section. */
+const EVIDENCE: Record<string, string> = {
+	"hot-function": "functions", "false-sharing": "functions", "many-calls": "zones", "page-faults": "resources",
+	"allocation-churn": "temporary", "memory-hotspot": "peak", "memory-leak": "leaks", fragmentation: "heap",
+	"lock-contention": "locks", "interpreter-lock": "locks", imbalance: "threads", serial: "threads", "starved-of-cpu": "machine",
+	"hand-over": "critical-path", "sleep-polling": "waits", "process-start": "processes", "small-writes": "io", "small-reads": "io",
+	fsync: "io", loading: "io-phases", "blocked-on-files": "io",
+};
+
+function gain(row: Row): string {
+	const saves = value(row, "saves_ns"), bytes = value(row, "bytes"), share = value(row, "saves_share"), factor = value(row, "expected_speedup");
+	if (typeof saves === "number")
+		return `at most ${figure("ns", saves)}${typeof share === "number" ? `, ${figure("ratio", share)} of the critical path` : ""}` +
+			(typeof factor === "number" ? `: at most ${factor.toFixed(2)} times as fast (estimate)` : "");
+	return typeof bytes === "number" ? `${figure("bytes", bytes)} of memory; no time is promised` : "not known";
+}
+
+function Evidence({ row }: { row: Row }) {
+	const { selection, recording } = useWorld();
+	const section = EVIDENCE[text(row, "rule")] ?? "";
+	if (!recording.sections.includes(section))
+		return null;
+	const page = section === "functions" || section === "zones";
+	const to = page ? elsewhere(selection, section, section === "functions" ? { focus: text(row, "subject") } : {}) : elsewhere(selection, "section", { section });
+	return <a href={to} aria-label={`Evidence of: ${clean(text(row, "title"))}`}>evidence</a>;
+}
+
+function Finding({ row }: { row: Row }) {
+	const severity = clean(text(row, "severity")), confidence = value(row, "confidence");
+	return (
+		<li class={`card ${severity}`}>
+			<h3><span class="severity">{severity}</span> {clean(text(row, "title"))}</h3>
+			<p class="where"><code>{clean(text(row, "subject"))}</code></p>
+			<dl>
+				<dt>gain</dt>
+				<dd class="gain">{gain(row)}</dd>
+				<dt>why</dt>
+				<dd>{clean(text(row, "evidence"))} <Evidence row={row} /></dd>
+				<dt>do</dt>
+				<dd><ul>{text(row, "steps").split("; ").map((step) => <li>{clean(step)}</li>)}</ul></dd>
+				<dt>then</dt>
+				<dd><Command>{clean(text(row, "measure_again"))}</Command></dd>
+			</dl>
+			<p class="count">limited by {clean(text(row, "limiter"))}, confidence {typeof confidence === "number" ? figure("ratio", confidence) : "not known"}, rule {clean(text(row, "rule"))}</p>
+		</li>
+	);
+}
+
+function Findings({ report }: { report: Report }) {
+	const found = table(report, "findings");
+	return (
+		<>
+			{found?.rows.length
+				? <ol class="cards">{found.rows.map((row) => <Finding row={row} />)}</ol>
+				: <p class="wait">No rule found anything to fix in what was recorded.</p>}
+			<Notes notes={found?.notes ?? []} />
+		</>
+	);
+}
+
+/* --- what is not there -------------------------------------------------------------------------------------------- */
+
+const MORE: [what: string, sections: string[], how: ComponentChildren][] = [
+	["CPU time by function", ["functions"], <>what prevents samples: <Command>sonde doctor</Command></>],
+	["Allocations, the heap's peak, leaks", ["heap", "peak"], <Command>sonde record --heap -- COMMAND</Command>],
+	["Where threads wait, and for which locks", ["waits", "locks"], <Command>sonde record --threads -- COMMAND</Command>],
+	["Files, pipes and sockets", ["io"], <Command>sonde record --io -- COMMAND</Command>],
+	["Snapshots of memory", ["snapshots"], <Command>sonde record --snapshot-every 10s -- COMMAND</Command>],
+	["FLOP of BLAS and LAPACK", ["flop"], <Command>sonde record --blas -- COMMAND</Command>],
+	["Energy", ["energy"], <Command>sonde record --energy -- COMMAND</Command>],
+	["Zones, spans and counters of the program", ["zones", "spans", "counters"], <>the program calls <code>SONDE_ZONE("name")</code> of <code>sonde/sonde.h</code></>],
+];
+
+function Missing() {
+	const { recording } = useWorld();
+	const missing = MORE.filter(([, sections]) => !sections.some((section) => recording.sections.includes(section)));
+	if (!missing.length)
+		return null;
+	return (
+		<section aria-labelledby="missing">
+			<h2 id="missing">Not in this recording</h2>
+			<p class="count">Not asked for, or it did not happen.</p>
+			<dl class="missing">
+				{missing.map(([what, , how]) => <><dt>{what}</dt><dd>{how}</dd></>)}
+			</dl>
+		</section>
+	);
+}
+
+function Cost({ report }: { report: Report }) {
+	const row = metric(report, "cost.recorder_percent"), cpu = metric(report, "cost.recorder_cpu_time_s");
+	return (
+		<section aria-labelledby="cost">
+			<h2 id="cost">What recording cost</h2>
+			<p>
+				{cpu && value(cpu, "value") !== null
+					? <>The recorder took <b data-metric="cost.recorder_cpu_time_s">{shown(report, "cost.recorder_cpu_time_s", "ns", 1e9)}</b> of CPU time</>
+					: "What the recorder took is not known"}
+				{row && value(row, "value") !== null && <>, <b data-metric="cost.recorder_percent">{shown(report, "cost.recorder_percent", "ratio", 0.01)}</b> {clean(text(row, "unit").replace(/^% /, ""))}</>}
+				; the recording has <b data-metric="file.size_b">{shown(report, "file.size_b", "bytes", 1)}</b>.
+			</p>
+		</section>
+	);
+}
+
+/* --- the page ------------------------------------------------------------------------------------------------------ */
+
+function Hottest() {
+	const { selection } = useWorld();
+	const answer = useReport(["functions"], { ...selection, focus: "", weigh: "" }, 8);
+	return (
+		<Await answer={answer}>
+			{(report) => {
+				const found = table(report, "functions");
+				if (!found)
+					return null;
+				const columns = found.columns.filter((column) => ["self_share", "self_ns", "total_share", "function", "module"].includes(column.key));
+				return <DataTable table={filled({ ...found, columns })} drawn={{
+					label: "The hottest functions",
+					render: (row, column) => column.key === "function"
+						? <a href={elsewhere(selection, "functions", { focus: text(row, "function") })}>{clean(text(row, "function"))}</a> : undefined,
+				}} />;
+			}}
+		</Await>
+	);
+}
+
+export function Overview() {
+	const { recording, selection } = useWorld();
+	const part = { ...selection, focus: "", weigh: "" };
+	const summary = useReport(["summary"], part), findings = useReport(["findings"], part, 50);
+	return (
+		<>
+			<h1 class="subject"><code>{clean(recording.command)}</code></h1>
+			<Await answer={summary}>
+				{(report) => (
+					<>
+						{report.notes.some((note) => note.warning) && (
+							<div class="banner" role="note" aria-label="Warnings"><Notes notes={report.notes.filter((note) => note.warning)} /></div>
+						)}
+						<Figures report={report} />
+						<Notes notes={report.notes.filter((note) => !note.warning)} />
+					</>
+				)}
+			</Await>
+			<section aria-labelledby="findings">
+				<h2 id="findings">What to fix first</h2>
+				<Await answer={findings}>{(report) => <Findings report={report} />}</Await>
+			</section>
+			{recording.sections.includes("functions") && (
+				<section aria-labelledby="hottest">
+					<h2 id="hottest">The hottest functions</h2>
+					<Hottest />
+					<p><a href={elsewhere(selection, "functions")}>All functions</a> · <a href={elsewhere(selection, "flame")}>Flame graph</a></p>
+				</section>
+			)}
+			<Missing />
+			<Await answer={summary}>{(report) => <Cost report={report} />}</Await>
+		</>
+	);
+}

@@ -1,0 +1,94 @@
+/* parts.tsx: what pages share: where data comes from, a figure with its unit or the reason for its absence, notes, and
+ * what stands there while an answer is waited for. */
+import { createContext, type ComponentChildren } from "preact";
+import { useContext, useEffect, useState } from "preact/hooks";
+import { type Column, type DataSource, type Note, type Recording, type Report, type Row, value } from "./data";
+import { clean, figure } from "./figure";
+import { link, type Selection } from "./selection";
+
+export interface World {
+	data: DataSource;
+	recording: Recording;
+	selection: Selection;
+	dark: boolean;
+}
+
+export const WorldContext = createContext<World>(null as unknown as World);
+export const useWorld = () => useContext(WorldContext);
+
+export interface Answer {
+	report: Report | null;
+	error: string;
+	waiting: boolean;
+	again(): void;
+}
+
+/* A report of some sections by the selection; until the next one is there, the last. */
+export function useReport(sections: string[], selection: Partial<Selection>, limit?: number): Answer {
+	const { data } = useWorld();
+	const [state, set] = useState({ report: null as Report | null, error: "", waiting: true });
+	const [tries, retry] = useState(0);
+	const { from, to, thread, focus, weigh } = selection;
+	const key = JSON.stringify([sections, from, to, thread, focus, weigh, limit, tries]);
+	useEffect(() => {
+		let current = true;
+		set((before) => ({ ...before, waiting: true }));
+		data.report(sections, { from, to, thread, focus, weigh }, limit).then(
+			(report) => current && set({ report, error: "", waiting: false }),
+			(error: Error) => current && set({ report: null, error: error.message, waiting: false }),
+		);
+		return () => {
+			current = false;
+		};
+	}, [data, key]);
+	return { ...state, again: () => retry(tries + 1) };
+}
+
+/* The answer's children, or why there are none yet. */
+export function Await({ answer, children }: { answer: Answer; children: (report: Report) => ComponentChildren }) {
+	const { selection } = useWorld();
+	const chosen = selection.from || selection.to || selection.thread || selection.focus || selection.weigh;
+	if (answer.error)
+		return (
+			<div class="failed" role="alert">
+				<p>{clean(answer.error)}</p>
+				<p>
+					<button type="button" onClick={answer.again}>Try again</button>{" "}
+					{chosen && <a href={link({ ...selection, from: "", to: "", thread: "", focus: "", weigh: "" })}>Show the whole run</a>}
+				</p>
+			</div>
+		);
+	if (!answer.report)
+		return <p class="wait" role="status">Asking the recording…</p>;
+	return <div class={answer.waiting ? "stale" : ""} aria-busy={answer.waiting}>{children(answer.report)}</div>;
+}
+
+export function Notes({ notes }: { notes: Note[] }) {
+	if (!notes.length)
+		return null;
+	return (
+		<ul class="notes">
+			{notes.map((note) => (
+				<li class={note.warning ? "warning" : ""}>
+					{note.warning && <strong>Warning: </strong>}
+					{clean(note.text)}
+				</li>
+			))}
+		</ul>
+	);
+}
+
+/* The text of a cell: as `sonde report` writes it. */
+export function said(row: Row, column: Column): string {
+	const cell = value(row, column.key);
+	return cell === null ? "–" : typeof cell === "string" ? clean(cell) : figure(column.unit, cell, row.plus_minus?.[column.key] ?? 0);
+}
+
+export function why(row: Row, column: Column): string {
+	return value(row, column.key) === null ? clean(row.absent?.[column.key] ?? "not known") : "";
+}
+
+/* A shell command that can be taken along. */
+export function Command({ children }: { children: string }) {
+	return <code class="command">{children}</code>;
+}

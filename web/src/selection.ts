@@ -1,0 +1,61 @@
+/* selection.ts: what all pages show, in the URL's hash: #/PAGE?from=NS&to=NS&thread=ID&focus=FUNCTION&weigh=WEIGHT&search=TEXT.
+ * A view is a link, and Back works. Going to another page keeps the part of the run that was chosen (from, to, thread). */
+import { useEffect, useState } from "preact/hooks";
+
+export interface Selection {
+	page: string;
+	section: string; /* of the page `section` */
+	from: string;
+	to: string;
+	thread: string;
+	focus: string;
+	weigh: string;
+	search: string;
+}
+
+const KEYS = ["section", "from", "to", "thread", "focus", "weigh", "search"] as const;
+const NOTHING: Selection = { page: "overview", section: "", from: "", to: "", thread: "", focus: "", weigh: "", search: "" };
+
+export function parse(hash: string): Selection {
+	const [page, query] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+	const found: Selection = { ...NOTHING, page: page || "overview" };
+	const words = new URLSearchParams(query ?? "");
+	for (const key of KEYS)
+		found[key] = words.get(key) ?? "";
+	return found;
+}
+
+export function link(selection: Selection): string {
+	const words = new URLSearchParams();
+	for (const key of KEYS)
+		if (selection[key])
+			words.set(key, selection[key]);
+	const query = words.toString();
+	return "#/" + selection.page + (query ? "?" + query : "");
+}
+
+/* The same part of the run on another page. */
+export function elsewhere(now: Selection, page: string, more: Partial<Selection> = {}): string {
+	return link({ ...NOTHING, from: now.from, to: now.to, thread: now.thread, page, ...more });
+}
+
+/* A new place, which Back leaves. */
+export function go(now: Selection, change: Partial<Selection>): void {
+	location.hash = link({ ...now, ...change });
+}
+
+/* The same place, said more exactly: what is being typed makes no steps to go back. */
+export function refine(now: Selection, change: Partial<Selection>): void {
+	history.replaceState(null, "", link({ ...now, ...change }));
+	window.dispatchEvent(new HashChangeEvent("hashchange"));
+}
+
+export function useSelection(): Selection {
+	const [selection, set] = useState(() => parse(location.hash));
+	useEffect(() => {
+		const moved = () => set(parse(location.hash));
+		window.addEventListener("hashchange", moved);
+		return () => window.removeEventListener("hashchange", moved);
+	}, []);
+	return selection;
+}
