@@ -1,0 +1,212 @@
+/* ui.mjs: the page in a browser: ui.mjs SONDE CHROMIUM PAGE FILE HOSTILE [URL HOSTILE-URL]. What is on the screen is held
+ * against `sonde report` of the same recording: in Markdown, which has the figures as people read them, and in JSON.
+ * FILE: a recording with samples and zones of two threads; HOSTILE: one of a program whose name is markup. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { report, serve } from "./fixture.mjs";
+
+const [sonde, browserPath, pagePath, file, hostile, url, hostileUrl] = process.argv.slice(2);
+const packages = createRequire(`${process.env.SONDE_UI_PACKAGES}/`);
+const { chromium } = packages("playwright-core");
+const axe = readFileSync(packages.resolve("axe-core/axe.min.js"), "utf8");
+
+/* The tables of a report in Markdown: rows of cells. */
+function printed(sections, rows) {
+	const text = execFileSync(sonde, ["report", "-q", "-f", "md", "-n", String(rows), "--section", sections, "-o", "-", file], { encoding: "utf8" });
+	return text.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| -"))
+		.map((line) => line.slice(2, -2).split(" | ").map((cell) => cell.replace(/\\(.)/g, "$1").trim()));
+}
+
+const cells = (page, grid) => page.$$eval(`${grid} tbody tr:not([aria-hidden])`, (rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+const heads = (page, grid) => page.$$eval(`${grid} thead th button`, (all) => all.map((at) => at.firstChild.textContent.trim() === "≈" ? at.childNodes[1].textContent : at.firstChild.textContent));
+
+/* Every shown row is the printed one, in the columns that are shown. */
+async function same(page, grid, wanted, name) {
+	const shown = await cells(page, grid), head = await heads(page, grid);
+	const places = head.map((title, i) => wanted[0].findIndex((other, k) => other === title && k >= i));
+	assert(!places.includes(-1), `${name}: columns ${head} are not among ${wanted[0]}`);
+	assert(shown.length > 0 && shown.length === wanted.length - 1, `${name}: ${shown.length} rows are shown of ${wanted.length - 1}`);
+	shown.forEach((row, r) => assert.deepEqual(row, places.map((at) => wanted[r + 1][at]), `${name}: row ${r}`));
+}
+
+/* The page's policy forbids the eval() that the driver's own waiting does. */
+async function until(page, holds, wanted) {
+	for (let left = 200; !(await page.evaluate(holds, wanted)); left--) {
+		assert(left > 0, `never came: ${holds} with ${wanted}`);
+		await page.waitForTimeout(50);
+	}
+}
+
+async function accessible(page, name) {
+	await page.evaluate(axe);
+	const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+	const serious = found.violations.filter((at) => at.impact === "serious" || at.impact === "critical");
+	assert.deepEqual(serious.map((at) => `${at.id}: ${at.nodes.map((node) => `${node.html} ${node.failureSummary}`).slice(0, 3)}`), [], `${name} is accessible`);
+}
+
+async function open(browser, base, options = {}) {
+	const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+	const page = await context.newPage(), host = new URL(base).host;
+	page.wrong = [];
+	page.on("request", (request) => new URL(request.url()).host === host || page.wrong.push(`asks ${request.url()}`));
+	page.on("pageerror", (error) => page.wrong.push(String(error)));
+	page.on("console", (message) => message.type() === "error" && !/favicon/.test(message.location().url) && page.wrong.push(message.text()));
+	await page.goto(base);
+	await page.waitForSelector("main h1");
+	return page;
+}
+
+async function overview(page) {
+	const summary = (await report(sonde, file, "summary")).sections[0].rows;
+	const of = (metric) => summary.find((row) => row.metric === metric).value;
+	await page.waitForSelector(".figures");
+	const tile = (metric) => page.textContent(`.figures [data-metric="${metric}"] dd`);
+	const wall = of("timing.wall_time_s"), shown = await tile("timing.wall_time_s");
+	const [number, unit] = shown.split(" ");
+	assert(Math.abs(Number(number) * { s: 1, ms: 1e-3 }[unit] - wall) <= 0.006 * wall, `wall time ${shown} is ${wall} s`);
+	assert.equal(await tile("samples.count"), of("samples.count").toLocaleString("en-US"));
+	assert.equal(await tile("zones.count"), of("zones.count").toLocaleString("en-US"));
+	assert.equal(await tile("run.threads"), String(of("run.threads")));
+	assert.equal(await page.textContent('b[data-metric="cost.recorder_percent"]'), `${of("cost.recorder_percent").toFixed(1)} %`);
+	await page.waitForSelector('[aria-labelledby="findings"] > div'); /* before that, it waits */
+	const findings = (await report(sonde, file, "findings", ["-n", "50"])).sections[0]?.rows ?? [];
+	assert.equal(await page.locator(".card").count(), findings.length);
+	for (const [i, row] of findings.entries()) {
+		const card = await page.locator(".card").nth(i).innerText();
+		for (const part of [row.title, row.subject, row.evidence.split("; ")[0], row.steps.split("; ")[0]])
+			assert(card.includes(part), `finding ${i} says '${part}'`);
+	}
+	const missing = await page.textContent(".missing");
+	assert(missing.includes("sonde record --heap") && missing.includes("sonde record --energy") && !missing.includes("--threads"), "what was not recorded");
+	await accessible(page, "overview");
+}
+
+async function functions(page) {
+	await page.click("nav >> text=Functions");
+	await page.waitForSelector(".grid td");
+	const wanted = printed("functions", 100000);
+	await page.fill(".search", "burn|libc");
+	await until(page, () => /^\d+ of/.test(document.querySelector(".tools .count")?.textContent ?? ""));
+	const some = [wanted[0], ...wanted.slice(1).filter((row) => row.some((cell) => /burn|libc/i.test(cell)))];
+	assert(some.length > 2);
+	await same(page, "main > div .grid", some.slice(0, 1 + (await cells(page, "main > div .grid")).length), "functions");
+	await page.fill(".search", "");
+	await page.click("main > div .grid thead button >> nth=1");
+	await page.waitForSelector('th[aria-sort="descending"]');
+	const totals = (await cells(page, "main > div .grid")).map((row) => parseFloat(row[1].replace("<", "")));
+	assert(totals.every((total, i) => !i || total <= totals[i - 1]), "sorted by total");
+	await accessible(page, "functions");
+	await page.click("main > div .grid a >> text='burn'");
+	await until(page, () => location.hash.includes("focus=burn"));
+	await until(page, () => document.querySelector("#callers")?.textContent.includes("burn"));
+	const focused = (await report(sonde, file, "callers", ["--focus", "burn", "-n", "200"])).sections[0].rows;
+	await until(page, (count) => document.querySelectorAll("section .grid tbody tr").length === count, focused.length);
+	assert.deepEqual((await cells(page, "section .grid")).map((row) => row[4]), focused.map((row) => row.function));
+	await page.goBack();
+	await until(page, () => !location.hash.includes("focus="));
+	await until(page, () => document.querySelector("#callers")?.textContent.includes("hottest"));
+}
+
+async function flame(page) {
+	const tree = (await report(sonde, file, "calltree", ["-n", "1000000"])).sections[0];
+	await page.click("nav >> text=Flame graph");
+	await page.waitForSelector("canvas");
+	const lead = await page.textContent(".lead");
+	assert(lead.includes(`${(tree.nodes.length - 1).toLocaleString("en-US")} frames`), lead);
+	await page.fill(".search", "^burn$");
+	const burns = tree.nodes.filter((node) => node.name === "burn").length;
+	await until(page, (count) => [...document.querySelectorAll("p.count")].some((at) => at.textContent.startsWith(`${count} frame`)), burns);
+	await page.fill(".search", "");
+	const first = tree.nodes.findIndex((node) => node.parent === 0);
+	const canvas = page.locator("canvas"), box = await canvas.boundingBox();
+	await page.mouse.move(box.x + 20, box.y + 30);
+	await page.waitForSelector(".tip");
+	const tip = await page.textContent(".tip");
+	assert(tip.includes(tree.nodes[first].name) && tip.includes("total"), `the tip says ${tip}`);
+	await page.mouse.click(box.x + 20, box.y + 30);
+	await page.waitForSelector(`canvas[data-zoomed="${tree.nodes[first].name}"]`);
+	await page.mouse.move(5, 5);
+	await canvas.focus();
+	await page.keyboard.press("Escape");
+	await page.waitForSelector('canvas[data-zoomed="all"]');
+	await page.keyboard.press("ArrowDown");
+	await until(page, (name) => document.querySelector(".told").textContent.startsWith(name), tree.nodes[first].name);
+	await page.keyboard.press("Enter");
+	await page.waitForSelector(`canvas[data-zoomed="${tree.nodes[first].name}"]`);
+	await accessible(page, "flame");
+	await page.check("text=view as table");
+	const shown = await cells(page, ".grid");
+	assert(shown.length > 10);
+	shown.forEach((row, i) => assert.equal(row[5], tree.nodes[i].name || "all", `frame ${i} of the table`));
+	shown.forEach((row, i) => assert.equal(row[3], tree.nodes[i].count.toLocaleString("en-US"), `count ${i} of the table`));
+	await accessible(page, "flame as a table");
+}
+
+async function zones(page) {
+	await page.click("nav >> text=Zones");
+	await page.waitForSelector(".grid td >> text=compute");
+	await same(page, ".grid", printed("zones", 1000), "zones");
+	await accessible(page, "zones");
+}
+
+async function rest(page) {
+	const { sections } = await page.evaluate(() => fetch("api/recording").then((answer) => answer.json()));
+	await page.click("summary");
+	const links = await page.$$eval(".more a", (all) => all.map((at) => at.getAttribute("href")));
+	for (const section of sections.filter((name) => !["functions", "callers", "calltree", "zones"].includes(name)))
+		assert(links.includes(`#/section?section=${section}`), `${section} is in the menu`);
+	await page.click(".more >> text=Summary");
+	await page.waitForSelector(".grid td >> text=timing.wall_time_s");
+	await same(page, ".grid", printed("summary", 1000), "summary");
+	await page.goBack();
+	await page.waitForSelector("h1 >> text=Zones");
+	const first = await page.$$eval("header select option", (all) => all.find((at) => at.textContent.startsWith("first ")).value);
+	await page.selectOption("header select", first);
+	await until(page, () => location.hash.includes("thread="));
+	await until(page, () => document.querySelector(".grid td:nth-child(2)")?.textContent !== "90" && !document.querySelector(".stale"));
+	assert.deepEqual((await cells(page, ".grid")).map((row) => row[1]), ["60", "60", "60"]);
+}
+
+async function strange(browser, base) {
+	const page = await open(browser, base);
+	const name = hostile.replace(/^.*\//, "").replace(/\.sonde$/, "");
+	assert((await page.textContent("h1")).includes(name), "the name is text");
+	await page.goto(`${base}#/functions`);
+	await page.waitForSelector(".grid td");
+	await page.goto(`${base}#/flame`);
+	await page.waitForSelector("canvas");
+	await page.hover("canvas", { position: { x: 20, y: 30 } });
+	await page.waitForSelector(".tip");
+	assert.equal(await page.locator("main script, main img, main b.pwned").count(), 0, "a name became an element");
+	assert.deepEqual(page.wrong, []);
+}
+
+async function main() {
+	const one = url ? { url, close() {} } : await serve(sonde, file, pagePath);
+	const two = hostileUrl ? { url: hostileUrl, close() {} } : await serve(sonde, hostile, pagePath);
+	const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-gpu"] });
+	try {
+		for (const colorScheme of ["light", "dark"]) {
+			const page = await open(browser, one.url, { colorScheme });
+			for (const part of [overview, functions, flame, zones, rest])
+				await part(page);
+			assert.deepEqual(page.wrong, []);
+			await page.context().close();
+		}
+		const narrow = await open(browser, one.url, { viewport: { width: 380, height: 700 } });
+		for (const place of ["overview", "functions", "flame", "zones"]) {
+			await narrow.goto(`${one.url}#/${place}`);
+			await narrow.waitForTimeout(300);
+			assert((await narrow.evaluate(() => document.documentElement.scrollWidth)) <= 380, `${place} fits a narrow window`);
+		}
+		await strange(browser, two.url);
+	} finally {
+		await browser.close();
+		one.close();
+		two.close();
+	}
+}
+
+await main();
