@@ -141,13 +141,15 @@ export function inFile(content: string): DataSource {
 	const held = JSON.parse(content) as { recording: Recording; report: Report };
 	return {
 		recording: () => Promise.resolve(held.recording),
-		report(sections, selection) {
+		report(sections, selection, limit) {
 			const asked = ASKED.filter((key) => selection[key]);
 			if (asked.length)
 				return Promise.reject(new Error(`This file holds the whole run only, and cannot answer for another ${asked.join(", ")}. ` +
 					`sonde view ${held.recording.file} can.`));
-			const wanted = new Set(sections);
-			return Promise.resolve({ ...held.report, sections: held.report.sections.filter((section) => wanted.has(section.id)) });
+			const wanted = new Set(sections), most = limit ?? Infinity;
+			const cut = (section: Section): Section => section.kind === "tree" || section.rows.length <= most
+				? section : { ...section, rows: section.rows.slice(0, most), omitted: section.omitted + section.rows.length - most };
+			return Promise.resolve({ ...held.report, sections: held.report.sections.filter((section) => wanted.has(section.id)).map(cut) });
 		},
 	};
 }

@@ -1,5 +1,5 @@
 /* main.tsx: the page: its head with the menu, what part of the run is chosen, and the view that the URL's hash names. */
-import { render } from "preact";
+import { Component, type ComponentChildren, render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type DataSource, type Recording, source } from "./data";
 import { clean, figure } from "./figure";
@@ -114,6 +114,14 @@ function Chosen() {
 	);
 }
 
+/* A mistake of ours in one view leaves the menu, and says itself. */
+class Guard extends Component<{ children: ComponentChildren }, { error: string }> {
+	static getDerivedStateFromError = (error: unknown) => ({ error: String(error) });
+	override render() {
+		return this.state.error ? <div class="failed" role="alert"><p>This view could not be drawn: {clean(this.state.error)}</p></div> : this.props.children;
+	}
+}
+
 function Page({ data, recording }: { data: DataSource; recording: Recording }) {
 	const selection = useSelection();
 	const [theme, dark, setTheme] = useTheme();
@@ -135,7 +143,7 @@ function Page({ data, recording }: { data: DataSource; recording: Recording }) {
 				<Chosen />
 				<button type="button" class="theme" onClick={() => setTheme(next)} aria-label={`Colours: ${theme}. Change to ${next}.`}>colours: {theme}</button>
 			</header>
-			<main id="main" tabIndex={-1}>{View ? <View key={viewKey(selection)} /> : <Unknown selection={selection} />}</main>
+			<main id="main" tabIndex={-1}>{View ? <Guard key={viewKey(selection)}><View /></Guard> : <Unknown selection={selection} />}</main>
 			<footer>
 				<code>{clean(recording.file)}</code> · {figure("ns", recording.duration_ns)}
 			</footer>

@@ -6,7 +6,7 @@ import { type Column, type Report, type Row, type Section, type Table, table, te
 import { clean, only } from "./figure";
 import { Await, Notes, useReport, useWorld } from "./parts";
 import { elsewhere, link, refine } from "./selection";
-import { Count, DataTable, filled, Filter } from "./table";
+import { Count, DataTable, filled, Filter, namesFirst } from "./table";
 
 const MOST = 20000, CALLERS = 200;
 
@@ -24,7 +24,7 @@ function FunctionLink({ name }: { name: string }) {
 /* A table with its notes and a field that filters it. */
 export function OneTable({ section, most }: { section: Table; most?: number }) {
 	const { selection } = useWorld();
-	const shown = useMemo(() => filled(section), [section]);
+	const shown = useMemo(() => namesFirst(filled(section)), [section]);
 	const words = selection.search, small = section.rows.length < 8 && !words;
 	return (
 		<>

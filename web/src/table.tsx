@@ -51,6 +51,14 @@ export function filled(table: Table): Table {
 	return columns.length === table.columns.length || !columns.length ? table : { ...table, columns };
 }
 
+/* Of a table that is too wide for any window, names stand first: figures that scroll away leave whose they are. */
+export function namesFirst(table: Table): Table {
+	if (table.columns.length <= 10 || table.columns[0]?.unit === "text")
+		return table;
+	const isName = (column: Column) => column.unit === "text" || column.unit === "id";
+	return { ...table, columns: [...table.columns.filter(isName), ...table.columns.filter((column) => !isName(column))] };
+}
+
 function Cell({ row, column, drawn }: { row: Row; column: Column; drawn: Drawn }) {
 	const own = drawn.render?.(row, column);
 	const cell = value(row, column.key), words = said(row, column);
