@@ -190,6 +190,7 @@ static unsigned refusal(struct request *request, const char *method, const char 
 static unsigned status_of(int code)
 {
 	return code == -EINVAL || code == -ESRCH || code == -EFBIG ? MHD_HTTP_BAD_REQUEST
+	       : code == -EBUSY                                    ? MHD_HTTP_SERVICE_UNAVAILABLE
 								   : MHD_HTTP_INTERNAL_SERVER_ERROR;
 }
 

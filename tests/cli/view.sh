@@ -218,6 +218,16 @@ equal "$(get /api/recording)" 200
 stop INT
 rm same.sonde
 
+# Ended while many wait: each is answered, told that it is over, or cut off; and it ends.
+serve -q --no-open --port 0 app.sonde
+for limit in $(seq 24); do
+	curl -s -o /dev/null -w '%{http_code}\n' "$url/api/report?section=functions,findings,calltree&limit=$limit" >>ended &
+done
+wait_for test -s ended
+stop TERM
+wait
+equal "$(grep -cvx '000\|200\|503' ended)" 0
+
 # For others: never without a token, which is asked for everywhere and shown nowhere.
 run 2 "$SONDE" view --no-open --port 0 --host 0.0.0.0 app.sonde
 has "$err" "--host needs --token"
