@@ -299,6 +299,7 @@ static void titles_set(const struct sonde_summary_facts *facts, struct sonde_rep
 		command = *process->command ? process->command : process->name;
 	report->title = command ? command : "";
 	report->path = sonde_session_path(facts->session);
+	report->duration_ns = facts->run->end_ns - facts->run->start_ns;
 }
 
 int sonde_summary_notes(const struct sonde_summary_facts *facts, struct sonde_report *report)

@@ -23,6 +23,7 @@
 #include "util/error.h"
 #include "util/quantity.h"
 
+#define WHOLE_ROWS 1000u      /* of a section of a report with everything in it */
 #define EXPORTED_ROWS 100000u /* of a section that an exchange format puts in */
 
 #define FLAG(member) SONDE_FLAG(offsetof(struct sonde_present, member))
@@ -220,11 +221,14 @@ static int add_sections(struct sonde_present *present)
 /* What --section names, else what the format needs or a weight is for, else the passes of a plain report. */
 static int choose_passes(struct sonde_present *present, const struct sonde_format *format)
 {
-	int all = present->sections && strcmp(present->sections, "all") == 0;
+	int is_whole = format->section && strcmp(format->section, SONDE_FORMAT_ALL) == 0;
+	int all = present->sections ? strcmp(present->sections, "all") == 0 : is_whole;
+	if (is_whole && !present->pass.limit)
+		present->pass.limit = WHOLE_ROWS;
 	present->pass.asked = present->sections && !all;
 	if (present->pass.asked)
 		return add_sections(present);
-	const char *needed = format->section                 ? format->section
+	const char *needed = format->section && !is_whole    ? format->section
 			     : present->diff                 ? "snapshots"
 			     : sonde_weigh_is_given(present) ? "calltree"
 							     : NULL;

@@ -31,6 +31,8 @@ static inline int sonde_format_takes(const struct sonde_format_options *options,
 	       (!options->thread || options->thread[thread]);
 }
 
+#define SONDE_FORMAT_ALL "all" /* as a section: every one that has something */
+
 struct sonde_format {
 	const char *name;      /* "json" */
 	const char *extension; /* ".json" */

@@ -107,6 +107,7 @@ struct sonde_report {
 	struct sonde_arena arena;
 	const char *title;        /* the command that was recorded */
 	const char *path;         /* of the recording */
+	uint64_t duration_ns;     /* of the recording; 0 = not known */
 	struct sonde_note *notes; /* about the whole: what was recorded, lost, not measured, what it cost */
 	struct sonde_fact *facts; /* keys of the JSON document; people read them in notes */
 	struct sonde_section *first, *last;

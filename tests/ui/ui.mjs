@@ -183,6 +183,17 @@ async function strange(browser, base) {
 	assert.deepEqual(page.wrong, []);
 }
 
+/* The report as one file: the same figures, and nobody is asked; what it cannot answer it says. */
+async function inOneFile(browser, path) {
+	const page = await open(browser, `file://${path}`);
+	await overview(page);
+	await flame(page);
+	await page.goto(`file://${path}#/functions?focus=burn`);
+	await until(page, () => /holds the whole run only.*sonde view/.test(document.body.textContent));
+	assert.deepEqual(page.wrong, []);
+	await page.context().close();
+}
+
 async function main() {
 	const one = url ? { url, close() {} } : await serve(sonde, file, pagePath);
 	const two = hostileUrl ? { url: hostileUrl, close() {} } : await serve(sonde, hostile, pagePath);
@@ -202,6 +213,7 @@ async function main() {
 			assert((await narrow.evaluate(() => document.documentElement.scrollWidth)) <= 380, `${place} fits a narrow window`);
 		}
 		await strange(browser, two.url);
+		await inOneFile(browser, process.env.SONDE_UI_FILE);
 	} finally {
 		await browser.close();
 		one.close();

@@ -60,8 +60,8 @@ const EVIDENCE: Record<string, string> = {
 function gain(row: Row): string {
 	const saves = value(row, "saves_ns"), bytes = value(row, "bytes"), share = value(row, "saves_share"), factor = value(row, "expected_speedup");
 	if (typeof saves === "number")
-		return `at most ${figure("ns", saves)}${typeof share === "number" ? `, ${figure("ratio", share)} of the critical path` : ""}` +
-			(typeof factor === "number" ? `: at most ${factor.toFixed(2)} times as fast (estimate)` : "");
+		return `${figure("ns", saves)}${typeof share === "number" ? `, ${figure("ratio", share)} of the critical path` : ""} could go` +
+			(typeof factor === "number" ? `: ${factor.toFixed(2)} times as fast (estimate)` : "");
 	return typeof bytes === "number" ? `${figure("bytes", bytes)} of memory; no time is promised` : "not known";
 }
 
