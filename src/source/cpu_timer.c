@@ -276,7 +276,10 @@ static void on_farewell(void *context, pid_t pid, const struct sonde_link_farewe
 	    farewell->start_ns > run->start_ns && farewell->start_ns < now_ns ? farewell->start_ns : now_ns;
 	char name[sizeof farewell->name + 1] = "";
 	memcpy(name, farewell->name, sizeof farewell->name);
-	if (is_new(run, pid) && is_followed(run, (pid_t)farewell->parent))
+	/* Another source may have seen it, and found it gone by now. */
+	int is_over =
+	    !sonde_recorder_alive(run->recorder, pid) && sonde_recorder_known(run->recorder, pid, pid, start_ns);
+	if (!is_over && is_new(run, pid) && is_followed(run, (pid_t)farewell->parent))
 		sonde_recorder_fork(run->recorder, (pid_t)farewell->parent, pid, pid, start_ns);
 	sonde_recorder_comm(run->recorder, pid, pid, name, 0, start_ns);
 	run->named |= pid == run->pid;

@@ -56,7 +56,18 @@ static int is_process(struct sonde_resources_tree *tree, pid_t pid)
 	return field && *field != '-';
 }
 
-static void consider(struct sonde_resources_tree *tree, pid_t pid, uint64_t now_ns)
+/* A process that said its last words may be there still; if it is at the next look, its number is another's. */
+static int is_leaving(struct sonde_resources_tree *tree, pid_t pid, uint64_t start_ns)
+{
+	if (!sonde_recorder_known(tree->recorder, pid, pid, start_ns) ||
+	    tree->leaving_count == sizeof tree->leaving / sizeof *tree->leaving)
+		return 0;
+	tree->leaving[tree->leaving_count++] = pid;
+	return 1;
+}
+
+/* `again`: it has been put off once. */
+static void consider(struct sonde_resources_tree *tree, pid_t pid, uint64_t now_ns, int again)
 {
 	struct sonde_proc_stat stat;
 	if (sonde_recorder_alive(tree->recorder, pid))
@@ -73,6 +84,8 @@ static void consider(struct sonde_resources_tree *tree, pid_t pid, uint64_t now_
 	uint64_t start_ns = start_of(stat.start_ticks, now_ns);
 	if (start_ns < tree->began_ns) /* a tick is 10 ms */
 		start_ns = tree->began_ns;
+	if (!again && is_leaving(tree, pid, start_ns))
+		return;
 	sonde_recorder_fork(tree->recorder, stat.parent, pid, pid, start_ns);
 	sonde_recorder_comm(tree->recorder, pid, pid, stat.name, 1, start_ns);
 }
@@ -89,7 +102,7 @@ static void list(struct sonde_resources_tree *tree, pid_t after, pid_t last, uin
 		pid_t pid = (pid_t)atoi(entry->d_name);
 		int is_new = after < last ? pid > after && pid <= last : pid > after || pid <= last;
 		if (pid > 0 && is_new)
-			consider(tree, pid, now_ns);
+			consider(tree, pid, now_ns, 0);
 	}
 	if (directory)
 		closedir(directory);
@@ -107,10 +120,14 @@ void sonde_resources_tree_start(struct sonde_resources_tree *tree, struct sonde_
 void sonde_resources_tree_look(struct sonde_resources_tree *tree, pid_t last_pid, uint64_t now_ns)
 {
 	pid_t before = tree->last_pid;
+	size_t leaving = tree->leaving_count;
 	tree->lacks_files = 0;
+	for (size_t i = 0; i < leaving; i++)
+		consider(tree, tree->leaving[i], now_ns, 1);
+	tree->leaving_count = 0;
 	if (last_pid && last_pid == before) { /* none, or one whose number was chosen (ns_last_pid) */
 		int may_have_missed = tree->may_have_missed;
-		consider(tree, last_pid, now_ns);
+		consider(tree, last_pid, now_ns, 0);
 		tree->may_have_missed = may_have_missed;
 		return;
 	}
@@ -118,7 +135,7 @@ void sonde_resources_tree_look(struct sonde_resources_tree *tree, pid_t last_pid
 		list(tree, before, last_pid, now_ns);
 	else
 		for (pid_t pid = before + 1; pid <= last_pid; pid++)
-			consider(tree, pid, now_ns);
+			consider(tree, pid, now_ns, 0);
 	tree->was_unread |= tree->lacks_files;
 	tree->last_pid = tree->lacks_files || !last_pid ? before : last_pid; /* it is looked again */
 }

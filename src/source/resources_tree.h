@@ -18,6 +18,8 @@ struct sonde_resources_tree {
 	int lacks_files;     /* at the latest look a number could not be tried: no descriptor was left */
 	int was_unread;      /* so it was once */
 	int may_have_missed; /* numbers were given that are gone, or whose parent is */
+	pid_t leaving[64];   /* known as over, and still there at the latest look */
+	size_t leaving_count;
 };
 
 /* From a process on, which the recorder knows then. `is_new`: it was just forked, nobody is its child yet. */

@@ -273,8 +273,6 @@ void sonde_tasks_fork(struct sonde_tasks *tasks, pid_t parent, pid_t pid, pid_t 
 {
 	struct sonde_task_process *process = latest(&tasks->processes, pid);
 	int alive = process && !process->task.end_ns;
-	if (!alive && process && pid == tid && time_ns <= process->task.end_ns)
-		return; /* who found it gone was heard first */
 	if (!alive && pid == tid) {
 		uint32_t of = parent != pid ? sonde_tasks_process(tasks, parent, time_ns) : 0;
 		process = add_process(tasks, pid, of, time_ns);

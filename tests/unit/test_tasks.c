@@ -129,23 +129,6 @@ static void a_thread_that_was_met_too_late_began_when_it_was_made(void **state)
 	assert_int_equal(sonde_tasks_thread(tasks, PID, tid_of(0), 45), id + 1);
 }
 
-/* Another source looks whether it is there, and its own last words come later: it is one process. */
-static void a_process_that_was_found_gone_does_not_begin_again(void **state)
-{
-	(void)state;
-	struct sonde_tasks *tasks = &fixture.tasks;
-	sonde_tasks_fork(tasks, 1, PID, PID, 100);
-	uint32_t process = sonde_tasks_process(tasks, PID, 100), thread = sonde_tasks_thread(tasks, PID, PID, 100);
-	sonde_tasks_exit(tasks, PID, PID, 0, 200);
-	sonde_tasks_fork(tasks, 1, PID, PID, 150);
-	sonde_tasks_comm(tasks, PID, PID, "late", 0, 150);
-	assert_int_equal(sonde_tasks_process(tasks, PID, 150), process);
-	assert_int_equal(sonde_tasks_thread(tasks, PID, PID, 150), thread);
-	assert_int_equal(sonde_tasks_alive(tasks, PID), 0);
-	sonde_tasks_fork(tasks, 1, PID, PID, 201); /* its number is used again */
-	assert_int_equal(sonde_tasks_process(tasks, PID, 201), process + 1);
-}
-
 /* What a process did is read before the record of its fork. */
 static void a_process_begins_with_its_first_thread(void **state)
 {
@@ -173,7 +156,6 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(short_processes_leave_no_rows, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_name_that_is_called_outlives_an_earlier_exec_read_later, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_thread_that_was_met_too_late_began_when_it_was_made, setup, teardown),
-	    cmocka_unit_test_setup_teardown(a_process_that_was_found_gone_does_not_begin_again, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_process_begins_with_its_first_thread, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
