@@ -18,7 +18,7 @@ def run(command, folder):
     """Runs it in a folder; what it said where it failed, else nothing."""
     try:
         done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=300, text=True)
+                              stderr=subprocess.STDOUT, timeout=180, text=True)
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return done.stdout.strip() or f"exit code {done.returncode}" if done.returncode else ""
@@ -41,7 +41,8 @@ def packages(source, folder):
     for name in ("package.json", "package-lock.json"):
         shutil.copyfile(source / name, folder / name)
     failed = run(["npm", "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline",
-                  "--fetch-retries=1", "--fetch-retry-mintimeout=1000"], folder)
+                  "--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=20000"], folder)
+    failed = failed or run(["node", "node_modules/esbuild/bin/esbuild", "--version"], folder)
     if not failed:
         mark.write_text(lock)
     return failed

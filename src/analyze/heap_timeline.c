@@ -118,7 +118,8 @@ static int draw(const struct sonde_heap_pass *pass, uint32_t heap, size_t used, 
 	const char *title = name ? sonde_report_text(report, "The heap over time: %s", name) : NULL;
 	const struct sonde_column *shown = sonde_heap_columns(pass, report, columns, COLUMNS);
 	struct sonde_section *section = shown ? sonde_report_table(report, "timeline", title, shown, COLUMNS) : NULL;
-	size_t count = pass->options.limit ? pass->options.limit : DEFAULT_ROWS;
+	int is_given = pass->options.asked && pass->options.limit; /* of a whole report it is of rows */
+	size_t count = is_given ? pass->options.limit : DEFAULT_ROWS;
 	drawing.count = count < ROWS_MAX ? count : ROWS_MAX;
 	drawing.rows = calloc(drawing.count, sizeof *drawing.rows);
 	if (!section || !drawing.rows) {

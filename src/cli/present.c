@@ -218,20 +218,25 @@ static int add_sections(struct sonde_present *present)
 	return 0;
 }
 
+/* A report with everything in it. */
+static int is_whole(const struct sonde_format *format)
+{
+	return format->section && strcmp(format->section, SONDE_FORMAT_ALL) == 0;
+}
+
 /* What --section names, else what the format needs or a weight is for, else the passes of a plain report. */
 static int choose_passes(struct sonde_present *present, const struct sonde_format *format)
 {
-	int is_whole = format->section && strcmp(format->section, SONDE_FORMAT_ALL) == 0;
-	int all = present->sections ? strcmp(present->sections, "all") == 0 : is_whole;
-	if (is_whole && !present->pass.limit)
+	int all = present->sections ? strcmp(present->sections, "all") == 0 : is_whole(format);
+	if (is_whole(format) && !present->pass.limit)
 		present->pass.limit = WHOLE_ROWS;
 	present->pass.asked = present->sections && !all;
 	if (present->pass.asked)
 		return add_sections(present);
-	const char *needed = format->section && !is_whole    ? format->section
-			     : present->diff                 ? "snapshots"
-			     : sonde_weigh_is_given(present) ? "calltree"
-							     : NULL;
+	const char *needed = format->section && !is_whole(format) ? format->section
+			     : present->diff                      ? "snapshots"
+			     : sonde_weigh_is_given(present)      ? "calltree"
+								  : NULL;
 	if (needed) {
 		present->pass.asked = 1;
 		return add_section(present, needed);
@@ -348,6 +353,18 @@ static int check_options(const struct sonde_present *present, const struct sonde
 			    : present->diff                 ? "diff"
 			    : present->pass.threshold_count ? "threshold"
 							    : NULL;
+	const char *part = present->from                   ? "from"
+			   : present->to                   ? "to"
+			   : present->thread               ? "thread"
+			   : present->pass.focus           ? "focus"
+			   : present->pass.sort            ? "sort"
+			   : sonde_weigh_is_given(present) ? "weigh"
+							   : NULL;
+	if (part && is_whole(format)) {
+		fprintf(stderr, "sonde %s: --%s: %s is of the whole run; leave it out, or choose in sonde view\n",
+			present->command, part, format->name);
+		return SONDE_EXIT_USAGE;
+	}
 	if (!format->export || !wrong)
 		return 0;
 	fprintf(stderr,
@@ -368,7 +385,7 @@ static int is_recording(const struct sonde_present *present)
 static int write_out(struct sonde_present *present, struct sonde_session *session, const struct sonde_format *format)
 {
 	const struct sonde_run *run = sonde_session_run(session);
-	int code = format->export ? check_options(present, format) : 0;
+	int code = check_options(present, format);
 	if (!code && (format->section || !format->export))
 		code = choose_passes(present, format);
 	if (format->export)

@@ -135,7 +135,8 @@ static void announce(const struct request *request, const struct sonde_server *s
 	if (is_remote && !request->quiet && !request->host)
 		say_tunnel(sonde_server_port(server));
 	fflush(stdout);
-	if (!request->no_open && !is_remote && (variable("DISPLAY") || variable("WAYLAND_DISPLAY")))
+	/* A browser's command line, which others can read, would have the token. */
+	if (!request->no_open && !request->token && !is_remote && (variable("DISPLAY") || variable("WAYLAND_DISPLAY")))
 		open_browser(url);
 	else if (!request->quiet)
 		fprintf(stderr, "sonde view: Ctrl-C ends it\n");

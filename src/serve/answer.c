@@ -116,7 +116,9 @@ static const char *command_of(const struct sonde_session *session)
 {
 	const char *command = sonde_session_info(session, "run.command");
 	const struct sonde_process *root = sonde_session_process(session, sonde_session_run(session)->root_process);
-	return command || !root ? command : *root->command ? root->command : root->name;
+	if (command || !root)
+		return command ? command : "";
+	return *root->command ? root->command : root->name;
 }
 
 int sonde_answer_recording(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)

@@ -1,6 +1,6 @@
 # ui.sh: the page in a browser: its types are sound, its figures are those of `sonde report` of the same recording, links and
 # Back work, nobody else is asked for anything, it is accessible, and names of the target stay text; the same in one file.
-# tier: full
+# alone: a browser fills both processors
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 need node npm jq
@@ -38,12 +38,9 @@ begin() {
 	servers+=($!)
 	wait_for grep -q http "$1.url"
 }
-addresses=()
-if "$SONDE" view --help >/dev/null 2>&1; then
-	begin one known.sonde
-	begin two "$strange.sonde"
-	addresses=("$(head -n 1 one.url)" "$(head -n 1 two.url)")
-fi
+begin one known.sonde
+begin two "$strange.sonde"
+addresses=("$(head -n 1 one.url)" "$(head -n 1 two.url)")
 run 0 "$SONDE" report -q -f html -o known.html known.sonde
 export SONDE_UI_PACKAGES=$packages SONDE_UI_FILE=$work/known.html
 run 0 node "$repo/tests/ui/ui.mjs" "$SONDE" "$browser" "$page" "$work/known.sonde" "$work/$strange.sonde" "${addresses[@]}"

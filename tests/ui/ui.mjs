@@ -51,6 +51,7 @@ async function open(browser, base, options = {}) {
 	const page = await context.newPage(), host = new URL(base).host;
 	page.wrong = [];
 	page.on("request", (request) => new URL(request.url()).host === host || page.wrong.push(`asks ${request.url()}`));
+	page.on("dialog", (dialog) => { page.wrong.push(`a dialog: ${dialog.message()}`); dialog.dismiss(); });
 	page.on("pageerror", (error) => page.wrong.push(String(error)));
 	page.on("console", (message) => message.type() === "error" && !/favicon/.test(message.location().url) && page.wrong.push(message.text()));
 	await page.goto(base);
@@ -180,6 +181,7 @@ async function strange(browser, base) {
 	await page.hover("canvas", { position: { x: 20, y: 30 } });
 	await page.waitForSelector(".tip");
 	assert.equal(await page.locator("main script, main img, main b.pwned").count(), 0, "a name became an element");
+	assert.notEqual(await page.title(), "1", "a name was run");
 	assert.deepEqual(page.wrong, []);
 }
 

@@ -74,6 +74,7 @@ export interface Recording {
 }
 
 export interface DataSource {
+	inFile: boolean; /* what it lacks may be in the recording */
 	recording(): Promise<Recording>;
 	report(sections: string[], selection: Partial<Selection>, limit?: number): Promise<Report>;
 }
@@ -124,6 +125,7 @@ export function overHttp(): DataSource {
 		return answer;
 	}
 	return {
+		inFile: false,
 		recording: () => kept("api/recording") as Promise<Recording>,
 		report(sections, selection, limit) {
 			const words = new URLSearchParams({ section: sections.join(",") });
@@ -140,6 +142,7 @@ export function overHttp(): DataSource {
 export function inFile(content: string): DataSource {
 	const held = JSON.parse(content) as { recording: Recording; report: Report };
 	return {
+		inFile: true,
 		recording: () => Promise.resolve(held.recording),
 		report(sections, selection, limit) {
 			const asked = ASKED.filter((key) => selection[key]);

@@ -8,15 +8,16 @@ import { Await, Notes, useReport, useWorld } from "./parts";
 import { Count, DataTable, Filter } from "./table";
 import { go, refine } from "./selection";
 
-/* What stacks can be weighed by, and a section that is there when that was recorded. */
+/* What stacks can be weighed by, and a section that is there when that was recorded; the first of them is what a call tree has
+ * when nothing is said (src/session/weigh.c). */
 const WEIGHTS: [name: string, title: string, section: string][] = [
 	["cpu", "CPU time", "functions"],
 	["waiting", "waiting", "waits"],
 	["locks", "waiting for locks", "locks"],
 	["io", "I/O", "io"],
+	["peak", "memory at the peak", "heap"],
 	["allocated", "bytes allocated", "heap"],
 	["allocations", "allocations", "heap"],
-	["peak", "memory at the peak", "heap"],
 	["temporary", "temporary memory", "temporary"],
 	["left", "memory left at the end", "heap"],
 	["unreachable", "unreachable memory", "leaks"],
@@ -86,14 +87,14 @@ function Picture({ report }: { report: Report }) {
 }
 
 export function Flame() {
-	const { selection, recording } = useWorld();
+	const { selection, recording, data } = useWorld();
 	const weights = WEIGHTS.filter(([, , section]) => recording.sections.includes(section));
 	const answer = useReport(["calltree"], { ...selection, focus: "" }, MOST);
 	return (
 		<>
 			<div class="title">
 				<h1>Flame graph</h1>
-				{weights.length > 1 && (
+				{!data.inFile && weights.length > 1 && (
 					<label>of{" "}
 						<select value={selection.weigh || weights[0]?.[0]} onChange={(event) => go(selection, { weigh: event.currentTarget.value })}>
 							{weights.map(([name, title]) => <option value={name}>{title}</option>)}

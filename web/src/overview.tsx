@@ -29,7 +29,9 @@ function metric(report: Report, name: string): Row | undefined {
 
 function shown(report: Report, name: string, unit: Unit, scale: number): string {
 	const row = metric(report, name), found = row ? value(row, "value") : null;
-	return typeof found === "number" ? figure(unit, found * scale) : "–";
+	if (typeof found !== "number")
+		return "–";
+	return (text(row!, "unit").endsWith("at least") ? "≥ " : "") + figure(unit, found * scale);
 }
 
 function Figures({ report }: { report: Report }) {
@@ -60,7 +62,7 @@ const EVIDENCE: Record<string, string> = {
 function gain(row: Row): string {
 	const saves = value(row, "saves_ns"), bytes = value(row, "bytes"), share = value(row, "saves_share"), factor = value(row, "expected_speedup");
 	if (typeof saves === "number")
-		return `${figure("ns", saves)}${typeof share === "number" ? `, ${figure("ratio", share)} of the critical path` : ""} could go` +
+		return `${figure("ns", saves)}${typeof share === "number" ? `, ${figure("ratio", share)} of the span` : ""} could go` +
 			(typeof factor === "number" ? `: ${factor.toFixed(2)} times as fast (estimate)` : "");
 	return typeof bytes === "number" ? `${figure("bytes", bytes)} of memory; no time is promised` : "not known";
 }
@@ -71,7 +73,7 @@ function Evidence({ row }: { row: Row }) {
 	if (!recording.sections.includes(section))
 		return null;
 	const page = section === "functions" || section === "zones";
-	const to = page ? elsewhere(selection, section, section === "functions" ? { focus: text(row, "subject") } : {}) : elsewhere(selection, "section", { section });
+	const to = page ? elsewhere(selection, section, section === "functions" ? { focus: text(row, "subject").split(", which calls ")[0] } : {}) : elsewhere(selection, "section", { section });
 	return <a href={to} aria-label={`Evidence of: ${clean(text(row, "title"))}`}>evidence</a>;
 }
 
@@ -100,7 +102,7 @@ function Findings({ report }: { report: Report }) {
 	const found = table(report, "findings");
 	return (
 		<>
-			{found?.rows.length
+			{!found ? <p class="wait">This file does not hold the findings.</p> : found.rows.length
 				? <ol class="cards">{found.rows.map((row) => <Finding row={row} />)}</ol>
 				: <p class="wait">No rule found anything to fix in what was recorded.</p>}
 			<Notes notes={found?.notes ?? []} />
@@ -122,7 +124,9 @@ const MORE: [what: string, sections: string[], how: ComponentChildren][] = [
 ];
 
 function Missing() {
-	const { recording } = useWorld();
+	const { recording, data } = useWorld();
+	if (data.inFile && !recording.sections.includes("summary")) /* a part of a report */
+		return null;
 	const missing = MORE.filter(([, sections]) => !sections.some((section) => recording.sections.includes(section)));
 	if (!missing.length)
 		return null;
@@ -138,6 +142,8 @@ function Missing() {
 }
 
 function Cost({ report }: { report: Report }) {
+	if (!table(report, "summary"))
+		return null;
 	const row = metric(report, "cost.recorder_percent"), cpu = metric(report, "cost.recorder_cpu_time_s");
 	return (
 		<section aria-labelledby="cost">

@@ -122,7 +122,9 @@ function Parts({ report }: { report: Report }) {
 
 export function AnySection() {
 	const { selection } = useWorld();
-	const answer = useReport([selection.section], { ...selection, weigh: "" }, MOST);
+	/* Of a timeline it would be the number of intervals. */
+	const most = selection.section === "timeline" ? undefined : MOST;
+	const answer = useReport([selection.section], { ...selection, weigh: "" }, most);
 	const title = answer.report?.sections[0]?.title;
 	return (
 		<>
