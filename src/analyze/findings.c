@@ -266,6 +266,7 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 	rc = rc ? rc : sonde_finding_device(session, options->device, report, section);
 	rc = rc ? rc : note_unjudged(&facts, report, section);
 	out->span_ns = facts.span_ns;
+	out->command = sonde_session_info(session, "run.command");
 	sonde_report_free(facts.report);
 	if (out->count)
 		qsort(out->rows, out->count, sizeof *out->rows, compare);
@@ -294,7 +295,7 @@ static int row_add(const struct sonde_found *found, const struct sonde_finding *
 	const struct sonde_rule *rule = finding->rule;
 	const char *steps = steps_of(rule, report);
 	const char *again = sonde_report_text(report, "sonde record%s%s -- %s", *rule->record ? " " : "", rule->record,
-					      *report->title ? report->title : "COMMAND");
+					      found->command && *found->command ? found->command : "COMMAND");
 	if (!row || !steps || !again)
 		return sonde_error(ENOMEM, "out of memory for findings");
 	int is_time = finding->saves_ns > 0;
