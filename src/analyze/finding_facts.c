@@ -14,27 +14,15 @@ const struct sonde_section *sonde_facts_section(const struct sonde_facts *facts,
 	return NULL;
 }
 
-static const struct sonde_cell *cell_of(const struct sonde_section *section, size_t row, const char *key)
-{
-	const struct sonde_table *table = section ? &section->table : NULL;
-	for (size_t i = 0; table && row < table->row_count && i < table->column_count; i++)
-		if (strcmp(table->columns[i].key, key) == 0)
-			return &table->cells[row * table->column_count + i];
-	return NULL;
-}
-
 double sonde_facts_number(const struct sonde_section *section, size_t row, const char *key)
 {
-	const struct sonde_cell *cell = cell_of(section, row, key);
-	return cell && cell->kind == SONDE_CELL_INT    ? (double)cell->integer
-	       : cell && cell->kind == SONDE_CELL_REAL ? cell->real
-						       : NAN;
+	const struct sonde_cell *cell = sonde_report_cell(section, row, key);
+	return cell->kind == SONDE_CELL_INT ? (double)cell->integer : cell->kind == SONDE_CELL_REAL ? cell->real : NAN;
 }
 
 const char *sonde_facts_text(const struct sonde_section *section, size_t row, const char *key)
 {
-	const struct sonde_cell *cell = cell_of(section, row, key);
-	return cell && cell->kind == SONDE_CELL_TEXT && cell->text ? cell->text : "";
+	return sonde_report_cell_text(section, row, key);
 }
 
 double sonde_facts_metric(const struct sonde_facts *facts, const char *name)

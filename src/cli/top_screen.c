@@ -82,20 +82,10 @@ static const char *const help[] = {
 
 /* --- figures ----------------------------------------------------------------------------------------------------- */
 
-static const struct sonde_cell *cell_of(const struct sonde_section *section, size_t row, const char *key)
-{
-	static const struct sonde_cell none = {0};
-	const struct sonde_table *table = section ? &section->table : NULL;
-	for (size_t i = 0; table && row < table->row_count && i < table->column_count; i++)
-		if (strcmp(table->columns[i].key, key) == 0)
-			return &table->cells[row * table->column_count + i];
-	return &none;
-}
-
 static void put_figure(const struct screen *screen, struct sonde_buf *out, const char *name, const char *key,
 		       enum sonde_unit unit)
 {
-	const struct sonde_cell *cell = cell_of(screen->model.view[SONDE_TOP_PROCESSES], 0, key);
+	const struct sonde_cell *cell = sonde_report_cell(screen->model.view[SONDE_TOP_PROCESSES], 0, key);
 	if (cell->kind == SONDE_CELL_ABSENT)
 		return;
 	sonde_buf_printf(out, "%s%s ", out->len_b ? "  " : "", name);
@@ -118,7 +108,8 @@ static void put_machine(const struct screen *screen, struct sonde_buf *out)
 	sonde_buf_printf(out, "machine:");
 	for (size_t i = 0; i < count && i < 5; i++) {
 		const struct sonde_cell *what = &section->table.cells[i * section->table.column_count];
-		const struct sonde_cell *of = cell_of(section, i, "object"), *mean = cell_of(section, i, "mean");
+		const struct sonde_cell *of = sonde_report_cell(section, i, "object"),
+					*mean = sonde_report_cell(section, i, "mean");
 		if (what->kind != SONDE_CELL_TEXT || mean->kind == SONDE_CELL_ABSENT || strstr(what->text, "waited"))
 			continue;
 		sonde_buf_printf(out, "  ");

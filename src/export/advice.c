@@ -10,22 +10,6 @@
 #define SECTION "findings"
 #define LABEL 9 /* columns of "    why  " */
 
-static const struct sonde_cell *cell_of(const struct sonde_section *section, size_t row, const char *key)
-{
-	static const struct sonde_cell nothing;
-	const struct sonde_table *table = &section->table;
-	for (size_t i = 0; i < table->column_count; i++)
-		if (strcmp(table->columns[i].key, key) == 0)
-			return &table->cells[row * table->column_count + i];
-	return &nothing;
-}
-
-static const char *text_of(const struct sonde_section *section, size_t row, const char *key)
-{
-	const struct sonde_cell *cell = cell_of(section, row, key);
-	return cell->kind == SONDE_CELL_TEXT && cell->text ? cell->text : "";
-}
-
 static void put_line(const char *label, const char *text, const struct sonde_format_options *options, FILE *out)
 {
 	struct sonde_buf clean;
@@ -42,14 +26,15 @@ static void put_line(const char *label, const char *text, const struct sonde_for
 static void put_gain(const struct sonde_section *section, size_t row, const struct sonde_format_options *options,
 		     FILE *out)
 {
-	const struct sonde_cell *saves = cell_of(section, row, "saves_ns"), *bytes = cell_of(section, row, "bytes");
+	const struct sonde_cell *saves = sonde_report_cell(section, row, "saves_ns"),
+				*bytes = sonde_report_cell(section, row, "bytes");
 	struct sonde_buf line;
 	sonde_buf_init(&line, 1 << 12);
 	if (saves->kind != SONDE_CELL_ABSENT) {
-		const struct sonde_cell *factor = cell_of(section, row, "expected_speedup");
+		const struct sonde_cell *factor = sonde_report_cell(section, row, "expected_speedup");
 		sonde_figure(&line, SONDE_UNIT_NS, saves, options->ascii);
 		sonde_buf_text(&line, ", ");
-		sonde_figure(&line, SONDE_UNIT_RATIO, cell_of(section, row, "saves_share"), options->ascii);
+		sonde_figure(&line, SONDE_UNIT_RATIO, sonde_report_cell(section, row, "saves_share"), options->ascii);
 		sonde_buf_text(&line, " of the critical path could go");
 		if (factor->kind == SONDE_CELL_REAL)
 			sonde_buf_printf(&line, ": %.2f times as fast (estimate)", factor->real);
@@ -68,7 +53,7 @@ static void put_steps(const struct sonde_section *section, size_t row, const str
 		      FILE *out)
 {
 	const char *label = "do";
-	for (const char *at = text_of(section, row, "steps"); *at; label = "") {
+	for (const char *at = sonde_report_cell_text(section, row, "steps"); *at; label = "") {
 		const char *end = strstr(at, "; ");
 		size_t length = end ? (size_t)(end - at) : strlen(at);
 		char step[512];
@@ -84,20 +69,22 @@ static void put_finding(const struct sonde_section *section, size_t row, const s
 	static const struct {
 		const char *severity, *color;
 	} colors[] = {{"critical", "\033[1;31m"}, {"high", "\033[31m"}, {"medium", "\033[33m"}, {"low", ""}};
-	const char *severity = text_of(section, row, "severity"), *color = "";
+	const char *severity = sonde_report_cell_text(section, row, "severity"), *color = "";
 	char head[1024], limit[256];
 	for (size_t i = 0; options->color && i < sizeof colors / sizeof *colors; i++)
 		color = strcmp(colors[i].severity, severity) ? color : colors[i].color;
-	snprintf(head, sizeof head, "%s: %s", text_of(section, row, "title"), text_of(section, row, "subject"));
+	snprintf(head, sizeof head, "%s: %s", sonde_report_cell_text(section, row, "title"),
+		 sonde_report_cell_text(section, row, "subject"));
 	fprintf(out, "\n%2zu. %s%s%s\n", row + 1, color, severity, *color ? "\033[0m" : "");
 	put_line("what", head, options, out);
 	put_gain(section, row, options, out);
-	put_line("why", text_of(section, row, "evidence"), options, out);
-	snprintf(limit, sizeof limit, "%s; confidence %.0f %%; rule %s", text_of(section, row, "limiter"),
-		 100 * cell_of(section, row, "confidence")->real, text_of(section, row, "rule"));
+	put_line("why", sonde_report_cell_text(section, row, "evidence"), options, out);
+	snprintf(
+	    limit, sizeof limit, "%s; confidence %.0f %%; rule %s", sonde_report_cell_text(section, row, "limiter"),
+	    100 * sonde_report_cell(section, row, "confidence")->real, sonde_report_cell_text(section, row, "rule"));
 	put_line("by", limit, options, out);
 	put_steps(section, row, options, out);
-	put_line("then", text_of(section, row, "measure_again"), options, out);
+	put_line("then", sonde_report_cell_text(section, row, "measure_again"), options, out);
 }
 
 static int render(const struct sonde_report *report, const struct sonde_format_options *given, FILE *out)

@@ -11,25 +11,10 @@
 #define TRACK (1u << 29) /* pids are below 2^22, tracks of states begin at 2^30 */
 #define SECTION "critical-steps"
 
-static const struct sonde_cell *cell_of(const struct sonde_table *table, size_t row, const char *key)
+static uint64_t number_of(const struct sonde_section *section, size_t row, const char *key)
 {
-	static const struct sonde_cell nothing;
-	for (size_t i = 0; i < table->column_count; i++)
-		if (strcmp(table->columns[i].key, key) == 0)
-			return &table->cells[row * table->column_count + i];
-	return &nothing;
-}
-
-static uint64_t number_of(const struct sonde_table *table, size_t row, const char *key)
-{
-	const struct sonde_cell *cell = cell_of(table, row, key);
+	const struct sonde_cell *cell = sonde_report_cell(section, row, key);
 	return cell->kind == SONDE_CELL_INT ? cell->integer : 0;
-}
-
-static const char *text_of(const struct sonde_table *table, size_t row, const char *key)
-{
-	const struct sonde_cell *cell = cell_of(table, row, key);
-	return cell->kind == SONDE_CELL_TEXT && cell->text ? cell->text : "";
 }
 
 static void put_title(struct sonde_chrome *chrome, struct sonde_chrome_event event)
@@ -50,21 +35,22 @@ static void put_title(struct sonde_chrome *chrome, struct sonde_chrome_event eve
 	sonde_chrome_end(chrome);
 }
 
-static void put_step(struct sonde_chrome *chrome, const struct sonde_table *table, size_t row,
+static void put_step(struct sonde_chrome *chrome, const struct sonde_section *section, size_t row,
 		     struct sonde_chrome_event event)
 {
 	struct sonde_json *json = &chrome->json;
-	const char *name = text_of(table, row, "name"), *kind = text_of(table, row, "kind");
+	const char *name = sonde_report_cell_text(section, row, "name"),
+		   *kind = sonde_report_cell_text(section, row, "kind");
 	event.phase = "X";
 	event.name = *name ? name : kind;
-	event.time_ns = sonde_session_run(chrome->session)->start_ns + number_of(table, row, "start_ns");
+	event.time_ns = sonde_session_run(chrome->session)->start_ns + number_of(section, row, "start_ns");
 	sonde_chrome_begin(chrome, &event);
-	sonde_chrome_micros(chrome, "dur", number_of(table, row, "duration_ns"));
+	sonde_chrome_micros(chrome, "dur", number_of(section, row, "duration_ns"));
 	sonde_chrome_args(chrome);
 	sonde_json_put_text(json, "kind", kind);
-	sonde_json_put_text(json, "state", text_of(table, row, "state"));
-	sonde_json_put_text(json, "thread", text_of(table, row, "thread"));
-	sonde_json_put_uint(json, "tid", number_of(table, row, "tid"));
+	sonde_json_put_text(json, "state", sonde_report_cell_text(section, row, "state"));
+	sonde_json_put_text(json, "thread", sonde_report_cell_text(section, row, "thread"));
+	sonde_json_put_uint(json, "tid", number_of(section, row, "tid"));
 	sonde_chrome_end(chrome);
 }
 
@@ -80,7 +66,7 @@ void sonde_chrome_path(struct sonde_chrome *chrome)
 		return;
 	put_title(chrome, event);
 	for (size_t row = 0; row < section->table.row_count; row++)
-		put_step(chrome, &section->table, row, event);
+		put_step(chrome, section, row, event);
 	chrome->path_steps = section->table.row_count;
 	chrome->path_left_out = section->table.omitted;
 }

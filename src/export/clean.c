@@ -165,3 +165,19 @@ const char *sonde_clean_text(struct sonde_buf *scratch, const char *text)
 	sonde_clean(scratch, text, 0);
 	return sonde_buf_append(scratch, "", 1) ? "" : (const char *)scratch->data;
 }
+
+void sonde_clean_markup(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		const char *entity = *text == '<'    ? "&lt;"
+				     : *text == '>'  ? "&gt;"
+				     : *text == '&'  ? "&amp;"
+				     : *text == '"'  ? "&quot;"
+				     : *text == '\'' ? "&#39;"
+						     : NULL;
+		if (entity)
+			fputs(entity, out);
+		else
+			putc(*text, out);
+	}
+}

@@ -9,6 +9,7 @@
 #define SONDE_EXPORT_CLEAN_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "util/buf.h"
 
@@ -28,5 +29,8 @@ size_t sonde_clean_columns(const char *text);
 
 /* The cleaned text as a string in `scratch` (emptied first); "" when memory is short. */
 const char *sonde_clean_text(struct sonde_buf *scratch, const char *text);
+
+/* Writes a text for markup (SVG, HTML), what means something there as entities; cleaning comes before it. */
+void sonde_clean_markup(FILE *out, const char *text);
 
 #endif

@@ -17,8 +17,6 @@
 	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; " \
 	"style-src 'unsafe-inline'\">\n"
 
-extern const struct sonde_format sonde_format_json;
-
 static const struct sonde_asset *asset_of(const char *path)
 {
 	for (size_t i = 0; i < sonde_asset_count; i++)
@@ -69,7 +67,7 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 	fputs("<script type=\"application/json\" id=\"sonde-data\">{\"recording\": ", out);
 	put_recording(report, out);
 	fputs(", \"report\": ", out);
-	int error = sonde_format_json.render(report, options, out);
+	int error = sonde_format_find("json")->render(report, options, out);
 	fputs("}</script>\n<script>", out);
 	fwrite(program->data, 1, program->size_b, out);
 	fputs("</script>", out);

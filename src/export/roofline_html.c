@@ -26,7 +26,7 @@ static const char head[] =
 
 static void put_clean(FILE *out, struct sonde_buf *scratch, const char *text)
 {
-	sonde_roofline_escape(out, sonde_clean_text(scratch, text));
+	sonde_clean_markup(out, sonde_clean_text(scratch, text));
 }
 
 static void put_cell(FILE *out, struct sonde_buf *scratch, const struct sonde_column *column,
@@ -46,7 +46,7 @@ static void put_cell(FILE *out, struct sonde_buf *scratch, const struct sonde_co
 		sonde_buf_clear(scratch);
 		sonde_figure(scratch, column->unit, cell, 0);
 		if (!sonde_buf_append(scratch, "", 1))
-			sonde_roofline_escape(out, (const char *)scratch->data);
+			sonde_clean_markup(out, (const char *)scratch->data);
 	}
 	fputs("</td>", out);
 }

@@ -56,26 +56,10 @@ const struct sonde_section *sonde_roofline_section(const struct sonde_report *re
 	return section;
 }
 
-const struct sonde_cell *sonde_roofline_cell(const struct sonde_section *section, size_t row, const char *key)
-{
-	static const struct sonde_cell none;
-	const struct sonde_table *table = &section->table;
-	for (size_t i = 0; i < table->column_count; i++)
-		if (!strcmp(table->columns[i].key, key))
-			return &table->cells[row * table->column_count + i];
-	return &none;
-}
-
 static double real_of(const struct sonde_section *section, size_t row, const char *key)
 {
-	const struct sonde_cell *cell = sonde_roofline_cell(section, row, key);
+	const struct sonde_cell *cell = sonde_report_cell(section, row, key);
 	return cell->kind == SONDE_CELL_REAL ? cell->real : -1;
-}
-
-static const char *text_of(const struct sonde_section *section, size_t row, const char *key)
-{
-	const struct sonde_cell *cell = sonde_roofline_cell(section, row, key);
-	return cell->kind == SONDE_CELL_TEXT ? cell->text : "";
 }
 
 /* Whether an axis, with a line for each power of ten, can hold it: what is not known is negative. */
@@ -88,13 +72,14 @@ static void read_points(struct picture *picture)
 {
 	size_t rows = picture->points ? picture->points->table.row_count : 0;
 	for (size_t row = 0; row < rows; row++) {
-		struct point point = {.name = text_of(picture->points, row, "zone"),
-				      .bound = text_of(picture->points, row, "bound"),
+		struct point point = {.name = sonde_report_cell_text(picture->points, row, "zone"),
+				      .bound = sonde_report_cell_text(picture->points, row, "bound"),
 				      .x = real_of(picture->points, row, "flop_per_byte"),
 				      .y = real_of(picture->points, row, "gflop_per_s"),
 				      .share = real_of(picture->points, row, "wall_share"),
 				      .roof_share = real_of(picture->points, row, "roof_share"),
-				      .is_model = !strcmp(text_of(picture->points, row, "bytes_are"), "model")};
+				      .is_model =
+					  !strcmp(sonde_report_cell_text(picture->points, row, "bytes_are"), "model")};
 		if (!has_place(point.x) || !has_place(point.y) || picture->count == POINTS_MAX)
 			picture->left_out++;
 		else
@@ -108,8 +93,8 @@ static double best_of(const struct picture *picture, const char *name, const cha
 	double best = -1;
 	for (size_t row = 0; row < picture->roofs->table.row_count; row++) {
 		double value = real_of(picture->roofs, row, rate);
-		if (value > best && (!strcmp(text_of(picture->roofs, row, "ceiling"), name) ||
-				     !strcmp(text_of(picture->roofs, row, "of"), name)))
+		if (value > best && (!strcmp(sonde_report_cell_text(picture->roofs, row, "ceiling"), name) ||
+				     !strcmp(sonde_report_cell_text(picture->roofs, row, "of"), name)))
 			best = value;
 	}
 	return best;
@@ -162,29 +147,13 @@ static double y_of(const struct picture *picture, double y)
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
-void sonde_roofline_escape(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		const char *entity = *text == '<'    ? "&lt;"
-				     : *text == '>'  ? "&gt;"
-				     : *text == '&'  ? "&amp;"
-				     : *text == '"'  ? "&quot;"
-				     : *text == '\'' ? "&#39;"
-						     : NULL;
-		if (entity)
-			fputs(entity, out);
-		else
-			putc(*text, out);
-	}
-}
-
 /* A name from the target, cleaned, in at most so many columns. */
 static void put_name(struct picture *picture, const char *name, size_t columns)
 {
 	sonde_buf_clear(&picture->scratch);
 	sonde_clean_cut(&picture->scratch, name, columns, 0);
 	if (!sonde_buf_append(&picture->scratch, "", 1))
-		sonde_roofline_escape(picture->out, (const char *)picture->scratch.data);
+		sonde_clean_markup(picture->out, (const char *)picture->scratch.data);
 }
 
 static const char style[] =
@@ -315,9 +284,9 @@ static void put_ceilings(struct picture *picture)
 	put_peak(picture, one64, "one", "one_thread", "FP64, one thread");
 	for (size_t row = 0; row < picture->roofs->table.row_count; row++) {
 		double rate = real_of(picture->roofs, row, "all_threads");
-		if (strcmp(text_of(picture->roofs, row, "of"), "FP64") || rate >= peak64)
+		if (strcmp(sonde_report_cell_text(picture->roofs, row, "of"), "FP64") || rate >= peak64)
 			continue;
-		snprintf(label, sizeof label, "FP64 %s", text_of(picture->roofs, row, "ceiling"));
+		snprintf(label, sizeof label, "FP64 %s", sonde_report_cell_text(picture->roofs, row, "ceiling"));
 		put_peak(picture, rate, "", "all_threads", label);
 	}
 	for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
@@ -354,7 +323,7 @@ static void put_key_row(struct picture *picture, size_t number, const struct poi
 	fprintf(out, "</text><text class=\"sub\" x=\"%d\" y=\"%d\" text-anchor=\"end\">", SONDE_ROOFLINE_WIDTH - 16, y);
 	if (point->roof_share >= 0)
 		fprintf(out, "%s%.1f %% of ", point->is_model ? "≥ " : "", point->roof_share * 100);
-	sonde_roofline_escape(out, *point->bound ? point->bound : "no roof");
+	sonde_clean_markup(out, *point->bound ? point->bound : "no roof");
 	fputs("</text>\n", out);
 }
 

@@ -18,10 +18,4 @@ extern const struct sonde_format sonde_format_roofline_svg, sonde_format_rooflin
 /* The section of that id; NULL. */
 const struct sonde_section *sonde_roofline_section(const struct sonde_report *report, const char *id);
 
-/* A cell by its column's key; never NULL (a missing column is an absent cell). */
-const struct sonde_cell *sonde_roofline_cell(const struct sonde_section *section, size_t row, const char *key);
-
-/* Text with the five characters of XML escaped. */
-void sonde_roofline_escape(FILE *out, const char *text);
-
 #endif

@@ -55,25 +55,9 @@ struct picture {
 	size_t module_count;
 };
 
-static void put_escaped(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		const char *entity = *text == '<'    ? "&lt;"
-				     : *text == '>'  ? "&gt;"
-				     : *text == '&'  ? "&amp;"
-				     : *text == '"'  ? "&quot;"
-				     : *text == '\'' ? "&#39;"
-						     : NULL;
-		if (entity)
-			fputs(entity, out);
-		else
-			putc(*text, out);
-	}
-}
-
 static void put_text(struct picture *picture, const char *text)
 {
-	put_escaped(picture->out, sonde_clean_text(&picture->scratch, text));
+	sonde_clean_markup(picture->out, sonde_clean_text(&picture->scratch, text));
 }
 
 static void put_figure(struct picture *picture, enum sonde_unit unit, double value)
@@ -81,7 +65,7 @@ static void put_figure(struct picture *picture, enum sonde_unit unit, double val
 	sonde_buf_clear(&picture->scratch);
 	sonde_figure_value(&picture->scratch, unit, value, 0);
 	if (!sonde_buf_append(&picture->scratch, "", 1))
-		put_escaped(picture->out, (const char *)picture->scratch.data); /* "<0.1 %" */
+		sonde_clean_markup(picture->out, (const char *)picture->scratch.data); /* "<0.1 %" */
 }
 
 static uint32_t hue_of(const struct picture *picture, const char *module)
@@ -139,14 +123,14 @@ static void put_label(struct picture *picture, const char *name, double width)
 		return;
 	size_t columns = sonde_clean_columns(clean);
 	if (columns <= room) {
-		put_escaped(picture->out, clean);
+		sonde_clean_markup(picture->out, clean);
 		return;
 	}
 	struct sonde_buf head;
 	sonde_buf_init(&head, TEXT_MAX_B);
 	sonde_clean_head(&head, clean, room - 1);
 	if (!sonde_buf_append(&head, "", 1))
-		put_escaped(picture->out, (const char *)head.data);
+		sonde_clean_markup(picture->out, (const char *)head.data);
 	fputs("…", picture->out);
 	sonde_buf_fini(&head);
 }
@@ -273,7 +257,7 @@ static void put_key(struct picture *picture)
 			"s1\"><rect x=\"%.1f\" y=\"68\" width=\"13\" height=\"13\" rx=\"3\" "
 			"fill=\"#%06" PRIx32 "\"/></g><text x=\"%.1f\" y=\"79\">",
 			module->hue, x, sonde_palette_fill(module->hue, 1, 0), x + 19);
-		put_escaped(picture->out, name);
+		sonde_clean_markup(picture->out, name);
 		fputs("  ", picture->out);
 		put_figure(picture, SONDE_UNIT_RATIO, share_of(picture, module->self));
 		fputs("</text></g>\n", picture->out);

@@ -100,6 +100,22 @@ struct sonde_cell *sonde_report_row(struct sonde_report *report, struct sonde_se
 	return table->cells + table->row_count++ * table->column_count;
 }
 
+const struct sonde_cell *sonde_report_cell(const struct sonde_section *section, size_t row, const char *key)
+{
+	static const struct sonde_cell none;
+	const struct sonde_table *table = section ? &section->table : NULL;
+	for (size_t i = 0; table && row < table->row_count && i < table->column_count; i++)
+		if (strcmp(table->columns[i].key, key) == 0)
+			return &table->cells[row * table->column_count + i];
+	return &none;
+}
+
+const char *sonde_report_cell_text(const struct sonde_section *section, size_t row, const char *key)
+{
+	const struct sonde_cell *cell = sonde_report_cell(section, row, key);
+	return cell->kind == SONDE_CELL_TEXT && cell->text ? cell->text : "";
+}
+
 static char *arena_vprintf(struct sonde_arena *arena, const char *format, va_list arguments)
 {
 	va_list again;

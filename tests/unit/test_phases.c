@@ -82,6 +82,7 @@ static void parts_of_what_holds_nearly_all(void **state)
 	assert_int_equal(sum_of(t), 125 * MS);
 	assert_true(sections_noted(t->notes, "zones cover 84.0 %"));
 	assert_true(sections_noted(t->notes, "1 other thread with zones"));
+	assert_false(sections_noted(t->notes, "could not be read"));
 	sections_free(&s);
 	/* A part of the time: the second step, and the last millisecond of the first. */
 	struct sonde_pass_options options = {.from_ns = START + 29 * MS, .to_ns = START + 40 * MS, .asked = 1};
