@@ -130,18 +130,69 @@ static int say_verdict(struct sonde_diff *diff)
 				 sonde_verdict_name(diff->verdict), diff->speedup, diff->iteration);
 }
 
+/* --- which sections ----------------------------------------------------------------------------------------------- */
+
+static const char *const names[] = {"diff", "diff-iterations", "diff-zones", "diff-functions", "diff-calltree"};
+
+int sonde_diff_has_section(const char *sections, const char *name)
+{
+	size_t name_b = strlen(name);
+	for (const char *at = sections; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (strncmp(at, name, name_b) == 0 && (at[name_b] == ',' || !at[name_b]))
+			return 1;
+	return 0;
+}
+
+int sonde_diff_check_sections(const char *sections)
+{
+	for (const char *at = sections; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		size_t name_b = strcspn(at, ","), i = 0;
+		while (i < sizeof names / sizeof *names &&
+		       (strlen(names[i]) != name_b || strncmp(names[i], at, name_b) != 0))
+			i++;
+		if (i == sizeof names / sizeof *names)
+			return sonde_error(EINVAL,
+					   "'%.*s' is no section of a comparison: these are diff, diff-iterations, "
+					   "diff-zones, diff-functions, diff-calltree",
+					   (int)(name_b < 64 ? name_b : 64), at);
+	}
+	return 0;
+}
+
+void sonde_diff_choose(struct sonde_report *report, const char *sections)
+{
+	struct sonde_section **link = &report->first;
+	report->last = NULL;
+	while (*link) {
+		if (!sections || sonde_diff_has_section(sections, (*link)->id)) {
+			report->last = *link;
+			link = &(*link)->next;
+		} else {
+			*link = (*link)->next;
+		}
+	}
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
 int sonde_diff_run(struct sonde_diff *diff)
 {
+	const char *sections = diff->options->sections;
 	diff->verdict = SONDE_VERDICT_INCONCLUSIVE;
 	diff->is_comparable = diff->is_whole = 1;
 	diff->speedup = NAN;
-	int code = totals(diff);
+	int code = sonde_diff_check_sections(sections);
+	code = code ? code : totals(diff);
 	code = code ? code : sonde_diff_machines(diff);
 	code = code ? code : sonde_diff_iterations(diff);
 	code = code ? code : sonde_diff_zones(diff);
 	code = code ? code : sonde_diff_functions(diff);
+	if (!code && sonde_diff_has_section(sections, "diff-calltree"))
+		code = sonde_diff_tree(diff);
 	code = code ? code : sonde_diff_losses(diff);
-	return code ? code : say_verdict(diff);
+	code = code ? code : say_verdict(diff);
+	sonde_diff_choose(diff->report, sections);
+	return code;
 }
 
 /* --- what is missing --------------------------------------------------------------------------------------------- */

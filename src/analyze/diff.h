@@ -9,8 +9,9 @@
 #include "session/session.h"
 
 struct sonde_diff_options {
-	double margin; /* a share that does not matter */
-	size_t limit;  /* rows; 0 = 20 */
+	double margin;        /* a share that does not matter */
+	size_t limit;         /* rows; 0 = 20, frames of the call tree 200 */
+	const char *sections; /* "diff-functions,diff-calltree"; NULL = all but the call tree */
 };
 
 /* The two, and what their parts came to. */
@@ -25,9 +26,19 @@ struct sonde_diff {
 	const char *iteration; /* that verdict and speed-up are of; NULL = of none */
 };
 
-/* Adds the sections `diff`, `diff-iterations`, `diff-zones` and `diff-functions` and the facts `verdict`, `speedup` and
- * so on. 0 or a negative errno with a sentence. */
+/* Adds the sections `diff`, `diff-iterations`, `diff-zones` and `diff-functions`, or those that options name,
+ * `diff-calltree` among them; and the facts `verdict`, `speedup` and so on, which are of all of them in any case. 0 or
+ * a negative errno with a sentence. */
 int sonde_diff_run(struct sonde_diff *diff);
+
+/* Whether a list of sections has a name, which stands between commas; NULL has none. */
+int sonde_diff_has_section(const char *sections, const char *name);
+
+/* -EINVAL with a sentence where a list names what is no section of a comparison, or nothing. NULL is fine. */
+int sonde_diff_check_sections(const char *sections);
+
+/* Takes out of a report what a list does not name; NULL leaves all. */
+void sonde_diff_choose(struct sonde_report *report, const char *sections);
 
 /* --- parts of it ------------------------------------------------------------------------------------------------- */
 
@@ -46,5 +57,8 @@ int sonde_diff_zones(struct sonde_diff *diff);
 
 /* CPU time by function: shares, tested together. */
 int sonde_diff_functions(struct sonde_diff *diff);
+
+/* CPU time by call path. */
+int sonde_diff_tree(struct sonde_diff *diff);
 
 #endif

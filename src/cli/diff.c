@@ -27,7 +27,7 @@
 struct request {
 	char **file; /* the baselines, then the candidates */
 	size_t files, baselines;
-	const char *format, *output;
+	const char *format, *output, *sections;
 	uint64_t limit;
 	double margin;
 	int gate, force;
@@ -48,6 +48,8 @@ static int set_margin(void *context, const char *value)
 static const struct sonde_option options[] = {
     {"format", 'f', "FORMAT", "text (default), json, csv, md, …", SONDE_TEXT(AT(format))},
     {"output", 'o', "FILE", "write there instead of to the standard output", SONDE_TEXT(AT(output))},
+    {"section", 's', "LIST", "only these: diff, diff-iterations, diff-zones, diff-functions, diff-calltree",
+     SONDE_TEXT(AT(sections))},
     {"limit", 'n', "N", "rows of functions and zones (default 20)", SONDE_NUMBER(AT(limit), 1, MOST_ROWS)},
     {"margin", 'm', "SHARE", "what does not matter of a difference (default 1%)", SONDE_BY(set_margin)},
     {"gate", 0, NULL, "exit with 0 improved or unchanged, 1 regressed, 3 inconclusive, 4 not comparable",
@@ -118,7 +120,7 @@ static int write_out(const struct request *request, const struct sonde_format *f
 
 static int compare_two(struct request *request, struct sonde_report *report)
 {
-	const struct sonde_diff_options wanted = {request->margin, (size_t)request->limit};
+	const struct sonde_diff_options wanted = {request->margin, (size_t)request->limit, request->sections};
 	struct sonde_diff diff = {.options = &wanted, .report = report};
 	int code = 0;
 	for (int i = 0; !code && i < 2; i++)
@@ -178,7 +180,7 @@ static int check_once(const struct request *request)
 
 static int compare_several(struct request *request, struct sonde_report *report)
 {
-	const struct sonde_diff_options wanted = {request->margin, (size_t)request->limit};
+	const struct sonde_diff_options wanted = {request->margin, (size_t)request->limit, request->sections};
 	struct sonde_diff_recording *all = calloc(request->files, sizeof *all);
 	uint64_t(*id)[2] = calloc(request->files, sizeof *id);
 	size_t read = 0;
@@ -194,6 +196,7 @@ static int compare_several(struct request *request, struct sonde_report *report)
 					       .options = &wanted,
 					       .report = report};
 		code = sonde_diff_runs(&runs);
+		sonde_diff_choose(report, request->sections);
 		request->verdict = runs.verdict;
 		request->is_comparable = runs.is_comparable;
 	}
@@ -213,6 +216,17 @@ static int compare_bench(struct request *request, struct sonde_report *report)
 	int code = sonde_diff_bench(&diff);
 	request->verdict = diff.verdict;
 	request->is_comparable = diff.is_comparable;
+	return code;
+}
+
+/* What is not of any two sides; a negative errno with a sentence. */
+static int check_sections(const struct request *request, int is_bench)
+{
+	int code = sonde_diff_check_sections(request->sections);
+	if (!code && is_bench && request->sections)
+		return sonde_error(EINVAL, "results of sonde bench have no sections to choose: leave --section out");
+	if (!code && request->files > 2 && sonde_diff_has_section(request->sections, "diff-calltree"))
+		return sonde_error(EINVAL, "diff-calltree is of two recordings, not of %zu", request->files);
 	return code;
 }
 
@@ -246,6 +260,7 @@ static int compare(struct request *request, const struct sonde_format *format)
 {
 	struct sonde_report *report;
 	int is_bench, code = check_kinds(request, &is_bench);
+	code = code ? code : check_sections(request, is_bench);
 	if (code || sonde_report_new(&report))
 		return code ? code : -ENOMEM;
 	report->title = title_of(request, report);
@@ -297,6 +312,7 @@ const struct sonde_command sonde_command_diff = {
     .options = options,
     .examples = "sonde diff before.sonde after.sonde\n"
 		"sonde diff --gate before-*.sonde -- after-*.sonde\n"
+		"sonde diff --section diff-calltree -n 100 before.sonde after.sonde\n"
 		"sonde diff monday.json today.json\n"
 		"sonde diff -f json before.sonde after.sonde | jq .verdict\n",
     .run = run,
