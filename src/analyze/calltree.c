@@ -320,7 +320,7 @@ static int note_others(const struct sonde_samples *samples, struct sonde_report 
 {
 	const char *names[8], *text = "";
 	size_t count = sonde_weigh_heaps(samples->session, names, sizeof names / sizeof *names);
-	for (size_t i = 0; i < count && text && !samples->options.weigh.heap; i++)
+	for (size_t i = 0; i < count && text && sonde_weigh_is_malloc(&samples->options.weigh); i++)
 		if (strcmp(names[i], SONDE_WEIGH_MALLOC) != 0)
 			text = sonde_report_text(report, "%s%s%s", text, *text ? ", " : "", names[i]);
 	if (!text)

@@ -1,7 +1,7 @@
 /* heap_timeline.c: how one heap grew and shrank: what was alive, and how much was allocated, in equal intervals.
  *
  * Heaps are not added up: their highest moments are at different times, and a pool lies inside another heap. The one
- * with the highest peak is drawn; --thread chooses another process's.
+ * with the highest peak is drawn; --thread chooses another process's, --heap-of another kind's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -135,6 +135,17 @@ static int draw(const struct sonde_heap_pass *pass, uint32_t heap, size_t used, 
 	return rc;
 }
 
+/* Of the heaps that --heap-of asks for; there is one. */
+static uint32_t highest_of(const struct sonde_heap_pass *pass)
+{
+	uint32_t best = 0;
+	for (uint32_t id = 1; id <= sonde_session_heap_count(pass->session); id++)
+		if (sonde_weigh_is_of(&pass->options.weigh, sonde_session_heap(pass->session, id)) &&
+		    (!best || pass->sums.heaps[id].peak_b > pass->sums.heaps[best].peak_b))
+			best = id;
+	return best;
+}
+
 static int timeline_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_heap_pass *pass = state;
@@ -143,7 +154,7 @@ static int timeline_finish(void *state, struct sonde_report *report)
 	if (rc)
 		return rc < 0 ? rc : 0;
 	size_t used = sonde_heap_used(pass, &highest);
-	return draw(pass, highest, used, report);
+	return draw(pass, pass->options.weigh.heap ? highest_of(pass) : highest, used, report);
 }
 
 const struct sonde_pass sonde_pass_timeline = {

@@ -40,15 +40,25 @@ static int choose_by(const struct sonde_present *present, const struct sonde_ses
 	return wrong();
 }
 
+static int has_section(const struct sonde_present *present, const char *name)
+{
+	for (size_t i = 0; i < present->pass_count; i++)
+		if (strcmp(present->passes[i]->name, name) == 0)
+			return 1;
+	return 0;
+}
+
 /* Whether what is asked for has stacks that are weighed. */
 static int has_stacks(const struct sonde_present *present, const struct sonde_format *format)
 {
-	if (format->export)
-		return format->weighs;
-	for (size_t i = 0; i < present->pass_count; i++)
-		if (strcmp(present->passes[i]->name, "calltree") == 0)
-			return 1;
-	return 0;
+	return format->export ? format->weighs : has_section(present, "calltree");
+}
+
+/* Whether a heap is chosen for its timeline alone. */
+static int is_of_timeline(const struct sonde_present *present, const struct sonde_format *format)
+{
+	return present->heap_of && !present->weigh && !present->at && !format->export &&
+	       has_section(present, "timeline");
 }
 
 static int refuse(const struct sonde_present *present, const struct sonde_format *format)
@@ -94,7 +104,7 @@ static int choose_heap(struct sonde_present *present, const struct sonde_session
 {
 	struct sonde_weigh *weigh = &present->pass.weigh;
 	const char *wanted = present->heap_of ? present->heap_of : SONDE_WEIGH_MALLOC, *names[16];
-	weigh->heap = strcmp(wanted, SONDE_WEIGH_MALLOC) == 0 ? NULL : wanted;
+	weigh->heap = present->heap_of;
 	if (!sonde_session_heap_site_count(session)) {
 		fprintf(stderr, "sonde %s: %s holds no allocations: record them with sonde record --heap -- COMMAND",
 			present->command, present->file);
@@ -125,6 +135,8 @@ int sonde_weigh_choose(struct sonde_present *present, const struct sonde_session
 {
 	struct sonde_weigh *weigh = &present->pass.weigh;
 	int given = sonde_weigh_is_given(present);
+	if (!has_stacks(present, format) && is_of_timeline(present, format))
+		return choose_heap(present, session);
 	if (!has_stacks(present, format))
 		return given ? refuse(present, format) : 0;
 	int code = choose_by(present, session, &weigh->by);

@@ -1,7 +1,6 @@
 /* answer.c: what a question about a recording is answered with.
  *
- * A report is made by the passes and the format that `sonde report --json` has, so its figures are the same. Formats
- * write into a stream; this one ends in a buffer with a maximum, because what is asked for is not ours to bound.
+ * A report is made by the passes and the format that `sonde report --json` has, so its figures are the same.
  */
 #include "serve/answer.h"
 
@@ -14,46 +13,23 @@
 #include "report/report.h"
 #include "serve/ask.h"
 #include "serve/contents.h"
+#include "serve/stream.h"
 #include "util/error.h"
 #include "util/json.h"
 
-enum { VERSION = 1 }; /* of what is not the report format's */
-
-static ssize_t stream_write(void *cookie, const char *data, size_t size_b)
-{
-	return sonde_buf_append(cookie, data, size_b) ? 0 : (ssize_t)size_b;
-}
-
-/* A stream whose end is `out`. */
-static FILE *stream_open(struct sonde_buf *out)
-{
-	FILE *stream = fopencookie(out, "w", (cookie_io_functions_t){.write = stream_write});
-	if (!stream)
-		sonde_error(ENOMEM, "out of memory for an answer");
-	return stream;
-}
-
-/* The code, or that of the writing. */
-static int stream_close(FILE *stream, struct sonde_buf *out, int code)
-{
-	int bad = fclose(stream) || sonde_buf_error(out);
-	if (code || !bad)
-		return code;
-	return sonde_error(EFBIG, "the answer is larger than %zu MB: ask for fewer sections, or with a limit",
-			   out->max_b >> 20);
-}
+enum { VERSION = 1 /* of what is not the report format's */, HEAPS_MAX = 256 };
 
 int sonde_answer_error(struct sonde_buf *out, const char *sentence)
 {
 	struct sonde_json json;
-	FILE *stream = stream_open(out);
+	FILE *stream = sonde_stream_open(out);
 	if (!stream)
 		return -ENOMEM;
 	sonde_json_init(&json, stream, 0);
 	sonde_json_object(&json);
 	sonde_json_put_text(&json, "error", sentence);
 	sonde_json_end(&json);
-	return stream_close(stream, out, 0);
+	return sonde_stream_close(stream, out, 0);
 }
 
 /* --- the recording ------------------------------------------------------------------------------------------------ */
@@ -112,6 +88,44 @@ static void put_sections(struct sonde_json *json, const struct sonde_session *se
 	sonde_json_end(json);
 }
 
+/* What stacks can be weighed by, the first when nothing is said. */
+static void put_weights(struct sonde_json *json, const struct sonde_session *session)
+{
+	static const char *const units[] = {
+	    [SONDE_WEIGH_NS] = "ns", [SONDE_WEIGH_BYTES] = "bytes", [SONDE_WEIGH_BLOCKS] = "count"};
+	enum sonde_weigh_by first = sonde_weigh_default(session);
+	sonde_json_key(json, "weights");
+	sonde_json_array(json);
+	for (int i = 0; i < SONDE_WEIGH_COUNT; i++) {
+		int by = i == 0 ? (int)first : i <= (int)first ? i - 1 : i;
+		const struct sonde_weigh_row *row = &sonde_weigh_rows[by];
+		if (!sonde_contents_weighs(session, row))
+			continue;
+		sonde_json_object(json);
+		sonde_json_put_text(json, "name", row->name);
+		sonde_json_put_text(json, "title", row->title);
+		sonde_json_put_text(json, "unit", units[row->unit]);
+		sonde_json_key(json, "of_heap");
+		sonde_json_bool(json, row->of == SONDE_WEIGH_OF_HEAP);
+		sonde_json_key(json, "in_range");
+		sonde_json_bool(json, row->in_range);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}
+
+/* Whose blocks there are, for heap=NAME. */
+static void put_heaps(struct sonde_json *json, const struct sonde_session *session)
+{
+	const char *names[HEAPS_MAX];
+	size_t count = sonde_weigh_heaps(session, names, HEAPS_MAX);
+	sonde_json_key(json, "heaps");
+	sonde_json_array(json);
+	for (size_t i = 0; i < count; i++)
+		sonde_json_text(json, names[i]);
+	sonde_json_end(json);
+}
+
 static const char *command_of(const struct sonde_session *session)
 {
 	const char *command = sonde_session_info(session, "run.command");
@@ -128,7 +142,7 @@ int sonde_answer_recording(struct sonde_session *session, const struct sonde_par
 	for (size_t i = 0; i < params->count; i++)
 		if (strcmp(params->all[i].name, "token") != 0)
 			return sonde_error(EINVAL, "no parameter '%s'", params->all[i].name);
-	FILE *stream = stream_open(out);
+	FILE *stream = sonde_stream_open(out);
 	if (!stream)
 		return -ENOMEM;
 	sonde_json_init(&json, stream, 0);
@@ -140,8 +154,10 @@ int sonde_answer_recording(struct sonde_session *session, const struct sonde_par
 	put_processes(&json, session);
 	put_threads(&json, session);
 	put_sections(&json, session);
+	put_weights(&json, session);
+	put_heaps(&json, session);
 	sonde_json_end(&json);
-	return stream_close(stream, out, 0);
+	return sonde_stream_close(stream, out, 0);
 }
 
 /* --- a report ----------------------------------------------------------------------------------------------------- */
@@ -155,12 +171,12 @@ static int render(struct sonde_session *session, const struct sonde_ask *ask, st
 	if (rc)
 		return rc;
 	rc = sonde_pass_run(session, ask->passes, ask->pass_count, &ask->pass, report);
-	if (!rc && !(stream = stream_open(out)))
+	if (!rc && !(stream = sonde_stream_open(out)))
 		rc = -ENOMEM;
 	if (!rc)
 		rc = sonde_format_find("json")->render(report, &style, stream);
 	if (stream)
-		rc = stream_close(stream, out, rc);
+		rc = sonde_stream_close(stream, out, rc);
 	sonde_report_free(report);
 	return rc;
 }

@@ -16,6 +16,9 @@ sonde_answer sonde_answer_recording;
 /* The sections asked for, in the report format "json". */
 sonde_answer sonde_answer_report;
 
+/* The samples of a thread in order of time, with their stacks. */
+sonde_answer sonde_answer_stacks;
+
 /* {"error": "sentence"} */
 int sonde_answer_error(struct sonde_buf *out, const char *sentence);
 

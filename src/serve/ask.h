@@ -14,13 +14,18 @@ struct sonde_ask {
 	size_t pass_count;
 	struct sonde_pass_options pass; /* points into the parameters and into what follows: not to be moved */
 	struct sonde_selection selection;
+	uint32_t thread; /* id; 0 = all */
 	char thread_is[128];
 };
 
-/* From the parameters section, from, to, thread, focus, weigh, limit: what `sonde report` makes of the options of these
- * names, but times are ns and a thread is an id of the recording. -EINVAL with a sentence; `out` is always to be given
+/* From the parameters section, from, to, thread, focus, weigh, at, heap, limit: what `sonde report` makes of the options
+ * of these names (heap: --heap-of), but times are ns and a thread is an id of the recording. -EINVAL with a sentence; `out` is always to be given
  * to sonde_ask_fini(). */
 int sonde_ask_make(struct sonde_ask *out, const struct sonde_session *session, const struct sonde_params *params);
+
+/* The same of an answer that is no report: only the parameters in `known`, which NULL ends; none must be there. */
+int sonde_ask_part(struct sonde_ask *out, const struct sonde_session *session, const struct sonde_params *params,
+		   const char *const *known);
 void sonde_ask_fini(struct sonde_ask *ask);
 
 #endif

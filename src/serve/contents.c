@@ -157,6 +157,18 @@ static int holds(const struct sonde_session *session, enum fact fact)
 	}
 }
 
+int sonde_contents_weighs(const struct sonde_session *session, const struct sonde_weigh_row *row)
+{
+	switch (row->of) {
+	case SONDE_WEIGH_OF_SAMPLES:
+		return holds(session, SAMPLES);
+	case SONDE_WEIGH_OF_HEAP:
+		return holds(session, HEAP);
+	default:
+		return holds(session, WAITS);
+	}
+}
+
 int sonde_contents_has(const struct sonde_session *session, const struct sonde_pass *pass)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -9,4 +9,7 @@
  * is not named has nothing but that sentence. Pages are chosen by it. */
 int sonde_contents_has(const struct sonde_session *session, const struct sonde_pass *pass);
 
+/* Whether stacks can be weighed so; that there were such calls or blocks is not looked for. */
+int sonde_contents_weighs(const struct sonde_session *session, const struct sonde_weigh_row *row);
+
 #endif

@@ -70,6 +70,7 @@ static const struct {
 } routes[] = {
     {"/api/recording", sonde_answer_recording},
     {"/api/report", sonde_answer_report},
+    {"/api/stacks", sonde_answer_stacks},
 };
 
 /* --- replies ------------------------------------------------------------------------------------------------------ */

@@ -77,9 +77,14 @@ enum sonde_weigh_by sonde_weigh_default(const struct sonde_session *session)
 	return SONDE_WEIGH_CPU;
 }
 
+int sonde_weigh_is_malloc(const struct sonde_weigh *weigh)
+{
+	return !weigh->heap || strcmp(weigh->heap, SONDE_WEIGH_MALLOC) == 0;
+}
+
 int sonde_weigh_is_of(const struct sonde_weigh *weigh, const struct sonde_heap *heap)
 {
-	if (!weigh->heap) /* what belongs to no known heap is not left out of the whole */
+	if (sonde_weigh_is_malloc(weigh)) /* what belongs to no known heap is not left out of the whole */
 		return !heap || heap->kind == SONDE_HEAP_MALLOC;
 	if (!heap)
 		return 0;
@@ -90,7 +95,8 @@ int sonde_weigh_is_of(const struct sonde_weigh *weigh, const struct sonde_heap *
 
 void sonde_weigh_say(const struct sonde_weigh *weigh, const struct sonde_session *session, char *out, size_t out_b)
 {
-	const char *heap = sonde_weigh_of(weigh) == SONDE_WEIGH_OF_HEAP && weigh->heap ? weigh->heap : "";
+	int is_other = sonde_weigh_of(weigh) == SONDE_WEIGH_OF_HEAP && !sonde_weigh_is_malloc(weigh);
+	const char *heap = is_other ? weigh->heap : "";
 	int is_pool = *heap && strcmp(heap, SONDE_WEIGH_MAPPINGS) != 0;
 	char when[40] = "";
 	if (weigh->by == SONDE_WEIGH_LIVE)

@@ -47,7 +47,7 @@ enum sonde_weigh_unit { SONDE_WEIGH_NS = 0, SONDE_WEIGH_BYTES, SONDE_WEIGH_BLOCK
 /* Zeroed: CPU time. */
 struct sonde_weigh {
 	enum sonde_weigh_by by;
-	const char *heap; /* whose blocks: NULL = malloc's, SONDE_WEIGH_MAPPINGS, or a pool's name */
+	const char *heap; /* whose blocks: NULL = SONDE_WEIGH_MALLOC, SONDE_WEIGH_MAPPINGS, or a pool's name */
 	uint64_t at_ns;   /* LIVE: when */
 };
 
@@ -73,6 +73,9 @@ enum sonde_weigh_by sonde_weigh_default(const struct sonde_session *session);
 
 /* Whether there is a chunk of this type with anything in it. */
 int sonde_weigh_has(const struct sonde_session *session, enum sonde_chunk_type type);
+
+/* Whether malloc's blocks are weighed, asked for or not. */
+int sonde_weigh_is_malloc(const struct sonde_weigh *weigh);
 
 /* Whether a heap is the one that `weigh` asks for. */
 int sonde_weigh_is_of(const struct sonde_weigh *weigh, const struct sonde_heap *heap);

@@ -232,6 +232,12 @@ static void selections_are_what_was_asked(void **state)
 	assert_int_equal(ask("section=calltree&weigh=peak", &out), 0);
 	assert_int_equal(out.pass.weigh.by, SONDE_WEIGH_PEAK);
 	sonde_ask_fini(&out);
+	assert_int_equal(ask("section=calltree&at=5000000", &out), 0);
+	assert_int_equal(out.pass.weigh.by, SONDE_WEIGH_LIVE);
+	assert_int_equal(out.pass.weigh.at_ns, START + 5 * MS);
+	sonde_ask_fini(&out);
+	assert_int_equal(ask("section=functions&weigh=live", &out), 0); /* nothing there is weighed */
+	sonde_ask_fini(&out);
 }
 
 static void what_makes_no_sense_is_refused(void **state)
@@ -255,6 +261,11 @@ static void what_makes_no_sense_is_refused(void **state)
 	    "section=functions&limit=1000001",
 	    "section=functions&weigh=gold",
 	    "section=calltree&weigh=live",
+	    "section=calltree&weigh=peak&at=1",
+	    "section=calltree&weigh=live&at=50000001",
+	    "section=calltree&weigh=live&at=1ms",
+	    "section=calltree&weigh=live&at=1&to=2000000",
+	    "section=calltree&heap=malloc",
 	    "section=calltree&weigh=unreachable&from=1",
 	    "section=functions&sectoin=threads",
 	    "section=functions&output=/etc/passwd",
@@ -304,10 +315,38 @@ static void the_recording_is_told(void **state)
 	assert_null(strstr(json, "\"heap\""));
 	assert_null(strstr(json, "\"waits\""));
 	assert_null(strstr(json, "\"zones\""));
+	assert_holds(json, "\"weights\":[{\"name\":\"cpu\",\"title\":\"CPU time\",\"unit\":\"ns\","
+			   "\"of_heap\":false,\"in_range\":true}],\"heaps\":[]");
 	assert_holds(json, "\"\\u003cscript>\\u202e\\u0001");
 	assert_null(strstr(json, "<script"));
 	free(json);
 	assert_int_equal(answer(sonde_answer_recording, "section=functions", 1 << 20, &json), -EINVAL);
+}
+
+/* Thread 1 has ten samples, 1 ms apart: main, inner, main … */
+static void stacks_are_in_order_of_time(void **state)
+{
+	static const char *const bad[] = {"", "limit=1", "thread=3", "thread=1&section=functions",
+					  "thread=1&from=60000000"};
+	char *json;
+	(void)state;
+	assert_int_equal(answer(sonde_answer_stacks, "thread=1&from=1000000&to=4000000", 1 << 20, &json), 0);
+	assert_holds(json, "\"thread\":1,\"count\":3,\"omitted\":0,\"beside_ns\":0,"
+			   "\"time_ns\":[1000000,2000000,3000000],\"weight_ns\":[1000000,1000000,1000000],"
+			   "\"node\":[1,0,1],\"nodes\":{\"parent\":[-1,0],\"function\":[0,1]},"
+			   "\"functions\":[{\"name\":\"main\",\"module\":\"prog\"");
+	free(json);
+	assert_int_equal(answer(sonde_answer_stacks, "thread=1&limit=2", 1 << 20, &json), 0);
+	assert_holds(json, "\"count\":10,\"omitted\":8,");
+	assert_holds(json, "\"time_ns\":[0,1000000],");
+	free(json);
+	assert_int_equal(answer(sonde_answer_stacks, "thread=2&limit=1000000", 1 << 20, &json), 0);
+	assert_holds(json, "\"count\":30,\"omitted\":0,");
+	free(json);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		if (answer(sonde_answer_stacks, bad[i], 1 << 20, &json) != -EINVAL)
+			fail_msg("not refused: %s", bad[i]);
+	assert_int_equal(answer(sonde_answer_stacks, "thread=1", 100, &json), -EFBIG);
 }
 
 static void reports_are_bounded(void **state)
@@ -336,6 +375,7 @@ int main(void)
 	    cmocka_unit_test(selections_are_what_was_asked),
 	    cmocka_unit_test(what_makes_no_sense_is_refused),
 	    cmocka_unit_test(the_recording_is_told),
+	    cmocka_unit_test(stacks_are_in_order_of_time),
 	    cmocka_unit_test(reports_are_bounded),
 	};
 	return cmocka_run_group_tests(tests, write_and_open, close_and_remove);
