@@ -8,6 +8,8 @@
 #include "report/report.h"
 #include "session/session.h"
 
+#define SONDE_DIFF_MARGIN 0.01 /* when nobody says another */
+
 struct sonde_diff_options {
 	double margin;        /* a share that does not matter */
 	size_t limit;         /* rows; 0 = 20, frames of the call tree 200 */

@@ -21,7 +21,6 @@
 #include "util/error.h"
 #include "util/quantity.h"
 
-#define MARGIN 0.01
 #define MOST_ROWS 1000000
 
 struct request {
@@ -285,7 +284,7 @@ static int compare(struct request *request, const struct sonde_format *format)
 
 static int run(int argc, char **argv)
 {
-	struct request request = {.margin = MARGIN};
+	struct request request = {.margin = SONDE_DIFF_MARGIN};
 	struct sonde_parse parse = {.command = sonde_command_find("diff"), .context = &request, .found = take};
 	int code = sonde_command_parse(&parse, argc, argv), status = code;
 	const struct sonde_format *format = NULL;

@@ -18,7 +18,8 @@
 
 struct request {
 	struct sonde_browse browse;
-	const char *file;
+	const char *files[2]; /* one, or two that are compared */
+	int count;
 	int quiet;
 	struct sonde_session_options session;
 };
@@ -50,21 +51,22 @@ static int found(void *context, const struct sonde_option *option, const char *v
 {
 	struct request *request = context;
 	(void)option;
-	if (request->file) {
-		fprintf(stderr, "sonde view: one recording at a time; leave '%s' out\n", value);
+	if (request->count == 2) {
+		fprintf(stderr, "sonde view: one recording, or two that are compared; leave '%s' out\n", value);
 		return SONDE_EXIT_USAGE;
 	}
-	request->file = value;
+	request->files[request->count++] = value;
 	return 0;
 }
 
 /* --- serving ------------------------------------------------------------------------------------------------------ */
 
-static int serve(const struct request *request, struct sonde_session *session, const sigset_t *signals)
+static int serve(const struct request *request, struct sonde_session *const sessions[2], const sigset_t *signals)
 {
 	struct sonde_server *server;
-	const struct sonde_server_options wanted = sonde_browse_server(&request->browse);
-	int number, code = sonde_server_start(&server, session, &wanted);
+	struct sonde_server_options wanted = sonde_browse_server(&request->browse);
+	wanted.candidate = sessions[1];
+	int number, code = sonde_server_start(&server, sessions[0], &wanted);
 	if (code)
 		return complain(sonde_browse_code(code));
 	if (!sonde_browse_announce(&request->browse, server, stdout, request->quiet) && !request->quiet)
@@ -79,17 +81,23 @@ static int serve(const struct request *request, struct sonde_session *session, c
 static int view(const struct request *request)
 {
 	sigset_t signals;
-	struct sonde_session *session;
+	struct sonde_session *sessions[2] = {NULL};
+	int code = 0;
 	if (!request->quiet)
 		sonde_progress_begin(
 		    "sonde: reading the recording and looking up symbols; --no-symbols takes what it holds\n");
-	int code = sonde_session_open(&session, request->file, &request->session);
+	for (int i = 0; i < request->count && code >= 0; i++)
+		code = sonde_session_open(&sessions[i], request->files[i], &request->session);
 	sonde_progress_end();
-	if (code < 0)
-		return complain(SONDE_EXIT_UNREADABLE);
-	sonde_browse_block(&signals);
-	code = serve(request, session, &signals);
-	sonde_session_close(session);
+	if (code < 0) {
+		code = complain(SONDE_EXIT_UNREADABLE);
+	} else {
+		sonde_browse_block(&signals);
+		code = serve(request, sessions, &signals);
+	}
+	for (int i = 0; i < 2; i++)
+		if (sessions[i])
+			sonde_session_close(sessions[i]);
 	return code;
 }
 
@@ -100,9 +108,9 @@ static int run(int argc, char **argv)
 	struct sonde_parse parse = {.command = sonde_command_find("view"), .found = found, .context = &request};
 	sonde_browse_init(&request.browse);
 	int code = sonde_command_parse(&parse, argc, argv);
-	if (!code && !parse.done && !request.file) {
+	if (!code && !parse.done && !request.count) {
 		code = sonde_output_newest(newest, sizeof newest) ? complain(SONDE_EXIT_USAGE) : 0;
-		request.file = newest;
+		request.files[request.count++] = newest;
 	}
 	if (!code && !parse.done)
 		code = view(&request);
@@ -112,10 +120,11 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_view = {
     .name = "view",
-    .title = "look at a recording in a browser",
-    .usage = "[options] [FILE]",
+    .title = "look at a recording in a browser, or at what differs between two",
+    .usage = "[options] [FILE] | BASELINE CANDIDATE",
     .options = options,
     .examples = "sonde view\n"
+		"sonde view before.sonde after.sonde\n"
 		"sonde view --port 9000 --no-open app.sonde\n"
 		"sonde view --host 192.0.2.7 --token $(openssl rand -hex 16) app.sonde\n",
     .run = run,

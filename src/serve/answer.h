@@ -19,6 +19,16 @@ sonde_answer sonde_answer_report;
 /* The samples of a thread in order of time, with their stacks. */
 sonde_answer sonde_answer_stacks;
 
+/* The same of what two recordings are asked: the second is NULL where there is one. */
+typedef int sonde_answer_both(struct sonde_session *const runs[2], const struct sonde_params *params,
+			      struct sonde_buf *out);
+
+/* Which recordings there are. */
+sonde_answer_both sonde_answer_runs;
+
+/* What differs between them: the bytes of `sonde diff -f json`. */
+sonde_answer_both sonde_answer_diff;
+
 /* {"error": "sentence"} */
 int sonde_answer_error(struct sonde_buf *out, const char *sentence);
 

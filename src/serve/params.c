@@ -87,3 +87,15 @@ const char *sonde_params_get(const struct sonde_params *params, const char *name
 			return params->all[i].value;
 	return NULL;
 }
+
+const char *sonde_params_take(struct sonde_params *params, const char *name)
+{
+	for (size_t i = 0; i < params->count; i++) {
+		const char *value = params->all[i].value;
+		if (strcmp(params->all[i].name, name) != 0)
+			continue;
+		memmove(&params->all[i], &params->all[i + 1], (--params->count - i) * sizeof params->all[i]);
+		return value;
+	}
+	return NULL;
+}

@@ -22,6 +22,9 @@ struct sonde_params {
 int sonde_params_parse(struct sonde_params *out, const char *query);
 void sonde_params_fini(struct sonde_params *params);
 
+/* The same, and it is not there any more. */
+const char *sonde_params_take(struct sonde_params *params, const char *name);
+
 /* NULL: it is not there. */
 const char *sonde_params_get(const struct sonde_params *params, const char *name);
 

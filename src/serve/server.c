@@ -40,7 +40,7 @@ enum {
 };
 
 struct sonde_server {
-	struct sonde_session *session;
+	struct sonde_session *runs[2]; /* a, and b or NULL */
 	struct MHD_Daemon *daemon;
 	struct sonde_worker *worker;
 	struct sonde_guard guard;
@@ -59,6 +59,7 @@ struct request {
 	int begun, asked; /* asked: the worker has it, or had it */
 	struct sonde_params params;
 	sonde_answer *answer;
+	sonde_answer_both *both; /* instead of it */
 	unsigned status;
 	struct MHD_Response *reply; /* ours to give back; NULL = not yet */
 	size_t size_b;              /* of the reply */
@@ -71,6 +72,14 @@ static const struct {
     {"/api/recording", sonde_answer_recording},
     {"/api/report", sonde_answer_report},
     {"/api/stacks", sonde_answer_stacks},
+};
+
+static const struct {
+	const char *path;
+	sonde_answer_both *answer;
+} routes_of_both[] = {
+    {"/api/runs", sonde_answer_runs},
+    {"/api/diff", sonde_answer_diff},
 };
 
 /* --- replies ------------------------------------------------------------------------------------------------------ */
@@ -195,6 +204,21 @@ static unsigned status_of(int code)
 								   : MHD_HTTP_INTERNAL_SERVER_ERROR;
 }
 
+/* In the worker: of the run that is asked for. */
+static int answer(struct request *request, struct sonde_buf *out)
+{
+	struct sonde_session *const *runs = request->server->runs;
+	if (request->both)
+		return request->both(runs, &request->params, out);
+	const char *run = sonde_params_take(&request->params, "run");
+	int is_second = run && strcmp(run, "b") == 0;
+	if (run && !is_second && strcmp(run, "a") != 0)
+		return sonde_error(EINVAL, "run is a or b, not '%s'", run);
+	if (is_second && !runs[1])
+		return sonde_error(EINVAL, "there is no run b: sonde view A B shows two recordings");
+	return request->answer(runs[is_second], &request->params, out);
+}
+
 /* In the worker: what the request asks for, then the connection goes on. */
 static void compute(struct sonde_work *work, int late)
 {
@@ -202,7 +226,7 @@ static void compute(struct sonde_work *work, int late)
 	struct sonde_buf json;
 	sonde_buf_init(&json, ANSWER_MAX_B);
 	int rc = late ? sonde_error(EBUSY, "the page has been closed")
-		      : request->answer(request->server->session, &request->params, &json);
+		      : answer(request, &json);
 	request->status = rc ? status_of(rc) : MHD_HTTP_OK;
 	request->size_b = json.len_b;
 	request->reply = rc ? sonde_reply_error(sonde_error_text()) : sonde_reply_data(&json);
@@ -261,6 +285,16 @@ static enum MHD_Result begin(struct request *request, const char *method)
 	return status ? send_error(request->connection, status, sentence) : MHD_YES;
 }
 
+static void find_route(struct request *request)
+{
+	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+		if (strcmp(routes[i].path, request->target) == 0)
+			request->answer = routes[i].answer;
+	for (size_t i = 0; i < sizeof routes_of_both / sizeof *routes_of_both; i++)
+		if (strcmp(routes_of_both[i].path, request->target) == 0)
+			request->both = routes_of_both[i].answer;
+}
+
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url, const char *method,
 			      const char *version, const char *data, size_t *data_b, void **mine)
 {
@@ -276,10 +310,9 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 	const struct sonde_page_file *file = sonde_page_find(&server->page, request->target);
 	if (file)
 		return send_page(request, file);
-	for (size_t i = 0; i < sizeof routes / sizeof *routes && !request->answer; i++)
-		if (strcmp(routes[i].path, request->target) == 0)
-			request->answer = routes[i].answer;
-	return request->answer ? ask(request) : send_error(connection, MHD_HTTP_NOT_FOUND, "there is no such page");
+	find_route(request);
+	return request->answer || request->both ? ask(request)
+						: send_error(connection, MHD_HTTP_NOT_FOUND, "there is no such page");
 }
 
 static void request_free(struct request *request)
@@ -388,7 +421,8 @@ int sonde_server_start(struct sonde_server **out, struct sonde_session *session,
 	struct sonde_server *server = calloc(1, sizeof *server);
 	if (!server)
 		return sonde_error(ENOMEM, "out of memory for a server");
-	server->session = session;
+	server->runs[0] = session;
+	server->runs[1] = options->candidate;
 	server->cache.max_b = CACHE_MAX_B;
 	int rc = open_socket(server, options);
 	rc = rc ? rc : make_page(server);

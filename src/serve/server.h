@@ -11,9 +11,10 @@ struct sonde_server_options {
 	unsigned port;     /* the first that is tried; 0 = any */
 	int is_fixed;      /* this port or none */
 	const char *token; /* that is asked for; NULL = none, on addresses that only this machine reaches */
+	struct sonde_session *candidate; /* run b, which the session, run a, is compared with; NULL = none */
 };
 
-/* Answers from threads of its own, until it is stopped; nobody else uses the session meanwhile. 0, or a negative errno
+/* Answers from threads of its own, until it is stopped; nobody else uses the sessions meanwhile. 0, or a negative errno
  * with a sentence: -EINVAL, -EADDRINUSE or -EACCES where options are wrong. */
 int sonde_server_start(struct sonde_server **out, struct sonde_session *session,
 		       const struct sonde_server_options *options);
