@@ -25,7 +25,8 @@ static int flop_begin(void **state, struct sonde_session *session, const struct 
 	flop->session = session;
 	flop->options = *options;
 	flop->sites = sonde_session_site_count(session) + 1;
-	int rc = sonde_works_read(&flop->works, session);
+	int rc = sonde_flop_counted_read(&flop->counted, session);
+	rc = rc ? rc : sonde_works_read(&flop->works, session);
 	return rc < 0 || !flop->works.count ? rc : sonde_flop_reports_read(&flop->reports, session);
 }
 
@@ -247,17 +248,19 @@ static int zones_read(struct sonde_flop *flop)
 static int flop_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_flop *flop = state;
-	if (!has_any(flop))
+	flop->has_any = has_any(flop);
+	if (!flop->has_any && !flop->counted.why)
 		return sonde_pass_nothing(
 		    &flop->options, report, SONDE_FLOP_ID, SONDE_FLOP_TITLE,
 		    "no FLOP or bytes were counted: sonde record --blas counts calls of BLAS and "
-		    "LAPACK, SONDE_ZONE_WORK() (sonde/sonde.h) reports what a program does itself");
+		    "LAPACK, --flop what the processor does where it shows counters; SONDE_ZONE_WORK() "
+		    "(sonde/sonde.h) reports what a program does itself");
 	flop->zones = calloc(flop->sites, sizeof *flop->zones);
 	if (!flop->zones)
 		return sonde_error(ENOMEM, "out of memory for FLOP");
-	int rc = samples_sort(flop);
-	rc = rc ? rc : reports_charge(flop);
-	rc = rc ? rc : zones_read(flop);
+	int rc = flop->has_any ? samples_sort(flop) : 0;
+	rc = rc || !flop->has_any ? rc : reports_charge(flop);
+	rc = rc || !flop->has_any ? rc : zones_read(flop);
 	return rc ? rc : sonde_flop_section_add(flop, report);
 }
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/flop_counted.h"
 #include "analyze/flop_reports.h"
 #include "analyze/pass.h"
 #include "analyze/work.h"
@@ -54,6 +55,8 @@ struct sonde_flop {
 	size_t span_count, span_cap;
 	uint64_t covered_ns; /* of threads, in counted zones */
 	int unread;
+	int has_any; /* reports, or calls of which none could be counted */
+	struct sonde_flop_counted counted;
 };
 
 static inline int sonde_flop_is_library_id(const struct sonde_flop *flop, uint32_t site)

@@ -123,6 +123,22 @@ static int sum_add(const struct sonde_flop_zone *sum, struct sonde_report *repor
 	return 0;
 }
 
+/* What the processor counted of all of the run, whatever part of it is chosen. */
+static int run_add(const struct sonde_flop *flop, struct sonde_report *report, struct sonde_section *section)
+{
+	const struct sonde_run *run = sonde_session_run(flop->session);
+	uint64_t wall_ns = run->end_ns > run->start_ns ? run->end_ns - run->start_ns : 0;
+	struct sonde_flop_zone all = {.flop = flop->counted.flop, .total_ns = wall_ns};
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row_fill(row, &all, 0);
+	row[NAME] = sonde_cell_text("(all of the run)");
+	row[KIND] = sonde_cell_text("processor");
+	row[CALLS] = sonde_cell_absent("no calls");
+	return 0;
+}
+
 static struct sonde_flop_zone sum_of(const struct sonde_flop *flop, int by_library)
 {
 	struct sonde_flop_zone sum = {0};
@@ -168,11 +184,10 @@ static int library_notes(const struct sonde_flop_zone *sum, struct sonde_report 
 	    "library calls: FLOP follow from the sizes (docs/WORK.md); bytes are a model, each operand "
 	    "once: traffic is at least that, and FLOP/B at most");
 	if (rc == 0 && sum->short_calls)
-		rc = sonde_report_note(
-		    report, section, 0,
-		    "%llu call%s took less than 10 µs: recording is about 0.5 µs of each, so that "
-		    "rates are at least as shown",
-		    (unsigned long long)sum->short_calls, sonde_plural(sum->short_calls));
+		rc = sonde_report_note(report, section, 0,
+				       "%llu call%s took less than 10 µs: recording is about 0.5 µs of each, so that "
+				       "rates are at least as shown",
+				       (unsigned long long)sum->short_calls, sonde_plural(sum->short_calls));
 	if (rc == 0 && uncounted)
 		rc = sonde_report_note(
 		    report, section, 1,
@@ -185,7 +200,14 @@ static int notes_add(const struct sonde_flop *flop, const struct sonde_flop_zone
 		     const struct sonde_flop_zone *by_program, struct sonde_report *report,
 		     struct sonde_section *section)
 {
-	int rc = coverage_note(flop, report, section);
+	double most = by_library->flop > by_program->flop ? by_library->flop : by_program->flop;
+	int rc = flop->has_any ? coverage_note(flop, report, section)
+			       : sonde_report_note(report, section, 0,
+						   "of no zone or library call FLOP or bytes are known: sonde record "
+						   "--blas, SONDE_ZONE_WORK() (sonde/sonde.h)");
+	rc = rc ? rc
+		: sonde_flop_counted_note(&flop->counted, flop->options.from_ns || flop->options.to_ns ? 0 : most,
+					  report, section);
 	if (rc == 0 && by_library->calls)
 		rc = library_notes(by_library, report, section);
 	if (rc == 0 && by_program->reports)
@@ -232,6 +254,8 @@ int sonde_flop_section_add(const struct sonde_flop *flop, struct sonde_report *r
 			ids[count++] = id;
 	if (ids)
 		qsort_r(ids, count, sizeof *ids, compare_rows, flop->zones);
+	if (rc == 0 && flop->counted.is_known)
+		rc = run_add(flop, report, section);
 	if (rc == 0 && by_library.calls)
 		rc = sum_add(&by_library, report, section);
 	for (size_t i = 0; rc == 0 && i < count && i < limit; i++)

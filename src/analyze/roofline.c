@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/flop_counted.h"
 #include "analyze/marks.h"
 #include "analyze/roofline_calls.h"
 #include "analyze/stats.h"
@@ -68,6 +69,7 @@ struct roofline {
 	struct sonde_roofline_calls calls;
 	struct sonde_window window;
 	struct sonde_roof roof;
+	struct sonde_flop_counted counted;
 	int from_cache;
 	struct sonde_report *report;
 	struct sonde_section *section;
@@ -88,7 +90,8 @@ static int roofline_begin(void **state, struct sonde_session *session, const str
 		return sonde_error(ENOMEM, "out of memory for a roofline");
 	*state = roofline;
 	roofline->window = sonde_window_of(session, options);
-	return sonde_roofline_calls_init(&roofline->calls, session, options);
+	int rc = sonde_flop_counted_read(&roofline->counted, session);
+	return rc ? rc : sonde_roofline_calls_init(&roofline->calls, session, options);
 }
 
 static uint32_t roofline_wants(const void *state)
@@ -317,6 +320,8 @@ static int roofline_finish(void *state, struct sonde_report *report)
 	}
 	if (!rc && !has_roof && roofline->section)
 		rc = sonde_report_note(report, roofline->section, 1, "no roof: %s", why ? why : "out of memory");
+	/* The processor's counters tell of no zone and of no bytes: of them no point is drawn. */
+	rc = rc ? rc : sonde_flop_counted_note(&roofline->counted, 0, report, roofline->section);
 	return !rc && has_roof ? sonde_roofline_ceilings(&roofline->roof, report) : rc;
 }
 

@@ -245,6 +245,19 @@ static void fill_totals(struct filling *filling)
 	fill_total(filling, SONDE_STAT_MIGRATIONS, SONDE_METRIC_MIGRATIONS, 0);
 }
 
+/* --- FLOP -------------------------------------------------------------------------------------------------------- */
+
+static void fill_flop(struct filling *filling)
+{
+	size_t known = 0;
+	double flop = sonde_series_tree_change(filling->sums, SONDE_METRIC_FLOP, &known);
+	double wall_s = (double)filling->wall_ns / 1e9;
+	const char *why = known ? NULL : why_unavailable(filling->sums->session, "flop");
+	why = known || why ? why : "the processor's counters were not asked: --flop";
+	put(filling, SONDE_STAT_FLOP, flop, why);
+	put(filling, SONDE_STAT_FLOP_RATE, wall_s > 0 ? flop / wall_s : 0, wall_s > 0 ? why : "no wall time");
+}
+
 /* --- threads ----------------------------------------------------------------------------------------------------- */
 
 /* Only threads tell of it. */
@@ -427,6 +440,7 @@ void sonde_stat_figures_of(struct sonde_stat_figures *out, const struct sonde_se
 	fill_times(&filling);
 	fill_memory(&filling);
 	fill_totals(&filling);
+	fill_flop(&filling);
 	fill_runnable(&filling);
 	fill_machine_cpu(&filling);
 	fill_machine_memory(&filling);

@@ -52,6 +52,7 @@ static const struct sonde_option options[] = {
      SONDE_TIME(AT(options.resources_every_ns), SONDE_PASS_ON_LEAST_INTERVAL_NS)},
     {SONDE_PASS_ON_PID(AT(options.attach))},
     {SONDE_PASS_ON_DURATION(AT(options.duration_ns))},
+    {"flop", 0, NULL, "FLOP, where the processor shows its counters", SONDE_FLAG(AT(options.flop))},
     {"record", 0, "FILE", "keep the recording (sonde report FILE)", SONDE_TEXT(AT(options.output))},
     {SONDE_PASS_ON_FORCE(AT(options.overwrite))},
     {"quiet", 'q', NULL, "print the last line only", SONDE_FLAG(AT(quiet))},

@@ -50,6 +50,20 @@ static void put_times(struct sonde_stat_lines *text)
 	line_if_known(text, "  system", SONDE_STAT_SYSTEM);
 }
 
+/* Only where it was asked for. */
+static void put_flop(struct sonde_stat_lines *text)
+{
+	const struct sonde_session *session = text->show->sums->session;
+	int is_asked = 0;
+	for (size_t i = 0; i < sonde_session_source_count(session); i++)
+		is_asked |= !strcmp(sonde_session_source(session, i)->name, "flop");
+	if (!is_asked || !sonde_stat_line_begin(text, "FLOP", SONDE_STAT_FLOP))
+		return;
+	sonde_stat_line_say(text, "of user code, by the processor's counters");
+	sonde_stat_line_more(text, "", SONDE_STAT_FLOP_RATE, " a second");
+	sonde_stat_line_end(text);
+}
+
 static void put_memory(struct sonde_stat_lines *text)
 {
 	const struct sonde_stat_figures *figures = text->show->figures;
@@ -367,6 +381,7 @@ void sonde_stat_text(const struct sonde_stat_show *show, const struct sonde_form
 	sonde_buf_init(&text.remark, SONDE_STAT_TEXT_MAX_B);
 	put_title(&text);
 	put_times(&text);
+	put_flop(&text);
 	put_memory(&text);
 	put_waiting(&text);
 	put_io(&text);

@@ -7,9 +7,10 @@
 #include "source/energy_model.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "source/processor.h"
 
 struct row {
 	const char *name, *vendor;
@@ -29,50 +30,7 @@ static const struct row rows[] = {
 /* Of the 801 results published since 2012, of whatever processor. */
 static const struct row generic = {.name = "any server", .idle = {319, 728, 2000}, .full = {1578, 3906, 8062}};
 
-struct processor {
-	char vendor[32], brand[128];
-	unsigned family, model, count;
-	int is_virtual;
-};
-
-/* Takes what one line of /proc/cpuinfo says; all processors are taken to be of one kind. */
-static void take_line(struct processor *out, const char *key, const char *value)
-{
-	if (!strncmp(key, "processor", 9))
-		out->count++;
-	else if (!strncmp(key, "vendor_id", 9))
-		snprintf(out->vendor, sizeof out->vendor, "%s", value);
-	else if (!strncmp(key, "cpu family", 10))
-		out->family = (unsigned)strtoul(value, NULL, 10);
-	else if (!strncmp(key, "model name", 10))
-		snprintf(out->brand, sizeof out->brand, "%s", value);
-	else if (!strncmp(key, "model", 5))
-		out->model = (unsigned)strtoul(value, NULL, 10);
-	else if (!strncmp(key, "flags", 5))
-		out->is_virtual = strstr(value, " hypervisor") != NULL;
-	else if (!strncmp(key, "CPU implementer", 15)) {
-		snprintf(out->vendor, sizeof out->vendor, "ARM");
-		out->family = (unsigned)strtoul(value, NULL, 16);
-	} else if (!strncmp(key, "CPU part", 8))
-		out->model = (unsigned)strtoul(value, NULL, 16);
-}
-
-static void read_processor(struct processor *out, const char *root)
-{
-	char path[512], line[8192];
-	snprintf(path, sizeof path, "%s/proc/cpuinfo", root);
-	FILE *file = fopen(path, "re");
-	while (file && fgets(line, sizeof line, file)) {
-		char *colon = strchr(line, ':');
-		line[strcspn(line, "\n")] = '\0';
-		if (colon)
-			take_line(out, line, colon[1] ? colon + 2 : "");
-	}
-	if (file)
-		fclose(file);
-}
-
-static int fits(const struct row *row, const struct processor *processor)
+static int fits(const struct row *row, const struct sonde_processor *processor)
 {
 	return !strcmp(row->vendor, processor->vendor) && row->family == processor->family &&
 	       processor->model >= row->model_from && processor->model <= row->model_to &&
@@ -81,9 +39,9 @@ static int fits(const struct row *row, const struct processor *processor)
 
 void sonde_energy_model_find(struct sonde_energy_model *out, const char *root)
 {
-	struct processor processor = {.vendor = ""};
+	struct sonde_processor processor;
 	const struct row *found = &generic;
-	read_processor(&processor, root);
+	sonde_processor_read(&processor, root);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows && found == &generic; i++)
 		if (fits(&rows[i], &processor))
 			found = &rows[i];

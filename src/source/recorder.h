@@ -42,6 +42,7 @@ struct sonde_record_options {
 	uint32_t stack_b;            /* stack copy per sample, 0 = default */
 	uint32_t waits;              /* what threads wait for: bits of enum sonde_wait_what */
 	int blas;                    /* record calls of BLAS and LAPACK */
+	int flop;                    /* FLOP by the processor's counters */
 	int heap;                    /* record allocations */
 	int heap_is_light;           /* allocations alone, of processes that have a sample */
 	uint64_t heap_mean_b;        /* bytes between samples; 0 = every allocation */

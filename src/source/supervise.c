@@ -84,7 +84,7 @@ static int open_sources(struct supervisor *supervisor)
 		struct sonde_source_run *run;
 		char why[512] = "";
 		if (supervisor->options->only_resources && strcmp(source->name, "resources") != 0 &&
-		    strcmp(source->name, "threads") != 0)
+		    strcmp(source->name, "threads") != 0 && !(supervisor->options->flop && !strcmp(source->name, "flop")))
 			continue;
 		if (source->probe(supervisor->options, why, sizeof why)) {
 			if (*why)

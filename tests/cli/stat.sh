@@ -39,6 +39,16 @@ near "$(figure compute.cpu_utilization)" "$(figure timing.cpu_s) / $(figure timi
 near "$(figure compute.cpu_machine_share)" "$(figure compute.cpu_utilization) / $(figure compute.cores)" 0.0001
 equal "$(figure compute.cores)" "$cpus"
 
+# FLOP by the processor's counters: a figure where it shows them and was asked, else the reason, and never 0.
+matches "$(figure compute.absent.flop)" "were not asked: --flop"
+used --flop -- "$uses" spins 200
+if [ "$(figure compute.flop)" = null ]; then
+	equal "$(figure compute.flop_per_s)" null
+	equal "$(figure compute.absent.flop)" "$("$SONDE" doctor --json | jq '.sections[0].rows[] | select(.check == "flop") | .found')"
+else
+	holds "$(figure compute.flop) > 0"
+fi
+
 # Of a whole tree, also where children come and go faster than they can be read.
 used -- "$uses" storm 300
 near "$(figure timing.cpu_s)" "($(said user_us) + $(said system_us) + $(said children_us)) / 1e6" 0.03

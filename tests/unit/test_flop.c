@@ -140,12 +140,62 @@ static void nothing_counted_is_not_zero(void **state)
 	sections_free(&s);
 }
 
+/* Hardware counted twice of what the library calls did, or could not. */
+static struct sections counted(double flop, const char *sections, const struct sonde_pass_options *options, int calls)
+{
+	struct recording r;
+	recording_open(&r, path);
+	recording_process(&r, 100, 0, "prog", START);
+	recording_thread(&r, 1, 100, "main", START);
+	if (calls)
+		call(&r, 1, recording_site(&r, SONDE_SITE_ZONE, "dgemm", "blas"), START, 5 * MS, 10);
+	if (flop > 0)
+		recording_point(&r, START + 100 * MS, recording_series(&r, SONDE_METRIC_FLOP, 1, 0, ""), (int64_t)flop);
+	recording_source(&r, "flop", flop > 0 ? SONDE_SOURCE_ON : SONDE_SOURCE_UNAVAILABLE, "",
+			 flop > 0 ? "" : "no counters", 0);
+	recording_close(&r, START + 100 * MS, 0);
+	return sections_of(path, sections, options);
+}
+
+static void the_processor_counts_the_run(void **state)
+{
+	(void)state;
+	struct sonde_pass_options options = {.asked = 1};
+	struct sections s = counted(4000, "flop roofline", &options, 1);
+	const struct sonde_section *t = sections_get(&s, "flop");
+	assert_near(sections_real(t, "zone", "(all of the run)", "flop"), 4000, 0);
+	assert_near(sections_real(t, "zone", "(all of the run)", "flop_per_sec"), 40000, 1e-6);
+	assert_string_equal(sections_cell(t, sections_row(t, "zone", "(all of the run)"), "counted_by")->text,
+			    "processor");
+	assert_true(sections_noted(t->notes, "4000 in all of the run (user code), of which 50.0 %"));
+	/* of no zone: no point of a roofline */
+	assert_null(sections_row(sections_get(&s, "roofline"), "zone", "(all of the run)"));
+	assert_true(sections_noted(sections_get(&s, "roofline")->notes, "4000 in all of the run"));
+	sections_free(&s);
+	s = counted(4000, "flop", &options, 0);
+	t = sections_get(&s, "flop");
+	assert_near(sections_real(t, "zone", "(all of the run)", "flop"), 4000, 0);
+	assert_true(sections_noted(t->notes, "of no zone or library call"));
+	sections_free(&s);
+}
+
+static void counters_that_are_not_there_say_why(void **state)
+{
+	(void)state;
+	struct sonde_pass_options options = {.asked = 1};
+	struct sections s = counted(0, "flop roofline", &options, 1);
+	assert_null(sections_row(sections_get(&s, "flop"), "zone", "(all of the run)"));
+	assert_true(sections_noted(sections_get(&s, "flop")->notes, "not known: no counters"));
+	assert_true(sections_noted(sections_get(&s, "roofline")->notes, "not known: no counters"));
+	sections_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(calls_and_reports_are_apart),
-	    cmocka_unit_test(a_part_is_of_its_calls),
-	    cmocka_unit_test(nothing_counted_is_not_zero),
+	    cmocka_unit_test(calls_and_reports_are_apart),         cmocka_unit_test(a_part_is_of_its_calls),
+	    cmocka_unit_test(nothing_counted_is_not_zero),         cmocka_unit_test(the_processor_counts_the_run),
+	    cmocka_unit_test(counters_that_are_not_there_say_why),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
