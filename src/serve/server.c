@@ -72,6 +72,8 @@ static const struct {
     {"/api/recording", sonde_answer_recording},
     {"/api/report", sonde_answer_report},
     {"/api/stacks", sonde_answer_stacks},
+    {"/api/lanes", sonde_answer_lanes},
+    {"/api/tiles", sonde_answer_tiles},
 };
 
 static const struct {

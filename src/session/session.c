@@ -257,6 +257,8 @@ void sonde_session_close(struct sonde_session *session)
 	    &session->heap_sites, &session->heap_rests, &session->heaps,   &session->snapshots, &session->series,
 	    &session->objects,    &session->parts,
 	};
+	if (session->kept.free)
+		session->kept.free(session->kept.data);
 	sonde_lookup_fini(session);
 	sonde_heap_sums_free(&session->heap_sums);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -393,4 +395,9 @@ uint64_t sonde_session_period_ns(const struct sonde_session *session)
 			return (uint64_t)(1e9 / row->effective_hz);
 	}
 	return 1000000;
+}
+
+struct sonde_session_kept *sonde_session_kept(struct sonde_session *session)
+{
+	return &session->kept;
 }

@@ -78,6 +78,15 @@ size_t sonde_part_key(const char *key, const char **what);
 /* What a sample of the cpu source stands for: the inverse of its effective rate; 1 ms where that is not known. */
 uint64_t sonde_session_period_ns(const struct sonde_session *session);
 
+/* What a layer above keeps with a session: one thing, which `free` (NULL = there is none) gives back when the session is
+ * closed, while all of it is still there. */
+struct sonde_session_kept {
+	void *data;
+	void (*free)(void *data);
+};
+
+struct sonde_session_kept *sonde_session_kept(struct sonde_session *session);
+
 /* Bytes that could not be read, as run.damaged_b, but with the damaged chunks that cursors have met since opening. */
 uint64_t sonde_session_damaged_b(const struct sonde_session *session);
 

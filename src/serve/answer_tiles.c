@@ -1,0 +1,292 @@
+/* answer_tiles.c: the lanes of the timeline as JSON, and bins of them as bytes (docs/UI.md).
+ *
+ * The lanes are made with the first question, and kept with the session.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/answer.h"
+#include "serve/stream.h"
+#include "serve/timeline.h"
+#include "util/error.h"
+#include "util/json.h"
+#include "util/quantity.h"
+
+enum { VERSION = 1, LANES_MAX = 4096, WIDTH = 1024 };
+
+/* --- asking ------------------------------------------------------------------------------------------------------- */
+
+static void forget(void *tiles)
+{
+	sonde_tiles_close(tiles);
+}
+
+int sonde_timeline_get(struct sonde_session *session, struct sonde_tiles **out)
+{
+	struct sonde_session_kept *kept = sonde_session_kept(session);
+	struct sonde_tiles *tiles;
+	if (!kept->free) {
+		int error = sonde_tiles_open(&tiles, session);
+		if (error)
+			return error;
+		*kept = (struct sonde_session_kept){tiles, forget};
+	}
+	*out = kept->data;
+	return 0;
+}
+
+int sonde_timeline_check(const struct sonde_params *params, const char *const *known)
+{
+	for (size_t i = 0; i < params->count; i++) {
+		const char *const *name = known;
+		while (*name && strcmp(*name, params->all[i].name) != 0)
+			name++;
+		if (!*name && strcmp(params->all[i].name, "token") != 0)
+			return sonde_error(EINVAL, "no parameter '%s'", params->all[i].name);
+	}
+	return 0;
+}
+
+int sonde_timeline_number(const struct sonde_params *params, const char *name, uint64_t most, uint64_t *out)
+{
+	const char *value = sonde_params_get(params, name);
+	if (value && sonde_quantity_integer(out, value, 0, most))
+		return sonde_error(EINVAL, "%s is a whole number up to %llu, not '%s'", name, (unsigned long long)most,
+				   value);
+	return 0;
+}
+
+int sonde_timeline_view(const struct sonde_session *session, const struct sonde_params *params,
+			struct sonde_tile_view *out)
+{
+	const struct sonde_run *run = sonde_session_run(session);
+	uint64_t from_ns = 0, to_ns = run->end_ns - run->start_ns, width = WIDTH;
+	int error = sonde_timeline_number(params, "from", INT64_MAX, &from_ns);
+	error = error ? error : sonde_timeline_number(params, "to", INT64_MAX, &to_ns);
+	error = error ? error : sonde_timeline_number(params, "width", SONDE_TILE_WIDTH_MAX, &width);
+	if (error)
+		return error;
+	if (!width)
+		return sonde_error(EINVAL, "width is 1 to %d pixels", SONDE_TILE_WIDTH_MAX);
+	if (from_ns > to_ns)
+		return sonde_error(EINVAL, "from is after to");
+	if (run->start_ns > UINT64_MAX - to_ns - 1)
+		return sonde_error(EINVAL, "to is beyond all times");
+	to_ns = to_ns > from_ns ? to_ns : from_ns + 1;
+	*out = (struct sonde_tile_view){run->start_ns + from_ns, run->start_ns + to_ns, (uint32_t)width};
+	return 0;
+}
+
+/* --- lanes -------------------------------------------------------------------------------------------------------- */
+
+static void put_names(struct sonde_json *json, const struct sonde_tiles *tiles)
+{
+	sonde_json_key(json, "names");
+	sonde_json_array(json);
+	for (size_t i = 0; i < sonde_tiles_name_count(tiles); i++) {
+		const struct sonde_tile_name *name = sonde_tiles_name(tiles, i);
+		sonde_json_object(json);
+		sonde_json_put_text(json, "name", name->text);
+		sonde_json_key(json, "color");
+		if (name->color)
+			sonde_json_uint(json, name->color & 0xffffff);
+		else
+			sonde_json_null(json);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}
+
+static void put_lane(struct sonde_json *json, const struct sonde_tile_lane *lane)
+{
+	static const char *const forms[] = {
+	    [SONDE_TILE_SLICES] = "slices", [SONDE_TILE_CURVE] = "curve", [SONDE_TILE_MOMENTS] = "moments"};
+	sonde_json_object(json);
+	sonde_json_put_uint(json, "id", lane->id);
+	sonde_json_put_text(json, "kind", sonde_tile_kind_word(lane->kind));
+	sonde_json_put_text(json, "form", forms[lane->form]);
+	sonde_json_put_uint(json, "process", lane->process);
+	sonde_json_put_uint(json, "thread", lane->thread);
+	sonde_json_put_uint(json, "depth", lane->depth);
+	sonde_json_put_text(json, "title", lane->title);
+	sonde_json_put_text(json, "unit", lane->unit);
+	sonde_json_put_uint(json, "count", lane->count);
+	sonde_json_put_uint(json, "left_out", lane->left_out);
+	sonde_json_put_real(json, "most", lane->most);
+	sonde_json_end(json);
+}
+
+int sonde_answer_lanes(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)
+{
+	static const char *const known[] = {NULL};
+	const struct sonde_run *run = sonde_session_run(session);
+	struct sonde_tiles *tiles;
+	struct sonde_json json;
+	int rc = sonde_timeline_check(params, known);
+	rc = rc ? rc : sonde_timeline_get(session, &tiles);
+	if (rc)
+		return rc;
+	FILE *stream = sonde_stream_open(out);
+	if (!stream)
+		return -ENOMEM;
+	sonde_json_init(&json, stream, 0);
+	sonde_json_object(&json);
+	sonde_json_put_uint(&json, "version", VERSION);
+	sonde_json_put_uint(&json, "duration_ns", run->end_ns - run->start_ns);
+	put_names(&json, tiles);
+	sonde_json_key(&json, "lanes");
+	sonde_json_array(&json);
+	for (size_t i = 0; i < sonde_tiles_lane_count(tiles); i++)
+		put_lane(&json, sonde_tiles_lane(tiles, i));
+	sonde_json_end(&json);
+	sonde_json_end(&json);
+	return sonde_stream_close(stream, out, 0);
+}
+
+/* --- bins --------------------------------------------------------------------------------------------------------- */
+
+/* Times count from the recording's start. */
+struct writing {
+	struct sonde_buf *out;
+	uint64_t start_ns;
+};
+
+static double since(const struct writing *writing, uint64_t time_ns)
+{
+	return time_ns >= writing->start_ns ? (double)(time_ns - writing->start_ns)
+					    : -(double)(writing->start_ns - time_ns);
+}
+
+/* A column of `count` values of `value_b` bytes, padded with zeros to 8. */
+static void *column(const struct writing *writing, size_t count, size_t value_b)
+{
+	size_t used_b = count * value_b, all_b = (used_b + 7) & ~(size_t)7;
+	uint8_t *at = sonde_buf_extend(writing->out, all_b);
+	if (at && all_b > used_b)
+		memset(at + used_b, 0, all_b - used_b);
+	return at;
+}
+
+static void put_real(const struct writing *writing, const struct sonde_tile_rows *rows,
+		     double (*value)(const struct writing *writing, const struct sonde_tile_row *row))
+{
+	uint8_t *at = column(writing, rows->count, sizeof(double));
+	for (size_t i = 0; at && i < rows->count; i++) {
+		double real = value(writing, &rows->all[i]);
+		memcpy(at + i * sizeof real, &real, sizeof real);
+	}
+}
+
+static double start_of(const struct writing *writing, const struct sonde_tile_row *row)
+{
+	return since(writing, row->from_ns);
+}
+
+static double length_of(const struct writing *writing, const struct sonde_tile_row *row)
+{
+	(void)writing;
+	return (double)(row->to_ns - row->from_ns);
+}
+
+static double least_of(const struct writing *writing, const struct sonde_tile_row *row)
+{
+	(void)writing;
+	return row->least;
+}
+
+static double most_of(const struct writing *writing, const struct sonde_tile_row *row)
+{
+	(void)writing;
+	return row->most;
+}
+
+static void put_busy(const struct writing *writing, const struct sonde_tile_rows *rows)
+{
+	uint8_t *at = column(writing, rows->count, sizeof(float));
+	for (size_t i = 0; at && i < rows->count; i++) {
+		const struct sonde_tile_row *row = &rows->all[i];
+		double length = (double)(row->to_ns - row->from_ns);
+		float busy = row->to_ns > row->from_ns ? (float)((double)row->busy_ns / length) : 1;
+		memcpy(at + i * sizeof busy, &busy, sizeof busy);
+	}
+}
+
+static void put_ids(const struct writing *writing, const struct sonde_tile_rows *rows, size_t field)
+{
+	uint8_t *at = column(writing, rows->count, sizeof(uint32_t));
+	for (size_t i = 0; at && i < rows->count; i++)
+		memcpy(at + i * sizeof(uint32_t), (const uint8_t *)&rows->all[i] + field, sizeof(uint32_t));
+}
+
+static int put_rows(const struct writing *writing, const struct sonde_tile_lane *lane,
+		    const struct sonde_tile_rows *rows)
+{
+	const uint32_t head[4] = {lane->id, lane->form, (uint32_t)rows->count, 0};
+	sonde_buf_append(writing->out, head, sizeof head);
+	put_real(writing, rows, start_of);
+	if (lane->form != SONDE_TILE_MOMENTS)
+		put_real(writing, rows, length_of);
+	if (lane->form == SONDE_TILE_CURVE) {
+		put_real(writing, rows, least_of);
+		put_real(writing, rows, most_of);
+		return sonde_buf_error(writing->out);
+	}
+	if (lane->form == SONDE_TILE_SLICES)
+		put_busy(writing, rows);
+	put_ids(writing, rows, offsetof(struct sonde_tile_row, name));
+	put_ids(writing, rows, offsetof(struct sonde_tile_row, many));
+	return sonde_buf_error(writing->out);
+}
+
+static int put_head(const struct writing *writing, const struct sonde_tile_view *view, uint32_t lanes)
+{
+	const double times[2] = {since(writing, view->from_ns), since(writing, view->to_ns)};
+	const uint32_t ends[2] = {view->width, 0};
+	sonde_buf_append(writing->out, "STL1", 4);
+	sonde_buf_append(writing->out, &lanes, sizeof lanes);
+	sonde_buf_append(writing->out, times, sizeof times);
+	return sonde_buf_append(writing->out, ends, sizeof ends);
+}
+
+/* "1,2,3": how many, or -EINVAL. */
+static int take_lanes(const struct sonde_tiles *tiles, const char *value, uint32_t *ids)
+{
+	int count = 0;
+	for (const char *at = value; *at; count++) {
+		char *end = NULL;
+		unsigned long id = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
+		if (!end || (*end && (*end != ',' || !end[1])) || id >= sonde_tiles_lane_count(tiles))
+			return sonde_error(EINVAL, "lanes are ids of /api/lanes, below %zu, not '%.100s'",
+					   sonde_tiles_lane_count(tiles), at);
+		if (count == LANES_MAX)
+			return sonde_error(EINVAL, "more than %d lanes at once", LANES_MAX);
+		ids[count] = (uint32_t)id;
+		at = *end ? end + 1 : end;
+	}
+	return count ? count : sonde_error(EINVAL, "which lanes? lanes=ID,ID of /api/lanes");
+}
+
+int sonde_answer_tiles(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)
+{
+	static const char *const known[] = {"lanes", "from", "to", "width", NULL};
+	const char *lanes = sonde_params_get(params, "lanes");
+	struct writing writing = {out, sonde_session_run(session)->start_ns};
+	struct sonde_tile_rows rows = {0};
+	struct sonde_tile_view view;
+	struct sonde_tiles *tiles;
+	uint32_t ids[LANES_MAX];
+	int rc = sonde_timeline_check(params, known);
+	rc = rc ? rc : sonde_timeline_view(session, params, &view);
+	rc = rc ? rc : sonde_timeline_get(session, &tiles);
+	int count = rc ? rc : take_lanes(tiles, lanes ? lanes : "", ids);
+	if (count < 0)
+		return count;
+	rc = put_head(&writing, &view, (uint32_t)count);
+	for (int i = 0; i < count && !rc; i++) {
+		rc = sonde_tiles_bins(tiles, ids[i], &view, &rows);
+		rc = rc ? rc : put_rows(&writing, sonde_tiles_lane(tiles, ids[i]), &rows);
+	}
+	sonde_tile_rows_fini(&rows);
+	return rc;
+}

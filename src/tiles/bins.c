@@ -1,0 +1,138 @@
+/* bins.c: the rows of a lane in a view, by a walk down its pyramid.
+ *
+ * A node that is shorter than a pixel is taken as it is, a longer one is divided; so is what lies out of the view left
+ * out, and about as many nodes are looked at as rows come out. What is shorter than a pixel is put together by the
+ * pixel in which it begins, in a grid that is the same for all views of one scale, so that rows stay when the view
+ * moves.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tiles/state.h"
+#include "util/error.h"
+
+struct binning {
+	const struct sonde_tile_lane_data *lane;
+	struct sonde_tile_rows *rows;
+	uint64_t from_ns, to_ns, start_ns;
+	double pixel_ns;
+	int64_t cell;     /* of the open row */
+	uint64_t longest; /* of its slices */
+	int is_open;      /* the last row takes more */
+};
+
+void sonde_tile_rows_fini(struct sonde_tile_rows *rows)
+{
+	free(rows->all);
+	*rows = (struct sonde_tile_rows){0};
+}
+
+int sonde_tile_rows_add(struct sonde_tile_rows *rows, const struct sonde_tile_row *row)
+{
+	if (rows->count == rows->cap) {
+		size_t cap = rows->cap ? 2 * rows->cap : 256;
+		struct sonde_tile_row *all = realloc(rows->all, cap * sizeof *all);
+		if (!all)
+			return sonde_error(ENOMEM, "out of memory for %zu bins", cap);
+		rows->all = all;
+		rows->cap = cap;
+	}
+	rows->all[rows->count++] = *row;
+	return 0;
+}
+
+static void merge(struct binning *binning, const struct sonde_tile_node *node)
+{
+	struct sonde_tile_row *row = &binning->rows->all[binning->rows->count - 1];
+	row->to_ns = node->to_ns > row->to_ns ? node->to_ns : row->to_ns;
+	row->many = row->many > UINT32_MAX - node->many ? UINT32_MAX : row->many + node->many;
+	if (binning->lane->lane.form == SONDE_TILE_CURVE) {
+		row->least = node->least < row->least ? node->least : row->least;
+		row->most = node->most > row->most ? node->most : row->most;
+		return;
+	}
+	row->busy_ns += node->busy_ns;
+	if (node->longest_ns > binning->longest) {
+		binning->longest = node->longest_ns;
+		row->name = node->name;
+	}
+}
+
+static int take(struct binning *binning, const struct sonde_tile_node *node)
+{
+	int is_long = (double)(node->to_ns - node->from_ns) >= binning->pixel_ns;
+	double since_ns = node->from_ns >= binning->start_ns ? (double)(node->from_ns - binning->start_ns)
+							     : -(double)(binning->start_ns - node->from_ns);
+	int64_t cell = (int64_t)(since_ns / binning->pixel_ns);
+	if (!is_long && binning->is_open && cell == binning->cell) {
+		merge(binning, node);
+		return 0;
+	}
+	struct sonde_tile_row row = {.from_ns = node->from_ns, .to_ns = node->to_ns, .name = node->name};
+	row.many = node->many;
+	if (binning->lane->lane.form == SONDE_TILE_CURVE) {
+		row.least = node->least;
+		row.most = node->most;
+	} else {
+		row.busy_ns = node->busy_ns;
+	}
+	binning->cell = cell;
+	binning->is_open = !is_long;
+	binning->longest = node->longest_ns;
+	return sonde_tile_rows_add(binning->rows, &row);
+}
+
+static int is_out(const struct binning *binning, const struct sonde_tile_node *node)
+{
+	return node->to_ns < binning->from_ns || node->from_ns > binning->to_ns;
+}
+
+static int visit(struct binning *binning, unsigned level, size_t i);
+
+static int visit_leaves(struct binning *binning, size_t node)
+{
+	const struct sonde_tile_lane_data *lane = binning->lane;
+	size_t end = (node + 1) * SONDE_TILE_FAN < lane->lane.count ? (node + 1) * SONDE_TILE_FAN : lane->lane.count;
+	int error = 0;
+	for (size_t i = node * SONDE_TILE_FAN; i < end && !error; i++) {
+		struct sonde_tile_node leaf = sonde_tile_lane_leaf(lane, i);
+		error = is_out(binning, &leaf) ? 0 : take(binning, &leaf);
+	}
+	return error;
+}
+
+static int visit(struct binning *binning, unsigned level, size_t i)
+{
+	const struct sonde_tile_lane_data *lane = binning->lane;
+	const struct sonde_tile_node *node = &lane->levels[level][i];
+	int error = 0;
+	if (is_out(binning, node))
+		return 0;
+	if ((double)(node->to_ns - node->from_ns) < binning->pixel_ns)
+		return take(binning, node);
+	if (!level)
+		return visit_leaves(binning, i);
+	for (size_t at = i * SONDE_TILE_FAN; at < lane->counts[level - 1] && at < (i + 1) * SONDE_TILE_FAN && !error;
+	     at++)
+		error = visit(binning, level - 1, at);
+	return error;
+}
+
+int sonde_tiles_bins(struct sonde_tiles *tiles, size_t id, const struct sonde_tile_view *view,
+		     struct sonde_tile_rows *out)
+{
+	const struct sonde_tile_lane_data *lane = tiles->lanes[id];
+	struct binning binning = {.lane = lane,
+				  .rows = out,
+				  .from_ns = view->from_ns,
+				  .to_ns = view->to_ns,
+				  .start_ns = sonde_session_run(tiles->session)->start_ns,
+				  .pixel_ns = (double)(view->to_ns - view->from_ns) / view->width};
+	out->count = 0;
+	if (lane->lane.kind == SONDE_TILE_CPU)
+		return sonde_tile_cpu_bins(tiles, lane, view, out);
+	int error = 0;
+	for (size_t i = 0; lane->level_count && i < lane->counts[lane->level_count - 1] && !error; i++)
+		error = visit(&binning, lane->level_count - 1, i);
+	return error;
+}

@@ -1,0 +1,123 @@
+/* lane.c: a lane's leaves and the pyramid over them. */
+#include "tiles/lane.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "util/error.h"
+
+/* Room for one more leaf; 0: there is none that is allowed. */
+static int grow(struct sonde_tile_lane_data *lane, size_t leaf_b, size_t *room_b)
+{
+	if (lane->lane.count < lane->cap)
+		return 1;
+	size_t cap = lane->cap ? 2 * lane->cap : 16;
+	if ((cap - lane->cap) * leaf_b > *room_b) {
+		lane->lane.left_out++;
+		return 0;
+	}
+	void *leaves = realloc(lane->leaves, cap * leaf_b);
+	if (!leaves)
+		return sonde_error(ENOMEM, "out of memory for a lane of %zu", cap);
+	*room_b -= (cap - lane->cap) * leaf_b;
+	lane->leaves = leaves;
+	lane->cap = cap;
+	return 1;
+}
+
+int sonde_tile_lane_slice(struct sonde_tile_lane_data *lane, struct sonde_tile_slice slice, size_t *room_b)
+{
+	int rc = grow(lane, sizeof slice, room_b);
+	if (rc <= 0)
+		return rc;
+	uint64_t count = lane->lane.count, last_ns = count ? lane->slices[count - 1].to_ns : 0;
+	slice.from_ns = slice.from_ns > last_ns ? slice.from_ns : last_ns;
+	slice.to_ns = slice.to_ns > slice.from_ns ? slice.to_ns : slice.from_ns;
+	lane->slices[lane->lane.count++] = slice;
+	return 0;
+}
+
+int sonde_tile_lane_piece(struct sonde_tile_lane_data *lane, struct sonde_tile_piece piece, size_t *room_b)
+{
+	int rc = grow(lane, sizeof piece, room_b);
+	if (rc <= 0)
+		return rc;
+	uint64_t count = lane->lane.count, last_ns = count ? lane->pieces[count - 1].to_ns : 0;
+	piece.from_ns = piece.from_ns > last_ns ? piece.from_ns : last_ns;
+	piece.to_ns = piece.to_ns > piece.from_ns ? piece.to_ns : piece.from_ns;
+	lane->lane.most = !count || piece.most > lane->lane.most ? piece.most : lane->lane.most;
+	lane->pieces[lane->lane.count++] = piece;
+	return 0;
+}
+
+static uint32_t add_many(uint32_t a, uint32_t b)
+{
+	return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+}
+
+static void add_node(struct sonde_tile_node *into, const struct sonde_tile_node *node, enum sonde_tile_form form)
+{
+	if (!into->many) {
+		*into = *node;
+		return;
+	}
+	into->to_ns = node->to_ns;
+	into->many = add_many(into->many, node->many);
+	if (form == SONDE_TILE_CURVE) {
+		into->least = node->least < into->least ? node->least : into->least;
+		into->most = node->most > into->most ? node->most : into->most;
+		return;
+	}
+	into->busy_ns += node->busy_ns;
+	if (node->longest_ns > into->longest_ns) {
+		into->longest_ns = node->longest_ns;
+		into->name = node->name;
+	}
+}
+
+struct sonde_tile_node sonde_tile_lane_leaf(const struct sonde_tile_lane_data *lane, size_t i)
+{
+	struct sonde_tile_node node = {.many = 1};
+	if (lane->lane.form == SONDE_TILE_CURVE) {
+		const struct sonde_tile_piece *piece = &lane->pieces[i];
+		node.from_ns = piece->from_ns;
+		node.to_ns = piece->to_ns;
+		node.least = piece->least;
+		node.most = piece->most;
+		return node;
+	}
+	const struct sonde_tile_slice *slice = &lane->slices[i];
+	node.from_ns = slice->from_ns;
+	node.to_ns = slice->to_ns;
+	node.busy_ns = node.longest_ns = slice->to_ns - slice->from_ns;
+	node.name = slice->name;
+	return node;
+}
+
+int sonde_tile_lane_build(struct sonde_tile_lane_data *lane)
+{
+	size_t below = lane->lane.count;
+	while (below && lane->level_count < SONDE_TILE_LEVELS && (below > 1 || !lane->level_count)) {
+		unsigned level = lane->level_count;
+		size_t count = (below + SONDE_TILE_FAN - 1) / SONDE_TILE_FAN;
+		struct sonde_tile_node *nodes = calloc(count, sizeof *nodes);
+		if (!nodes)
+			return sonde_error(ENOMEM, "out of memory for %zu nodes of a lane", count);
+		for (size_t i = 0; i < below; i++) {
+			struct sonde_tile_node leaf =
+			    level ? lane->levels[level - 1][i] : sonde_tile_lane_leaf(lane, i);
+			add_node(&nodes[i / SONDE_TILE_FAN], &leaf, lane->lane.form);
+		}
+		lane->levels[level] = nodes;
+		lane->counts[level] = below = count;
+		lane->level_count++;
+	}
+	return 0;
+}
+
+void sonde_tile_lane_fini(struct sonde_tile_lane_data *lane)
+{
+	for (unsigned i = 0; i < lane->level_count; i++)
+		free(lane->levels[i]);
+	free(lane->leaves);
+}

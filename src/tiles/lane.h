@@ -1,0 +1,62 @@
+/* lane.h: a lane's leaves and the pyramid over them, for the files of this folder.
+ *
+ * Leaves of one lane are added in order of time. A slice that begins before the one before it ended is cut there; one
+ * that ends before its beginning has no length: recordings are input.
+ */
+#ifndef SONDE_TILES_LANE_H
+#define SONDE_TILES_LANE_H
+
+#include "tiles/tiles.h"
+
+enum { SONDE_TILE_FAN = 16, SONDE_TILE_LEVELS = 10 };
+
+struct sonde_tile_slice {
+	uint64_t from_ns, to_ns;
+	uint32_t name;
+	uint32_t also; /* of the path: the thread */
+};
+
+struct sonde_tile_piece {
+	uint64_t from_ns, to_ns;
+	double least, most;
+};
+
+struct sonde_tile_node {
+	uint64_t from_ns, to_ns;
+	union {
+		uint64_t busy_ns;
+		double least;
+	};
+	union {
+		uint64_t longest_ns;
+		double most;
+	};
+	uint32_t name, many;
+};
+
+struct sonde_tile_lane_data {
+	struct sonde_tile_lane lane; /* first: what others see */
+	union {
+		struct sonde_tile_slice *slices;
+		struct sonde_tile_piece *pieces;
+		void *leaves;
+	};
+	size_t cap;
+	struct sonde_tile_node *levels[SONDE_TILE_LEVELS]; /* [0]: of 16 leaves each */
+	size_t counts[SONDE_TILE_LEVELS];
+	unsigned level_count;
+	uint32_t sub; /* tells lanes of one kind, process and thread apart */
+};
+
+/* -ENOMEM. `room_b`: how much memory leaves may still take; without it they are left out, and counted. */
+int sonde_tile_lane_slice(struct sonde_tile_lane_data *lane, struct sonde_tile_slice slice, size_t *room_b);
+int sonde_tile_lane_piece(struct sonde_tile_lane_data *lane, struct sonde_tile_piece piece, size_t *room_b);
+
+/* A leaf as a node of one. */
+struct sonde_tile_node sonde_tile_lane_leaf(const struct sonde_tile_lane_data *lane, size_t i);
+
+/* Builds the pyramid, when all leaves are there. -ENOMEM. */
+int sonde_tile_lane_build(struct sonde_tile_lane_data *lane);
+void sonde_tile_lane_fini(struct sonde_tile_lane_data *lane);
+
+#endif

@@ -1,0 +1,160 @@
+/* read_cpu.c: CPU time of a thread's samples as a curve: CPU time of a bin ÷ its length.
+ *
+ * The CPU time that a sample stands for lies before it, and is at least as long: so it is spread over that time, and
+ * its sum over the recording is a line with bends. A leaf is a straight part of it: `least` is the sum where it begins,
+ * in ns, `most` its slope. Samples tell little of a time in which few of them lie: a bin has room for ten.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "session/intervals.h"
+#include "tiles/state.h"
+#include "util/error.h"
+
+enum { SAMPLES_A_BIN = 10 };
+
+static int take(void *context, const struct sonde_batch *batch)
+{
+	void **both = context;
+	struct sonde_tiles *tiles = both[0];
+	int error = 0;
+	for (size_t i = 0; i < batch->count && !error; i++) {
+		uint64_t to_ns = batch->time_ns[i], ns = batch->weight_ns[i], from_ns, end_ns;
+		const struct sonde_thread *thread = sonde_session_thread(tiles->session, batch->thread_of[i]);
+		if (!thread || !ns || !to_ns)
+			continue;
+		sonde_interval_life(tiles->session, thread, &from_ns, &end_ns);
+		from_ns = ns < to_ns && to_ns - ns > from_ns ? to_ns - ns : from_ns;
+		from_ns = from_ns < to_ns ? from_ns : to_ns - 1;
+		const struct sonde_tile_item item = {.from_ns = from_ns,
+						     .to_ns = to_ns,
+						     .process = thread->process,
+						     .thread = thread->id,
+						     .value = (double)ns / (double)(to_ns - from_ns)};
+		error = sonde_tile_items_add(tiles, both[1], item);
+	}
+	return error;
+}
+
+/* Where the slope of the sum changes, and by how much. */
+struct bend {
+	uint64_t at_ns;
+	double slope;
+};
+
+static int by_time(const void *left, const void *right)
+{
+	const struct bend *a = left, *b = right;
+	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+}
+
+static int add_bends(struct sonde_tiles *tiles, struct sonde_tile_lane_data *lane, const struct bend *bends,
+		     size_t count)
+{
+	double sum_ns = 0, slope = 0;
+	int error = 0;
+	for (size_t i = 0; i + 1 < count && !error;) {
+		uint64_t at_ns = bends[i].at_ns;
+		for (; i < count && bends[i].at_ns == at_ns; i++)
+			slope += bends[i].slope;
+		slope = i == count || slope < 1e-9 ? 0 : slope; /* what is left is rounding */
+		uint64_t next_ns = i < count ? bends[i].at_ns : at_ns;
+		const struct sonde_tile_piece piece = {at_ns, next_ns, sum_ns, slope};
+		error = sonde_tile_lane_piece(lane, piece, &tiles->room_b);
+		sum_ns += slope * (double)(next_ns - at_ns);
+	}
+	lane->lane.most = 1;
+	return error;
+}
+
+static int add_thread(struct sonde_tiles *tiles, const struct sonde_tile_item *items, size_t count)
+{
+	const struct sonde_tile_of of = {.kind = SONDE_TILE_CPU,
+					 .form = SONDE_TILE_CURVE,
+					 .process = items->process,
+					 .thread = items->thread,
+					 .title = "CPU"};
+	struct sonde_tile_lane_data *lane = sonde_tiles_lane_of(tiles, &of);
+	struct bend *bends = malloc(2 * count * sizeof *bends);
+	int error = lane && bends ? 0 : sonde_error(ENOMEM, "out of memory for %zu samples", count);
+	for (size_t i = 0; i < count && !error; i++) {
+		bends[2 * i] = (struct bend){items[i].from_ns, items[i].value};
+		bends[2 * i + 1] = (struct bend){items[i].to_ns, -items[i].value};
+	}
+	if (!error) {
+		qsort(bends, 2 * count, sizeof *bends, by_time);
+		error = add_bends(tiles, lane, bends, 2 * count);
+		lane->lane.count = error ? 0 : lane->lane.count;
+	}
+	free(bends);
+	return error;
+}
+
+int sonde_tile_read_cpu(struct sonde_tiles *tiles)
+{
+	struct sonde_tile_items items = {0};
+	void *both[2] = {tiles, &items};
+	int error = sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_SAMPLES, take, both);
+	sonde_tile_items_sort(&items);
+	for (size_t from = 0, to; from < items.count && !error; from = to) {
+		for (to = from; to < items.count && items.all[to].thread == items.all[from].thread;)
+			to++;
+		error = add_thread(tiles, &items.all[from], to - from);
+	}
+	sonde_tile_items_fini(tiles, &items);
+	return error;
+}
+
+/* --- bins --------------------------------------------------------------------------------------------------------- */
+
+/* CPU time up to a moment. */
+static double sum_to(const struct sonde_tile_lane_data *lane, uint64_t at_ns)
+{
+	size_t low = 0, high = lane->lane.count; /* the first piece that begins after it */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (lane->pieces[middle].from_ns <= at_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return 0;
+	const struct sonde_tile_piece *piece = &lane->pieces[low - 1];
+	uint64_t to_ns = at_ns < piece->to_ns ? at_ns : piece->to_ns;
+	return piece->least + (double)(to_ns - piece->from_ns) * piece->most;
+}
+
+int sonde_tile_cpu_bins(struct sonde_tiles *tiles, const struct sonde_tile_lane_data *lane,
+			const struct sonde_tile_view *view, struct sonde_tile_rows *out)
+{
+	const struct sonde_thread *thread = sonde_session_thread(tiles->session, lane->lane.thread);
+	uint64_t start_ns = sonde_session_run(tiles->session)->start_ns, life_from_ns, life_to_ns;
+	double bin_ns = (double)(view->to_ns - view->from_ns) / view->width;
+	double least_ns = SAMPLES_A_BIN * (double)sonde_session_period_ns(tiles->session);
+	int error = 0;
+	bin_ns = bin_ns > least_ns ? bin_ns : least_ns;
+	sonde_interval_life(tiles->session, thread, &life_from_ns, &life_to_ns);
+	uint64_t at_ns = view->from_ns > life_from_ns ? view->from_ns : life_from_ns;
+	uint64_t end_ns = view->to_ns < life_to_ns ? view->to_ns : life_to_ns;
+	if (at_ns >= end_ns)
+		return 0;
+	double first = floor((double)(at_ns - start_ns) / bin_ns);
+	at_ns = start_ns + (uint64_t)(first * bin_ns);
+	at_ns = at_ns > life_from_ns ? at_ns : life_from_ns;
+	double sum_ns = sum_to(lane, at_ns);
+	for (double bin = first + 1; at_ns < end_ns && !error; bin++) {
+		uint64_t next_ns = start_ns + (uint64_t)(bin * bin_ns);
+		next_ns = next_ns < life_to_ns ? next_ns : life_to_ns;
+		if (next_ns <= at_ns)
+			continue;
+		double next_sum_ns = sum_to(lane, next_ns), share = (next_sum_ns - sum_ns) / (double)(next_ns - at_ns);
+		struct sonde_tile_row row = {.from_ns = at_ns, .to_ns = next_ns, .most = share, .many = 1};
+		row.least = share;
+		error = sonde_tile_rows_add(out, &row);
+		sum_ns = next_sum_ns;
+		at_ns = next_ns;
+	}
+	return error;
+}

@@ -1,0 +1,123 @@
+/* read_series.c: numbers that were read again and again as curves: a gauge is what was read last, until it is read
+ * again; a total is by how much it rose a second, between two readings. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/metric.h"
+#include "tiles/state.h"
+#include "util/error.h"
+
+/* How a unit is shown, of a gauge and of a total's rise a second. */
+static const struct unit {
+	const char *stored, *gauge, *rate;
+	double gauge_scale, rate_scale;
+} units[] = {
+    {"ns", "ns", "s/s", 1, 1e-9},     {"B", "B", "B/s", 1, 1}, {"uJ", "J", "W", 1e-6, 1e-6},
+    {"1/1000", "", "/s", 1e-3, 1e-3}, {"", "", "/s", 1, 1},
+};
+
+struct last {
+	uint64_t time_ns; /* 0 = nothing yet */
+	int64_t value;
+	struct sonde_tile_lane_data *lane;
+};
+
+struct reading {
+	struct sonde_tiles *tiles;
+	struct last *lasts; /* by series id */
+};
+
+static const struct unit *unit_of(const char *stored)
+{
+	size_t last = sizeof units / sizeof *units - 1;
+	for (size_t i = 0; i < last; i++)
+		if (strcmp(units[i].stored, stored) == 0)
+			return &units[i];
+	return &units[last];
+}
+
+static const char *title_of(struct sonde_tiles *tiles, const struct sonde_series *series)
+{
+	const char *title = series->name;
+	for (int i = 0; i < SONDE_METRIC_COUNT; i++)
+		if (strcmp(sonde_metric_row((enum sonde_metric)i)->name, series->name) == 0)
+			title = sonde_metric_row((enum sonde_metric)i)->title;
+	return *series->object ? sonde_arena_printf(&tiles->arena, "%s: %s", series->object, title) : title;
+}
+
+static struct sonde_tile_lane_data *lane_of(struct sonde_tiles *tiles, const struct sonde_series *series)
+{
+	const struct unit *unit = unit_of(series->unit);
+	const struct sonde_tile_of of = {
+	    .kind = SONDE_TILE_SERIES,
+	    .form = SONDE_TILE_CURVE,
+	    .process = series->process,
+	    .thread = series->thread,
+	    .sub = series->id,
+	    .title = title_of(tiles, series),
+	    .unit = series->kind == SONDE_METRIC_TOTAL ? unit->rate : unit->gauge,
+	};
+	return sonde_tiles_lane_of(tiles, &of);
+}
+
+/* What was between the last reading and this one. */
+static int add(struct reading *reading, const struct sonde_series *series, uint64_t time_ns, int64_t value)
+{
+	struct last *last = &reading->lasts[series->id];
+	const struct unit *unit = unit_of(series->unit);
+	uint64_t since_ns = last->time_ns;
+	double before = (double)last->value, shown = before * unit->gauge_scale;
+	if (time_ns <= since_ns) /* read twice in a moment: the later one holds */
+		time_ns = since_ns;
+	last->time_ns = time_ns;
+	last->value = value;
+	if (!since_ns || time_ns == since_ns)
+		return 0;
+	if (series->kind == SONDE_METRIC_TOTAL) {
+		if ((double)value < before) /* it began again */
+			return 0;
+		shown = ((double)value - before) / ((double)(time_ns - since_ns) / 1e9) * unit->rate_scale;
+	}
+	last->lane = last->lane ? last->lane : lane_of(reading->tiles, series);
+	const struct sonde_tile_piece piece = {since_ns, time_ns, shown, shown};
+	return last->lane ? sonde_tile_lane_piece(last->lane, piece, &reading->tiles->room_b) : -ENOMEM;
+}
+
+static int take(void *context, const struct sonde_batch *batch)
+{
+	struct reading *reading = context;
+	int error = 0;
+	for (size_t i = 0; i < batch->count && !error; i++) {
+		const struct sonde_series *series = sonde_session_series(reading->tiles->session, batch->series[i]);
+		if (series && batch->time_ns[i])
+			error = add(reading, series, batch->time_ns[i], batch->value[i]);
+	}
+	return error;
+}
+
+/* The last reading of a gauge holds for its moment. */
+static int end_gauge(struct reading *reading, const struct sonde_series *series)
+{
+	struct last *last = &reading->lasts[series->id];
+	double shown = (double)last->value * unit_of(series->unit)->gauge_scale;
+	if (!last->time_ns || series->kind == SONDE_METRIC_TOTAL)
+		return 0;
+	last->lane = last->lane ? last->lane : lane_of(reading->tiles, series);
+	const struct sonde_tile_piece piece = {last->time_ns, last->time_ns, shown, shown};
+	return last->lane ? sonde_tile_lane_piece(last->lane, piece, &reading->tiles->room_b) : -ENOMEM;
+}
+
+int sonde_tile_read_series(struct sonde_tiles *tiles)
+{
+	size_t count = sonde_session_series_count(tiles->session);
+	struct reading reading = {.tiles = tiles, .lasts = calloc(count + 1, sizeof(struct last))};
+	int error = reading.lasts ? sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_SERIES, take, &reading)
+				  : sonde_error(ENOMEM, "out of memory for %zu series", count);
+	for (uint32_t id = 1; id <= count && !error; id++) {
+		const struct sonde_series *series = sonde_session_series(tiles->session, id);
+		error = series ? end_gauge(&reading, series) : 0;
+	}
+	free(reading.lasts);
+	return error;
+}

@@ -1,0 +1,87 @@
+/* state.h: what tiles are made of, for the files of this folder: readers fill lanes, each of one kind. */
+#ifndef SONDE_TILES_STATE_H
+#define SONDE_TILES_STATE_H
+
+#include "tiles/lane.h"
+#include "util/arena.h"
+#include "util/map.h"
+
+/* Leaves that are in memory. A recording of 10 million switches takes 240 MB. */
+#define SONDE_TILE_LEAVES_MAX_B ((size_t)1 << 30)
+
+struct sonde_tiles {
+	struct sonde_session *session;
+	struct sonde_arena arena;
+	struct sonde_tile_lane_data **lanes; /* by id when all are there */
+	size_t lane_count, lane_cap;
+	struct sonde_map lane_index;
+	struct sonde_tile_name *names;
+	size_t name_count, name_cap;
+	struct sonde_map name_index;
+	uint32_t *site_names; /* by site id: index + 1; 0 = not yet */
+	size_t room_b;
+};
+
+/* --- tiles.c: for readers ----------------------------------------------------------------------------------------- */
+
+/* What a lane is of; `sub` tells lanes of one kind, process and thread apart. Texts live as long as the session. */
+struct sonde_tile_of {
+	enum sonde_tile_kind kind;
+	enum sonde_tile_form form;
+	uint32_t process, thread, depth, sub;
+	const char *title, *unit;
+};
+
+/* The lane, made when it is new; NULL: out of memory, with a sentence. */
+struct sonde_tile_lane_data *sonde_tiles_lane_of(struct sonde_tiles *tiles, const struct sonde_tile_of *of);
+
+/* The index of a name; −ENOMEM. The text is copied where it is new. */
+int sonde_tiles_name_of(struct sonde_tiles *tiles, const char *text, uint32_t color, uint32_t *out);
+int sonde_tiles_site_name(struct sonde_tiles *tiles, uint32_t site, uint32_t *out);
+
+/* Calls `take` for every batch of the types. Chunks that cannot be decoded are left out. */
+int sonde_tiles_walk(struct sonde_tiles *tiles, uint32_t types,
+		     int (*take)(void *context, const struct sonde_batch *batch), void *context);
+
+/* --- lists that are sorted before they are lanes ------------------------------------------------------------------ */
+
+struct sonde_tile_item {
+	uint64_t from_ns, to_ns;
+	uint32_t process, thread;
+	uint32_t name, sub;
+	union {
+		double value;
+		uint64_t id;
+	};
+};
+
+struct sonde_tile_items {
+	struct sonde_tile_item *all;
+	size_t count, cap;
+	uint64_t left_out;
+};
+
+int sonde_tile_items_add(struct sonde_tiles *tiles, struct sonde_tile_items *items, struct sonde_tile_item item);
+void sonde_tile_items_fini(struct sonde_tiles *tiles, struct sonde_tile_items *items);
+/* By process, thread, sub, from, and the longest first. */
+void sonde_tile_items_sort(struct sonde_tile_items *items);
+
+/* Sorts, and lays items of one process and thread into as many lanes as are needed that none overlap. */
+int sonde_tile_items_lay(struct sonde_tiles *tiles, struct sonde_tile_items *items, const struct sonde_tile_of *of);
+
+/* --- readers: a file each ----------------------------------------------------------------------------------------- */
+
+typedef int sonde_tile_reader(struct sonde_tiles *tiles);
+
+sonde_tile_reader sonde_tile_read_zones, sonde_tile_read_states, sonde_tile_read_waits, sonde_tile_read_cpu,
+    sonde_tile_read_series, sonde_tile_read_heaps, sonde_tile_read_events, sonde_tile_read_path;
+
+/* --- others ------------------------------------------------------------------------------------------------------- */
+
+int sonde_tile_rows_add(struct sonde_tile_rows *rows, const struct sonde_tile_row *row);
+
+/* Of CPU time: its leaves are where its sum bends. */
+int sonde_tile_cpu_bins(struct sonde_tiles *tiles, const struct sonde_tile_lane_data *lane,
+			const struct sonde_tile_view *view, struct sonde_tile_rows *out);
+
+#endif

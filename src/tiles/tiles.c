@@ -1,0 +1,238 @@
+/* tiles.c: makes the lanes of a recording, and puts them into the order in which they are drawn. */
+#include "tiles/tiles.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "tiles/state.h"
+#include "util/error.h"
+
+#define NAMES_MAX 200000u /* texts of messages are anybody's: others of these are "…" */
+
+static sonde_tile_reader *const readers[] = {
+    sonde_tile_read_zones,  sonde_tile_read_states, sonde_tile_read_waits,  sonde_tile_read_cpu,
+    sonde_tile_read_series, sonde_tile_read_heaps,  sonde_tile_read_events, sonde_tile_read_path,
+};
+
+const char *sonde_tile_kind_word(enum sonde_tile_kind kind)
+{
+	static const char *const words[SONDE_TILE_KINDS] = {
+	    [SONDE_TILE_PATH] = "path",
+	    [SONDE_TILE_HEAP] = "heap",
+	    [SONDE_TILE_SERIES] = "series",
+	    [SONDE_TILE_SPANS] = "spans",
+	    [SONDE_TILE_COUNTERS] = "counters",
+	    [SONDE_TILE_STATES] = "states",
+	    [SONDE_TILE_CPU] = "cpu",
+	    [SONDE_TILE_WAITS] = "waits",
+	    [SONDE_TILE_ITERATIONS] = "iterations",
+	    [SONDE_TILE_INSTANTS] = "instants",
+	    [SONDE_TILE_ZONES] = "zones",
+	};
+	return words[kind];
+}
+
+/* --- lanes -------------------------------------------------------------------------------------------------------- */
+
+struct lane_key {
+	const struct sonde_tiles *tiles;
+	const struct sonde_tile_of *of;
+};
+
+static int is_same_lane(const void *context, uint32_t value)
+{
+	const struct lane_key *key = context;
+	const struct sonde_tile_lane_data *lane = key->tiles->lanes[value - 1];
+	return lane->lane.kind == key->of->kind && lane->lane.process == key->of->process &&
+	       lane->lane.thread == key->of->thread && lane->lane.depth == key->of->depth && lane->sub == key->of->sub;
+}
+
+static struct sonde_tile_lane_data *add_lane(struct sonde_tiles *tiles, const struct sonde_tile_of *of, uint64_t hash)
+{
+	struct sonde_tile_lane_data *lane = sonde_arena_alloc(&tiles->arena, sizeof *lane);
+	if (lane && tiles->lane_count == tiles->lane_cap) {
+		size_t cap = tiles->lane_cap ? 2 * tiles->lane_cap : 64;
+		struct sonde_tile_lane_data **lanes = realloc(tiles->lanes, cap * sizeof(*lanes));
+		if (lanes)
+			tiles->lanes = lanes;
+		tiles->lane_cap = lanes ? cap : tiles->lane_cap;
+		lane = lanes ? lane : NULL;
+	}
+	if (!lane || sonde_map_add(&tiles->lane_index, hash, (uint32_t)tiles->lane_count + 1)) {
+		sonde_error(ENOMEM, "out of memory for %zu lanes", tiles->lane_count + 1);
+		return NULL;
+	}
+	lane->lane = (struct sonde_tile_lane){.kind = of->kind,
+					      .form = of->form,
+					      .process = of->process,
+					      .thread = of->thread,
+					      .depth = of->depth,
+					      .title = of->title ? of->title : "",
+					      .unit = of->unit ? of->unit : ""};
+	lane->sub = of->sub;
+	return tiles->lanes[tiles->lane_count++] = lane;
+}
+
+struct sonde_tile_lane_data *sonde_tiles_lane_of(struct sonde_tiles *tiles, const struct sonde_tile_of *of)
+{
+	const struct lane_key key = {tiles, of};
+	uint64_t hash = sonde_hash_pair((uint64_t)of->thread << 32 | of->process,
+					(uint64_t)of->sub << 16 | of->depth << 8 | (uint32_t)of->kind);
+	uint32_t found = sonde_map_find(&tiles->lane_index, hash, is_same_lane, &key);
+	return found ? tiles->lanes[found - 1] : add_lane(tiles, of, hash);
+}
+
+static int order(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* The path, each process with what is its own and then its threads, the machine. */
+static int by_place(const void *left, const void *right)
+{
+	const struct sonde_tile_lane_data *a = *(const struct sonde_tile_lane_data *const *)left,
+					  *b = *(const struct sonde_tile_lane_data *const *)right;
+	int by = order(a->lane.kind != SONDE_TILE_PATH, b->lane.kind != SONDE_TILE_PATH);
+	by = by ? by : order(a->lane.process - 1, b->lane.process - 1); /* 0 is the last */
+	by = by ? by : order(a->lane.thread, b->lane.thread);
+	by = by ? by : order((uint64_t)a->lane.kind, (uint64_t)b->lane.kind);
+	by = by ? by : order(a->sub, b->sub);
+	return by ? by : order(a->lane.depth, b->lane.depth);
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static int is_same_name(const void *context, uint32_t value)
+{
+	const struct sonde_tile_name *const *pair = context;
+	const struct sonde_tile_name *row = &pair[0][value - 1];
+	return row->color == pair[1]->color && strcmp(row->text, pair[1]->text) == 0;
+}
+
+int sonde_tiles_name_of(struct sonde_tiles *tiles, const char *text, uint32_t color, uint32_t *out)
+{
+	struct sonde_tile_name wanted = {tiles->name_count < NAMES_MAX ? text : "…", color};
+	const struct sonde_tile_name *pair[2] = {tiles->names, &wanted};
+	uint64_t hash = sonde_hash_pair(sonde_hash_bytes(text, strlen(text)), color);
+	uint32_t found = sonde_map_find(&tiles->name_index, hash, is_same_name, pair);
+	if (found) {
+		*out = found - 1;
+		return 0;
+	}
+	if (tiles->name_count == tiles->name_cap) {
+		size_t cap = tiles->name_cap ? 2 * tiles->name_cap : 256;
+		struct sonde_tile_name *names = realloc(tiles->names, cap * sizeof *names);
+		if (!names)
+			return sonde_error(ENOMEM, "out of memory for %zu names", cap);
+		tiles->names = names;
+		tiles->name_cap = cap;
+	}
+	wanted.text = sonde_arena_strndup(&tiles->arena, wanted.text, strlen(wanted.text));
+	if (!wanted.text || sonde_map_add(&tiles->name_index, hash, (uint32_t)tiles->name_count + 1))
+		return sonde_error(ENOMEM, "out of memory for %zu names", tiles->name_count);
+	tiles->names[tiles->name_count] = wanted;
+	*out = (uint32_t)tiles->name_count++;
+	return 0;
+}
+
+int sonde_tiles_site_name(struct sonde_tiles *tiles, uint32_t site, uint32_t *out)
+{
+	const struct sonde_site *row = sonde_session_site(tiles->session, site);
+	uint32_t known = row ? site : 0;
+	if (tiles->site_names[known]) {
+		*out = tiles->site_names[known] - 1;
+		return 0;
+	}
+	int error = sonde_tiles_name_of(tiles, row && *row->name ? row->name : "(unnamed)", row ? row->color : 0, out);
+	if (!error)
+		tiles->site_names[known] = *out + 1;
+	return error;
+}
+
+/* --- walking ------------------------------------------------------------------------------------------------------ */
+
+int sonde_tiles_walk(struct sonde_tiles *tiles, uint32_t types,
+		     int (*take)(void *context, const struct sonde_batch *batch), void *context)
+{
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	int error = 0, rc = sonde_cursor_open(&cursor, tiles->session, types);
+	if (rc)
+		return rc;
+	while (!error && (rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM)
+		error = rc > 0 ? take(context, batch) : 0;
+	sonde_cursor_close(cursor);
+	return error ? error : rc;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static int build(struct sonde_tiles *tiles)
+{
+	int error = 0;
+	if (tiles->lane_count)
+		qsort(tiles->lanes, tiles->lane_count, sizeof(*tiles->lanes), by_place);
+	sonde_map_fini(&tiles->lane_index); /* numbers are others now */
+	tiles->lane_index = (struct sonde_map){0};
+	for (size_t i = 0; i < tiles->lane_count && !error; i++) {
+		tiles->lanes[i]->lane.id = (uint32_t)i;
+		error = sonde_tile_lane_build(tiles->lanes[i]);
+	}
+	return error;
+}
+
+int sonde_tiles_open(struct sonde_tiles **out, struct sonde_session *session)
+{
+	struct sonde_tiles *tiles = calloc(1, sizeof *tiles);
+	if (!tiles)
+		return sonde_error(ENOMEM, "out of memory for a timeline");
+	tiles->session = session;
+	tiles->room_b = SONDE_TILE_LEAVES_MAX_B;
+	tiles->site_names = calloc(sonde_session_site_count(session) + 1, sizeof *tiles->site_names);
+	int error = tiles->site_names ? 0 : sonde_error(ENOMEM, "out of memory for names");
+	for (size_t i = 0; i < sizeof readers / sizeof *readers && !error; i++)
+		error = readers[i](tiles);
+	error = error ? error : build(tiles);
+	if (error)
+		sonde_tiles_close(tiles);
+	else
+		*out = tiles;
+	return error;
+}
+
+void sonde_tiles_close(struct sonde_tiles *tiles)
+{
+	if (!tiles)
+		return;
+	for (size_t i = 0; i < tiles->lane_count; i++)
+		sonde_tile_lane_fini(tiles->lanes[i]);
+	free(tiles->lanes);
+	free(tiles->names);
+	free(tiles->site_names);
+	sonde_map_fini(&tiles->lane_index);
+	sonde_map_fini(&tiles->name_index);
+	sonde_arena_fini(&tiles->arena);
+	free(tiles);
+}
+
+size_t sonde_tiles_lane_count(const struct sonde_tiles *tiles)
+{
+	return tiles->lane_count;
+}
+
+const struct sonde_tile_lane *sonde_tiles_lane(const struct sonde_tiles *tiles, size_t id)
+{
+	return id < tiles->lane_count ? &tiles->lanes[id]->lane : NULL;
+}
+
+size_t sonde_tiles_name_count(const struct sonde_tiles *tiles)
+{
+	return tiles->name_count;
+}
+
+const struct sonde_tile_name *sonde_tiles_name(const struct sonde_tiles *tiles, size_t i)
+{
+	return i < tiles->name_count ? &tiles->names[i] : NULL;
+}

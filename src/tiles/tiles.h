@@ -1,0 +1,101 @@
+/* tiles.h: a recording as lanes over time, and bins of them: what a timeline is drawn from.
+ *
+ * A lane has slices that neither overlap nor nest, a curve, or moments (slices without length). Each has a pyramid over
+ * it, 16 to 1, whose nodes say how many slices lie below, from when to when, how much of that they cover, and which is
+ * the longest: so bins of any part at any width cost what is drawn, not what was recorded.
+ *
+ * Times are CLOCK_MONOTONIC ns, as in the session. One thread at a time, as with the session. Texts and lanes live as
+ * long as the tiles.
+ */
+#ifndef SONDE_TILES_TILES_H
+#define SONDE_TILES_TILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session/session.h"
+
+struct sonde_tiles;
+
+enum sonde_tile_form { SONDE_TILE_SLICES = 1, SONDE_TILE_CURVE = 2, SONDE_TILE_MOMENTS = 3 };
+
+/* In the order in which the lanes of a thread are drawn. */
+enum sonde_tile_kind {
+	SONDE_TILE_PATH,
+	SONDE_TILE_HEAP,
+	SONDE_TILE_SERIES,
+	SONDE_TILE_SPANS,
+	SONDE_TILE_COUNTERS,
+	SONDE_TILE_STATES,
+	SONDE_TILE_CPU,
+	SONDE_TILE_WAITS,
+	SONDE_TILE_ITERATIONS,
+	SONDE_TILE_INSTANTS,
+	SONDE_TILE_ZONES,
+	SONDE_TILE_KINDS
+};
+
+enum { SONDE_TILE_DEPTHS = 64, SONDE_TILE_WIDTH_MAX = 16384 };
+
+struct sonde_tile_lane {
+	uint32_t id; /* its index */
+	enum sonde_tile_kind kind;
+	enum sonde_tile_form form;
+	uint32_t process, thread; /* ids; 0 = of none */
+	uint32_t depth;           /* of lanes that nest: 0 = the outermost */
+	const char *title, *unit;
+	uint64_t count; /* of slices, pieces of a curve, moments */
+	uint64_t
+	    left_out; /* that it has no room for: zones deeper than SONDE_TILE_DEPTHS, what memory has no room for */
+	double most;  /* of a curve; else 0 */
+};
+
+/* What slices and moments are called by. */
+struct sonde_tile_name {
+	const char *text;
+	uint32_t color; /* 0xRRGGBB; 0 = none was chosen */
+};
+
+/* Reads what there is. -ENOMEM; chunks that cannot be read are left out. */
+int sonde_tiles_open(struct sonde_tiles **out, struct sonde_session *session);
+void sonde_tiles_close(struct sonde_tiles *tiles);
+
+size_t sonde_tiles_lane_count(const struct sonde_tiles *tiles);
+const struct sonde_tile_lane *sonde_tiles_lane(const struct sonde_tiles *tiles, size_t id); /* NULL = none */
+size_t sonde_tiles_name_count(const struct sonde_tiles *tiles);
+const struct sonde_tile_name *sonde_tiles_name(const struct sonde_tiles *tiles, size_t i);
+
+/* "zones", "states": stable words. */
+const char *sonde_tile_kind_word(enum sonde_tile_kind kind);
+
+/* --- bins --------------------------------------------------------------------------------------------------------- */
+
+struct sonde_tile_view {
+	uint64_t from_ns, to_ns; /* from < to */
+	uint32_t width;          /* in pixels, 1 … SONDE_TILE_WIDTH_MAX */
+};
+
+/* Of slices and moments: one as it was recorded (many = 1), or so many that are less than a pixel each and together
+ * less than two; the longest has the name, the earliest of these. */
+struct sonde_tile_row {
+	uint64_t from_ns, to_ns;
+	union {
+		uint64_t busy_ns; /* slices: how much of it they cover */
+		double least;     /* curves: in this time */
+	};
+	double most;
+	uint32_t name, many;
+};
+
+struct sonde_tile_rows {
+	struct sonde_tile_row *all;
+	size_t count, cap;
+};
+
+/* The rows of a lane that lie in the view with any part, and at its ends maybe some within a pixel of it, in order of
+ * time; replaces what is in `out`, which begins zeroed and is freed with sonde_tile_rows_fini(). -ENOMEM. */
+int sonde_tiles_bins(struct sonde_tiles *tiles, size_t lane, const struct sonde_tile_view *view,
+		     struct sonde_tile_rows *out);
+void sonde_tile_rows_fini(struct sonde_tile_rows *rows);
+
+#endif
