@@ -14,10 +14,12 @@
 #include "analyze/marks.h"
 #include "analyze/words.h"
 #include "util/error.h"
+#include "util/shell_word.h"
 
 #define TITLE "Findings: what to fix first"
 #define ROWS_READ 4096u /* of each section that rules read */
 #define LOST_AT_MOST 0.01
+#define CUT_B 4095u            /* of a command: a longer one was cut off there */
 #define PROCESSES "processes " /* begins causes that count them: nothing of these was recorded */
 
 enum { DEFAULT_ROWS = 20 };
@@ -249,6 +251,17 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *r
 	return sonde_report_note(report, section, 0, "not judged, since not recorded: %s", all + 2);
 }
 
+/* The command as a shell takes it; NULL where its words are not known: of old recordings, that had none, and of several
+ * commands. */
+static const char *command_line(const struct sonde_session *session)
+{
+	const char *line = sonde_session_info(session, "run.command_line");
+	if (line || sonde_session_part_count(session) > 1)
+		return line;
+	line = sonde_session_info(session, "run.command");
+	return line && *line && strlen(line) < CUT_B && !line[strspn(line, SONDE_SHELL_PLAIN " ")] ? line : NULL;
+}
+
 int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 			const struct sonde_pass_options *options, struct sonde_report *report,
 			struct sonde_section *section)
@@ -266,7 +279,7 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 	rc = rc ? rc : sonde_finding_device(session, options->device, report, section);
 	rc = rc ? rc : note_unjudged(&facts, report, section);
 	out->span_ns = facts.span_ns;
-	out->command = sonde_session_info(session, "run.command");
+	out->command = command_line(session);
 	sonde_report_free(facts.report);
 	if (out->count)
 		qsort(out->rows, out->count, sizeof *out->rows, compare);
@@ -295,7 +308,7 @@ static int row_add(const struct sonde_found *found, const struct sonde_finding *
 	const struct sonde_rule *rule = finding->rule;
 	const char *steps = steps_of(rule, report);
 	const char *again = sonde_report_text(report, "sonde record%s%s -- %s", *rule->record ? " " : "", rule->record,
-					      found->command && *found->command ? found->command : "COMMAND");
+					      found->command ? found->command : "COMMAND");
 	if (!row || !steps || !again)
 		return sonde_error(ENOMEM, "out of memory for findings");
 	int is_time = finding->saves_ns > 0;

@@ -118,7 +118,7 @@ struct sonde_found {
 	double span_ns;                /* of the critical path, else of the run */
 	struct sonde_report *report;   /* texts live here */
 	struct sonde_section *section; /* where notes go; NULL = to the report */
-	const char *command;           /* that was recorded; NULL = not known */
+	const char *command;           /* that was recorded, quoted for a shell; NULL = not known */
 	const struct sonde_rule *rule;
 };
 

@@ -14,12 +14,6 @@
 #include "run/signals.h"
 #include "util/error.h"
 
-int sonde_shell_is_plain(const char *word)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:@%,";
-	return *word && !word[strspn(word, letters)];
-}
-
 /* 'it'\''s' */
 static void put_word(FILE *out, const char *word)
 {
@@ -36,12 +30,10 @@ static void put_word(FILE *out, const char *word)
 	putc('\'', out);
 }
 
-char *sonde_shell_line(char *const *words)
+char *sonde_shell_quoted(char *const *words)
 {
 	char *line = NULL;
 	size_t line_b;
-	if (!words[0] || !words[1])
-		return strdup(words[0] ? words[0] : "");
 	FILE *out = open_memstream(&line, &line_b);
 	if (!out)
 		return NULL;
@@ -55,6 +47,11 @@ char *sonde_shell_line(char *const *words)
 		return line;
 	free(line);
 	return NULL;
+}
+
+char *sonde_shell_line(char *const *words)
+{
+	return words[0] && words[1] ? sonde_shell_quoted(words) : strdup(words[0] ? words[0] : "");
 }
 
 int sonde_shell_prepare(const char *line)

@@ -11,6 +11,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "run/shell.h"
+
 /* A file whose first line is the value. */
 static const struct {
 	const char *key, *path;
@@ -237,6 +239,10 @@ static void say_command(struct sonde_recorder *recorder, char **argv)
 	for (char **word = argv; *word && len < sizeof text - 1; word++)
 		len += (size_t)snprintf(text + len, sizeof text - len, word == argv ? "%s" : " %s", *word);
 	sonde_recorder_info(recorder, "run.command", text);
+	char *line = sonde_shell_quoted(argv);
+	if (line && strlen(line) < sizeof text) /* a part of it would be another command */
+		sonde_recorder_info(recorder, "run.command_line", line);
+	free(line);
 }
 
 void sonde_host_describe_held(struct sonde_recorder *recorder, uint64_t rss_b)
