@@ -17,8 +17,10 @@ SONDE_JUDGE(idle_energy);
 /* finding_sharing.c */
 SONDE_JUDGE(false_sharing);
 
-/* finding_threads.c */
+/* finding_starved.c */
 SONDE_JUDGE(starved);
+
+/* finding_threads.c */
 SONDE_JUDGE(imbalance);
 SONDE_JUDGE(serial);
 SONDE_JUDGE(lock);

@@ -14,57 +14,6 @@ static double or_0(double value)
 	return value > 0 ? value : 0;
 }
 
-/* --- a CPU ----------------------------------------------------------------------------------------------------------
- */
-
-/* By the quota of a cgroup: in which part of its periods it was used up. How long that held the program up is not told.
- */
-static int throttled_add(const struct sonde_facts *facts, struct sonde_found *found)
-{
-	const struct sonde_section *machine = sonde_facts_section(facts, "machine");
-	double share = 0;
-	for (size_t i = 0; machine && i < machine->table.row_count; i++)
-		if (!strcmp(sonde_facts_text(machine, i, "what"), "throttled"))
-			share = or_0(sonde_facts_number(machine, i, "mean"));
-	if (!(share > facts->threshold[SONDE_THRESHOLD_THROTTLED]))
-		return 0;
-	return sonde_found_add(
-	    found,
-	    &(struct sonde_finding){.subject = "the cgroup's CPU quota",
-				    .evidence = sonde_report_text(
-					found->report,
-					"in %.1f %% of its periods the quota was used up, and all threads were stopped",
-					100 * share),
-				    .weighs = fmin(share, 1)});
-}
-
-/* Where other programs had the CPUs there is nothing to mend in this one. */
-SONDE_JUDGE(starved)
-{
-	double waits_ns = sonde_facts_on_path(facts, NULL, NULL, "runnable"), share = waits_ns / facts->span_ns;
-	double busy = sonde_facts_busy_threads(facts);
-	int rc = throttled_add(facts, found);
-	if (rc || !facts->has_path || !(share > facts->threshold[SONDE_THRESHOLD_STARVED]) || !(facts->cores > 0))
-		return rc;
-	int is_own = busy > facts->cores;
-	const char *evidence =
-	    is_own
-		? sonde_report_text(found->report,
-				    "%.3f s of the critical path (%.1f %%) could have run, and had no CPU: %.0f "
-				    "threads wanted one, there are %.0f",
-				    waits_ns / 1e9, 100 * share, busy, facts->cores)
-		: sonde_report_text(
-		      found->report,
-		      "%.3f s of the critical path (%.1f %%) could have run, and had no CPU: other programs had them",
-		      waits_ns / 1e9, 100 * share);
-	return sonde_found_add(
-	    found, &(struct sonde_finding){.subject = sonde_report_text(found->report, "%.0f CPUs", facts->cores),
-					   .evidence = evidence,
-					   .saves_ns = is_own ? waits_ns : 0,
-					   .confidence = is_own ? 0 : 0.1,
-					   .weighs = is_own ? fmin(share, 1) : 0.04});
-}
-
 /* --- locks ----------------------------------------------------------------------------------------------------------
  */
 

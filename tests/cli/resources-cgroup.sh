@@ -62,6 +62,12 @@ if [ "$group" ]; then
 		holds "$(jq .compute.cpu_utilization stat.json) <= 0.2" "$where: a seventh of a core"
 		holds "$(jq .timing.cpu_s stat.json) >= 0.4"
 	done
+	# Without the quota it would take as long as its CPU time: what advice promises, of a path that waits for the quota alone.
+	sh -c "echo \$\$ >$group/cgroup.procs && exec $SONDE record -q -f --threads -o run.sonde -- $uses spins 400" >.said
+	"$SONDE" report -q --json --section findings,critical-path,summary run.sonde >found.json
+	quota=$(jq '[.sections[] | select(.id == "findings").rows[] | select(.subject == "the cgroup\u0027s CPU quota")][0].saves_ns' found.json)
+	waited=$(jq '[.sections[] | select(.id == "critical-path").rows[] | select(.state == "runnable").time_ns] | add' found.json)
+	holds "$quota > 1e9 && $quota <= $waited + 1 && $quota >= 0.75 * $waited" "the quota: $quota of $waited ns"
 fi
 
 # --- 200 MB -------------------------------------------------------------------------------------------------------------

@@ -109,6 +109,70 @@ static void where_time_is_spent(void **state)
 	forget(&read);
 }
 
+/* One thread for a second: in each of ten periods 15 ms on a CPU, 85 ms stopped. */
+static void judge_throttled(struct read *read, int64_t held_ns, int has_switches)
+{
+	struct recording recording;
+	uint64_t start_ns = RECORDING_START_NS;
+	recording_open(&recording, PATH);
+	recording_info(&recording, "run.command", "app");
+	recording_info(&recording, "run.cpus", "2");
+	uint32_t process = recording_process(&recording, 10, 0, "app", start_ns);
+	uint32_t thread = recording_thread(&recording, process, 10, "app", start_ns);
+	static const enum sonde_metric metrics[] = {SONDE_METRIC_CGROUP_PERIODS, SONDE_METRIC_CGROUP_THROTTLED_PERIODS,
+						    SONDE_METRIC_CGROUP_THROTTLED};
+	const int64_t from[] = {100, 7, 5000}, to[] = {110, 17, 5000 + held_ns};
+	for (int i = 0; i < 3; i++) {
+		uint32_t series = recording_series(&recording, metrics[i], 0, 0, "");
+		recording_point(&recording, start_ns, series, from[i]);
+		recording_point(&recording, start_ns + 1000 * MS, series, to[i]);
+	}
+	for (uint64_t at_ns = start_ns; has_switches && at_ns < start_ns + 1000 * MS; at_ns += 100 * MS) {
+		recording_switch(&recording, at_ns, thread, SONDE_SWITCH_IN);
+		recording_switch(&recording, at_ns + 15 * MS, thread, SONDE_SWITCH_OUT_PREEMPTED);
+	}
+	recording_process_end(&recording, process, start_ns + 1000 * MS, 150 * MS, 0);
+	recording_close(&recording, start_ns + 1000 * MS, 0);
+	struct sonde_pass_options options = {0};
+	assert_int_equal(sonde_session_open(&read->session, PATH, NULL), 0);
+	assert_int_equal(sonde_report_new(&read->report), 0);
+	assert_int_equal(sonde_findings_find(&read->found, read->session, &options, read->report, NULL), 0);
+}
+
+static void a_quota_saves_what_it_held_of_the_path(void **state)
+{
+	/* by the kernel less than the path waited; by several CPUs more than it did */
+	static const struct {
+		int64_t held_ns;
+		double saves_ns;
+	} cases[] = {{800 * (int64_t)MS, 800e6}, {3000 * (int64_t)MS, 850e6}};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct read read;
+		judge_throttled(&read, cases[i].held_ns, 1);
+		const struct sonde_finding *quota = finding_of(&read, "starved-of-cpu", "the cgroup's CPU quota");
+		assert_non_null(quota);
+		assert_true(quota == &read.found.rows[0]);
+		assert_true(quota->saves_ns > cases[i].saves_ns - 1e3 && quota->saves_ns < cases[i].saves_ns + 1e3);
+		assert_non_null(strstr(quota->evidence, "in 100.0 % of its periods"));
+		/* the rest is no more than a twentieth: other programs are not blamed for the quota */
+		assert_null(finding_of(&read, "starved-of-cpu", "2 CPUs"));
+		forget(&read);
+	}
+}
+
+static void a_quota_without_a_path_promises_nothing(void **state)
+{
+	struct read read;
+	(void)state;
+	judge_throttled(&read, 800 * (int64_t)MS, 0);
+	const struct sonde_finding *quota = finding_of(&read, "starved-of-cpu", NULL);
+	assert_non_null(quota);
+	assert_true(quota->saves_ns <= 0);
+	assert_non_null(strstr(quota->evidence, "is not known: none was recorded"));
+	forget(&read);
+}
+
 static void little_is_no_evidence(void **state)
 {
 	static const struct made cases[] = {{0}, {.hot = 1}, {.cold = 5}};
@@ -150,6 +214,43 @@ static void what_rests_on_lost_records_is_left_out(void **state)
 	assert_null(finding_of(&read, "hot-function", NULL));
 	assert_true(is_said(&read, "suppressed: hot-function (hot)"));
 	forget(&read);
+}
+
+/* What is said of the command, and how it is named for a shell; NULL: it is not. */
+static void commands_are_named_as_a_shell_takes_them(void **state)
+{
+	static const struct {
+		const char *command, *line, *named;
+	} cases[] = {
+	    {"a b c", "a 'b c'", "a 'b c'"},
+	    {"./app -n 3 in.txt", NULL, "./app -n 3 in.txt"}, /* recorded before lines were */
+	    {"sh -c rm -rf $HOME", NULL, NULL},
+	    {"app it's", NULL, NULL},
+	    {"", NULL, NULL},
+	};
+	char longer[4096];
+	(void)state;
+	for (size_t i = 0; i <= sizeof cases / sizeof *cases; i++) {
+		int is_cut = i == sizeof cases / sizeof *cases;
+		struct recording recording;
+		struct read read;
+		struct sonde_pass_options options = {0};
+		memset(longer, 'a', sizeof longer - 1);
+		longer[sizeof longer - 1] = '\0';
+		recording_open(&recording, PATH);
+		recording_info(&recording, "run.command", is_cut ? longer : cases[i].command);
+		if (!is_cut && cases[i].line)
+			recording_info(&recording, "run.command_line", cases[i].line);
+		recording_close(&recording, RECORDING_START_NS + MS, 0);
+		assert_int_equal(sonde_session_open(&read.session, PATH, NULL), 0);
+		assert_int_equal(sonde_report_new(&read.report), 0);
+		assert_int_equal(sonde_findings_find(&read.found, read.session, &options, read.report, NULL), 0);
+		if (is_cut || !cases[i].named)
+			assert_null(read.found.command);
+		else
+			assert_string_equal(read.found.command, cases[i].named);
+		forget(&read);
+	}
 }
 
 static void thresholds_are_as_typed(void **state)
@@ -271,11 +372,19 @@ static void the_table_is_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(where_time_is_spent),     cmocka_unit_test(little_is_no_evidence),
-	    cmocka_unit_test(small_calls_are_found),   cmocka_unit_test(what_rests_on_lost_records_is_left_out),
-	    cmocka_unit_test(thresholds_are_as_typed), cmocka_unit_test(thresholds_are_checked),
-	    cmocka_unit_test(the_file_is_read),        cmocka_unit_test(the_table_is_whole),
-	    cmocka_unit_test(batches_leave_a_part),    cmocka_unit_test(a_device_is_known_or_refused),
+	    cmocka_unit_test(where_time_is_spent),
+	    cmocka_unit_test(a_quota_saves_what_it_held_of_the_path),
+	    cmocka_unit_test(a_quota_without_a_path_promises_nothing),
+	    cmocka_unit_test(little_is_no_evidence),
+	    cmocka_unit_test(small_calls_are_found),
+	    cmocka_unit_test(what_rests_on_lost_records_is_left_out),
+	    cmocka_unit_test(commands_are_named_as_a_shell_takes_them),
+	    cmocka_unit_test(thresholds_are_as_typed),
+	    cmocka_unit_test(thresholds_are_checked),
+	    cmocka_unit_test(the_file_is_read),
+	    cmocka_unit_test(the_table_is_whole),
+	    cmocka_unit_test(batches_leave_a_part),
+	    cmocka_unit_test(a_device_is_known_or_refused),
 	};
 	setenv("HOME", "/nonexistent", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
