@@ -51,6 +51,13 @@ struct sonde_query_finding {
 };
 int sonde_query_make_findings(struct sonde_session *session, struct sonde_query_made *made);
 
+/* What was left out of the findings, or could not be judged, and why. */
+struct sonde_query_finding_note {
+	const char *text;
+	uint64_t is_warning;
+};
+int sonde_query_make_finding_notes(struct sonde_session *session, struct sonde_query_made *made);
+
 struct sonde_query_info {
 	const char *key, *value;
 };

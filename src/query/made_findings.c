@@ -1,4 +1,5 @@
-/* made_findings.c: the table `findings`: what the rules say, with texts behind the rows in one block. */
+/* made_findings.c: the tables `findings`, what the rules say, and `finding_notes`, what they could not; texts lie
+ * behind the rows in one block. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,25 @@ static int take(const struct sonde_found *found, struct sonde_query_made *made)
 	return 0;
 }
 
-int sonde_query_make_findings(struct sonde_session *session, struct sonde_query_made *made)
+static int take_notes(const struct sonde_found *found, struct sonde_query_made *made)
+{
+	const struct sonde_note *notes = found->report->notes;
+	size_t count = 0, sum_b = 0;
+	for (const struct sonde_note *note = notes; note; note = note->next, count++)
+		sum_b += strlen(note->text) + 1;
+	struct sonde_query_finding_note *rows = calloc(1, (count + 1) * sizeof *rows + sum_b);
+	if (!rows)
+		return sonde_error(ENOMEM, "out of memory for what was not found");
+	char *at = (char *)(rows + count + 1);
+	made->rows = rows;
+	made->count = count;
+	for (const struct sonde_note *note = notes; note; note = note->next)
+		*rows++ = (struct sonde_query_finding_note){keep(&at, note->text), note->warning != 0};
+	return 0;
+}
+
+static int make(struct sonde_session *session, struct sonde_query_made *made,
+		int (*take_what)(const struct sonde_found *found, struct sonde_query_made *made))
 {
 	const struct sonde_pass_options options = {0};
 	struct sonde_report *report;
@@ -58,8 +77,18 @@ int sonde_query_make_findings(struct sonde_session *session, struct sonde_query_
 	if (rc)
 		return rc;
 	rc = sonde_findings_find(&found, session, &options, report, NULL);
-	rc = rc ? rc : take(&found, made);
+	rc = rc ? rc : take_what(&found, made);
 	free(found.rows);
 	sonde_report_free(report);
 	return rc;
+}
+
+int sonde_query_make_findings(struct sonde_session *session, struct sonde_query_made *made)
+{
+	return make(session, made, take);
+}
+
+int sonde_query_make_finding_notes(struct sonde_session *session, struct sonde_query_made *made)
+{
+	return make(session, made, take_notes);
 }

@@ -77,6 +77,7 @@ static const void *run_at(const struct sonde_session *session, size_t i)
 #define row_event sonde_query_event
 #define row_heap_stat sonde_query_heap_stat
 #define row_finding sonde_query_finding
+#define row_finding_note sonde_query_finding_note
 #define row_info sonde_query_info
 #define row_state sonde_query_state
 #define row_run sonde_run

@@ -185,6 +185,45 @@ static void tables_of_events(void **state)
 	query_close();
 }
 
+/* Ninety samples of a hundred in one place, with or without a loss of as many. */
+static void write_hot(int is_lossy)
+{
+	struct recording recording;
+	recording_open(&recording, path);
+	uint32_t process = recording_process(&recording, 100, 0, "prog", START);
+	recording_thread(&recording, process, 100, "prog", START);
+	recording_module(&recording, "/usr/bin/prog", 0);
+	uint32_t hot = recording_call(&recording, 0, 1, "hot", 10), cold = recording_call(&recording, 0, 1, "cold", 20);
+	for (uint64_t i = 0; i < 100; i++)
+		recording_sample(&recording, (struct recording_sample){START + (i + 1) * MS, 1, i < 90 ? hot : cold, MS,
+								       SONDE_STACK_COMPLETE});
+	if (is_lossy)
+		recording_lost(&recording, "cpu", "perf event buffer full", 100);
+	recording_process_end(&recording, process, START + 101 * MS, 100 * MS, 0);
+	recording_close(&recording, START + 101 * MS, 0);
+}
+
+static void tables_of_findings(void **state)
+{
+	(void)state;
+	write_hot(0);
+	query_open(&none);
+	expect("SELECT rank, rule, subject, severity FROM findings WHERE rule = 'hot-function'",
+	       "1,hot-function,hot,high");
+	expect("SELECT count(*) FROM finding_notes WHERE note LIKE 'suppressed: %'", "0");
+	expect(
+	    "SELECT is_warning, note FROM finding_notes",
+	    "0,not judged, since not recorded: calls that wait (record --threads --io), allocations (record --heap), "
+	    "who waited for whom (no critical path)");
+	query_close();
+	write_hot(1);
+	query_open(&none);
+	expect("SELECT count(*) FROM findings WHERE rule = 'hot-function'", "0");
+	expect("SELECT is_warning, note FROM finding_notes WHERE note LIKE 'suppressed: %'",
+	       "1,suppressed: hot-function (hot): records that it rests on were lost, or cannot be read");
+	query_close();
+}
+
 static void refuse(const char *sql)
 {
 	if (sonde_query_start(query, sql) != -EINVAL)
@@ -244,7 +283,7 @@ static void every_table_is_described(void **state)
 		}
 		snprintf(sql + used, sizeof sql - used, " FROM %s", table.name);
 		const char *found = answer(sql); /* of an empty recording: names are right, and nothing is there */
-		if (strcmp(table.name, "info") != 0 && strcmp(table.name, "run") != 0)
+		if (strcmp(table.name, "info") && strcmp(table.name, "run") && strcmp(table.name, "finding_notes"))
 			assert_memory_equal(found, "0,", 2);
 	}
 	assert_true(tables > 20);
@@ -256,7 +295,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(tables_of_the_run),         cmocka_unit_test(tables_of_stacks),
 	    cmocka_unit_test(tables_of_waits_and_heaps), cmocka_unit_test(tables_of_events),
-	    cmocka_unit_test(nothing_is_changed),        cmocka_unit_test(every_table_is_described),
+	    cmocka_unit_test(tables_of_findings),        cmocka_unit_test(nothing_is_changed),
+	    cmocka_unit_test(every_table_is_described),
 	};
 	return cmocka_run_group_tests(tests, enter, leave);
 }
