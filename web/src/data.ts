@@ -2,6 +2,7 @@
  * answers are there for the whole run, and what is asked of a part of it is refused with a sentence. */
 import type { Unit } from "./figure";
 import type { Selection } from "./selection";
+import { type Arrows, type Bins, decode, type Found, type Lanes, type Path, type View, type Wanted } from "./tiles";
 
 export interface Note {
 	text: string;
@@ -63,6 +64,26 @@ export interface Report {
 	sections: Section[];
 }
 
+export interface Weight {
+	name: string;
+	title: string;
+	unit: Unit;
+	of_heap: boolean;
+	in_range: boolean; /* a part of the time can be asked for */
+}
+
+/* A thread's samples in order of time (docs/UI.md, /api/stacks). */
+export interface Stacks {
+	count: number;
+	omitted: number; /* of count: those that are later */
+	beside_ns: number;
+	time_ns: number[];
+	weight_ns: number[];
+	node: number[]; /* the last of its stack; -1: none */
+	nodes: { parent: number[]; function: number[] };
+	functions: { name: string; module: string; file: string; line: number }[];
+}
+
 export interface Recording {
 	version: number; /* of this answer */
 	file: string;
@@ -71,12 +92,21 @@ export interface Recording {
 	processes: { id: number; pid: number; name: string }[];
 	threads: { id: number; process: number; tid: number; name: string; start_ns: number; end_ns: number }[];
 	sections: string[];
+	weights?: Weight[]; /* what stacks can be weighed by, the default first */
+	heaps?: string[]; /* whose blocks there are */
+	timeline?: boolean; /* there are lanes */
 }
 
 export interface DataSource {
 	inFile: boolean; /* what it lacks may be in the recording */
 	recording(): Promise<Recording>;
 	report(sections: string[], selection: Partial<Selection>, limit?: number): Promise<Report>;
+	stacks(thread: string, from: string, to: string, limit: number): Promise<Stacks>;
+	lanes(): Promise<Lanes>;
+	tiles(view: View, abort?: AbortSignal): Promise<Map<number, Bins>>;
+	find(wanted: Wanted): Promise<Found>;
+	arrows(from: number, to: number, limit: number): Promise<Arrows>;
+	path(from: number, to: number, limit: number): Promise<Path>;
 }
 
 export function value(row: Row, key: string): Value {
@@ -94,21 +124,25 @@ export function table(report: Report | null, id: string): Table | null {
 	return found?.kind === "table" ? found : null;
 }
 
-const ASKED = ["from", "to", "thread", "focus", "weigh"] as const;
+const ASKED = ["from", "to", "thread", "focus", "weigh", "at", "heap"] as const;
 const KEPT = 24; /* answers, so that Back is at once */
 
 export function overHttp(): DataSource {
 	const answers = new Map<string, Promise<unknown>>();
-	async function ask(url: string): Promise<unknown> {
+	async function open(url: string, signal?: AbortSignal): Promise<Response> {
 		let response: Response;
 		try {
-			response = await fetch(url, { credentials: "same-origin" });
-		} catch {
-			throw new Error("No answer from sonde: is `sonde view` still running?");
+			response = await fetch(url, { credentials: "same-origin", signal: signal ?? null });
+		} catch (reason) {
+			throw signal?.aborted ? reason : new Error("No answer from sonde: is `sonde view` still running?");
 		}
+		if (response.ok)
+			return response;
 		const body = await response.json().catch(() => null);
-		if (!response.ok)
-			throw new Error(typeof body?.error === "string" ? body.error : `sonde answered with ${response.status}`);
+		throw new Error(typeof body?.error === "string" ? body.error : `sonde answered with ${response.status}`);
+	}
+	async function ask(url: string): Promise<unknown> {
+		const body = await (await open(url)).json().catch(() => null);
 		if (body === null)
 			throw new Error("sonde's answer was cut off");
 		return body;
@@ -136,7 +170,26 @@ export function overHttp(): DataSource {
 				words.set("limit", String(limit));
 			return kept("api/report?" + words.toString()) as Promise<Report>;
 		},
+		stacks(thread, from, to, limit) {
+			const words = Object.entries({ thread, from, to, limit: String(limit) }).filter(([, word]) => word);
+			return kept("api/stacks?" + new URLSearchParams(words).toString()) as Promise<Stacks>;
+		},
+		lanes: () => kept("api/lanes") as Promise<Lanes>,
+		tiles: async (view, abort) => decode(await (await open("api/tiles?" + written(view), abort)).arrayBuffer()),
+		find: (wanted) => kept("api/find?" + written(wanted)) as Promise<Found>,
+		arrows: (from, to, limit) => kept("api/arrows?" + written({ from, to, limit })) as Promise<Arrows>,
+		path: (from, to, limit) => kept("api/path?" + written({ from, to, limit })) as Promise<Path>,
 	};
+}
+
+/* Parameters; what is left out is not asked for. */
+function written(words: object): string {
+	return Object.entries(words).filter(([, word]) => word !== undefined).map(([name, word]) => `${name}=${String(word)}`).join("&");
+}
+
+function noLanes(file: string): Pick<DataSource, "lanes" | "tiles" | "find" | "arrows" | "path"> {
+	const no = () => Promise.reject(new Error(`This file holds no timeline. sonde view ${file} has it.`));
+	return { lanes: no, tiles: no, find: no, arrows: no, path: no };
 }
 
 export function inFile(content: string): DataSource {
@@ -154,6 +207,8 @@ export function inFile(content: string): DataSource {
 				? section : { ...section, rows: section.rows.slice(0, most), omitted: section.omitted + section.rows.length - most };
 			return Promise.resolve({ ...held.report, sections: held.report.sections.filter((section) => wanted.has(section.id)).map(cut) });
 		},
+		...noLanes(held.recording.file),
+		stacks: () => Promise.reject(new Error(`This file holds no samples in order of time. sonde view ${held.recording.file} has them.`)),
 	};
 }
 

@@ -8,10 +8,12 @@ import { Overview } from "./overview";
 import { useWorld, WorldContext } from "./parts";
 import { AnySection, Functions, titleOf, Zones } from "./sections";
 import { elsewhere, go, link, type Selection, useSelection } from "./selection";
+import { Timeline } from "./timeline";
 
-/* A page, and the section that a recording must have for it to be in the menu; "" = always. */
+/* A page, and the section that a recording must have for it to be in the menu; "" = always. The timeline has lanes instead. */
 const PAGES: [name: string, title: string, section: string, view: () => preact.JSX.Element][] = [
 	["overview", "Overview", "", Overview],
+	["timeline", "Timeline", "", Timeline],
 	["flame", "Flame graph", "calltree", Flame],
 	["functions", "Functions", "functions", Functions],
 	["zones", "Zones", "zones", Zones],
@@ -62,7 +64,7 @@ function Menu() {
 	const at = (page: string) => (selection.page === page ? "page" : undefined);
 	return (
 		<nav aria-label="Pages">
-			{PAGES.filter(([, , section]) => !section || recording.sections.includes(section)).map(([name, title]) => (
+			{PAGES.filter(([name, , section]) => (name === "timeline" ? recording.timeline : !section || recording.sections.includes(section))).map(([name, title]) => (
 				<a href={elsewhere(selection, name)} aria-current={at(name)}>{title}</a>
 			))}
 			{rest.length > 0 && (

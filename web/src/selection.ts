@@ -1,4 +1,4 @@
-/* selection.ts: what all pages show, in the URL's hash: #/PAGE?from=NS&to=NS&thread=ID&focus=FUNCTION&weigh=WEIGHT&search=TEXT.
+/* selection.ts: what all pages show, in the URL's hash: #/PAGE?from=NS&to=NS&thread=ID&focus=FUNCTION&weigh=WEIGHT&search=TEXT …
  * A view is a link, and Back works. Going to another page keeps the part of the run that was chosen (from, to, thread). */
 import { useEffect, useState } from "preact/hooks";
 
@@ -10,11 +10,19 @@ export interface Selection {
 	thread: string;
 	focus: string;
 	weigh: string;
+	at: string; /* of the weight live: a moment */
+	heap: string; /* whose blocks */
 	search: string;
+	view: string; /* how a page shows it; each has its own words */
+	slice: string; /* of the timeline */
+	zoom: string; /* the frame that is as wide as the picture */
+	sort: string; /* SECTION:COLUMN, the least first with a "-" before the column: table.tsx */
 }
 
-const KEYS = ["section", "from", "to", "thread", "focus", "weigh", "search"] as const;
-const NOTHING: Selection = { page: "overview", section: "", from: "", to: "", thread: "", focus: "", weigh: "", search: "" };
+const KEYS = ["section", "from", "to", "thread", "focus", "weigh", "at", "heap", "search", "view", "slice", "zoom", "sort"] as const;
+const NOTHING: Selection = {
+	page: "overview", section: "", from: "", to: "", thread: "", focus: "", weigh: "", at: "", heap: "", search: "", view: "", slice: "", zoom: "", sort: "",
+};
 
 export function parse(hash: string): Selection {
 	const [page, query] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
@@ -39,9 +47,13 @@ export function elsewhere(now: Selection, page: string, more: Partial<Selection>
 	return link({ ...NOTHING, from: now.from, to: now.to, thread: now.thread, page, ...more });
 }
 
+/* What makes another picture, in which the zoomed frame would be any other. */
+const OTHER = ["page", "section", "from", "to", "thread", "weigh", "at", "heap"] as const;
+
 /* A new place, which Back leaves. */
 export function go(now: Selection, change: Partial<Selection>): void {
-	location.hash = link({ ...now, ...change });
+	const zoom = OTHER.some((key) => change[key] !== undefined && change[key] !== now[key]) ? "" : now.zoom;
+	location.hash = link({ ...now, zoom, ...change });
 }
 
 /* The same place, said more exactly: what is being typed makes no steps to go back. */

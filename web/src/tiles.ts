@@ -1,0 +1,167 @@
+/* tiles.ts: lanes of the timeline, and their bins as typed arrays: what /api/lanes and /api/tiles answer (docs/UI.md). An answer
+ * comes from a program that may be another version, or was cut off: whatever does not fit is an error, never a picture. */
+
+export type Kind = "zones" | "spans" | "iterations" | "states" | "waits" | "path" | "cpu" | "series" | "heap" | "counters" | "instants";
+
+export interface Lane {
+	id: number;
+	kind: Kind;
+	process: number; /* 0: none */
+	thread: number;
+	depth: number;
+	title: string;
+	unit: string;
+	count: number;
+	most: number;
+}
+
+export interface Lanes {
+	version: number;
+	duration_ns: number;
+	names: { name: string; color: number | null }[]; /* 0xRRGGBB */
+	lanes: Lane[];
+}
+
+/* Rows in order of time. `many` = 1: one slice as it was recorded; more: so many, close together, `name` the longest's. */
+export interface Slices {
+	form: "slices";
+	start: Float64Array;
+	length: Float64Array;
+	busy: Float32Array;
+	name: Uint32Array;
+	many: Uint32Array;
+}
+
+export interface Curve {
+	form: "curve";
+	start: Float64Array;
+	length: Float64Array;
+	least: Float64Array;
+	most: Float64Array;
+}
+
+export interface Moments {
+	form: "moments";
+	start: Float64Array;
+	name: Uint32Array;
+	many: Uint32Array;
+}
+
+export type Bins = Slices | Curve | Moments;
+
+/* What is asked for; whole ns from the recording's start. */
+export interface View {
+	lanes: number[];
+	from: number;
+	to: number;
+	width: number; /* pixels */
+}
+
+export interface Slice {
+	lane: number;
+	start: number;
+	length: number;
+	name: number;
+}
+
+/* All optional but `names`; the earliest come first. */
+export interface Wanted {
+	names: number[];
+	from?: number;
+	to?: number;
+	shortest?: number;
+	longest?: number;
+	limit?: number;
+}
+
+export interface Found {
+	count: number | null; /* null: counting would take too long */
+	slices: Slice[];
+}
+
+export interface Arrow {
+	kind: string;
+	from_lane: number;
+	from: number;
+	to_lane: number;
+	to: number;
+}
+
+export interface Arrows {
+	arrows: Arrow[];
+	omitted: number;
+}
+
+export interface Step {
+	kind: string;
+	lane: number;
+	start: number;
+	length: number;
+}
+
+export interface Path {
+	steps: Step[];
+	omitted: number;
+}
+
+type Make = (buffer: ArrayBuffer, at: number, count: number) => Float64Array | Float32Array | Uint32Array;
+
+const f64: Make = (buffer, at, count) => new Float64Array(buffer, at, count);
+const f32: Make = (buffer, at, count) => new Float32Array(buffer, at, count);
+const u32: Make = (buffer, at, count) => new Uint32Array(buffer, at, count);
+
+const FORMS: Record<number, [form: Bins["form"], columns: [name: string, size: number, make: Make][]]> = {
+	1: ["slices", [["start", 8, f64], ["length", 8, f64], ["busy", 4, f32], ["name", 4, u32], ["many", 4, u32]]],
+	2: ["curve", [["start", 8, f64], ["length", 8, f64], ["least", 8, f64], ["most", 8, f64]]],
+	3: ["moments", [["start", 8, f64], ["name", 4, u32], ["many", 4, u32]]],
+};
+const HEAD_B = 32, LANE_HEAD_B = 16, MAGIC = 0x314c5453; /* "STL1" */
+
+/* Each lane's bins, in memory of its own: a lane that is dropped gives back what it had. */
+export function decode(buffer: ArrayBuffer): Map<number, Bins> {
+	const found = new Map<number, Bins>(), wrong = () => new Error("sonde's answer about the timeline was cut off");
+	if (buffer.byteLength < HEAD_B)
+		throw wrong();
+	const view = new DataView(buffer);
+	if (view.getUint32(0, true) !== MAGIC)
+		throw new Error("sonde's answer about the timeline is of another version: load the page again");
+	let at = HEAD_B;
+	for (let left = view.getUint32(4, true); left > 0; left--) {
+		if (at + LANE_HEAD_B > buffer.byteLength)
+			throw wrong();
+		const id = view.getUint32(at, true), form = FORMS[view.getUint32(at + 4, true)], count = view.getUint32(at + 8, true);
+		if (!form)
+			throw new Error("sonde's answer about the timeline has a form that this page does not know: load it again");
+		at += LANE_HEAD_B;
+		const size = form[1].reduce((sum, [, size]) => sum + Math.ceil((count * size) / 8) * 8, 0);
+		if (at + size > buffer.byteLength)
+			throw wrong();
+		const own = buffer.slice(at, at + size);
+		let inside = 0;
+		const bins: Record<string, unknown> = { form: form[0] };
+		for (const [name, each, make] of form[1]) {
+			bins[name] = make(own, inside, count);
+			inside += Math.ceil((count * each) / 8) * 8;
+		}
+		found.set(id, bins as unknown as Bins);
+		at += size;
+	}
+	return found;
+}
+
+export function sizeOf(bins: Bins): number {
+	return 200 + bins.start.length * (bins.form === "slices" ? 28 : bins.form === "curve" ? 32 : 16);
+}
+
+/* The first row that begins at or after a time. */
+export function firstAt(start: Float64Array, time: number): number {
+	let low = 0, high = start.length;
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if (start[middle]! < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

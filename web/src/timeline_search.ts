@@ -1,0 +1,61 @@
+/* timeline_search.ts: looking for slices by their names: which names a regular expression means, and the slice after or before
+ * another, asked for in steps that stay small however long the run is. */
+import type { DataSource } from "./data";
+import { matcher } from "./figure";
+import type { Lanes, Slice, Wanted } from "./tiles";
+
+const NAMES_MOST = 800, PAGE = 200, STEPS = 60;
+
+export interface Sought {
+	names: number[];
+	bits: Uint8Array | null; /* by name; null: nothing is looked for */
+	tooMany: boolean; /* names to ask for */
+}
+
+export function sought(lanes: Lanes, words: string): Sought {
+	const wanted = matcher(words);
+	if (!wanted)
+		return { names: [], bits: null, tooMany: false };
+	const bits = Uint8Array.from(lanes.names, ({ name }) => (wanted.test(name) ? 1 : 0));
+	const names = lanes.names.flatMap((_, i) => (bits[i] ? [i] : []));
+	return { names, bits, tooMany: names.length > NAMES_MOST };
+}
+
+function compare(a: Slice, b: Slice): number {
+	return a.start - b.start || a.lane - b.lane;
+}
+
+/* The slice that comes first after another, or, with null, the first of all. */
+export async function following(data: DataSource, wanted: Wanted, now: Slice | null, duration: number): Promise<Slice | null> {
+	const to = Math.ceil(duration) + 1;
+	for (let from = Math.floor(now?.start ?? 0), steps = 0; steps < STEPS; steps++) {
+		const { slices } = await data.find({ ...wanted, from, to, limit: PAGE });
+		const next = slices.filter((slice) => !now || compare(slice, now) > 0).sort(compare)[0];
+		const last = slices[slices.length - 1];
+		if (next || !last || slices.length < PAGE || last.start < from + 1)
+			return next ?? null;
+		from = Math.floor(last.start);
+	}
+	return null;
+}
+
+/* The one that comes last before another, or, with null, the last of all: in parts that grow until one is found. */
+export async function preceding(data: DataSource, wanted: Wanted, now: Slice | null, duration: number, part: number): Promise<Slice | null> {
+	const end = Math.ceil(now ? now.start : duration) + 1;
+	let to = end, from = Math.max(0, Math.floor(end - Math.max(part, 1000)));
+	for (let steps = 0; steps < STEPS; steps++) {
+		const { slices } = await data.find({ ...wanted, from, to, limit: PAGE });
+		const before = slices.filter((slice) => slice.start >= from && (!now || compare(slice, now) < 0)).sort(compare);
+		if (slices.length >= PAGE && to - from > 1) {
+			from = Math.max(from + 1, Math.min(to - 1, Math.floor((from + to) / 2))); /* the later half */
+		} else if (before.length) {
+			return before[before.length - 1]!;
+		} else if (from <= 0) {
+			return null;
+		} else {
+			to = from + 1;
+			from = Math.max(0, Math.floor(to - (end - to + Math.max(part, 1000)) * 4));
+		}
+	}
+	return null;
+}

@@ -1,0 +1,209 @@
+/* timeline_store.ts: tiles: those that are there, those that were asked for, and which to ask for next.
+ *
+ * A tile is TILE_PX pixels of one lane at a power of two of ns a pixel (its level), and lies where its length divides the time: a
+ * window that moves finds again what it had. One question asks for all missing lanes of a column of tiles, few are on their
+ * way at a time, and a place that was left is not waited for. What was not drawn for longest goes when there are too many bytes.
+ * Nothing here waits: a frame draws what is there, and `changed` is told when there is more.
+ */
+import type { DataSource } from "./data";
+import { type Bins, sizeOf } from "./tiles";
+import type { Window } from "./timeline_view";
+
+export const TILE_PX = 512;
+const ROOM_B = 96 << 20, AT_ONCE = 3, LANES_MOST = 48, LEVELS = 2 ** 40;
+
+export interface Tile {
+	lane: number;
+	level: number;
+	index: number;
+	bins: Bins;
+	size: number;
+	seen: number; /* the frame that it was last wanted in */
+}
+
+interface Ask {
+	level: number;
+	index: number;
+	lanes: number[];
+}
+
+interface Flight extends Ask {
+	abort: AbortController;
+	seen: number;
+}
+
+/* The level at which a pixel of the screen is at least one of a tile. */
+export function levelOf(nsAPixel: number): number {
+	return Math.max(0, Math.floor(Math.log2(nsAPixel)));
+}
+
+export function spanOf(level: number): number {
+	return TILE_PX * 2 ** level;
+}
+
+function keyOf(level: number, index: number): number {
+	return level * LEVELS + index;
+}
+
+export class Store {
+	error = "";
+	asked = 0; /* questions since the page was opened */
+	private held = new Map<number, Map<number, Tile>>(); /* by lane, then by place */
+	private flights: Flight[] = [];
+	private size = 0;
+	private frame = 0;
+	private stopped = false;
+	private top: number;
+	constructor(private data: DataSource, private duration: number, private changed: () => void) {
+		this.top = Math.max(0, Math.ceil(Math.log2(Math.max(duration, 1) / TILE_PX)));
+	}
+
+	/* What is there of a tile: itself, or the smallest one around it. */
+	best(lane: number, level: number, index: number): Tile | null {
+		const of = this.held.get(lane);
+		for (let up = level; of && up <= this.top; up++) {
+			const tile = of.get(keyOf(up, Math.floor(index / 2 ** (up - level))));
+			if (tile) {
+				tile.seen = this.frame;
+				return tile;
+			}
+		}
+		return null;
+	}
+
+	/* Of a level, the columns that a window lies in. */
+	columns({ from, to }: Window, level: number): [first: number, last: number] {
+		const span = spanOf(level), most = Math.floor(Math.max(0, this.duration - 1) / span);
+		return [Math.max(0, Math.floor(from / span)), Math.min(most, Math.floor(to / span))];
+	}
+
+	/* Says what a frame draws, before it: missing tiles are asked for, first the whole run, then what is in sight, then what
+	 * lies beside, above and below it. */
+	want(view: Window, level: number, lanes: number[]): void {
+		this.frame++;
+		const at = Math.min(level, this.top), asks: Ask[] = [];
+		const add = (level: number, index: number) => {
+			for (let i = 0; i < lanes.length; i += LANES_MOST)
+				asks.push({ level, index, lanes: lanes.slice(i, i + LANES_MOST) });
+		};
+		add(this.top, 0);
+		const [first, last] = this.columns(view, at), middle = (first + last) / 2, near: number[] = [];
+		for (let index = first; index <= last; index++)
+			near.push(index);
+		near.sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle));
+		near.forEach((index) => add(at, index));
+		this.ahead(view, at, first, last, add);
+		this.go(asks);
+		this.forget();
+	}
+
+	private ahead(view: Window, level: number, first: number, last: number, add: (level: number, index: number) => void): void {
+		const [, most] = this.columns({ from: 0, to: this.duration }, level);
+		if (last < most)
+			add(level, last + 1);
+		if (first > 0)
+			add(level, first - 1);
+		if (level + 1 < this.top) {
+			const [low, high] = this.columns(view, level + 1);
+			for (let index = low; index <= high; index++)
+				add(level + 1, index);
+		}
+		if (level > 0) {
+			const middle = (view.from + view.to) / 2, quarter = (view.to - view.from) / 4;
+			const [low, high] = this.columns({ from: middle - quarter, to: middle + quarter }, level - 1);
+			for (let index = low; index <= high; index++)
+				add(level - 1, index);
+		}
+	}
+
+	private go(asks: Ask[]): void {
+		const missing: Ask[] = [];
+		for (const ask of asks) {
+			const flying = this.flights.filter((flight) => flight.level === ask.level && flight.index === ask.index);
+			flying.forEach((flight) => (flight.seen = this.frame));
+			const key = keyOf(ask.level, ask.index);
+			const lanes = ask.lanes.filter((lane) => {
+				const tile = this.held.get(lane)?.get(key);
+				if (tile)
+					tile.seen = this.frame;
+				return !tile && !flying.some((flight) => flight.lanes.includes(lane));
+			});
+			if (lanes.length)
+				missing.push({ ...ask, lanes });
+		}
+		for (const flight of this.flights)
+			if (flight.seen !== this.frame)
+				flight.abort.abort();
+		this.flights = this.flights.filter((flight) => flight.seen === this.frame);
+		if (!this.error)
+			missing.slice(0, Math.max(0, AT_ONCE - this.flights.length)).forEach((ask) => this.fly(ask));
+	}
+
+	private fly(ask: Ask): void {
+		const flight: Flight = { ...ask, abort: new AbortController(), seen: this.frame };
+		const span = spanOf(ask.level), from = ask.index * span, to = Math.min(from + span, Math.max(Math.ceil(this.duration), 1));
+		this.flights.push(flight);
+		this.asked++;
+		this.data.tiles({ lanes: ask.lanes, from, to, width: Math.max(1, Math.ceil((to - from) / 2 ** ask.level)) }, flight.abort.signal).then(
+			(bins) => this.take(flight, bins),
+			(reason: Error) => flight.abort.signal.aborted || this.fail(flight, reason.message),
+		);
+	}
+
+	private take(flight: Flight, bins: Map<number, Bins>): void {
+		this.flights = this.flights.filter((at) => at !== flight);
+		if (this.stopped || flight.abort.signal.aborted)
+			return;
+		for (const lane of flight.lanes) {
+			const found = bins.get(lane);
+			if (!found) {
+				this.fail(flight, "sonde's answer about the timeline lacks a lane");
+				return;
+			}
+			const tile: Tile = { lane, level: flight.level, index: flight.index, bins: found, size: sizeOf(found), seen: this.frame };
+			const of = this.held.get(lane) ?? new Map<number, Tile>();
+			this.held.set(lane, of.set(keyOf(flight.level, flight.index), tile));
+			this.size += tile.size;
+		}
+		this.changed();
+	}
+
+	private fail(flight: Flight, why: string): void {
+		this.flights = this.flights.filter((at) => at !== flight);
+		this.error = why;
+		if (!this.stopped)
+			this.changed();
+	}
+
+	again(): void {
+		this.error = "";
+		this.changed();
+	}
+
+	waiting(): boolean {
+		return this.flights.length > 0;
+	}
+
+	bytes(): number {
+		return this.size;
+	}
+
+	/* Down to three quarters of the room, so that not every frame does it. */
+	private forget(): void {
+		if (this.size <= ROOM_B)
+			return;
+		const all = [...this.held.values()].flatMap((of) => [...of.values()]).sort((a, b) => a.seen - b.seen);
+		for (const tile of all) {
+			if (this.size <= ROOM_B * 0.75 || tile.seen === this.frame)
+				break;
+			this.held.get(tile.lane)?.delete(keyOf(tile.level, tile.index));
+			this.size -= tile.size;
+		}
+	}
+
+	stop(): void {
+		this.stopped = true;
+		this.flights.forEach((flight) => flight.abort.abort());
+		this.flights = [];
+	}
+}

@@ -1,0 +1,105 @@
+/* timeline_twin.tsx: the timeline as a table: the longest slices of the window, lane by lane; and the dialog with its keys. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Row as TableRow, type Table, value } from "./data";
+import { clean, figure } from "./figure";
+import { useWorld } from "./parts";
+import { DataTable } from "./table";
+import type { Bins, Lanes } from "./tiles";
+import { type People, type Row } from "./timeline_layout";
+import { moment, type Window } from "./timeline_view";
+
+const ROWS_MOST = 1000, LANES_MOST = 60, WIDTH = 1000;
+
+/* `wanted`: bits by name, null = all. */
+function rowsOf(bins: Map<number, Bins>, lanes: Lanes, people: People, view: Window, wanted: Uint8Array | null): { rows: TableRow[]; omitted: number } {
+	const all: { lane: number; start: number; length: number; name: number; many: number }[] = [];
+	for (const [lane, of] of bins)
+		for (let i = 0; of.form !== "curve" && i < of.start.length; i++) {
+			const length = of.form === "slices" ? of.length[i]! : 0;
+			if (of.start[i]! < view.to && of.start[i]! + length >= view.from && (!wanted || wanted[of.name[i]!]))
+				all.push({ lane, start: of.start[i]!, length, name: of.name[i]!, many: of.many[i]! });
+		}
+	const longest = all.length > ROWS_MOST ? [...all].sort((a, b) => b.length - a.length).slice(0, ROWS_MOST) : all;
+	longest.sort((a, b) => a.lane - b.lane || a.start - b.start);
+	const rows = longest.map((at) => ({
+		lane: lanes.lanes[at.lane] ? people.lane(lanes.lanes[at.lane]!) : "", name: lanes.names[at.name]?.name ?? "", start: at.start, length: at.length, many: at.many,
+	}));
+	return { rows, omitted: all.length - rows.length };
+}
+
+export function Twin({ lanes, people, rows, view, wanted }: { lanes: Lanes; people: People; rows: Row[]; view: Window; wanted: Uint8Array | null }) {
+	const { data } = useWorld();
+	const [state, set] = useState<{ table: Table | null; error: string }>({ table: null, error: "" });
+	const every = rows.flatMap((row) => (row.lane && row.lane.kind !== "cpu" && row.lane.kind !== "series" && row.lane.kind !== "heap" && row.lane.kind !== "counters" ? [row.lane.id] : []));
+	const asked = every.slice(0, LANES_MOST), key = `${asked.join()} ${view.from} ${view.to}`;
+	useEffect(() => {
+		let current = true;
+		const from = Math.floor(view.from), to = Math.max(from + 1, Math.ceil(view.to));
+		const done = (bins: Map<number, Bins>) => {
+			const { rows, omitted } = rowsOf(bins, lanes, people, view, wanted);
+			const column = (key: string, title: string, unit: "text" | "ns" | "count") => ({ key, title, unit, basis: "measured" as const });
+			set({ error: "", table: {
+				id: "timeline", title: "Slices of the window", kind: "table", notes: [], omitted, rows,
+				columns: [column("start", "start", "ns"), column("length", "duration", "ns"), column("many", "slices", "count"), column("name", "name", "text"), column("lane", "lane", "text")],
+			} });
+		};
+		if (asked.length)
+			data.tiles({ lanes: asked, from, to, width: WIDTH }).then((bins) => current && done(bins), (reason: Error) => current && set({ table: null, error: reason.message }));
+		else
+			done(new Map());
+		return () => {
+			current = false;
+		};
+	}, [data, key, wanted]);
+	if (state.error)
+		return <p class="failed" role="alert">{clean(state.error)}</p>;
+	if (!state.table)
+		return <p class="wait" role="status">Asking the recording…</p>;
+	const step = (view.to - view.from) / WIDTH;
+	return (
+		<>
+			<DataTable table={state.table} drawn={{
+				label: "Slices of the window", most: 20,
+				render: (row, column) => {
+					const cell = value(row, column.key);
+					return column.key === "start" && typeof cell === "number" ? <>{moment(cell, step, view.to)}</> : undefined;
+				},
+			}} />
+			<p class="count" role="status">
+				{figure("count", state.table.rows.length)} rows, each a slice, or as many as are too close together to tell apart at this zoom
+				{state.table.omitted > 0 && `; ${figure("count", state.table.omitted)} shorter ones are left out`}
+				{every.length > asked.length && `; of the first ${asked.length} lanes of ${figure("count", every.length)}: fold what you do not need`}.
+			</p>
+		</>
+	);
+}
+
+const KEYS: [keys: string[], does: string][] = [
+	[["W", "S"], "zoom in and out"],
+	[["A", "D"], "move left and right"],
+	[["←", "→"], "the slice before, after (in the picture)"],
+	[["↑", "↓"], "the slice in the lane above, below"],
+	[["F"], "fit what was chosen: the slice, else the range; once more: all"],
+	[["/"], "search names, a regular expression"],
+	[["Enter", "Shift + Enter"], "in the search: the next, the previous slice"],
+	[["Esc"], "let go of the slice, then of the range"],
+	[["?"], "these keys"],
+	[["wheel"], "up and down through the lanes"],
+	[["Ctrl + wheel"], "zoom where the pointer is"],
+	[["Shift + wheel", "sideways"], "move along the time"],
+	[["drag"], "choose a range of time: all pages show it alone"],
+	[["Shift + drag", "middle drag"], "move along the time"],
+	[["click"], "what a slice is"],
+];
+
+export function Help({ close }: { close: () => void }) {
+	const dialog = useRef<HTMLDialogElement>(null);
+	useEffect(() => dialog.current?.showModal(), []);
+	return (
+		<dialog ref={dialog} class="keys" aria-labelledby="keys" onClose={close}>
+			<h2 id="keys">Keys of the timeline</h2>
+			<dl>{KEYS.map(([keys, does]) => <><dt>{keys.map((key, i) => <>{i > 0 && " "}<kbd>{key}</kbd></>)}</dt><dd>{does}</dd></>)}</dl>
+			<p><button type="button" onClick={() => dialog.current?.close()}>Close</button></p>
+		</dialog>
+	);
+}
