@@ -27,6 +27,12 @@ void sonde_guard_init(struct sonde_guard *guard, const char *host, unsigned port
 		write_host(guard->hosts[guard->host_count++], own[i], port);
 }
 
+void sonde_guard_add(struct sonde_guard *guard, const char *host)
+{
+	if (guard->host_count < SONDE_GUARD_HOSTS_MAX)
+		write_host(guard->hosts[guard->host_count++], host, guard->port);
+}
+
 static int is_same(const struct sonde_guard *guard, const char *host, const char *known)
 {
 	if (strcasecmp(host, known) == 0)

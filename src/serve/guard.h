@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-enum { SONDE_GUARD_HOSTS_MAX = 5, SONDE_GUARD_HOST_B = 300, SONDE_GUARD_TOKEN_MIN = 16, SONDE_GUARD_TOKEN_MAX = 128 };
+enum { SONDE_GUARD_HOSTS_MAX = 6, SONDE_GUARD_HOST_B = 300, SONDE_GUARD_TOKEN_MIN = 16, SONDE_GUARD_TOKEN_MAX = 128 };
 
 struct sonde_guard {
 	char hosts[SONDE_GUARD_HOSTS_MAX][SONDE_GUARD_HOST_B]; /* "127.0.0.1:8080", in lower case */
@@ -20,6 +20,9 @@ struct sonde_guard {
 
 /* `host`: as given with --host; `loopback`: it is this machine alone. */
 void sonde_guard_init(struct sonde_guard *guard, const char *host, unsigned port, int loopback, const char *token);
+
+/* Another name for the same: a browser writes an address in its shortest form, however it was typed. */
+void sonde_guard_add(struct sonde_guard *guard, const char *host);
 
 /* Whether a Host header is one of ours. `local`: the numeric address that the connection came to, where we are bound to
  * all there are; else NULL. */

@@ -88,6 +88,21 @@ static int refuse(const struct sonde_listen *listen, int code)
 	return sonde_error(code, "port %u of %s: %s", listen->port, listen->host, strerror(code));
 }
 
+/* 0, or -1 where there is no room. */
+static int write_number(const union address *address, char *out, unsigned out_b)
+{
+	const void *number = &address->four.sin_addr;
+	int family = address->any.sa_family;
+	if (family == AF_INET6) {
+		number = &address->six.sin6_addr;
+		if (IN6_IS_ADDR_V4MAPPED(&address->six.sin6_addr)) {
+			number = address->six.sin6_addr.s6_addr + 12;
+			family = AF_INET;
+		}
+	}
+	return inet_ntop(family, number, out, out_b) ? 0 : -1;
+}
+
 int sonde_listen_open(struct sonde_listen *listen)
 {
 	union address address = {0};
@@ -96,6 +111,11 @@ int sonde_listen_open(struct sonde_listen *listen)
 	if (rc)
 		return rc;
 	classify(listen, &address);
+	if (listen->is_any) /* nobody can open that one */
+		snprintf(listen->shown, sizeof listen->shown, "%s",
+			 address.any.sa_family == AF_INET6 ? "::1" : "127.0.0.1");
+	else if (write_number(&address, listen->shown, sizeof listen->shown))
+		return sonde_error(EINVAL, "no address '%s'", listen->host);
 	unsigned tries = listen->is_fixed ? 1 : SONDE_LISTEN_TRIES;
 	for (unsigned i = 0; i < tries && fd == -EADDRINUSE && listen->port + i <= UINT16_MAX; i++)
 		fd = bind_to(&address, address_b, listen->port + i);
@@ -112,14 +132,11 @@ int sonde_listen_local(int fd, char *out, unsigned out_b)
 	socklen_t address_b = sizeof address;
 	if (getsockname(fd, &address.any, &address_b))
 		return sonde_error(errno, "no address of a connection: %s", strerror(errno));
-	const void *number = &address.four.sin_addr;
-	int family = address.any.sa_family;
-	if (family == AF_INET6) {
-		number = &address.six.sin6_addr;
-		if (IN6_IS_ADDR_V4MAPPED(&address.six.sin6_addr)) {
-			number = address.six.sin6_addr.s6_addr + 12;
-			family = AF_INET;
-		}
-	}
-	return inet_ntop(family, number, out, out_b) ? 0 : sonde_error(errno, "an address that is none");
+	return write_number(&address, out, out_b) ? sonde_error(errno, "an address that is none") : 0;
+}
+
+int sonde_listen_is_number(const char *host)
+{
+	union address address;
+	return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1;
 }

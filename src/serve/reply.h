@@ -2,6 +2,7 @@
 #ifndef SONDE_SERVE_REPLY_H
 #define SONDE_SERVE_REPLY_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "util/buf.h"
@@ -10,8 +11,12 @@ struct MHD_Response;
 
 /* All of these: NULL when out of memory; MHD_destroy_response() gives one back. */
 
-/* Data, which nobody else keeps: takes what is in the buffer, which is empty then. */
-struct MHD_Response *sonde_reply_data(struct sonde_buf *json);
+/* JSON, which nobody else keeps: takes what is in the buffer, which is empty then. Its size is part of `all_b` for as
+ * long as it is there. */
+struct MHD_Response *sonde_reply_data(struct sonde_buf *data, _Atomic size_t *all_b);
+
+/* Gives another reply the headers of data of a type. 0 or -ENOMEM. */
+int sonde_reply_as(struct MHD_Response *reply, const char *type);
 
 /* A sentence as JSON. */
 struct MHD_Response *sonde_reply_error(const char *sentence);

@@ -5,6 +5,10 @@
  * wait for a long report. A request belongs to the thread of libmicrohttpd, but while its connection is suspended to
  * the worker.
  *
+ * A recording that is still being written is kept up with in the worker, between questions: nothing is answered from a
+ * session that changes, and nothing is kept for later of one that will. Whoever owns the server calls it a few times a
+ * second, so that no thread of ours wakes up for a recording that is complete.
+ *
  * What libmicrohttpd refuses by itself (a malformed head, one that is larger than its memory) has fixed words of its
  * own and the same status codes.
  */
@@ -12,14 +16,21 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "serve/answer.h"
 #include "serve/cache.h"
+#include "serve/events.h"
+#include "serve/follow.h"
 #include "serve/guard.h"
 #include "serve/listen.h"
 #include "serve/page.h"
@@ -36,7 +47,9 @@ enum {
 	WAITING = 16,        /* questions */
 	ANSWER_MAX_B = 256 << 20,
 	CACHE_MAX_B = 64 << 20,
-	PATIENCE_MS = 200, /* with an answer at the end */
+	SENT_MAX_B = 512 << 20, /* of all answers that are kept or being sent */
+	BEAT_S = 10,            /* open pages hear that we are there */
+	PATIENCE_MS = 200,      /* with an answer at the end */
 };
 
 struct sonde_server {
@@ -47,6 +60,16 @@ struct sonde_server {
 	struct sonde_listen listen;
 	struct sonde_page page;
 	struct sonde_cache cache;
+	_Atomic size_t sent_b;       /* of answers that exist */
+	struct sonde_events *events; /* NULL: the recording is complete */
+	char *path;                  /* of the recording that grows */
+	struct sonde_follow follow;  /* the worker's, but for what is atomic */
+	struct sonde_work refresh;
+	_Atomic int is_refreshing; /* refresh waits or is worked on */
+	uint64_t beat_ns;          /* when pages were told that we are there; of sonde_server_tick() */
+	char end[512];             /* what is to be said of the end */
+	_Atomic int is_to_end;     /* `end` is complete */
+	_Atomic int is_whole;      /* the session does not change any more */
 	char token[SONDE_GUARD_TOKEN_MAX + 1], url[SONDE_GUARD_HOST_B + SONDE_GUARD_TOKEN_MAX + 32];
 };
 
@@ -57,6 +80,8 @@ struct request {
 	char *target;     /* as it came: the path, cut off at its "?" */
 	char *key;        /* the same, whole */
 	int begun, asked; /* asked: the worker has it, or had it */
+	int is_kept;      /* the answer is one for later, too */
+	int fd;
 	struct sonde_params params;
 	sonde_answer *answer;
 	sonde_answer_both *both; /* instead of it */
@@ -69,11 +94,10 @@ static const struct {
 	const char *path;
 	sonde_answer *answer;
 } routes[] = {
-    {"/api/recording", sonde_answer_recording},
-    {"/api/report", sonde_answer_report},
-    {"/api/stacks", sonde_answer_stacks},
-    {"/api/lanes", sonde_answer_lanes},
-    {"/api/tiles", sonde_answer_tiles},
+    {"/api/recording", sonde_answer_recording}, {"/api/report", sonde_answer_report},
+    {"/api/stacks", sonde_answer_stacks},       {"/api/lanes", sonde_answer_lanes},
+    {"/api/tiles", sonde_answer_tiles},         {"/api/find", sonde_answer_find},
+    {"/api/arrows", sonde_answer_arrows},       {"/api/path", sonde_answer_path},
 };
 
 static const struct {
@@ -107,6 +131,12 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
+static int fd_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	return info ? info->connect_fd : -1;
+}
+
 /* --- who is refused ----------------------------------------------------------------------------------------------- */
 
 struct hosts {
@@ -133,12 +163,8 @@ static int has_our_name(const struct request *request)
 	MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_host, &hosts);
 	if (hosts.count != 1 || !hosts.value)
 		return 0;
-	if (server->listen.is_any) {
-		const union MHD_ConnectionInfo *info =
-		    MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-		if (info)
-			sonde_listen_local(info->connect_fd, local, sizeof local);
-	}
+	if (server->listen.is_any)
+		sonde_listen_local(fd_of(request->connection), local, sizeof local);
 	return sonde_guard_knows(&server->guard, hosts.value, *local ? local : NULL);
 }
 
@@ -174,6 +200,15 @@ static int take_target(struct request *request)
 	return sonde_params_parse(&request->params, query ? query : "");
 }
 
+/* A page from elsewhere can make a browser ask, but not see the answer; it shall not make us compute it either.
+ * Browsers say who asks. */
+static int is_from_elsewhere(const struct request *request)
+{
+	const char *site = header(request->connection, "Sec-Fetch-Site");
+	int is_data = strncmp(request->target, "/api/", strlen("/api/")) == 0;
+	return is_data && site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+}
+
 /* The status with which a request is refused, and the sentence; 0 = it is not. */
 static unsigned refusal(struct request *request, const char *method, const char **sentence)
 {
@@ -190,6 +225,9 @@ static unsigned refusal(struct request *request, const char *method, const char 
 	if (is_too_long(request->connection))
 		return MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
 	int rc = take_target(request);
+	*sentence = "only the page that sonde serves may ask, not one from elsewhere";
+	if (is_from_elsewhere(request))
+		return MHD_HTTP_FORBIDDEN;
 	*sentence = "open the address that sonde view printed, with its token";
 	if (!is_let_in(request))
 		return MHD_HTTP_UNAUTHORIZED;
@@ -204,6 +242,39 @@ static unsigned status_of(int code)
 	return code == -EINVAL || code == -ESRCH || code == -EFBIG ? MHD_HTTP_BAD_REQUEST
 	       : code == -EBUSY                                    ? MHD_HTTP_SERVICE_UNAVAILABLE
 								   : MHD_HTTP_INTERNAL_SERVER_ERROR;
+}
+
+static size_t pages_of(struct sonde_server *server)
+{
+	return server->events ? sonde_events_count(server->events) : 0;
+}
+
+static void say(struct sonde_server *server)
+{
+	char line[SONDE_EVENTS_MESSAGE_B];
+	sonde_follow_say(&server->follow, line, sizeof line);
+	sonde_events_publish(server->events, line);
+}
+
+/* In the worker: reads what a recording has grown by, and tells who looks. */
+static void keep_up(struct sonde_server *server)
+{
+	if (server->events && sonde_follow_refresh(&server->follow) > 0)
+		say(server);
+}
+
+/* In the worker, when sonde_server_tick() found that there is something to read. */
+static void refresh(struct sonde_work *work, int late)
+{
+	struct sonde_server *server = (struct sonde_server *)((char *)work - offsetof(struct sonde_server, refresh));
+	if (!late && atomic_load(&server->is_to_end) && !atomic_load(&server->is_whole)) {
+		sonde_follow_end(&server->follow, server->end);
+		say(server);
+		atomic_store(&server->is_whole, 1);
+	} else if (!late) {
+		keep_up(server);
+	}
+	atomic_store(&server->is_refreshing, 0);
 }
 
 /* In the worker: of the run that is asked for. */
@@ -221,17 +292,43 @@ static int answer(struct request *request, struct sonde_buf *out)
 	return request->answer(runs[is_second], &request->params, out);
 }
 
+/* While a connection is suspended nobody reads from it: that the page has gone is seen here. */
+static int has_gone(const struct request *request)
+{
+	struct pollfd socket = {.fd = request->fd, .events = POLLRDHUP};
+	return request->fd >= 0 && poll(&socket, 1, 0) > 0;
+}
+
+/* In the worker. What all answers together may have is what bounds this one. */
+static int make(struct request *request, struct sonde_buf *out)
+{
+	struct sonde_server *server = request->server;
+	if (out->max_b == 0)
+		return sonde_error(EBUSY, "%d MB of answers wait to be sent: ask again in a moment", SENT_MAX_B >> 20);
+	if (!pages_of(server)) /* else they are told when it changes, and ask then */
+		keep_up(server);
+	request->is_kept = !server->events || *server->follow.ended;
+	int rc = answer(request, out);
+	if (rc == -EFBIG && out->max_b < ANSWER_MAX_B)
+		return sonde_error(EBUSY, "answers wait to be sent, and this one is too large beside them: ask again "
+					  "in a moment");
+	return rc;
+}
+
 /* In the worker: what the request asks for, then the connection goes on. */
 static void compute(struct sonde_work *work, int late)
 {
 	struct request *request = (struct request *)work;
+	_Atomic size_t *sent_b = &request->server->sent_b;
 	struct sonde_buf json;
-	sonde_buf_init(&json, ANSWER_MAX_B);
-	int rc = late ? sonde_error(EBUSY, "the page has been closed")
-		      : answer(request, &json);
+	size_t others_b = atomic_load(sent_b), left_b = others_b < SENT_MAX_B ? SENT_MAX_B - others_b : 0;
+	sonde_buf_init(&json, left_b < ANSWER_MAX_B ? left_b : ANSWER_MAX_B);
+	int rc = late                ? sonde_error(EBUSY, "the page has been closed")
+		 : has_gone(request) ? sonde_error(EBUSY, "nobody waits for the answer")
+				     : make(request, &json);
 	request->status = rc ? status_of(rc) : MHD_HTTP_OK;
 	request->size_b = json.len_b;
-	request->reply = rc ? sonde_reply_error(sonde_error_text()) : sonde_reply_data(&json);
+	request->reply = rc ? sonde_reply_error(sonde_error_text()) : sonde_reply_data(&json, sent_b);
 	sonde_buf_fini(&json);
 	MHD_resume_connection(request->connection);
 }
@@ -240,10 +337,12 @@ static void compute(struct sonde_work *work, int late)
 static enum MHD_Result ask(struct request *request)
 {
 	struct sonde_server *server = request->server;
-	struct MHD_Response *reply = sonde_cache_find(&server->cache, request->key);
+	int is_whole = !server->events || atomic_load(&server->is_whole);
+	struct MHD_Response *reply = is_whole ? sonde_cache_find(&server->cache, request->key) : NULL;
 	if (reply)
 		return send_reply(request->connection, MHD_HTTP_OK, reply);
 	request->asked = 1;
+	request->fd = fd_of(request->connection);
 	MHD_suspend_connection(request->connection);
 	if (sonde_worker_put(server->worker, &request->work)) {
 		request->status = MHD_HTTP_SERVICE_UNAVAILABLE;
@@ -258,7 +357,7 @@ static enum MHD_Result answered(struct request *request)
 	struct MHD_Response *reply = request->reply;
 	enum MHD_Result sent = send_reply(request->connection, request->status, reply);
 	request->reply = NULL;
-	if (reply && request->status == MHD_HTTP_OK)
+	if (reply && request->status == MHD_HTTP_OK && request->is_kept)
 		sonde_cache_take(&request->server->cache, request->key, reply, request->size_b);
 	else if (reply)
 		MHD_destroy_response(reply);
@@ -277,6 +376,31 @@ static enum MHD_Result send_page(struct request *request, const struct sonde_pag
 	struct MHD_Response *reply =
 	    sonde_page_reply(file, header(connection, "Accept-Encoding"), header(connection, "If-None-Match"), &status);
 	return send_reply(connection, status, reply);
+}
+
+static enum MHD_Result send_nothing(struct MHD_Connection *connection)
+{
+	struct MHD_Response *reply = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	if (!reply || sonde_reply_as(reply, "text/event-stream"))
+		return MHD_NO;
+	enum MHD_Result sent = send_reply(connection, MHD_HTTP_NO_CONTENT, reply);
+	MHD_destroy_response(reply);
+	return sent;
+}
+
+static enum MHD_Result send_events(struct request *request)
+{
+	struct MHD_Connection *connection = request->connection;
+	struct sonde_events *events = request->server->events;
+	if (!events) /* for a browser: there is nothing to be told, do not ask again */
+		return send_nothing(connection);
+	struct MHD_Response *reply = sonde_events_open(events, connection, fd_of(connection));
+	if (!reply)
+		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE, sonde_error_text());
+	enum MHD_Result sent =
+	    sonde_reply_as(reply, "text/event-stream") ? MHD_NO : send_reply(connection, MHD_HTTP_OK, reply);
+	MHD_destroy_response(reply);
+	return sent;
 }
 
 static enum MHD_Result begin(struct request *request, const char *method)
@@ -309,6 +433,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 		return begin(request, method);
 	if (request->asked)
 		return answered(request);
+	if (strcmp(request->target, "/api/events") == 0)
+		return send_events(request);
 	const struct sonde_page_file *file = sonde_page_find(&server->page, request->target);
 	if (file)
 		return send_page(request, file);
@@ -378,8 +504,11 @@ static int open_socket(struct sonde_server *server, const struct sonde_server_op
 		snprintf(server->token, sizeof server->token, "%s", options->token);
 	sonde_guard_init(&server->guard, listen->host, listen->port, listen->is_loopback,
 			 options->token ? server->token : NULL);
-	snprintf(server->url, sizeof server->url, "http://%s/%s%s", server->guard.hosts[0],
-		 options->token ? "?token=" : "", server->token);
+	sonde_guard_add(&server->guard, listen->shown);
+	int is_named = !listen->is_any && !sonde_listen_is_number(listen->host);
+	snprintf(server->url, sizeof server->url, "http://%s/%s%s",
+		 server->guard.hosts[is_named ? 0 : server->guard.host_count - 1], options->token ? "?token=" : "",
+		 server->token);
 	return 0;
 }
 
@@ -403,9 +532,11 @@ static void server_free(struct sonde_server *server)
 {
 	sonde_worker_free(server->worker);
 	sonde_cache_fini(&server->cache);
+	sonde_events_free(server->events);
 	sonde_page_fini(&server->page);
 	if (server->listen.fd >= 0)
 		close(server->listen.fd);
+	free(server->path);
 	free(server);
 }
 
@@ -417,25 +548,60 @@ static int make_page(struct sonde_server *server)
 	return sonde_page_init(&server->page, server->guard.token ? cookie : NULL);
 }
 
-int sonde_server_start(struct sonde_server **out, struct sonde_session *session,
-		       const struct sonde_server_options *options)
+int sonde_server_open(struct sonde_server **out, const struct sonde_server_options *options)
 {
 	struct sonde_server *server = calloc(1, sizeof *server);
 	if (!server)
 		return sonde_error(ENOMEM, "out of memory for a server");
-	server->runs[0] = session;
 	server->runs[1] = options->candidate;
 	server->cache.max_b = CACHE_MAX_B;
 	int rc = open_socket(server, options);
 	rc = rc ? rc : make_page(server);
-	rc = rc ? rc : sonde_worker_new(&server->worker, WAITING);
-	if (!rc && (rc = start_daemon(server)))
-		sonde_worker_end(server->worker, PATIENCE_MS);
 	if (rc)
 		server_free(server);
 	else
 		*out = server;
 	return rc;
+}
+
+int sonde_server_begin(struct sonde_server *server, struct sonde_session *session, int is_live)
+{
+	server->runs[0] = session;
+	server->follow = (struct sonde_follow){.session = &server->runs[0], .is_live = is_live};
+	server->refresh.run = refresh;
+	server->path = strdup(sonde_session_path(session));
+	if (!server->path)
+		return sonde_error(ENOMEM, "out of memory for a server");
+	int rc = is_live ? sonde_events_new(&server->events) : 0;
+	rc = rc ? rc : sonde_worker_new(&server->worker, WAITING);
+	if (rc)
+		return rc;
+	if (is_live)
+		say(server);
+	rc = start_daemon(server);
+	if (rc)
+		sonde_worker_end(server->worker, PATIENCE_MS);
+	return rc;
+}
+
+int sonde_server_start(struct sonde_server **out, struct sonde_session *session,
+		       const struct sonde_server_options *options)
+{
+	struct sonde_server *server;
+	int rc = sonde_server_open(&server, options);
+	if (rc)
+		return rc;
+	rc = sonde_server_begin(server, session, 0);
+	if (rc)
+		server_free(server);
+	else
+		*out = server;
+	return rc;
+}
+
+void sonde_server_drop(struct sonde_server *server)
+{
+	server_free(server);
 }
 
 unsigned sonde_server_port(const struct sonde_server *server)
@@ -448,12 +614,48 @@ const char *sonde_server_url(const struct sonde_server *server)
 	return server->url;
 }
 
+/* --- a recording that grows --------------------------------------------------------------------------------------- */
+
+static int has_grown(struct sonde_server *server)
+{
+	struct stat file;
+	return !stat(server->path, &file) && (uint64_t)file.st_size != atomic_load(&server->follow.file_b);
+}
+
+size_t sonde_server_tick(struct sonde_server *server)
+{
+	uint64_t now_ns = sonde_clock_now_ns();
+	size_t pages = pages_of(server);
+	if (now_ns - server->beat_ns > BEAT_S * UINT64_C(1000000000)) {
+		sonde_events_beat(server->events);
+		server->beat_ns = now_ns;
+	}
+	if (atomic_load(&server->is_whole) || atomic_load(&server->is_refreshing))
+		return pages;
+	if (!atomic_load(&server->is_to_end) && (!pages || !has_grown(server)))
+		return pages;
+	atomic_store(&server->is_refreshing, 1);
+	if (sonde_worker_put(server->worker, &server->refresh))
+		atomic_store(&server->is_refreshing, 0); /* too many questions wait: the next time */
+	return pages;
+}
+
+void sonde_server_end(struct sonde_server *server, const char *sentence)
+{
+	snprintf(server->end, sizeof server->end, "%s", sentence);
+	atomic_store(&server->is_to_end, 1);
+}
+
 int sonde_server_stop(struct sonde_server *server)
 {
 	int rc = sonde_worker_end(server->worker, PATIENCE_MS);
 	if (rc)
 		return rc;
+	if (server->events)
+		sonde_events_end(server->events);
 	MHD_stop_daemon(server->daemon);
+	if (server->events)
+		sonde_session_close(server->runs[0]);
 	server_free(server);
 	return 0;
 }

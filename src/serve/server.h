@@ -2,6 +2,8 @@
 #ifndef SONDE_SERVE_SERVER_H
 #define SONDE_SERVE_SERVER_H
 
+#include <stddef.h>
+
 #include "session/session.h"
 
 struct sonde_server;
@@ -18,6 +20,21 @@ struct sonde_server_options {
  * with a sentence: -EINVAL, -EADDRINUSE or -EACCES where options are wrong. */
 int sonde_server_start(struct sonde_server **out, struct sonde_session *session,
 		       const struct sonde_server_options *options);
+
+/* The same in two steps. The first only binds, so that connections wait: it may come before a fork. sonde_server_drop()
+ * frees what has not begun, in a child also what it has a copy of. `is_live`: the recording is still being written; the
+ * session is the server's then, if this succeeds. */
+int sonde_server_open(struct sonde_server **out, const struct sonde_server_options *options);
+int sonde_server_begin(struct sonde_server *server, struct sonde_session *session, int is_live);
+void sonde_server_drop(struct sonde_server *server);
+
+/* Of a live server, to be called some times a second: looks whether the recording has grown, where a page is open that
+ * wants to know. How many are. */
+size_t sonde_server_tick(struct sonde_server *server);
+
+/* The recording is complete; `sentence` says how it came to its end. Later calls of sonde_server_tick() read it whole.
+ */
+void sonde_server_end(struct sonde_server *server, const char *sentence);
 
 unsigned sonde_server_port(const struct sonde_server *server);
 

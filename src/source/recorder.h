@@ -50,6 +50,7 @@ struct sonde_record_options {
 	uint64_t snapshot_every_ns;  /* of all processes; 0 = not */
 	int snapshot_signal;         /* SIGUSR1 takes one, and is not passed on */
 	uint64_t resources_every_ns; /* processes and the machine, read again and again; 0 = the default, 100 ms */
+	uint64_t flush_every_ns;     /* what was seen is in the file after so long; 0 = a second */
 	int only_resources;          /* and threads: no other source runs, and none says that it did not */
 	/* Joules; g/kWh and country as typed, for reports: NULL = not given. */
 	int energy;

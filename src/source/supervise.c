@@ -145,9 +145,11 @@ static void drain_sources(struct supervisor *supervisor, int final)
 		supervisor->active[i].source->drain(supervisor->active[i].run, horizon, final);
 	if (sonde_recorder_triggered(supervisor->recorder))
 		sonde_recorder_save(supervisor->recorder);
-	uint64_t chunk_ns = supervisor->options->keep_ns / FLUSHES_A_KEEP;
-	if (!chunk_ns || chunk_ns > FLUSH_NS)
-		chunk_ns = FLUSH_NS;
+	uint64_t chunk_ns = supervisor->options->keep_ns / FLUSHES_A_KEEP,
+		 most_ns = supervisor->options->flush_every_ns;
+	most_ns = most_ns ? most_ns : FLUSH_NS;
+	if (!chunk_ns || chunk_ns > most_ns)
+		chunk_ns = most_ns;
 	if (now - supervisor->flushed_ns < chunk_ns)
 		return;
 	supervisor->flushed_ns = now;

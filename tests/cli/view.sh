@@ -153,6 +153,17 @@ refused 405 /api/recording -d hello
 refused 413 /api/recording -X GET -d hello
 refused 413 /api/recording -X GET -H 'Transfer-Encoding: chunked' -d hello
 
+# Pages from elsewhere: browsers say who asks.
+for site in cross-site same-site nonsense; do
+	refused 403 /api/recording -H "Sec-Fetch-Site: $site"
+	refused 403 '/api/report?section=functions' -H "Sec-Fetch-Site: $site"
+	equal "$(get / -H "Sec-Fetch-Site: $site")" 200 # a link may lead here
+done
+for site in same-origin none; do
+	equal "$(get /api/recording -H "Sec-Fetch-Site: $site")" 200
+done
+equal "$(get /api/events)" 204 # nothing will be new
+
 # Heads that are too long, and none at all.
 long=$(printf '%9000s' '' | tr ' ' a)
 refused 431 / -H "X: $long"
@@ -238,8 +249,7 @@ run 2 "$SONDE" view --no-open --host nowhere.invalid --token 0123456789abcdef ap
 has "$err" "no address 'nowhere.invalid'"
 token=Secret-0123456789
 serve -q --no-open --port 0 --host 0.0.0.0 --token $token app.sonde
-equal "$(cat .url)" "http://0.0.0.0:$port/?token=$token"
-url=http://127.0.0.1:$port
+equal "$(cat .url)" "http://127.0.0.1:$port/?token=$token" # one that can be opened
 tr '\0' ' ' </proc/$pid/cmdline >shown
 lacks "$(cat shown)" $token
 refused 401 /
@@ -254,6 +264,16 @@ matches "$(cat .head)" "^Set-Cookie: sonde-$port=$token; Path=/; HttpOnly; SameS
 equal "$(get / -b jar)" 200
 equal "$(get '/api/report?section=functions' -b jar)" 200
 stop TERM
+
+# An address however it is typed is opened as browsers write it.
+if python3 -c 'import socket; socket.create_server(("::1", 0), family=socket.AF_INET6)' 2>/dev/null; then
+	serve -q --no-open --port 0 --host 0:0:0:0:0:0:0:1 app.sonde
+	equal "$(cat .url)" "http://[::1]:$port/"
+	equal "$(get /api/recording)" 200
+	equal "$(get /api/recording -H "Host: [0:0:0:0:0:0:0:1]:$port")" 200
+	refused 403 /api/recording -H "Host: [::2]:$port"
+	stop TERM
+fi
 
 # Browsers: where somebody sees them.
 mkdir bin
@@ -275,8 +295,8 @@ stop TERM
 [ -e opened ] && fail "a browser was opened for nobody"
 
 # Files: the newest without a name; what report refuses, in its words.
-run 2 "$SONDE" view a.sonde b.sonde
-has "$err" "one recording at a time"
+run 2 "$SONDE" view a.sonde b.sonde c.sonde
+has "$err" "leave 'c.sonde' out"
 mkdir none
 (cd none && run 2 "$SONDE" view && has "$err" "no recording (*.sonde) here")
 serve -q --no-open --port 0

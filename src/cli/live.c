@@ -1,0 +1,317 @@
+/* live.c: `sonde live`: records a command, or a process that runs, and shows it in a browser meanwhile.
+ *
+ * Two processes. The recorder is the command's parent and does what `sonde record` does: the command's streams, exit
+ * code and signals are what they are without us, and serving costs no samples. We serve the page from the recorder's
+ * file while it grows, hand on signals that were meant for the command, and end as it ended. The address is bound
+ * first, so that nothing is run where a port is taken; the address goes to the error output, since the standard output
+ * is the command's. Rejected: one process, whose answers would stand in the way of draining buffers.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/browse.h"
+#include "cli/command.h"
+#include "cli/live_recorder.h"
+#include "cli/pass_on.h"
+#include "cli/recording.h"
+#include "session/session.h"
+#include "util/error.h"
+
+#define FLUSH_NS 180000000u     /* what happens is in the file after so long */
+#define TICK_NS 125000000u      /* between two looks at it, where a page is open */
+#define IDLE_TICK_NS 500000000u /* where none is */
+#define ALONE_NS 10000000000u   /* so long an ended run waits for a page, where nobody can press Ctrl-C */
+
+struct request {
+	struct sonde_recording recording; /* the first: recording.h */
+	struct sonde_browse browse;
+	int once;
+};
+
+#define AT(member) offsetof(struct request, member)
+
+static int set_token(void *context, const char *value)
+{
+	return sonde_browse_take_token(&((struct request *)context)->browse, value);
+}
+
+static const struct sonde_option options[] = {
+    {SONDE_BROWSE_PORT(AT(browse.port))},
+    {SONDE_BROWSE_HOST(AT(browse.host))},
+    {SONDE_BROWSE_TOKEN(set_token)},
+    {SONDE_BROWSE_NO_OPEN(AT(browse.no_open))},
+    {"once", 0, NULL, "end when the command ends, also while a page is open", SONDE_FLAG(AT(once))},
+#include "cli/recording.def"
+    {0},
+};
+
+struct live {
+	const struct request *request;
+	struct sonde_live_recorder recorder;
+	struct sonde_server *server;
+	struct sonde_session *session; /* until the server has begun, which owns it then */
+	sigset_t caught, before;
+	int has_begun;              /* the server */
+	int is_told_to_end;         /* by a signal that asks for all of it to end */
+	uint64_t ended_ns, seen_ns; /* when the run ended, and when a page was open last */
+};
+
+static int quiet(const struct live *live)
+{
+	return live->request->recording.options.quiet;
+}
+
+/* --- signals ----------------------------------------------------------------------------------------------------- */
+
+/* What would end us, but for what we were started to ignore, and what the end of a child says. */
+static void block(struct live *live)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE};
+	sigemptyset(&live->caught);
+	sigaddset(&live->caught, SIGCHLD);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		struct sigaction action;
+		if (sigaction(numbers[i], NULL, &action) || action.sa_handler != SIG_IGN)
+			sigaddset(&live->caught, numbers[i]);
+	}
+	sigprocmask(SIG_BLOCK, &live->caught, &live->before);
+}
+
+static int asks_to_end(int number)
+{
+	return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
+/* While it runs a signal is the command's: the terminal sends its own to all of us, others came to us alone. */
+static void take_signal(struct live *live, const siginfo_t *info)
+{
+	if (info->si_signo == SIGCHLD || info->si_signo == SIGPIPE)
+		return;
+	if (live->recorder.has_ended) {
+		live->is_told_to_end |= asks_to_end(info->si_signo);
+		return;
+	}
+	if (info->si_code != SI_KERNEL) {
+		kill(live->recorder.pid, info->si_signo);
+		live->is_told_to_end |= asks_to_end(info->si_signo) && info->si_signo != SIGINT;
+	}
+}
+
+/* Until a signal comes, or it is time to look again. */
+static void wait_a_little(struct live *live, uint64_t most_ns)
+{
+	siginfo_t info;
+	const struct timespec time = {.tv_sec = (time_t)(most_ns / 1000000000u),
+				      .tv_nsec = (long)(most_ns % 1000000000u)};
+	if (sigtimedwait(&live->caught, &info, &time) > 0)
+		take_signal(live, &info);
+}
+
+/* --- how it ended ------------------------------------------------------------------------------------------------ */
+
+static void describe_end(const struct live *live, char *out, size_t out_b)
+{
+	const struct sonde_live_recorder *recorder = &live->recorder;
+	int status = recorder->result.status;
+	if (recorder->signal)
+		snprintf(out, out_b, "The recorder was killed by signal %d (%s): what it wrote before is here.",
+			 recorder->signal, strsignal(recorder->signal));
+	else if (!recorder->has_told)
+		snprintf(out, out_b, "The recorder ended without a word: what it wrote before is here.");
+	else if (recorder->result.error)
+		snprintf(out, out_b, "Recording failed (%s): what was written before is here.", recorder->error);
+	else if (status == -1)
+		snprintf(out, out_b, "The process is not looked at any more.");
+	else if (WIFSIGNALED(status))
+		snprintf(out, out_b, "The command was killed by signal %d (%s).", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(out, out_b, "The command ended with exit code %d.", WEXITSTATUS(status));
+}
+
+static void say_end(struct live *live, const char *sentence)
+{
+	const struct sonde_live_recorder *recorder = &live->recorder;
+	const struct sonde_record_options *record = recorder->options;
+	if (recorder->has_told && recorder->error[0])
+		sonde_error(EIO, "%s", recorder->error); /* it is said from there */
+	if (recorder->has_told)
+		sonde_recording_say(record, &recorder->result, "live");
+	else
+		fprintf(stderr, "sonde live: %s (%s)\n", sentence, record->output);
+}
+
+static int exit_code(const struct live *live)
+{
+	const struct sonde_live_recorder *recorder = &live->recorder;
+	if (!recorder->has_told || (recorder->result.error && recorder->result.status == -1))
+		return SONDE_EXIT_OURS;
+	sigprocmask(SIG_SETMASK, &live->before, NULL);
+	return sonde_pass_on(recorder->result.status);
+}
+
+/* --- serving ------------------------------------------------------------------------------------------------------ */
+
+static void announce(struct live *live)
+{
+	if (!sonde_browse_announce(&live->request->browse, live->server, stderr, quiet(live)) && !quiet(live))
+		fprintf(stderr, "sonde live: open it in a browser; the command runs meanwhile\n");
+}
+
+/* When the file has its name and its head. */
+static int try_begin(struct live *live)
+{
+	const char *path = live->recorder.options->output;
+	if (!sonde_live_recorder_has_file(&live->recorder) || sonde_session_open(&live->session, path, NULL))
+		return 0;
+	int rc = sonde_server_begin(live->server, live->session, 1);
+	if (rc)
+		return rc;
+	live->has_begun = 1;
+	announce(live);
+	return 0;
+}
+
+/* Whether the page is to be served for longer than the run. */
+static int goes_on(const struct live *live, size_t pages)
+{
+	if (live->is_told_to_end || live->request->once || !live->has_begun)
+		return 0;
+	return pages || isatty(STDERR_FILENO) || sonde_clock_now_ns() - live->seen_ns < ALONE_NS;
+}
+
+static void say_waiting(const struct live *live)
+{
+	if (quiet(live) || !live->has_begun || live->is_told_to_end || live->request->once)
+		return;
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "sonde live: the page stays until Ctrl-C\n");
+	else
+		fprintf(stderr, "sonde live: the page stays while it is open in a browser\n");
+}
+
+static void end_run(struct live *live)
+{
+	char sentence[600];
+	describe_end(live, sentence, sizeof sentence);
+	live->ended_ns = live->seen_ns = sonde_clock_now_ns();
+	say_end(live, sentence);
+	if (live->has_begun)
+		sonde_server_end(live->server, sentence);
+	say_waiting(live);
+}
+
+/* What is seen of the run, until nobody wants to see it any more. 0, or a negative errno: there is no page. */
+static int watch(struct live *live)
+{
+	int rc = 0;
+	for (;;) {
+		size_t pages = live->has_begun ? sonde_server_tick(live->server) : 0;
+		if (pages)
+			live->seen_ns = sonde_clock_now_ns();
+		if (!live->ended_ns && sonde_live_recorder_look(&live->recorder)) {
+			if (live->recorder.rc)
+				return 0;
+			rc = live->has_begun ? 0 : try_begin(live); /* also what was short is looked at */
+			end_run(live);
+		}
+		if (live->ended_ns && !goes_on(live, pages))
+			return rc;
+		if (!live->has_begun && !live->ended_ns && (rc = try_begin(live)))
+			return rc;
+		wait_a_little(live, pages || !live->has_begun ? TICK_NS : IDLE_TICK_NS);
+	}
+}
+
+/* In the recorder: the socket is ours. */
+static void forget(void *context)
+{
+	sonde_server_drop(context);
+}
+
+static int finish(struct live *live)
+{
+	int rc = live->recorder.rc, stopped = 0;
+	if (live->has_begun)
+		stopped = sonde_server_stop(live->server);
+	else
+		sonde_server_drop(live->server);
+	if (rc) {
+		sonde_error(-rc, "%s", live->recorder.error);
+		return sonde_pass_on_failure("live", live->recorder.options, rc);
+	}
+	int code = exit_code(live);
+	if (stopped)
+		_exit(code); /* an answer is still computed; all output is flushed */
+	return code;
+}
+
+/* The page cannot be shown; what runs, runs on. */
+static void record_only(struct live *live)
+{
+	fprintf(stderr, "sonde live: %s; it is recorded all the same\n", sonde_error_text());
+	if (live->ended_ns)
+		return;
+	while (!sonde_live_recorder_look(&live->recorder))
+		wait_a_little(live, IDLE_TICK_NS);
+	end_run(live);
+}
+
+static int show(const struct request *request)
+{
+	struct live live = {.request = request};
+	const struct sonde_server_options wanted = sonde_browse_server(&request->browse);
+	int rc = sonde_server_open(&live.server, &wanted);
+	if (rc) {
+		fprintf(stderr, "sonde live: %s\n", sonde_error_text());
+		return SONDE_EXIT_OURS;
+	}
+	block(&live);
+	rc = sonde_live_recorder_start(&live.recorder, &request->recording.options, &live.before, forget, live.server);
+	if (rc) {
+		fprintf(stderr, "sonde live: %s\n", sonde_error_text());
+		sonde_server_drop(live.server);
+		return SONDE_EXIT_OURS;
+	}
+	if (watch(&live))
+		record_only(&live);
+	return finish(&live);
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = {.once = 0};
+	struct sonde_record_options *record = &request.recording.options;
+	struct sonde_parse parse = {.command = sonde_command_find("live"), .context = &request};
+	sonde_recording_init(&request.recording);
+	sonde_browse_init(&request.browse);
+	record->flush_every_ns = FLUSH_NS;
+	int code = sonde_pass_on_parse(&parse, argc, argv, &record->command, &record->attach);
+	if (code < 0)
+		code = sonde_recording_check(&request.recording, "live");
+	else
+		return code;
+	if (!code) {
+		sonde_recording_name(&request.recording);
+		code = show(&request);
+	}
+	sonde_browse_fini(&request.browse);
+	return code;
+}
+
+const struct sonde_command sonde_command_live = {
+    .name = "live",
+    .title = "record a command, or a process, and watch it in a browser meanwhile",
+    .usage = "[options] [--] COMMAND [ARGUMENT…]",
+    .options = options,
+    .examples = "sonde live -- ./app\n"
+		"sonde live --threads -o run.sonde -- ./server\n"
+		"sonde live -p 4711 --port 9000 --no-open\n",
+    .run = run,
+};

@@ -1,0 +1,80 @@
+/* follow.c: a recording that is still being written, kept up with (follow.h). */
+#include "serve/follow.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/buf.h"
+#include "util/error.h"
+#include "util/json.h"
+
+/* What a program does: readings of the machine come whether it does something or not. */
+static const enum sonde_chunk_type told[] = {
+    SONDE_CHUNK_SAMPLES, SONDE_CHUNK_SWITCHES, SONDE_CHUNK_ZONES,
+    SONDE_CHUNK_EVENTS,  SONDE_CHUNK_HEAP,     SONDE_CHUNK_WAITS,
+};
+
+static uint64_t events_of(const struct sonde_session *session)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+		count += sonde_session_event_count(session, told[i]);
+	return count;
+}
+
+/* What was made of the shorter recording. */
+static void forget_made(struct sonde_session *session)
+{
+	struct sonde_session_kept *kept = sonde_session_kept(session);
+	if (kept->free)
+		kept->free(kept->data);
+	*kept = (struct sonde_session_kept){0};
+}
+
+int sonde_follow_refresh(struct sonde_follow *follow)
+{
+	if (!follow->is_live || *follow->ended)
+		return 0;
+	int found = sonde_session_refresh(*follow->session);
+	atomic_store(&follow->file_b, sonde_session_run(*follow->session)->file_b);
+	if (found > 0) {
+		forget_made(*follow->session);
+		atomic_fetch_add(&follow->revision, 1);
+	}
+	return found > 0 ? 1 : found;
+}
+
+void sonde_follow_end(struct sonde_follow *follow, const char *sentence)
+{
+	struct sonde_session *whole;
+	snprintf(follow->ended, sizeof follow->ended, "%s", sentence);
+	if (!sonde_session_open(&whole, sonde_session_path(*follow->session), NULL)) {
+		sonde_session_close(*follow->session);
+		*follow->session = whole;
+	}
+	atomic_fetch_add(&follow->revision, 1);
+}
+
+void sonde_follow_say(const struct sonde_follow *follow, char *out, size_t out_b)
+{
+	const struct sonde_run *run = sonde_session_run(*follow->session);
+	struct sonde_json json;
+	FILE *stream = fmemopen(out, out_b, "w");
+	if (!stream) {
+		snprintf(out, out_b, "{}");
+		return;
+	}
+	sonde_json_init(&json, stream, 0);
+	sonde_json_object(&json);
+	sonde_json_put_uint(&json, "revision", atomic_load(&follow->revision));
+	sonde_json_put_uint(&json, "duration_ns", run->end_ns - run->start_ns);
+	sonde_json_put_uint(&json, "events", events_of(*follow->session));
+	sonde_json_key(&json, "ended");
+	if (*follow->ended)
+		sonde_json_text(&json, follow->ended);
+	else
+		sonde_json_null(&json);
+	sonde_json_end(&json);
+	fclose(stream);
+}
