@@ -126,6 +126,18 @@ static void put_heaps(struct sonde_json *json, const struct sonde_session *sessi
 	sonde_json_end(json);
 }
 
+/* Whether anything has a time that a lane could be drawn of; without reading it. */
+static int has_lanes(const struct sonde_session *session)
+{
+	static const enum sonde_chunk_type types[] = {SONDE_CHUNK_ZONES, SONDE_CHUNK_SAMPLES, SONDE_CHUNK_SWITCHES,
+						      SONDE_CHUNK_WAITS, SONDE_CHUNK_SERIES,  SONDE_CHUNK_EVENTS,
+						      SONDE_CHUNK_HEAP};
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (sonde_weigh_has(session, types[i]))
+			return 1;
+	return 0;
+}
+
 static const char *command_of(const struct sonde_session *session)
 {
 	const char *command = sonde_session_info(session, "run.command");
@@ -154,6 +166,8 @@ int sonde_answer_recording(struct sonde_session *session, const struct sonde_par
 	put_processes(&json, session);
 	put_threads(&json, session);
 	put_sections(&json, session);
+	sonde_json_key(&json, "timeline");
+	sonde_json_bool(&json, has_lanes(session));
 	put_weights(&json, session);
 	put_heaps(&json, session);
 	sonde_json_end(&json);

@@ -6,12 +6,14 @@ export type Kind = "zones" | "spans" | "iterations" | "states" | "waits" | "path
 export interface Lane {
 	id: number;
 	kind: Kind;
+	form: Bins["form"];
 	process: number; /* 0: none */
 	thread: number;
 	depth: number;
 	title: string;
 	unit: string;
 	count: number;
+	left_out: number; /* besides: what there was no room for */
 	most: number;
 }
 

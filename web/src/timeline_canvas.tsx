@@ -31,10 +31,10 @@ export function saySpot(lanes: Lanes, spot: Spot): string {
 		: `${sayName(lanes, spot)}${time}, at ${figure("ns", spot.start)}`;
 }
 
-const UNITS: Record<string, Unit> = { ns: "ns", B: "bytes", "B/s": "bytes", Hz: "hz", ratio: "ratio", J: "joules", count: "count" };
+const UNITS: Record<string, Unit> = { ns: "ns", B: "bytes", "B/s": "bytes", J: "joules" };
 
 export function sayReading(lanes: Lanes, { lane, least, most }: Reading): string {
-	const unit = lanes.lanes[lane]?.unit ?? "", as = UNITS[unit];
+	const unit = lanes.lanes[lane]?.unit ?? "", as = lanes.lanes[lane]?.kind === "cpu" ? "ratio" : UNITS[unit];
 	const one = (value: number) => (as ? figure(as, value) + (unit === "B/s" ? "/s" : "") : figure("number", value) + (unit ? " " + clean(unit) : ""));
 	return one(least) === one(most) ? one(most) : `${one(least)} to ${one(most)}`;
 }
@@ -175,7 +175,7 @@ function useKeys(engine: Engine, deeds: Deeds): void {
 
 /* Arrow keys on the canvas: from slice to slice, from lane to lane. */
 function walk(engine: Engine, deeds: Deeds, key: string): boolean {
-	const now = engine.focus, rows = engine.rows.filter((row) => row.lane && row.height <= 18);
+	const now = engine.focus, rows = engine.rows.filter((row) => row.lane && row.lane.form !== "curve");
 	if (!rows.length || !/^Arrow(Left|Right|Up|Down)$/.test(key))
 		return false;
 	const at = rows.findIndex((row) => row.lane!.id === now?.lane);

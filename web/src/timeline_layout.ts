@@ -24,10 +24,6 @@ const TITLES: Record<Kind, string> = {
 	series: "", heap: "heap", counters: "", instants: "instants",
 };
 
-export function isCurve(kind: Kind): boolean {
-	return HEIGHTS[kind] > 18;
-}
-
 /* A lane by what it shows: its own title, or what lanes of its kind are called. */
 export function titleOf(lane: Lane): string {
 	return clean(lane.title || TITLES[lane.kind]) + (lane.depth > 0 && !lane.title ? ` ${lane.depth}` : "");

@@ -11,7 +11,7 @@ import { moment, ticks, type Window } from "./timeline_view";
 const MAP = 34, RULER = 20, BINS = 600, LANES_MOST = 40, GRIP_PX = 6, LEAST_PX = 3;
 const SOURCES: ((lane: Lane) => boolean)[] = [
 	(lane) => lane.kind === "cpu", (lane) => lane.kind === "zones" && lane.depth === 0, (lane) => lane.kind === "states" || lane.kind === "waits",
-	(lane) => lane.kind !== "path" && lane.unit === "",
+	(lane) => lane.kind !== "path" && lane.form !== "curve",
 ];
 
 /* How much happens in each part of the run: of slices the time they cover, of curves their middle. */

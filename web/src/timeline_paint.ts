@@ -3,7 +3,7 @@
 import { clean } from "./figure";
 import { palette } from "./palette";
 import { type Arrow, firstAt, type Lanes, type Slice, type Slices, type Step } from "./tiles";
-import { inSight, isCurve, type Row } from "./timeline_layout";
+import { inSight, type Row } from "./timeline_layout";
 import { type Colour, mixed, packed, rasterCurve, rasterMoments, rasterSlices, type Strip } from "./timeline_raster";
 import { levelOf, spanOf, type Store, type Tile } from "./timeline_store";
 import type { Window } from "./timeline_view";
@@ -102,7 +102,7 @@ export class Painter {
 	draw(scene: Scene, theme: Theme, store: Store, hurry: boolean): void {
 		const ratio = window.devicePixelRatio || 1, { rows, view } = scene;
 		const [first, last] = inSight(rows, scene.scroll, scene.scroll + scene.height);
-		const high = (row: Row) => (row.lane && isCurve(row.lane.kind) ? Math.round((row.height - 3) * ratio) : 1);
+		const high = (row: Row) => (row.lane && row.lane.form === "curve" ? Math.round((row.height - 3) * ratio) : 1);
 		let need = 0;
 		for (let r = first; r < last; r++)
 			need += high(rows[r]!);

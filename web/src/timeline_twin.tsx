@@ -30,7 +30,7 @@ function rowsOf(bins: Map<number, Bins>, lanes: Lanes, people: People, view: Win
 export function Twin({ lanes, people, rows, view, wanted }: { lanes: Lanes; people: People; rows: Row[]; view: Window; wanted: Uint8Array | null }) {
 	const { data } = useWorld();
 	const [state, set] = useState<{ table: Table | null; error: string }>({ table: null, error: "" });
-	const every = rows.flatMap((row) => (row.lane && row.lane.kind !== "cpu" && row.lane.kind !== "series" && row.lane.kind !== "heap" && row.lane.kind !== "counters" ? [row.lane.id] : []));
+	const every = rows.flatMap((row) => (row.lane && row.lane.form !== "curve" ? [row.lane.id] : []));
 	const asked = every.slice(0, LANES_MOST), key = `${asked.join()} ${view.from} ${view.to}`;
 	useEffect(() => {
 		let current = true;
