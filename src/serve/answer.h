@@ -22,6 +22,9 @@ sonde_answer sonde_answer_stacks;
 /* The lanes of the timeline, and bins of them. */
 sonde_answer sonde_answer_lanes, sonde_answer_tiles;
 
+/* Single slices of it: those of a name, arrows between threads, the critical path. */
+sonde_answer sonde_answer_find, sonde_answer_arrows, sonde_answer_path;
+
 /* The same of what two recordings are asked: the second is NULL where there is one. */
 typedef int sonde_answer_both(struct sonde_session *const runs[2], const struct sonde_params *params,
 			      struct sonde_buf *out);

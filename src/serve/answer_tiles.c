@@ -22,10 +22,14 @@ static void forget(void *tiles)
 	sonde_tiles_close(tiles);
 }
 
-int sonde_timeline_get(struct sonde_session *session, struct sonde_tiles **out)
+int sonde_timeline_get(struct sonde_session *session, int is_new, struct sonde_tiles **out)
 {
 	struct sonde_session_kept *kept = sonde_session_kept(session);
 	struct sonde_tiles *tiles;
+	if (kept->free && is_new && !sonde_tiles_is_current(kept->data)) {
+		kept->free(kept->data);
+		*kept = (struct sonde_session_kept){0};
+	}
 	if (!kept->free) {
 		int error = sonde_tiles_open(&tiles, session);
 		if (error)
@@ -124,7 +128,7 @@ int sonde_answer_lanes(struct sonde_session *session, const struct sonde_params 
 	struct sonde_tiles *tiles;
 	struct sonde_json json;
 	int rc = sonde_timeline_check(params, known);
-	rc = rc ? rc : sonde_timeline_get(session, &tiles);
+	rc = rc ? rc : sonde_timeline_get(session, 1, &tiles);
 	if (rc)
 		return rc;
 	FILE *stream = sonde_stream_open(out);
@@ -278,7 +282,7 @@ int sonde_answer_tiles(struct sonde_session *session, const struct sonde_params 
 	uint32_t ids[LANES_MAX];
 	int rc = sonde_timeline_check(params, known);
 	rc = rc ? rc : sonde_timeline_view(session, params, &view);
-	rc = rc ? rc : sonde_timeline_get(session, &tiles);
+	rc = rc ? rc : sonde_timeline_get(session, 0, &tiles);
 	int count = rc ? rc : take_lanes(tiles, lanes ? lanes : "", ids);
 	if (count < 0)
 		return count;

@@ -15,8 +15,7 @@ static int add_steps(struct sonde_tiles *tiles, const struct sonde_critical_path
 	for (size_t i = 0; i < path->count && !error; i++) {
 		uint32_t name;
 		const struct sonde_critical_step *step = &path->steps[i];
-		const char *text =
-		    step->call ? sonde_critical_step_kind(step) : sonde_critical_state_name(step->kind);
+		const char *text = step->call ? sonde_critical_step_kind(step) : sonde_critical_state_name(step->kind);
 		error = sonde_tiles_name_of(tiles, text, 0, &name);
 		if (error)
 			return error;

@@ -15,12 +15,15 @@ static int take(void *context, const struct sonde_interval *interval)
 	struct reading *reading = context;
 	struct sonde_tiles *tiles = reading->tiles;
 	const struct sonde_thread *thread = sonde_session_thread(tiles->session, interval->thread);
+	const struct sonde_tile_arrow_row arrow = {interval->woken_ns, interval->from_ns, interval->by,
+						   interval->thread, 0};
+	if (interval->state == SONDE_INTERVAL_ON_CPU && interval->by && sonde_tiles_arrow(tiles, &arrow))
+		return -ENOMEM;
 	if (interval->state == SONDE_INTERVAL_UNSEEN || interval->to_ns <= interval->from_ns || !thread)
 		return 0;
 	const struct sonde_tile_of of = {
 	    .kind = SONDE_TILE_STATES, .form = SONDE_TILE_SLICES, .process = thread->process, .thread = thread->id};
-	const struct sonde_tile_slice slice = {interval->from_ns, interval->to_ns, reading->names[interval->state],
-					       interval->by};
+	const struct sonde_tile_slice slice = {interval->from_ns, interval->to_ns, reading->names[interval->state], 0};
 	struct sonde_tile_lane_data *lane = sonde_tiles_lane_of(tiles, &of);
 	return lane ? sonde_tile_lane_slice(lane, slice, &tiles->room_b) : -ENOMEM;
 }

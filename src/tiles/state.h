@@ -20,6 +20,16 @@ struct sonde_tiles {
 	struct sonde_map name_index;
 	uint32_t *site_names; /* by site id: index + 1; 0 = not yet */
 	size_t room_b;
+	uint64_t file_b;                     /* of the recording that they are of */
+	struct sonde_tile_arrow_row *arrows; /* by time */
+	size_t arrow_count, arrow_cap;
+	uint32_t *thread_lanes; /* by thread: the first lane of it, + 1: of its states where it has them; 0 = none */
+};
+
+struct sonde_tile_arrow_row {
+	uint64_t from_ns, to_ns;
+	uint32_t from, to; /* threads */
+	uint8_t is_lock;
 };
 
 /* --- tiles.c: for readers ----------------------------------------------------------------------------------------- */
@@ -42,6 +52,10 @@ int sonde_tiles_site_name(struct sonde_tiles *tiles, uint32_t site, uint32_t *ou
 /* Calls `take` for every batch of the types. Chunks that cannot be decoded are left out. */
 int sonde_tiles_walk(struct sonde_tiles *tiles, uint32_t types,
 		     int (*take)(void *context, const struct sonde_batch *batch), void *context);
+
+int sonde_tiles_arrow(struct sonde_tiles *tiles, const struct sonde_tile_arrow_row *row);
+/* When all are there, and all lanes. -ENOMEM. */
+int sonde_tiles_arrows_sort(struct sonde_tiles *tiles);
 
 /* --- lists that are sorted before they are lanes ------------------------------------------------------------------ */
 
@@ -79,6 +93,10 @@ sonde_tile_reader sonde_tile_read_zones, sonde_tile_read_states, sonde_tile_read
 /* --- others ------------------------------------------------------------------------------------------------------- */
 
 int sonde_tile_rows_add(struct sonde_tile_rows *rows, const struct sonde_tile_row *row);
+
+/* Counts a slice if it is wanted, and keeps it if it is one of the earliest. -ENOMEM. */
+int sonde_tile_finds_add(struct sonde_tile_finds *finds, const struct sonde_tile_search *search,
+			 const struct sonde_tile_found *found);
 
 /* Of CPU time: its leaves are where its sum bends. */
 int sonde_tile_cpu_bins(struct sonde_tiles *tiles, const struct sonde_tile_lane_data *lane,

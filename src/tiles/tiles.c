@@ -180,7 +180,7 @@ static int build(struct sonde_tiles *tiles)
 		tiles->lanes[i]->lane.id = (uint32_t)i;
 		error = sonde_tile_lane_build(tiles->lanes[i]);
 	}
-	return error;
+	return error ? error : sonde_tiles_arrows_sort(tiles);
 }
 
 int sonde_tiles_open(struct sonde_tiles **out, struct sonde_session *session)
@@ -189,6 +189,7 @@ int sonde_tiles_open(struct sonde_tiles **out, struct sonde_session *session)
 	if (!tiles)
 		return sonde_error(ENOMEM, "out of memory for a timeline");
 	tiles->session = session;
+	tiles->file_b = sonde_session_run(session)->file_b;
 	tiles->room_b = SONDE_TILE_LEAVES_MAX_B;
 	tiles->site_names = calloc(sonde_session_site_count(session) + 1, sizeof *tiles->site_names);
 	int error = tiles->site_names ? 0 : sonde_error(ENOMEM, "out of memory for names");
@@ -209,12 +210,19 @@ void sonde_tiles_close(struct sonde_tiles *tiles)
 	for (size_t i = 0; i < tiles->lane_count; i++)
 		sonde_tile_lane_fini(tiles->lanes[i]);
 	free(tiles->lanes);
+	free(tiles->arrows);
+	free(tiles->thread_lanes);
 	free(tiles->names);
 	free(tiles->site_names);
 	sonde_map_fini(&tiles->lane_index);
 	sonde_map_fini(&tiles->name_index);
 	sonde_arena_fini(&tiles->arena);
 	free(tiles);
+}
+
+int sonde_tiles_is_current(const struct sonde_tiles *tiles)
+{
+	return sonde_session_run(tiles->session)->file_b == tiles->file_b;
 }
 
 size_t sonde_tiles_lane_count(const struct sonde_tiles *tiles)

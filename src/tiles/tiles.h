@@ -60,6 +60,10 @@ struct sonde_tile_name {
 int sonde_tiles_open(struct sonde_tiles **out, struct sonde_session *session);
 void sonde_tiles_close(struct sonde_tiles *tiles);
 
+/* Whether the recording has not grown since (sonde_session_refresh()): else make them anew, which is cheap where chunks
+ * of zones have their nodes. Until then they show what was there. */
+int sonde_tiles_is_current(const struct sonde_tiles *tiles);
+
 size_t sonde_tiles_lane_count(const struct sonde_tiles *tiles);
 const struct sonde_tile_lane *sonde_tiles_lane(const struct sonde_tiles *tiles, size_t id); /* NULL = none */
 size_t sonde_tiles_name_count(const struct sonde_tiles *tiles);
@@ -97,5 +101,54 @@ struct sonde_tile_rows {
 int sonde_tiles_bins(struct sonde_tiles *tiles, size_t lane, const struct sonde_tile_view *view,
 		     struct sonde_tile_rows *out);
 void sonde_tile_rows_fini(struct sonde_tile_rows *rows);
+
+/* --- single slices ------------------------------------------------------------------------------------------------ */
+
+struct sonde_tile_found {
+	uint32_t lane, name;
+	uint64_t from_ns, to_ns;
+};
+
+struct sonde_tile_finds {
+	struct sonde_tile_found *all; /* the earliest first */
+	size_t count, cap;
+	uint64_t of;  /* how many there are */
+	int is_whole; /* `of` is known; else it would have taken too long to count */
+};
+
+/* Slices that have one of the names and are as long as is asked for, in the time from from_ns to to_ns with any part.
+ */
+struct sonde_tile_search {
+	const uint8_t *names; /* by index: 1 = wanted */
+	uint64_t from_ns, to_ns;
+	uint64_t shortest_ns, longest_ns; /* both included */
+	size_t limit;
+};
+
+/* At most `limit`; replaces what is in `out`, which begins zeroed and is freed with sonde_tile_finds_fini(). -ENOMEM.
+ */
+int sonde_tiles_find(struct sonde_tiles *tiles, const struct sonde_tile_search *search, struct sonde_tile_finds *out);
+void sonde_tile_finds_fini(struct sonde_tile_finds *finds);
+
+/* From one thread to another: who woke whom, who gave a lock to whom. */
+struct sonde_tile_arrow {
+	uint64_t from_ns, to_ns;
+	uint32_t from_lane, to_lane;
+	const char *kind; /* "wake-up", "lock" */
+};
+
+/* Writes at most `limit` of the arrows in a time, evenly chosen where there are more; how many there are in `of`. */
+size_t sonde_tiles_arrows(const struct sonde_tiles *tiles, const struct sonde_tile_view *view, size_t limit,
+			  struct sonde_tile_arrow *out, size_t *of);
+
+/* A step of the critical path, and the lane of its thread; UINT32_MAX: it has none. */
+struct sonde_tile_step {
+	uint64_t from_ns, to_ns;
+	uint32_t name, thread, lane;
+};
+
+/* The same of the steps of the critical path; where there are more, the longest. In order of time. */
+size_t sonde_tiles_steps(const struct sonde_tiles *tiles, const struct sonde_tile_view *view, size_t limit,
+			 struct sonde_tile_step *out, size_t *of);
 
 #endif
