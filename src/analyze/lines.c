@@ -1,21 +1,19 @@
 /* lines.c: the source lines of one function, with the time that was seen on each and below it.
  *
  * A line's self time is that of samples in it; its total also counts what it calls, the kernel included, once a stack.
- * The lines around are shown when the source file can be read here: only a regular file of bounded size is.
+ * The lines around are shown when the source file can be read here and is the one that was compiled (source_text.h).
  */
 #include "analyze/by_function.h"
+#include "analyze/source_text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "util/error.h"
 
-enum { DEFAULT_ROWS = 200, AROUND = 2, SOURCE_MAX_B = 16 << 20, TEXT_MAX_B = 400 };
+enum { DEFAULT_ROWS = 200, AROUND = 2 };
 enum { LINE, SELF, TOTAL, SELF_NS, TOTAL_NS, SAMPLES, SOURCE, FILE_NAME, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
@@ -92,57 +90,19 @@ static int compare(const void *left, const void *right)
 	return by ? by : (a->line > b->line) - (a->line < b->line);
 }
 
-/* --- the source ------------------------------------------------------------------------------------------------- */
-
-struct source {
-	char *text; /* NULL = cannot be read */
-	size_t size_b;
-	size_t at;
-	uint32_t line; /* of `at` */
-};
-
-static struct source source_open(const char *path)
-{
-	struct source source = {.line = 1};
-	struct stat stat;
-	int fd = path[0] == '/' ? open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
-	if (fd < 0)
-		return source;
-	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size > 0 && stat.st_size <= SOURCE_MAX_B)
-		source.text = malloc((size_t)stat.st_size);
-	ssize_t got = 0;
-	while (source.text && source.size_b < (size_t)stat.st_size &&
-	       (got = read(fd, source.text + source.size_b, (size_t)stat.st_size - source.size_b)) > 0)
-		source.size_b += (size_t)got;
-	close(fd);
-	return source;
-}
-
-/* The text of a line, which must not lie before the last one asked for; NULL = there is none. */
-static const char *source_line(struct source *source, uint32_t line, struct sonde_report *report)
-{
-	while (source->text && source->line < line && source->at < source->size_b)
-		if (source->text[source->at++] == '\n')
-			source->line++;
-	if (!source->text || source->line != line || source->at >= source->size_b)
-		return NULL;
-	const char *start = source->text + source->at;
-	const char *end = memchr(start, '\n', source->size_b - source->at);
-	size_t len_b = end ? (size_t)(end - start) : source->size_b - source->at;
-	return sonde_arena_strndup(&report->arena, start, len_b < TEXT_MAX_B ? len_b : TEXT_MAX_B);
-}
-
 /* --- the section ------------------------------------------------------------------------------------------------ */
 
 struct output {
 	const struct sonde_samples *samples;
 	struct sonde_report *report;
 	struct sonde_section *section;
+	uint32_t module; /* the function's */
 	size_t limit;
 };
 
+/* `text`: of the line, or an absent cell that says why it is not there. */
 static int row_add(const struct output *output, const char *file, uint32_t number, const struct line *line,
-		   const char *text)
+		   struct sonde_cell text)
 {
 	if (output->section->table.row_count == output->limit) {
 		output->section->table.omitted++;
@@ -162,34 +122,47 @@ static int row_add(const struct output *output, const char *file, uint32_t numbe
 		row[TOTAL_NS] = sonde_cell_int(line->total.ns);
 		row[SAMPLES] = sonde_cell_int(line->self.count);
 	}
-	row[SOURCE] = text ? sonde_cell_text(text) : sonde_cell_absent("source file not found");
+	row[SOURCE] = text;
 	row[FILE_NAME] = sonde_cell_text(file);
 	return 0;
+}
+
+static struct sonde_cell text_of(const struct output *output, struct sonde_source_text *source, uint32_t line)
+{
+	const char *text = sonde_source_text_line(source, line, output->report);
+	return text ? sonde_cell_text(text) : sonde_cell_absent(source->why);
+}
+
+/* The lines [from, to) around those that were seen, where there are any. */
+static int around_add(const struct output *output, struct sonde_source_text *source, const char *file, uint32_t from,
+		      uint32_t to)
+{
+	int rc = 0;
+	for (uint32_t n = from; source->text && n < to && rc == 0; n++) {
+		struct sonde_cell text = text_of(output, source, n);
+		rc = text.kind == SONDE_CELL_TEXT ? row_add(output, file, n, NULL, text) : 0;
+	}
+	return rc;
 }
 
 /* The lines of one file, lines[0 … count), and those around them. */
 static int file_add(const struct output *output, const struct line *lines, size_t count)
 {
-	struct source source = source_open(lines[0].file);
+	struct sonde_source_text source;
 	uint32_t shown = 0;
 	int rc = 0;
+	sonde_source_text_open(&source, output->samples->session, output->module, lines[0].file);
 	for (size_t i = 0; i < count && rc == 0; i++) {
-		uint32_t at = lines[i].line, from = at > AROUND + 1 ? at - AROUND : 1;
+		uint32_t at = lines[i].line, from = at > AROUND + 1 ? at - AROUND : 1, end = at + 1;
 		uint32_t before = i + 1 < count ? lines[i + 1].line : UINT32_MAX;
-		for (uint32_t n = from > shown ? from : shown + 1; source.text && n < at && rc == 0; n++) {
-			const char *text = source_line(&source, n, output->report);
-			rc = text ? row_add(output, lines[i].file, n, NULL, text) : 0;
-		}
-		if (rc == 0)
-			rc = row_add(output, lines[i].file, at, &lines[i], source_line(&source, at, output->report));
-		shown = at;
-		for (uint32_t n = at + 1; source.text && at && n <= at + AROUND && n < before && rc == 0; n++) {
-			const char *text = source_line(&source, n, output->report);
-			rc = text ? row_add(output, lines[i].file, n, NULL, text) : 0;
-			shown = n;
-		}
+		rc = around_add(output, &source, lines[i].file, from > shown ? from : shown + 1, at);
+		rc = rc ? rc : row_add(output, lines[i].file, at, &lines[i], text_of(output, &source, at));
+		if (at && at < UINT32_MAX - AROUND - 1)
+			end = at + AROUND + 1 < before ? at + AROUND + 1 : before;
+		rc = rc ? rc : around_add(output, &source, lines[i].file, at + 1, end);
+		shown = end - 1;
 	}
-	free(source.text);
+	sonde_source_text_close(&source);
 	return rc;
 }
 
@@ -209,7 +182,9 @@ static int section_build(struct fold *fold, const struct sonde_samples *samples,
 {
 	const char *name = sonde_function_name(fold->session, fold->focus);
 	const char *title = sonde_report_text(report, "Source lines of %s", name);
-	struct output output = {samples, report, NULL, samples->options.limit ? samples->options.limit : DEFAULT_ROWS};
+	const struct sonde_function *function = sonde_session_function(fold->session, fold->focus);
+	struct output output = {samples, report, NULL, function ? function->module : 0,
+				samples->options.limit ? samples->options.limit : DEFAULT_ROWS};
 	output.section = title ? sonde_report_table(report, "lines", title, columns, COLUMNS) : NULL;
 	int rc = output.section ? sonde_samples_walk(samples, visit_line, fold)
 				: sonde_error(ENOMEM, "out of memory for lines");

@@ -1,12 +1,8 @@
-/* spans.c: asynchronous spans by name: how many, how long, and how many had no counterpart.
- *
- * A span may end in another thread than it began, and chunks of threads are not in time order in the file: all begins
- * and ends are kept and sorted by process, id and time. An id that is used again is a new span; an end that names its
- * site ends the last open span of that site with its id.
- */
+/* spans.c: asynchronous spans by name: how many, how long, and how many had no counterpart. */
 #include "analyze/durations.h"
 #include "analyze/marks.h"
 #include "analyze/samples.h"
+#include "analyze/span_pairs.h"
 #include "analyze/window.h"
 
 #include <errno.h>
@@ -37,8 +33,6 @@ struct fold {
 	struct sonde_marks *marks;
 	struct span *spans; /* by site */
 	size_t sites;
-	const struct sonde_mark **open; /* of the current id, oldest first */
-	size_t open_count;
 	uint64_t unmatched;
 };
 
@@ -47,60 +41,14 @@ static int spans_begin(void **state, struct sonde_session *session, const struct
 	return sonde_marks_new(state, session, options, 1u << SONDE_EVENT_SPAN_BEGIN | 1u << SONDE_EVENT_SPAN_END);
 }
 
-static int compare(const void *left, const void *right)
+static int take(void *context, const struct sonde_mark *begin, uint64_t dur_ns)
 {
-	const struct sonde_mark *a = left, *b = right;
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->id != b->id)
-		return a->id < b->id ? -1 : 1;
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return (a->type > b->type) - (a->type < b->type); /* a begin before an end of the same instant */
-}
-
-static struct span *span_of(struct fold *fold, uint32_t site)
-{
-	return &fold->spans[site < fold->sites ? site : 0];
-}
-
-static void close_all(struct fold *fold)
-{
-	for (size_t i = 0; i < fold->open_count; i++)
-		span_of(fold, fold->open[i]->site)->unfinished++;
-	fold->open_count = 0;
-}
-
-static int span_end(struct fold *fold, const struct sonde_mark *end)
-{
-	size_t i = fold->open_count;
-	while (i > 0 && end->site && fold->open[i - 1]->site != end->site)
-		i--;
-	if (i == 0) {
-		fold->unmatched++;
-		return 0;
-	}
-	const struct sonde_mark *begin = fold->open[i - 1];
-	memmove(&fold->open[i - 1], &fold->open[i], (fold->open_count - i) * sizeof *fold->open);
-	fold->open_count--;
-	return sonde_durations_add(&span_of(fold, begin->site)->durations, end->time_ns - begin->time_ns);
-}
-
-static int pair_up(struct fold *fold)
-{
-	const struct sonde_mark *marks = fold->marks->marks;
-	int rc = 0;
-	for (size_t i = 0; i < fold->marks->count && rc == 0; i++) {
-		const struct sonde_mark *mark = &marks[i];
-		if (i && (mark->id != marks[i - 1].id || mark->process != marks[i - 1].process))
-			close_all(fold);
-		if (mark->type == SONDE_EVENT_SPAN_BEGIN)
-			fold->open[fold->open_count++] = mark;
-		else
-			rc = span_end(fold, mark);
-	}
-	close_all(fold);
-	return rc;
+	struct fold *fold = context;
+	struct span *span = &fold->spans[begin->site < fold->sites ? begin->site : 0];
+	if (dur_ns != SONDE_SPAN_OPEN)
+		return sonde_durations_add(&span->durations, dur_ns);
+	span->unfinished++;
+	return 0;
 }
 
 static int row_add(const struct fold *fold, uint32_t id, struct sonde_report *report, struct sonde_section *section)
@@ -174,16 +122,14 @@ static int spans_finish(void *state, struct sonde_report *report)
 		return sonde_pass_nothing(&marks->options, report, "spans", "Spans",
 					  "no spans: mark what begins in one place and ends in another with "
 					  "sonde_span_begin() and sonde_span_end() (sonde/sonde.h)");
-	qsort(marks->marks, marks->count, sizeof *marks->marks, compare);
 	fold.spans = calloc(fold.sites, sizeof *fold.spans);
-	fold.open = malloc(marks->count * sizeof *fold.open);
-	int rc = fold.spans && fold.open ? pair_up(&fold) : sonde_error(ENOMEM, "out of memory for spans");
+	int rc = fold.spans ? sonde_span_pairs(marks, take, &fold, &fold.unmatched)
+			    : sonde_error(ENOMEM, "out of memory for spans");
 	if (rc == 0)
 		rc = section_build(&fold, report);
 	for (size_t i = 0; fold.spans && i < fold.sites; i++)
 		sonde_durations_fini(&fold.spans[i].durations);
 	free(fold.spans);
-	free(fold.open);
 	return rc;
 }
 

@@ -20,6 +20,7 @@ enum fact {
 	STACKS, /* something that a call tree can weigh */
 	WAITS,
 	ZONES,
+	ZONES_OR_SPANS,
 	HEAP,
 	SNAPSHOTS,
 	READINGS,
@@ -42,6 +43,7 @@ static const struct {
     {"latency", SWITCHES},
     {"callers", SAMPLES},
     {"lines", SAMPLES},
+    {"assembly", SAMPLES},
     {"calltree", STACKS},
     {"modules", SAMPLES},
     {"critical-path", SAMPLES_OR_WAITS},
@@ -71,6 +73,7 @@ static const struct {
     {"energy-functions", ENERGY_AND_SAMPLES},
     {"energy-zones", ENERGY_AND_SAMPLES},
     {"zones", ZONES},
+    {"zone-histogram", ZONES_OR_SPANS},
     {"flop", WORK},
     {"roofline", WORK},
     {"phases", ZONES},
@@ -128,6 +131,8 @@ static int holds(const struct sonde_session *session, enum fact fact)
 		return waits;
 	case ZONES:
 		return zones;
+	case ZONES_OR_SPANS:
+		return zones || has_site(session, 1u << SONDE_SITE_SPAN);
 	case HEAP:
 		return heap;
 	case SNAPSHOTS:

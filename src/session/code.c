@@ -1,4 +1,5 @@
-/* code.c: reads a function's code from its module's file, as far as one sampled instruction and the loop around it.
+/* code.c: reads a function's code from its module's file: all of it, or as far as one sampled instruction and the loop
+ * around it.
  *
  * Instructions of another build would be told with a straight face, so that the file must have the recorded build-id: a
  * date is not enough here.
@@ -12,10 +13,12 @@
 
 #include "session/state.h"
 #include "symbol/elf.h"
+#include "symbol/elf_symbols.h"
 #include "util/error.h"
 
 #define BEFORE_MAX_B (64u << 10) /* from the beginning of a function to the instruction */
 #define AFTER_B (4u << 10)       /* a loop around it ends here */
+#define WHOLE_MAX_B (1u << 20)   /* of a function */
 
 static int open_same_build(struct sonde_elf *out, const struct sonde_session_module *module)
 {
@@ -80,6 +83,63 @@ int sonde_session_find_write(struct sonde_write *out, const struct sonde_session
 	code.size_b = bytes ? read_code(&file, function->start, bytes, max_b) : 0;
 	rc = bytes ? sonde_code_find_write(out, &code, frame->address)
 		   : sonde_error(ENOMEM, "out of memory for %zu bytes of code", max_b);
+	free(bytes);
+	sonde_elf_close(&file);
+	return rc;
+}
+
+/* How long the function is that begins at an address; 0: no symbol says it. */
+static size_t size_of(const struct sonde_elf *file, uint64_t start)
+{
+	struct sonde_names names = {0};
+	uint64_t size_b = 0;
+	if (sonde_elf_symbols_read(&names, file, file) == 0)
+		for (size_t i = 0; i < names.count; i++)
+			if (names.items[i].start == start && names.items[i].size_b > size_b)
+				size_b = names.items[i].size_b;
+	sonde_names_fini(&names);
+	return size_b < WHOLE_MAX_B ? (size_t)size_b : WHOLE_MAX_B;
+}
+
+struct until {
+	uint64_t last;
+	int (*take)(void *context, const struct sonde_instruction *instruction);
+	void *context;
+	int is_done;
+};
+
+static int take_until(void *context, const struct sonde_instruction *instruction)
+{
+	struct until *until = context;
+	int rc = until->is_done ? 0 : until->take(until->context, instruction);
+	until->is_done |= instruction->is_last && instruction->address >= until->last;
+	return rc;
+}
+
+int sonde_session_instructions(const struct sonde_session *session, uint32_t function, uint64_t last,
+			       int (*take)(void *context, const struct sonde_instruction *instruction), void *context)
+{
+	const struct sonde_function *of = sonde_session_function(session, function);
+	const struct sonde_session_module *module = of ? sonde_rows_at(&session->modules, of->module - 1) : NULL;
+	struct until until = {last, take, context, 0};
+	struct sonde_elf file;
+	if (!module || !of->start)
+		return sonde_error(ENOENT, "%s: where it begins is not known", of ? of->name : "a function");
+	int rc = open_same_build(&file, module);
+	if (rc)
+		return rc;
+	size_t known_b = size_of(&file, of->start), max_b = known_b;
+	if (!known_b)
+		max_b = last >= of->start && last - of->start < WHOLE_MAX_B - AFTER_B
+			    ? (size_t)(last - of->start) + AFTER_B
+			    : WHOLE_MAX_B;
+	uint8_t *bytes = malloc(max_b);
+	struct sonde_code code = {.machine = file.machine, .address = of->start, .bytes = bytes};
+	code.size_b = bytes ? read_code(&file, of->start, bytes, max_b) : 0;
+	if (!bytes)
+		rc = sonde_error(ENOMEM, "out of memory for %zu bytes of code", max_b);
+	else
+		rc = known_b ? sonde_code_each(&code, take, context) : sonde_code_each(&code, take_until, &until);
 	free(bytes);
 	sonde_elf_close(&file);
 	return rc;

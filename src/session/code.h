@@ -1,4 +1,4 @@
-/* code.h: what a sampled instruction does to memory, by the code in its module's file. */
+/* code.h: instructions of a function, by the code in its module's file, and what a sampled one does to memory. */
 #ifndef SONDE_SESSION_CODE_H
 #define SONDE_SESSION_CODE_H
 
@@ -10,5 +10,11 @@
  * where there is no file, or no function in it; -ENOSYS where its code cannot be decoded; each with a sentence. */
 int sonde_session_find_write(struct sonde_write *out, const struct sonde_session *session,
 			     const struct sonde_frame *frame);
+
+/* Gives the instructions of a function from its first on, to its end by the symbols of its file; where these do not
+ * know it, to the first one from `last` on that never goes on to the next. At most 1 MB. Errors as above, or what
+ * `take` returns, if that is not 0. */
+int sonde_session_instructions(const struct sonde_session *session, uint32_t function, uint64_t last,
+			       int (*take)(void *context, const struct sonde_instruction *instruction), void *context);
 
 #endif

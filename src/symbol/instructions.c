@@ -307,3 +307,40 @@ int sonde_code_find_write(struct sonde_write *out, const struct sonde_code *code
 	decoder_close(&decoder);
 	return is_here || is_before;
 }
+
+/* --- all of them ---------------------------------------------------------------------------------------------------
+ */
+
+/* Whether the last instruction never goes on to the next. */
+static int is_last(const struct decoder *decoder)
+{
+	const cs_insn *instruction = decoder->instruction;
+	if (decoder->unknown)
+		return 0;
+	return capstone.insn_group(decoder->handle, instruction, CS_GRP_RET) ||
+	       strcmp(instruction->mnemonic, "jmp") == 0 || strcmp(instruction->mnemonic, "b") == 0 ||
+	       strcmp(instruction->mnemonic, "ud2") == 0;
+}
+
+int sonde_code_each(const struct sonde_code *code,
+		    int (*take)(void *context, const struct sonde_instruction *instruction), void *context)
+{
+	struct decoder decoder;
+	char text[200];
+	int rc = decoder_open(&decoder, code);
+	if (rc)
+		return rc;
+	seek(&decoder, code->address);
+	while (!rc && step(&decoder)) {
+		const cs_insn *instruction = decoder.instruction;
+		snprintf(text, sizeof text, "%s%s%s", instruction->mnemonic, *instruction->op_str ? " " : "",
+			 instruction->op_str);
+		const struct sonde_instruction one = {.address = instruction->address,
+						      .size_b = (size_t)(decoder.address - instruction->address),
+						      .text = text,
+						      .is_last = is_last(&decoder)};
+		rc = take(context, &one);
+	}
+	decoder_close(&decoder);
+	return rc;
+}
