@@ -12,6 +12,8 @@
 
 #define SONDE_CHROME_TEXT_B 1024 /* longer texts of events are cut */
 
+#define SONDE_CHROME_OWN_B 256   /* room for a key of ours */
+
 enum { SONDE_CHROME_SAID_MAX = 32 }; /* arguments of one zone or span; more are counted as dropped marks */
 
 /* What the program said of the zone or span that is about to be written. */
@@ -78,8 +80,11 @@ const char *sonde_chrome_site(const struct sonde_chrome *chrome, uint32_t site);
 /* The text of an INSTANT, MESSAGE or ZONE_NAME; "" where it has none or lies. */
 void sonde_chrome_event_text(const struct sonde_event *event, char out[SONDE_CHROME_TEXT_B]);
 
-/* Takes note of what an ARG or WORK event says, the newest first, for the arguments that are written next. */
-void sonde_chrome_say(struct sonde_chrome *chrome, const struct sonde_event *event);
+/* Takes note of what an ARG or WORK event says, the newest first, for the arguments that are written next; counts in
+ * `dropped` what has no room. */
+void sonde_chrome_say(struct sonde_chrome_said *said, size_t *dropped, const struct sonde_event *event);
+/* A key of ours beside these arguments; "sonde.KEY" where the program uses the same. Lies in `text`. */
+const char *sonde_chrome_own_name(const struct sonde_chrome_said *said, const char *key, char text[SONDE_CHROME_OWN_B]);
 /* A key of ours in these arguments; "sonde.KEY" where the program uses the same. */
 void sonde_chrome_own_key(struct sonde_chrome *chrome, const char *key);
 /* Writes what was said, behind what is ours. */

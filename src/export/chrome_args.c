@@ -49,9 +49,8 @@ static int is_whole(const struct sonde_event_arg *arg)
 	return size_b >= sizeof *arg && (size_t)arg->key_b + arg->value_b <= size_b - sizeof *arg;
 }
 
-void sonde_chrome_say(struct sonde_chrome *chrome, const struct sonde_event *event)
+void sonde_chrome_say(struct sonde_chrome_said *said, size_t *dropped, const struct sonde_event *event)
 {
-	struct sonde_chrome_said *said = &chrome->said;
 	const struct sonde_event_work *work = (const struct sonde_event_work *)event;
 	if (event->type == SONDE_EVENT_WORK && (size_t)event->words * 8 >= sizeof *work) {
 		said->works++;
@@ -63,7 +62,7 @@ void sonde_chrome_say(struct sonde_chrome *chrome, const struct sonde_event *eve
 	if (event->type != SONDE_EVENT_ARG || !is_whole(arg))
 		return;
 	if (said->count == SONDE_CHROME_SAID_MAX) {
-		chrome->marks.dropped++;
+		(*dropped)++;
 		return;
 	}
 	char *key = said->keys[said->count];
@@ -72,16 +71,22 @@ void sonde_chrome_say(struct sonde_chrome *chrome, const struct sonde_event *eve
 		said->args[said->count++] = arg;
 }
 
-void sonde_chrome_own_key(struct sonde_chrome *chrome, const char *key)
+const char *sonde_chrome_own_name(const struct sonde_chrome_said *said, const char *key, char text[SONDE_CHROME_OWN_B])
 {
-	char text[(SONDE_CHROME_SAID_MAX + 1) * (sizeof OURS - 1) + OWN_KEY_B];
-	char *at = text + sizeof text - OWN_KEY_B;
+	_Static_assert(SONDE_CHROME_OWN_B >= (SONDE_CHROME_SAID_MAX + 1) * (sizeof OURS - 1) + OWN_KEY_B, "room");
+	char *at = text + SONDE_CHROME_OWN_B - OWN_KEY_B;
 	snprintf(at, OWN_KEY_B, "%s", key);
-	while (is_said(&chrome->said, at)) { /* each time another of theirs */
+	while (is_said(said, at)) { /* each time another of theirs */
 		at -= sizeof OURS - 1;
 		memcpy(at, OURS, sizeof OURS - 1);
 	}
-	sonde_json_key(&chrome->json, at);
+	return at;
+}
+
+void sonde_chrome_own_key(struct sonde_chrome *chrome, const char *key)
+{
+	char text[SONDE_CHROME_OWN_B];
+	sonde_json_key(&chrome->json, sonde_chrome_own_name(&chrome->said, key, text));
 }
 
 static void put_value(struct sonde_json *json, const struct sonde_event_arg *arg)

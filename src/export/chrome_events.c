@@ -105,7 +105,7 @@ static void put_edge(struct sonde_chrome *chrome, const struct span *span, const
 	sonde_chrome_args(chrome);
 	if (*phase == 'b')
 		for (size_t i = span->between; i > 0; i--)
-			sonde_chrome_say(chrome, span->begin[i].event);
+			sonde_chrome_say(&chrome->said, &chrome->marks.dropped, span->begin[i].event);
 	sonde_chrome_put_said(chrome);
 	if (*phase == 'e' && !span->end) {
 		sonde_json_key(&chrome->json, "unfinished");

@@ -14,12 +14,6 @@
 #include "util/error.h"
 #include "util/search.h"
 
-struct sonde_chrome_hold {
-	uint64_t end_ns;
-	uint32_t object, thread;
-	uint32_t is_put; /* its slice is written */
-};
-
 /* Whether all calls on a lock are there. */
 static int is_whole(const struct sonde_session *session, uint32_t id)
 {
@@ -90,17 +84,30 @@ static void put_unlock(struct sonde_chrome *chrome, const struct sonde_chrome_ho
 	sonde_chrome_end(chrome);
 }
 
-void sonde_chrome_holds_arrow(struct sonde_chrome *chrome, struct sonde_chrome_holds *holds,
-			      const struct sonde_batch *batch, size_t i)
+struct sonde_chrome_hold *sonde_chrome_holds_giver(const struct sonde_chrome_holds *holds,
+						   const struct sonde_session *session,
+						   const struct sonde_format_options *options,
+						   const struct sonde_batch *batch, size_t i)
 {
 	uint64_t start_ns = batch->start_ns[i], end_ns = start_ns + batch->dur_ns[i];
 	uint32_t waiter = batch->thread_of[i];
 	if (sonde_wait_row(batch->wait_kind[i])->group != SONDE_WAIT_GROUP_LOCK || !batch->dur_ns[i] ||
-	    batch->status[i] & SONDE_WAIT_SAMPLED || !sonde_format_takes(chrome->options, end_ns, waiter))
-		return;
+	    batch->status[i] & SONDE_WAIT_SAMPLED || !sonde_format_takes(options, end_ns, waiter))
+		return NULL;
 	struct sonde_chrome_hold *hold = last_until(holds, batch->object[i], end_ns);
-	if (!hold || hold->thread == waiter || hold->end_ns < start_ns || !is_whole(chrome->session, hold->object) ||
-	    !sonde_format_takes(chrome->options, hold->end_ns, hold->thread))
+	if (!hold || hold->thread == waiter || hold->end_ns < start_ns || !is_whole(session, hold->object) ||
+	    !sonde_format_takes(options, hold->end_ns, hold->thread))
+		return NULL;
+	return hold;
+}
+
+void sonde_chrome_holds_arrow(struct sonde_chrome *chrome, struct sonde_chrome_holds *holds,
+			      const struct sonde_batch *batch, size_t i)
+{
+	uint64_t end_ns = batch->start_ns[i] + batch->dur_ns[i];
+	uint32_t waiter = batch->thread_of[i];
+	struct sonde_chrome_hold *hold = sonde_chrome_holds_giver(holds, chrome->session, chrome->options, batch, i);
+	if (!hold)
 		return;
 	if (!hold->is_put)
 		put_unlock(chrome, hold);

@@ -18,7 +18,7 @@ static void take_marks(struct sonde_chrome *chrome, struct zone *zone)
 		if (mark->event->type == SONDE_EVENT_ZONE_NAME && !*zone->name)
 			sonde_chrome_event_text(mark->event, zone->name);
 		else if (zone->wanted)
-			sonde_chrome_say(chrome, mark->event);
+			sonde_chrome_say(&chrome->said, &chrome->marks.dropped, mark->event);
 	}
 }
 
@@ -68,12 +68,15 @@ static void put_apart(struct sonde_chrome *chrome, const struct zone *zone, stru
 	sonde_chrome_end(chrome);
 }
 
+/* Whether zones nest is asked of all, wanted or not: one that is left out is around others all the same. */
 static int put_zone(struct sonde_chrome *chrome, struct zone *zone, uint32_t depth)
 {
 	zone->wanted = sonde_format_takes(chrome->options, zone->start_ns, zone->thread);
 	take_marks(chrome, zone);
-	if (!zone->wanted)
-		return 0;
+	struct sonde_nest *nest = &chrome->nests[zone->thread < chrome->nest_count ? zone->thread : 0];
+	int nests = sonde_nest_add(nest, zone->start_ns, zone->start_ns + zone->dur_ns, depth);
+	if (nests < 0 || !zone->wanted)
+		return nests < 0 ? nests : 0;
 	struct sonde_chrome_event event = {
 	    .phase = "X",
 	    .name = *zone->name ? zone->name : sonde_chrome_site(chrome, zone->site),
@@ -81,10 +84,6 @@ static int put_zone(struct sonde_chrome *chrome, struct zone *zone, uint32_t dep
 	    .thread = zone->thread,
 	    .time_ns = zone->start_ns,
 	};
-	struct sonde_nest *nest = &chrome->nests[zone->thread < chrome->nest_count ? zone->thread : 0];
-	int nests = sonde_nest_add(nest, zone->start_ns, zone->start_ns + zone->dur_ns, depth);
-	if (nests < 0)
-		return nests;
 	if (!nests) {
 		put_apart(chrome, zone, &event);
 		return 0;

@@ -1,0 +1,147 @@
+/* calls.c: two readings: the first counts durations, and who held locks; the second keeps what is long enough. */
+#include "export/calls.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "export/chrome_holds.h"
+#include "export/chrome_share.h"
+#include "export/stacks.h"
+#include "session/weigh.h"
+#include "util/error.h"
+
+struct reading {
+	struct sonde_calls *calls;
+	struct sonde_session *session;
+	const struct sonde_format_options *options;
+	struct sonde_heap_range range;
+	struct sonde_chrome_share share;
+	struct sonde_chrome_holds holds;
+};
+
+/* 0: not wanted, or nothing that a thread waits in. */
+static int take(const struct reading *reading, const struct sonde_batch *batch, size_t i, struct sonde_call *out)
+{
+	uint64_t start_ns = batch->start_ns[i], dur_ns = batch->dur_ns[i];
+	uint32_t thread = batch->thread_of[i];
+	const struct sonde_wait_row *row = sonde_wait_row(batch->wait_kind[i]);
+	if (!row->name || row->group == SONDE_WAIT_GROUP_HELD ||
+	    (reading->range.thread && !reading->range.thread[thread]) ||
+	    !sonde_weigh_cut(&reading->range, &start_ns, &dur_ns))
+		return 0;
+	*out = (struct sonde_call){.from_ns = start_ns,
+				   .to_ns = start_ns + dur_ns,
+				   .amount = batch->amount[i],
+				   .thread = thread,
+				   .object = batch->object[i],
+				   .other = batch->other[i],
+				   .kind = batch->wait_kind[i],
+				   .status = batch->status[i]};
+	return 1;
+}
+
+static int count(struct reading *reading, const struct sonde_batch *batch)
+{
+	struct sonde_call call;
+	int error = 0;
+	for (size_t i = 0; i < batch->count && !error; i++) {
+		error = sonde_chrome_holds_add(&reading->holds, batch, i);
+		if (take(reading, batch, i, &call))
+			sonde_chrome_share_count(&reading->share, call.to_ns - call.from_ns);
+	}
+	return error;
+}
+
+static int keep(struct reading *reading, const struct sonde_batch *batch)
+{
+	struct sonde_calls *calls = reading->calls;
+	struct sonde_call call;
+	for (size_t i = 0; i < batch->count; i++) {
+		if (!take(reading, batch, i, &call))
+			continue;
+		if (call.to_ns - call.from_ns < reading->share.least_ns) {
+			calls->left++;
+			calls->left_ns += call.to_ns - call.from_ns;
+			continue;
+		}
+		const struct sonde_chrome_hold *hold =
+		    sonde_chrome_holds_giver(&reading->holds, reading->session, reading->options, batch, i);
+		if (hold) {
+			call.given_ns = hold->end_ns;
+			call.given_by = hold->thread;
+		}
+		if (calls->count == calls->cap) {
+			size_t cap = calls->cap ? 2 * calls->cap : 1024;
+			struct sonde_call *rows = realloc(calls->rows, cap * sizeof *rows);
+			if (!rows)
+				return sonde_error(ENOMEM, "out of memory for %zu calls", cap);
+			calls->rows = rows;
+			calls->cap = cap;
+		}
+		calls->rows[calls->count++] = call;
+	}
+	return 0;
+}
+
+static int walk(struct reading *reading, int (*each)(struct reading *reading, const struct sonde_batch *batch))
+{
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	int error = 0, rc = sonde_cursor_open(&cursor, reading->session, 1u << SONDE_CHUNK_WAITS);
+	if (rc)
+		return rc;
+	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
+		error = each(reading, batch);
+	sonde_cursor_close(cursor);
+	return error ? error : rc;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct sonde_call *a = left, *b = right;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->from_ns != b->from_ns)
+		return a->from_ns < b->from_ns ? -1 : 1;
+	if (a->to_ns != b->to_ns)
+		return a->to_ns > b->to_ns ? -1 : 1;
+	return (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+int sonde_calls_read(struct sonde_calls *out, struct sonde_session *session, const struct sonde_format_options *options)
+{
+	const struct sonde_heap_range wanted = {options->from_ns, options->to_ns, options->thread};
+	struct reading reading = {
+	    .calls = out, .session = session, .options = options, .range = sonde_weigh_range(session, &wanted)};
+	*out = (struct sonde_calls){0};
+	int error = walk(&reading, count);
+	if (!error) {
+		sonde_chrome_holds_sort(&reading.holds);
+		sonde_chrome_share_choose(&reading.share);
+		error = walk(&reading, keep);
+	}
+	out->least_ns = out->left ? reading.share.least_ns : 0;
+	if (out->count)
+		qsort(out->rows, out->count, sizeof *out->rows, compare);
+	sonde_chrome_holds_fini(&reading.holds);
+	return error;
+}
+
+void sonde_calls_fini(struct sonde_calls *calls)
+{
+	free(calls->rows);
+	*calls = (struct sonde_calls){0};
+}
+
+const char *sonde_call_object(const struct sonde_session *session, uint32_t id, char *out, size_t out_b)
+{
+	const struct sonde_object *object = sonde_session_object(session, id);
+	*out = 0;
+	if (object && *object->name)
+		snprintf(out, out_b, "%s", object->name);
+	else if (object && object->address)
+		snprintf(out, out_b, "0x%" PRIx64, object->address);
+	return out;
+}
