@@ -95,10 +95,11 @@ export interface Arrows {
 }
 
 export interface Step {
-	kind: string;
-	lane: number;
 	start: number;
 	length: number;
+	name: number;
+	thread: number;
+	lane: number | null; /* of the thread; null: it has none */
 }
 
 export interface Path {

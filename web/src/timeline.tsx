@@ -9,7 +9,7 @@ import type { Arrows, Lanes, Path, Slice } from "./tiles";
 import { Canvas, type Deeds, saySpot } from "./timeline_canvas";
 import { Details, touching } from "./timeline_details";
 import { Engine, type Spot } from "./timeline_engine";
-import { layout, People } from "./timeline_layout";
+import { foldedAtFirst, layout, People } from "./timeline_layout";
 import { MiniMap, useDensity } from "./timeline_map";
 import { themeOf } from "./timeline_paint";
 import { following, preceding, sought } from "./timeline_search";
@@ -90,7 +90,7 @@ function useCount(names: number[], range: Window | null, duration: number): numb
 function Stage({ lanes }: { lanes: Lanes }) {
 	const { data, recording, selection, dark } = useWorld(), duration = lanes.duration_ns;
 	const people = useMemo(() => new People(recording), [recording]);
-	const [folded, setFolded] = useState(() => new Set<string>());
+	const [folded, setFolded] = useState(() => foldedAtFirst(lanes));
 	const [shows, setShows] = useState({ arrows: true, path: true, table: false, help: false });
 	const [still, setStill] = useState(() => clamped(viewOf(selection, duration), duration));
 	const [failed, fail] = useState("");

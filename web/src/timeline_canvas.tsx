@@ -46,7 +46,7 @@ function Gutter({ rows, scroll, height, fold }: { rows: Row[]; scroll: number; h
 	return (
 		<>
 			{rows.slice(first, last).map((row) => (
-				<div key={row.lane ? row.lane.id : row.key} class={row.lane ? "lane" : "lane process"} style={{ top: `${row.top}px`, height: `${row.height}px` }}>
+				<div key={row.lane ? row.lane.id : row.key} class={row.lane ? "lane" : row.key.startsWith("p") ? "lane process" : "lane curves"} style={{ top: `${row.top}px`, height: `${row.height}px` }}>
 					{row.head && (
 						<button type="button" aria-expanded={!row.folded} onClick={() => fold(row.key)} title={row.head}>
 							<span aria-hidden="true">{row.folded ? "▸" : "▾"}</span> {row.head}

@@ -7,7 +7,7 @@ import type { Kind, Lane, Lanes } from "./tiles";
 export interface Row {
 	top: number;
 	height: number;
-	lane: Lane | null; /* null: the head of a process */
+	lane: Lane | null; /* null: the head of a process, or of its curves */
 	head: string; /* what it folds, by name; "" = nothing */
 	key: string; /* of what it folds */
 	folded: boolean;
@@ -17,7 +17,7 @@ export interface Row {
 export const HEIGHTS: Record<Kind, number> = {
 	zones: 18, spans: 18, iterations: 18, path: 18, states: 14, waits: 16, cpu: 28, series: 34, heap: 34, counters: 34, instants: 16,
 };
-const PROCESS = 24;
+const PROCESS = 24, SMALL = 22; /* curves of a thread */
 
 const TITLES: Record<Kind, string> = {
 	zones: "zones", spans: "spans", iterations: "iterations", path: "critical path", states: "states", waits: "waits", cpu: "CPU",
@@ -48,32 +48,61 @@ export class People {
 	}
 }
 
+/* Lanes as they stand below each other: those of a process that were only read off now and then, and a thread's such, come last. */
+function ordered(lanes: Lane[]): Lane[] {
+	const rank = (lane: Lane) => (lane.kind === "path" ? 0 : lane.kind !== "series" ? 1 : 2);
+	const process = new Map<number, number>(), thread = new Map<string, number>();
+	lanes.forEach((lane, i) => {
+		if (lane.kind === "path")
+			return;
+		process.set(lane.process, process.get(lane.process) ?? i);
+		thread.set(`${lane.process} ${lane.thread}`, thread.get(`${lane.process} ${lane.thread}`) ?? i);
+	});
+	const place = (lane: Lane): number[] => lane.kind === "path" ? [-1] : [
+		process.get(lane.process)!, !lane.thread && lane.kind === "series" ? 1 : 0, thread.get(`${lane.process} ${lane.thread}`)!, rank(lane), lane.id,
+	];
+	const places = new Map(lanes.map((lane) => [lane, place(lane)]));
+	return [...lanes].sort((a, b) => {
+		const left = places.get(a)!, right = places.get(b)!;
+		const at = left.findIndex((value, i) => value !== right[i]);
+		return at < 0 ? 0 : left[at]! - (right[at] ?? 0);
+	});
+}
+
+/* What is folded before anybody folds anything: curves of processes and of the machine, beside lanes of threads. */
+export function foldedAtFirst(lanes: Lanes): Set<string> {
+	const beside = lanes.lanes.some((lane) => lane.thread > 0);
+	return new Set(beside ? lanes.lanes.filter((lane) => !lane.thread && lane.kind === "series").map((lane) => `s${lane.process}`) : []);
+}
+
 /* `thread`: this one's lanes and those of no thread; 0 = all. */
 export function layout(lanes: Lanes, people: People, folded: Set<string>, thread: number): Row[] {
-	const rows: Row[] = [];
+	const rows: Row[] = [], wanted = ordered(lanes.lanes).filter((lane) => !thread || !lane.thread || lane.thread === thread);
+	const readings = (process: number) => wanted.filter((lane) => lane.process === process && !lane.thread && lane.kind === "series").length;
 	let top = 0, process = -1, group = "";
 	const add = (row: Omit<Row, "top">) => {
 		rows.push({ ...row, top });
 		top += row.height;
 	};
-	for (const lane of lanes.lanes) {
-		if (thread && lane.thread && lane.thread !== thread)
-			continue;
-		const processKey = `p${lane.process}`, isFolded = lane.kind !== "path" && folded.has(processKey);
-		if (lane.process !== process && lane.kind !== "path") {
+	for (const lane of wanted) {
+		const whole = lane.kind === "path", processKey = `p${lane.process}`;
+		if (lane.process !== process && !whole) {
 			process = lane.process;
 			group = "";
-			add({ height: PROCESS, lane: null, head: people.process(process), key: processKey, folded: isFolded, title: "" });
+			add({ height: PROCESS, lane: null, head: people.process(process), key: processKey, folded: folded.has(processKey), title: "" });
 		}
-		if (isFolded)
+		if (!whole && folded.has(processKey))
 			continue;
-		const key = lane.thread ? `t${lane.thread}` : `l${lane.id}`, first = lane.thread ? key !== group : false;
+		const reading = !lane.thread && lane.kind === "series";
+		const key = lane.thread ? `t${lane.thread}` : reading ? `s${lane.process}` : `l${lane.id}`, first = key !== group;
 		group = key;
-		if (!first && lane.thread && folded.has(key))
+		if (reading && first)
+			add({ height: PROCESS - 4, lane: null, head: `${readings(lane.process)} curves of its resources`, key, folded: folded.has(key), title: "" });
+		if ((reading || (!first && lane.thread)) && folded.has(key))
 			continue;
 		add({
-			height: HEIGHTS[lane.kind] ?? 18, lane, key, folded: folded.has(key), title: titleOf(lane),
-			head: first ? people.thread(lane.thread) : "",
+			height: lane.thread && lane.kind === "series" ? SMALL : HEIGHTS[lane.kind] ?? 18, lane, key, folded: folded.has(key), title: titleOf(lane),
+			head: first && lane.thread ? people.thread(lane.thread) : "",
 		});
 	}
 	return rows;

@@ -11,6 +11,11 @@ import type { Window } from "./timeline_view";
 const FONT = '11px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 const NAMED_PX = 26, LABELS_MS = 5;
 
+/* What threads do has colours of its own, that are the same in every recording. */
+const STATES: Record<string, [light: Colour, dark: Colour]> = {
+	running: [[158, 214, 160], [38, 92, 52]], runnable: [[244, 205, 120], [120, 84, 20]], blocked: [[208, 212, 217], [58, 64, 71]],
+};
+
 export interface Theme {
 	ground: number;
 	line: number;
@@ -40,7 +45,7 @@ function luminance([red, green, blue]: Colour): number {
 export function themeOf(lanes: Lanes, dark: boolean, wanted: Uint8Array | null): Theme {
 	const own = palette(lanes.names.slice(0, 2000).map(({ name }) => [name, 0]));
 	const ground: Colour = dark ? [21, 23, 27] : [251, 251, 250];
-	const plain = lanes.names.map(({ name, color }): Colour => color === null ? rgb(own(name, name, dark)) : [(color >> 16) & 255, (color >> 8) & 255, color & 255]);
+	const plain = lanes.names.map(({ name, color }): Colour => color === null ? STATES[name]?.[dark ? 1 : 0] ?? rgb(own(name, name, dark)) : [(color >> 16) & 255, (color >> 8) & 255, color & 255]);
 	const colours = Uint32Array.from(plain, packed), base = packed(ground);
 	return {
 		ground: base, line: packed(dark ? [38, 42, 47] : [232, 233, 233]), colours,
@@ -273,7 +278,7 @@ function drawPath(context: CanvasRenderingContext2D, scene: Scene, theme: Theme,
 	context.lineWidth = 1;
 	context.beginPath();
 	for (const step of scene.path) {
-		const row = places.get(step.lane);
+		const row = step.lane === null ? undefined : places.get(step.lane);
 		if (!row)
 			continue;
 		const y = row.top + row.height - scene.scroll - 3, left = x(step.start), right = x(step.start + step.length);
