@@ -16,6 +16,7 @@
 #include "cli/bench_runs.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/try_again.h"
 #include "cli/try_entry.h"
 #include "cli/try_report.h"
 #include "run/shell.h"
@@ -32,14 +33,14 @@ struct request {
 	char **command; /* empty = none */
 	const char *folder, *format, *output;
 	int keep, gate, json, force;
+	uint64_t zone_runs; /* 0 = zones are not asked for */
 	/* What follows is not from the command line. */
 	struct sonde_journal journal;
 	struct sonde_try_entries entries;
 	struct sonde_try_entry entry; /* the new one */
 	const struct sonde_format *form;
 	struct sonde_output out;
-	char *kept_path;
-	char **kept_words;
+	struct sonde_try_again again;
 	int is_shown; /* figures are in `out` */
 };
 
@@ -48,6 +49,19 @@ struct request {
 static int set_margin(void *context, const char *value)
 {
 	return sonde_quantity_share(&((struct request *)context)->runs.margin, value);
+}
+
+static int set_zones(void *context, const char *value)
+{
+	struct request *request = context;
+	char *end = NULL;
+	request->zone_runs = SONDE_TRY_ZONE_RUNS;
+	if (!value)
+		return 0;
+	request->zone_runs = strtoull(value, &end, 10);
+	return *end || !request->zone_runs || request->zone_runs > SONDE_TRY_ZONE_RUNS_MOST
+		   ? sonde_error(EINVAL, "'%s' is no number of runs: 1 to %d", value, SONDE_TRY_ZONE_RUNS_MOST)
+		   : 0;
 }
 
 static const struct sonde_option options[] = {
@@ -62,6 +76,7 @@ static const struct sonde_option options[] = {
      SONDE_FLAG(AT(runs.show_output))},
     {"keep", 'k', NULL, "baseline: keep a copy of the program, to run it again when it was built anew",
      SONDE_FLAG(AT(keep))},
+    {"zones", 0, "[=N]", "then record N runs (10), and keep the time in each zone", SONDE_BY(set_zones)},
     {"gate", 0, NULL, "run: exit with 0 improved or unchanged, 1 regressed, 3 inconclusive, 4 not comparable",
      SONDE_FLAG(AT(gate))},
     {"journal", 'j', "FOLDER", "another place than .sonde-try here or above", SONDE_TEXT(AT(folder))},
@@ -80,6 +95,25 @@ static int complain(const char *what)
 
 /* --- measuring --------------------------------------------------------------------------------------------------- */
 
+/* Zones, of runs after those that are compared. What was measured before is not lost for them. */
+static int zones_measured(struct request *request)
+{
+	char **const *argv = request->runs.argv;
+	struct sonde_try_zones *zones = &request->entry.zones;
+	char **baseline = request->runs.versus.has_baseline ? argv[SONDE_BASELINE] : NULL;
+	if (!request->zone_runs)
+		return 0;
+	int code = sonde_try_zones_measure(zones, argv[SONDE_CANDIDATE], baseline, (size_t)request->zone_runs,
+					   request->runs.prepare);
+	if (code == -EINTR)
+		return code;
+	if (code)
+		fprintf(stderr, "sonde try: no zones are kept: %s\n", sonde_error_text());
+	else if (!zones->count)
+		fprintf(stderr, "sonde try: no zones are kept: the command has none (sonde/sonde.h)\n");
+	return 0;
+}
+
 /* Takes over what was measured; a command that was interrupted is no entry. */
 static int measured(struct request *request)
 {
@@ -96,7 +130,7 @@ static int measured(struct request *request)
 	request->entry.warmups = runs->warmup;
 	request->entry.failed = runs->show.failed;
 	request->entry.margin = runs->margin;
-	return 0;
+	return zones_measured(request);
 }
 
 static void show(struct request *request, const struct sonde_versus *versus)
@@ -200,69 +234,6 @@ static int check(struct request *request, const struct sonde_try_entry *baseline
 	return 0;
 }
 
-/* Whether the kept copy is a program that nobody else can have changed. */
-static int is_ours(const char *path)
-{
-	struct stat info;
-	return !lstat(path, &info) && S_ISREG(info.st_mode) && !access(path, X_OK) &&
-	       (info.st_uid == geteuid() || !info.st_uid) && !(info.st_mode & (S_IWGRP | S_IWOTH));
-}
-
-/* The path of the baseline's program as it was recorded, which is the one that was kept; NULL: it was not. */
-static const char *program_of(const struct sonde_try_entry *baseline)
-{
-	const char *word = baseline->words[0], *path = baseline->file_count ? baseline->file[0].path : "";
-	const char *slash = strchr(word, '/') ? NULL : strrchr(path, '/');
-	return strcmp(slash ? slash + 1 : path, word) ? NULL : path;
-}
-
-/* The baseline's words, with the copy of its program; NULL and a sentence: there is none, or it may be of others. */
-static char **words_of_kept(struct request *request, const struct sonde_try_entry *baseline)
-{
-	size_t count = 0;
-	while (baseline->words[count])
-		count++;
-	if (asprintf(&request->kept_path, "%s/%s", request->journal.folder, baseline->kept) < 0)
-		request->kept_path = NULL;
-	if (!request->kept_path || strchr(baseline->kept, '/') || !is_ours(request->kept_path)) {
-		fprintf(stderr, "sonde try: the kept copy %s is not there, or others can write to it: it is not run\n",
-			baseline->kept);
-		return NULL;
-	}
-	request->kept_words = calloc(count + 1, sizeof *request->kept_words);
-	for (size_t i = 0; request->kept_words && i < count; i++)
-		request->kept_words[i] = i ? baseline->words[i] : request->kept_path;
-	return request->kept_words;
-}
-
-/* What runs again for the baseline; NULL: nothing can, and a sentence has said why. A copy is of the program alone, so
- * that it stands for the baseline only where nothing else that the command names has changed, as an interpreter's
- * script. */
-static char **words_again(struct request *request, const struct sonde_try_entry *baseline)
-{
-	int is_same = sonde_try_entry_same_words(baseline, request->command);
-	const char *changed = sonde_try_entry_changed(baseline, NULL);
-	const char *other = sonde_try_entry_changed(baseline, program_of(baseline));
-	if (!is_same && !changed)
-		return baseline->words;
-	if (!changed)
-		fprintf(stderr, "sonde try: %s\n",
-			baseline->file_count
-			    ? "no file that the command names has changed since the baseline: was it built?"
-			    : "the command names no file: what has changed since the baseline cannot be run again");
-	else if (other)
-		fprintf(stderr,
-			"sonde try: %s is not what it was for the baseline, which cannot be run again: --keep keeps "
-			"the program alone\n",
-			other);
-	else if (!baseline->kept)
-		fprintf(stderr, "sonde try: the baseline's program is not what it was: with --keep, sonde try baseline "
-				"keeps a copy to run again\n");
-	else
-		return words_of_kept(request, baseline);
-	return NULL;
-}
-
 /* Which attempt it has become: another may have come before. */
 static size_t number_of(const struct request *request)
 {
@@ -308,7 +279,8 @@ static int measure_attempt(struct request *request, const struct sonde_try_entry
 	struct sonde_bench_runs *runs = &request->runs;
 	if (sonde_journal_check(&request->journal))
 		return SONDE_EXIT_OURS;
-	char **again = words_again(request, baseline);
+	request->again = (struct sonde_try_again){.journal = &request->journal, .command = request->command};
+	char **again = sonde_try_words_again(&request->again, baseline);
 	request->entry.is_in_turn = again != NULL;
 	int code = sonde_bench_runs_init(runs, request->command, again, 0);
 	code = code ? code : sonde_bench_runs_measure(runs);
@@ -482,8 +454,7 @@ static int run(int argc, char **argv)
 	sonde_bench_runs_fini(&request.runs);
 	sonde_try_entry_fini(&request.entry);
 	sonde_try_entries_fini(&request.entries);
-	free(request.kept_path);
-	free(request.kept_words);
+	sonde_try_again_fini(&request.again);
 	return status;
 }
 
@@ -499,6 +470,6 @@ const struct sonde_command sonde_command_try = {
     .run = run,
     .glossary =
 	"Journal: .sonde-try in the working directory or above, else where .git is\n"
-	"NAME.jsonl\ta line for each baseline and each attempt: its runs, command, files and machine\n"
+	"NAME.jsonl\ta line for each baseline and each attempt: its runs, zones, command, files and machine\n"
 	"baseline\truns again in turn with an attempt where it can: by another command, or by its copy (--keep)\n",
 };

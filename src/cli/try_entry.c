@@ -168,6 +168,7 @@ void sonde_try_entry_fini(struct sonde_try_entry *entry)
 	free(entry->directory);
 	free(entry->kept);
 	free(entry->pairs);
+	sonde_try_zones_fini(&entry->zones);
 	*entry = (struct sonde_try_entry){0};
 }
 
@@ -219,6 +220,7 @@ static void put_entry(struct sonde_json *json, const struct sonde_try_entry *ent
 	sonde_json_put_uint(json, "failed", entry->failed);
 	sonde_json_key(json, "runs");
 	sonde_bench_json_runs(json, &versus);
+	sonde_try_zones_put(json, &entry->zones);
 	sonde_json_end(json);
 }
 
@@ -304,6 +306,7 @@ static int read_entry(struct sonde_try_entry *entry, const json_t *root)
 	entry->is_in_turn = json_is_true(json_object_get(root, "in_turn"));
 	int code = read_words(entry, json_object_get(root, "command"));
 	code = code ? code : sonde_bench_file_runs(&entry->pairs, &entry->count, json_object_get(root, "runs"));
+	code = code ? code : sonde_try_zones_read(&entry->zones, json_object_get(root, "zones"));
 	return code ? code : entry->directory && *entry->id && (entry->what || !entry->is_attempt) ? 0 : -EBADMSG;
 }
 

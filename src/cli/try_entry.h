@@ -8,6 +8,7 @@
 
 #include "analyze/versus.h"
 #include "cli/bench_machine.h"
+#include "cli/try_zones.h"
 #include "run/digest.h"
 #include "run/journal.h"
 
@@ -37,6 +38,7 @@ struct sonde_try_entry {
 			 */
 	struct sonde_versus_pair *pairs;
 	size_t count;
+	struct sonde_try_zones zones; /* of runs of their own; none = not asked for */
 };
 
 /* A new one of this moment and this machine, with the files that its words name. The words are copied. 0 or a negative

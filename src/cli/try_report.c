@@ -288,6 +288,26 @@ static int put_metrics(struct sonde_report *report, const struct attempts *attem
 					"interval; p is corrected for the metrics of an attempt that have one");
 }
 
+/* --- zones ------------------------------------------------------------------------------------------------------- */
+
+static int put_zones(struct sonde_report *report, const struct attempts *attempts)
+{
+	struct sonde_section *section = NULL;
+	int code = 0;
+	for (size_t i = 0; !code && i < attempts->count; i++) {
+		const struct attempt *attempt = &attempts->row[i];
+		if (!attempt->entry->zones.runs)
+			continue;
+		section = section ? section : sonde_try_zones_section(report);
+		if (!section)
+			return sonde_error(ENOMEM, "out of memory for a section");
+		code =
+		    sonde_try_zones_rows(report, section, attempt->number, &attempt->entry->zones,
+					 attempt->baseline ? &attempt->baseline->zones : NULL, attempt->entry->margin);
+	}
+	return code;
+}
+
 /* --- baselines --------------------------------------------------------------------------------------------------- */
 
 static char *command_of(struct sonde_report *report, const struct sonde_try_entry *entry)
@@ -394,6 +414,7 @@ int sonde_try_report(struct sonde_report *report, const char *name, const struct
 		qsort(attempts.row, attempts.count, sizeof *attempts.row, by_number);
 	if (!code && attempts.count)
 		code = put_metrics(report, &attempts);
+	code = code ? code : put_zones(report, &attempts);
 	attempts_fini(&attempts);
 	return code;
 }
