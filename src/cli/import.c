@@ -1,0 +1,240 @@
+/* import.c: `sonde import`: a file of another profiler as a recording.
+ *
+ * The new file grows beside its name and gets it when it is whole, as that of `sonde merge` does.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "import/import.h"
+#include "run/signals.h"
+#include "util/error.h"
+
+struct request {
+	const char *output, *from, *type, *path;
+	int force, quiet;
+	char *chosen; /* the output's name where none was given */
+};
+
+#define AT(member) offsetof(struct request, member)
+
+static const struct sonde_option options[] = {
+    {"output", 'o', "FILE", "the recording to make (FILE's name with .sonde)", SONDE_TEXT(AT(output))},
+    {"from", 0, "perf|chrome|pprof|folded", "the file's format (told by what is in it)", SONDE_TEXT(AT(from))},
+    {"type", 0, "NAME", "which of a pprof profile's values (cpu)", SONDE_TEXT(AT(type))},
+    {"force", 0, NULL, "overwrite the output", SONDE_FLAG(AT(force))},
+    {"quiet", 'q', NULL, "say nothing but errors", SONDE_FLAG(AT(quiet))},
+    {0},
+};
+
+/* The file that is being made, for the handler alone. */
+static char *volatile unfinished;
+
+static void give_up(int number)
+{
+	if (unfinished)
+		unlink(unfinished);
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static int take(void *context, const struct sonde_option *option, const char *value)
+{
+	struct request *request = context;
+	if (option)
+		return 0;
+	if (request->path) {
+		fprintf(stderr, "sonde import: %s: one file at a time; sonde merge makes one of several recordings\n",
+			value);
+		return SONDE_EXIT_USAGE;
+	}
+	request->path = value;
+	return 0;
+}
+
+/* "traces/app.trace.json.gz" → "app.trace.sonde" here. */
+static int name_output(struct request *request)
+{
+	static const char *const endings[] = {".gz", ".json", ".pb", ".data", ".txt"};
+	const char *slash = strrchr(request->path, '/');
+	if (request->output)
+		return 0;
+	request->chosen = strdup(!strcmp(request->path, "-") ? "imported" : slash ? slash + 1 : request->path);
+	for (size_t i = 0; request->chosen && i < sizeof endings / sizeof *endings; i++) {
+		size_t len_b = strlen(request->chosen), end_b = strlen(endings[i]);
+		if (len_b > end_b && !strcmp(request->chosen + len_b - end_b, endings[i]))
+			request->chosen[len_b - end_b] = 0;
+	}
+	char *name;
+	if (!request->chosen || asprintf(&name, "%s.sonde", request->chosen) < 0)
+		return sonde_error(ENOMEM, "out of memory");
+	free(request->chosen);
+	request->output = request->chosen = name;
+	return 0;
+}
+
+static int check_output(const struct request *request)
+{
+	struct stat status;
+	if (stat(request->output, &status))
+		return 0;
+	if (!S_ISREG(status.st_mode))
+		return sonde_error(EINVAL, "%s is no file; choose another name with -o", request->output);
+	if (request->force)
+		return 0;
+	return sonde_error(EEXIST, "%s exists; choose another name with -o, or overwrite it with --force",
+			   request->output);
+}
+
+static int create(const struct request *request, char **out)
+{
+	char *beside;
+	if (asprintf(&beside, "%s.XXXXXX", request->output) < 0)
+		return sonde_error(ENOMEM, "out of memory");
+	int fd = mkostemp(beside, O_CLOEXEC);
+	if (fd < 0) {
+		int code = errno;
+		free(beside);
+		return sonde_error(code, "%s: %s; choose another place with -o", request->output, strerror(code));
+	}
+	*out = beside;
+	return fd;
+}
+
+static int publish(const struct request *request, const char *beside)
+{
+	int failed = request->force ? rename(beside, request->output)
+				    : renameat2(AT_FDCWD, beside, AT_FDCWD, request->output, RENAME_NOREPLACE);
+	if (failed && !request->force && errno == EINVAL) /* the file system cannot do both at once */
+		failed = check_output(request) ? -1 : rename(beside, request->output);
+	return failed ? sonde_error(errno, "%s: %s; choose another name with -o", request->output, strerror(errno)) : 0;
+}
+
+/* Temporary files go where there is room for the recording. */
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+}
+
+static int import(struct request *request, struct sonde_import_result *result)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	char *beside = NULL;
+	int fd = name_output(request);
+	fd = fd ? fd : check_output(request);
+	fd = fd ? fd : create(request, &beside);
+	if (fd < 0)
+		return fd;
+	unfinished = beside;
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		if (signal(signals[i], give_up) == SIG_IGN)
+			signal(signals[i], SIG_IGN);
+	sonde_signals_ignore_file_limit(NULL); /* a write error, which leaves no half file */
+	char *folder = folder_of(request->output);
+	struct sonde_import_options how = {.path = request->path,
+					   .format = request->from,
+					   .type = request->type,
+					   .folder = folder,
+					   .fd = fd,
+					   .name = request->output};
+	int error = sonde_import(result, &how);
+	free(folder);
+	if (!error && fsync(fd) && errno != EINVAL) /* its name comes to what is on the disk */
+		error = sonde_error(errno, "%s: %s", request->output, strerror(errno));
+	close(fd);
+	error = error ? error : publish(request, beside);
+	unfinished = NULL;
+	if (error)
+		unlink(beside);
+	free(beside);
+	return error;
+}
+
+static void tell(const struct request *request, const struct sonde_import_result *result)
+{
+	const struct {
+		uint64_t count;
+		const char *one, *many;
+	} parts[] = {
+	    {result->samples, "sample", "samples"}, {result->zones, "zone", "zones"},
+	    {result->spans, "span", "spans"},       {result->marks, "mark", "marks"},
+	    {result->values, "value", "values"},
+	};
+	fprintf(stderr, "sonde: %s: imported from %s", request->output, result->format);
+	const char *between = ": ";
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		if (!parts[i].count)
+			continue;
+		fprintf(stderr, "%s%llu %s", between, (unsigned long long)parts[i].count,
+			parts[i].count == 1 ? parts[i].one : parts[i].many);
+		between = ", ";
+	}
+	fputc('\n', stderr);
+	for (size_t i = 0; i < result->note_count; i++)
+		fprintf(stderr, "sonde import: %s\n", result->notes[i]);
+}
+
+static int code_of(int error)
+{
+	if (error == -EINVAL)
+		return SONDE_EXIT_USAGE;
+	return error == -ENOMEM || error == -ENOSPC ? SONDE_EXIT_OURS : SONDE_EXIT_UNREADABLE;
+}
+
+static int check_from(const struct request *request)
+{
+	for (size_t i = 0; request->from && i < sonde_import_format_count; i++)
+		if (!strcmp(sonde_import_formats[i]->name, request->from))
+			return 0;
+	if (!request->from)
+		return 0;
+	fprintf(stderr, "sonde import: --from: %s is not known; it is perf, chrome, pprof or folded\n", request->from);
+	return SONDE_EXIT_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = {0};
+	struct sonde_parse parse = {.command = sonde_command_find("import"), .found = take, .context = &request};
+	struct sonde_import_result result = {0};
+	int code = sonde_command_parse(&parse, argc, argv);
+	for (int i = parse.rest; !code && !parse.done && i < argc; i++)
+		code = take(&request, NULL, argv[i]);
+	if (!code && !parse.done && !request.path) {
+		fprintf(stderr, "sonde import: no file is named: sonde import trace.json\n");
+		code = SONDE_EXIT_USAGE;
+	}
+	code = code ? code : check_from(&request);
+	if (!code && !parse.done) {
+		int error = import(&request, &result);
+		if (error) {
+			fprintf(stderr, "sonde import: %s\n", sonde_error_text());
+			code = code_of(error);
+		} else if (!request.quiet) {
+			tell(&request, &result);
+		}
+	}
+	sonde_import_result_fini(&result);
+	free(request.chosen);
+	return code;
+}
+
+const struct sonde_command sonde_command_import = {
+    .name = "import",
+    .title = "make a recording of a file of another profiler",
+    .usage = "[options] FILE",
+    .options = options,
+    .examples = "sonde import trace.json.gz            makes trace.sonde here\n"
+		"sonde import perf.data && sonde view perf.sonde\n"
+		"sonde import --type alloc_space -o heap.sonde heap.pb.gz\n"
+		"stackcollapse-perf.pl out | sonde import -o stacks.sonde -\n",
+    .run = run,
+};

@@ -1,0 +1,585 @@
+/* chrome_json.c: the text of trace events, read as a stream by yajl, an event at a time (chrome.h).
+ *
+ * A state says where in the text we are; what does not matter is passed over by depth. yajl keeps a text that is not
+ * whole yet and a byte for each level of nesting: both are bounded here, since it does not bound them. Times are read
+ * digit by digit: to the nanosecond, where a double of microseconds since 1970 is not.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <yajl/yajl_parse.h>
+
+#include "import/chrome.h"
+#include "util/error.h"
+
+enum { CHUNK_B = 256 << 10, DEPTH_MAX = 256, SILENT_MAX_B = 16 << 20, NODES_MAX = 1 << 22 };
+#define TIME_MAX_NS (INT64_C(1) << 60)
+
+enum state {
+	TOP,        /* nothing yet, or behind everything */
+	DOCUMENT,   /* in the outer object */
+	EVENTS,     /* in the list of events */
+	EVENT,      /* in an event */
+	ID2,        /* in its id2 */
+	ARGS,       /* in its args */
+	DATA,       /* args.data, of profiles */
+	PROFILE,    /* args.data.cpuProfile */
+	NODES,      /* its nodes */
+	NODE,       /* one of them */
+	CALL_FRAME, /* its callFrame */
+	LIST,       /* numbers of samples, of times between them, of what they weigh */
+};
+
+enum key {
+	KEY_NONE,
+	KEY_PH,
+	KEY_NAME,
+	KEY_CAT,
+	KEY_PID,
+	KEY_TID,
+	KEY_TS,
+	KEY_DUR,
+	KEY_ID,
+	KEY_ID2,
+	KEY_SCOPE,
+	KEY_ARGS,
+	KEY_EVENTS,
+	KEY_BASE,
+	KEY_DATA,
+	KEY_START,
+	KEY_PROFILE,
+	KEY_DELTAS,
+	KEY_WEIGHTS,
+	KEY_NODES,
+	KEY_SAMPLES,
+	KEY_PARENT,
+	KEY_CALL_FRAME,
+	KEY_FUNCTION,
+	KEY_URL,
+	KEY_LINE,
+};
+
+static const struct {
+	const char *text;
+	uint8_t state, key;
+} keys[] = {
+    {"ph", EVENT, KEY_PH},
+    {"name", EVENT, KEY_NAME},
+    {"cat", EVENT, KEY_CAT},
+    {"pid", EVENT, KEY_PID},
+    {"tid", EVENT, KEY_TID},
+    {"ts", EVENT, KEY_TS},
+    {"dur", EVENT, KEY_DUR},
+    {"id", EVENT, KEY_ID},
+    {"id2", EVENT, KEY_ID2},
+    {"scope", EVENT, KEY_SCOPE},
+    {"args", EVENT, KEY_ARGS},
+    {"traceEvents", DOCUMENT, KEY_EVENTS},
+    {"baseTimeNanoseconds", DOCUMENT, KEY_BASE},
+    {"data", ARGS, KEY_DATA},
+    {"startTime", DATA, KEY_START},
+    {"cpuProfile", DATA, KEY_PROFILE},
+    {"timeDeltas", DATA, KEY_DELTAS},
+    {"cpuNanoseconds", DATA, KEY_WEIGHTS},
+    {"nodes", PROFILE, KEY_NODES},
+    {"samples", PROFILE, KEY_SAMPLES},
+    {"id", NODE, KEY_ID},
+    {"parent", NODE, KEY_PARENT},
+    {"callFrame", NODE, KEY_CALL_FRAME},
+    {"functionName", CALL_FRAME, KEY_FUNCTION},
+    {"url", CALL_FRAME, KEY_URL},
+    {"lineNumber", CALL_FRAME, KEY_LINE},
+};
+
+struct json {
+	struct sonde_chrome *chrome;
+	struct sonde_chrome_event event;
+	uint8_t state, key, before[16]; /* states that the present one is in */
+	uint8_t level;
+	uint8_t document;  /* the outer value is an object */
+	uint32_t depth;    /* of all that is open */
+	uint32_t skip;     /* of what is passed over */
+	uint64_t silent_b; /* read since the last call-back */
+	uint64_t events_seen;
+	uint32_t key_at, key_b; /* of an argument, in event.bytes */
+	struct sonde_chrome_list *list;
+	const char *why;
+};
+
+/* --- numbers ------------------------------------------------------------------------------------------------------ */
+
+/* ns of "1234.5678" microseconds; 1 = it is a number that fits. */
+static int micros_read(const char *text, size_t len_b, int64_t *out, int *has_fraction)
+{
+	size_t at = len_b && *text == '-';
+	int64_t ns = 0;
+	for (; at < len_b && text[at] >= '0' && text[at] <= '9'; at++)
+		if ((ns = ns * 10 + (text[at] - '0')) > TIME_MAX_NS / 1000)
+			return 0;
+	ns *= 1000;
+	if (at < len_b && text[at] == '.') {
+		int64_t unit = 100;
+		for (at++; at < len_b && text[at] >= '0' && text[at] <= '9'; at++, unit /= 10) {
+			ns += unit * (text[at] - '0');
+			if (!unit && text[at - 1] != '.')
+				continue;
+			*has_fraction |= text[at] != '0';
+		}
+	}
+	if (at < len_b) { /* an exponent */
+		char number[64];
+		if (len_b >= sizeof number)
+			return 0;
+		memcpy(number, text, len_b);
+		number[len_b] = 0;
+		double micros = strtod(number, NULL);
+		if (!(micros > -(double)TIME_MAX_NS / 1e3 && micros < (double)TIME_MAX_NS / 1e3))
+			return 0;
+		*out = (int64_t)(micros * 1e3 + (micros < 0 ? -0.5 : 0.5));
+		*has_fraction = 1;
+		return 1;
+	}
+	*out = *text == '-' ? -ns : ns;
+	return 1;
+}
+
+static double real_read(const char *text, size_t len_b)
+{
+	char number[64];
+	len_b = len_b < sizeof number - 1 ? len_b : sizeof number - 1;
+	memcpy(number, text, len_b);
+	number[len_b] = 0;
+	return strtod(number, NULL);
+}
+
+/* A whole number; 0: it is none, or does not fit. */
+static int whole_read(const char *text, size_t len_b, uint64_t *bits, int *negative)
+{
+	size_t at = len_b && *text == '-';
+	uint64_t value = 0;
+	*negative = (int)at;
+	if (at == len_b)
+		return 0;
+	for (; at < len_b; at++) {
+		if (text[at] < '0' || text[at] > '9' || value > (INT64_MAX - 9) / 10)
+			return 0;
+		value = value * 10 + (uint64_t)(text[at] - '0');
+	}
+	*bits = *negative ? -value : value;
+	return 1;
+}
+
+static int list_add(struct json *json, uint64_t value)
+{
+	struct sonde_chrome_list *list = json->list;
+	if (list->count == SONDE_CHROME_LIST_MAX) {
+		json->why = "a profile of more than 4 million samples in one event";
+		return 0;
+	}
+	if (list->count == list->cap) {
+		uint32_t cap = list->cap ? list->cap * 2 : 256;
+		uint64_t *values = realloc(list->values, cap * sizeof *values);
+		if (!values)
+			return 0;
+		list->values = values;
+		list->cap = cap;
+	}
+	list->values[list->count++] = value;
+	return 1;
+}
+
+/* --- arguments ---------------------------------------------------------------------------------------------------- */
+
+static int bytes_add(struct sonde_chrome_event *event, const char *text, uint32_t len_b, uint32_t *at)
+{
+	if (event->bytes_b + len_b > sizeof event->bytes)
+		return 0;
+	*at = event->bytes_b;
+	memcpy(event->bytes + event->bytes_b, text, len_b);
+	event->bytes_b += len_b;
+	return 1;
+}
+
+static void arg_add(struct json *json, struct sonde_chrome_arg arg, const char *text, size_t len_b)
+{
+	struct sonde_chrome_event *event = &json->event;
+	uint32_t keep_b = len_b < SONDE_CHROME_ARG_MAX_B ? (uint32_t)len_b : SONDE_CHROME_ARG_MAX_B;
+	json->chrome->counts.long_args += keep_b < len_b;
+	if (event->arg_count == SONDE_CHROME_ARGS_MAX || !json->key_b ||
+	    !bytes_add(event, text, keep_b, &arg.text_at)) {
+		json->chrome->counts.args++;
+		return;
+	}
+	arg.text_b = keep_b;
+	arg.key_at = json->key_at;
+	arg.key_b = json->key_b;
+	event->args[event->arg_count++] = arg;
+}
+
+/* --- call-backs --------------------------------------------------------------------------------------------------- */
+
+static int number_take(void *context, const char *text, size_t len_b)
+{
+	struct json *json = context;
+	struct sonde_chrome *chrome = json->chrome;
+	struct sonde_chrome_event *event = &json->event;
+	int *fractions = &chrome->has_fractions, negative;
+	uint64_t bits = 0;
+	json->silent_b = 0;
+	if (json->skip)
+		return 1;
+	switch (json->state << 8 | json->key) {
+	case EVENT << 8 | KEY_TS:
+		event->has_time = micros_read(text, len_b, &event->time_ns, fractions);
+		break;
+	case EVENT << 8 | KEY_DUR:
+		event->has_dur = micros_read(text, len_b, &event->dur_ns, fractions);
+		break;
+	case EVENT << 8 | KEY_PID:
+		event->pid = sonde_chrome_name(chrome, text, len_b);
+		break;
+	case EVENT << 8 | KEY_TID:
+		event->tid = sonde_chrome_name(chrome, text, len_b);
+		break;
+	case EVENT << 8 | KEY_ID:
+		event->id = sonde_chrome_name(chrome, text, len_b);
+		break;
+	case EVENT << 8 | KEY_NAME:
+		event->name = sonde_chrome_name(chrome, text, len_b);
+		break;
+	case DOCUMENT << 8 | KEY_BASE:
+		chrome->has_base = whole_read(text, len_b, &chrome->base_ns, &negative) && !negative;
+		break;
+	case DATA << 8 | KEY_START:
+		event->has_start = micros_read(text, len_b, &event->start_ns, fractions);
+		break;
+	case NODE << 8 | KEY_ID:
+		whole_read(text, len_b, &event->nodes[event->node_count].id, &negative);
+		break;
+	case NODE << 8 | KEY_PARENT:
+		whole_read(text, len_b, &event->nodes[event->node_count].parent, &negative);
+		break;
+	case CALL_FRAME << 8 | KEY_LINE: /* from 0 */
+		if (whole_read(text, len_b, &bits, &negative) && !negative && bits < UINT32_MAX)
+			event->nodes[event->node_count].line = (uint32_t)bits + 1;
+		break;
+	default:
+		if (json->state == LIST) {
+			int64_t ns = 0;
+			int none;
+			if (json->list == &event->deltas)
+				micros_read(text, len_b, &ns, &none);
+			else
+				whole_read(text, len_b, &bits, &negative);
+			return list_add(json, json->list == &event->deltas ? (uint64_t)ns : bits);
+		}
+		if (json->state == ARGS) {
+			struct sonde_chrome_arg arg = {.kind = SONDE_ARG_INT};
+			if (!whole_read(text, len_b, &arg.bits, &negative)) {
+				double real = real_read(text, len_b);
+				arg.kind = SONDE_ARG_FLOAT;
+				memcpy(&arg.bits, &real, sizeof real);
+			}
+			arg_add(json, arg, "", 0);
+		}
+	}
+	return 1;
+}
+
+static int text_take(void *context, const unsigned char *bytes, size_t len_b)
+{
+	struct json *json = context;
+	struct sonde_chrome_event *event = &json->event;
+	const char *text = (const char *)bytes;
+	json->silent_b = 0;
+	if (json->skip)
+		return 1;
+	if (json->state == ARGS) {
+		arg_add(json, (struct sonde_chrome_arg){.kind = SONDE_ARG_TEXT}, text, len_b);
+		return 1;
+	}
+	int is_number = len_b && (*text == '-' || (*text >= '0' && *text <= '9'));
+	if (json->state == EVENT && is_number && (json->key == KEY_TS || json->key == KEY_DUR))
+		return number_take(context, text, len_b);
+	uint32_t *place = NULL;
+	struct sonde_chrome_node *node = event->nodes ? &event->nodes[event->node_count] : NULL;
+	if (json->state == EVENT && json->key == KEY_PH)
+		event->phase = len_b ? *text : 0;
+	else if (json->state == EVENT)
+		place = json->key == KEY_NAME    ? &event->name
+			: json->key == KEY_CAT   ? &event->category
+			: json->key == KEY_PID   ? &event->pid
+			: json->key == KEY_TID   ? &event->tid
+			: json->key == KEY_ID    ? &event->id
+			: json->key == KEY_SCOPE ? &event->scope
+						 : NULL;
+	else if (json->state == ID2)
+		place = &event->id;
+	else if (json->state == CALL_FRAME && node)
+		place = json->key == KEY_FUNCTION ? &node->name : json->key == KEY_URL ? &node->file : NULL;
+	if (place)
+		*place = sonde_chrome_name(json->chrome, text, len_b);
+	return 1;
+}
+
+static int boolean_take(void *context, int value)
+{
+	struct json *json = context;
+	json->silent_b = 0;
+	if (!json->skip && json->state == ARGS)
+		arg_add(json, (struct sonde_chrome_arg){.kind = SONDE_ARG_TEXT}, value ? "true" : "false",
+			value ? 4 : 5);
+	return 1;
+}
+
+static int null_take(void *context)
+{
+	struct json *json = context;
+	json->silent_b = 0;
+	return json->state != LIST || json->skip || list_add(json, 0);
+}
+
+static int key_take(void *context, const unsigned char *bytes, size_t len_b)
+{
+	struct json *json = context;
+	json->silent_b = 0;
+	if (json->skip)
+		return 1;
+	json->key = KEY_NONE;
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (keys[i].state == json->state && !strncmp(keys[i].text, (const char *)bytes, len_b) &&
+		    !keys[i].text[len_b]) {
+			json->key = keys[i].key;
+			break;
+		}
+	if (json->state != ARGS)
+		return 1;
+	json->key_b = len_b < SONDE_CHROME_ARG_MAX_B ? (uint32_t)len_b : SONDE_CHROME_ARG_MAX_B;
+	if (!bytes_add(&json->event, (const char *)bytes, json->key_b, &json->key_at))
+		json->key_b = 0;
+	return 1;
+}
+
+static int push(struct json *json, uint8_t state)
+{
+	json->before[json->level++] = json->state;
+	json->state = state;
+	json->key = KEY_NONE;
+	return 1;
+}
+
+static void event_begin(struct json *json)
+{
+	struct sonde_chrome_event *event = &json->event;
+	event->phase = 0;
+	event->name = event->category = event->pid = event->tid = event->id = event->scope = 0;
+	event->has_time = event->has_dur = event->has_start = 0;
+	event->arg_count = event->bytes_b = event->node_count = 0;
+	event->samples.count = event->deltas.count = event->weights.count = 0;
+}
+
+static int node_begin(struct json *json)
+{
+	struct sonde_chrome_event *event = &json->event;
+	if (event->node_count == NODES_MAX) {
+		json->why = "a profile of more than 4 million calls in one event";
+		return 0;
+	}
+	if (event->node_count + 1 >= event->node_cap) {
+		uint32_t cap = event->node_cap ? event->node_cap * 2 : 64;
+		struct sonde_chrome_node *nodes = realloc(event->nodes, cap * sizeof *nodes);
+		if (!nodes)
+			return 0;
+		event->nodes = nodes;
+		event->node_cap = cap;
+	}
+	event->nodes[event->node_count] = (struct sonde_chrome_node){0};
+	return push(json, NODE);
+}
+
+/* Something opens: it is passed over unless it is what we look for. */
+static int open_take(struct json *json, int is_map)
+{
+	json->silent_b = 0;
+	if (++json->depth > DEPTH_MAX) {
+		json->why = "nested more than 256 deep";
+		return 0;
+	}
+	if (json->skip) {
+		json->skip++;
+		return 1;
+	}
+	switch (json->state << 8 | json->key) {
+	case TOP << 8 | KEY_NONE:
+		json->document = (uint8_t)is_map;
+		return push(json, is_map ? DOCUMENT : EVENTS);
+	case DOCUMENT << 8 | KEY_EVENTS:
+		if (!is_map)
+			return push(json, EVENTS);
+		break;
+	case EVENTS << 8 | KEY_NONE:
+		if (is_map) {
+			event_begin(json);
+			return push(json, EVENT);
+		}
+		break;
+	case EVENT << 8 | KEY_ARGS:
+		if (is_map)
+			return push(json, ARGS);
+		break;
+	case EVENT << 8 | KEY_ID2:
+		if (is_map)
+			return push(json, ID2);
+		break;
+	case ARGS << 8 | KEY_DATA:
+		if (is_map)
+			return push(json, DATA);
+		break;
+	case DATA << 8 | KEY_PROFILE:
+		if (is_map)
+			return push(json, PROFILE);
+		break;
+	case PROFILE << 8 | KEY_NODES:
+		if (!is_map)
+			return push(json, NODES);
+		break;
+	case NODES << 8 | KEY_NONE:
+		if (is_map)
+			return node_begin(json);
+		break;
+	case NODE << 8 | KEY_CALL_FRAME:
+		if (is_map)
+			return push(json, CALL_FRAME);
+		break;
+	case PROFILE << 8 | KEY_SAMPLES:
+	case DATA << 8 | KEY_DELTAS:
+	case DATA << 8 | KEY_WEIGHTS:
+		if (is_map)
+			break;
+		json->list = json->key == KEY_SAMPLES  ? &json->event.samples
+			     : json->key == KEY_DELTAS ? &json->event.deltas
+						       : &json->event.weights;
+		return push(json, LIST);
+	default:
+		break;
+	}
+	json->chrome->counts.args += json->state == ARGS;
+	json->skip = 1;
+	return 1;
+}
+
+static int close_take(void *context)
+{
+	struct json *json = context;
+	json->silent_b = 0;
+	json->depth--;
+	if (json->skip) {
+		json->skip--;
+		return 1;
+	}
+	if (json->state == EVENT) {
+		json->events_seen++;
+		sonde_chrome_take(json->chrome, &json->event);
+	} else if (json->state == NODE) {
+		json->event.node_count++;
+	}
+	json->state = json->before[--json->level];
+	json->key = KEY_NONE;
+	return !json->chrome->error;
+}
+
+static int map_take(void *context)
+{
+	return open_take(context, 1);
+}
+
+static int array_take(void *context)
+{
+	return open_take(context, 0);
+}
+
+static const yajl_callbacks callbacks = {
+    .yajl_null = null_take,
+    .yajl_boolean = boolean_take,
+    .yajl_number = number_take,
+    .yajl_string = text_take,
+    .yajl_start_map = map_take,
+    .yajl_map_key = key_take,
+    .yajl_end_map = close_take,
+    .yajl_start_array = array_take,
+    .yajl_end_array = close_take,
+};
+
+/* --- the file ----------------------------------------------------------------------------------------------------- */
+
+static int damaged(struct json *json, yajl_handle handle, uint64_t at_b, const uint8_t *bytes, size_t size_b)
+{
+	const char *name = sonde_input_name(json->chrome->job->input);
+	if (json->chrome->error)
+		return json->chrome->error;
+	if (json->why)
+		return sonde_error(EFBIG, "%s is too big: %s", name, json->why);
+	unsigned char *text = yajl_get_error(handle, 0, bytes, size_b);
+	char why[128];
+	strncpy(why, text ? (const char *)text : "", sizeof why - 1);
+	why[sizeof why - 1] = 0;
+	why[strcspn(why, "\n")] = 0;
+	if (text)
+		yajl_free_error(handle, text);
+	return sonde_error(EBADMSG, "%s: damaged at byte %llu, after %llu events: %s", name,
+			   (unsigned long long)(at_b + yajl_get_bytes_consumed(handle)),
+			   (unsigned long long)json->events_seen, why);
+}
+
+static int all_read(struct json *json, yajl_handle handle, uint8_t *bytes)
+{
+	struct sonde_input *input = json->chrome->job->input;
+	uint64_t at_b = 0;
+	ssize_t got_b;
+	while ((got_b = sonde_input_read(input, bytes, CHUNK_B)) > 0) {
+		size_t skip_b = at_b ? 0 : sonde_text_space(bytes, (size_t)got_b); /* a byte order mark */
+		json->silent_b += (uint64_t)got_b;
+		if (yajl_parse(handle, bytes + skip_b, (size_t)got_b - skip_b) != yajl_status_ok)
+			return damaged(json, handle, at_b + skip_b, bytes + skip_b, (size_t)got_b - skip_b);
+		if (json->silent_b > SILENT_MAX_B)
+			return sonde_error(EFBIG,
+					   "%s is too big: at byte %llu is a text, or white space, of more than 16 MB",
+					   sonde_input_name(input), (unsigned long long)at_b);
+		at_b += (uint64_t)got_b;
+	}
+	if (got_b < 0)
+		return (int)got_b;
+	json->chrome->is_cut = json->depth > 0;
+	if (yajl_complete_parse(handle) != yajl_status_ok && !json->chrome->is_cut)
+		return damaged(json, handle, at_b, bytes, 0);
+	return json->chrome->error;
+}
+
+int sonde_chrome_read(struct sonde_chrome *chrome)
+{
+	struct json *json = calloc(1, sizeof *json);
+	uint8_t *bytes = malloc(CHUNK_B);
+	yajl_handle handle = json ? yajl_alloc(&callbacks, NULL, json) : NULL;
+	int error = handle && bytes ? 0 : sonde_error(ENOMEM, "out of memory");
+	if (!error) {
+		json->chrome = chrome;
+		yajl_config(handle, yajl_dont_validate_strings, 1);
+		yajl_config(handle, yajl_allow_partial_values, 1);
+		error = all_read(json, handle, bytes);
+	}
+	if (!error && !json->events_seen)
+		error = sonde_error(EBADMSG, "%s is JSON, but has no trace events in it",
+				    sonde_input_name(chrome->job->input));
+	if (!error && json->state == EVENT)
+		chrome->counts.timeless++;
+	if (json) {
+		free(json->event.nodes);
+		free(json->event.samples.values);
+		free(json->event.deltas.values);
+		free(json->event.weights.values);
+	}
+	if (handle)
+		yajl_free(handle);
+	free(bytes);
+	free(json);
+	return error;
+}

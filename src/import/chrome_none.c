@@ -1,0 +1,20 @@
+/* chrome_none.c: trace events where this build has no reader of JSON: says so (chrome.c). */
+#include <errno.h>
+
+#include "import/chrome.h"
+#include "util/error.h"
+
+static int run(struct sonde_import_job *job)
+{
+	return sonde_error(ENOSYS,
+			   "%s is trace events in JSON, which this build of sonde cannot read: it was made without "
+			   "yajl (libyajl-dev)",
+			   sonde_input_name(job->input));
+}
+
+const struct sonde_import_format sonde_import_format_chrome = {
+    .name = "chrome",
+    .title = SONDE_CHROME_TITLE,
+    .matches = sonde_chrome_matches,
+    .run = run,
+};

@@ -1,0 +1,122 @@
+/* chrome_profile.c: CPU profiles of V8 in trace events ("Profile", "ProfileChunk"), which `sonde export` writes, too: a
+ * tree of calls that grows from chunk to chunk, and samples with the time between them (chrome.h). */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "import/chrome.h"
+#include "util/error.h"
+
+enum { FRAMES_MAX = 1 << 24 };
+#define NEVER_NS (INT64_C(1) << 61)
+
+static void keep(struct sonde_chrome *chrome, int error)
+{
+	chrome->error = chrome->error ? chrome->error : error;
+}
+
+static int grow(struct sonde_chrome *chrome, void *rows, uint32_t count, uint32_t *cap, size_t row_b)
+{
+	if (count < *cap)
+		return 0;
+	uint32_t more = *cap ? *cap * 2 : 64;
+	void *grown = realloc(*(void **)rows, more * row_b);
+	if (!grown) {
+		keep(chrome, sonde_error(ENOMEM, "out of memory for profiles"));
+		return -ENOMEM;
+	}
+	*(void **)rows = grown;
+	*cap = more;
+	return 0;
+}
+
+/* The profile that the event is of: the thread is that of the first event, since V8 sends chunks from another. */
+static struct sonde_chrome_profile *profile_of(struct sonde_chrome *chrome, const struct sonde_chrome_event *event)
+{
+	uint64_t hash = sonde_hash_pair(event->pid, event->id);
+	uint32_t at = sonde_map_find(&chrome->profile_map, hash, NULL, NULL);
+	if (at)
+		return &chrome->profiles[at - 1];
+	uint32_t thread = sonde_chrome_thread(chrome, event->pid, event->tid);
+	if (thread == UINT32_MAX ||
+	    grow(chrome, &chrome->profiles, chrome->profile_count, &chrome->profile_cap, sizeof *chrome->profiles))
+		return NULL;
+	chrome->profiles[chrome->profile_count++] = (struct sonde_chrome_profile){
+	    event->pid, event->id, thread, event->has_start ? event->start_ns : event->time_ns};
+	keep(chrome, sonde_map_add(&chrome->profile_map, hash, chrome->profile_count));
+	return &chrome->profiles[chrome->profile_count - 1];
+}
+
+static uint64_t node_hash(const struct sonde_chrome *chrome, const struct sonde_chrome_profile *profile, uint64_t id)
+{
+	return sonde_hash_pair((uint64_t)(profile - chrome->profiles) + 1, id);
+}
+
+static void node_add(struct sonde_chrome *chrome, const struct sonde_chrome_profile *profile,
+		     const struct sonde_chrome_node *node)
+{
+	uint32_t parent = sonde_map_find(&chrome->frame_map, node_hash(chrome, profile, node->parent), NULL, NULL);
+	if (chrome->frame_count >= FRAMES_MAX) {
+		keep(chrome, sonde_error(EFBIG, "%s is too big: its profiles have more than %d calls",
+					 sonde_input_name(chrome->job->input), FRAMES_MAX));
+		return;
+	}
+	if (grow(chrome, &chrome->frames, chrome->frame_count, &chrome->frame_cap, sizeof *chrome->frames))
+		return;
+	chrome->frames[chrome->frame_count++] =
+	    (struct sonde_chrome_frame){node->name, node->file, node->line, node->parent ? parent : 0, 0};
+	keep(chrome, sonde_map_set(&chrome->frame_map, node_hash(chrome, profile, node->id), chrome->frame_count));
+}
+
+static int is_idle(const struct sonde_chrome *chrome, const struct sonde_chrome_frame *frame)
+{
+	return !strcmp(sonde_chrome_text(chrome, frame->name), "(idle)");
+}
+
+/* V8's samples stand for the time up to the next one, which passes whether the thread runs or not; those of sonde say
+ * what CPU time they stand for. */
+static void sample_add(struct sonde_chrome *chrome, const struct sonde_chrome_event *event,
+		       struct sonde_chrome_profile *profile, uint32_t i)
+{
+	int64_t delta_ns = i < event->deltas.count ? (int64_t)event->deltas.values[i] : 0;
+	int64_t next_ns = i + 1 < event->deltas.count ? (int64_t)event->deltas.values[i + 1] : 0;
+	if (delta_ns < -NEVER_NS || delta_ns > NEVER_NS || profile->time_ns > NEVER_NS ||
+	    profile->time_ns < -NEVER_NS) {
+		chrome->counts.timeless++;
+		return;
+	}
+	profile->time_ns += delta_ns;
+	uint32_t frame =
+	    sonde_map_find(&chrome->frame_map, node_hash(chrome, profile, event->samples.values[i]), NULL, NULL);
+	int is_ours = event->weights.count == event->samples.count;
+	uint64_t weight_ns = is_ours ? event->weights.values[i] : next_ns > 0 ? (uint64_t)next_ns : 0;
+	if (!is_ours && frame && is_idle(chrome, &chrome->frames[frame - 1])) {
+		chrome->counts.idle++;
+		return;
+	}
+	if (weight_ns > (uint64_t)NEVER_NS) {
+		chrome->counts.timeless++;
+		return;
+	}
+	chrome->counts.samples += !is_ours;
+	struct sonde_chrome_row row = {.time_ns = profile->time_ns,
+				       .value = weight_ns,
+				       .args = profile->thread,
+				       .thread = SONDE_CHROME_SAMPLES,
+				       .name = frame,
+				       .kind = SONDE_CHROME_SAMPLE};
+	sonde_chrome_row(chrome, &row, profile->thread);
+}
+
+void sonde_chrome_profile_take(struct sonde_chrome *chrome, const struct sonde_chrome_event *event)
+{
+	struct sonde_chrome_profile *profile = profile_of(chrome, event);
+	if (!profile)
+		return;
+	if (event->has_start)
+		profile->time_ns = event->start_ns;
+	for (uint32_t i = 0; i < event->node_count && !chrome->error; i++)
+		node_add(chrome, profile, &event->nodes[i]);
+	for (uint32_t i = 0; i < event->samples.count && !chrome->error; i++)
+		sample_add(chrome, event, profile, i);
+}

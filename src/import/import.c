@@ -1,0 +1,134 @@
+/* import.c: which format a file is in, told by what is in it, and running its import (import.h). */
+#include "import/import.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/out.h"
+#include "util/error.h"
+
+enum { PEEK_B = 64 << 10 };
+
+#define SONDE_IMPORT_FORMAT(name) extern const struct sonde_import_format sonde_import_format_##name;
+#include "import/formats.def"
+#undef SONDE_IMPORT_FORMAT
+
+#define SONDE_IMPORT_FORMAT(name) &sonde_import_format_##name,
+const struct sonde_import_format *const sonde_import_formats[] = {
+#include "import/formats.def"
+};
+#undef SONDE_IMPORT_FORMAT
+const size_t sonde_import_format_count = sizeof sonde_import_formats / sizeof *sonde_import_formats;
+
+static const struct sonde_import_format *named(const char *name)
+{
+	for (size_t i = 0; i < sonde_import_format_count; i++)
+		if (!strcmp(sonde_import_formats[i]->name, name))
+			return sonde_import_formats[i];
+	return NULL;
+}
+
+/* Known files of other kinds, so that a sentence can name them. */
+static const char *foreign(const uint8_t *bytes, size_t size_b)
+{
+	static const struct {
+		const char *magic;
+		size_t size_b;
+		const char *what;
+	} kinds[] = {
+	    {"SONDEREC", 8, "a recording of sonde already: sonde report and sonde view read it as it is"},
+	    {"\x7f"
+	     "ELF",
+	     4, "a program, not a profile"},
+	    {"PK\3\4", 4, "a zip archive: unpack it, and import what is in it"},
+	    {"\x28\xb5\x2f\xfd", 4, "compressed with zstd: unpack it first (zstd -d)"},
+	    {"BZh", 3, "compressed with bzip2: unpack it first"},
+	    {"\xfd"
+	     "7zXZ",
+	     5, "compressed with xz: unpack it first"},
+	    {"2ELIFREP", 8, "perf.data of a machine with the other byte order, which cannot be read here"},
+	    {"PERFFILE", 8, "perf.data of an old version (before Linux 3.2), which cannot be read"},
+	    {"SQLite format 3", 15, "a SQLite database (Nsight and others export one), which is no format of import"},
+	};
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (size_b >= kinds[i].size_b && !memcmp(bytes, kinds[i].magic, kinds[i].size_b))
+			return kinds[i].what;
+	return NULL;
+}
+
+static const struct sonde_import_format *detect(const uint8_t *bytes, size_t size_b, int gz)
+{
+	const struct sonde_import_format *best = NULL;
+	int surest = 0;
+	for (size_t i = 0; i < sonde_import_format_count; i++) {
+		int sure = sonde_import_formats[i]->matches(bytes, size_b, gz);
+		if (sure > surest) {
+			best = sonde_import_formats[i];
+			surest = sure;
+		}
+	}
+	return best;
+}
+
+/* The format asked for, or found. */
+static int choose(const struct sonde_import_format **out, struct sonde_import_job *job)
+{
+	const char *name = sonde_input_name(job->input);
+	uint8_t *bytes = malloc(PEEK_B);
+	if (!bytes)
+		return sonde_error(ENOMEM, "out of memory");
+	ssize_t got_b = sonde_input_read(job->input, bytes, PEEK_B);
+	int error = got_b < 0 ? (int)got_b : 0;
+	const char *what = got_b > 0 ? foreign(bytes, (size_t)got_b) : NULL;
+	if (!error && what)
+		error = sonde_error(EBADMSG, "%s is %s", name, what);
+	if (!error && !got_b)
+		error = sonde_error(EBADMSG, "%s: there is nothing in it", name);
+	if (!error && job->options->format)
+		*out = named(job->options->format);
+	else if (!error)
+		*out = detect(bytes, (size_t)got_b, sonde_input_is_gz(job->input));
+	free(bytes);
+	if (!error && !*out)
+		error = sonde_error(EBADMSG,
+				    "%s is none of the formats that are read: perf.data, trace events in JSON, pprof, "
+				    "folded stacks",
+				    name);
+	return error ? error : sonde_input_rewind(job->input);
+}
+
+int sonde_import(struct sonde_import_result *out, const struct sonde_import_options *options)
+{
+	struct sonde_import_result result = {0};
+	struct sonde_import_job job = {.options = options, .result = &result};
+	const struct sonde_import_format *format = NULL;
+	if (options->format && !named(options->format))
+		return sonde_error(EINVAL, "%s is no format of import", options->format);
+	int error = sonde_input_open(&job.input, options->path, options->folder);
+	if (error)
+		return error;
+	error = choose(&format, &job);
+	if (!error) {
+		result.format = format->title;
+		if (options->type && strcmp(format->name, "pprof"))
+			error = sonde_error(EINVAL, "--type is for pprof, and %s is %s", sonde_input_name(job.input),
+					    format->title);
+	}
+	error = error ? error : format->run(&job);
+	sonde_out_fini(&job);
+	sonde_input_close(job.input);
+	if (error)
+		sonde_import_result_fini(&result);
+	else
+		*out = result;
+	return error;
+}
+
+void sonde_import_result_fini(struct sonde_import_result *result)
+{
+	for (size_t i = 0; i < result->note_count; i++)
+		free(result->notes[i]);
+	free(result->notes);
+	*result = (struct sonde_import_result){0};
+}

@@ -1,0 +1,73 @@
+/* pprof.h: the tables of a profile.proto, for pprof.c, and which of its values is taken. */
+#ifndef SONDE_IMPORT_PPROF_H
+#define SONDE_IMPORT_PPROF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "import/out.h"
+#include "import/proto.h"
+
+enum { SONDE_PPROF_TYPES_MAX = 64 };
+
+struct sonde_pprof_text {
+	const uint8_t *bytes;
+	size_t size_b;
+};
+
+struct sonde_pprof_type {
+	uint64_t type, unit; /* strings */
+};
+
+struct sonde_pprof_mapping {
+	uint64_t id, start, limit, offset, file, build_id;
+	uint32_t module; /* of the recording; 0 = none yet */
+};
+
+struct sonde_pprof_function {
+	uint64_t id, name, system_name, file, line;
+};
+
+struct sonde_pprof_location {
+	uint64_t id, mapping, address;
+	const uint8_t *bytes; /* the whole message, for its lines */
+	size_t size_b;
+	struct sonde_recorder_frame frame; /* module 0 = none yet */
+};
+
+/* Rows of a repeated message, and an index by id. */
+struct sonde_pprof_rows {
+	void *rows;
+	size_t count, cap;
+	struct sonde_map map;
+};
+
+struct sonde_pprof {
+	struct sonde_import_job *job;
+	uint8_t *bytes;
+	size_t size_b;
+	struct sonde_pprof_text *texts;
+	size_t text_count, text_cap;
+	struct sonde_pprof_type types[SONDE_PPROF_TYPES_MAX], period_type;
+	size_t type_count;
+	struct sonde_pprof_rows mappings, functions, locations;
+	struct sonde_map places; /* (module, address) that a location has */
+	uint64_t samples, default_type, time_ns, duration_ns, period;
+	int64_t value, count; /* indices: what weighs, what counts; −1 = none */
+	double scale_ns;      /* of a unit of the value */
+};
+
+int sonde_pprof_read(struct sonde_pprof *pprof);
+void sonde_pprof_fini(struct sonde_pprof *pprof);
+
+/* The row of an id; NULL. */
+void *sonde_pprof_find(const struct sonde_pprof_rows *rows, size_t row_b, uint64_t id);
+/* Copies a string, at most `max_b` − 1 bytes, and returns `out`. */
+const char *sonde_pprof_text(const struct sonde_pprof *pprof, uint64_t index, char *out, size_t max_b);
+
+/* Which value is taken, and its note; -EINVAL where that has to be said with --type. */
+int sonde_pprof_choose(struct sonde_pprof *pprof);
+/* Its name, for notes. */
+const char *sonde_pprof_type_name(const struct sonde_pprof *pprof, size_t i, char *out, size_t max_b);
+
+#endif

@@ -1,0 +1,239 @@
+/* rows.c: samples, zones and events of an import into chunks (out.h).
+ *
+ * Zones come thread by thread and are paired while they pass, so that what a chunk says of itself is what its body adds
+ * up to.
+ */
+#include "import/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/varint.h"
+#include "util/error.h"
+
+enum { SAMPLES_A_CHUNK = 65536, ZONES_A_CHUNK = 65536, EVENTS_B = 1 << 20 };
+enum { TIME, THREAD, STACK, WEIGHT, STATUS, SAMPLE_COLUMNS };
+enum { ZONE_SITE, ZONE_TIME, ZONE_COLUMNS };
+
+static void keep(struct sonde_out *out, int error)
+{
+	out->error = out->error ? out->error : error;
+}
+
+int sonde_rows_init(struct sonde_out *out)
+{
+	sonde_columns_init(&out->samples, SAMPLE_COLUMNS);
+	sonde_buf_init(&out->events, EVENTS_B + (1 << 20));
+	out->zones = calloc(1, sizeof *out->zones);
+	if (!out->zones)
+		return sonde_error(ENOMEM, "out of memory for zones");
+	sonde_columns_init(&out->zones->columns, ZONE_COLUMNS);
+	sonde_pair_init(&out->zones->pair, out->zones->frames, SONDE_OUT_DEPTH_MAX);
+	return 0;
+}
+
+void sonde_rows_fini(struct sonde_out *out)
+{
+	sonde_columns_fini(&out->samples);
+	sonde_buf_fini(&out->events);
+	if (!out->zones)
+		return;
+	sonde_columns_fini(&out->zones->columns);
+	free(out->zones->stats);
+	free(out->zones->ended);
+	free(out->zones);
+}
+
+/* --- samples ------------------------------------------------------------------------------------------------------ */
+
+static void samples_flush(struct sonde_out *out)
+{
+	if (!out->samples.rows)
+		return;
+	keep(out, sonde_trie_flush(&out->trie));
+	struct sonde_chunk chunk = {.type = SONDE_CHUNK_SAMPLES,
+				    .count = out->samples.rows,
+				    .time_min_ns = out->samples.time_min_ns,
+				    .time_max_ns = out->samples.time_max_ns};
+	keep(out, sonde_columns_write(&out->samples, out->writer, &chunk));
+}
+
+void sonde_out_sample(struct sonde_import_job *job, uint64_t time_ns, uint32_t thread, uint32_t stack,
+		      uint64_t weight_ns, uint8_t status)
+{
+	struct sonde_out *out = &job->out;
+	struct sonde_columns *columns = &out->samples;
+	if (!columns->rows) {
+		columns->time_min_ns = columns->time_max_ns = out->sample_ns = time_ns;
+		out->sample_weight = out->sample_stack = 0;
+	}
+	if (time_ns < out->sample_ns)
+		time_ns = out->sample_ns;
+	sonde_columns_put(columns, TIME, time_ns - out->sample_ns);
+	sonde_columns_put(columns, THREAD, thread);
+	sonde_columns_put(columns, STACK, sonde_varint_zigzag((int64_t)(stack - out->sample_stack)));
+	sonde_columns_put(columns, WEIGHT, sonde_varint_zigzag((int64_t)(weight_ns - out->sample_weight)));
+	sonde_columns_put_byte(columns, STATUS, status);
+	out->sample_ns = columns->time_max_ns = time_ns;
+	out->sample_stack = stack;
+	out->sample_weight = weight_ns;
+	out->last_ns = time_ns > out->last_ns ? time_ns : out->last_ns;
+	job->result->samples += (uint64_t)sonde_sample_counts(status);
+	if (++columns->rows == SAMPLES_A_CHUNK)
+		samples_flush(out);
+}
+
+/* --- zones -------------------------------------------------------------------------------------------------------- */
+
+static void zones_flush(struct sonde_out *out)
+{
+	struct sonde_out_zones *zones = out->zones;
+	struct sonde_buf summary;
+	if (!zones->columns.rows)
+		return;
+	struct sonde_zones_summary head = {zones->open_count, zones->ended_count, zones->unmatched};
+	sonde_buf_init(&summary, SONDE_CHUNK_MAX_SUMMARY_B);
+	sonde_buf_append(&summary, &head, sizeof head);
+	sonde_buf_append(&summary, zones->open, zones->open_count * sizeof *zones->open);
+	for (uint32_t i = 0; i < zones->ended_count; i++) {
+		struct sonde_zone_stat *stat = &zones->stats[zones->ended[i]];
+		sonde_buf_append(&summary, stat, sizeof *stat);
+		*stat = (struct sonde_zone_stat){0};
+	}
+	keep(out, sonde_buf_error(&summary));
+	struct sonde_chunk chunk = {.type = SONDE_CHUNK_ZONES,
+				    .process = zones->process,
+				    .thread = zones->thread,
+				    .count = zones->columns.rows,
+				    .time_min_ns = zones->columns.time_min_ns,
+				    .time_max_ns = zones->columns.time_max_ns,
+				    .summary = summary.data,
+				    .summary_b = (uint32_t)summary.len_b};
+	keep(out, sonde_columns_write(&zones->columns, out->writer, &chunk));
+	sonde_buf_fini(&summary);
+}
+
+/* Sums have a row for each site of the chunk: as many as fit into a summary. */
+static int stats_reserve(struct sonde_out *out)
+{
+	struct sonde_out_zones *zones = out->zones;
+	if (out->sites < zones->stats_cap)
+		return 0;
+	uint32_t cap = out->sites + 1024;
+	struct sonde_zone_stat *stats = realloc(zones->stats, cap * sizeof *stats);
+	zones->stats = stats ? stats : zones->stats;
+	uint32_t *ended = stats ? realloc(zones->ended, cap * sizeof *ended) : NULL;
+	zones->ended = ended ? ended : zones->ended;
+	if (!ended)
+		return sonde_error(ENOMEM, "out of memory for %u sites", cap);
+	memset(stats + zones->stats_cap, 0, (cap - zones->stats_cap) * sizeof *stats);
+	zones->stats_cap = cap;
+	return 0;
+}
+
+static void zones_start(struct sonde_out *out, uint32_t process, uint32_t thread, uint64_t time_ns)
+{
+	struct sonde_out_zones *zones = out->zones;
+	if (zones->thread != thread)
+		sonde_pair_init(&zones->pair, zones->frames, SONDE_OUT_DEPTH_MAX);
+	zones->thread = thread;
+	zones->process = process;
+	zones->columns.time_min_ns = zones->columns.time_max_ns = zones->last_ns = time_ns;
+	zones->unmatched = zones->ended_count = 0;
+	zones->open_count = zones->pair.depth;
+	memcpy(zones->open, zones->frames, zones->open_count * sizeof *zones->open);
+}
+
+static void zone_ended(struct sonde_out_zones *zones, const struct sonde_pair_zone *zone)
+{
+	struct sonde_zone_stat *stat = &zones->stats[zone->site];
+	if (!stat->count)
+		zones->ended[zones->ended_count++] = zone->site;
+	stat->site = zone->site;
+	sonde_pair_add(stat, zone);
+}
+
+#define SITES_A_CHUNK                                                      \
+	((SONDE_CHUNK_MAX_SUMMARY_B - sizeof(struct sonde_zones_summary) - \
+	  SONDE_OUT_DEPTH_MAX * sizeof(struct sonde_zone_open)) /          \
+	 sizeof(struct sonde_zone_stat))
+
+int sonde_out_zone(struct sonde_import_job *job, uint32_t process, uint32_t thread, uint32_t site, uint64_t time_ns)
+{
+	struct sonde_out *out = &job->out;
+	struct sonde_out_zones *zones = out->zones;
+	struct sonde_pair_zone zone;
+	if (zones->columns.rows && (zones->thread != thread || zones->columns.rows == ZONES_A_CHUNK ||
+				    zones->ended_count + 1 >= SITES_A_CHUNK))
+		zones_flush(out);
+	if (site && zones->thread == thread && zones->pair.depth == SONDE_OUT_DEPTH_MAX)
+		return 0;
+	if (!zones->columns.rows)
+		zones_start(out, process, thread, time_ns);
+	if (stats_reserve(out)) {
+		keep(out, -ENOMEM);
+		return 0;
+	}
+	time_ns = time_ns < zones->last_ns ? zones->last_ns : time_ns;
+	sonde_columns_put(&zones->columns, ZONE_SITE, site);
+	sonde_columns_put(&zones->columns, ZONE_TIME, time_ns - zones->last_ns);
+	zones->last_ns = zones->columns.time_max_ns = time_ns;
+	zones->columns.rows++;
+	out->last_ns = time_ns > out->last_ns ? time_ns : out->last_ns;
+	if (site) {
+		sonde_pair_begin(&zones->pair, site, time_ns);
+		job->result->zones++;
+	} else if (sonde_pair_end(&zones->pair, time_ns, &zone)) {
+		zone_ended(zones, &zone);
+	} else {
+		zones->unmatched++;
+	}
+	return 1;
+}
+
+/* --- events ------------------------------------------------------------------------------------------------------- */
+
+static void events_flush(struct sonde_out *out)
+{
+	if (!out->event_count)
+		return;
+	struct sonde_chunk chunk = {.type = SONDE_CHUNK_EVENTS,
+				    .process = out->event_process,
+				    .thread = out->event_thread,
+				    .count = out->event_count,
+				    .time_min_ns = out->event_min_ns,
+				    .time_max_ns = out->event_max_ns,
+				    .body = out->events.data,
+				    .body_b = (uint32_t)out->events.len_b};
+	keep(out, sonde_buf_error(&out->events));
+	keep(out, sonde_writer_chunk(out->writer, &chunk));
+	sonde_buf_clear(&out->events);
+	out->event_count = 0;
+}
+
+void sonde_out_event(struct sonde_import_job *job, uint32_t process, uint32_t thread, const struct sonde_event *event)
+{
+	struct sonde_out *out = &job->out;
+	if (out->event_count && (out->event_thread != thread || out->events.len_b >= EVENTS_B))
+		events_flush(out);
+	if (!out->event_count) {
+		out->event_thread = thread;
+		out->event_process = process;
+		out->event_min_ns = out->event_max_ns = event->time;
+	}
+	out->event_min_ns = event->time < out->event_min_ns ? event->time : out->event_min_ns;
+	out->event_max_ns = event->time > out->event_max_ns ? event->time : out->event_max_ns;
+	out->last_ns = event->time > out->last_ns ? event->time : out->last_ns;
+	sonde_buf_append(&out->events, event, (size_t)event->words * 8);
+	out->event_count++;
+}
+
+void sonde_rows_flush(struct sonde_import_job *job)
+{
+	struct sonde_out *out = &job->out;
+	samples_flush(out);
+	zones_flush(out);
+	events_flush(out);
+	keep(out, sonde_trie_flush(&out->trie));
+}
