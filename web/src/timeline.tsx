@@ -95,7 +95,7 @@ function Stage({ lanes }: { lanes: Lanes }) {
 	const [still, setStill] = useState(() => clamped(viewOf(selection, duration), duration));
 	const [failed, fail] = useState("");
 	const [said, say] = useState("");
-	const box = useRef<HTMLDivElement>(null), redraws = useRef<(() => void) | null>(null);
+	const steps = useRef(Promise.resolve()), box = useRef<HTMLDivElement>(null), redraws = useRef<(() => void) | null>(null);
 	const rows = useMemo(() => layout(lanes, people, folded, Number(selection.thread || 0)), [lanes, people, folded, selection.thread]);
 	const found = useMemo(() => sought(lanes, selection.search), [lanes, selection.search]);
 	const theme = useMemo(() => themeOf(lanes, dark, found.bits), [lanes, dark, found]);
@@ -145,18 +145,16 @@ function Stage({ lanes }: { lanes: Lanes }) {
 		if (slice.name >= 0)
 			refine(parse(location.hash), { slice: slotOf({ ...slice, many: 1, busy: 1 }) });
 	};
+	/* One after another: whoever presses Enter five times is five slices on. */
 	const step = (names: number[], forward: boolean) => {
-		const now = spot && spot.many === 1 ? spot : null, wanted = { names };
-		const ask = (from: Slice | null) => forward ? following(data, wanted, from, duration) : preceding(data, wanted, from, duration, (still.to - still.from) / 4);
-		if (names.length)
-			ask(now).then((slice) => slice ?? (now ? ask(null) : null)).then((slice) => {
-				if (slice) {
-					show(slice);
-					say(saySpot(lanes, { ...slice, many: 1, busy: 1 }));
-				} else {
-					say("No slice has these names.");
-				}
-			}, (reason: Error) => say(reason.message));
+		steps.current = steps.current.then(async () => {
+			const at = spotOf(parse(location.hash).slice, lanes), now = at && at.many === 1 ? at : null, wanted = { names };
+			const ask = (from: Slice | null) => forward ? following(data, wanted, from, duration) : preceding(data, wanted, from, duration, (still.to - still.from) / 4);
+			const slice = names.length ? (await ask(now)) ?? (now && (await ask(null))) : null;
+			if (slice)
+				show(slice);
+			say(slice ? saySpot(lanes, { ...slice, many: 1, busy: 1 }) : "No slice has these names.");
+		}).catch((reason: Error) => say(reason.message));
 	};
 	const fit = () => {
 		const to = spot ? around(spot.start, spot.start + spot.length, duration) : chosen ? around(chosen.from, chosen.to, duration) : { from: 0, to: duration };
