@@ -26,8 +26,8 @@ static int flop_begin(void **state, struct sonde_session *session, const struct 
 	flop->options = *options;
 	flop->sites = sonde_session_site_count(session) + 1;
 	int rc = sonde_flop_counted_read(&flop->counted, session);
-	rc = rc ? rc : sonde_works_read(&flop->works, session);
-	return rc < 0 || !flop->works.count ? rc : sonde_flop_reports_read(&flop->reports, session);
+	rc = rc ? rc : sonde_works_read(&flop->works, session, SONDE_WORKS_MOST);
+	return rc < 0 || !flop->works.count ? rc : sonde_flop_reports_read(&flop->reports, session, SONDE_WORKS_MOST);
 }
 
 static void flop_end(void *state)

@@ -54,10 +54,16 @@ static double sane(double value)
 }
 
 static int report_add(struct sonde_flop_reports *reports, const struct sonde_event *event, uint32_t thread,
-		      const int64_t *size)
+		      const int64_t *size, size_t most)
 {
 	const struct sonde_event_work *work = (const struct sonde_event_work *)event;
 	if ((size_t)event->words * 8 < sizeof *work)
+		return 0;
+	struct sonde_flop_sums *sums = &reports->sums[size != NULL];
+	sums->reports++;
+	sums->flop += sane(work->flop);
+	sums->bytes += sane(work->bytes);
+	if (reports->count == most)
 		return 0;
 	if (reports->count == reports->cap) {
 		size_t cap = reports->cap ? reports->cap * 2 : 256;
@@ -85,12 +91,14 @@ struct said {
 	int is_size;
 };
 
-static int batch_read(struct sonde_flop_reports *reports, const struct sonde_batch *batch, struct said *said)
+static int batch_read(struct sonde_flop_reports *reports, const struct sonde_batch *batch, struct said *said,
+		      size_t most)
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < batch->count; i++) {
 		if (batch->events[i]->type == SONDE_EVENT_WORK)
-			rc = report_add(reports, batch->events[i], batch->thread, said->is_size ? said->size : NULL);
+			rc = report_add(reports, batch->events[i], batch->thread, said->is_size ? said->size : NULL,
+					most);
 		said->is_size = is_size(batch->events[i], said->size);
 	}
 	return rc;
@@ -104,7 +112,7 @@ static int compare(const void *left, const void *right)
 	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-int sonde_flop_reports_read(struct sonde_flop_reports *reports, struct sonde_session *session)
+int sonde_flop_reports_read(struct sonde_flop_reports *reports, struct sonde_session *session, size_t most)
 {
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;
@@ -118,7 +126,8 @@ int sonde_flop_reports_read(struct sonde_flop_reports *reports, struct sonde_ses
 		return rc;
 	}
 	while ((rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
-		int code = rc > 0 && batch->thread < threads ? batch_read(reports, batch, &said[batch->thread]) : 0;
+		int code =
+		    rc > 0 && batch->thread < threads ? batch_read(reports, batch, &said[batch->thread], most) : 0;
 		if (code < 0) {
 			rc = code;
 			break;
@@ -139,13 +148,5 @@ void sonde_flop_reports_fini(struct sonde_flop_reports *reports)
 
 struct sonde_flop_sums sonde_flop_sums_of(const struct sonde_flop_reports *reports, int is_library)
 {
-	struct sonde_flop_sums sums = {0};
-	for (size_t i = 0; i < reports->count; i++) {
-		if (reports->row[i].is_library != is_library)
-			continue;
-		sums.reports++;
-		sums.flop += reports->row[i].flop;
-		sums.bytes += reports->row[i].bytes;
-	}
-	return sums;
+	return reports->sums[is_library != 0];
 }

@@ -219,6 +219,7 @@ static int notes_add(const struct sonde_flop *flop, const struct sonde_flop_zone
 	if (rc == 0 && flop->outside)
 		rc = sonde_report_note(report, section, 1, "%llu report%s of work came from outside every zone",
 				       (unsigned long long)flop->outside, sonde_plural(flop->outside));
+	rc = rc ? rc : sonde_works_note(&flop->works, report, section);
 	if (rc == 0 && flop->beyond)
 		rc = sonde_report_note(
 		    report, section, 1,

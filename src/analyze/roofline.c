@@ -256,6 +256,7 @@ static int notes_add(struct roofline *roofline, const struct told *told)
 		    "%llu zone%s above every ceiling: more was reported than can have been done, or the "
 		    "ceilings were measured while the machine was slower",
 		    (unsigned long long)told->above, sonde_word(told->above, " lies", "s lie"));
+	rc = rc ? rc : sonde_works_note(&roofline->calls.works, report, section);
 	if (!rc && told->silent)
 		rc = sonde_report_note(report, section, 1,
 				       "%llu call%s of these zones reported nothing and are left out",

@@ -24,7 +24,7 @@ int sonde_roofline_calls_init(struct sonde_roofline_calls *calls, struct sonde_s
 	calls->all = calloc(calls->sites, sizeof *calls->all);
 	if (!calls->all)
 		return sonde_error(ENOMEM, "out of memory for zones");
-	return sonde_works_read(&calls->works, session);
+	return sonde_works_read(&calls->works, session, SONDE_WORKS_MOST);
 }
 
 void sonde_roofline_calls_fini(struct sonde_roofline_calls *calls)

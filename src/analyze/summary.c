@@ -166,7 +166,7 @@ static int flop_fill(const struct sonde_summary_facts *facts, struct sonde_repor
 {
 	struct sonde_flop_reports reports;
 	const char *why = NULL;
-	int rc = sonde_flop_reports_read(&reports, facts->session);
+	int rc = sonde_flop_reports_read(&reports, facts->session, 0);
 	struct sonde_flop_sums library = sonde_flop_sums_of(&reports, 1), program = sonde_flop_sums_of(&reports, 0);
 	sonde_flop_reports_fini(&reports);
 	double flop = library.flop > program.flop ? library.flop : program.flop;

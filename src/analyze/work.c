@@ -12,11 +12,15 @@
 #include "util/error.h"
 #include "util/search.h"
 
-static int work_keep(struct sonde_works *works, const struct sonde_event *event, uint32_t thread)
+static int work_keep(struct sonde_works *works, const struct sonde_event *event, uint32_t thread, size_t most)
 {
 	const struct sonde_event_work *work = (const struct sonde_event_work *)event;
 	if (event->type != SONDE_EVENT_WORK || (size_t)event->words * 8 < sizeof *work || thread >= works->threads)
 		return 0;
+	if (works->count == most) {
+		works->beyond++;
+		return 0;
+	}
 	if (works->count == works->cap) {
 		size_t cap = works->cap ? works->cap * 2 : 256;
 		struct sonde_work *grown = realloc(works->works, cap * sizeof *grown);
@@ -30,7 +34,7 @@ static int work_keep(struct sonde_works *works, const struct sonde_event *event,
 	return 0;
 }
 
-static int works_collect(struct sonde_works *works, struct sonde_session *session)
+static int works_collect(struct sonde_works *works, struct sonde_session *session, size_t most)
 {
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;
@@ -40,7 +44,7 @@ static int works_collect(struct sonde_works *works, struct sonde_session *sessio
 	while ((rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
 		int kept = 0;
 		for (size_t i = 0; rc > 0 && kept == 0 && i < batch->count; i++)
-			kept = work_keep(works, batch->events[i], batch->thread);
+			kept = work_keep(works, batch->events[i], batch->thread, most);
 		if (kept < 0) {
 			rc = kept;
 			break;
@@ -58,10 +62,10 @@ static int compare(const void *left, const void *right)
 	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-int sonde_works_read(struct sonde_works *works, struct sonde_session *session)
+int sonde_works_read(struct sonde_works *works, struct sonde_session *session, size_t most)
 {
 	*works = (struct sonde_works){.threads = sonde_session_thread_count(session) + 1};
-	int rc = works_collect(works, session);
+	int rc = works_collect(works, session, most);
 	if (rc < 0 || !works->count)
 		return rc;
 	qsort(works->works, works->count, sizeof *works->works, compare);
@@ -121,4 +125,15 @@ void sonde_works_merge(struct sonde_works *works, const struct sonde_works *othe
 		works->works[i].depth = other->works[i].depth;
 		works->works[i].site = other->works[i].site;
 	}
+}
+
+int sonde_works_note(const struct sonde_works *works, struct sonde_report *report, struct sonde_section *section)
+{
+	if (!works->beyond)
+		return 0;
+	return sonde_report_note(
+	    report, section, 1,
+	    "%llu reports of work beyond the first %zu of the file are charged to no zone: work and rates "
+	    "of zones are at least as shown",
+	    (unsigned long long)works->beyond, works->count);
 }

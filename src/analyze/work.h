@@ -9,7 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/report.h"
 #include "session/session.h"
+
+/* Reports that are kept: half a gigabyte at most, with those of flop_reports.h. */
+enum { SONDE_WORKS_MOST = 1 << 22 };
 
 struct sonde_work {
 	uint64_t time_ns;
@@ -25,13 +29,18 @@ struct sonde_works {
 	size_t *first; /* by thread: its first report; thread_count + 1 values */
 	size_t threads;
 	uint32_t *stack; /* reports not yet charged here, of one batch */
+	uint64_t beyond; /* reports after the first `most`, which are left out */
 };
 
-int sonde_works_read(struct sonde_works *works, struct sonde_session *session);
+/* The first `most` reports of the file (SONDE_WORKS_MOST but for tests). */
+int sonde_works_read(struct sonde_works *works, struct sonde_session *session, size_t most);
 void sonde_works_fini(struct sonde_works *works);
 
 /* Charges a batch of ZONES. */
 void sonde_works_charge(struct sonde_works *works, const struct sonde_batch *batch);
 void sonde_works_merge(struct sonde_works *works, const struct sonde_works *other);
+
+/* A note where reports were left out; 0 or -ENOMEM. */
+int sonde_works_note(const struct sonde_works *works, struct sonde_report *report, struct sonde_section *section);
 
 #endif

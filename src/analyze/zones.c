@@ -107,7 +107,7 @@ static int zones_begin(void **state, struct sonde_session *session, const struct
 	if (rc == 0 && (options->asked || options->from_ns || options->to_ns || options->thread || all <= DECODE_MAX)) {
 		zones->decode = 1;
 		memset(zones->rows, 0, zones->sites * sizeof *zones->rows);
-		rc = sonde_works_read(&zones->works, session);
+		rc = sonde_works_read(&zones->works, session, SONDE_WORKS_MOST);
 	}
 	return rc;
 }
@@ -320,6 +320,7 @@ static int notes_add(const struct zones *zones, uint64_t outside, struct sonde_r
 	if (rc == 0 && outside)
 		rc = sonde_report_note(report, section, 1, "%llu report%s of work came from outside every zone",
 				       (unsigned long long)outside, sonde_plural(outside));
+	rc = rc ? rc : sonde_works_note(&zones->works, report, section);
 	if (rc == 0 && section->table.column_count > COLUMNS)
 		rc = sonde_report_note(report, section, 0,
 				       "rates: Σ work ÷ Σ total time of the zone, as the program "

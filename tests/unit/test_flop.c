@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "analyze/flop_reports.h"
+#include "analyze/work.h"
 #include "analyze_fixture.h"
 #include "sections.h"
 
@@ -140,6 +142,35 @@ static void nothing_counted_is_not_zero(void **state)
 	sections_free(&s);
 }
 
+/* Of five calls the first three are kept, and all are in the sums. */
+static void reports_beyond_the_most_are_counted_alone(void **state)
+{
+	struct sonde_session *session;
+	struct sonde_works works;
+	struct sonde_flop_reports reports;
+	(void)state;
+	record(1000);
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	assert_int_equal(sonde_works_read(&works, session, 3), 0);
+	assert_int_equal(sonde_flop_reports_read(&reports, session, 3), 0);
+	assert_int_equal(works.count, 3);
+	assert_int_equal(works.beyond, 3);
+	assert_int_equal(reports.count, 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(works.works[i].time_ns, reports.row[i].time_ns);
+	assert_int_equal(sonde_flop_sums_of(&reports, 1).reports, 5);
+	assert_near(sonde_flop_sums_of(&reports, 1).flop, 4 * 2. * 64 * 64 * 64 + 2000, 0);
+	assert_near(sonde_flop_sums_of(&reports, 0).flop, 1e6, 0);
+	struct sonde_report *report;
+	assert_int_equal(sonde_report_new(&report), 0);
+	assert_int_equal(sonde_works_note(&works, report, NULL), 0);
+	assert_true(sections_noted(report->notes, "3 reports of work beyond the first 3"));
+	sonde_report_free(report);
+	sonde_works_fini(&works);
+	sonde_flop_reports_fini(&reports);
+	sonde_session_close(session);
+}
+
 /* Hardware counted twice of what the library calls did, or could not. */
 static struct sections counted(double flop, const char *sections, const struct sonde_pass_options *options, int calls)
 {
@@ -193,9 +224,9 @@ static void counters_that_are_not_there_say_why(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(calls_and_reports_are_apart),         cmocka_unit_test(a_part_is_of_its_calls),
-	    cmocka_unit_test(nothing_counted_is_not_zero),         cmocka_unit_test(the_processor_counts_the_run),
-	    cmocka_unit_test(counters_that_are_not_there_say_why),
+	    cmocka_unit_test(calls_and_reports_are_apart),  cmocka_unit_test(a_part_is_of_its_calls),
+	    cmocka_unit_test(nothing_counted_is_not_zero),  cmocka_unit_test(reports_beyond_the_most_are_counted_alone),
+	    cmocka_unit_test(the_processor_counts_the_run), cmocka_unit_test(counters_that_are_not_there_say_why),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
