@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 
-TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 BUNDLE = ["--bundle", "--minify", "--charset=utf8", "--target=es2020", "--jsx=automatic", "--jsx-import-source=preact",
           "--legal-comments=none", "--log-level=warning"]
 
@@ -75,7 +75,8 @@ def pages(source, build, how):
     shutil.copyfile(source / ("none.html" if failed else "src/index.html"), out / "index.html")
     for name in ("app.js", "app.css"):
         (out / name).touch() # nothing, of the page that has no program
-    return {"/": out / "index.html", "/app.js": out / "app.js", "/app.css": out / "app.css"}
+    shutil.copyfile(source / "favicon.svg", out / "favicon.svg")
+    return {"/": out / "index.html", "/app.js": out / "app.js", "/app.css": out / "app.css", "/favicon.ico": out / "favicon.svg"}
 
 
 def main():

@@ -89,11 +89,11 @@ static int note_what(const struct drawing *drawing, uint32_t heap, size_t used, 
 				   "most alive is the highest moment of each interval; the peak, %s, "
 				   "was at %.3f s",
 				   size, sonde_heap_second(pass, pass->sums.heaps[heap].peak_ns));
-	if (rc == 0 && used > 1)
+	if (rc == 0 && used > 1 && !pass->options.weigh.heap)
 		rc = sonde_report_note(
 		    report, section, 0,
 		    "of %zu heaps (processes, mappings, pools) the one with the highest peak; --thread "
-		    "TID chooses the process of that thread, --section heap has all",
+		    "TID chooses the process of that thread, --heap-of the kind, --section heaps has all",
 		    used);
 	return rc;
 }

@@ -3,14 +3,10 @@
  * FILE: a recording with samples and zones of two threads; HOSTILE: one of a program whose name is markup. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { report, serve } from "./fixture.mjs";
+import { accessible, cells, heads, launch, open, until } from "./lib.mjs";
 
 const [sonde, browserPath, pagePath, file, hostile, url, hostileUrl] = process.argv.slice(2);
-const packages = createRequire(`${process.env.SONDE_UI_PACKAGES}/`);
-const { chromium } = packages("playwright-core");
-const axe = readFileSync(packages.resolve("axe-core/axe.min.js"), "utf8");
 
 /* The tables of a report in Markdown: rows of cells. */
 function printed(sections, rows) {
@@ -19,9 +15,6 @@ function printed(sections, rows) {
 		.map((line) => line.slice(2, -2).split(" | ").map((cell) => cell.replace(/\\(.)/g, "$1").trim()));
 }
 
-const cells = (page, grid) => page.$$eval(`${grid} tbody tr:not([aria-hidden])`, (rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
-const heads = (page, grid) => page.$$eval(`${grid} thead th button`, (all) => all.map((at) => at.firstChild.textContent.trim() === "≈" ? at.childNodes[1].textContent : at.firstChild.textContent));
-
 /* Every shown row is the printed one, in the columns that are shown. */
 async function same(page, grid, wanted, name) {
 	const shown = await cells(page, grid), head = await heads(page, grid);
@@ -29,34 +22,6 @@ async function same(page, grid, wanted, name) {
 	assert(!places.includes(-1), `${name}: columns ${head} are not among ${wanted[0]}`);
 	assert(shown.length > 0 && shown.length === wanted.length - 1, `${name}: ${shown.length} rows are shown of ${wanted.length - 1}`);
 	shown.forEach((row, r) => assert.deepEqual(row, places.map((at) => wanted[r + 1][at]), `${name}: row ${r}`));
-}
-
-/* The page's policy forbids the eval() that the driver's own waiting does. */
-async function until(page, holds, wanted) {
-	for (let left = 200; !(await page.evaluate(holds, wanted)); left--) {
-		assert(left > 0, `never came: ${holds} with ${wanted}`);
-		await page.waitForTimeout(50);
-	}
-}
-
-async function accessible(page, name) {
-	await page.evaluate(axe);
-	const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-	const serious = found.violations.filter((at) => at.impact === "serious" || at.impact === "critical");
-	assert.deepEqual(serious.map((at) => `${at.id}: ${at.nodes.map((node) => `${node.html} ${node.failureSummary}`).slice(0, 3)}`), [], `${name} is accessible`);
-}
-
-async function open(browser, base, options = {}) {
-	const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-	const page = await context.newPage(), host = new URL(base).host;
-	page.wrong = [];
-	page.on("request", (request) => new URL(request.url()).host === host || page.wrong.push(`asks ${request.url()}`));
-	page.on("dialog", (dialog) => { page.wrong.push(`a dialog: ${dialog.message()}`); dialog.dismiss(); });
-	page.on("pageerror", (error) => page.wrong.push(String(error)));
-	page.on("console", (message) => message.type() === "error" && !/favicon/.test(message.location().url) && page.wrong.push(message.text()));
-	await page.goto(base);
-	await page.waitForSelector("main h1");
-	return page;
 }
 
 async function overview(page) {
@@ -156,7 +121,7 @@ async function rest(page) {
 	const { sections } = await page.evaluate(() => fetch("api/recording").then((answer) => answer.json()));
 	await page.click("summary");
 	const links = await page.$$eval(".more a", (all) => all.map((at) => at.getAttribute("href")));
-	for (const section of sections.filter((name) => !["functions", "callers", "calltree", "zones"].includes(name)))
+	for (const section of sections.filter((name) => !["functions", "callers", "calltree", "zones", "memory", "leaks", "sizes", "temporary", "timeline"].includes(name)))
 		assert(links.includes(`#/section?section=${section}`), `${section} is in the menu`);
 	await page.click(".more >> text=Summary");
 	await page.waitForSelector(".grid td >> text=timing.wall_time_s");
@@ -199,7 +164,7 @@ async function inOneFile(browser, path) {
 async function main() {
 	const one = url ? { url, close() {} } : await serve(sonde, file, pagePath);
 	const two = hostileUrl ? { url: hostileUrl, close() {} } : await serve(sonde, hostile, pagePath);
-	const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-gpu"] });
+	const browser = await launch(browserPath);
 	try {
 		for (const colorScheme of ["light", "dark"]) {
 			const page = await open(browser, one.url, { colorScheme });

@@ -25,9 +25,9 @@ const WHOLE_BASE = new Set<Unit>(["ns", "bytes", "joules", "grams"]);
 
 /* As C's %.*f: an exact half goes to the even digit, where toFixed() takes the larger. */
 export function fixed(value: number, decimals: number): string {
+	if (Math.abs(value) >= 1e21) /* toFixed() would write an exponent */
+		return BigInt(value).toString() + (decimals ? "." + "0".repeat(decimals) : "");
 	const text = value.toFixed(decimals);
-	if (Math.abs(value) >= 1e15)
-		return text;
 	const exact = Math.abs(value).toFixed(60);
 	const rest = exact.slice(exact.indexOf(".") + 1 + decimals);
 	if (rest[0] !== "5" || /[1-9]/.test(rest.slice(1)))
@@ -73,17 +73,19 @@ export function figure(unit: Unit, value: number, plusMinus = 0): string {
 	return text + step[2];
 }
 
-const DECEIVES = /[\0-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\uffff]|[\u{e0000}-\u{e007f}]/gu;
-const LONGEST = 4000;
+/* With what no character is: nobody can tell what it looks like. */
+const DECEIVES = /[\0-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\uffff\p{Cn}]|[\u{e0000}-\u{e007f}]/gu;
+const LONGEST = 8192; /* characters */
 
 export function clean(text: string): string {
-	const written = text.replace(DECEIVES, (at) => {
+	const all = text.length > LONGEST ? Array.from(text) : [], longer = all.length > LONGEST;
+	const written = (longer ? all.slice(0, LONGEST).join("") : text).replace(DECEIVES, (at) => {
 		const code = at.codePointAt(0) ?? 0;
 		if (at === "\n" || at === "\t" || at === "\r")
 			return at === "\n" ? "\\n" : at === "\t" ? "\\t" : "\\r";
 		return code < 0x80 ? "\\x" + code.toString(16).padStart(2, "0") : "\\u{" + code.toString(16) + "}";
 	});
-	return written.length > LONGEST ? written.slice(0, LONGEST) + "…" : written;
+	return written + (longer ? "…" : "");
 }
 
 /* What somebody looks for: a regular expression, or, where it is none, the words as they are. */

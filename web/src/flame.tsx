@@ -1,28 +1,39 @@
-/* flame.tsx: the page `flame`: the call tree as a flame graph, or as the table that says the same. */
-import { useMemo, useState } from "preact/hooks";
-import { type Report, type Row, type Table, text, type Tree } from "./data";
+/* flame.tsx: the page `flame`: stacks by any weight that the recording has: merged, as an icicle or a flame graph; in order
+ * of time; or one function between its callers and its callees. Each of them is there as a table, too. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { type Report, type Row, type Stacks, type Table, text, type Tree } from "./data";
 import { clean, figure, matcher } from "./figure";
-import { FlameCanvas } from "./flame_canvas";
+import { FlameCanvas, type Laid } from "./flame_canvas";
+import { chart } from "./flame_chart";
 import { layout } from "./flame_layout";
 import { Await, Notes, useReport, useWorld } from "./parts";
+import { functionsOf, sandwich } from "./sandwich";
+import { go, link, refine, type Selection } from "./selection";
 import { Count, DataTable, Filter } from "./table";
-import { go, refine } from "./selection";
 
-/* What stacks can be weighed by, and a section that is there when that was recorded; the first of them is what a call tree has
- * when nothing is said (src/session/weigh.c). */
-const WEIGHTS: [name: string, title: string, section: string][] = [
-	["cpu", "CPU time", "functions"],
-	["waiting", "waiting", "waits"],
-	["locks", "waiting for locks", "locks"],
-	["io", "I/O", "io"],
-	["peak", "memory at the peak", "heap"],
-	["allocated", "bytes allocated", "heap"],
-	["allocations", "allocations", "heap"],
-	["temporary", "temporary memory", "temporary"],
-	["left", "memory left at the end", "heap"],
-	["unreachable", "unreachable memory", "leaks"],
-];
-const MOST = 1000000;
+const MOST = 1000000, SAMPLES = 20000, OFFERED = 2000;
+
+/* --- what the URL says of the view -------------------------------------------------------------------------------- */
+
+type Way = "" | "flame" | "chart" | "sandwich";
+const WAYS: [way: Way, title: string][] = [["", "Icicle"], ["flame", "Flame"], ["chart", "In order of time"], ["sandwich", "Callers and callees"]];
+
+interface Viewed {
+	way: Way;
+	asTable: boolean;
+}
+
+function viewed(selection: Selection): Viewed {
+	const words = selection.view.split(".");
+	return { way: WAYS.find(([way]) => way && words.includes(way))?.[0] ?? "", asTable: words.includes("table") };
+}
+
+function written({ way, asTable }: Viewed): string {
+	return [way, asTable ? "table" : ""].filter(Boolean).join(".");
+}
+
+/* --- parts --------------------------------------------------------------------------------------------------------- */
 
 /* The tree as a table: a row a frame, indented as deep as it stands. */
 function twin(tree: Tree): Table {
@@ -46,13 +57,13 @@ function twin(tree: Tree): Table {
 	};
 }
 
-function Twin({ tree, words }: { tree: Tree; words: string }) {
+export function Twin({ tree, words, label }: { tree: Tree; words: string; label?: string }) {
 	const rows = useMemo(() => twin(tree), [tree]);
 	const deep = (row: Row) => Math.min(Number(row["level"]), 40);
 	return (
 		<>
 			<DataTable table={rows} drawn={{
-				filter: words, label: "The call tree as a table", most: 24,
+				filter: words, label: label ?? "The call tree as a table", most: 24,
 				render: (row, column) => column.key === "frame" ? <span style={{ paddingLeft: `${deep(row) * 0.8}ch` }}>{clean(text(row, "frame"))}</span> : undefined,
 			}} />
 			<Count table={rows} filter={words} />
@@ -60,49 +71,222 @@ function Twin({ tree, words }: { tree: Tree; words: string }) {
 	);
 }
 
-function Picture({ report }: { report: Report }) {
-	const { selection, dark } = useWorld();
-	const [upside, turn] = useState(false);
-	const [asTable, show] = useState(false);
-	const words = selection.search;
+/* What is looked for, and whether as a table. */
+export function Tools({ children }: { children?: ComponentChildren }) {
+	const { selection } = useWorld(), view = viewed(selection);
+	return (
+		<div class="tools">
+			<Filter words={selection.search} label="Search, a regular expression" onWords={(search) => refine(selection, { search })} />
+			{children}
+			<label>
+				<input type="checkbox" checked={view.asTable} onChange={() => go(selection, { view: written({ ...view, asTable: !view.asTable }) })} /> view as table
+			</label>
+		</div>
+	);
+}
+
+/* A tree as a picture or a table, as the URL says. */
+export function Picture({ tree, laid }: { tree: Tree; laid?: Laid }) {
+	const { selection, dark } = useWorld(), view = viewed(selection), words = selection.search;
 	const wanted = useMemo(() => matcher(words), [words]);
+	if (view.asTable)
+		return <Twin tree={tree} words={words} />;
+	return <FlameCanvas tree={tree} look={{ dark, upside: view.way === "flame", wanted }} laid={laid} zoomed={Number(selection.zoom) || 0}
+		onZoom={(i) => i !== (Number(selection.zoom) || 0) && go(selection, { zoom: i ? String(i) : "" })}
+		onName={(name) => go(selection, { page: "flame", view: "sandwich", focus: name, zoom: "", search: "" })} />;
+}
+
+function lead(tree: Tree): string {
+	return `${tree.value.replace(/^./, (first) => first.toUpperCase())}: ${figure(tree.unit, tree.nodes[0]?.total ?? 0)} in all, ${figure("count", tree.nodes.length - 1)} frames, colours by module.`;
+}
+
+export function treeOf(report: Report): Tree | null {
 	const section = report.sections[0];
-	if (section?.kind !== "tree" || !section.nodes[0]?.total)
-		return <>
-			<p class="wait">There is no call tree of this.</p>
-			<Notes notes={section?.notes ?? report.notes} />
-		</>;
+	return section?.kind === "tree" && section.nodes[0]?.total ? section : null;
+}
+
+export function NoTree({ report }: { report: Report }) {
 	return (
 		<>
-			<p class="lead">{section.value.replace(/^./, (first) => first.toUpperCase())}: {figure(section.unit, section.nodes[0].total)} in all, {figure("count", section.nodes.length - 1)} frames, colours by module.</p>
-			<div class="tools">
-				<Filter words={words} label="Search, a regular expression" onWords={(search) => refine(selection, { search })} />
-				<label><input type="checkbox" checked={upside} disabled={asTable} onChange={() => turn(!upside)} /> root at the bottom</label>
-				<label><input type="checkbox" checked={asTable} onChange={() => show(!asTable)} /> view as table</label>
-			</div>
-			{asTable ? <Twin tree={section} words={words} /> : <FlameCanvas tree={section} look={{ dark, upside, wanted }} />}
-			<Notes notes={section.notes} />
+			<p class="wait">There is no call tree of this.</p>
+			<Notes notes={report.sections[0]?.notes ?? report.notes} />
 		</>
 	);
 }
 
-export function Flame() {
-	const { selection, recording, data } = useWorld();
-	const weights = WEIGHTS.filter(([, , section]) => recording.sections.includes(section));
+/* --- merged ---------------------------------------------------------------------------------------------------------- */
+
+function Merged({ report }: { report: Report }) {
+	const tree = treeOf(report);
+	if (!tree)
+		return <NoTree report={report} />;
+	return (
+		<>
+			<p class="lead">{lead(tree)}</p>
+			<Tools />
+			<Picture tree={tree} />
+			<Notes notes={tree.notes} />
+		</>
+	);
+}
+
+/* --- callers and callees --------------------------------------------------------------------------------------------- */
+
+/* One of both; each is zoomed by itself, which the URL does not say. */
+function Half({ tree, title, upside }: { tree: Tree; title: string; upside: boolean }) {
+	const { selection, dark } = useWorld(), words = selection.search;
+	const [zoomed, zoom] = useState(0);
+	const wanted = useMemo(() => matcher(words), [words]);
+	useEffect(() => zoom(0), [tree]);
+	return (
+		<section aria-label={title} class="half" data-half={upside ? "callers" : "callees"}>
+			<h2>{title}</h2>
+			{viewed(selection).asTable ? <Twin tree={tree} words={words} label={title} />
+				: <FlameCanvas tree={tree} look={{ dark, upside, wanted }} zoomed={zoomed} onZoom={zoom} label={title} onName={(focus) => go(selection, { focus, search: "" })} />}
+		</section>
+	);
+}
+
+function Sandwich({ report }: { report: Report }) {
+	const { selection } = useWorld();
+	const tree = treeOf(report), names = useMemo(() => (tree ? functionsOf(tree) : []), [tree]);
+	const name = selection.focus || names[0] || "";
+	const both = useMemo(() => (tree ? sandwich(tree, name) : null), [tree, name]);
+	if (!tree)
+		return <NoTree report={report} />;
+	const whole = tree.nodes[0]!.total;
+	return (
+		<>
+			<div class="tools">
+				<label>function{" "}
+					<input type="search" class="search" list="functions" value={name} onChange={(event) => event.currentTarget.value && go(selection, { focus: event.currentTarget.value })} />
+				</label>
+				<datalist id="functions">{names.slice(0, OFFERED).map((at) => <option value={at} />)}</datalist>
+			</div>
+			{both ? (
+				<>
+					<p class="lead" data-total={both.callees.nodes[0]!.total}>
+						<code>{clean(name)}</code>: {figure(tree.unit, both.callees.nodes[0]!.total)} of {tree.value}, {figure("ratio", both.callees.nodes[0]!.total / whole)} of all, {figure(tree.unit, both.callees.nodes[0]!.self)} of it in itself.
+					</p>
+					<Tools />
+					<Half tree={both.callers} title="Callers" upside />
+					<Half tree={both.callees} title="Callees" upside={false} />
+				</>
+			) : <p class="wait">{clean(name)} is not in this call tree.</p>}
+			<Notes notes={tree.notes} />
+		</>
+	);
+}
+
+/* --- in order of time ------------------------------------------------------------------------------------------------ */
+
+function useStacks(thread: string, from: string, to: string): { stacks: Stacks | null; error: string } {
+	const { data } = useWorld();
+	const [state, set] = useState({ stacks: null as Stacks | null, error: "" });
+	useEffect(() => {
+		let current = true;
+		data.stacks(thread, from, to, SAMPLES).then((stacks) => current && set({ stacks, error: "" }), (error: Error) => current && set({ stacks: null, error: error.message }));
+		return () => {
+			current = false;
+		};
+	}, [data, thread, from, to]);
+	return state;
+}
+
+/* That the picture ends before what was asked for does, and how to go on. */
+function Rest({ stacks }: { stacks: Stacks }) {
+	const { selection } = useWorld(), last = stacks.time_ns[stacks.time_ns.length - 1];
+	if (!stacks.omitted || last === undefined)
+		return null;
+	return (
+		<p class="count">
+			The first {figure("count", stacks.count - stacks.omitted)} of {figure("count", stacks.count)} samples.{" "}
+			<a href={link({ ...selection, from: String(last + 1), zoom: "" })}>Those that follow</a>
+		</p>
+	);
+}
+
+function Chart() {
+	const { selection, recording } = useWorld();
+	const thread = selection.thread || String(recording.threads[0]?.id ?? 1);
+	const { stacks, error } = useStacks(thread, selection.from, selection.to);
+	const from = Number(selection.from) || 0;
+	const until = stacks?.omitted ? stacks.time_ns[stacks.time_ns.length - 1]! : Number(selection.to) || recording.duration_ns;
+	const drawn = useMemo(() => (stacks ? chart(stacks, from, until) : null), [stacks, from, until]);
+	const laid = useMemo(() => drawn && {
+		at: drawn.at,
+		more: (i: number) => `from ${figure("ns", drawn.from + drawn.at.x[i]!)}, ${figure("ns", drawn.at.width[i]!)} long, ${figure("count", drawn.tree.nodes[i]!.count)} samples`,
+	}, [drawn]);
+	if (error)
+		return <p class="failed" role="alert">{clean(error)}</p>;
+	if (!stacks || !drawn || !laid)
+		return <p class="wait" role="status">Asking the recording…</p>;
+	const of = recording.threads.find((at) => String(at.id) === thread);
+	return (
+		<>
+			<p class="lead" data-samples={stacks.count}>
+				Thread {of ? `${clean(of.name)} (${of.tid})` : thread}: {figure("count", stacks.count)} samples from {figure("ns", from)} to {figure("ns", until)}. As wide as it took; where the thread had no CPU, nothing stands.
+			</p>
+			<Rest stacks={stacks} />
+			<Tools />
+			{stacks.time_ns.length ? <Picture tree={drawn.tree} laid={laid} /> : <p class="wait">The thread has no samples there.</p>}
+			{stacks.beside_ns > 0 && <Notes notes={[{ text: `${figure("ns", stacks.beside_ns)} of CPU time have no sample, and do not stand there`, warning: false }]} />}
+		</>
+	);
+}
+
+/* --- the page ---------------------------------------------------------------------------------------------------------- */
+
+function Weights() {
+	const { selection, recording } = useWorld();
+	const weights = (recording.weights ?? []).filter((weight) => weight.name !== "live" || selection.weigh === "live");
+	const here = weights.find((weight) => weight.name === selection.weigh) ?? weights[0], heaps = recording.heaps ?? [];
+	const choose = (name: string) => {
+		const weight = weights.find((at) => at.name === name);
+		go(selection, { weigh: name, at: "", zoom: "", heap: weight?.of_heap ? selection.heap : "" });
+	};
+	return (
+		<>
+			{weights.length > 1 && (
+				<label>of{" "}
+					<select value={here?.name} onChange={(event) => choose(event.currentTarget.value)}>
+						{weights.map((weight) => <option value={weight.name}>{weight.title}</option>)}
+					</select>
+				</label>
+			)}
+			{here?.of_heap && heaps.length > 1 && (
+				<label>heap{" "}
+					<select value={selection.heap || heaps[0]} onChange={(event) => go(selection, { heap: event.currentTarget.value, zoom: "" })}>
+						{heaps.map((heap) => <option value={heap}>{clean(heap)}</option>)}
+					</select>
+				</label>
+			)}
+		</>
+	);
+}
+
+function Trees({ way }: { way: Way }) {
+	const { selection } = useWorld();
 	const answer = useReport(["calltree"], { ...selection, focus: "" }, MOST);
+	return <Await answer={answer}>{(report) => (way === "sandwich" ? <Sandwich report={report} /> : <Merged report={report} />)}</Await>;
+}
+
+export function Flame() {
+	const { selection, recording, data } = useWorld(), { way, asTable } = viewed(selection);
+	const inTime = !data.inFile && recording.sections.includes("functions") && recording.threads.length > 0;
+	const focus = (to: Way) => (to === "sandwich" ? selection.focus : "");
 	return (
 		<>
 			<div class="title">
 				<h1>Flame graph</h1>
-				{!data.inFile && weights.length > 1 && (
-					<label>of{" "}
-						<select value={selection.weigh || weights[0]?.[0]} onChange={(event) => go(selection, { weigh: event.currentTarget.value })}>
-							{weights.map(([name, title]) => <option value={name}>{title}</option>)}
-						</select>
-					</label>
-				)}
+				{way !== "chart" && !data.inFile && <Weights />}
+				<div class="ways" role="group" aria-label="How it is drawn">
+					{WAYS.filter(([to]) => to !== "chart" || inTime).map(([to, title]) => (
+						<button type="button" aria-pressed={way === to} onClick={() => go(selection, { view: written({ way: to, asTable }), zoom: "", focus: focus(to) })}>{title}</button>
+					))}
+				</div>
 			</div>
-			<Await answer={answer}>{(report) => <Picture report={report} />}</Await>
+			{way === "chart" ? <Chart /> : <Trees way={way} />}
 		</>
 	);
 }

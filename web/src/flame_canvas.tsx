@@ -1,27 +1,35 @@
-/* flame_canvas.tsx: the flame graph itself. The canvas is as large as the window on it, never as the picture: it stays
- * where it is while a deep picture scrolls behind it. What is below a frame narrower than half a pixel is not looked at. */
+/* flame_canvas.tsx: a flame graph that the pointer and the keyboard walk. Which frame is zoomed belongs to who shows it, since
+ * it is in the URL; the rest is this picture's own. No frame is out of reach: the arrow keys go to those that are too narrow
+ * to be drawn, and zoom until they can be seen. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Tree } from "./data";
 import { clean, figure } from "./figure";
-import { hits, layout, modules, neighbour, type Hits, type Layout, type Way } from "./flame_layout";
-import { palette } from "./palette";
+import { hits, layout, neighbour, type Layout, type Way } from "./flame_layout";
+import { colours, draw, type Look, nameOf, ROW, type Scene, top, under } from "./flame_paint";
 
-const ROW = 20, LEAST_PX = 0.5, FONT = '12px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
-
-export interface Look {
-	dark: boolean;
-	upside: boolean; /* the root at the bottom: a flame graph; else an icicle graph */
-	wanted: RegExp | null;
+/* Frames that do not stand side by side, but where they were; and what else is to be said of one. */
+export interface Laid {
+	at: Layout;
+	more: (i: number) => string;
 }
 
-export function nameOf(tree: Tree, i: number): string {
-	return clean(tree.nodes[i]!.name || "all");
+export interface FlameProps {
+	tree: Tree;
+	look: Look;
+	zoomed: number;
+	onZoom: (i: number) => void;
+	onName?: (name: string) => void; /* leads from a frame to its function */
+	laid?: Laid | undefined;
+	fills?: string[] | undefined; /* of each frame; else by module and name */
+	label?: string;
 }
 
-export function describe(tree: Tree, i: number): string[] {
+function describe(tree: Tree, i: number, laid?: Laid): string[] {
 	const node = tree.nodes[i]!, whole = tree.nodes[0]!.total;
 	const part = (value: number) => `${figure(tree.unit, value)}, ${figure("ratio", whole ? value / whole : 0)}`;
 	const lines = [`total ${part(node.total)}`, `self ${part(node.self)}`];
+	if (laid)
+		lines.push(laid.more(i));
 	if (node.module)
 		lines.unshift(clean(node.module));
 	if (node.file)
@@ -29,116 +37,33 @@ export function describe(tree: Tree, i: number): string[] {
 	return lines;
 }
 
-interface Scene {
-	at: Layout;
-	zoomed: number;
-	current: number; /* where the keyboard is */
-	over: number;
-	found: Hits | null;
-	width: number;
-	height: number;
-	scroll: number;
-}
-
-/* Where a frame stands: left and width in pixels. What is above the zoomed frame is as wide as the picture. */
-function place({ at, zoomed, width }: Scene, i: number): [left: number, wide: number, above: boolean] {
-	if (i < zoomed && at.end[i]! > zoomed)
-		return [0, width, true];
-	const scale = width / (at.width[zoomed] || 1);
-	return [(at.x[i]! - at.x[zoomed]!) * scale, at.width[i]! * scale, false];
-}
-
-function top(scene: Scene, look: Look, depth: number): number {
-	return (look.upside ? Math.max(scene.at.deepest * ROW, scene.height - ROW) - depth * ROW : depth * ROW) - scene.scroll;
-}
-
-function each(scene: Scene, see: (i: number, left: number, wide: number, above: boolean) => void): void {
-	const { at, zoomed } = scene;
-	for (let i = zoomed, above: number | null = at.nodes[zoomed]!.parent; above !== null; i = above, above = at.nodes[i]!.parent)
-		see(above, 0, scene.width, true);
-	for (let i = zoomed; i < at.end[zoomed]!; ) {
-		const [left, wide] = place(scene, i);
-		if (wide < LEAST_PX) {
-			i = at.end[i]!;
-		} else {
-			see(i, left, wide, false);
-			i++;
-		}
-	}
-}
-
-function letterOf(context: CanvasRenderingContext2D): number {
-	context.font = FONT;
-	return context.measureText("mmmmmmmmmmmmmmmmmmmm").width / 20 || 7.3;
-}
-
-function draw(canvas: HTMLCanvasElement, tree: Tree, scene: Scene, look: Look, colour: ReturnType<typeof palette>): void {
-	const context = canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
-	if (!context)
-		return;
-	canvas.width = Math.round(scene.width * ratio);
-	canvas.height = Math.round(scene.height * ratio);
-	canvas.style.width = `${scene.width}px`;
-	canvas.style.height = `${scene.height}px`;
-	context.setTransform(ratio, 0, 0, ratio, 0, 0);
-	const letter = letterOf(context);
-	context.textBaseline = "middle";
-	const ink = look.dark ? "#e6e8eb" : "#1d2126", ground = look.dark ? "#15171b" : "#fbfbfa";
-	context.fillStyle = ground;
-	context.fillRect(0, 0, scene.width, scene.height);
-	each(scene, (i, left, wide, above) => {
-		const y = top(scene, look, scene.at.depth[i]!);
-		if (y < -ROW || y > scene.height)
-			return;
-		const node = tree.nodes[i]!, hit = scene.found?.is[i] === 1;
-		context.globalAlpha = scene.found && !hit ? 0.4 : above ? 0.6 : 1;
-		context.fillStyle = hit ? (look.dark ? "#b5308a" : "#b02a89") : colour(node.module, node.name, look.dark);
-		context.fillRect(left, y, wide > 2 ? wide - 1 : wide, ROW - 1);
-		context.globalAlpha = 1;
-		const room = Math.floor((wide - 8) / letter);
-		if (room >= 2) {
-			const name = Array.from(nameOf(tree, i));
-			context.fillStyle = hit ? "#fff" : ink;
-			context.fillText(name.length <= room ? name.join("") : name.slice(0, room - 1).join("") + "…", left + 4, y + ROW / 2);
-		}
-	});
-	for (const i of [scene.over, scene.current]) {
-		if (i < 0)
-			continue;
-		const [left, wide] = place(scene, i);
-		context.strokeStyle = ink;
-		context.lineWidth = 2;
-		context.strokeRect(left + 1, top(scene, look, scene.at.depth[i]!) + 1, Math.max(1, wide - 3), ROW - 3);
-	}
-}
-
-function under(scene: Scene, look: Look, x: number, y: number): number {
-	let found = -1;
-	each(scene, (i, left, wide) => {
-		const at = top(scene, look, scene.at.depth[i]!);
-		if (x >= left && x < left + wide && y >= at && y < at + ROW)
-			found = i;
-	});
-	return found;
-}
-
 const KEYS: Record<string, [icicle: Way, flame: Way]> = {
 	ArrowUp: ["parent", "child"], ArrowDown: ["child", "parent"], ArrowLeft: ["before", "before"], ArrowRight: ["next", "next"],
 };
 
-export function FlameCanvas({ tree, look }: { tree: Tree; look: Look }) {
+/* The frame to zoom so that `to` is wide enough to be seen, the nearest above it; the one that is zoomed where it is already. */
+function zoomFor(at: Layout, zoomed: number, to: number, width: number): number {
+	const wide = (of: number) => (at.width[to]! / (at.width[of] || 1)) * width;
+	const inside = to >= zoomed && to < at.end[zoomed]!, above = to < zoomed && at.end[to]! > zoomed;
+	if (above || (inside && wide(zoomed) >= 2))
+		return zoomed;
+	let of = at.nodes[to]!.parent ?? 0;
+	return wide(of) >= 2 ? of : to;
+}
+
+export function FlameCanvas({ tree, look, zoomed: wanted, onZoom, onName, laid, fills: own, label }: FlameProps) {
 	const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
-	const at = useMemo(() => layout(tree), [tree]);
-	const colour = useMemo(() => palette(modules(tree.nodes)), [tree]);
+	const at = useMemo(() => laid?.at ?? layout(tree), [tree, laid]);
+	const fills = useMemo(() => own ?? colours(tree, look.dark), [tree, look.dark, own]);
 	const found = useMemo(() => (look.wanted ? hits(at, look.wanted) : null), [at, look.wanted]);
-	const [zoomed, zoom] = useState(0);
 	const [current, focus] = useState(-1);
 	const [over, setOver] = useState(-1);
+	const [leftOut, setLeftOut] = useState(0);
 	const [pointer, setPointer] = useState([0, 0]);
 	const [size, setSize] = useState({ width: 800, height: 400, scroll: 0 });
-	const scene: Scene = { at, found, zoomed: zoomed < tree.nodes.length ? zoomed : 0, current, over, ...size };
+	const zoomed = wanted > 0 && wanted < tree.nodes.length ? wanted : 0;
+	const scene: Scene = { at, found, zoomed, current: current < tree.nodes.length ? current : -1, over: over < tree.nodes.length ? over : -1, ...size };
 	useEffect(() => {
-		zoom(0);
 		focus(-1);
 		setOver(-1);
 	}, [tree]);
@@ -154,48 +79,52 @@ export function FlameCanvas({ tree, look }: { tree: Tree; look: Look }) {
 	}, [look.upside, tree]);
 	useLayoutEffect(() => {
 		if (canvas.current)
-			draw(canvas.current, tree, scene, look, colour);
+			setLeftOut(draw(canvas.current, tree, scene, look, fills));
 	});
+	function walk(to: number): void {
+		const of = zoomFor(at, zoomed, to, size.width);
+		if (of !== zoomed)
+			onZoom(of);
+		focus(to);
+		const y = top(scene, look, at.depth[to]!);
+		if (box.current && (y < 0 || y > size.height - ROW))
+			box.current.scrollTop += y < 0 ? y : y - size.height + ROW;
+	}
 	function step(event: KeyboardEvent): void {
 		const way = KEYS[event.key]?.[look.upside ? 1 : 0];
 		if (event.key === "Escape") {
-			zoom(0);
+			onZoom(0);
 			focus(0);
 		} else if (event.key === "Enter" || event.key === " ") {
-			zoom(Math.max(0, current));
+			onZoom(Math.max(0, current));
 		} else if (way) {
-			const least = (LEAST_PX * at.width[scene.zoomed]!) / size.width;
-			const to = current < 0 ? scene.zoomed : neighbour(at, current, way, least);
-			if (to >= 0) {
-				const inside = to >= scene.zoomed && to < at.end[scene.zoomed]!;
-				if (!inside && !(at.end[to]! > scene.zoomed && to < scene.zoomed))
-					zoom(at.nodes[to]!.parent ?? 0);
-				focus(to);
-				const y = top(scene, look, at.depth[to]!);
-				if (box.current && (y < 0 || y > size.height - ROW))
-					box.current.scrollTop += y < 0 ? y : y - size.height + ROW;
-			}
+			const to = current < 0 ? zoomed : neighbour(at, current, way);
+			if (to >= 0)
+				walk(to);
+		} else if (event.key === "c" && onName && told > 0) {
+			onName(tree.nodes[told]!.name);
 		} else {
 			return;
 		}
 		event.preventDefault();
 	}
-	const told = over >= 0 ? over : current;
-	const tall = (at.deepest + 1) * ROW;
+	const told = scene.over >= 0 ? scene.over : scene.current;
+	const tall = (at.deepest + 1) * ROW, named = zoomed > 0 ? tree.nodes[zoomed]!.name : "";
 	return (
 		<>
 			<p class="told" role="status">
-				{told >= 0 ? [nameOf(tree, told), ...describe(tree, told)].join(" · ") : "Click or Enter zooms, arrow keys walk, Escape shows all again."}
+				{told >= 0 ? [nameOf(tree, told), ...describe(tree, told, laid)].join(" · ")
+					: `Click or Enter zooms, arrow keys walk, Escape shows all again${onName ? ", c shows callers and callees" : ""}.`}
 			</p>
 			<div class="flame" ref={box} style={{ height: `min(${tall}px, max(260px, calc(100vh - 330px)))` }}
 				onScroll={(event) => setSize({ ...size, scroll: event.currentTarget.scrollTop })}>
-				<canvas ref={canvas} tabIndex={0} role="application" data-zoomed={nameOf(tree, scene.zoomed)}
-					aria-label={`Flame graph of ${tree.value}: arrow keys walk from frame to frame, Enter zooms, Escape shows all. The same is there as a table.`}
+				<canvas ref={canvas} tabIndex={0} role="application" data-zoomed={nameOf(tree, zoomed)}
+					aria-label={`${label ?? `Flame graph of ${tree.value}`}: arrow keys walk from frame to frame, Enter zooms, Escape shows all. The same is there as a table.`}
 					onKeyDown={step} onBlur={() => focus(-1)}
 					onClick={(event) => {
 						const i = under(scene, look, event.offsetX, event.offsetY);
 						if (i >= 0) {
-							zoom(i);
+							onZoom(i);
 							focus(-1);
 						}
 					}}
@@ -206,15 +135,17 @@ export function FlameCanvas({ tree, look }: { tree: Tree; look: Look }) {
 					onMouseLeave={() => setOver(-1)} />
 				<div class="tall" style={{ height: `${Math.max(0, tall - size.height)}px` }} />
 			</div>
-			{over >= 0 && (
+			{scene.over >= 0 && (
 				<div class="tip" aria-hidden="true" style={tipPlace(pointer[0] ?? 0, pointer[1] ?? 0)}>
-					<strong>{nameOf(tree, over)}</strong>
-					{describe(tree, over).map((line) => <div>{line}</div>)}
+					<strong>{nameOf(tree, scene.over)}</strong>
+					{describe(tree, scene.over, laid).map((line) => <div>{line}</div>)}
 				</div>
 			)}
 			<p class="count" role="status">
-				{found && `${found.count === 1 ? "1 frame matches" : `${figure("count", found.count)} frames match`}, ${figure("ratio", at.width[0] ? found.sum / at.width[0] : 0)} in all`}
-				{scene.zoomed > 0 && <>{" "}<button type="button" onClick={() => zoom(0)}>Show all</button></>}
+				{found && `${found.count === 1 ? "1 frame matches" : `${figure("count", found.count)} frames match`}, ${figure("ratio", at.width[0] ? found.sum / at.width[0] : 0)} in all. `}
+				{leftOut > 0 && <span data-narrow={leftOut}>{figure("count", leftOut)} of {figure("count", at.end[zoomed]! - zoomed)} frames are narrower than half a pixel: zoom, the arrow keys or the table show them. </span>}
+				{zoomed > 0 && <button type="button" onClick={() => onZoom(0)}>Show all</button>}{" "}
+				{named && onName && <button type="button" onClick={() => onName(named)}>Callers and callees of {clean(named)}</button>}
 			</p>
 		</>
 	);

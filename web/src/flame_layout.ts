@@ -70,25 +70,19 @@ export function modules(nodes: Node[]): [name: string, self: number][] {
 
 export type Way = "parent" | "child" | "before" | "next";
 
-/* The neighbour of a frame that is at least `least` wide; -1: there is none. */
-export function neighbour(at: Layout, from: number, way: Way, least: number): number {
+/* The neighbour of a frame, however narrow; -1: there is none. */
+export function neighbour(at: Layout, from: number, way: Way): number {
 	const parent = at.nodes[from]!.parent;
 	if (way === "parent")
 		return parent ?? -1;
+	if (way === "child")
+		return from + 1 < at.end[from]! ? from + 1 : -1;
+	if (parent === null)
+		return -1;
+	if (way === "next")
+		return at.end[from]! < at.end[parent]! ? at.end[from]! : -1;
 	let found = -1;
-	const wide = (i: number) => at.width[i]! >= least;
-	if (way === "child") {
-		for (let i = from + 1; i < at.end[from]!; i = at.end[i]!)
-			if (wide(i))
-				return i;
-	} else if (way === "next" && parent !== null) {
-		for (let i = at.end[from]!; i < at.end[parent]!; i = at.end[i]!)
-			if (wide(i))
-				return i;
-	} else if (parent !== null) {
-		for (let i = parent + 1; i < from; i = at.end[i]!)
-			if (wide(i))
-				found = i;
-	}
+	for (let i = parent + 1; i < from; i = at.end[i]!)
+		found = i;
 	return found;
 }

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { type DataSource, type Recording, source } from "./data";
 import { clean, figure } from "./figure";
 import { Flame } from "./flame";
+import { Memory } from "./memory";
 import { Overview } from "./overview";
 import { useWorld, WorldContext } from "./parts";
 import { AnySection, Functions, titleOf, Zones } from "./sections";
@@ -17,8 +18,9 @@ const PAGES: [name: string, title: string, section: string, view: () => preact.J
 	["flame", "Flame graph", "calltree", Flame],
 	["functions", "Functions", "functions", Functions],
 	["zones", "Zones", "zones", Zones],
+	["memory", "Memory", "memory", Memory],
 ];
-const HAVE_PAGES = ["calltree", "functions", "callers", "zones"];
+const HAVE_PAGES = ["calltree", "functions", "callers", "zones", "memory", "timeline", "leaks", "sizes", "temporary"];
 const THREADS_MOST = 500;
 
 /* --- light or dark ------------------------------------------------------------------------------------------------- */

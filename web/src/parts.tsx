@@ -28,12 +28,12 @@ export function useReport(sections: string[], selection: Partial<Selection>, lim
 	const { data } = useWorld();
 	const [state, set] = useState({ report: null as Report | null, error: "", waiting: true });
 	const [tries, retry] = useState(0);
-	const { from, to, thread, focus, weigh } = selection;
-	const key = JSON.stringify([sections, from, to, thread, focus, weigh, limit, tries]);
+	const { from, to, thread, focus, weigh, at, heap } = selection;
+	const key = JSON.stringify([sections, from, to, thread, focus, weigh, at, heap, limit, tries]);
 	useEffect(() => {
 		let current = true;
 		set((before) => ({ ...before, waiting: true }));
-		data.report(sections, { from, to, thread, focus, weigh }, limit).then(
+		data.report(sections, { from, to, thread, focus, weigh, at, heap }, limit).then(
 			(report) => current && set({ report, error: "", waiting: false }),
 			(error: Error) => current && set({ report: null, error: error.message, waiting: false }),
 		);
@@ -47,14 +47,14 @@ export function useReport(sections: string[], selection: Partial<Selection>, lim
 /* The answer's children, or why there are none yet. */
 export function Await({ answer, children }: { answer: Answer; children: (report: Report) => ComponentChildren }) {
 	const { selection } = useWorld();
-	const chosen = selection.from || selection.to || selection.thread || selection.focus || selection.weigh;
+	const chosen = selection.from || selection.to || selection.thread || selection.focus || selection.weigh || selection.at;
 	if (answer.error)
 		return (
 			<div class="failed" role="alert">
 				<p>{clean(answer.error)}</p>
 				<p>
 					<button type="button" onClick={answer.again}>Try again</button>{" "}
-					{chosen && <a href={link({ ...selection, from: "", to: "", thread: "", focus: "", weigh: "" })}>Show the whole run</a>}
+					{chosen && <a href={link({ ...selection, from: "", to: "", thread: "", focus: "", weigh: "", at: "", heap: "" })}>Show the whole run</a>}
 				</p>
 			</div>
 		);

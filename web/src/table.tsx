@@ -4,7 +4,8 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Column, type Row, type Table, value } from "./data";
 import { clean, figure, matcher } from "./figure";
-import { said, why } from "./parts";
+import { said, useWorld, why } from "./parts";
+import { refine } from "./selection";
 
 const ROW = 28, HEAD = 30, SPARE = 8, MEASURED = 400;
 
@@ -71,8 +72,21 @@ function Cell({ row, column, drawn }: { row: Row; column: Column; drawn: Drawn }
 	);
 }
 
+interface Sort {
+	key: string;
+	up: boolean;
+}
+
+/* The order of one table, from and to the URL: one of a page has an order of its own at a time. */
+function useSort(id: string): [sort: Sort | null, set: (sort: Sort | null) => void] {
+	const { selection } = useWorld();
+	const of = selection.sort.startsWith(id + ":") ? selection.sort.slice(id.length + 1) : "";
+	const sort = useMemo(() => (of ? { key: of.replace(/^-/, ""), up: of.startsWith("-") } : null), [of]);
+	return [sort, (to) => refine(selection, { sort: to ? `${id}:${to.up ? "-" : ""}${to.key}` : "" })];
+}
+
 export function DataTable({ table, drawn = {} }: { table: Table; drawn?: Drawn }) {
-	const [sort, setSort] = useState<{ key: string; up: boolean } | null>(null);
+	const [sort, setSort] = useSort(table.id);
 	const [view, setView] = useState({ top: 0, height: 600 });
 	const box = useRef<HTMLDivElement>(null);
 	const sizes = useMemo(() => widths(table), [table]);
