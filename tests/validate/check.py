@@ -12,6 +12,9 @@ import sys
 import unicodedata
 import xml.etree.ElementTree as ElementTree
 
+from firefox_check import check_firefox  # noqa: F401 (by their names, as all below)
+from perfetto_check import check_perfetto  # noqa: F401
+
 
 class Wrong(Exception):
     pass

@@ -77,6 +77,7 @@ load_profile() {
 	return 1
 }
 
+# chrome, firefox: the Firefox Profiler reads both.
 validate_chrome() {
 	check
 	npm_packages
@@ -89,6 +90,17 @@ validate_chrome() {
 	local rc=$?
 	timeout 60 profiler-cli stop >/dev/null 2>&1
 	[ $rc = 0 ] && grep -q ' t-0 ' "$scratch/log" || wrong "the Firefox Profiler sees no thread"
+}
+
+validate_firefox() {
+	validate_chrome
+}
+
+validate_perfetto() {
+	check
+	command -v protoc >/dev/null || missing "protoc is not installed (protobuf-compiler)"
+	protoc --decode_raw <"$file" >"$scratch/raw" 2>"$scratch/log" || wrong "protoc cannot read it"
+	[ -s "$scratch/raw" ] || wrong "protoc reads nothing in it"
 }
 
 validate_callgrind() {
@@ -128,7 +140,7 @@ validate_flame() {
 }
 
 case $format in
-pprof | speedscope | chrome | callgrind | svg | flame) "validate_$format" ;;
+pprof | speedscope | chrome | perfetto | firefox | callgrind | svg | flame) "validate_$format" ;;
 text | json | csv | md | openmetrics | folded) check ;;
 *) echo "run.sh: no such format: $format" >&2 && exit 2 ;;
 esac

@@ -9,7 +9,7 @@ for program in test_export test_exchange test_exchange_heap test_exchange_waits;
 done
 case $file in
 sample*) "$(dirname "$0")/run.sh" "$format" "$out/$file" "$out/calltree.json" ;;
-heap.trace.json | waits.trace.json) "$(dirname "$0")/run.sh" "$format" "$out/$file" ;;
+heap.trace.json | waits.trace.json | heap.pftrace | waits.pftrace | heap.firefox.json | waits.firefox.json) "$(dirname "$0")/run.sh" "$format" "$out/$file" ;;
 heap*) "$(dirname "$0")/run.sh" "$format" "$out/$file" "$out/heap.json" ;;
 waits*) "$(dirname "$0")/run.sh" "$format" "$out/$file" "$out/waits.json" ;;
 *) "$(dirname "$0")/run.sh" "$format" "$out/$file" ;;

@@ -1,0 +1,69 @@
+# export-firefox.sh: profiles for the Firefox Profiler: columns and rows that are there, CPU time and zones that are the report's, memory
+# that ends as it should; parts of a recording; programs without a zone.
+# timeout: 120
+. "$(dirname "$0")/lib.sh"
+need jq python3
+known=$(target zones_known)
+validate=$repo/tests/validate
+cat >figures.py <<'PYTHON'
+"""figures.py VALIDATE PROFILE REPORT.json: sampled ns against the call tree; zones, of each name how many and how long."""
+import json
+import sys
+
+sys.path.insert(0, sys.argv[1])
+import firefox_check as firefox
+
+ns, _ = firefox.check_firefox(sys.argv[2])
+sections = {section["id"]: section for section in json.load(open(sys.argv[3]))["sections"]}
+nodes = sections.get("calltree", {}).get("nodes")
+assert ns == (nodes[0]["total"] if nodes else 0), (ns, nodes and nodes[0]["total"])
+found, wanted = {}, {}
+for thread in firefox.load(sys.argv[2])["threads"]:
+    markers = thread["markers"]
+    for name, start, end, data in zip(markers["name"], markers["startTime"], markers["endTime"], markers["data"]):
+        if data["type"] == "zone":
+            calls, total = found.get(thread["stringArray"][name], (0, 0))
+            found[thread["stringArray"][name]] = calls + 1, total + firefox.ns(end) - firefox.ns(start)
+for row in sections.get("zones", {"rows": []})["rows"]:
+    calls, total = wanted.get(row["zone"], (0, 0))
+    wanted[row["zone"]] = calls + row["calls"], total + row["total_ns"]
+assert found == wanted, (found, wanted)
+print(ns, len(found))
+PYTHON
+# figures OPTION…: the profile and the report of a.sonde with the same options say the same.
+figures() {
+	run 0 "$SONDE" export -q --force -o a.firefox.json "$@" a.sonde
+	run 0 "$SONDE" report -q --json -n 1000000 --section calltree,zones "$@" a.sonde
+	mv .out report.json
+	run 0 python3 figures.py "$validate" a.firefox.json report.json
+}
+
+run 0 "$SONDE" record -q --threads -o a.sonde -- "$known" 40
+figures
+equal "${out#* }" 3
+holds "${out% *} > 10000000"
+figures --thread second
+equal "$(jq -r '.threads | map(.name) | join(",")' a.firefox.json)" second
+figures --from 30ms --to 120ms
+cp a.firefox.json first
+figures --from 30ms --to 120ms
+cmp a.firefox.json first || fail "the same recording is another profile"
+
+# What a heap held is a counter of changes: it ends at 0, since the process ended; its highest is the report's peak.
+rm a.sonde
+run 0 "$SONDE" record -q --heap=full -o a.sonde -- python3 -c "blocks = [bytearray(1 << 20) for _ in range(64)]"
+figures
+peak=$(rows a.sonde heaps | jq '[.[].peak_b] | max')
+run 0 jq -r '[.counters[] | select(.name == "heap live").samples.count | . as $c | reduce range(length) as $i ([0, 0];
+	[.[0] + $c[$i], ([.[1], .[0] + $c[$i]] | max)])] | "\(map(.[0]) | max) \(map(.[1]) | max)"' a.firefox.json
+equal "$out" "0 $peak"
+
+# A place for what is put together that has no room, and one that is not there.
+TMPDIR=$work/nowhere run 0 "$SONDE" export -q --force -o b.firefox.json a.sonde
+cmp a.firefox.json b.firefox.json || fail "without TMPDIR it is another profile"
+
+# Programs that know nothing of us.
+rm a.sonde
+run 0 "$SONDE" record -q -o a.sonde -- python3 -c 'sum(hash(str(i)) for i in range(300000))'
+figures
+equal "${out#* }" 0
