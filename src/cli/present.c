@@ -19,6 +19,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/weigh.h"
+#include "export/gzip.h"
 #include "report/report.h"
 #include "util/error.h"
 #include "util/quantity.h"
@@ -49,6 +50,8 @@ const struct sonde_option sonde_present_options[] = {
     {"json", 0, NULL, "the same as -f json", SONDE_FOUND},
     {"no-symbols", 0, NULL, "look nothing up beyond what the recording holds", FLAG(session.no_symbols)},
     {"debuginfod", 0, NULL, "fetch missing debug files from the servers in DEBUGINFOD_URLS", FLAG(session.debuginfod)},
+    {"max-size", 0, "SIZE", "of html: thin the timeline until the file is about so large (16M)",
+     SONDE_SIZE(offsetof(struct sonde_present, most_b), 64 << 10)},
     {"force", 0, NULL, "overwrite FILE", FLAG(force)},
     {"quiet", 'q', NULL, "say nothing but errors", FLAG(quiet)},
     {0},
@@ -151,17 +154,32 @@ static const struct sonde_format *format_named(const struct sonde_present *prese
 	return NULL;
 }
 
-/* The format whose extension the output's name ends with; the longest where several do (.speedscope.json, .json). */
+#define ZIPPED ".gz"
+
+static int ends_with(const char *name, const char *end)
+{
+	size_t name_b = strlen(name), end_b = strlen(end);
+	return end_b < name_b && !strcmp(name + name_b - end_b, end);
+}
+
+/* Whether the output is compressed because its name says so, and not because its format is. */
+static int is_zipped(const struct sonde_present *present, const struct sonde_format *format)
+{
+	return present->output && ends_with(present->output, ZIPPED) && !ends_with(format->extension, ZIPPED);
+}
+
+/* The format whose extension the output's name ends with, but for .gz; the longest where several do (.speedscope.json,
+ * .json). */
 static const struct sonde_format *format_of_output(const struct sonde_present *present)
 {
 	const struct sonde_format *best = NULL;
-	size_t name_b = present->output ? strlen(present->output) : 0;
-	for (size_t i = 0; i < sonde_format_count; i++) {
+	for (size_t i = 0; present->output && i < sonde_format_count; i++) {
+		char zipped[64];
 		const char *extension = sonde_formats[i]->extension;
-		size_t extension_b = strlen(extension);
-		if (extension_b >= name_b || strcmp(present->output + name_b - extension_b, extension) != 0)
+		snprintf(zipped, sizeof zipped, "%s" ZIPPED, extension);
+		if (!ends_with(present->output, extension) && !ends_with(present->output, zipped))
 			continue;
-		if (!best || extension_b > strlen(best->extension))
+		if (!best || strlen(extension) > strlen(best->extension))
 			best = sonde_formats[i];
 	}
 	return best;
@@ -324,6 +342,8 @@ static int render(struct sonde_present *present, struct sonde_session *session, 
 	style.to_ns = present->pass.to_ns;
 	style.thread = present->pass.thread;
 	style.weigh = present->pass.weigh;
+	style.session = session;
+	style.most_b = present->most_b;
 	if (format->export && !format->section)
 		return format->export(session, &style, file);
 	struct sonde_report *report;
@@ -341,6 +361,20 @@ static int render(struct sonde_present *present, struct sonde_session *session, 
 		code = format->export ? format->export(session, &style, file) : format->render(report, &style, file);
 	sonde_report_free(report);
 	return code;
+}
+
+static int render_zipped(struct sonde_present *present, struct sonde_session *session,
+			 const struct sonde_format *format, FILE *file)
+{
+	FILE *zipped;
+	int code = sonde_gzip_stream(&zipped, file);
+	if (code)
+		return code;
+	code = render(present, session, format, zipped);
+	int bad = ferror(zipped);
+	bad |= fclose(zipped);
+	return !code && bad && !ferror(file) ? sonde_error(EIO, "%s: what was written is not whole", present->output)
+					     : code;
 }
 
 /* An option that chooses what a report shows has no meaning where there is no report. */
@@ -411,7 +445,9 @@ static int write_out(struct sonde_present *present, struct sonde_session *sessio
 	code = sonde_output_open(&output, present->output, present->force);
 	if (code)
 		return code;
-	code = sonde_output_close(&output, render(present, session, format, output.file));
+	code = sonde_output_close(&output, is_zipped(present, format)
+					       ? render_zipped(present, session, format, output.file)
+					       : render(present, session, format, output.file));
 	if (!code && output.path && !present->quiet)
 		fprintf(stderr, "sonde %s: wrote %s\n", present->command, output.path);
 	return code;

@@ -70,3 +70,26 @@ int sonde_gzip_close(struct sonde_gzip *gzip)
 	free(gzip);
 	return error;
 }
+
+static ssize_t write_cookie(void *cookie, const char *data, size_t size_b)
+{
+	return sonde_gzip_write(cookie, data, size_b) ? 0 : (ssize_t)size_b;
+}
+
+static int close_cookie(void *cookie)
+{
+	return sonde_gzip_close(cookie) ? EOF : 0;
+}
+
+int sonde_gzip_stream(FILE **out, FILE *file)
+{
+	struct sonde_gzip *gzip;
+	int error = sonde_gzip_open(&gzip, file);
+	if (error)
+		return error;
+	*out = fopencookie(gzip, "w", (cookie_io_functions_t){.write = write_cookie, .close = close_cookie});
+	if (*out)
+		return 0;
+	sonde_gzip_close(gzip);
+	return sonde_error(ENOMEM, "out of memory for compression");
+}

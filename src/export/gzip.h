@@ -12,4 +12,7 @@ int sonde_gzip_write(struct sonde_gzip *gzip, const void *data, size_t size_b);
 /* Ends the stream and frees; the file stays open. */
 int sonde_gzip_close(struct sonde_gzip *gzip);
 
+/* A stream whose bytes come compressed into `file`; closing it (fclose() tells of errors) leaves `file` open. */
+int sonde_gzip_stream(FILE **out, FILE *file);
+
 #endif

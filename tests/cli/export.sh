@@ -37,3 +37,15 @@ for format in $formats; do
 	run 0 "$SONDE" export -o - -f "$format" elsewhere/app.sonde
 	cmp .out first || fail "$format differs on the standard output"
 done
+
+# A name that ends in .gz is compressed, to the same bytes each time; its format is that of the rest of the name.
+rm -f app.*
+run 0 "$SONDE" export -q -f chrome elsewhere/app.sonde
+run 0 "$SONDE" export -q -o app.trace.json.gz elsewhere/app.sonde
+gzip -dc app.trace.json.gz | cmp - app.trace.json || fail "compressed it is another trace"
+run 0 "$SONDE" report -q --json -o report.gz elsewhere/app.sonde
+gzip -dc report.gz | jq -e .sections >/dev/null || fail "a report that is compressed is none"
+run 0 "$SONDE" export -q -o app.pb.gz elsewhere/app.sonde
+gzip -dc app.pb.gz >app.pb
+gzip -dc app.pb 2>/dev/null && fail "a profile is compressed twice"
+true
