@@ -191,7 +191,8 @@ enum sonde_switch_kind {
 };
 
 /* Zone chunks can be read alone and summed without decoding. After this struct: `open` times struct sonde_zone_open,
- * outermost first, then `sites` times struct sonde_zone_stat over the zones that ended in this chunk. */
+ * outermost first, then `sites` times struct sonde_zone_stat over the zones that ended in this chunk; then, but for older
+ * files, how they lie in time (fold/nodes.h). */
 struct sonde_zones_summary {
 	uint32_t open;
 	uint32_t sites;

@@ -10,6 +10,7 @@
 
 #include "base/varint.h"
 #include "fold/heap_stat.h"
+#include "fold/nodes.h"
 #include "merge/out.h"
 #include "session/columns.h"
 #include "session/heap.h"
@@ -39,6 +40,45 @@ static void copy_column(struct sonde_columns *into, size_t column, const struct 
 
 /* --- zones ------------------------------------------------------------------------------------------------------- */
 
+/* What lies behind the sums: of nodes only sites are other ones. Older recordings have none, and what makes no sense is
+ * left out: readers make them from the zones then. */
+static void zone_nodes(struct sonde_buf *into, const struct sonde_merge_input *input,
+		       const struct sonde_chunk_data *data, const uint8_t *at)
+{
+	const uint8_t *end = data->summary + data->head->summary_b;
+	uint64_t base_ns = data->head->time_min_ns;
+	struct sonde_zone_nodes_head head;
+	struct sonde_nodes_row node;
+	uint32_t depth;
+	if ((size_t)(end - at) < sizeof head)
+		return;
+	memcpy(&head, at, sizeof head);
+	at += sizeof head;
+	size_t head_at = into->len_b;
+	/* Only the number of a site can be longer than it was. */
+	if (head.nodes_b > (size_t)(end - at) || into->max_b - into->len_b < sizeof head + 2 * (size_t)head.nodes_b ||
+	    !sonde_buf_extend(into, sizeof head))
+		return;
+	end = at + head.nodes_b;
+	while (at < end && (at = sonde_nodes_get(at, end, base_ns, &depth, &node))) {
+		const uint64_t values[] = {depth,
+					   node.count,
+					   sonde_varint_zigzag((int64_t)(node.first_ns - base_ns)),
+					   node.last_ns - node.first_ns,
+					   node.busy_ns,
+					   node.longest_ns,
+					   sonde_merge_site(input, node.site)};
+		for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+			sonde_buf_varint(into, values[i]);
+	}
+	if (!at || sonde_buf_error(into)) {
+		into->len_b = head_at;
+		return;
+	}
+	head.nodes_b = (uint32_t)(into->len_b - head_at - sizeof head);
+	memcpy(into->data + head_at, &head, sizeof head);
+}
+
 static int zones_summary(struct sonde_buf *into, const struct sonde_merge_input *input,
 			 const struct sonde_chunk_data *data)
 {
@@ -66,6 +106,7 @@ static int zones_summary(struct sonde_buf *into, const struct sonde_merge_input 
 		stat.site = sonde_merge_site(input, stat.site);
 		sonde_buf_append(into, &stat, sizeof stat);
 	}
+	zone_nodes(into, input, data, at);
 	return sonde_buf_error(into);
 }
 

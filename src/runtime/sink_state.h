@@ -9,6 +9,7 @@
 #include "fold/drain.h"
 #include "fold/frames.h"
 #include "fold/live.h"
+#include "fold/nodes.h"
 #include "runtime/file.h"
 #include "runtime/pools.h"
 
@@ -25,6 +26,8 @@ struct sonde_sink_zones {
 	uint8_t *site_at, *time_at;
 	uint64_t min_ns, max_ns, unmatched;
 	uint32_t open_count, ended_count;
+	struct sonde_nodes nodes;
+	uint8_t node_bytes[SONDE_NODES_MAX_B(SONDE_SINK_ZONES)];
 	uint32_t ended[SONDE_SINK_SITES];                   /* the sites that have a row, in order of their first end */
 	struct sonde_zone_stat stats[SONDE_SINK_SITES];     /* by the file's id */
 	struct sonde_pair_frame open[SONDE_ZONES_OPEN_MAX]; /* when the first of them came */

@@ -11,11 +11,12 @@
 #include "runtime/sink_state.h"
 
 _Static_assert(sizeof(struct sonde_zones_summary) + SONDE_ZONES_OPEN_MAX * sizeof(struct sonde_zone_open) +
-		       SONDE_SINK_SITES * sizeof(struct sonde_zone_stat) <=
+		       SONDE_SINK_SITES * sizeof(struct sonde_zone_stat) + sizeof(struct sonde_zone_nodes_head) +
+		       SONDE_NODES_MAX_B(SONDE_SINK_ZONES) <=
 		   SONDE_CHUNK_MAX_SUMMARY_B,
 	       "a summary holds as many zones as can be open");
 
-/* Head, open zones and sums; returns their size. The sums begin anew. */
+/* Head, open zones, sums and nodes; returns their size. The sums begin anew. */
 static uint32_t zones_summary(struct sonde_sink *sink)
 {
 	struct sonde_sink_zones *zones = &sink->zones;
@@ -31,6 +32,11 @@ static uint32_t zones_summary(struct sonde_sink *sink)
 		to += sizeof(*stat);
 		memset(stat, 0, sizeof(*stat));
 	}
+	sonde_nodes_end(&zones->nodes);
+	const struct sonde_zone_nodes_head nodes = {(uint32_t)zones->nodes.data_b, zones->nodes.deeper};
+	memcpy(to, &nodes, sizeof(nodes));
+	memcpy(to + sizeof(nodes), zones->nodes.data, zones->nodes.data_b);
+	to += sizeof(nodes) + zones->nodes.data_b;
 	return (uint32_t)(to - sink->summary);
 }
 
@@ -62,6 +68,8 @@ static void zones_start(struct sonde_sink_zones *zones, const struct sonde_pair 
 	zones->min_ns = zones->max_ns = time_ns;
 	zones->unmatched = 0;
 	zones->ended_count = 0;
+	zones->nodes.data = zones->node_bytes;
+	sonde_nodes_begin(&zones->nodes, time_ns);
 	zones->open_count = pair->depth;
 	memcpy(zones->open, pair->frames, pair->depth * sizeof(*pair->frames));
 }
@@ -73,6 +81,7 @@ static void zone_ended(struct sonde_sink_zones *zones, const struct sonde_pair_z
 		zones->ended[zones->ended_count++] = zone->site;
 	stat->site = zone->site;
 	sonde_pair_add(stat, zone);
+	sonde_nodes_add_zone(&zones->nodes, zone->depth, zone->site, zone->start_ns, zone->dur_ns);
 }
 
 /* One event of a thread: the file's id of a site, 0 = an end. 1 = it began a zone that had to be left out. */

@@ -398,23 +398,50 @@ static int is_wanted(const struct sonde_cursor *cursor, const struct sonde_chunk
 	       cursor->types & 1u << head->type && head->version <= SONDE_CHUNK_VERSION;
 }
 
-static int next_unfinished(struct sonde_cursor *cursor)
+/* What a thread has open behind what was decoded. */
+static int unfinished(struct sonde_cursor *cursor, uint32_t thread)
 {
 	int is_kept = sonde_session_info(cursor->session, "option.keep_ns") != NULL;
+	const struct sonde_thread *row = sonde_session_thread(cursor->session, thread);
+	uint64_t end_ns =
+	    row && row->end_ns ? row->end_ns : sonde_session_part_of(cursor->session, row ? row->process : 0)->end_ns;
+	if (is_kept) /* a flight recorder forgot what came after its last save */
+		end_ns = 0;
+	return sonde_zones_unfinished(&cursor->zones, thread, end_ns, &cursor->batch);
+}
+
+static int next_unfinished(struct sonde_cursor *cursor)
+{
 	cursor->batch = (struct sonde_batch){.type = SONDE_CHUNK_ZONES};
 	while (cursor->zones.tails && cursor->unfinished <= cursor->threads) {
-		uint32_t thread = cursor->unfinished++;
-		const struct sonde_thread *row = sonde_session_thread(cursor->session, thread);
-		uint64_t end_ns = row && row->end_ns
-				      ? row->end_ns
-				      : sonde_session_part_of(cursor->session, row ? row->process : 0)->end_ns;
-		if (is_kept) /* a flight recorder forgot what came after its last save */
-			end_ns = 0;
-		int found = sonde_zones_unfinished(&cursor->zones, thread, end_ns, &cursor->batch);
+		int found = unfinished(cursor, cursor->unfinished++);
 		if (found)
 			return found;
 	}
 	return 0;
+}
+
+/* 1 and the batch, or a negative errno. */
+static int decode(struct sonde_cursor *cursor, size_t i)
+{
+	struct sonde_reader *reader = cursor->session->reader;
+	const struct sonde_index_entry *entry = sonde_reader_entry(reader, i);
+	const struct sonde_chunk_head *head = &entry->head;
+	int error = sonde_reader_read(reader, i, &cursor->data);
+	if (error && head->type == SONDE_CHUNK_ZONES)
+		sonde_zones_superseded(&cursor->zones, head->thread); /* what was open may have ended here */
+	if (error)
+		return error;
+	cursor->batch = (struct sonde_batch){
+	    .type = head->type,
+	    .process = head->process <= cursor->session->processes.count ? head->process : 0,
+	    .thread = head->thread <= cursor->threads ? head->thread : 0,
+	};
+	error = decoders[head->type](cursor);
+	if (error == -EBADMSG)
+		return sonde_error(EBADMSG, "%s: the chunk at byte %llu cannot be decoded", sonde_reader_path(reader),
+				   (unsigned long long)entry->offset);
+	return error ? error : 1;
 }
 
 int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **out)
@@ -432,21 +459,23 @@ int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **ou
 				sonde_zones_superseded(&cursor->zones, head->thread);
 			continue;
 		}
-		int error = sonde_reader_read(reader, i, &cursor->data);
-		if (error && head->type == SONDE_CHUNK_ZONES)
-			sonde_zones_superseded(&cursor->zones, head->thread); /* what was open may have ended here */
-		if (error)
-			return error;
-		cursor->batch = (struct sonde_batch){
-		    .type = head->type,
-		    .process = head->process <= cursor->session->processes.count ? head->process : 0,
-		    .thread = head->thread <= cursor->threads ? head->thread : 0,
-		};
-		error = decoders[head->type](cursor);
-		if (error == -EBADMSG)
-			return sonde_error(EBADMSG, "%s: the chunk at byte %llu cannot be decoded",
-					   sonde_reader_path(reader), (unsigned long long)entry->offset);
-		return error ? error : 1;
+		return decode(cursor, i);
 	}
 	return next_unfinished(cursor);
+}
+
+int sonde_cursor_zones(struct sonde_cursor *cursor, size_t chunk, const struct sonde_batch **out)
+{
+	const struct sonde_index_entry *entry = sonde_reader_entry(cursor->session->reader, chunk);
+	*out = &cursor->batch;
+	if (!entry || entry->head.type != SONDE_CHUNK_ZONES || !is_wanted(cursor, &entry->head))
+		return sonde_error(EINVAL, "chunk %zu has no zones", chunk);
+	return decode(cursor, chunk);
+}
+
+int sonde_cursor_zones_open(struct sonde_cursor *cursor, uint32_t thread, const struct sonde_batch **out)
+{
+	cursor->batch = (struct sonde_batch){.type = SONDE_CHUNK_ZONES};
+	*out = &cursor->batch;
+	return thread <= cursor->threads ? unfinished(cursor, thread) : 0;
 }

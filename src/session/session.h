@@ -78,8 +78,8 @@ size_t sonde_part_key(const char *key, const char **what);
 /* What a sample of the cpu source stands for: the inverse of its effective rate; 1 ms where that is not known. */
 uint64_t sonde_session_period_ns(const struct sonde_session *session);
 
-/* What a layer above keeps with a session: one thing, which `free` (NULL = there is none) gives back when the session is
- * closed, while all of it is still there. */
+/* What a layer above keeps with a session: one thing, which `free` (NULL = there is none) gives back when the session
+ * is closed, while all of it is still there. */
 struct sonde_session_kept {
 	void *data;
 	void (*free)(void *data);
@@ -352,6 +352,38 @@ int sonde_cursor_want(struct sonde_cursor *cursor, const struct sonde_cursor_wan
 /* 1 and a batch, 0 at the end, or a negative errno (a chunk that cannot be decoded: skip it by calling again). */
 int sonde_cursor_next(struct sonde_cursor *cursor, const struct sonde_batch **out);
 
+/* The zones of one ZONES chunk, by its number (sonde_session_zone_chunks()): 1 and a batch as above; a negative errno.
+ * The cursor is open for zones, and is not to be walked any more. */
+int sonde_cursor_zones(struct sonde_cursor *cursor, size_t chunk, const struct sonde_batch **out);
+/* What a thread has open behind the chunk that was read last, as unfinished: right after its last one. 0: nothing. */
+int sonde_cursor_zones_open(struct sonde_cursor *cursor, uint32_t thread, const struct sonde_batch **out);
+
+/* How zones lie in time (fold/nodes.h), one after the other of one depth of the chunk. Times are ns, sites as in
+ * batches. */
+struct sonde_zone_node {
+	uint64_t from_ns, to_ns, busy_ns, longest_ns;
+	uint32_t depth, site, count;
+};
+
+/* A ZONES chunk, from its head and summary. */
+struct sonde_zone_chunk {
+	size_t chunk; /* its number */
+	uint32_t process, thread;
+	uint32_t events;     /* begins and ends */
+	uint64_t open_after; /* zones that are open when it ends */
+	int is_damaged;      /* its summary cannot be read: only what is above is known, and the events */
+	int has_nodes;   /* else it is of an older recording, or they are damaged: they are to be made of the zones */
+	uint64_t deeper; /* zones in no node, since they are too deep */
+	const struct sonde_zone_node *nodes;
+	size_t node_count;
+	const struct sonde_zone_stat *stats; /* as in sonde_session_zone_stats_each() */
+	size_t stat_count;
+};
+
+/* Calls `take` for each ZONES chunk in file order, until it returns what is not 0. Nothing is decoded. Rows live until
+ * the call returns. -ENOMEM. */
+int sonde_session_zone_chunks(struct sonde_session *session,
+			      int (*take)(void *context, const struct sonde_zone_chunk *chunk), void *context);
 /* Statistics of all zones by site, from the chunk summaries, without decoding the bodies: `stats` has
  * sonde_session_site_count() + 1 rows, indexed by site id; row 0 sums zones of sites that are not known. Chunks that
  * cannot be read are left out; then the sums of all others and a negative errno. */

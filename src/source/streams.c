@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/varint.h"
+#include "fold/nodes.h"
 #include "source/columns.h"
 #include "util/error.h"
 #include "util/search.h"
@@ -30,6 +31,7 @@ struct sonde_stream {
 	uint32_t open_count;
 	uint64_t unmatched_before;
 	struct sonde_pair_table sums;
+	struct sonde_nodes *nodes; /* of the chunk; with room for their bytes behind */
 	struct sonde_buf events;
 	uint32_t event_count;
 	uint64_t event_min_ns, event_max_ns;
@@ -49,6 +51,8 @@ static void free_buffers(struct sonde_stream *stream)
 	sonde_buf_init(&stream->events, 2 * EVENTS_A_CHUNK_B);
 	free(stream->open);
 	free(stream->sums.rows);
+	free(stream->nodes);
+	stream->nodes = NULL;
 	stream->open = NULL;
 	stream->open_count = 0;
 	stream->sums = (struct sonde_pair_table){0};
@@ -111,6 +115,17 @@ static struct sonde_stream *find(struct sonde_streams *streams, uint32_t process
 
 /* --- zones ----------------------------------------------------------------------------------------------- */
 
+/* Behind all that a reader cannot do without, where there is room. */
+static void add_nodes(struct sonde_buf *summary, struct sonde_nodes *nodes)
+{
+	sonde_nodes_end(nodes);
+	const struct sonde_zone_nodes_head head = {(uint32_t)nodes->data_b, nodes->deeper};
+	if (sonde_buf_error(summary) || summary->len_b + sizeof head + nodes->data_b > SONDE_CHUNK_MAX_SUMMARY_B)
+		return;
+	sonde_buf_append(summary, &head, sizeof head);
+	sonde_buf_append(summary, nodes->data, nodes->data_b);
+}
+
 static int write_zones(struct sonde_streams *streams, struct sonde_stream *stream)
 {
 	if (!stream->zones.rows)
@@ -127,6 +142,7 @@ static int write_zones(struct sonde_streams *streams, struct sonde_stream *strea
 	for (uint32_t i = 0; i < stream->sums.capacity; i++)
 		if (stream->sums.rows[i].site)
 			sonde_buf_append(&summary, &stream->sums.rows[i], sizeof *stream->sums.rows);
+	add_nodes(&summary, stream->nodes);
 	int rc = sonde_buf_error(&summary);
 	struct sonde_chunk chunk = {
 	    .type = SONDE_CHUNK_ZONES,
@@ -179,6 +195,14 @@ static int grow_sums(struct sonde_pair_table *sums)
 
 static int start_chunk(struct sonde_stream *stream, uint64_t time_ns)
 {
+	struct sonde_nodes *nodes = stream->nodes;
+	if (!nodes) {
+		nodes = stream->nodes = malloc(sizeof *nodes + SONDE_NODES_MAX_B(ZONES_A_CHUNK));
+		if (!nodes)
+			return out_of_memory();
+		*nodes = (struct sonde_nodes){.data = (uint8_t *)(nodes + 1)};
+	}
+	sonde_nodes_begin(nodes, time_ns);
 	stream->zones.time_min_ns = time_ns;
 	stream->zones.time_max_ns = time_ns;
 	stream->unmatched_before = stream->pair.unmatched;
@@ -206,11 +230,15 @@ static struct sonde_zone_stat *row_of(struct sonde_pair_table *sums, uint32_t si
 static ssize_t add_leaves(struct sonde_stream *stream, struct sonde_pair *pair, const uint32_t *sites,
 			  const uint64_t *times_ns, size_t count)
 {
-	struct sonde_pair_run run = sonde_pair_leaves(sites, times_ns, count);
+	size_t room = 2 * (size_t)sonde_nodes_room(stream->nodes, pair->depth);
+	struct sonde_pair_run run = sonde_pair_leaves(sites, times_ns, count < room ? count : room);
 	struct sonde_zone_stat *row = row_of(&stream->sums, *sites);
 	if (!row)
 		return -ENOMEM;
 	sonde_pair_add_run(row, &run, sonde_pair_is_open(pair, *sites));
+	const struct sonde_nodes_row node = {times_ns[0], times_ns[2 * run.count - 1], run.sum_ns, run.max_ns,
+					     *sites,      (uint32_t)run.count};
+	sonde_nodes_add(stream->nodes, pair->depth, &node);
 	if (pair->depth)
 		pair->frames[pair->depth - 1].child_ns += run.sum_ns;
 	return (ssize_t)run.count;
@@ -242,6 +270,7 @@ static int pair_zones(const struct sonde_streams *streams, struct sonde_stream *
 		if (!row)
 			return -ENOMEM;
 		sonde_pair_add(row, &zone);
+		sonde_nodes_add_zone(stream->nodes, zone.depth, zone.site, zone.start_ns, zone.dur_ns);
 		if (streams->zone_ended)
 			streams->zone_ended(streams->context, &zone);
 	}

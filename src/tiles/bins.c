@@ -12,6 +12,7 @@
 #include "util/error.h"
 
 struct binning {
+	struct sonde_tiles *tiles;
 	const struct sonde_tile_lane_data *lane;
 	struct sonde_tile_rows *rows;
 	uint64_t from_ns, to_ns, start_ns;
@@ -89,9 +90,27 @@ static int is_out(const struct binning *binning, const struct sonde_tile_node *n
 
 static int visit(struct binning *binning, unsigned level, size_t i);
 
+/* Where its zones cannot be had, the node stands for them. */
+static int visit_zones(struct binning *binning, size_t i)
+{
+	const struct sonde_tile_lane_data *lane = binning->lane;
+	const struct sonde_tile_node *node = &lane->levels[0][i];
+	const struct sonde_tile_slice *slices = NULL;
+	int count = node->many > 1 ? sonde_tile_cache_slices(binning->tiles, lane, i, &slices) : 0, error = 0;
+	if (count <= 0)
+		return count ? count : take(binning, node);
+	for (int at = 0; at < count && !error; at++) {
+		struct sonde_tile_node leaf = sonde_tile_slice_node(&slices[at]);
+		error = is_out(binning, &leaf) ? 0 : take(binning, &leaf);
+	}
+	return error;
+}
+
 static int visit_leaves(struct binning *binning, size_t node)
 {
 	const struct sonde_tile_lane_data *lane = binning->lane;
+	if (lane->where)
+		return visit_zones(binning, node);
 	size_t end = (node + 1) * SONDE_TILE_FAN < lane->lane.count ? (node + 1) * SONDE_TILE_FAN : lane->lane.count;
 	int error = 0;
 	for (size_t i = node * SONDE_TILE_FAN; i < end && !error; i++) {
@@ -122,7 +141,8 @@ int sonde_tiles_bins(struct sonde_tiles *tiles, size_t id, const struct sonde_ti
 		     struct sonde_tile_rows *out)
 {
 	const struct sonde_tile_lane_data *lane = tiles->lanes[id];
-	struct binning binning = {.lane = lane,
+	struct binning binning = {.tiles = tiles,
+				  .lane = lane,
 				  .rows = out,
 				  .from_ns = view->from_ns,
 				  .to_ns = view->to_ns,

@@ -1,9 +1,13 @@
-/* find.c: single slices by name and length. */
+/* find.c: single slices by name and length. Zones are decoded where the sums of their chunk say that there are some; in
+ * the order of lanes and time, up to a bound. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tiles/state.h"
 #include "util/error.h"
+
+enum { CHUNKS_MAX = 400 }; /* of zones that are decoded: half a second */
 
 void sonde_tile_finds_fini(struct sonde_tile_finds *finds)
 {
@@ -72,37 +76,115 @@ static int by_time(const void *left, const void *right)
 	return order(left, right);
 }
 
-/* Leaves are looked at where the node over them has any that is long enough in the time. */
-static int look(const struct sonde_tile_lane_data *lane, const struct sonde_tile_search *search,
-		struct sonde_tile_finds *out)
+/* Chunks of zones that hold some that are wanted, by their sums. */
+struct chunks {
+	const struct sonde_tiles *tiles;
+	const struct sonde_tile_search *search;
+	uint8_t *has;
+	size_t count;
+};
+
+static int take_chunk(void *context, const struct sonde_zone_chunk *chunk)
+{
+	struct chunks *chunks = context;
+	if (chunk->chunk >= chunks->count) {
+		size_t count = 2 * chunk->chunk + 64;
+		uint8_t *has = realloc(chunks->has, count);
+		if (!has)
+			return sonde_error(ENOMEM, "out of memory for %zu chunks", count);
+		memset(has + chunks->count, 0, count - chunks->count);
+		chunks->has = has;
+		chunks->count = count;
+	}
+	for (size_t i = 0; i < chunk->stat_count; i++) {
+		const struct sonde_zone_stat *stat = &chunk->stats[i];
+		if (chunks->search->names[chunks->tiles->site_names[stat->site] - 1] &&
+		    stat->max_ns >= chunks->search->shortest_ns && stat->min_ns <= chunks->search->longest_ns)
+			chunks->has[chunk->chunk] = 1;
+	}
+	return 0;
+}
+
+struct looking {
+	struct sonde_tiles *tiles;
+	const struct sonde_tile_search *search;
+	struct sonde_tile_finds *out;
+	struct chunks chunks;
+	uint64_t before; /* chunks that had been decoded */
+};
+
+/* The slices of a node of zones, where the chunk has any that are wanted. */
+static int zones_of(struct looking *looking, const struct sonde_tile_lane_data *lane, size_t i,
+		    const struct sonde_tile_slice **out)
+{
+	const struct sonde_tile_where *where = &lane->where[i];
+	if (where->chunk >= looking->chunks.count || !looking->chunks.has[where->chunk])
+		return 0;
+	struct sonde_tile_cache *cache = &looking->tiles->cache;
+	if (cache->decoded - looking->before >= CHUNKS_MAX && !sonde_tile_cache_has(cache, where->chunk)) {
+		looking->out->is_whole = 0;
+		return 0;
+	}
+	return sonde_tile_cache_slices(looking->tiles, lane, i, out);
+}
+
+static int add_all(struct looking *looking, uint32_t lane, const struct sonde_tile_slice *slices, size_t count)
 {
 	int error = 0;
-	for (size_t i = 0; lane->level_count && i < lane->counts[0]; i++) {
+	for (size_t i = 0; i < count && !error; i++) {
+		const struct sonde_tile_found found = {lane, slices[i].name, slices[i].from_ns, slices[i].to_ns};
+		error = sonde_tile_finds_add(looking->out, looking->search, &found);
+	}
+	return error;
+}
+
+static int look_at(struct looking *looking, const struct sonde_tile_lane_data *lane, size_t i)
+{
+	const struct sonde_tile_node *node = &lane->levels[0][i];
+	const struct sonde_tile_slice *slices = NULL;
+	if (!lane->where) {
+		size_t from = i * SONDE_TILE_FAN, left = lane->lane.count - from;
+		return add_all(looking, lane->lane.id, &lane->slices[from],
+			       left < SONDE_TILE_FAN ? left : SONDE_TILE_FAN);
+	}
+	if (node->many == 1) {
+		const struct sonde_tile_slice slice = {node->from_ns, node->to_ns, node->name, 0};
+		return add_all(looking, lane->lane.id, &slice, 1);
+	}
+	int count = zones_of(looking, lane, i, &slices);
+	return count > 0 ? add_all(looking, lane->lane.id, slices, (size_t)count) : count;
+}
+
+/* Leaves are looked at where the node over them has any that is long enough in the time. */
+static int look(struct looking *looking, const struct sonde_tile_lane_data *lane)
+{
+	const struct sonde_tile_search *search = looking->search;
+	int error = 0;
+	for (size_t i = 0; lane->level_count && i < lane->counts[0] && !error; i++) {
 		const struct sonde_tile_node *node = &lane->levels[0][i];
-		if (node->to_ns < search->from_ns || node->from_ns > search->to_ns ||
-		    node->longest_ns < search->shortest_ns)
-			continue;
-		for (size_t at = i * SONDE_TILE_FAN; at < lane->lane.count && at < (i + 1) * SONDE_TILE_FAN && !error;
-		     at++) {
-			const struct sonde_tile_slice *slice = &lane->slices[at];
-			const struct sonde_tile_found found = {lane->lane.id, slice->name, slice->from_ns,
-							       slice->to_ns};
-			error = sonde_tile_finds_add(out, search, &found);
-		}
+		if (node->to_ns >= search->from_ns && node->from_ns <= search->to_ns &&
+		    node->longest_ns >= search->shortest_ns)
+			error = look_at(looking, lane, i);
 	}
 	return error;
 }
 
 int sonde_tiles_find(struct sonde_tiles *tiles, const struct sonde_tile_search *search, struct sonde_tile_finds *out)
 {
-	int error = 0;
+	struct looking looking = {.tiles = tiles,
+				  .search = search,
+				  .out = out,
+				  .chunks = {tiles, search, NULL, 0},
+				  .before = tiles->cache.decoded};
 	out->count = 0;
 	out->of = 0;
 	out->is_whole = 1;
+	int error = sonde_session_zone_chunks(tiles->session, take_chunk, &looking.chunks);
 	for (size_t i = 0; i < tiles->lane_count && !error; i++)
 		if (tiles->lanes[i]->lane.form == SONDE_TILE_SLICES)
-			error = look(tiles->lanes[i], search, out);
+			error = look(&looking, tiles->lanes[i]);
 	if (out->count)
 		qsort(out->all, out->count, sizeof *out->all, by_time);
+	free(looking.chunks.has);
 	return error;
 }

@@ -4,7 +4,33 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "fold/nodes.h"
 #include "util/error.h"
+
+static uint32_t add_many(uint32_t a, uint32_t b)
+{
+	return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+}
+
+static void add_node(struct sonde_tile_node *into, const struct sonde_tile_node *node, enum sonde_tile_form form)
+{
+	if (!into->many) {
+		*into = *node;
+		return;
+	}
+	into->to_ns = node->to_ns;
+	into->many = add_many(into->many, node->many);
+	if (form == SONDE_TILE_CURVE) {
+		into->least = node->least < into->least ? node->least : into->least;
+		into->most = node->most > into->most ? node->most : into->most;
+		return;
+	}
+	into->busy_ns += node->busy_ns;
+	if (node->longest_ns > into->longest_ns) {
+		into->longest_ns = node->longest_ns;
+		into->name = node->name;
+	}
+}
 
 /* Room for one more leaf; 0: there is none that is allowed. */
 static int grow(struct sonde_tile_lane_data *lane, size_t leaf_b, size_t *room_b)
@@ -50,29 +76,55 @@ int sonde_tile_lane_piece(struct sonde_tile_lane_data *lane, struct sonde_tile_p
 	return 0;
 }
 
-static uint32_t add_many(uint32_t a, uint32_t b)
+/* Order comes before what is said: recordings are input. */
+int sonde_tile_lane_node(struct sonde_tile_lane_data *lane, const struct sonde_tile_node *node,
+			 struct sonde_tile_where where)
 {
-	return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+	size_t count = lane->counts[0];
+	if (count == lane->cap) {
+		size_t cap = lane->cap ? 2 * lane->cap : 16;
+		struct sonde_tile_node *nodes = realloc(lane->levels[0], cap * sizeof *nodes);
+		lane->levels[0] = nodes ? nodes : lane->levels[0];
+		struct sonde_tile_where *all = nodes ? realloc(lane->where, cap * sizeof *all) : NULL;
+		if (!all)
+			return sonde_error(ENOMEM, "out of memory for %zu nodes of zones", cap);
+		lane->where = all;
+		lane->cap = cap;
+	}
+	uint64_t last_ns = count ? lane->levels[0][count - 1].to_ns : 0;
+	struct sonde_tile_node kept = *node;
+	kept.from_ns = kept.from_ns > last_ns ? kept.from_ns : last_ns;
+	kept.to_ns = kept.to_ns > kept.from_ns ? kept.to_ns : kept.from_ns;
+	uint64_t length_ns = kept.to_ns - kept.from_ns;
+	kept.busy_ns = kept.busy_ns < length_ns ? kept.busy_ns : length_ns;
+	kept.longest_ns = kept.longest_ns < length_ns ? kept.longest_ns : length_ns;
+	lane->level_count = 1;
+	lane->where[count] = where;
+	lane->levels[0][lane->counts[0]++] = kept;
+	lane->lane.count += kept.many;
+	return 0;
 }
 
-static void add_node(struct sonde_tile_node *into, const struct sonde_tile_node *node, enum sonde_tile_form form)
+int sonde_tile_lane_zone(struct sonde_tile_lane_data *lane, const struct sonde_tile_slice *zone,
+			 struct sonde_tile_where where)
 {
-	if (!into->many) {
-		*into = *node;
-		return;
-	}
-	into->to_ns = node->to_ns;
-	into->many = add_many(into->many, node->many);
-	if (form == SONDE_TILE_CURVE) {
-		into->least = node->least < into->least ? node->least : into->least;
-		into->most = node->most > into->most ? node->most : into->most;
-		return;
-	}
-	into->busy_ns += node->busy_ns;
-	if (node->longest_ns > into->longest_ns) {
-		into->longest_ns = node->longest_ns;
-		into->name = node->name;
-	}
+	size_t count = lane->counts[0];
+	struct sonde_tile_node node = sonde_tile_slice_node(zone);
+	struct sonde_tile_node *last = count ? &lane->levels[0][count - 1] : NULL;
+	if (!last || lane->where[count - 1].chunk != where.chunk || last->many >= SONDE_NODE_ZONES ||
+	    zone->from_ns < last->to_ns)
+		return sonde_tile_lane_node(lane, &node, where);
+	add_node(last, &node, SONDE_TILE_SLICES);
+	lane->lane.count++;
+	return 0;
+}
+
+struct sonde_tile_node sonde_tile_slice_node(const struct sonde_tile_slice *slice)
+{
+	struct sonde_tile_node node = {
+	    .from_ns = slice->from_ns, .to_ns = slice->to_ns, .name = slice->name, .many = 1};
+	node.busy_ns = node.longest_ns = slice->to_ns - slice->from_ns;
+	return node;
 }
 
 struct sonde_tile_node sonde_tile_lane_leaf(const struct sonde_tile_lane_data *lane, size_t i)
@@ -86,17 +138,12 @@ struct sonde_tile_node sonde_tile_lane_leaf(const struct sonde_tile_lane_data *l
 		node.most = piece->most;
 		return node;
 	}
-	const struct sonde_tile_slice *slice = &lane->slices[i];
-	node.from_ns = slice->from_ns;
-	node.to_ns = slice->to_ns;
-	node.busy_ns = node.longest_ns = slice->to_ns - slice->from_ns;
-	node.name = slice->name;
-	return node;
+	return sonde_tile_slice_node(&lane->slices[i]);
 }
 
 int sonde_tile_lane_build(struct sonde_tile_lane_data *lane)
 {
-	size_t below = lane->lane.count;
+	size_t below = lane->where ? lane->counts[0] : lane->lane.count;
 	while (below && lane->level_count < SONDE_TILE_LEVELS && (below > 1 || !lane->level_count)) {
 		unsigned level = lane->level_count;
 		size_t count = (below + SONDE_TILE_FAN - 1) / SONDE_TILE_FAN;
@@ -120,4 +167,5 @@ void sonde_tile_lane_fini(struct sonde_tile_lane_data *lane)
 	for (unsigned i = 0; i < lane->level_count; i++)
 		free(lane->levels[i]);
 	free(lane->leaves);
+	free(lane->where);
 }

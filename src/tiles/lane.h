@@ -34,6 +34,12 @@ struct sonde_tile_node {
 	uint32_t name, many;
 };
 
+/* Where the slices of a node of zones are. */
+struct sonde_tile_where {
+	uint32_t chunk; /* UINT32_MAX: the node is a slice */
+	uint32_t first; /* of its depth in the chunk */
+};
+
 struct sonde_tile_lane_data {
 	struct sonde_tile_lane lane; /* first: what others see */
 	union {
@@ -42,6 +48,7 @@ struct sonde_tile_lane_data {
 		void *leaves;
 	};
 	size_t cap;
+	struct sonde_tile_where *where; /* zones: of each node of levels[0], which is there instead of leaves */
 	struct sonde_tile_node *levels[SONDE_TILE_LEVELS]; /* [0]: of 16 leaves each */
 	size_t counts[SONDE_TILE_LEVELS];
 	unsigned level_count;
@@ -52,7 +59,15 @@ struct sonde_tile_lane_data {
 int sonde_tile_lane_slice(struct sonde_tile_lane_data *lane, struct sonde_tile_slice slice, size_t *room_b);
 int sonde_tile_lane_piece(struct sonde_tile_lane_data *lane, struct sonde_tile_piece piece, size_t *room_b);
 
+/* A node of zones, and where they are; -ENOMEM. */
+int sonde_tile_lane_node(struct sonde_tile_lane_data *lane, const struct sonde_tile_node *node,
+			 struct sonde_tile_where where);
+/* One zone more of a chunk that has no nodes. */
+int sonde_tile_lane_zone(struct sonde_tile_lane_data *lane, const struct sonde_tile_slice *zone,
+			 struct sonde_tile_where where);
+
 /* A leaf as a node of one. */
+struct sonde_tile_node sonde_tile_slice_node(const struct sonde_tile_slice *slice);
 struct sonde_tile_node sonde_tile_lane_leaf(const struct sonde_tile_lane_data *lane, size_t i);
 
 /* Builds the pyramid, when all leaves are there. -ENOMEM. */

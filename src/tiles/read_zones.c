@@ -1,34 +1,131 @@
 /* read_zones.c: zones as slices: a lane a thread and depth. What is deeper than the last lane lies within its slices.
+ *
+ * Their pyramids stand on the nodes in the summaries of chunks, so that nothing is decoded but what is zoomed into
+ * (cache.c). A chunk without nodes is decoded here, once. What is open at the end of a thread's last chunk is at most
+ * one slice a lane, and the last.
  */
 #include <errno.h>
+#include <stdlib.h>
 
+#include "fold/nodes.h"
 #include "tiles/state.h"
+#include "util/error.h"
 
-static int take(void *context, const struct sonde_batch *batch)
+_Static_assert((int)SONDE_TILE_DEPTHS == (int)SONDE_NODE_DEPTHS, "a lane for each depth that has nodes");
+
+/* The last chunk of a thread. */
+struct last {
+	size_t chunk; /* + 1; 0 = none */
+	int is_open;  /* it leaves zones open */
+};
+
+struct reading {
+	struct sonde_tiles *tiles;
+	struct sonde_cursor *cursor;
+	struct last *lasts; /* by thread */
+};
+
+static struct sonde_tile_lane_data *lane_of(struct sonde_tiles *tiles, uint32_t process, uint32_t thread,
+					    uint32_t depth)
 {
-	struct sonde_tiles *tiles = context;
+	const struct sonde_tile_of of = {
+	    .kind = SONDE_TILE_ZONES, .form = SONDE_TILE_SLICES, .process = process, .thread = thread, .depth = depth};
+	return sonde_tiles_lane_of(tiles, &of);
+}
+
+static int leave_out(struct sonde_tiles *tiles, uint32_t process, uint32_t thread, uint64_t deeper)
+{
+	struct sonde_tile_lane_data *lane = deeper ? lane_of(tiles, process, thread, SONDE_TILE_DEPTHS - 1) : NULL;
+	if (lane)
+		lane->lane.left_out += deeper;
+	return deeper && !lane ? -ENOMEM : 0;
+}
+
+static int take_nodes(struct sonde_tiles *tiles, const struct sonde_zone_chunk *chunk)
+{
 	struct sonde_tile_lane_data *lanes[SONDE_TILE_DEPTHS] = {0};
-	struct sonde_tile_of of = {
-	    .kind = SONDE_TILE_ZONES, .form = SONDE_TILE_SLICES, .process = batch->process, .thread = batch->thread};
-	int error = 0;
-	for (size_t i = 0; i < batch->count && !error; i++) {
-		uint32_t depth = batch->depth[i], name, last = SONDE_TILE_DEPTHS - 1;
-		of.depth = depth < last ? depth : last;
-		if (!lanes[of.depth] && !(lanes[of.depth] = sonde_tiles_lane_of(tiles, &of)))
+	uint32_t firsts[SONDE_TILE_DEPTHS] = {0};
+	int error = leave_out(tiles, chunk->process, chunk->thread, chunk->deeper);
+	for (size_t i = 0; i < chunk->node_count && !error; i++) {
+		const struct sonde_zone_node *from = &chunk->nodes[i];
+		uint32_t depth = from->depth;
+		if (!lanes[depth] && !(lanes[depth] = lane_of(tiles, chunk->process, chunk->thread, depth)))
 			return -ENOMEM;
-		if (depth > last) {
-			lanes[last]->lane.left_out++;
-			continue;
-		}
-		error = sonde_tiles_site_name(tiles, batch->site[i], &name);
-		const struct sonde_tile_slice slice = {batch->start_ns[i], batch->start_ns[i] + batch->dur_ns[i], name,
-						       0};
-		error = error ? error : sonde_tile_lane_slice(lanes[depth], slice, &tiles->room_b);
+		struct sonde_tile_node node = {.from_ns = from->from_ns,
+					       .to_ns = from->to_ns,
+					       .name = tiles->site_names[from->site] - 1,
+					       .many = from->count};
+		node.busy_ns = from->busy_ns;
+		node.longest_ns = from->longest_ns;
+		error = sonde_tile_lane_node(lanes[depth], &node,
+					     (struct sonde_tile_where){(uint32_t)chunk->chunk, firsts[depth]});
+		firsts[depth] += from->count;
 	}
 	return error;
 }
 
+/* Zones of a chunk, or those that are open behind it (chunk UINT32_MAX). */
+static int take_zones(struct sonde_tiles *tiles, uint32_t chunk, const struct sonde_batch *batch)
+{
+	struct sonde_tile_lane_data *lanes[SONDE_TILE_DEPTHS] = {0};
+	uint32_t firsts[SONDE_TILE_DEPTHS] = {0};
+	uint64_t deeper = 0;
+	int error = 0;
+	for (size_t i = 0; i < batch->count && !error; i++) {
+		uint32_t depth = batch->depth[i];
+		if (depth >= SONDE_TILE_DEPTHS) {
+			deeper++;
+			continue;
+		}
+		if (!lanes[depth] && !(lanes[depth] = lane_of(tiles, batch->process, batch->thread, depth)))
+			return -ENOMEM;
+		const struct sonde_tile_slice zone = {batch->start_ns[i], batch->start_ns[i] + batch->dur_ns[i],
+						      tiles->site_names[batch->site[i]] - 1, 0};
+		error = sonde_tile_lane_zone(lanes[depth], &zone, (struct sonde_tile_where){chunk, firsts[depth]++});
+	}
+	return error ? error : leave_out(tiles, batch->process, batch->thread, deeper);
+}
+
+static int take_chunk(void *context, const struct sonde_zone_chunk *chunk)
+{
+	struct reading *reading = context;
+	const struct sonde_batch *batch;
+	if (chunk->chunk >= UINT32_MAX)
+		return 0;
+	reading->lasts[chunk->thread] = (struct last){chunk->chunk + 1, !chunk->is_damaged && chunk->open_after != 0};
+	if (chunk->is_damaged)
+		return 0;
+	if (chunk->has_nodes)
+		return take_nodes(reading->tiles, chunk);
+	int rc = sonde_cursor_zones(reading->cursor, chunk->chunk, &batch);
+	return rc > 0 ? take_zones(reading->tiles, (uint32_t)chunk->chunk, batch) : rc == -ENOMEM ? rc : 0;
+}
+
+static int take_open(struct reading *reading, uint32_t thread)
+{
+	const struct last *last = &reading->lasts[thread];
+	const struct sonde_batch *batch;
+	if (!last->chunk || !last->is_open)
+		return 0;
+	int rc = sonde_cursor_zones(reading->cursor, last->chunk - 1, &batch);
+	rc = rc > 0 ? sonde_cursor_zones_open(reading->cursor, thread, &batch) : rc;
+	return rc > 0 ? take_zones(reading->tiles, UINT32_MAX, batch) : rc == -ENOMEM ? rc : 0;
+}
+
 int sonde_tile_read_zones(struct sonde_tiles *tiles)
 {
-	return sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_ZONES, take, tiles);
+	struct sonde_session *session = tiles->session;
+	uint32_t threads = (uint32_t)sonde_session_thread_count(session), name;
+	struct reading reading = {.tiles = tiles, .lasts = calloc((size_t)threads + 1, sizeof(struct last))};
+	int rc = reading.lasts ? sonde_cursor_open(&reading.cursor, session, 1u << SONDE_CHUNK_ZONES)
+			       : sonde_error(ENOMEM, "out of memory for %u threads", threads);
+	/* Zones are decoded later, and names are asked for before. */
+	for (uint32_t site = 0; site <= sonde_session_site_count(session) && !rc; site++)
+		rc = sonde_tiles_site_name(tiles, site, &name);
+	rc = rc ? rc : sonde_session_zone_chunks(session, take_chunk, &reading);
+	for (uint32_t thread = 0; thread <= threads && !rc; thread++)
+		rc = take_open(&reading, thread);
+	sonde_cursor_close(reading.cursor);
+	free(reading.lasts);
+	return rc;
 }

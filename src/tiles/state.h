@@ -9,6 +9,23 @@
 /* Leaves that are in memory. A recording of 10 million switches takes 240 MB. */
 #define SONDE_TILE_LEAVES_MAX_B ((size_t)1 << 30)
 
+/* Zones of a chunk, by depth. */
+struct sonde_tile_decoded {
+	size_t chunk, size_b;
+	uint64_t used;                         /* when, in calls */
+	uint32_t first[SONDE_TILE_DEPTHS + 1]; /* of each depth, and the end of the last */
+	struct sonde_tile_slice slices[];
+};
+
+/* The chunks that were decoded last. */
+struct sonde_tile_cache {
+	struct sonde_cursor *cursor; /* NULL = not yet */
+	struct sonde_tile_decoded **rows;
+	size_t count, cap, size_b;
+	struct sonde_map index; /* chunk + 1 → row + 1 */
+	uint64_t calls, decoded;
+};
+
 struct sonde_tiles {
 	struct sonde_session *session;
 	struct sonde_arena arena;
@@ -20,6 +37,7 @@ struct sonde_tiles {
 	struct sonde_map name_index;
 	uint32_t *site_names; /* by site id: index + 1; 0 = not yet */
 	size_t room_b;
+	struct sonde_tile_cache cache;
 	uint64_t file_b;                     /* of the recording that they are of */
 	struct sonde_tile_arrow_row *arrows; /* by time */
 	size_t arrow_count, arrow_cap;
@@ -97,6 +115,15 @@ int sonde_tile_rows_add(struct sonde_tile_rows *rows, const struct sonde_tile_ro
 /* Counts a slice if it is wanted, and keeps it if it is one of the earliest. -ENOMEM. */
 int sonde_tile_finds_add(struct sonde_tile_finds *finds, const struct sonde_tile_search *search,
 			 const struct sonde_tile_found *found);
+
+/* The zones of a chunk; lives until the next call. -ENOMEM, or another negative errno where it cannot be decoded. */
+int sonde_tile_cache_get(struct sonde_tiles *tiles, size_t chunk, const struct sonde_tile_decoded **out);
+int sonde_tile_cache_has(const struct sonde_tile_cache *cache, size_t chunk);
+void sonde_tile_cache_fini(struct sonde_tile_cache *cache);
+
+/* The slices of a node of zones: how many from *out on. 0: they cannot be had. -ENOMEM. */
+int sonde_tile_cache_slices(struct sonde_tiles *tiles, const struct sonde_tile_lane_data *lane, size_t node,
+			    const struct sonde_tile_slice **out);
 
 /* Of CPU time: its leaves are where its sum bends. */
 int sonde_tile_cpu_bins(struct sonde_tiles *tiles, const struct sonde_tile_lane_data *lane,

@@ -210,6 +210,7 @@ void sonde_tiles_close(struct sonde_tiles *tiles)
 	for (size_t i = 0; i < tiles->lane_count; i++)
 		sonde_tile_lane_fini(tiles->lanes[i]);
 	free(tiles->lanes);
+	sonde_tile_cache_fini(&tiles->cache);
 	free(tiles->arrows);
 	free(tiles->thread_lanes);
 	free(tiles->names);

@@ -14,6 +14,7 @@
 
 #include "base/varint.h"
 #include "fold/hist.h"
+#include "fold/nodes.h"
 #include "util/buf.h"
 #include "util/error.h"
 
@@ -177,25 +178,50 @@ static void zone_end(struct recording_thread *thread, uint64_t time_ns, struct s
 		thread->open[thread->depth - 1].child_ns += dur;
 }
 
-/* Writes open zones and statistics, and leaves in `open` what the next chunk starts with. */
+/* Behind the statistics. */
+static void put_nodes(struct recording *recording, struct sonde_nodes *nodes, struct sonde_buf *out)
+{
+	sonde_nodes_end(nodes);
+	const struct sonde_zone_nodes_head head = {(uint32_t)nodes->data_b, nodes->deeper};
+	size_t at = out->len_b;
+	must(sonde_buf_append(out, &head, sizeof head), "nodes");
+	must(sonde_buf_append(out, nodes->data, nodes->data_b), "nodes");
+	if (recording->spoils && recording->spoils <= out->len_b - at)
+		out->data[at + recording->spoils - 1] ^= 0x41;
+}
+
+/* Writes open zones, statistics and nodes, and leaves in `open` what the next chunk starts with. */
 static void zones_summary(struct recording *recording, struct recording_thread *thread, struct sonde_buf *out)
 {
 	struct sonde_zones_summary head = {.open = thread->depth};
+	struct sonde_nodes *nodes = calloc(1, sizeof *nodes);
+	must(nodes ? 0 : -1, "nodes");
+	nodes->data = malloc(SONDE_NODES_MAX_B(thread->mark_count));
+	must(nodes->data ? 0 : -1, "nodes");
+	sonde_nodes_begin(nodes, thread->marks[0].time_ns);
 	struct sonde_zone_stat *stats = calloc(recording->sites + 1u, sizeof *stats);
 	must(stats ? sonde_buf_append(out, &head, sizeof head) : -1, "summary");
 	must(sonde_buf_append(out, thread->open, thread->depth * sizeof *thread->open), "summary");
 	for (size_t i = 0; i < thread->mark_count; i++) {
 		const struct recording_mark *mark = &thread->marks[i];
-		if (mark->site)
+		const struct sonde_zone_open *open = thread->depth ? &thread->open[thread->depth - 1] : NULL;
+		if (mark->site) {
 			thread->open[thread->depth++] = (struct sonde_zone_open){mark->site, 0, mark->time_ns, 0};
-		else if (thread->depth)
+		} else if (open) {
+			sonde_nodes_add_zone(nodes, thread->depth - 1, open->site, open->start_ns,
+					     mark->time_ns - open->start_ns);
 			zone_end(thread, mark->time_ns, stats, &head.sites);
-		else
+		} else {
 			head.unmatched++;
+		}
 		must(thread->depth < RECORDING_MAX_DEPTH ? 0 : -1, "too many open zones");
 	}
 	must(sonde_buf_append(out, stats, head.sites * sizeof *stats), "summary");
 	memcpy(out->data, &head, sizeof head);
+	if (recording->has_nodes)
+		put_nodes(recording, nodes, out);
+	free(nodes->data);
+	free(nodes);
 	free(stats);
 }
 

@@ -95,6 +95,8 @@ struct recording_heap {
 struct recording {
 	struct sonde_writer *writer;
 	char path[256];
+	int has_nodes;     /* chunks of zones have nodes in their summaries; may be set after opening */
+	size_t spoils;     /* the so-manieth byte of each of these is another one; 0 = none */
 	size_t chunk_rows; /* a chunk is written when it has so many; may be changed after opening */
 	uint32_t strings, processes, threads, modules, sites, nodes;
 	uint32_t process_of[RECORDING_MAX_THREADS];
