@@ -226,7 +226,7 @@ int sonde_critical_replay(struct sonde_critical_outcome *out, const struct sonde
 {
 	struct replay replay = {.critical = critical};
 	int rc = sonde_critical_scaled_read(&replay.scaled, critical, scales, count);
-	*out = (struct sonde_critical_outcome){.is_found = replay.scaled.is_found};
+	*out = (struct sonde_critical_outcome){.is_found = replay.scaled.is_found, .assumed = replay.scaled.assumed};
 	rc = rc ? rc : begin(&replay);
 	if (!rc && critical->final) {
 		run(&replay);

@@ -7,7 +7,7 @@
 enum sonde_critical_of {
 	SONDE_CRITICAL_OF_ZONE = 0, /* while it is open, what lies inside it too */
 	SONDE_CRITICAL_OF_FUNCTION, /* while it is on the stack, by samples */
-	SONDE_CRITICAL_OF_LOCK,     /* while its holder lets others wait */
+	SONDE_CRITICAL_OF_LOCK,     /* while it is held, but for who had it before the first waited */
 	SONDE_CRITICAL_OF_THREAD,
 	SONDE_CRITICAL_OFS
 };
@@ -26,6 +26,7 @@ const char *sonde_critical_of_name(enum sonde_critical_of of);
 struct sonde_critical_outcome {
 	uint64_t span_ns; /* of the run with all scales */
 	int is_found;     /* each of the scales is of something in the recording */
+	uint64_t assumed; /* holds of locks that nobody waited for: taken to be as long as others */
 };
 
 /* The same segments once more, forward: a segment begins when the one before it ends, and where it waited for another
@@ -49,6 +50,7 @@ struct sonde_critical_scaled {
 	struct sonde_critical_part *parts;
 	size_t *begin; /* by thread id, one more */
 	int is_found;
+	uint64_t assumed; /* holds that were not recorded (critical_holds.h) */
 };
 
 int sonde_critical_scaled_read(struct sonde_critical_scaled *out, const struct sonde_critical *critical,

@@ -1,7 +1,8 @@
 /* critical_scaled.c: when each thread was in what is to be faster, as parts that do not overlap.
  *
- * Zones, holds and lives of threads are exact. A function has the time from one sample of the thread to the next where
- * the later one found it on the stack. Where scales overlap they multiply; what overlaps within one counts once.
+ * Zones, holds and lives of threads are exact, but for holds that nobody waited for (critical_holds.h). A function has
+ * the time from one sample of the thread to the next where the later one found it on the stack. Where scales overlap
+ * they multiply; what overlaps within one counts once.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/critical_holds.h"
 #include "analyze/critical_replay.h"
 #include "util/error.h"
 #include "util/search.h"
@@ -30,6 +32,8 @@ struct scaling {
 	uint8_t *wanted;      /* by node, object: what is looked for */
 	uint64_t *sampled_ns; /* by thread: its last sample */
 	int is_found;
+	struct sonde_critical_holds holds; /* of the lock that is read */
+	uint64_t assumed;
 };
 
 static int add_edge(struct scaling *scaling, uint32_t thread, uint64_t at_ns, int by)
@@ -97,13 +101,25 @@ static int take_holds(struct scaling *scaling, const struct sonde_batch *batch, 
 	for (size_t i = 0; i < batch->count && !error; i++) {
 		const struct sonde_object *object = sonde_session_object(scaling->critical->session, batch->object[i]);
 		char address[24];
-		if (!object || batch->wait_kind[i] != SONDE_WAIT_HELD)
+		if (!object || !sonde_critical_holds_wants(batch, i))
 			continue;
 		snprintf(address, sizeof address, "0x%" PRIx64, object->address);
 		if (!strcmp(object->name, name) || !strcmp(address, name))
-			error = add_part(scaling, batch->thread_of[i], batch->start_ns[i],
-					 batch->start_ns[i] + batch->dur_ns[i]);
+			error = sonde_critical_holds_take(&scaling->holds, batch, i);
 	}
+	return error;
+}
+
+/* Holds that were recorded, and those that must have been. */
+static int add_holds(struct scaling *scaling)
+{
+	struct sonde_critical_holds *holds = &scaling->holds;
+	int error = sonde_critical_holds_finish(holds, scaling->critical);
+	for (size_t i = 0; !error && i < holds->count; i++)
+		if (holds->row[i].is_hold)
+			error = add_part(scaling, holds->row[i].thread, holds->row[i].from_ns, holds->row[i].to_ns);
+	scaling->assumed += holds->assumed;
+	sonde_critical_holds_fini(holds);
 	return error;
 }
 
@@ -146,10 +162,11 @@ static int add_threads(struct scaling *scaling, const char *name)
 static const struct reader {
 	enum sonde_chunk_type type;
 	int (*take)(struct scaling *scaling, const struct sonde_batch *batch, const char *name);
+	int (*finish)(struct scaling *scaling); /* NULL = nothing is left to do */
 } readers[SONDE_CRITICAL_OFS] = {
-    [SONDE_CRITICAL_OF_ZONE] = {SONDE_CHUNK_ZONES, take_zones},
-    [SONDE_CRITICAL_OF_FUNCTION] = {SONDE_CHUNK_SAMPLES, take_samples},
-    [SONDE_CRITICAL_OF_LOCK] = {SONDE_CHUNK_WAITS, take_holds},
+    [SONDE_CRITICAL_OF_ZONE] = {SONDE_CHUNK_ZONES, take_zones, NULL},
+    [SONDE_CRITICAL_OF_FUNCTION] = {SONDE_CHUNK_SAMPLES, take_samples, NULL},
+    [SONDE_CRITICAL_OF_LOCK] = {SONDE_CHUNK_WAITS, take_holds, add_holds},
 };
 
 static int read_scale(struct scaling *scaling)
@@ -167,6 +184,7 @@ static int read_scale(struct scaling *scaling)
 	while (!error && (rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM)
 		error = rc > 0 ? reader->take(scaling, batch, scale->name) : 0;
 	sonde_cursor_close(cursor);
+	error = error || rc < 0 || !reader->finish ? error : reader->finish(scaling);
 	return error ? error : rc;
 }
 
@@ -236,9 +254,11 @@ int sonde_critical_scaled_read(struct sonde_critical_scaled *out, const struct s
 		out->is_found &= scaling.is_found;
 		free(scaling.wanted);
 		free(scaling.sampled_ns);
+		sonde_critical_holds_fini(&scaling.holds);
 		scaling.wanted = NULL;
 		scaling.sampled_ns = NULL;
 	}
+	out->assumed = scaling.assumed;
 	rc = rc < 0 ? rc : lay_flat(out, &scaling);
 	free(scaling.edges);
 	if (rc < 0)

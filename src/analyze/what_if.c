@@ -6,6 +6,7 @@
 #include "analyze/critical_replay.h"
 #include "analyze/marks.h"
 #include "analyze/stats.h"
+#include "analyze/words.h"
 #include "util/error.h"
 
 #define TITLE "What if: the run with parts of it faster"
@@ -77,11 +78,18 @@ static int row_add(const struct sonde_critical *critical, const struct sonde_cri
 				 : sonde_report_note(report, section, 1, "the recording has no %s called %s",
 						     sonde_critical_of_name(scales->of), name);
 	}
+	if (count == 1 && outcome.assumed)
+		rc = sonde_report_note(
+		    report, section, 0,
+		    "%s: %llu hold%s that nobody waited for %s no record: taken to be as long as the others "
+		    "(median)",
+		    name, (unsigned long long)outcome.assumed, sonde_plural(outcome.assumed),
+		    sonde_word(outcome.assumed, "has", "have"));
 	row[PREDICTED] = sonde_cell_int(outcome.span_ns);
 	row[SAVED] = sonde_cell_real(1 - sonde_stats_share((double)outcome.span_ns, (double)span_ns), 0);
 	row[FACTOR] = outcome.span_ns ? sonde_cell_real((double)span_ns / (double)outcome.span_ns, 0)
 				      : sonde_cell_absent("nothing is left");
-	return 0;
+	return rc;
 }
 
 static int notes_add(const struct sonde_critical *critical, const struct asking *asking, struct sonde_report *report,
@@ -100,10 +108,9 @@ static int notes_add(const struct sonde_critical *critical, const struct asking 
 		rc = sonde_report_note(report, section, 0,
 				       "functions: with what they call, as samples found them (estimated)");
 	if (!rc && by_lock)
-		rc =
-		    sonde_report_note(report, section, 0,
-				      "locks: what their holders do while others wait; holding before the first waiter "
-				      "came is not recorded");
+		rc = sonde_report_note(
+		    report, section, 0,
+		    "locks: what their holders do; holding before the first waiter came is not recorded");
 	if (!rc && !critical->has_switches)
 		rc = sonde_report_note(report, section, 1,
 				       "no context switches were recorded: threads are taken to have run whenever they "
