@@ -193,6 +193,12 @@ static struct sonde_cell percent(const char *why_not, double share)
 	return why_not ? sonde_cell_absent(why_not) : sonde_cell_real(100 * share, 0);
 }
 
+static const char *why_no_wall_time(const struct sonde_summary_facts *facts)
+{
+	return sonde_session_info(facts->session, "import.untimed") ? "not known: imported from a file without times"
+								    : NULL;
+}
+
 static const char *why_no_cpu_time(const struct sonde_summary_facts *facts)
 {
 	if (facts->cpu.known)
@@ -237,7 +243,7 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 		struct sonde_cell value;
 		const char *unit;
 	} rows[] = {
-	    {"timing.wall_time_s", seconds(NULL, run->wall_ns), "s"},
+	    {"timing.wall_time_s", seconds(why_no_wall_time(facts), run->wall_ns), "s"},
 	    {"timing.cpu_time_s", seconds(no_cpu, facts->cpu.ns), least ? "s, at least" : "s"},
 	    {"timing.user_time_s", seconds(no_split, facts->cpu.user_ns), "s"},
 	    {"timing.system_time_s", seconds(no_split, facts->cpu.system_ns), "s"},

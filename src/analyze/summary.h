@@ -30,5 +30,7 @@ const struct sonde_source_row *sonde_summary_source(const struct sonde_session *
 int sonde_summary_notes(const struct sonde_summary_facts *facts, struct sonde_report *report);
 /* Of a merged recording: what it is made of, and what was left out (merged_notes.c). */
 int sonde_merged_notes(const struct sonde_summary_facts *facts, struct sonde_report *report);
+/* Of an imported one: of what it was made, and what was left out (import_notes.c). */
+int sonde_import_notes(const struct sonde_summary_facts *facts, struct sonde_report *report);
 
 #endif

@@ -23,7 +23,10 @@ enum { NOTABLE_PART = 50 }; /* of all time: less in extra samples is not worth a
 static void line_time(struct sonde_buf *line, const struct sonde_summary_facts *facts)
 {
 	const struct sonde_run *run = facts->run;
-	sonde_buf_printf(line, "%.2f s wall", (double)run->wall_ns / 1e9);
+	if (sonde_session_info(facts->session, "import.untimed"))
+		sonde_buf_text(line, "wall time not known");
+	else
+		sonde_buf_printf(line, "%.2f s wall", (double)run->wall_ns / 1e9);
 	if (facts->cpu.at_least)
 		sonde_buf_printf(line, " · ≥ %.2f s CPU", (double)facts->cpu.ns / 1e9);
 	else if (facts->cpu.known)
@@ -305,7 +308,7 @@ static void titles_set(const struct sonde_summary_facts *facts, struct sonde_rep
 int sonde_summary_notes(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	static int (*const notes[])(const struct sonde_summary_facts *, struct sonde_report *) = {
-	    note_line, sonde_merged_notes, note_cpu_time,  note_stolen, note_rate,     note_selected, note_kept,
+	    note_line, sonde_import_notes, sonde_merged_notes, note_cpu_time,  note_stolen, note_rate,     note_selected, note_kept,
 	    note_file, note_lost,          note_unmatched, note_broken, note_borrowed, note_sources,
 	};
 	int rc = 0;

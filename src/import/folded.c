@@ -124,8 +124,7 @@ static int lines_take(struct folded *folded)
 static void notes(struct folded *folded)
 {
 	struct sonde_import_job *job = folded->job;
-	sonde_out_note(job,
-		       "imported from folded stacks; 1 sample = 1 ms by convention: the file has counts, and no time");
+	sonde_out_note(job, "1 sample = 1 ms by convention: the file has counts, and no time");
 	if (sonde_input_is_cut(job->input))
 		sonde_out_note(job, "the compressed file is cut off: this is its beginning");
 	if (folded->rows < folded->total)
