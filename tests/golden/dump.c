@@ -247,6 +247,23 @@ static void dump_stats(FILE *out, struct sonde_session *session)
 	free(stats);
 }
 
+static int dump_chunk(void *out, const struct sonde_zone_chunk *chunk)
+{
+	if (!chunk->has_nodes)
+		return 0;
+	fprintf(out, "zone chunk thread %u events %u open after %" PRIu64 " deeper %" PRIu64 "\n", chunk->thread,
+		chunk->events, chunk->open_after, chunk->deeper);
+	for (size_t i = 0; i < chunk->node_count; i++) {
+		const struct sonde_zone_node *node = &chunk->nodes[i];
+		fprintf(out,
+			"  node depth %u zones %u from %" PRIu64 " to %" PRIu64 " busy %" PRIu64 " longest %" PRIu64
+			" site %u\n",
+			node->depth, node->count, node->from_ns, node->to_ns, node->busy_ns, node->longest_ns,
+			node->site);
+	}
+	return 0;
+}
+
 void dump(FILE *out, struct sonde_session *session)
 {
 	dump_run(out, session);
@@ -258,5 +275,6 @@ void dump(FILE *out, struct sonde_session *session)
 	dump_objects(out, session);
 	dump_events(out, session);
 	dump_stats(out, session);
+	sonde_session_zone_chunks(session, dump_chunk, out);
 	dump_heap_sums(out, session);
 }

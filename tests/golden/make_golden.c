@@ -146,6 +146,31 @@ static void make(const char *path, const struct sonde_writer_options *options)
 
 /* Three kinds of heaps, in two processes, one of them in several chunks; a snapshot, what was left, and a pool's events
  * as a process writes them by itself. */
+/* Zones whose chunks say how they lie in time: 300 short ones in one that goes on in the next chunk; some too deep. */
+static void make_nodes(const char *path, const struct sonde_writer_options *options)
+{
+	struct recording recording = {.chunk_rows = 1000, .has_nodes = 1};
+	snprintf(recording.path, sizeof recording.path, "%.255s", path);
+	must(sonde_writer_open(&recording.writer, path, options));
+	write_tables(&recording);
+	recording_begin(&recording, 1, 1, 10000);
+	for (uint64_t i = 0; i < 300; i++) {
+		recording_begin(&recording, 1, 2, 10100 + 100 * i);
+		recording_end(&recording, 1, 10110 + 100 * i + (i == 200 ? 60 : i % 7));
+	}
+	recording_flush(&recording);
+	recording_begin(&recording, 1, 2, 60000);
+	recording_end(&recording, 1, 60100);
+	recording_end(&recording, 1, 70000);
+	recording_begin(&recording, 1, 1, 80000);
+	for (uint64_t i = 0; i < 66; i++)
+		recording_begin(&recording, 2, 2, 20000 + i);
+	for (uint64_t i = 0; i < 66; i++)
+		recording_end(&recording, 2, 30000 + i);
+	recording_close(&recording, 100000, 0);
+	settle_head(path);
+}
+
 static void make_heap(const char *path, const struct sonde_writer_options *options)
 {
 	struct recording recording = {.chunk_rows = 1000, .time_every = 1};
@@ -347,6 +372,9 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof path, "%s/sampled.sonde", argv[1]);
 	make_sampled(path, &(struct sonde_writer_options){.overwrite = 1});
 	write_dump(argv[1], "sampled");
+	snprintf(path, sizeof path, "%s/nodes.sonde", argv[1]);
+	make_nodes(path, &(struct sonde_writer_options){.overwrite = 1});
+	write_dump(argv[1], "nodes");
 	snprintf(path, sizeof path, "%s/raw.sonde", argv[1]);
 	make(path, &(struct sonde_writer_options){.overwrite = 1, .no_compression = 1});
 	return 0;

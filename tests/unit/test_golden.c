@@ -81,6 +81,12 @@ static void waits_seen_from_outside(void **state)
 	expect_dump(GOLDEN "/sampled.sonde", GOLDEN "/sampled.txt");
 }
 
+static void how_zones_lie_in_time(void **state)
+{
+	(void)state;
+	expect_dump(GOLDEN "/nodes.sonde", GOLDEN "/nodes.txt");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -91,6 +97,7 @@ int main(void)
 	    cmocka_unit_test(switches),
 	    cmocka_unit_test(waits),
 	    cmocka_unit_test(waits_seen_from_outside),
+	    cmocka_unit_test(how_zones_lie_in_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,12 +167,103 @@ static void ended_threads_leave_no_rows(void **state)
 	assert_int_equal(sums.deepest, 2);
 }
 
+/* --- nodes -------------------------------------------------------------------------------------------------------- */
+
+enum { NODE_ZONES = 128, NODE_DEPTHS = 64 };
+
+struct nodes_seen {
+	struct sonde_session *session;
+	struct sonde_cursor *cursor;
+	size_t chunks, nodes;
+	uint64_t zones;
+};
+
+/* The node of the zones of a depth from the `from`-th on, up to 128 of them: how many. */
+static uint32_t make_node(const struct sonde_batch *batch, uint32_t depth, uint32_t from, struct sonde_zone_node *out)
+{
+	uint32_t at = 0;
+	*out = (struct sonde_zone_node){.depth = depth};
+	for (size_t i = 0; i < batch->count && out->count < NODE_ZONES; i++) {
+		uint64_t dur_ns = batch->dur_ns[i];
+		if (batch->depth[i] != depth || at++ < from)
+			continue;
+		if (!out->count++)
+			out->from_ns = batch->start_ns[i];
+		out->to_ns = batch->start_ns[i] + dur_ns;
+		out->busy_ns += dur_ns;
+		out->site = dur_ns > out->longest_ns || out->count == 1 ? batch->site[i] : out->site;
+		out->longest_ns = dur_ns > out->longest_ns ? dur_ns : out->longest_ns;
+	}
+	return out->count;
+}
+
+static int expect_nodes(void *context, const struct sonde_zone_chunk *chunk)
+{
+	struct nodes_seen *seen = context;
+	const struct sonde_batch *batch;
+	uint32_t from[NODE_DEPTHS] = {0};
+	uint64_t deeper = 0;
+	assert_false(chunk->is_damaged);
+	assert_true(chunk->has_nodes);
+	assert_int_equal(sonde_cursor_zones(seen->cursor, chunk->chunk, &batch), 1);
+	for (size_t i = 0; i < chunk->node_count; i++) {
+		const struct sonde_zone_node *node = &chunk->nodes[i];
+		struct sonde_zone_node expected;
+		from[node->depth] += make_node(batch, node->depth, from[node->depth], &expected);
+		assert_memory_equal(node, &expected, offsetof(struct sonde_zone_node, count) + sizeof expected.count);
+	}
+	for (size_t i = 0; i < batch->count; i++) {
+		deeper += batch->depth[i] >= NODE_DEPTHS;
+		if (batch->depth[i] < NODE_DEPTHS)
+			from[batch->depth[i]]--;
+	}
+	for (size_t depth = 0; depth < NODE_DEPTHS; depth++) /* all are in a node */
+		assert_int_equal(from[depth], 0);
+	assert_int_equal(chunk->deeper, deeper);
+	seen->chunks++;
+	seen->nodes += chunk->node_count;
+	seen->zones += batch->count;
+	return 0;
+}
+
+/* Runs of short zones and deep ones, in batches of any size; times that stand still or go back count as no time. */
+static void nodes_are_what_the_zones_make(void **state)
+{
+	struct fixture *fixture = *state;
+	static uint32_t sites[3000];
+	static uint64_t times_ns[3000];
+	uint64_t seed = 1, time_ns = 1000000, depth = 0;
+	name_threads(fixture, 1);
+	for (int round = 0; round < 300; round++) {
+		size_t count = 1 + (size_t)(round * 37 % 2999);
+		for (size_t i = 0; i < count; i++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			uint64_t any = seed >> 33;
+			int is_run = round % 3 == 0, begins = depth == 0 || (is_run ? i % 2 == 0 : any % 100 < 53);
+			begins = begins && depth < 90;
+			sites[i] = begins ? SITE : 0;
+			depth += begins ? 1 : UINT64_MAX;
+			time_ns += any % 50 ? any % 300 : any % 3000000;
+			times_ns[i] = any % 500 ? time_ns : time_ns - 200;
+		}
+		assert_int_equal(sonde_streams_zones(&fixture->streams, PROCESS, 1, sites, times_ns, count), 0);
+		if (round % 50 == 0)
+			assert_int_equal(sonde_streams_flush(&fixture->streams), 0);
+	}
+	struct nodes_seen seen = {.session = reopen(fixture)};
+	assert_int_equal(sonde_cursor_open(&seen.cursor, seen.session, 1u << SONDE_CHUNK_ZONES), 0);
+	assert_int_equal(sonde_session_zone_chunks(seen.session, expect_nodes, &seen), 0);
+	sonde_cursor_close(seen.cursor);
+	assert_true(seen.chunks > 6 && seen.nodes > 300 && seen.zones > 100000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(zones_that_are_too_deep_are_in_no_column, setup, teardown),
 	    cmocka_unit_test_setup_teardown(batches_that_become_too_deep_are_cut, setup, teardown),
 	    cmocka_unit_test_setup_teardown(ended_threads_leave_no_rows, setup, teardown),
+	    cmocka_unit_test_setup_teardown(nodes_are_what_the_zones_make, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
