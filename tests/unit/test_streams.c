@@ -233,16 +233,18 @@ static void nodes_are_what_the_zones_make(void **state)
 	static uint32_t sites[3000];
 	static uint64_t times_ns[3000];
 	uint64_t seed = 1, time_ns = 1000000, depth = 0;
+	int begun = 0;
 	name_threads(fixture, 1);
 	for (int round = 0; round < 300; round++) {
 		size_t count = 1 + (size_t)(round * 37 % 2999);
 		for (size_t i = 0; i < count; i++) {
 			seed = seed * 6364136223846793005u + 1442695040888963407u;
-			uint64_t any = seed >> 33;
-			int is_run = round % 3 == 0, begins = depth == 0 || (is_run ? i % 2 == 0 : any % 100 < 53);
-			begins = begins && depth < 90;
+			uint64_t any = seed >> 33, usual = round % 50 == 7 ? 70 : 5;
+			int is_run = round % 3 == 0;
+			int begins = depth == 0 || (is_run ? !begun : any % 100 < (depth < usual ? 60u : 40u));
 			sites[i] = begins ? SITE : 0;
 			depth += begins ? 1 : UINT64_MAX;
+			begun = begins;
 			time_ns += any % 50 ? any % 300 : any % 3000000;
 			times_ns[i] = any % 500 ? time_ns : time_ns - 200;
 		}
@@ -254,7 +256,7 @@ static void nodes_are_what_the_zones_make(void **state)
 	assert_int_equal(sonde_cursor_open(&seen.cursor, seen.session, 1u << SONDE_CHUNK_ZONES), 0);
 	assert_int_equal(sonde_session_zone_chunks(seen.session, expect_nodes, &seen), 0);
 	sonde_cursor_close(seen.cursor);
-	assert_true(seen.chunks > 6 && seen.nodes > 300 && seen.zones > 100000);
+	assert_true(seen.chunks > 6 && seen.nodes > seen.zones / 200);
 }
 
 int main(void)
