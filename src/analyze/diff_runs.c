@@ -12,28 +12,14 @@
 #include <string.h>
 
 #include "analyze/diff_machines.h"
+#include "analyze/diff_table.h"
 #include "analyze/spread.h"
 #include "util/error.h"
 
-enum { METRIC, BASE_COUNT, COUNT, BEFORE, AFTER, UNIT, SPEEDUP, LOW, HIGH, P, VERDICT, COLUMNS };
 enum { ASKED = 3 }; /* of the totals, the first */
 
 #define BUSY_LEAST 0.9
 #define BUSY_MOST 1.05
-
-static const struct sonde_column columns[COLUMNS] = {
-    [METRIC] = {"metric", "of runs", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [BASE_COUNT] = {"baseline_count", "baseline's", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
-    [COUNT] = {"candidate_count", "candidate's", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
-    [BEFORE] = {"baseline", "baseline", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
-    [AFTER] = {"candidate", "candidate", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
-    [UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [SPEEDUP] = {"speedup", "speed-up", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 0},
-    [LOW] = {"ci95_low", "95 % from", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 1},
-    [HIGH] = {"ci95_high", "to", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 1},
-    [P] = {"p", "p", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 1},
-    [VERDICT] = {"verdict", "verdict", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 0},
-};
 
 static const struct {
 	const char *label, *unit;
@@ -241,17 +227,14 @@ static enum sonde_diff_total main_total(const struct sonde_diff_runs *runs)
 	return SONDE_DIFF_CPU;
 }
 
-static int shift_cells(struct sonde_cell *row, const struct sonde_shift *shift)
+static void cells_set(struct sonde_cell *row, const struct sonde_diff_compared *compared, double scale, const char *why)
 {
-	const char *why = shift->is_ratio ? "too few runs" : "it is 0 in some run, and has no ratio";
-	row[SPEEDUP] = shift->is_ratio && !isnan(shift->by) ? sonde_cell_real(shift->by, 0) : sonde_cell_absent(why);
-	row[LOW] = row[HIGH] = sonde_cell_absent(why);
-	if (shift->is_ratio && isfinite(shift->high)) {
-		row[LOW] = sonde_cell_real(shift->low, 0);
-		row[HIGH] = sonde_cell_real(shift->high, 0);
-	}
-	row[P] = sonde_cell_real(shift->p, 0);
-	return 0;
+	const struct sonde_diff_pair pair = {.count = {compared->shift.baseline, compared->shift.candidate},
+					     .median = {compared->median[0], compared->median[1]},
+					     .scale = scale,
+					     .why = why};
+	sonde_diff_cells(row, &pair);
+	sonde_diff_shift_cells(row, &compared->shift);
 }
 
 static int total_add(struct sonde_diff_runs *runs, struct sonde_section *section, enum sonde_diff_total total,
@@ -261,31 +244,23 @@ static int total_add(struct sonde_diff_runs *runs, struct sonde_section *section
 	struct sonde_cell *row = sonde_report_row(runs->report, section);
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	row[METRIC] = sonde_cell_text(totals[total].label);
-	row[UNIT] = sonde_cell_text(totals[total].unit);
-	row[BASE_COUNT] = sonde_cell_int(shift->baseline);
-	row[COUNT] = sonde_cell_int(shift->candidate);
-	row[BEFORE] = row[AFTER] = sonde_cell_absent("no recording knows it");
-	if (shift->baseline)
-		row[BEFORE] = sonde_cell_real(compared->median[0] / totals[total].scale, 0);
-	if (shift->candidate)
-		row[AFTER] = sonde_cell_real(compared->median[1] / totals[total].scale, 0);
-	shift_cells(row, shift);
-	row[VERDICT] = sonde_cell_absent("not asked: it is a part of another");
+	row[SONDE_COMPARED_METRIC] = sonde_cell_text(totals[total].label);
+	row[SONDE_COMPARED_UNIT] = sonde_cell_text(totals[total].unit);
+	cells_set(row, compared, totals[total].scale, "no recording knows it");
+	row[SONDE_COMPARED_VERDICT] = sonde_cell_absent("not asked: it is a part of another");
 	if ((int)total < ASKED)
-		row[VERDICT] = sonde_cell_text(sonde_verdict_name(runs->is_comparable && shift->is_ratio
-								      ? sonde_shift_verdict(shift, margin_of(runs))
-								      : SONDE_VERDICT_INCONCLUSIVE));
+		row[SONDE_COMPARED_VERDICT] = sonde_cell_text(sonde_verdict_name(
+		    runs->is_comparable && shift->is_ratio ? sonde_shift_verdict(shift, margin_of(runs))
+							   : SONDE_VERDICT_INCONCLUSIVE));
 	else
-		row[P] = sonde_cell_absent("not asked: it is a part of another");
+		row[SONDE_COMPARED_P] = sonde_cell_absent("not asked: it is a part of another");
 	return 0;
 }
 
 static int put_totals(struct sonde_diff_runs *runs, struct sonde_diff_compared compared[SONDE_DIFF_TOTALS])
 {
 	double p[ASKED];
-	struct sonde_section *section =
-	    sonde_report_table(runs->report, "diff", "What the runs took", columns, COLUMNS);
+	struct sonde_section *section = sonde_diff_table(runs->report, "diff", "What the runs took");
 	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	for (int i = 0; !code && i < SONDE_DIFF_TOTALS; i++) {
 		enum sonde_diff_total total = (enum sonde_diff_total)i;
@@ -321,19 +296,12 @@ static int iteration_add(struct sonde_diff_runs *runs, struct sonde_section *sec
 	char *copy = sonde_report_text(runs->report, "%s", name);
 	if (!row || !copy)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	row[METRIC] = sonde_cell_text(copy);
-	row[UNIT] = sonde_cell_text("µs");
-	row[BASE_COUNT] = sonde_cell_int(compared->shift.baseline);
-	row[COUNT] = sonde_cell_int(compared->shift.candidate);
-	row[BEFORE] = row[AFTER] = sonde_cell_absent("no recording of that side has it");
-	if (compared->shift.baseline)
-		row[BEFORE] = sonde_cell_real(compared->median[0] / 1e3, 0);
-	if (compared->shift.candidate)
-		row[AFTER] = sonde_cell_real(compared->median[1] / 1e3, 0);
-	shift_cells(row, &compared->shift);
-	row[VERDICT] = sonde_cell_text(sonde_verdict_name(runs->is_comparable && compared->shift.is_ratio
-							      ? sonde_shift_verdict(&compared->shift, margin_of(runs))
-							      : SONDE_VERDICT_INCONCLUSIVE));
+	row[SONDE_COMPARED_METRIC] = sonde_cell_text(copy);
+	row[SONDE_COMPARED_UNIT] = sonde_cell_text("µs");
+	cells_set(row, compared, 1e3, "no recording of that side has it");
+	row[SONDE_COMPARED_VERDICT] = sonde_cell_text(sonde_verdict_name(
+	    runs->is_comparable && compared->shift.is_ratio ? sonde_shift_verdict(&compared->shift, margin_of(runs))
+							    : SONDE_VERDICT_INCONCLUSIVE));
 	return 0;
 }
 
@@ -353,8 +321,7 @@ static int put_iterations(struct sonde_diff_runs *runs)
 	if (!code && sonde_shift_correct(p, names.count))
 		code = sonde_error(ENOMEM, "out of memory for iterations");
 	if (!code && names.count) {
-		section = sonde_report_table(runs->report, "diff-iterations",
-					     "Iterations: means of steady ones, by run", columns, COLUMNS);
+		section = sonde_diff_table(runs->report, "diff-iterations", "Iterations: means of steady ones, by run");
 		code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	}
 	for (size_t i = 0; !code && i < names.count; i++) {
@@ -396,24 +363,11 @@ static int say_verdict(struct sonde_diff_runs *runs, const struct sonde_diff_com
 {
 	const struct sonde_shift *shift = &compared[by].shift;
 	struct sonde_report *report = runs->report;
-	int is_known = shift->is_ratio && !isnan(shift->by), has_interval = is_known && isfinite(shift->high);
-	const char *none = "too few runs";
+	int is_known = shift->is_ratio && !isnan(shift->by);
 	if (runs->is_comparable && is_known)
 		runs->verdict = sonde_shift_verdict(shift, margin_of(runs));
-	int code = sonde_report_fact(report, "verdict", sonde_cell_text(sonde_verdict_name(runs->verdict)));
-	const struct {
-		const char *key;
-		struct sonde_cell cell;
-	} facts[] = {
-	    {"speedup", is_known ? sonde_cell_real(shift->by, 0) : sonde_cell_absent(none)},
-	    {"ci95_low", has_interval ? sonde_cell_real(shift->low, 0) : sonde_cell_absent(none)},
-	    {"ci95_high", has_interval ? sonde_cell_real(shift->high, 0) : sonde_cell_absent(none)},
-	    {"p", sonde_cell_real(shift->p, 0)},
-	    {"metric", sonde_cell_text(by == SONDE_DIFF_CPU ? "cpu" : "wall")},
-	    {"comparable", sonde_cell_int((uint64_t)runs->is_comparable)},
-	};
-	for (size_t i = 0; !code && i < sizeof facts / sizeof *facts; i++)
-		code = sonde_report_fact(report, facts[i].key, facts[i].cell);
+	int code =
+	    sonde_diff_facts(report, runs->verdict, shift, by == SONDE_DIFF_CPU ? "cpu" : "wall", runs->is_comparable);
 	if (code || !is_known)
 		return code ? code
 			    : sonde_report_note(report, NULL, 1,

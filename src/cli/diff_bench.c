@@ -10,25 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/diff_table.h"
 #include "cli/bench_file.h"
 #include "util/error.h"
 
-enum { METRIC, BASE_COUNT, COUNT, BEFORE, AFTER, UNIT, SPEEDUP, LOW, HIGH, P, VERDICT, COLUMNS };
 enum { BASELINE, CANDIDATE, FILES };
-
-static const struct sonde_column columns[COLUMNS] = {
-    [METRIC] = {"metric", "metric", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [BASE_COUNT] = {"baseline_count", "baseline's", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
-    [COUNT] = {"candidate_count", "candidate's", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
-    [BEFORE] = {"baseline", "baseline", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
-    [AFTER] = {"candidate", "candidate", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
-    [UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [SPEEDUP] = {"speedup", "speed-up", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 0},
-    [LOW] = {"ci95_low", "95 % from", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 1},
-    [HIGH] = {"ci95_high", "to", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 1},
-    [P] = {"p", "p", SONDE_UNIT_NUMBER, SONDE_BASIS_ESTIMATED, 0, 1},
-    [VERDICT] = {"verdict", "verdict", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 0},
-};
 
 static int row_add(struct sonde_diff_bench *diff, struct sonde_section *section, const struct sonde_versus *versus,
 		   enum sonde_versus_metric metric)
@@ -43,25 +29,22 @@ static int row_add(struct sonde_diff_bench *diff, struct sonde_section *section,
 	struct sonde_cell *row = sonde_report_row(diff->report, section);
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	row[METRIC] = sonde_cell_text(what->label + strspn(what->label, " "));
-	row[UNIT] = sonde_cell_text(what->unit == SONDE_UNIT_NS ? "µs" : what->unit == SONDE_UNIT_BYTES ? "B" : "");
-	row[BASE_COUNT] = sonde_cell_int(before->count);
-	row[COUNT] = sonde_cell_int(after->count);
-	row[BEFORE] = before->count ? sonde_cell_real(before->median / scale, 0) : sonde_cell_absent("not known");
-	row[AFTER] = after->count ? sonde_cell_real(after->median / scale, 0) : sonde_cell_absent("not known");
-	row[SPEEDUP] = row[LOW] = row[HIGH] =
-	    sonde_cell_absent(shift->is_ratio ? "too few runs" : "it is 0 in some run, and has no ratio");
-	if (shift->is_ratio && !isnan(shift->by))
-		row[SPEEDUP] = sonde_cell_real(shift->by, 0);
-	if (shift->is_ratio && isfinite(shift->high)) {
-		row[LOW] = sonde_cell_real(shift->low, 0);
-		row[HIGH] = sonde_cell_real(shift->high, 0);
-	}
-	row[P] = row[VERDICT] = sonde_cell_absent("not asked: it is a part of another");
-	if (!sonde_versus_is_asked(metric))
+	const struct sonde_diff_pair pair = {.count = {before->count, after->count},
+					     .median = {before->median, after->median},
+					     .scale = scale,
+					     .why = "not known"};
+	row[SONDE_COMPARED_METRIC] = sonde_cell_text(what->label + strspn(what->label, " "));
+	row[SONDE_COMPARED_UNIT] = sonde_cell_text(what->unit == SONDE_UNIT_NS      ? "µs"
+						   : what->unit == SONDE_UNIT_BYTES ? "B"
+										    : "");
+	sonde_diff_cells(row, &pair);
+	sonde_diff_shift_cells(row, shift);
+	if (!sonde_versus_is_asked(metric)) {
+		row[SONDE_COMPARED_P] = row[SONDE_COMPARED_VERDICT] =
+		    sonde_cell_absent("not asked: it is a part of another");
 		return 0;
-	row[P] = sonde_cell_real(shift->p, 0);
-	row[VERDICT] = sonde_cell_text(
+	}
+	row[SONDE_COMPARED_VERDICT] = sonde_cell_text(
 	    sonde_verdict_name(diff->is_comparable ? versus->verdict[metric] : SONDE_VERDICT_INCONCLUSIVE));
 	return 0;
 }
@@ -96,8 +79,7 @@ static int note_files(struct sonde_diff_bench *diff, const struct sonde_bench_fi
 
 static int put_table(struct sonde_diff_bench *diff, const struct sonde_versus *versus)
 {
-	struct sonde_section *section =
-	    sonde_report_table(diff->report, "diff", "What the runs took", columns, COLUMNS);
+	struct sonde_section *section = sonde_diff_table(diff->report, "diff", "What the runs took");
 	int code = section ? 0 : sonde_error(ENOMEM, "out of memory for a section");
 	for (int i = 0; !code && i < SONDE_VERSUS_COUNT; i++)
 		code = row_add(diff, section, versus, (enum sonde_versus_metric)i);
@@ -114,25 +96,11 @@ static int put_table(struct sonde_diff_bench *diff, const struct sonde_versus *v
 static int say_verdict(struct sonde_diff_bench *diff, const struct sonde_versus *versus)
 {
 	const struct sonde_shift *shift = &versus->shift[versus->by];
-	int is_known = shift->is_ratio && !isnan(shift->by), has_interval = is_known && isfinite(shift->high);
-	const char *none = "too few runs";
+	int is_known = shift->is_ratio && !isnan(shift->by);
 	if (diff->is_comparable)
 		diff->verdict = sonde_versus_verdict(versus);
-	const struct {
-		const char *key;
-		struct sonde_cell cell;
-	} facts[] = {
-	    {"verdict", sonde_cell_text(sonde_verdict_name(diff->verdict))},
-	    {"speedup", is_known ? sonde_cell_real(shift->by, 0) : sonde_cell_absent(none)},
-	    {"ci95_low", has_interval ? sonde_cell_real(shift->low, 0) : sonde_cell_absent(none)},
-	    {"ci95_high", has_interval ? sonde_cell_real(shift->high, 0) : sonde_cell_absent(none)},
-	    {"p", sonde_cell_real(shift->p, 0)},
-	    {"metric", sonde_cell_text(sonde_versus_row(versus->by)->key)},
-	    {"comparable", sonde_cell_int((uint64_t)diff->is_comparable)},
-	};
-	int code = 0;
-	for (size_t i = 0; !code && i < sizeof facts / sizeof *facts; i++)
-		code = sonde_report_fact(diff->report, facts[i].key, facts[i].cell);
+	int code = sonde_diff_facts(diff->report, diff->verdict, shift, sonde_versus_row(versus->by)->key,
+				    diff->is_comparable);
 	if (code || !is_known)
 		return code ? code
 			    : sonde_report_note(diff->report, NULL, 1, "inconclusive: one of the two has no runs");
