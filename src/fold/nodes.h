@@ -1,4 +1,4 @@
-/* nodes.h: how the zones of a chunk lie in time, for whoever draws them: one node for some 128 zones of one depth.
+/* nodes.h: how the zones of a chunk lie in time, for whoever draws them: one node for some 256 zones of one depth.
  *
  * Nodes stand in the summaries of ZONES chunks, behind the sums by site (docs/FORMAT.md), so that a timeline of all of
  * a recording needs no body. Made while zones are paired: in the recorder, in a program that records itself, and by
@@ -15,7 +15,7 @@
 
 #include "base/varint.h"
 
-#define SONDE_NODE_ZONES 128u
+#define SONDE_NODE_ZONES 256u
 #define SONDE_NODE_DEPTHS 64u
 #define SONDE_NODE_MAX_B (7u * SONDE_VARINT_MAX_B)
 /* What the nodes of a chunk of so many events can take. */

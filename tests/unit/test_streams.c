@@ -169,7 +169,7 @@ static void ended_threads_leave_no_rows(void **state)
 
 /* --- nodes -------------------------------------------------------------------------------------------------------- */
 
-enum { NODE_ZONES = 128, NODE_DEPTHS = 64 };
+enum { NODE_ZONES = 256, NODE_DEPTHS = 64 };
 
 struct nodes_seen {
 	struct sonde_session *session;
@@ -256,7 +256,7 @@ static void nodes_are_what_the_zones_make(void **state)
 	assert_int_equal(sonde_cursor_open(&seen.cursor, seen.session, 1u << SONDE_CHUNK_ZONES), 0);
 	assert_int_equal(sonde_session_zone_chunks(seen.session, expect_nodes, &seen), 0);
 	sonde_cursor_close(seen.cursor);
-	assert_true(seen.chunks > 6 && seen.nodes > seen.zones / 200);
+	assert_true(seen.chunks > 6 && seen.nodes > seen.zones / 400);
 }
 
 int main(void)
