@@ -1,4 +1,5 @@
-/* critical_causes.c: who let a thread go on that was blocked in a call, where that was seen.
+/* critical_causes.c: what lets threads go on that are blocked in calls, where that was seen; critical_causes_find.c
+ * says who it was.
  *
  * A lock: who gave it up last before the wait was over, by the rows of holds, which there are of every hold that ended
  * while somebody waited; before the first of them, who had it when the wait began. A semaphore, a condition: who posted
@@ -13,19 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/critical.h"
+#include "analyze/critical_causes.h"
 #include "util/error.h"
-#include "util/search.h"
 
 #define PROCESSES "processes " /* begins causes that count them */
-#define EXITING_NS 5000000u    /* a thread lets its joiner go on before its end is told */
-
-/* Something that lets who waits for `key` go on. */
-struct release {
-	uint64_t at_ns;
-	uint64_t key;
-	uint32_t thread;
-};
 
 /* A call at a barrier. */
 struct arrival {
@@ -33,40 +25,7 @@ struct arrival {
 	uint32_t object, thread;
 };
 
-/* A thread, or a process by its last one, that ended; by whom it can be waited for, and when. */
-struct end {
-	uint64_t at_ns;
-	uint64_t of; /* process, whether it ended as a whole */
-	uint32_t thread;
-};
-
-struct rows {
-	void *data;
-	size_t count, cap, row_b;
-};
-
-struct sonde_critical_causes {
-	struct sonde_session *session;
-	struct rows releases, arrivals;
-	struct end *ends, *starts; /* starts of threads alone */
-	size_t end_count;
-	size_t *begin, *hint;      /* of releases, by key: the first; where the last look was */
-	uint32_t *started, *ended; /* ids of all before, each with each by XOR: what is left of two is one */
-	uint32_t *pipe_of;         /* by object id: equal where the pipe is the same; 0 = it is none */
-	uint32_t *last_of;         /* by process id: the thread that ended last */
-	uint8_t *lossy;            /* by process id: calls of it are missing */
-	size_t objects, processes, threads;
-	int is_lossy; /* of some */
-};
-
-enum { KEY_LOCK, KEY_WRITTEN, KEY_READ, KEY_BITS = 2, NEAR = 16 };
-
-static uint64_t key_of(uint32_t id, uint32_t what)
-{
-	return (uint64_t)id << KEY_BITS | what;
-}
-
-static int add(struct rows *rows, const void *row)
+static int add(struct sonde_critical_rows *rows, const void *row)
 {
 	if (rows->count == rows->cap) {
 		size_t cap = rows->cap ? 2 * rows->cap : 1024;
@@ -83,26 +42,16 @@ static int add(struct rows *rows, const void *row)
 /* --- calls ---------------------------------------------------------------------------------------------------------
  */
 
-static int is_giving(uint8_t kind)
-{
-	return kind == SONDE_WAIT_WRITE || kind == SONDE_WAIT_SEND;
-}
-
-static int is_taking(uint8_t kind)
-{
-	return kind == SONDE_WAIT_READ || kind == SONDE_WAIT_RECEIVE;
-}
-
 static int take_row(struct sonde_critical_causes *causes, const struct sonde_batch *batch, size_t i)
 {
 	uint8_t kind = batch->wait_kind[i];
 	uint32_t object = batch->object[i] <= causes->objects ? batch->object[i] : 0;
-	struct release release = {.at_ns = batch->start_ns[i], .thread = batch->thread_of[i]};
+	struct sonde_critical_release release = {.at_ns = batch->start_ns[i], .thread = batch->thread_of[i]};
 	if (!object || batch->status[i] & SONDE_WAIT_SAMPLED)
 		return 0;
 	if (kind == SONDE_WAIT_HELD) {
 		release.at_ns += batch->dur_ns[i];
-		release.key = key_of(object, KEY_LOCK);
+		release.key = sonde_critical_cause_key(object, SONDE_CRITICAL_KEY_LOCK);
 		return add(&causes->releases, &release);
 	}
 	if (kind == SONDE_WAIT_BARRIER) {
@@ -110,9 +59,11 @@ static int take_row(struct sonde_critical_causes *causes, const struct sonde_bat
 						batch->thread_of[i]};
 		return add(&causes->arrivals, &arrival);
 	}
-	if (!causes->pipe_of[object] || !(is_giving(kind) || is_taking(kind)))
+	if (!causes->pipe_of[object] || !(sonde_critical_is_giving(kind) || sonde_critical_is_taking(kind)))
 		return 0;
-	release.key = key_of(causes->pipe_of[object], is_giving(kind) ? KEY_WRITTEN : KEY_READ);
+	release.key = sonde_critical_cause_key(causes->pipe_of[object], sonde_critical_is_giving(kind)
+									    ? SONDE_CRITICAL_KEY_WRITTEN
+									    : SONDE_CRITICAL_KEY_READ);
 	return add(&causes->releases, &release);
 }
 
@@ -155,8 +106,10 @@ static int end_rounds(struct sonde_critical_causes *causes)
 		first_ns = arrival->to_ns < first_ns ? arrival->to_ns : first_ns;
 		if (i + 1 < count && next->object == arrival->object && next->from_ns < first_ns)
 			continue;
-		const struct release release = {
-		    .at_ns = arrival->from_ns, .key = key_of(arrival->object, KEY_LOCK), .thread = arrival->thread};
+		const struct sonde_critical_release release = {
+		    .at_ns = arrival->from_ns,
+		    .key = sonde_critical_cause_key(arrival->object, SONDE_CRITICAL_KEY_LOCK),
+		    .thread = arrival->thread};
 		error = add(&causes->releases, &release);
 		first_ns = UINT64_MAX;
 	}
@@ -165,11 +118,11 @@ static int end_rounds(struct sonde_critical_causes *causes)
 
 static int compare_releases(const void *left, const void *right)
 {
-	const struct release *a = left, *b = right;
+	const struct sonde_critical_release *a = left, *b = right;
 	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
 }
 
-static void sort_if_needed(struct release *releases, size_t count)
+static void sort_if_needed(struct sonde_critical_release *releases, size_t count)
 {
 	for (size_t i = 1; i < count; i++)
 		if (releases[i - 1].at_ns > releases[i].at_ns) {
@@ -181,8 +134,8 @@ static void sort_if_needed(struct release *releases, size_t count)
 /* By key, then time: mostly they came so. */
 static int sort_releases(struct sonde_critical_causes *causes)
 {
-	size_t keys = (causes->objects + 1) << KEY_BITS, count = causes->releases.count;
-	struct release *sorted = malloc((count + 1) * sizeof *sorted), *releases = causes->releases.data;
+	size_t keys = (causes->objects + 1) << SONDE_CRITICAL_KEY_BITS, count = causes->releases.count;
+	struct sonde_critical_release *sorted = malloc((count + 1) * sizeof *sorted), *releases = causes->releases.data;
 	causes->begin = calloc(keys + 2, sizeof *causes->begin);
 	causes->hint = calloc(keys + 1, sizeof *causes->hint);
 	if (!sorted || !causes->begin || !causes->hint) {
@@ -256,7 +209,7 @@ static void find_losses(struct sonde_critical_causes *causes)
 
 static int compare_ends(const void *left, const void *right)
 {
-	const struct end *a = left, *b = right;
+	const struct sonde_critical_end *a = left, *b = right;
 	if (a->of != b->of)
 		return a->of < b->of ? -1 : 1;
 	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
@@ -269,17 +222,19 @@ static void find_ends(struct sonde_critical_causes *causes)
 		const struct sonde_thread *thread = sonde_session_thread(causes->session, id);
 		uint32_t process = thread->process <= causes->processes ? thread->process : 0;
 		const struct sonde_thread *last = sonde_session_thread(causes->session, causes->last_of[process]);
-		causes->starts[id - 1] = (struct end){thread->start_ns, key_of(process, 0), id};
+		causes->starts[id - 1] =
+		    (struct sonde_critical_end){thread->start_ns, sonde_critical_cause_key(process, 0), id};
 		if (thread->end_ns && (!last || thread->end_ns >= last->end_ns))
 			causes->last_of[process] = id;
 		if (thread->end_ns)
-			causes->ends[causes->end_count++] = (struct end){thread->end_ns, key_of(process, 0), id};
+			causes->ends[causes->end_count++] =
+			    (struct sonde_critical_end){thread->end_ns, sonde_critical_cause_key(process, 0), id};
 	}
 	for (uint32_t id = 1; id <= causes->processes; id++) {
 		const struct sonde_process *process = sonde_session_process(causes->session, id);
 		if (process->parent && process->end_ns && causes->last_of[id])
-			causes->ends[causes->end_count++] =
-			    (struct end){process->end_ns, key_of(process->parent, 1), causes->last_of[id]};
+			causes->ends[causes->end_count++] = (struct sonde_critical_end){
+			    process->end_ns, sonde_critical_cause_key(process->parent, 1), causes->last_of[id]};
 	}
 	qsort(causes->ends, causes->end_count, sizeof *causes->ends, compare_ends);
 	qsort(causes->starts, causes->threads, sizeof *causes->starts, compare_ends);
@@ -315,7 +270,7 @@ int sonde_critical_causes_new(struct sonde_critical_causes **out, struct sonde_s
 	if (!causes)
 		return sonde_error(ENOMEM, "out of memory for the causes of waits");
 	causes->session = session;
-	causes->releases.row_b = sizeof(struct release);
+	causes->releases.row_b = sizeof(struct sonde_critical_release);
 	causes->arrivals.row_b = sizeof(struct arrival);
 	int rc = make_tables(causes);
 	rc = rc ? rc : read_calls(causes);
@@ -345,158 +300,4 @@ void sonde_critical_causes_free(struct sonde_critical_causes *causes)
 	free(causes->ended);
 	free(causes->lossy);
 	free(causes);
-}
-
-/* --- who it was ----------------------------------------------------------------------------------------------------
- */
-
-/* The first of a key that is not before a moment. Looks come about in the order of time: the next is near the last. */
-static size_t first_release(const struct sonde_critical_causes *causes, uint64_t key, uint64_t from_ns)
-{
-	const struct release *releases = causes->releases.data;
-	size_t at = causes->hint[key], first = causes->begin[key], end = causes->begin[key + 1];
-	if (at > first && releases[at - 1].at_ns >= from_ns)
-		return causes->hint[key] = SONDE_SEARCH(i, first, at, releases[i].at_ns < from_ns);
-	for (int steps = 0; at < end && releases[at].at_ns < from_ns; at++)
-		if (++steps == NEAR)
-			at = SONDE_SEARCH(i, at, end, releases[i].at_ns < from_ns) - 1;
-	return causes->hint[key] = at;
-}
-
-/* The last one, or the first, within the call, of another thread. NULL = none. */
-static const struct release *find_release(const struct sonde_critical_causes *causes,
-					  const struct sonde_critical_call *call, uint64_t key, int is_first)
-{
-	const struct release *releases = causes->releases.data;
-	size_t from = first_release(causes, key, call->from_ns), to = first_release(causes, key, call->to_ns + 1);
-	if (to == from)
-		return NULL;
-	const struct release *found = &releases[is_first ? from : to - 1];
-	return found->thread == call->thread ? NULL : found;
-}
-
-/* What ended of `of`: the one that is named, else the only one that did while the call lasted. */
-static void find_end(const struct sonde_critical_causes *causes, const struct sonde_critical_call *call, uint64_t of,
-		     struct sonde_critical_cause *out)
-{
-	size_t from = SONDE_SEARCH(i, 0, causes->end_count,
-				   causes->ends[i].of < of ||
-				       (causes->ends[i].of == of && causes->ends[i].at_ns <= call->from_ns));
-	const struct end *only = NULL;
-	for (size_t i = from; i < causes->end_count && causes->ends[i].of == of; i++) {
-		const struct end *end = &causes->ends[i];
-		if (end->at_ns > call->to_ns + EXITING_NS ||
-		    (only && only->at_ns <= call->to_ns && end->at_ns > call->to_ns))
-			break;
-		if (end->thread == call->thread)
-			continue;
-		if (only)
-			return;
-		only = end;
-	}
-	if (!only)
-		return;
-	out->thread = only->thread;
-	out->at_ns = only->at_ns < call->to_ns ? only->at_ns : call->to_ns;
-}
-
-/* The thread, or the process whose thread it is, that a call says that it waited for. */
-static void find_named(const struct sonde_critical_causes *causes, const struct sonde_critical_call *call,
-		       struct sonde_critical_cause *out)
-{
-	const struct sonde_thread *thread = sonde_session_thread(causes->session, call->other);
-	const struct sonde_thread *self = sonde_session_thread(causes->session, call->thread);
-	const struct sonde_process *process = thread ? sonde_session_process(causes->session, thread->process) : NULL;
-	int is_child = call->kind == SONDE_WAIT_CHILD;
-	uint32_t id = call->other;
-	/* Numbers of another namespace may be other tasks' here. */
-	if (!process || (is_child ? process->parent : process->id) != self->process)
-		return;
-	if (is_child && causes->last_of[process->id])
-		id = causes->last_of[process->id];
-	thread = sonde_session_thread(causes->session, id);
-	if (!thread->end_ns || thread->end_ns <= call->from_ns)
-		return;
-	out->thread = id;
-	out->at_ns = thread->end_ns < call->to_ns ? thread->end_ns : call->to_ns;
-}
-
-static void find_lock(const struct sonde_critical_causes *causes, const struct sonde_critical_call *call,
-		      struct sonde_critical_cause *out)
-{
-	const struct release *release = find_release(causes, call, key_of(call->object, KEY_LOCK), 0);
-	int can_hold =
-	    call->kind == SONDE_WAIT_MUTEX || call->kind == SONDE_WAIT_WRITE_LOCK || call->kind == SONDE_WAIT_READ_LOCK;
-	if (release) {
-		out->thread = release->thread;
-		out->at_ns = release->at_ns;
-	} else if (can_hold && call->other && call->other != call->thread) {
-		out->thread = call->other;
-		out->at_ns = call->to_ns;
-		out->is_held = 1;
-	}
-}
-
-static void find_pipe(const struct sonde_critical_causes *causes, const struct sonde_critical_call *call,
-		      struct sonde_critical_cause *out)
-{
-	uint32_t what = is_taking(call->kind) ? KEY_WRITTEN : KEY_READ;
-	const struct release *release = find_release(causes, call, key_of(causes->pipe_of[call->object], what), 1);
-	if (!release)
-		return;
-	out->thread = release->thread;
-	out->at_ns = release->at_ns;
-}
-
-struct sonde_critical_cause sonde_critical_causes_find(const struct sonde_critical_causes *causes,
-						       const struct sonde_critical_call *call)
-{
-	struct sonde_critical_cause cause = {.object = call->object, .kind = call->kind};
-	const struct sonde_thread *thread = sonde_session_thread(causes->session, call->thread);
-	uint32_t process = thread->process <= causes->processes ? thread->process : 0;
-	int is_whole = !causes->lossy[process] && !causes->lossy[0];
-	if (call->kind == SONDE_WAIT_JOIN || call->kind == SONDE_WAIT_CHILD) {
-		int is_child = call->kind == SONDE_WAIT_CHILD;
-		if (call->other)
-			find_named(causes, call, &cause);
-		else
-			find_end(causes, call, key_of(process, is_child ? 1 : 0), &cause);
-		return cause;
-	}
-	if (!call->object || call->object > causes->objects)
-		return cause;
-	if (sonde_wait_row(call->kind)->group == SONDE_WAIT_GROUP_LOCK && is_whole)
-		find_lock(causes, call, &cause);
-	else if (causes->pipe_of[call->object] && !causes->is_lossy && (is_taking(call->kind) || is_giving(call->kind)))
-		find_pipe(causes, call, &cause);
-	return cause;
-}
-
-/* The thread of a process that lived at a moment, but for one; 0 = there was none, or several. */
-static uint32_t only_thread(const struct sonde_critical_causes *causes, uint32_t process, uint64_t at_ns, uint32_t but)
-{
-	uint64_t of = key_of(process, 0);
-	const struct end *starts = causes->starts, *ends = causes->ends;
-	size_t first = SONDE_SEARCH(i, 0, causes->threads, starts[i].of < of);
-	size_t from = SONDE_SEARCH(i, first, causes->threads, starts[i].of == of && starts[i].at_ns <= at_ns);
-	size_t first_end = SONDE_SEARCH(i, 0, causes->end_count, ends[i].of < of);
-	size_t to = SONDE_SEARCH(i, first_end, causes->end_count, ends[i].of == of && ends[i].at_ns < at_ns);
-	uint32_t left = causes->started[from] ^ causes->started[first] ^ causes->ended[to] ^ causes->ended[first_end];
-	size_t count = (from - first) - (to - first_end);
-	if (but) {
-		left ^= but;
-		count--;
-	}
-	return count == 1 ? left : 0;
-}
-
-uint32_t sonde_critical_causes_creator(const struct sonde_critical_causes *causes, uint32_t id)
-{
-	const struct sonde_thread *thread = sonde_session_thread(causes->session, id);
-	const struct sonde_process *process = sonde_session_process(causes->session, thread->process);
-	if (!process)
-		return 0;
-	if (thread->tid == process->pid)
-		return process->parent ? only_thread(causes, process->parent, thread->start_ns, 0) : 0;
-	return only_thread(causes, process->id, thread->start_ns, id);
 }
