@@ -23,6 +23,7 @@ struct sonde_present {
 	const char *thread;    /* a tid or a name */
 	const char *diff;      /* two snapshots */
 	const char *weigh, *at, *heap_of;
+	uint64_t most_b; /* of html; 0 = as it is */
 	int force, quiet;
 	int beside; /* without an output: a file named like the recording */
 	struct sonde_pass_options pass;

@@ -5,7 +5,7 @@ need jq python3
 known=$(target zones_known)
 strange='<!--<script>'
 cp "$known" "$strange"
-LD_LIBRARY_PATH=$SONDE_BUILD/src/runtime run 0 "$SONDE" record -q -o known.sonde -- "./$strange" 20
+LD_LIBRARY_PATH=$SONDE_BUILD/src/runtime run 0 "$SONDE" record -q -o known.sonde -- "./$strange" 200
 if [ ! -s "$SONDE_BUILD/web/page/app.js" ]; then
 	run 4 "$SONDE" report -f html -o known.html known.sonde
 	has "$err" "this build has no web page"
@@ -13,36 +13,66 @@ if [ ! -s "$SONDE_BUILD/web/page/app.js" ]; then
 fi
 run 0 "$SONDE" report -o known.html known.sonde
 cat >inside.py <<'PYTHON'
+import base64
+import gzip
 import html.parser
+import json
+import struct
 import sys
 
 
 class Page(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
-        self.data, self.asks, self.inside, self.scripts, self.policy = "", [], False, 0, ""
+        self.data, self.asks, self.inside, self.scripts, self.policy = {}, [], "", 0, ""
 
     def handle_starttag(self, tag, attributes):
         found = dict(attributes)
-        self.inside = tag == "script" and found.get("id") == "sonde-data"
+        self.inside = found.get("id", "") if tag == "script" else ""
         self.scripts += tag == "script"
         self.asks += [value for key, value in attributes if key in ("src", "href")]
         if found.get("http-equiv") == "Content-Security-Policy":
             self.policy = found["content"]
 
     def handle_endtag(self, tag):
-        self.inside = self.inside and tag != "script"
+        self.inside = "" if tag == "script" else self.inside
 
     def handle_data(self, data):
-        self.data += data if self.inside else ""
+        self.data[self.inside] = self.data.get(self.inside, "") + data
 
 
 page = Page()
 page.feed(open(sys.argv[1], encoding="utf-8").read())
 assert not page.asks, page.asks
-assert page.scripts == 2, page.scripts
+assert page.scripts == 3, page.scripts
 assert page.policy.startswith("default-src 'none'"), page.policy
-print(page.data)
+
+
+def unpacked(name):
+    return gzip.decompress(base64.b64decode(page.data.get(name, "")))
+
+
+def lanes(data):
+    """The JSON about the lanes, each with its rows as columns."""
+    assert data[:4] == b"SLF1", data[:4]
+    size, = struct.unpack("<I", data[4:8])
+    head, at = json.loads(data[8 : 8 + size]), 8 + size
+    for lane in head["lanes"]:
+        size, lane["rows"] = struct.unpack("<II", data[at : at + 8])
+        lane["columns"], to, at = [], at + 8 + size, at + 8
+        while at < to:
+            width, planes = data[at], at + 1
+            at = planes + width * lane["rows"]
+            lane["columns"].append([sum(data[planes + byte * lane["rows"] + i] << 8 * byte for byte in range(width)) for i in range(lane["rows"])])
+        assert at == to, lane
+    assert at == len(data)
+    return head
+
+
+if len(sys.argv) > 2 and sys.argv[2] == "lanes":
+    json.dump(lanes(unpacked("sonde-lanes")), sys.stdout)
+else:
+    print(page.data["sonde-data"] if "sonde-data" in page.data else unpacked("sonde-data-gzip").decode())
 PYTHON
 python3 inside.py known.html >data.json
 run 0 "$SONDE" report -q --json --section all -n 1000 known.sonde
@@ -50,6 +80,28 @@ equal "$(jq -S .report data.json | md5sum)" "$(jq -S . .out | md5sum)"
 has "$(jq -r .recording.command data.json)" '<!--<script>'
 equal "$(jq '.recording.sections == [.report.sections[].id]' data.json)" true
 holds "$(jq .recording.duration_ns data.json) > 0"
+equal "$(jq -c '[.recording.timeline, (.recording.threads | length), (.recording.processes | length)]' data.json)" '[true,2,1]'
+# The timeline: every zone with its length, as the report sums them.
+python3 inside.py known.html lanes >lanes.json
+run 0 "$SONDE" report -q --json --section zones known.sonde
+equal "$(jq .thinned_ns lanes.json)" 0
+for zone in compute inner rest; do
+	equal "$(jq -c --arg zone "$zone" '(.names | map(.name) | index($zone)) as $name
+		| [.lanes[] | select(.kind == "zones") | .columns as $columns | range(.rows) | select($columns[2][.] == $name) | $columns[1][.]] | [length, add]' lanes.json)" \
+		"$(jq -c --arg zone "$zone" '.sections[0].rows[] | select(.zone == $zone) | [.calls, .total_ns]' .out)"
+done
+# What has too little room is thinned, and says so; what has none says that.
+page_b=$(cat "$SONDE_BUILD"/web/page/* | wc -c)
+data_b=$(wc -c <data.json)
+lanes_b=$(grep -o 'id="sonde-lanes">[^<]*' known.html | wc -c)
+run 0 "$SONDE" report -q --force -o small.html --max-size $((page_b + data_b + lanes_b * 7 / 10)) known.sonde
+python3 inside.py small.html lanes >small.json
+holds "$(jq .thinned_ns small.json) > 0"
+holds "$(jq '[.lanes[].rows] | add' small.json) < $(jq '[.lanes[].rows] | add' lanes.json)"
+equal "$(jq '[.lanes[] | select(.kind == "zones") | .columns[3] | map(. + 1) | add] | add' small.json)" \
+	"$(jq '[.lanes[] | select(.kind == "zones") | .rows] | add' lanes.json)"
+run 0 "$SONDE" report -q --force -o none.html --max-size 64K known.sonde
+equal "$(grep -c 'id="sonde-lanes"></script>' none.html)" 1
 # Only what is asked for; others refuse it.
 run 0 "$SONDE" report -q -f html --section functions,zones -o - known.sonde
 equal "$(python3 inside.py .out | jq -c .recording.sections)" '["functions","zones"]'

@@ -3,6 +3,7 @@
 import type { Unit } from "./figure";
 import type { Selection } from "./selection";
 import { type Arrows, type Bins, decode, type Found, type Lanes, type Path, type View, type Wanted } from "./tiles";
+import { FileLanes, packed } from "./tiles_file";
 
 export interface Note {
 	text: string;
@@ -187,32 +188,43 @@ function written(words: object): string {
 	return Object.entries(words).filter(([, word]) => word !== undefined).map(([name, word]) => `${name}=${String(word)}`).join("&");
 }
 
-function noLanes(file: string): Pick<DataSource, "lanes" | "tiles" | "find" | "arrows" | "path"> {
-	const no = () => Promise.reject(new Error(`This file holds no timeline. sonde view ${file} has it.`));
-	return { lanes: no, tiles: no, find: no, arrows: no, path: no };
-}
-
-export function inFile(content: string): DataSource {
-	const held = JSON.parse(content) as { recording: Recording; report: Report };
-	return {
+/* What the page holds: the recording with its report, and the lanes of the timeline, where there was room for them. */
+export function inFile(content: Promise<string>, timeline: () => Promise<ArrayBuffer | null>): DataSource {
+	const held = content.then((text) => JSON.parse(text) as { recording: Recording; report: Report });
+	let read: Promise<FileLanes> | null = null;
+	const lanes = () => (read ??= timeline().then(async (found) => {
+		if (!found)
+			throw new Error(`This file had no room for the timeline, or there is none. sonde view ${(await held).recording.file} has it.`);
+		return new FileLanes(found);
+	}));
+	const mine: DataSource = {
 		inFile: true,
-		recording: () => Promise.resolve(held.recording),
-		report(sections, selection, limit) {
-			const asked = ASKED.filter((key) => selection[key]);
+		recording: async () => (await held).recording,
+		async report(sections, selection, limit) {
+			const asked = ASKED.filter((key) => selection[key]), { recording, report } = await held;
 			if (asked.length)
-				return Promise.reject(new Error(`This file holds the whole run only, and cannot answer for another ${asked.join(", ")}. ` +
-					`sonde view ${held.recording.file} can.`));
+				throw new Error(`This file holds the whole run only, and cannot answer for another ${asked.join(", ")}. sonde view ${recording.file} can.`);
 			const wanted = new Set(sections), most = limit ?? Infinity;
 			const cut = (section: Section): Section => section.kind === "tree" || section.rows.length <= most
 				? section : { ...section, rows: section.rows.slice(0, most), omitted: section.omitted + section.rows.length - most };
-			return Promise.resolve({ ...held.report, sections: held.report.sections.filter((section) => wanted.has(section.id)).map(cut) });
+			return { ...report, sections: report.sections.filter((section) => wanted.has(section.id)).map(cut) };
 		},
-		...noLanes(held.recording.file),
-		stacks: () => Promise.reject(new Error(`This file holds no samples in order of time. sonde view ${held.recording.file} has them.`)),
+		lanes: async () => (await lanes()).head,
+		tiles: async (view) => (await lanes()).tiles(view),
+		find: async (wanted) => (await lanes()).find(wanted),
+		arrows: async (from, to, limit) => (await lanes()).arrows(from, to, limit),
+		path: async (from, to, limit) => (await lanes()).path(from, to, limit),
+		stacks: async () => {
+			throw new Error(`This file holds no samples in order of time. sonde view ${(await held).recording.file} has them.`);
+		},
 	};
+	return mine;
 }
 
 export function source(): DataSource {
-	const inside = document.getElementById("sonde-data");
-	return inside?.textContent ? inFile(inside.textContent) : overHttp();
+	const inside = document.getElementById("sonde-data"), lanes = () => packed("sonde-lanes");
+	if (inside?.textContent)
+		return inFile(Promise.resolve(inside.textContent), lanes);
+	return document.getElementById("sonde-data-gzip")
+		? inFile(packed("sonde-data-gzip").then((found) => new TextDecoder().decode(found ?? new ArrayBuffer(0))), lanes) : overHttp();
 }

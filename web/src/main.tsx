@@ -94,11 +94,11 @@ function threadName(recording: Recording, id: string): string {
 
 /* What part of the run the page is about, and how to get back to the whole. */
 function Chosen() {
-	const { recording, selection } = useWorld();
+	const { data, recording, selection } = useWorld();
 	const time = (ns: string, other: number) => figure("ns", ns ? Number(ns) : other);
 	return (
 		<div class="chosen-part">
-			{recording.threads.length > 1 && (
+			{recording.threads.length > 1 && !data.inFile && (
 				<label>
 					<span>Threads </span>
 					<select value={selection.thread} onChange={(event) => go(selection, { thread: event.currentTarget.value })}>

@@ -20,6 +20,7 @@ export interface Lane {
 export interface Lanes {
 	version: number;
 	duration_ns: number;
+	thinned_ns?: number; /* in a file: what is shorter was put together; 0: nothing was */
 	names: { name: string; color: number | null }[]; /* 0xRRGGBB */
 	lanes: Lane[];
 }

@@ -228,6 +228,12 @@ function Stage({ lanes }: { lanes: Lanes }) {
 			<p class="told" role="status" aria-live="polite">{said || "Drag chooses a range of time, Ctrl and wheel zoom, W A S D move, a click says what a slice is, ? shows all keys."}</p>
 			<div class="head"><span /><MiniMap engine={engine} sum={sum} theme={theme} redraws={redraws} /></div>
 			{failed && <p class="failed" role="alert">{clean(failed)} <button type="button" onClick={() => engine.store.again()}>Try again</button></p>}
+			{!!lanes.thinned_ns && (
+				<p class="banner" role="note">This file had no room for all of the timeline: slices shorter than {figure("ns", lanes.thinned_ns)} are put together with those beside them. <code>sonde view {clean(recording.file)}</code> has all, and <code>--max-size</code> makes room.</p>
+			)}
+			{lanes.lanes.some((lane) => lane.left_out > 0) && (
+				<p class="banner" role="note">{figure("count", lanes.lanes.reduce((sum, lane) => sum + lane.left_out, 0))} slices are not shown: there was no room for them, or they lie deeper than lanes go.</p>
+			)}
 			{shows.table
 				? <Twin lanes={lanes} people={people} rows={rows} view={still} wanted={found.bits} />
 				: <Canvas engine={engine} lanes={lanes} people={people} rows={rows} deeds={deeds} />}

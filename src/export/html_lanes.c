@@ -1,0 +1,396 @@
+/* html_lanes.c: the timeline inside a report in one file: every lane's rows as columns of bytes, compressed with gzip.
+ *
+ * "SLF1" · u32 size of the JSON · JSON: what /api/lanes answers (docs/UI.md), with "thinned_ns", "arrows" and "path" ·
+ * for each lane u32 size of what follows · u32 rows · its columns: of slices gap, length, name, many − 1, uncovered; of
+ * curves gap, length, least, most; of moments gap, name, many − 1. A column is a byte that says how many bytes its
+ * values have, then the lowest byte of all values, then the next: upper bytes hardly differ, and compress to nothing. A
+ * gap is counted from the end of the row before it, least and most are the bits of a double. All is little-endian; the
+ * times are ns.
+ *
+ * web/src/tiles_file.ts reads it, and makes bins of it as src/tiles/ does.
+ */
+#include "export/html_lanes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/base64.h"
+#include "export/gzip.h"
+#include "tiles/tiles.h"
+#include "util/error.h"
+#include "util/json.h"
+
+enum {
+	VERSION = 1,
+	CURVE_PX = 2000, /* bins of a curve */
+	COARSEST = 512,  /* pixels of the whole run: from here on no lane is thinned further */
+	ARROWS_MOST = 5000,
+	STEPS_MOST = 20000,
+	LEAST_ROW_B =
+	    2, /* a row takes at least so much, compressed and written out: what surely is too much is not tried */
+	LIKELY_ROW_B = 6,
+	LANE_MAX_B = 1 << 30,
+	WINDOW_MAX_NS = 1 << 30,
+};
+
+struct lanes {
+	struct sonde_session *session;
+	struct sonde_tiles *tiles;
+	uint64_t start_ns, end_ns;
+	uint64_t thinned_ns; /* what is shorter is put together; 0 = nothing */
+	struct sonde_tile_rows rows;
+	struct sonde_buf block;
+	struct sonde_gzip *gzip;
+};
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+static uint32_t pixels(const struct lanes *lanes, uint64_t pixel_ns)
+{
+	uint64_t count = (lanes->end_ns - lanes->start_ns) / pixel_ns;
+	return count < 1 ? 1 : count > UINT32_MAX ? UINT32_MAX : (uint32_t)count;
+}
+
+static int bins(struct lanes *lanes, const struct sonde_tile_lane *lane, uint32_t width)
+{
+	const struct sonde_tile_view view = {lanes->start_ns, lanes->end_ns, width};
+	return sonde_tiles_bins(lanes->tiles, lane->id, &view, &lanes->rows);
+}
+
+static int add(struct sonde_tile_rows *rows, const struct sonde_tile_row *row)
+{
+	if (rows->count == rows->cap) {
+		size_t cap = rows->cap ? 2 * rows->cap : 1024;
+		struct sonde_tile_row *all = realloc(rows->all, cap * sizeof *all);
+		if (!all)
+			return sonde_error(ENOMEM, "out of memory for %zu slices", cap);
+		rows->all = all;
+		rows->cap = cap;
+	}
+	rows->all[rows->count++] = *row;
+	return 0;
+}
+
+/* Every slice: in windows of which a pixel is half a ns. What begins with a window or before it was in the last one. */
+static int every(struct lanes *lanes, const struct sonde_tile_lane *lane)
+{
+	struct sonde_tile_rows all = {0}, part = {0};
+	int error = 0;
+	for (uint64_t from_ns = lanes->start_ns; from_ns < lanes->end_ns && !error; from_ns += WINDOW_MAX_NS) {
+		uint64_t left_ns = lanes->end_ns - from_ns, long_ns = left_ns < WINDOW_MAX_NS ? left_ns : WINDOW_MAX_NS;
+		const struct sonde_tile_view view = {from_ns, from_ns + long_ns, (uint32_t)(2 * long_ns)};
+		error = sonde_tiles_bins(lanes->tiles, lane->id, &view, &part);
+		for (size_t i = 0; i < part.count && !error; i++)
+			if (from_ns == lanes->start_ns || part.all[i].from_ns > from_ns)
+				error = add(&all, &part.all[i]);
+	}
+	sonde_tile_rows_fini(&part);
+	sonde_tile_rows_fini(&lanes->rows);
+	lanes->rows = all;
+	return error;
+}
+
+static int read_rows(struct lanes *lanes, const struct sonde_tile_lane *lane)
+{
+	uint64_t duration_ns = lanes->end_ns - lanes->start_ns;
+	int is_curve = lane->form == SONDE_TILE_CURVE;
+	uint64_t pixel_ns = lanes->thinned_ns;
+	if (is_curve && (lane->kind == SONDE_TILE_CPU || lane->count > CURVE_PX) && pixel_ns < duration_ns / CURVE_PX)
+		pixel_ns = duration_ns / CURVE_PX;
+	return pixel_ns ? bins(lanes, lane, pixels(lanes, pixel_ns)) : every(lanes, lane);
+}
+
+/* --- columns ------------------------------------------------------------------------------------------------------ */
+
+typedef uint64_t value_of(const struct lanes *lanes, size_t i);
+
+static uint64_t gap(const struct lanes *lanes, size_t i)
+{
+	uint64_t before_ns = i ? lanes->rows.all[i - 1].to_ns : lanes->start_ns, from_ns = lanes->rows.all[i].from_ns;
+	return from_ns > before_ns ? from_ns - before_ns : 0;
+}
+
+static uint64_t length(const struct lanes *lanes, size_t i)
+{
+	return lanes->rows.all[i].to_ns - lanes->rows.all[i].from_ns;
+}
+
+static uint64_t name(const struct lanes *lanes, size_t i)
+{
+	return lanes->rows.all[i].name;
+}
+
+static uint64_t more(const struct lanes *lanes, size_t i)
+{
+	return lanes->rows.all[i].many - 1;
+}
+
+static uint64_t uncovered(const struct lanes *lanes, size_t i)
+{
+	uint64_t all_ns = length(lanes, i), busy_ns = lanes->rows.all[i].busy_ns;
+	return all_ns > busy_ns ? all_ns - busy_ns : 0;
+}
+
+static uint64_t bits_of(double value)
+{
+	uint64_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	return bits;
+}
+
+static uint64_t least(const struct lanes *lanes, size_t i)
+{
+	return bits_of(lanes->rows.all[i].least);
+}
+
+static uint64_t most(const struct lanes *lanes, size_t i)
+{
+	return bits_of(lanes->rows.all[i].most);
+}
+
+static int put_column(struct lanes *lanes, value_of *value)
+{
+	uint64_t all = 0;
+	size_t count = lanes->rows.count;
+	for (size_t i = 0; i < count; i++)
+		all |= value(lanes, i);
+	uint8_t bytes = 0;
+	while (bytes < 8 && all >> (8 * bytes))
+		bytes++;
+	sonde_buf_append(&lanes->block, &bytes, 1);
+	for (unsigned byte = 0; byte < bytes; byte++) {
+		uint8_t *at = sonde_buf_extend(&lanes->block, count);
+		for (size_t i = 0; at && i < count; i++)
+			at[i] = (uint8_t)(value(lanes, i) >> (8 * byte));
+	}
+	return sonde_buf_error(&lanes->block);
+}
+
+static int put_lane(struct lanes *lanes, const struct sonde_tile_lane *lane)
+{
+	static value_of *const columns[][6] = {
+	    [SONDE_TILE_SLICES] = {gap, length, name, more, uncovered},
+	    [SONDE_TILE_CURVE] = {gap, length, least, most},
+	    [SONDE_TILE_MOMENTS] = {gap, name, more},
+	};
+	int error = read_rows(lanes, lane);
+	sonde_buf_clear(&lanes->block);
+	if (lanes->rows.count > UINT32_MAX)
+		return sonde_error(EFBIG, "a lane of %zu slices is too long for one file", lanes->rows.count);
+	for (size_t i = 0; !error && columns[lane->form][i]; i++)
+		error = put_column(lanes, columns[lane->form][i]);
+	const uint32_t head[2] = {(uint32_t)lanes->block.len_b, (uint32_t)lanes->rows.count};
+	error = error ? error : sonde_gzip_write(lanes->gzip, head, sizeof head);
+	return error ? error : sonde_gzip_write(lanes->gzip, lanes->block.data, lanes->block.len_b);
+}
+
+/* --- what the lanes are ------------------------------------------------------------------------------------------- */
+
+static void put_names(struct sonde_json *json, const struct sonde_tiles *tiles)
+{
+	sonde_json_key(json, "names");
+	sonde_json_array(json);
+	for (size_t i = 0; i < sonde_tiles_name_count(tiles); i++) {
+		const struct sonde_tile_name *row = sonde_tiles_name(tiles, i);
+		sonde_json_object(json);
+		sonde_json_put_text(json, "name", row->text);
+		sonde_json_key(json, "color");
+		if (row->color)
+			sonde_json_uint(json, row->color & 0xffffff);
+		else
+			sonde_json_null(json);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}
+
+static void put_lanes(struct sonde_json *json, const struct sonde_tiles *tiles)
+{
+	static const char *const forms[] = {
+	    [SONDE_TILE_SLICES] = "slices", [SONDE_TILE_CURVE] = "curve", [SONDE_TILE_MOMENTS] = "moments"};
+	sonde_json_key(json, "lanes");
+	sonde_json_array(json);
+	for (size_t i = 0; i < sonde_tiles_lane_count(tiles); i++) {
+		const struct sonde_tile_lane *lane = sonde_tiles_lane(tiles, i);
+		sonde_json_object(json);
+		sonde_json_put_uint(json, "id", lane->id);
+		sonde_json_put_text(json, "kind", sonde_tile_kind_word(lane->kind));
+		sonde_json_put_text(json, "form", forms[lane->form]);
+		sonde_json_put_uint(json, "process", lane->process);
+		sonde_json_put_uint(json, "thread", lane->thread);
+		sonde_json_put_uint(json, "depth", lane->depth);
+		sonde_json_put_text(json, "title", lane->title);
+		sonde_json_put_text(json, "unit", lane->unit);
+		sonde_json_put_uint(json, "count", lane->count);
+		sonde_json_put_uint(json, "left_out", lane->left_out);
+		sonde_json_put_real(json, "most", lane->most);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}
+
+static uint64_t since(const struct lanes *lanes, uint64_t time_ns)
+{
+	return time_ns > lanes->start_ns ? time_ns - lanes->start_ns : 0;
+}
+
+static void put_arrows(struct sonde_json *json, const struct lanes *lanes, struct sonde_tile_arrow *arrows)
+{
+	const struct sonde_tile_view view = {lanes->start_ns, lanes->end_ns, 1};
+	size_t of = 0, count = sonde_tiles_arrows(lanes->tiles, &view, ARROWS_MOST, arrows, &of);
+	sonde_json_key(json, "arrows");
+	sonde_json_object(json);
+	sonde_json_key(json, "arrows");
+	sonde_json_array(json);
+	for (size_t i = 0; i < count; i++) {
+		sonde_json_object(json);
+		sonde_json_put_text(json, "kind", arrows[i].kind);
+		sonde_json_put_uint(json, "from_lane", arrows[i].from_lane);
+		sonde_json_put_uint(json, "from", since(lanes, arrows[i].from_ns));
+		sonde_json_put_uint(json, "to_lane", arrows[i].to_lane);
+		sonde_json_put_uint(json, "to", since(lanes, arrows[i].to_ns));
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+	sonde_json_put_uint(json, "omitted", of - count);
+	sonde_json_end(json);
+}
+
+static void put_path(struct sonde_json *json, const struct lanes *lanes, struct sonde_tile_step *steps)
+{
+	const struct sonde_tile_view view = {lanes->start_ns, lanes->end_ns, 1};
+	size_t of = 0, count = sonde_tiles_steps(lanes->tiles, &view, STEPS_MOST, steps, &of);
+	sonde_json_key(json, "path");
+	sonde_json_object(json);
+	sonde_json_key(json, "steps");
+	sonde_json_array(json);
+	for (size_t i = 0; i < count; i++) {
+		sonde_json_object(json);
+		sonde_json_put_uint(json, "start", since(lanes, steps[i].from_ns));
+		sonde_json_put_uint(json, "length", steps[i].to_ns - steps[i].from_ns);
+		sonde_json_put_uint(json, "name", steps[i].name);
+		sonde_json_put_uint(json, "thread", steps[i].thread);
+		sonde_json_key(json, "lane");
+		if (steps[i].lane == UINT32_MAX)
+			sonde_json_null(json);
+		else
+			sonde_json_uint(json, steps[i].lane);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+	sonde_json_put_uint(json, "omitted", of - count);
+	sonde_json_end(json);
+}
+
+static int put_head(struct lanes *lanes)
+{
+	char *text = NULL;
+	size_t text_b = 0;
+	struct sonde_json json;
+	struct sonde_tile_arrow *arrows = malloc(ARROWS_MOST * sizeof *arrows);
+	struct sonde_tile_step *steps = malloc(STEPS_MOST * sizeof *steps);
+	FILE *stream = arrows && steps ? open_memstream(&text, &text_b) : NULL;
+	int error = stream ? 0 : sonde_error(ENOMEM, "out of memory for the timeline's names");
+	if (stream) {
+		sonde_json_init(&json, stream, 0);
+		sonde_json_object(&json);
+		sonde_json_put_uint(&json, "version", VERSION);
+		sonde_json_put_uint(&json, "duration_ns", lanes->end_ns - lanes->start_ns);
+		sonde_json_put_uint(&json, "thinned_ns", lanes->thinned_ns);
+		put_names(&json, lanes->tiles);
+		put_lanes(&json, lanes->tiles);
+		put_arrows(&json, lanes, arrows);
+		put_path(&json, lanes, steps);
+		sonde_json_end(&json);
+		error = fclose(stream) ? sonde_error(ENOMEM, "out of memory for the timeline's names") : 0;
+	}
+	const uint32_t size_b = (uint32_t)text_b;
+	error = error || text_b <= UINT32_MAX ? error : sonde_error(EFBIG, "the timeline has too many names");
+	error = error ? error : sonde_gzip_write(lanes->gzip, "SLF1", 4);
+	error = error ? error : sonde_gzip_write(lanes->gzip, &size_b, sizeof size_b);
+	error = error ? error : sonde_gzip_write(lanes->gzip, text, text_b);
+	free(text);
+	free(arrows);
+	free(steps);
+	return error;
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
+static int write_all(struct lanes *lanes, struct sonde_buf *out)
+{
+	char *data = NULL;
+	size_t data_b = 0;
+	FILE *stream = open_memstream(&data, &data_b);
+	if (!stream)
+		return sonde_error(ENOMEM, "out of memory for the timeline");
+	int error = sonde_gzip_open(&lanes->gzip, stream);
+	if (!error) {
+		error = put_head(lanes);
+		for (size_t i = 0; i < sonde_tiles_lane_count(lanes->tiles) && !error; i++)
+			error = put_lane(lanes, sonde_tiles_lane(lanes->tiles, i));
+		int closing = sonde_gzip_close(lanes->gzip);
+		error = error ? error : closing;
+	}
+	if (fclose(stream) && !error)
+		error = sonde_error(ENOMEM, "out of memory for the timeline");
+	sonde_buf_clear(out);
+	error = error ? error : sonde_buf_append(out, data, data_b);
+	free(data);
+	return error;
+}
+
+/* Rows of all lanes when thinned so far; counting stops above `most`. */
+static uint64_t count_rows(struct lanes *lanes, uint64_t most)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < sonde_tiles_lane_count(lanes->tiles) && sum <= most; i++) {
+		const struct sonde_tile_lane *lane = sonde_tiles_lane(lanes->tiles, i);
+		if (lane->form == SONDE_TILE_CURVE && lane->count > CURVE_PX)
+			sum += CURVE_PX;
+		else if (!lanes->thinned_ns || lane->form == SONDE_TILE_CURVE)
+			sum += lane->count;
+		else if (!bins(lanes, lane, pixels(lanes, lanes->thinned_ns)))
+			sum += lanes->rows.count;
+	}
+	return sum;
+}
+
+/* What surely does not fit is not tried; what was tried and did not fit is thinned further. */
+static int fit(struct lanes *lanes, uint64_t most_b, struct sonde_buf *out)
+{
+	uint64_t duration_ns = lanes->end_ns - lanes->start_ns, coarsest_ns = duration_ns / COARSEST + 1;
+	uint64_t finest_ns = duration_ns >> 24;
+	uint64_t row_b = LEAST_ROW_B;
+	for (;;) {
+		int is_last = lanes->thinned_ns >= coarsest_ns;
+		if (count_rows(lanes, most_b / row_b) <= most_b / row_b) {
+			int error = write_all(lanes, out);
+			if (error || sonde_base64_size(out->len_b) <= most_b)
+				return error;
+		}
+		sonde_buf_clear(out);
+		if (is_last)
+			return 0;
+		lanes->thinned_ns = lanes->thinned_ns ? 2 * lanes->thinned_ns : finest_ns ? finest_ns : 1;
+		row_b = LIKELY_ROW_B;
+	}
+}
+
+int sonde_html_lanes(struct sonde_session *session, uint64_t most_b, struct sonde_buf *out)
+{
+	const struct sonde_run *run = sonde_session_run(session);
+	struct lanes lanes = {.session = session, .start_ns = run->start_ns, .end_ns = run->end_ns};
+	if (lanes.end_ns <= lanes.start_ns)
+		return 0;
+	sonde_buf_init(&lanes.block, LANE_MAX_B);
+	int error = sonde_tiles_open(&lanes.tiles, session);
+	if (!error && sonde_tiles_lane_count(lanes.tiles))
+		error = fit(&lanes, most_b, out);
+	sonde_tile_rows_fini(&lanes.rows);
+	sonde_buf_fini(&lanes.block);
+	sonde_tiles_close(lanes.tiles);
+	return error;
+}
