@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const FILES = { "/": ["index.html", "text/html; charset=utf-8"], "/app.js": ["app.js", "text/javascript"], "/app.css": ["app.css", "text/css"] };
+const FILES = { "/": ["index.html", "text/html; charset=utf-8"], "/app.js": ["app.js", "text/javascript"], "/app.css": ["app.css", "text/css"], "/favicon.ico": ["favicon.svg", "image/svg+xml"] };
 const POLICY = "default-src 'self'; frame-ancestors 'none'";
 
 export async function report(sonde, file, sections, options = []) {

@@ -37,7 +37,7 @@ export async function open(browser, base, options = {}) {
 	page.on("request", (request) => new URL(request.url()).host === host || page.wrong.push(`asks ${request.url()}`));
 	page.on("dialog", (dialog) => { page.wrong.push(`a dialog: ${dialog.message()}`); dialog.dismiss(); });
 	page.on("pageerror", (error) => page.wrong.push(String(error)));
-	page.on("console", (message) => message.type() === "error" && !/favicon/.test(message.location().url) && page.wrong.push(message.text()));
+	page.on("console", (message) => message.type() === "error" && page.wrong.push(message.text()));
 	await page.goto(base);
 	await page.waitForSelector("main h1");
 	return page;

@@ -200,7 +200,7 @@ function Rest({ stacks }: { stacks: Stacks }) {
 		return null;
 	return (
 		<p class="count">
-			The first {figure("count", stacks.count - stacks.omitted)} of {figure("count", stacks.count)} samples.{" "}
+			The first {figure("count", stacks.count - stacks.omitted)} of {figure("count", stacks.count)} stacks.{" "}
 			<a href={link({ ...selection, from: String(last + 1), zoom: "" })}>Those that follow</a>
 		</p>
 	);
@@ -215,7 +215,7 @@ function Chart() {
 	const drawn = useMemo(() => (stacks ? chart(stacks, from, until) : null), [stacks, from, until]);
 	const laid = useMemo(() => drawn && {
 		at: drawn.at,
-		more: (i: number) => `from ${figure("ns", drawn.from + drawn.at.x[i]!)}, ${figure("ns", drawn.at.width[i]!)} long, ${figure("count", drawn.tree.nodes[i]!.count)} samples`,
+		more: (i: number) => `from ${figure("ns", drawn.from + drawn.at.x[i]!)}, ${figure("ns", drawn.at.width[i]!)} long, ${figure("count", drawn.tree.nodes[i]!.count)} ${drawn.tree.nodes[i]!.count === 1 ? "stack" : "stacks"}`,
 	}, [drawn]);
 	if (error)
 		return <p class="failed" role="alert">{clean(error)}</p>;
@@ -225,7 +225,7 @@ function Chart() {
 	return (
 		<>
 			<p class="lead" data-samples={stacks.count}>
-				Thread {of ? `${clean(of.name)} (${of.tid})` : thread}: {figure("count", stacks.count)} samples from {figure("ns", from)} to {figure("ns", until)}. As wide as it took; where the thread had no CPU, nothing stands.
+				Thread {of ? `${clean(of.name)} (${of.tid})` : thread}: {figure("count", stacks.count)} stacks from {figure("ns", from)} to {figure("ns", until)}. As wide as it took; where the thread had no CPU, nothing stands.
 			</p>
 			<Rest stacks={stacks} />
 			<Tools />

@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { Tree } from "./data";
 import { clean, figure } from "./figure";
 import { hits, layout, neighbour, type Layout, type Way } from "./flame_layout";
-import { colours, draw, type Look, nameOf, ROW, type Scene, top, under } from "./flame_paint";
+import { colours, draw, fillsOf, type Look, nameOf, ROW, type Scene, top, under } from "./flame_paint";
 
 /* Frames that do not stand side by side, but where they were; and what else is to be said of one. */
 export interface Laid {
@@ -54,7 +54,7 @@ function zoomFor(at: Layout, zoomed: number, to: number, width: number): number 
 export function FlameCanvas({ tree, look, zoomed: wanted, onZoom, onName, laid, fills: own, label }: FlameProps) {
 	const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
 	const at = useMemo(() => laid?.at ?? layout(tree), [tree, laid]);
-	const fills = useMemo(() => own ?? colours(tree, look.dark), [tree, look.dark, own]);
+	const fills = useMemo(() => (own ? fillsOf(own) : colours(tree, look.dark)), [tree, look.dark, own]);
 	const found = useMemo(() => (look.wanted ? hits(at, look.wanted) : null), [at, look.wanted]);
 	const [current, focus] = useState(-1);
 	const [over, setOver] = useState(-1);

@@ -1,7 +1,7 @@
 /* flame_paint.ts: the drawing of a flame graph. The canvas is as large as the window on it, never as the picture: it stays
  * where it is while a deep picture scrolls behind it. What is below a frame narrower than half a pixel is not looked at, and
- * counted. Colours of frames are found once a tree; frames are filled first and named afterwards, so that the font and the
- * ink are set once a drawing. */
+ * counted. Narrow frames, of which there may be a hundred thousand, are pixels of an image that is one pixel high a row, which
+ * is then stretched; the others are filled and named over it. Colours of frames are found once a tree. */
 import type { Tree } from "./data";
 import { clean } from "./figure";
 import { modules, type Hits, type Layout } from "./flame_layout";
@@ -67,11 +67,81 @@ function letterOf(context: CanvasRenderingContext2D): number {
 	return context.measureText("mmmmmmmmmmmmmmmmmmmm").width / 20 || 7.3;
 }
 
-/* The fill of each frame. */
-export function colours(tree: Tree, dark: boolean): string[] {
-	const colour = palette(modules(tree.nodes));
-	return tree.nodes.map((node) => colour(node.module, node.name, dark));
+export interface Fills {
+	css: string[];
+	pixel: Uint32Array; /* as a canvas has it, opaque */
 }
+
+/* 0xAABBGGRR of "rgb(R,G,B)" or "#RRGGBB"; browsers run on little-endian machines. */
+function pixelOf(css: string): number {
+	const digits = css.startsWith("#") ? [1, 3, 5].map((at) => parseInt(css.slice(at, at + 2), 16)) : css.replace(/[^\d,. ]/g, "").split(/[, ]+/).map(Number);
+	const [red, green, blue] = digits;
+	return (0xff000000 | ((blue ?? 0) << 16) | ((green ?? 0) << 8) | (red ?? 0)) >>> 0;
+}
+
+/* Fills that are said in words. */
+export function fillsOf(css: string[]): Fills {
+	const known = new Map<string, number>();
+	const pixel = Uint32Array.from(css, (text) => {
+		let found = known.get(text);
+		if (found === undefined)
+			known.set(text, (found = pixelOf(text)));
+		return found;
+	});
+	return { css, pixel };
+}
+
+/* The fill of each frame: by module and name. */
+export function colours(tree: Tree, dark: boolean): Fills {
+	const colour = palette(modules(tree.nodes));
+	return fillsOf(tree.nodes.map((node) => colour(node.module, node.name, dark)));
+}
+
+/* Frames narrower than this many pixels go into the image. */
+const NARROW_PX = 3, FAINT = 0x66000000; /* 0.4 */
+
+/* Rows of pixels, one a row of frames that is in sight. */
+class Rows {
+	private readonly canvas = document.createElement("canvas");
+	private pixels = new Uint32Array(0);
+	private image: ImageData | null = null;
+	private tops: number[] = [];
+
+	begin(width: number, rows: number): void {
+		if (this.canvas.width !== width || this.canvas.height !== rows || !this.image) {
+			this.canvas.width = width;
+			this.canvas.height = rows;
+			this.image = new ImageData(width, rows);
+			this.pixels = new Uint32Array(this.image.data.buffer);
+		}
+		this.pixels.fill(0);
+		this.tops = [];
+	}
+
+	/* `left`, `wide`: in pixels of the device. What was put there first stays where this one covers less than half, unless it
+	 * `wins`: what somebody looks for must be seen. */
+	put(top: number, left: number, wide: number, pixel: number, wins: boolean): void {
+		const row = Math.floor((top + ROW) / ROW), at = row * this.canvas.width;
+		if (row >= this.canvas.height)
+			return;
+		this.tops[row] = top;
+		for (let x = Math.floor(left), end = Math.min(left + wide, this.canvas.width); x < end; x++) {
+			const covered = Math.min(x + 1, left + wide) - Math.max(x, left);
+			if (wins || covered >= 0.5 || !this.pixels[at + x])
+				this.pixels[at + x] = pixel;
+		}
+	}
+
+	end(context: CanvasRenderingContext2D, width: number): void {
+		if (!this.image)
+			return;
+		this.canvas.getContext("2d")?.putImageData(this.image, 0, 0);
+		context.imageSmoothingEnabled = false;
+		this.tops.forEach((top, row) => context.drawImage(this.canvas, 0, row, this.canvas.width, 1, 0, top, width, ROW - 1));
+	}
+}
+
+let rows: Rows | null = null; /* one picture is drawn at a time */
 
 function outline(context: CanvasRenderingContext2D, scene: Scene, look: Look, ink: string): void {
 	context.strokeStyle = ink;
@@ -98,12 +168,14 @@ function prepare(canvas: HTMLCanvasElement, scene: Scene): CanvasRenderingContex
 }
 
 /* How many frames are there but too narrow to be drawn. */
-export function draw(canvas: HTMLCanvasElement, tree: Tree, scene: Scene, look: Look, fills: string[]): number {
+export function draw(canvas: HTMLCanvasElement, tree: Tree, scene: Scene, look: Look, fills: Fills): number {
 	const context = prepare(canvas, scene);
 	if (!context)
 		return 0;
-	const ink = look.dark ? "#e6e8eb" : "#1d2126", ground = look.dark ? "#15171b" : "#fbfbfa", mark = look.dark ? "#b5308a" : "#b02a89";
-	const letter = letterOf(context), named: [i: number, left: number, y: number, room: number][] = [];
+	const ink = look.dark ? "#e6e8eb" : "#1d2126", ground = look.dark ? "#15171b" : "#fbfbfa", mark = look.dark ? "rgb(181,48,138)" : "rgb(176,42,137)";
+	const letter = letterOf(context), large: [i: number, left: number, y: number, wide: number, alpha: number][] = [];
+	const ratio = canvas.width / scene.width, marked = pixelOf(mark), image = (rows ??= new Rows());
+	image.begin(canvas.width, Math.ceil(scene.height / ROW) + 2);
 	context.globalAlpha = 1;
 	context.fillStyle = ground;
 	context.fillRect(0, 0, scene.width, scene.height);
@@ -111,20 +183,27 @@ export function draw(canvas: HTMLCanvasElement, tree: Tree, scene: Scene, look: 
 		const y = top(scene, look, scene.at.depth[i]!);
 		if (y < -ROW || y > scene.height)
 			return;
-		const hit = scene.found?.is[i] === 1, room = Math.floor((wide - 8) / letter);
-		context.globalAlpha = scene.found && !hit ? 0.4 : above ? 0.6 : 1;
-		context.fillStyle = hit ? mark : fills[i]!;
-		context.fillRect(left, y, wide > 2 ? wide - 1 : wide, ROW - 1);
-		if (room >= 2)
-			named.push([i, left + 4, y + ROW / 2, room]);
+		const hit = scene.found?.is[i] === 1, alpha = scene.found && !hit ? 0.4 : above ? 0.6 : 1;
+		if (wide >= NARROW_PX)
+			large.push([i, left, y, wide, alpha]);
+		else
+			image.put(y, left * ratio, wide * ratio, hit ? marked : alpha < 1 ? (fills.pixel[i]! & 0xffffff) | FAINT : fills.pixel[i]!, hit);
 	});
+	image.end(context, scene.width);
+	for (const [i, left, y, wide, alpha] of large) {
+		context.globalAlpha = alpha;
+		context.fillStyle = scene.found?.is[i] === 1 ? mark : fills.css[i]!;
+		context.fillRect(left, y, wide - 1, ROW - 1);
+	}
 	context.globalAlpha = 1;
 	context.textBaseline = "middle";
-	for (const [i, left, y, room] of named) {
+	for (const [i, left, y, wide] of large) {
+		const room = Math.floor((wide - 8) / letter);
+		if (room < 2)
+			continue;
 		const name = nameOf(tree, i);
-		const shown = name.length <= room ? name : Array.from(name).slice(0, room - 1).join("") + "…";
 		context.fillStyle = scene.found?.is[i] === 1 ? "#fff" : ink;
-		context.fillText(shown, left, y);
+		context.fillText(name.length <= room ? name : Array.from(name).slice(0, room - 1).join("") + "…", left + 4, y + ROW / 2);
 	}
 	outline(context, scene, look, ink);
 	return leftOut;
