@@ -1,0 +1,156 @@
+/* test_what_if.c: runs of made recordings once more, with parts of them faster: known to the ms. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "critical_fixture.h"
+
+/* The slow half faster: until it is no longer the slow one. Its end was 60 ms after both began. */
+static void a_faster_half(void **state)
+{
+	static const struct {
+		const char *first, *second;
+		uint64_t ms;
+	} known[] = {
+	    {"thread=slow,speed=1.2", NULL, 70},
+	    {"thread=slow,speed=2", NULL, 50},
+	    {"thread=slow,speed=4", NULL, 50},
+	    {"thread=slow,speed=inf", NULL, 50},
+	    {"thread=fast,speed=inf", NULL, 80},
+	    {"thread=slow,speed=3", "thread=fast,speed=3", 40},
+	    {"thread=slow,speed=0.5", NULL, 140},
+	    {"thread=prog,speed=2", NULL, 70},
+	    {"thread=prog,speed=2", "thread=prog,speed=5", 62},
+	};
+	struct recording r;
+	(void)state;
+	fork_join(&r, 1);
+	struct looked looked = look(NULL);
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		assert_int_equal(replayed_ns(&looked.critical, known[i].first, known[i].second), known[i].ms * MS);
+	look_away(&looked);
+}
+
+/* A zone on one thread, a function on another, a lock between them: the second waits for the first, which holds the
+ * lock from 10 to 40 and is in the zone from 20 to 36; then it runs 20 ms, in `work`. */
+static void what_can_be_faster(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t ms;
+	} known[] = {
+	    {"zone=part,speed=2", 52},   {"zone=part,speed=inf", 44},   {"lock=the_lock,speed=2", 60 - 15},
+	    {"lock=0x4040,speed=3", 40}, {"function=work,speed=2", 50}, {"function=caller,speed=inf", 40},
+	};
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	uint32_t a = worker(&r, "a", 101, 0, 50);
+	uint32_t lock = recording_object(&r, 1, SONDE_OBJECT_LOCK, "the_lock", 0x4040);
+	uint32_t part = recording_site(&r, SONDE_SITE_ZONE, "part", NULL);
+	uint32_t work = recording_call(&r, recording_call(&r, 0, 1, "caller", 5), 1, "work", 10);
+	uint32_t idle = recording_call(&r, 0, 1, "idle", 20);
+	at(&r, 0, 1, IN);
+	at(&r, 0, a, IN);
+	at(&r, 5, 1, BLOCKS);
+	at(&r, 40, 1, IN);
+	call(&r, a, SONDE_WAIT_HELD, 10, 40, lock, 0);
+	call(&r, 1, SONDE_WAIT_MUTEX, 5, 40, lock, 0);
+	recording_begin(&r, a, part, START + 20 * MS);
+	recording_end(&r, a, START + 36 * MS);
+	recording_sample(&r, (struct recording_sample){START + 2 * MS, 1, idle, MS, SONDE_STACK_COMPLETE});
+	recording_sample(&r, (struct recording_sample){START + 40 * MS, 1, idle, MS, SONDE_STACK_COMPLETE});
+	recording_sample(&r, (struct recording_sample){START + 60 * MS, 1, work, MS, SONDE_STACK_COMPLETE});
+	recording_thread_end(&r, 1, START + 60 * MS, 0);
+	recording_close(&r, START + 60 * MS, 0);
+	struct looked looked = look(NULL);
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		assert_int_equal(replayed_ns(&looked.critical, known[i].what, NULL), known[i].ms * MS);
+	look_away(&looked);
+}
+
+/* Four threads take a lock in turn, each for 10 ms, all asking for it at 5; who has it last lets nobody wait, and then
+ * runs 10 ms more. Twice as fast: 5 + 4 × 5 + 10. With only two recorded holds, or calls that were lost, the last is
+ * not known. */
+static void the_last_holder(void **state)
+{
+	static const struct {
+		unsigned threads;
+		int is_lossy;
+		uint64_t recorded_ms, predicted_ms;
+	} cases[] = {{4, 0, 55, 35}, {4, 1, 55, 55}, {3, 0, 45, 35}};
+	(void)state;
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+		struct recording r;
+		simple_open(&r);
+		uint32_t lock = recording_object(&r, 1, SONDE_OBJECT_LOCK, "the_lock", 0x4040), before = 0;
+		unsigned last = cases[k].threads - 1;
+		for (unsigned i = 0; i <= last; i++) {
+			uint64_t from = 5 + 10 * i, to = from + 10;
+			uint32_t thread = i == last ? 1 : worker(&r, "w", 101 + i, 0, to);
+			at(&r, 0, thread, IN);
+			if (i) {
+				at(&r, 5, thread, BLOCKS);
+				at(&r, from, thread, IN);
+				call(&r, thread, SONDE_WAIT_MUTEX, 5, from, lock, before);
+			}
+			if (i < last)
+				call(&r, thread, SONDE_WAIT_HELD, from, to, lock, 0);
+			before = thread;
+		}
+		uint64_t end_ms = 5 + 10 * cases[k].threads + 10;
+		if (cases[k].is_lossy)
+			recording_lost_of(&r, "waits", "ring full", 1, 7);
+		recording_thread_end(&r, 1, START + end_ms * MS, 0);
+		recording_close(&r, START + end_ms * MS, 0);
+		struct looked looked = look(NULL);
+		assert_int_equal(looked.critical.to_ns - looked.critical.from_ns, cases[k].recorded_ms * MS);
+		assert_int_equal(replayed_ns(&looked.critical, "lock=the_lock,speed=2", NULL),
+				 cases[k].predicted_ms * MS);
+		look_away(&looked);
+	}
+}
+
+/* What is not there has no prediction; what cannot be read is refused, with what can. */
+static void what_cannot(void **state)
+{
+	static const char *const wrong[] = {"zone=a",           "zone=,speed=2",        "zone=a,speed=0",
+					    "zone=a,speed=-1",  "zone=a,speed=2x",      "door=a,speed=2",
+					    "zone=a,speed=nan", "zone=a,speed=infinity"};
+	struct sonde_critical_scale scale;
+	struct recording r;
+	(void)state;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		assert_int_equal(sonde_critical_scale_parse(&scale, wrong[i]), -EINVAL);
+	assert_int_equal(sonde_critical_scale_parse(&scale, "zone=a,speed=2,b=c,speed=1.5"), 0);
+	assert_string_equal(scale.name, "a,speed=2,b=c");
+	fork_join(&r, 1);
+	const char *const asked[] = {"thread=slow,speed=2", "zone=none,speed=2"};
+	const struct sonde_pass_options options = {.asked = 1, .what_if = asked, .what_ifs = 2};
+	struct sections s = sections_of(path, "what-if", &options);
+	const struct sonde_section *section = sections_get(&s, "what-if");
+	assert_int_equal(sections_int(section, "name", "slow", "predicted_ns"), 50 * MS);
+	assert_near(sections_real(section, "name", "slow", "saved_share"), 0.375, 1e-9);
+	const struct sonde_cell *none = sections_row(section, "name", "none");
+	assert_int_equal(sections_cell(section, none, "predicted_ns")->kind, SONDE_CELL_ABSENT);
+	assert_int_equal(sections_cell(section, sections_row(section, "name", "all of these"), "predicted_ns")->kind,
+			 SONDE_CELL_ABSENT);
+	sections_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_faster_half),
+	    cmocka_unit_test(what_can_be_faster),
+	    cmocka_unit_test(the_last_holder),
+	    cmocka_unit_test(what_cannot),
+	};
+	return cmocka_run_group_tests(tests, path_make, path_remove);
+}
