@@ -343,10 +343,10 @@ static int notes_add(const struct phases *phases, uint32_t thread, uint64_t span
 				   (double)span_ns / 1e9, row->name, row->tid,
 				   100 * sonde_stats_share((double)lane->ns, (double)span_ns));
 	if (!rc && phases->orphans)
-		rc =
-		    sonde_report_note(report, section, 1,
-				      "of %llu zones what lies in them is not known: the end of some could not be read",
-				      (unsigned long long)phases->orphans);
+		rc = sonde_report_note(report, section, 1,
+				       "of %llu zone%s what lies in %s is not known: the end of some could not be read",
+				       (unsigned long long)phases->orphans, sonde_plural(phases->orphans),
+				       sonde_word(phases->orphans, "it", "them"));
 	if (!rc && others)
 		rc = sonde_report_note(report, section, 0, "%zu other thread%s with zones: --thread shows %s", others,
 				       sonde_plural(others), sonde_word(others, "it", "one of them"));
