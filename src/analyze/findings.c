@@ -243,9 +243,13 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *r
 	const char *waits = has_source(session, "waits") ? "" : ", calls that wait (record --threads --io)";
 	const char *heap = has_source(session, "heap") ? "" : ", allocations (record --heap)";
 	const char *path = facts->has_path ? "" : ", who waited for whom (no critical path)";
-	if (!*samples && !*waits && !*heap && !*path)
+	const char *nodes = sonde_session_info(session, "host.numa_nodes"); /* "0", or "0-1": none is remote of one */
+	const char *remote = nodes && nodes[strspn(nodes, "0123456789")]
+				 ? ", remote NUMA memory (nobody counts accesses to other nodes)"
+				 : "";
+	if (!*samples && !*waits && !*heap && !*path && !*remote)
 		return 0;
-	const char *all = sonde_report_text(report, "%s%s%s%s", samples, waits, heap, path);
+	const char *all = sonde_report_text(report, "%s%s%s%s%s", samples, waits, heap, path, remote);
 	if (!all)
 		return sonde_error(ENOMEM, "out of memory for findings");
 	return sonde_report_note(report, section, 0, "not judged, since not recorded: %s", all + 2);

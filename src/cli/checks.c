@@ -150,6 +150,18 @@ static void look_at_counters(struct sonde_finding *out)
 		FIX(out, PERF_HELP);
 }
 
+static void look_at_nodes(struct sonde_finding *out)
+{
+	char nodes[64];
+	if (!read_line(nodes, sizeof nodes, "/sys/devices/system/node/online"))
+		SAY(out, YELLOW, "the kernel does not tell of nodes: whether memory is remote is not judged");
+	else if (!nodes[strspn(nodes, "0123456789")])
+		SAY(out, GREEN, "one node: no memory is remote");
+	else
+		SAY(out, YELLOW, "nodes %s: remote memory is not judged, since accesses to other nodes are not counted",
+		    nodes);
+}
+
 static void look_at_tracing(struct sonde_finding *out)
 {
 	int types = access("/sys/kernel/btf/vmlinux", R_OK) == 0;
@@ -237,9 +249,9 @@ static void look_at_directory(struct sonde_finding *out)
 }
 
 const struct sonde_check sonde_checks[] = {
-    {"process files", look_at_proc},     {"perf events", look_at_perf},    {"kernel frames", look_at_kernel_frames},
-    {"perf buffers", look_at_buffers},   {"attaching", look_at_attach},    {"hardware counters", look_at_counters},
-    {"kernel tracing", look_at_tracing}, {"clock", look_at_clock},         {"cache", look_at_cache},
-    {"debuginfod", look_at_debuginfod},  {"directory", look_at_directory},
+    {"process files", look_at_proc},   {"perf events", look_at_perf},       {"kernel frames", look_at_kernel_frames},
+    {"perf buffers", look_at_buffers}, {"attaching", look_at_attach},       {"hardware counters", look_at_counters},
+    {"NUMA", look_at_nodes},           {"kernel tracing", look_at_tracing}, {"clock", look_at_clock},
+    {"cache", look_at_cache},          {"debuginfod", look_at_debuginfod},  {"directory", look_at_directory},
 };
 const size_t sonde_check_count = sizeof sonde_checks / sizeof *sonde_checks;

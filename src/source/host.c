@@ -26,6 +26,7 @@ static const struct {
     {"host.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
     {"host.smt", "/sys/devices/system/cpu/smt/control"},
     {"host.transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled"},
+    {"host.numa_nodes", "/sys/devices/system/node/online"},
     {"host.cgroup_cpu_max", "/sys/fs/cgroup/cpu.max"},
     {"host.cgroup_memory_max", "/sys/fs/cgroup/memory.max"},
 };

@@ -186,6 +186,30 @@ static void little_is_no_evidence(void **state)
 	}
 }
 
+/* Of one node no memory is remote; of several nobody counts it. */
+static void nodes_that_cannot_be_judged_are_said(void **state)
+{
+	static const struct {
+		const char *nodes;
+		int is_said;
+	} cases[] = {{"0", 0}, {"0-1", 1}, {"0,8", 1}, {NULL, 0}};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct recording recording;
+		struct read read;
+		struct sonde_pass_options options = {0};
+		recording_open(&recording, PATH);
+		if (cases[i].nodes)
+			recording_info(&recording, "host.numa_nodes", cases[i].nodes);
+		recording_close(&recording, RECORDING_START_NS + MS, 0);
+		assert_int_equal(sonde_session_open(&read.session, PATH, NULL), 0);
+		assert_int_equal(sonde_report_new(&read.report), 0);
+		assert_int_equal(sonde_findings_find(&read.found, read.session, &options, read.report, NULL), 0);
+		assert_int_equal(is_said(&read, "remote NUMA memory"), cases[i].is_said);
+		forget(&read);
+	}
+}
+
 static void small_calls_are_found(void **state)
 {
 	struct read read;
@@ -376,6 +400,7 @@ int main(void)
 	    cmocka_unit_test(a_quota_saves_what_it_held_of_the_path),
 	    cmocka_unit_test(a_quota_without_a_path_promises_nothing),
 	    cmocka_unit_test(little_is_no_evidence),
+	    cmocka_unit_test(nodes_that_cannot_be_judged_are_said),
 	    cmocka_unit_test(small_calls_are_found),
 	    cmocka_unit_test(what_rests_on_lost_records_is_left_out),
 	    cmocka_unit_test(commands_are_named_as_a_shell_takes_them),
