@@ -33,6 +33,7 @@
 const struct sonde_option sonde_present_options[] = {
     {"format", 'f', "FORMAT", "the output's format", TEXT(format)},
     {"output", 'o', "FILE", "write there; - is the standard output", TEXT(output)},
+    {"plot", 0, "PLOT", "a plot instead, as svg or png; list says which there are", TEXT(plot)},
     {"section", 0, "SECTION", "only these, with commas between them, or all", TEXT(sections)},
     {"sort", 0, "KEY", "rows in the order of", SONDE_FOUND},
     {"limit", 'n', "N", "rows in a table", SONDE_FOUND},
@@ -467,7 +468,8 @@ static void name_beside(char *out, size_t out_b, const char *recording, const st
 int sonde_present_run(struct sonde_present *present)
 {
 	char newest[PATH_MAX], beside[PATH_MAX];
-	const struct sonde_format *format = choose_format(present);
+	int plot_code = present->plot ? sonde_plot_choose(present) : 0;
+	const struct sonde_format *format = plot_code ? NULL : choose_format(present);
 	if (!format)
 		return SONDE_EXIT_USAGE;
 	if (!present->file && sonde_output_newest(newest, sizeof newest) < 0)

@@ -24,6 +24,7 @@ struct sonde_present {
 	const char *diff;      /* two snapshots */
 	const char *weigh, *at, *heap_of;
 	uint64_t most_b; /* of html; 0 = as it is */
+	const char *plot; /* its name, or list; NULL = none */
 	int force, quiet;
 	int beside; /* without an output: a file named like the recording */
 	struct sonde_pass_options pass;
@@ -42,6 +43,9 @@ int sonde_present_take(void *context, const struct sonde_option *option, const c
 
 /* A whole number as the value of an option: 0, or the exit code with a sentence printed. */
 int sonde_present_number(const struct sonde_present *present, const char *name, const char *value, size_t *out);
+
+/* --plot: sets what it is drawn from and as; 0, or the exit code with a sentence printed. */
+int sonde_plot_choose(struct sonde_present *present);
 
 /* Opens, analyses, writes; the exit code. */
 int sonde_present_run(struct sonde_present *present);

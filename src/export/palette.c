@@ -40,3 +40,11 @@ uint32_t sonde_palette_fill(uint32_t hue, uint32_t shade, int dark)
 	uint32_t blue = srgb_byte(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s);
 	return red << 16 | green << 8 | blue;
 }
+
+/* Without the yellow, which is too pale for a line on white; it has been darkened. */
+uint32_t sonde_palette_tone(size_t number)
+{
+	static const uint32_t tones[] = {0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7,
+					 0x56b4e9, 0xd55e00, 0xb0a000, 0x1b1f24};
+	return tones[number % (sizeof tones / sizeof *tones)];
+}

@@ -1,99 +1,17 @@
-/* roofline_png.c: the roofline's picture as pixels, drawn by librsvg over cairo, which are loaded when they are wanted.
- *
- * Only the few functions below are used; their types are declared here, so that a build needs no headers of theirs.
- */
-#include <dlfcn.h>
-#include <errno.h>
-#include <stdlib.h>
-
+/* roofline_png.c: the roofline's picture as pixels. */
 #include "export/format.h"
+#include "export/raster.h"
 #include "export/roofline_svg.h"
-#include "util/error.h"
 
-#define RSVG "librsvg-2.so.2"
-#define CAIRO "libcairo.so.2"
-#define SCALE 2
-#define WRITE_FAILED 11 /* CAIRO_STATUS_WRITE_ERROR */
-
-struct rectangle {
-	double x, y, width, height;
-};
-
-typedef int cairo_write(void *closure, const unsigned char *data, unsigned size_b);
-
-#define FUNCTIONS(X)                                                                                         \
-	X(rsvg, void *, rsvg_handle_new_from_data, (const unsigned char *data, size_t size_b, void **error)) \
-	X(rsvg, int, rsvg_handle_render_document,                                                            \
-	  (void *handle, void *cairo, const struct rectangle *viewport, void **error))                       \
-	X(rsvg, void, g_object_unref, (void *object))                                                        \
-	X(cairo, void *, cairo_image_surface_create, (int format, int width, int height))                    \
-	X(cairo, void *, cairo_create, (void *surface))                                                      \
-	X(cairo, int, cairo_surface_write_to_png_stream, (void *surface, cairo_write *write, void *closure)) \
-	X(cairo, int, cairo_status, (void *cairo))                                                           \
-	X(cairo, void, cairo_destroy, (void *cairo))                                                         \
-	X(cairo, void, cairo_surface_destroy, (void *surface))
-
-struct library {
-#define X(library, result, name, arguments) result(*name) arguments;
-	FUNCTIONS(X)
-#undef X
-};
-
-/* What is loaded stays: its own threads and tables do not go away. */
-static int load(struct library *out)
+static int draw(const void *context, FILE *out)
 {
-	static const char missing[] = "a PNG needs %s (Debian's librsvg2-2), which %s; -f svg needs nothing";
-	void *rsvg = dlopen(RSVG, RTLD_NOW | RTLD_LOCAL), *cairo = dlopen(CAIRO, RTLD_NOW | RTLD_LOCAL);
-	if (!rsvg || !cairo)
-		return sonde_error(ENOSYS, missing, rsvg ? CAIRO : RSVG, "is not installed");
-#define X(library, result, name, arguments)                       \
-	out->name = (__typeof__(out->name))dlsym(library, #name); \
-	if (!out->name)                                           \
-		return sonde_error(ENOSYS, missing, #name, "is too old");
-	FUNCTIONS(X)
-#undef X
-	return 0;
-}
-
-static int write_part(void *closure, const unsigned char *data, unsigned size_b)
-{
-	return fwrite(data, 1, size_b, closure) == size_b ? 0 : WRITE_FAILED;
-}
-
-static int draw(const struct library *library, const char *svg, size_t svg_b, FILE *out)
-{
-	const struct rectangle whole = {0, 0, SCALE * SONDE_ROOFLINE_WIDTH, SCALE * SONDE_ROOFLINE_HEIGHT};
-	void *surface = library->cairo_image_surface_create(0, (int)whole.width, (int)whole.height);
-	void *cairo = library->cairo_create(surface);
-	void *handle = library->rsvg_handle_new_from_data((const unsigned char *)svg, svg_b, NULL);
-	int drawn = handle && !library->cairo_status(cairo) &&
-		    library->rsvg_handle_render_document(handle, cairo, &whole, NULL) && !library->cairo_status(cairo);
-	int status = drawn ? library->cairo_surface_write_to_png_stream(surface, write_part, out) : 0;
-	if (handle)
-		library->g_object_unref(handle);
-	library->cairo_destroy(cairo);
-	library->cairo_surface_destroy(surface);
-	if (!drawn)
-		return sonde_error(EIO, "the picture could not be drawn by " RSVG "; -f svg needs nothing");
-	return status ? sonde_error(EIO, "the picture could not be written") : 0;
+	return sonde_roofline_svg(context, out);
 }
 
 static int render(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out)
 {
-	struct library library = {0};
-	char *svg = NULL;
-	size_t svg_b = 0;
 	(void)options;
-	int error = load(&library);
-	FILE *memory = error ? NULL : open_memstream(&svg, &svg_b);
-	if (!error && !memory)
-		return sonde_error(ENOMEM, "out of memory for a picture");
-	error = error ? error : sonde_roofline_svg(report, memory);
-	if (memory && fclose(memory) && !error)
-		error = sonde_error(ENOMEM, "out of memory for a picture");
-	error = error ? error : draw(&library, svg, svg_b, out);
-	free(svg);
-	return error;
+	return sonde_raster_png(draw, report, SONDE_ROOFLINE_WIDTH, SONDE_ROOFLINE_HEIGHT, out);
 }
 
 const struct sonde_format sonde_format_roofline_png = {

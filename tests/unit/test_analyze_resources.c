@@ -127,6 +127,36 @@ static void processes_are_added_up(void **state)
 	}
 }
 
+/* The same over time. */
+static void usage_adds_up(void **state)
+{
+	(void)state;
+	static const double user[] = {0.5, 0.2 + 0.9 + 0.7 + 0.6 * 0.1 / 1.1, 0.6 * 1.0 / 1.1};
+	/* A process goes from 100 to 300 MB between 1 s and 1.9 s, and the other from 50 to 150. */
+	static const double rss[] = {100e6, (200 * 0.9 + 300 * 0.1 + 100 * 0.9 + 150 * 0.1) * 1e6, 300e6};
+	for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+		write_two(chunks[i], 2900 * MS, 400 * MS, NULL);
+		struct sections sections = sections_of(path, "usage", &(struct sonde_pass_options){.limit = 3});
+		const struct sonde_section *usage = sections_get(&sections, "usage");
+		assert_int_equal(usage->table.row_count, 3);
+		for (size_t row = 0; row < 3; row++) {
+			assert_int_equal(sonde_report_cell(usage, row, "from_ns")->integer, row * S);
+			assert_int_equal(sonde_report_cell(usage, row, "to_ns")->integer, (row + 1) * S);
+			assert_near(sonde_report_cell(usage, row, "user_cpus")->real, user[row], 1e-6);
+			assert_near((double)sonde_report_cell(usage, row, "rss_b")->integer, rss[row], 1);
+			assert_int_equal(sonde_report_cell(usage, row, "read_b_per_s")->kind, SONDE_CELL_ABSENT);
+		}
+		assert_true(sections_noted(usage->notes, "have 3.300 s of the 3.300 s of CPU time"));
+		sections_free(&sections);
+		const struct sonde_pass_options part = {.limit = 1, .from_ns = START + S / 2, .to_ns = START + S};
+		sections = sections_of(path, "usage", &part);
+		usage = sections_get(&sections, "usage");
+		assert_int_equal(sonde_report_cell(usage, 0, "from_ns")->integer, S / 2);
+		assert_near(sonde_report_cell(usage, 0, "user_cpus")->real, 0.5, 1e-6);
+		sections_free(&sections);
+	}
+}
+
 static void what_wait_tells_is_exact(void **state)
 {
 	(void)state;
@@ -512,6 +542,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(processes_are_added_up),
+	    cmocka_unit_test(usage_adds_up),
 	    cmocka_unit_test(what_wait_tells_is_exact),
 	    cmocka_unit_test(a_part_is_read_alone),
 	    cmocka_unit_test(older_processes_count_from_the_beginning),

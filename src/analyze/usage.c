@@ -1,0 +1,262 @@
+/* usage.c: what all processes together used over time, in equal intervals: CPUs, resident memory, what they read and
+ * wrote.
+ *
+ * From the numbers that were read of each process again and again. What a total rose by between two readings is spread
+ * evenly over the time between them; from one reading to the next memory goes in a straight line, and after the last it
+ * is as then until its process ends (series.h). So an interval shorter than readings are apart has no detail of its
+ * own, and a process that came and went between two readings is in none: what there is more of by the whole run's sums,
+ * a note says.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/marks.h"
+#include "analyze/pass.h"
+#include "analyze/samples.h"
+#include "analyze/stats.h"
+#include "analyze/window.h"
+#include "format/metric.h"
+#include "util/error.h"
+
+enum { DEFAULT_ROWS = 40, ROWS_MAX = 100000 };
+enum { FROM, TO, USER, SYSTEM, RSS, READ, WRITTEN, COLUMNS, FIRST = USER };
+#define LEFT_OUT_MUCH 0.05 /* of the CPU time: worth a warning */
+
+static const struct sonde_column columns[COLUMNS] = {
+    [FROM] = {"from_ns", "from", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [TO] = {"to_ns", "to", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
+    [USER] = {"user_cpus", "CPUs, user", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [SYSTEM] = {"system_cpus", "CPUs, kernel", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
+    [RSS] = {"rss_b", "resident", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
+    [READ] = {"read_b_per_s", "read/s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [WRITTEN] = {"written_b_per_s", "written/s", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+};
+
+static const enum sonde_metric metrics[COLUMNS] = {[USER] = SONDE_METRIC_CPU_USER,
+						   [SYSTEM] = SONDE_METRIC_CPU_SYSTEM,
+						   [RSS] = SONDE_METRIC_MEMORY_RSS,
+						   [READ] = SONDE_METRIC_IO_READ_ALL,
+						   [WRITTEN] = SONDE_METRIC_IO_WRITTEN_ALL};
+
+/* The last reading of a process. */
+struct last {
+	uint64_t time_ns; /* 0 = none yet */
+	double value;
+};
+
+struct usage {
+	struct sonde_session *session;
+	struct sonde_pass_options options;
+	struct sonde_window window;
+	size_t rows, processes;
+	double *sums[COLUMNS]; /* by interval: in the metric's unit; of memory B × ns */
+	struct last *last[COLUMNS];
+	uint64_t readings[COLUMNS];
+	uint8_t *column_of; /* by series id: 0 = none */
+	size_t series_count;
+};
+
+static int usage_make(struct usage *usage)
+{
+	usage->series_count = sonde_session_series_count(usage->session) + 1;
+	usage->column_of = calloc(usage->series_count, 1);
+	int is_short = !usage->column_of;
+	for (size_t i = FIRST; i < COLUMNS; i++) {
+		usage->sums[i] = calloc(usage->rows, sizeof *usage->sums[i]);
+		usage->last[i] = calloc(usage->processes + 1, sizeof *usage->last[i]);
+		is_short |= !usage->sums[i] || !usage->last[i];
+	}
+	if (is_short)
+		return sonde_error(ENOMEM, "out of memory for %zu processes over time", usage->processes);
+	for (uint32_t id = 1; id < usage->series_count; id++) {
+		const struct sonde_series *series = sonde_session_series(usage->session, id);
+		for (uint8_t i = FIRST; i < COLUMNS; i++)
+			if (series && series->process && !series->thread &&
+			    !strcmp(series->name, sonde_metric_row(metrics[i])->name))
+				usage->column_of[id] = i;
+	}
+	return 0;
+}
+
+static void usage_end(void *state)
+{
+	struct usage *usage = state;
+	for (size_t i = FIRST; i < COLUMNS; i++) {
+		free(usage->sums[i]);
+		free(usage->last[i]);
+	}
+	free(usage->column_of);
+	free(usage);
+}
+
+static int usage_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	struct usage *usage = calloc(1, sizeof *usage);
+	if (!usage)
+		return sonde_error(ENOMEM, "out of memory for what was used over time");
+	usage->session = session;
+	usage->options = *options;
+	usage->window = sonde_window_of(session, options);
+	usage->rows = options->limit ? options->limit : DEFAULT_ROWS;
+	usage->rows = usage->rows > ROWS_MAX ? ROWS_MAX : usage->rows;
+	usage->processes = sonde_session_process_count(session);
+	int error = usage_make(usage);
+	if (error)
+		usage_end(usage);
+	else
+		*state = usage;
+	return error;
+}
+
+static double edge_ns(const struct usage *usage, size_t i)
+{
+	return (double)(usage->window.to_ns - usage->window.from_ns) * (double)i / (double)usage->rows;
+}
+
+/* Adds what goes from one value a ns to another in a straight line over a time, as far as that lies in the window. */
+static void spread(struct usage *usage, size_t column, const struct last *first, const struct last *second)
+{
+	const struct sonde_window *window = &usage->window;
+	uint64_t from_ns = first->time_ns < window->from_ns ? window->from_ns : first->time_ns;
+	uint64_t to_ns = second->time_ns > window->to_ns ? window->to_ns : second->time_ns;
+	if (from_ns >= to_ns)
+		return;
+	double from = (double)(from_ns - window->from_ns), to = (double)(to_ns - window->from_ns);
+	double slope = (second->value - first->value) / (double)(second->time_ns - first->time_ns);
+	double before = (double)first->time_ns - (double)window->from_ns;
+	size_t row = (size_t)(from / edge_ns(usage, 1));
+	for (row = row < usage->rows ? row : usage->rows - 1; row < usage->rows && edge_ns(usage, row) < to; row++) {
+		double begin = fmax(from, edge_ns(usage, row)), end = fmin(to, edge_ns(usage, row + 1));
+		double middle = first->value + slope * ((begin + end) / 2 - before);
+		if (end > begin)
+			usage->sums[column][row] += middle * (end - begin);
+	}
+}
+
+/* What a total had risen by at its first moment. */
+static void put(struct usage *usage, size_t column, uint64_t time_ns, double rose)
+{
+	const struct sonde_window *window = &usage->window;
+	if (time_ns < window->from_ns || time_ns >= window->to_ns)
+		return;
+	size_t row = (size_t)((double)(time_ns - window->from_ns) / edge_ns(usage, 1));
+	usage->sums[column][row < usage->rows ? row : usage->rows - 1] += rose;
+}
+
+static void take(struct usage *usage, size_t column, uint32_t id, uint64_t time_ns, double value)
+{
+	const struct sonde_process *process = sonde_session_process(usage->session, id);
+	struct last *last = &usage->last[column][id];
+	uint64_t start_ns = sonde_session_run(usage->session)->start_ns;
+	const struct last now = {time_ns, value};
+	/* A total of one that began in the recording began at 0. */
+	if (!last->time_ns && column != RSS && process->start_ns >= start_ns)
+		*last = (struct last){.time_ns = process->start_ns};
+	double rose = value - last->value;
+	if (last->time_ns && column == RSS)
+		spread(usage, column, last, &now);
+	else if (last->time_ns && rose > 0 && time_ns > last->time_ns) {
+		double rate = rose / (double)(time_ns - last->time_ns);
+		spread(usage, column, &(struct last){last->time_ns, rate}, &(struct last){time_ns, rate});
+	} else if (last->time_ns && rose > 0)
+		put(usage, column, time_ns, rose);
+	*last = now;
+	usage->readings[column]++;
+}
+
+static int usage_feed(void *state, const struct sonde_batch *batch)
+{
+	struct usage *usage = state;
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct sonde_series *series = sonde_session_series(usage->session, batch->series[i]);
+		size_t column = series && series->id < usage->series_count ? usage->column_of[series->id] : 0;
+		if (column && sonde_session_process(usage->session, series->process))
+			take(usage, column, series->process, batch->time_ns[i], (double)batch->value[i]);
+	}
+	return 0;
+}
+
+/* Memory is held until a process ends. */
+static void hold(struct usage *usage)
+{
+	uint64_t run_end_ns = sonde_session_run(usage->session)->end_ns;
+	for (uint32_t id = 1; id <= usage->processes; id++) {
+		const struct sonde_process *process = sonde_session_process(usage->session, id);
+		const struct last *last = &usage->last[RSS][id];
+		uint64_t end_ns = process->end_ns ? process->end_ns : run_end_ns;
+		if (last->time_ns)
+			spread(usage, RSS, last, &(struct last){end_ns, last->value});
+	}
+}
+
+static struct sonde_cell cell_of(const struct usage *usage, size_t column, size_t row)
+{
+	double length_ns = edge_ns(usage, row + 1) - edge_ns(usage, row), sum = usage->sums[column][row];
+	if (!usage->readings[column])
+		return sonde_cell_absent("no process was read while it ran: it ended before, or nothing reads it here");
+	if (column == RSS)
+		return sonde_cell_int((uint64_t)(sonde_stats_share(sum, length_ns) + 0.5));
+	return sonde_cell_real(sonde_stats_share(sum, column < RSS ? length_ns : length_ns / 1e9), 0);
+}
+
+static int rows_add(const struct usage *usage, struct sonde_report *report, struct sonde_section *section)
+{
+	uint64_t before_ns = usage->window.from_ns - sonde_session_run(usage->session)->start_ns;
+	for (size_t i = 0; i < usage->rows; i++) {
+		struct sonde_cell *row = sonde_report_row(report, section);
+		if (!row)
+			return sonde_error(ENOMEM, "out of memory for a row");
+		row[FROM] = sonde_cell_int(before_ns + (uint64_t)edge_ns(usage, i));
+		row[TO] = sonde_cell_int(before_ns + (uint64_t)edge_ns(usage, i + 1));
+		for (size_t column = FIRST; column < COLUMNS; column++)
+			row[column] = cell_of(usage, column, i);
+	}
+	return 0;
+}
+
+/* What the intervals have of the whole run's CPU time. */
+static int note_rest(const struct usage *usage, struct sonde_report *report, struct sonde_section *section)
+{
+	const struct sonde_run *run = sonde_session_run(usage->session);
+	double whole_s = (double)(run->user_ns + run->system_ns) / 1e9, here_s = 0;
+	for (size_t i = 0; i < usage->rows; i++)
+		here_s += (usage->sums[USER][i] + usage->sums[SYSTEM][i]) / 1e9;
+	if (!run->cpu_known || whole_s <= 0 || sonde_pass_selects(&usage->options))
+		return 0;
+	return sonde_report_note(
+	    report, section, here_s < (1 - LEFT_OUT_MUCH) * whole_s,
+	    "the intervals have %.3f s of the %.3f s of CPU time; what processes did after their last "
+	    "reading, or between two readings without being seen, is in none",
+	    here_s, whole_s);
+}
+
+static int usage_finish(void *state, struct sonde_report *report)
+{
+	struct usage *usage = state;
+	uint64_t readings = 0;
+	for (size_t i = FIRST; i < COLUMNS; i++)
+		readings += usage->readings[i];
+	if (!readings || usage->window.to_ns <= usage->window.from_ns)
+		return sonde_pass_nothing(&usage->options, report, "usage", "What the run used over time",
+					  "no process was read while it ran: what ends within the first reading, or a "
+					  "recording without resources, has no curve");
+	struct sonde_section *section =
+	    sonde_report_table(report, "usage", "What the run used over time", columns, COLUMNS);
+	if (!section)
+		return sonde_error(ENOMEM, "out of memory for a section");
+	hold(usage);
+	int error = rows_add(usage, report, section);
+	return error ? error : note_rest(usage, report, section);
+}
+
+const struct sonde_pass sonde_pass_usage = {
+    .name = "usage",
+    .title = "CPUs, memory and I/O of all processes over time",
+    .types = 1u << SONDE_CHUNK_SERIES,
+    .begin = usage_begin,
+    .feed = usage_feed,
+    .finish = usage_finish,
+    .end = usage_end,
+};

@@ -1,0 +1,82 @@
+/* plot.c: --plot NAME: a plot in the place of a report, as the output's name or -f says. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/present.h"
+#include "export/plots.h"
+
+enum { PLOT_ROWS = 120, SECTIONS_MAX_B = 512 };
+
+static int no_plot(const struct sonde_present *present)
+{
+	const char *best = NULL;
+	for (size_t i = 0; i < sonde_plot_count; i++)
+		sonde_command_nearer(present->plot, sonde_plots[i].name, &best);
+	fprintf(stderr, "sonde %s: no plot '%s'; ", present->command, present->plot);
+	if (best)
+		fprintf(stderr, "the nearest is %s", best);
+	else
+		for (size_t i = 0; i < sonde_plot_count; i++)
+			fprintf(stderr, "%s%s", i ? ", " : "known are ", sonde_plots[i].name);
+	fputs(" (--plot list says which a recording has)\n", stderr);
+	return SONDE_EXIT_USAGE;
+}
+
+/* All sections that plots are drawn from; a name that stands twice is asked for once. */
+static const char *all_sections(void)
+{
+	static char sections[SECTIONS_MAX_B];
+	size_t used = 0;
+	for (size_t i = 0; i < sonde_plot_count; i++) {
+		int is_new = 1;
+		for (size_t before = 0; before < i; before++)
+			is_new &= strcmp(sonde_plots[i].sections, sonde_plots[before].sections) != 0;
+		if (is_new && used < sizeof sections)
+			used += (size_t)snprintf(sections + used, sizeof sections - used, "%s%s", used ? "," : "",
+						 sonde_plots[i].sections);
+	}
+	return sections;
+}
+
+static int ends_with(const char *name, const char *end)
+{
+	size_t name_b = name ? strlen(name) : 0, end_b = strlen(end);
+	return name_b > end_b && !strcmp(name + name_b - end_b, end);
+}
+
+static int choose_form(struct sonde_present *present, const struct sonde_plot_row *row)
+{
+	const struct sonde_format *const forms[] = {&row->svg, &row->png};
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+		if (present->format ? !strcmp(present->format, forms[i]->name)
+				    : ends_with(present->output, forms[i]->extension))
+			present->picture = forms[i];
+	if (present->picture)
+		return 0;
+	fprintf(stderr, "sonde %s: a plot is svg or png; name a file with -o %s.svg or -o %s.png\n", present->command,
+		row->name, row->name);
+	return SONDE_EXIT_USAGE;
+}
+
+int sonde_plot_choose(struct sonde_present *present)
+{
+	int is_list = !strcmp(present->plot, "list");
+	const struct sonde_plot_row *row = NULL;
+	for (size_t i = 0; i < sonde_plot_count; i++)
+		if (!strcmp(sonde_plots[i].name, present->plot))
+			row = &sonde_plots[i];
+	if (!row && !is_list)
+		return no_plot(present);
+	if (present->sections) {
+		fprintf(stderr, "sonde %s: --plot and --section: a plot knows its sections; leave one of them out\n",
+			present->command);
+		return SONDE_EXIT_USAGE;
+	}
+	present->sections = is_list ? all_sections() : row->sections;
+	if (!present->pass.limit)
+		present->pass.limit = PLOT_ROWS;
+	if (!is_list)
+		return choose_form(present, row);
+	present->picture = &sonde_format_plots;
+	return 0;
+}

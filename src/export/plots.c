@@ -1,0 +1,358 @@
+/* plots.c: what each plot shows, of which columns of which sections of a report. A plot has no figure of its own. */
+#include "export/plots.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/figure.h"
+#include "export/plot.h"
+#include "export/raster.h"
+#include "util/arena.h"
+#include "util/buf.h"
+#include "util/error.h"
+
+enum { FIGURE_MAX_B = 256, WHY_MAX_B = 1024 };
+
+struct builder {
+	const struct sonde_report *report;
+	struct sonde_arena arena;
+	struct sonde_plot plot;
+};
+
+/* --- the report --------------------------------------------------------------------------------------------------- */
+
+static const struct sonde_section *section_of(const struct sonde_report *report, const char *id)
+{
+	const struct sonde_section *section = report->first;
+	while (section && strcmp(section->id, id) != 0)
+		section = section->next;
+	return section && section->kind == SONDE_SECTION_TABLE ? section : NULL;
+}
+
+/* NaN where it is absent. */
+static double value_of(const struct sonde_section *section, size_t row, const char *key)
+{
+	const struct sonde_cell *cell = sonde_report_cell(section, row, key);
+	return cell->kind == SONDE_CELL_INT ? (double)cell->integer : cell->kind == SONDE_CELL_REAL ? cell->real : NAN;
+}
+
+static const char *figure_of(struct builder *builder, enum sonde_unit unit, double value)
+{
+	struct sonde_buf text;
+	sonde_buf_init(&text, FIGURE_MAX_B);
+	sonde_figure_value(&text, unit, value, 0);
+	sonde_buf_append(&text, "", 1);
+	const char *copy =
+	    sonde_buf_error(&text) ? NULL : sonde_arena_printf(&builder->arena, "%s", (const char *)text.data);
+	sonde_buf_fini(&text);
+	return copy ? copy : "";
+}
+
+/* Why a section has nothing of a column, by its first cell or its own note. */
+static int nothing(const struct sonde_section *section, const char *key)
+{
+	const struct sonde_cell *cell = sonde_report_cell(section, 0, key);
+	if (section && section->table.row_count && cell->text)
+		return sonde_error(ENODATA, "%s", cell->text);
+	return sonde_error(ENODATA, "%s",
+			   section && section->notes ? section->notes->text : "nothing of it was recorded");
+}
+
+/* --- series ------------------------------------------------------------------------------------------------------- */
+
+struct columns {
+	const char *from, *to, *value; /* to NULL: up to the next row */
+	const char *low, *high;        /* NULL = none */
+};
+
+static double *column_of(struct builder *builder, const struct sonde_section *section, const char *key)
+{
+	size_t count = section->table.row_count;
+	double *values = key ? sonde_arena_alloc(&builder->arena, count * sizeof *values) : NULL;
+	for (size_t i = 0; values && i < count; i++)
+		values[i] = value_of(section, i, key);
+	return values;
+}
+
+/* Rows without a number of their own are numbered. */
+static double *numbers_of(struct builder *builder, size_t count, double first)
+{
+	double *values = sonde_arena_alloc(&builder->arena, count * sizeof *values);
+	for (size_t i = 0; values && i < count; i++)
+		values[i] = first + (double)i;
+	return values;
+}
+
+static double *next_of(struct builder *builder, const double *from, size_t count)
+{
+	double *values = sonde_arena_alloc(&builder->arena, count * sizeof *values);
+	for (size_t i = 0; values && i < count; i++)
+		values[i] = i + 1 < count ? from[i + 1] : i ? from[i] + (from[i] - from[i - 1]) : from[i] + 1;
+	return values;
+}
+
+/* A series of a section's rows, as far as it has any; 0 or -ENOMEM. */
+static int add(struct builder *builder, const struct sonde_section *section, const struct columns *columns,
+	       struct sonde_plot_series series)
+{
+	size_t count = section ? section->table.row_count : 0;
+	int has_value = 0;
+	if (!count)
+		return 0;
+	series.count = count;
+	series.from = columns->from ? column_of(builder, section, columns->from) : numbers_of(builder, count, 0);
+	series.to = columns->to     ? column_of(builder, section, columns->to)
+		    : columns->from ? next_of(builder, series.from, count)
+				    : numbers_of(builder, count, 1);
+	series.values = column_of(builder, section, columns->value);
+	series.low = column_of(builder, section, columns->low);
+	series.high = column_of(builder, section, columns->high);
+	if (!series.from || !series.to || !series.values)
+		return sonde_error(ENOMEM, "out of memory for a plot of %zu rows", count);
+	for (size_t i = 0; i < count; i++)
+		has_value |= !isnan(series.values[i]);
+	if (has_value)
+		builder->plot.series[builder->plot.series_count++] = series;
+	return 0;
+}
+
+static void mark(struct builder *builder, double x, const char *name)
+{
+	struct sonde_plot *plot = &builder->plot;
+	if (!isnan(x) && plot->mark_count < SONDE_PLOT_MARKS_MAX)
+		plot->marks[plot->mark_count++] = (struct sonde_plot_mark){x, name};
+}
+
+static const char *const *names_of(struct builder *builder, const struct sonde_section *section, const char *key)
+{
+	size_t count = section->table.row_count;
+	const char **names = sonde_arena_alloc(&builder->arena, count * sizeof *names);
+	for (size_t i = 0; names && i < count; i++) {
+		const struct sonde_cell *cell = sonde_report_cell(section, i, key);
+		names[i] = cell->kind == SONDE_CELL_TEXT
+			       ? cell->text
+			       : figure_of(builder, SONDE_UNIT_COUNT, value_of(section, i, key));
+	}
+	return names;
+}
+
+/* --- the plots ---------------------------------------------------------------------------------------------------- */
+
+static const struct sonde_plot_axis time_axis = {.title = "time since the start", .unit = SONDE_UNIT_NS};
+
+static int build_cpu(struct builder *builder)
+{
+	const struct sonde_section *usage = section_of(builder->report, "usage");
+	const struct columns user = {"from_ns", "to_ns", "user_cpus", NULL, NULL},
+			     system = {"from_ns", "to_ns", "system_cpus", NULL, NULL};
+	struct sonde_plot *plot = &builder->plot;
+	plot->title = "CPU use over time";
+	plot->x = time_axis;
+	plot->y = (struct sonde_plot_axis){.title = "CPUs in use, all processes", .unit = SONDE_UNIT_NUMBER};
+	int error = add(builder, usage, &system,
+			(struct sonde_plot_series){.key = "system", .name = "kernel", .form = SONDE_PLOT_AREA});
+	error = error ? error
+		      : add(builder, usage, &user,
+			    (struct sonde_plot_series){.key = "user", .name = "user code", .form = SONDE_PLOT_AREA});
+	return error ? error : plot->series_count ? 0 : nothing(usage, "user_cpus");
+}
+
+/* The highest of a series. */
+static void mark_peak(struct builder *builder, const struct sonde_plot_series *series, const char *of)
+{
+	size_t best = 0;
+	for (size_t i = 0; i < series->count; i++)
+		if (isnan(series->values[best]) || series->values[i] > series->values[best])
+			best = i;
+	const char *name = sonde_arena_printf(&builder->arena, "%s: at most %s", of,
+					      figure_of(builder, SONDE_UNIT_BYTES, series->values[best]));
+	mark(builder, (series->from[best] + series->to[best]) / 2, name ? name : of);
+}
+
+static int build_memory(struct builder *builder)
+{
+	const struct sonde_section *usage = section_of(builder->report, "usage"),
+				   *heap = section_of(builder->report, "timeline");
+	const struct columns resident = {"from_ns", "to_ns", "rss_b", NULL, NULL},
+			     alive = {"from_ns", NULL, "peak_b", NULL, NULL};
+	struct sonde_plot *plot = &builder->plot;
+	plot->title = "Memory over time";
+	plot->x = time_axis;
+	plot->y = (struct sonde_plot_axis){.title = "memory", .unit = SONDE_UNIT_BYTES};
+	int error = add(
+	    builder, usage, &resident,
+	    (struct sonde_plot_series){.key = "resident", .name = "resident, all processes", .form = SONDE_PLOT_LINE});
+	error = error ? error
+		      : add(builder, heap, &alive,
+			    (struct sonde_plot_series){.key = "alive",
+						       .name = "allocated, most alive of the largest heap",
+						       .form = SONDE_PLOT_LINE});
+	for (size_t i = 0; i < plot->series_count && !error; i++)
+		mark_peak(builder, &plot->series[i], *plot->series[i].key == 'r' ? "resident" : "allocated");
+	return error ? error : plot->series_count ? 0 : nothing(usage, "rss_b");
+}
+
+static int build_io(struct builder *builder)
+{
+	const struct sonde_section *usage = section_of(builder->report, "usage");
+	const struct columns read = {"from_ns", "to_ns", "read_b_per_s", NULL, NULL},
+			     written = {"from_ns", "to_ns", "written_b_per_s", NULL, NULL};
+	struct sonde_plot *plot = &builder->plot;
+	plot->title = "What system calls read and wrote over time";
+	plot->x = time_axis;
+	plot->y = (struct sonde_plot_axis){
+	    .title = "all processes, whatever it was", .unit = SONDE_UNIT_BYTES, .suffix = "/s"};
+	int error = add(builder, usage, &read,
+			(struct sonde_plot_series){.key = "read", .name = "read", .form = SONDE_PLOT_LINE});
+	error = error ? error
+		      : add(builder, usage, &written,
+			    (struct sonde_plot_series){.key = "written", .name = "written", .form = SONDE_PLOT_LINE});
+	return error ? error : plot->series_count ? 0 : nothing(usage, "read_b_per_s");
+}
+
+static int build_zones(struct builder *builder)
+{
+	static const char *const points[][2] = {
+	    {"p50_ns", "p50"}, {"p95_ns", "p95"}, {"p99_ns", "p99"}, {"max_ns", "max"}};
+	const struct sonde_section *bars = section_of(builder->report, "zone-histogram"),
+				   *zone = section_of(builder->report, "zone-durations");
+	const struct columns columns = {"from_ns", "to_ns", "count", NULL, NULL};
+	struct sonde_plot *plot = &builder->plot;
+	int error = add(builder, bars, &columns,
+			(struct sonde_plot_series){.key = "count", .name = "instances", .form = SONDE_PLOT_BARS});
+	if (error || !plot->series_count)
+		return error ? error : nothing(bars, "count");
+	plot->title = sonde_arena_printf(&builder->arena, "%s: how long %s instances took",
+					 sonde_report_cell_text(zone, 0, "zone"),
+					 figure_of(builder, SONDE_UNIT_COUNT, value_of(zone, 0, "count")));
+	plot->x = (struct sonde_plot_axis){.title = "duration, logarithmic", .unit = SONDE_UNIT_NS, .logarithmic = 1};
+	plot->y = (struct sonde_plot_axis){.title = "instances", .unit = SONDE_UNIT_COUNT};
+	for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+		double at = value_of(zone, 0, points[i][0]);
+		const char *name =
+		    sonde_arena_printf(&builder->arena, "%s %s", points[i][1], figure_of(builder, SONDE_UNIT_NS, at));
+		mark(builder, at, name ? name : points[i][1]);
+	}
+	return plot->title ? 0 : sonde_error(ENOMEM, "out of memory for a plot");
+}
+
+/* Bars by name; `key`: of the names. */
+static int build_bars(struct builder *builder, const struct sonde_section *section, const char *key,
+		      const struct columns *columns, struct sonde_plot_series series)
+{
+	series.form = SONDE_PLOT_BARS;
+	int error = add(builder, section, columns, series);
+	if (error || !builder->plot.series_count)
+		return error ? error : nothing(section, columns->value);
+	builder->plot.x.names = names_of(builder, section, key);
+	return builder->plot.x.names ? 0 : sonde_error(ENOMEM, "out of memory for a plot");
+}
+
+static int build_parallelism(struct builder *builder)
+{
+	builder->plot.title = "How many threads could run at once";
+	builder->plot.x = (struct sonde_plot_axis){.title = "threads", .unit = SONDE_UNIT_COUNT};
+	builder->plot.y = (struct sonde_plot_axis){.title = "time with so many", .unit = SONDE_UNIT_RATIO};
+	return build_bars(builder, section_of(builder->report, "parallelism"), "threads",
+			  &(struct columns){NULL, NULL, "share", NULL, NULL},
+			  (struct sonde_plot_series){.key = "share", .name = "share of the time"});
+}
+
+static int build_energy(struct builder *builder)
+{
+	builder->plot.title = "Energy by meter";
+	builder->plot.x = (struct sonde_plot_axis){.title = "meter", .unit = SONDE_UNIT_COUNT};
+	builder->plot.y = (struct sonde_plot_axis){.title = "energy", .unit = SONDE_UNIT_JOULES};
+	return build_bars(builder, section_of(builder->report, "energy"), "meter",
+			  &(struct columns){NULL, NULL, "energy_j", "energy_low_j", "energy_high_j"},
+			  (struct sonde_plot_series){.key = "energy", .name = "energy"});
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static int draw(const void *plot, FILE *out)
+{
+	return sonde_plot_svg(plot, out);
+}
+
+static void begin(struct builder *builder, const struct sonde_report *report)
+{
+	*builder = (struct builder){.report = report};
+	builder->plot.subtitle = report->title ? report->title : "";
+	for (const struct sonde_note *note = report->notes; note && !builder->plot.note; note = note->next)
+		if (!strncmp(note->text, "selected: ", strlen("selected: ")))
+			builder->plot.note = note->text;
+}
+
+static int render(const struct sonde_report *report, int (*build)(struct builder *builder), const char *name,
+		  int is_png, FILE *out)
+{
+	struct builder builder;
+	begin(&builder, report);
+	int error = build(&builder);
+	if (error == -ENODATA) {
+		char why[WHY_MAX_B];
+		snprintf(why, sizeof why, "%s", sonde_error_text());
+		error = sonde_error(ENODATA, "no plot %s of this recording: %s (--plot list says which there are)",
+				    name, why);
+	}
+	if (!error)
+		error = is_png ? sonde_raster_png(draw, &builder.plot, SONDE_PLOT_WIDTH, SONDE_PLOT_HEIGHT, out)
+			       : sonde_plot_svg(&builder.plot, out);
+	sonde_arena_fini(&builder.arena);
+	return error;
+}
+
+#define SONDE_PLOT(id, text, from, words)                                                                             \
+	static int svg_##id(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out) \
+	{                                                                                                             \
+		(void)options;                                                                                        \
+		return render(report, build_##id, text, 0, out);                                                      \
+	}                                                                                                             \
+	static int png_##id(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out) \
+	{                                                                                                             \
+		(void)options;                                                                                        \
+		return render(report, build_##id, text, 1, out);                                                      \
+	}
+#include "export/plots.def"
+#undef SONDE_PLOT
+
+const struct sonde_plot_row sonde_plots[] = {
+#define SONDE_PLOT(id, text, from, words)                                                 \
+	{.name = text,                                                                    \
+	 .title = words,                                                                  \
+	 .sections = from,                                                                \
+	 .svg = {.name = "svg", .extension = ".svg", .title = words, .render = svg_##id}, \
+	 .png = {.name = "png", .extension = ".png", .title = words, .binary = 1, .render = png_##id}},
+#include "export/plots.def"
+#undef SONDE_PLOT
+};
+const size_t sonde_plot_count = sizeof sonde_plots / sizeof *sonde_plots;
+
+static int (*const builds[])(struct builder *) = {
+#define SONDE_PLOT(id, text, from, words) build_##id,
+#include "export/plots.def"
+#undef SONDE_PLOT
+};
+
+static int render_list(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out)
+{
+	(void)options;
+	for (size_t i = 0; i < sonde_plot_count; i++) {
+		struct builder builder;
+		begin(&builder, report);
+		int error = builds[i](&builder);
+		sonde_arena_fini(&builder.arena);
+		if (error && error != -ENODATA)
+			return error;
+		fprintf(out, "%-12s %s\n", sonde_plots[i].name, sonde_plots[i].title);
+		if (error)
+			fprintf(out, "%-12s   not of this recording: %s\n", "", sonde_error_text());
+	}
+	return 0;
+}
+
+const struct sonde_format sonde_format_plots = {
+    .name = "text", .extension = ".txt", .title = "which plots there are", .render = render_list};
