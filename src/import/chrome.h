@@ -14,6 +14,9 @@
 
 #define SONDE_CHROME_TITLE "trace events (Chrome, Perfetto, PyTorch)"
 
+#define SONDE_CHROME_TIME_MAX_NS (INT64_C(1) << 62) /* the year 2116: sums of it and a duration fit */
+#define SONDE_CHROME_DUR_MAX_NS (INT64_C(1) << 60)
+
 enum sonde_chrome_kind {
 	SONDE_CHROME_SLICE = 1, /* value: ns that it lasts */
 	SONDE_CHROME_SPAN_BEGIN,

@@ -216,7 +216,8 @@ static void end_take(struct sonde_chrome *chrome, struct sonde_chrome_event *eve
 		of->over--;
 		return;
 	}
-	if (!of->open_count || event->time_ns < of->open[of->open_count - 1].time_ns) {
+	if (!of->open_count || event->time_ns < of->open[of->open_count - 1].time_ns ||
+	    event->time_ns - SONDE_CHROME_DUR_MAX_NS > of->open[of->open_count - 1].time_ns) {
 		chrome->counts.unopened++;
 		return;
 	}
@@ -358,7 +359,8 @@ void sonde_chrome_take(struct sonde_chrome *chrome, struct sonde_chrome_event *e
 	for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
 		if (phases[i].phase != event->phase)
 			continue;
-		if (!event->has_time || (event->has_dur && event->dur_ns < 0)) {
+		if (!event->has_time || event->has_dur < 0 ||
+		    (event->has_dur && (event->dur_ns < 0 || event->dur_ns > SONDE_CHROME_DUR_MAX_NS))) {
 			chrome->counts.timeless++;
 			return;
 		}
@@ -378,7 +380,10 @@ void sonde_chrome_close(struct sonde_chrome *chrome)
 		struct sonde_chrome_thread *of = &chrome->threads[i];
 		while (of->open_count) {
 			const struct sonde_chrome_open *open = &of->open[--of->open_count];
-			slice_put(chrome, i, open, chrome->max_ns > open->time_ns ? chrome->max_ns : open->time_ns);
+			int64_t end_ns = chrome->max_ns > open->time_ns ? chrome->max_ns : open->time_ns;
+			if (end_ns - SONDE_CHROME_DUR_MAX_NS > open->time_ns)
+				end_ns = open->time_ns;
+			slice_put(chrome, i, open, end_ns);
 			chrome->counts.unclosed++;
 		}
 	}

@@ -12,7 +12,6 @@
 #include "util/error.h"
 
 enum { CHUNK_B = 256 << 10, DEPTH_MAX = 256, SILENT_MAX_B = 16 << 20, NODES_MAX = 1 << 22 };
-#define TIME_MAX_NS (INT64_C(1) << 60)
 
 enum state {
 	TOP,        /* nothing yet, or behind everything */
@@ -113,7 +112,7 @@ static int micros_read(const char *text, size_t len_b, int64_t *out, int *has_fr
 	size_t at = len_b && *text == '-';
 	int64_t ns = 0;
 	for (; at < len_b && text[at] >= '0' && text[at] <= '9'; at++)
-		if ((ns = ns * 10 + (text[at] - '0')) > TIME_MAX_NS / 1000)
+		if ((ns = ns * 10 + (text[at] - '0')) > SONDE_CHROME_TIME_MAX_NS / 1000)
 			return 0;
 	ns *= 1000;
 	if (at < len_b && text[at] == '.') {
@@ -132,7 +131,8 @@ static int micros_read(const char *text, size_t len_b, int64_t *out, int *has_fr
 		memcpy(number, text, len_b);
 		number[len_b] = 0;
 		double micros = strtod(number, NULL);
-		if (!(micros > -(double)TIME_MAX_NS / 1e3 && micros < (double)TIME_MAX_NS / 1e3))
+		if (!(micros > -(double)SONDE_CHROME_TIME_MAX_NS / 1e3 &&
+		      micros < (double)SONDE_CHROME_TIME_MAX_NS / 1e3))
 			return 0;
 		*out = (int64_t)(micros * 1e3 + (micros < 0 ? -0.5 : 0.5));
 		*has_fraction = 1;
@@ -232,7 +232,7 @@ static int number_take(void *context, const char *text, size_t len_b)
 		event->has_time = micros_read(text, len_b, &event->time_ns, fractions);
 		break;
 	case EVENT << 8 | KEY_DUR:
-		event->has_dur = micros_read(text, len_b, &event->dur_ns, fractions);
+		event->has_dur = micros_read(text, len_b, &event->dur_ns, fractions) ? 1 : -1;
 		break;
 	case EVENT << 8 | KEY_PID:
 		event->pid = sonde_chrome_name(chrome, text, len_b);

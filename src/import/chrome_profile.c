@@ -8,7 +8,6 @@
 #include "util/error.h"
 
 enum { FRAMES_MAX = 1 << 24 };
-#define NEVER_NS (INT64_C(1) << 61)
 
 static void keep(struct sonde_chrome *chrome, int error)
 {
@@ -68,6 +67,11 @@ static void node_add(struct sonde_chrome *chrome, const struct sonde_chrome_prof
 	keep(chrome, sonde_map_set(&chrome->frame_map, node_hash(chrome, profile, node->id), chrome->frame_count));
 }
 
+static int is_within(int64_t ns, int64_t most_ns)
+{
+	return ns >= -most_ns && ns <= most_ns;
+}
+
 static int is_idle(const struct sonde_chrome *chrome, const struct sonde_chrome_frame *frame)
 {
 	return !strcmp(sonde_chrome_text(chrome, frame->name), "(idle)");
@@ -80,8 +84,7 @@ static void sample_add(struct sonde_chrome *chrome, const struct sonde_chrome_ev
 {
 	int64_t delta_ns = i < event->deltas.count ? (int64_t)event->deltas.values[i] : 0;
 	int64_t next_ns = i + 1 < event->deltas.count ? (int64_t)event->deltas.values[i + 1] : 0;
-	if (delta_ns < -NEVER_NS || delta_ns > NEVER_NS || profile->time_ns > NEVER_NS ||
-	    profile->time_ns < -NEVER_NS) {
+	if (!is_within(delta_ns, SONDE_CHROME_DUR_MAX_NS) || !is_within(profile->time_ns, SONDE_CHROME_TIME_MAX_NS)) {
 		chrome->counts.timeless++;
 		return;
 	}
@@ -94,7 +97,7 @@ static void sample_add(struct sonde_chrome *chrome, const struct sonde_chrome_ev
 		chrome->counts.idle++;
 		return;
 	}
-	if (weight_ns > (uint64_t)NEVER_NS) {
+	if (weight_ns > (uint64_t)SONDE_CHROME_DUR_MAX_NS) {
 		chrome->counts.timeless++;
 		return;
 	}

@@ -36,7 +36,7 @@ struct write {
 
 static uint64_t time_of(const struct write *write, int64_t ns)
 {
-	return START_NS + (uint64_t)(ns - write->chrome->min_ns);
+	return START_NS + ((uint64_t)ns - (uint64_t)write->chrome->min_ns);
 }
 
 static uint32_t process_id(const struct write *write, uint32_t thread)

@@ -22,7 +22,8 @@ enum { START_NS = 1000000000, DEPTH_MAX = 4096, IMAGES_MAX = 1 << 18, PROCESSES_
 #define WEIGHT_MAX (UINT64_C(1) << 50) /* of a sample: 13 days */
 
 struct process {
-	uint32_t id, pid, name; /* name: a string */
+	uint32_t id, pid, parent, name; /* name: a string */
+	uint64_t start_ns;
 	struct sonde_perf_maps maps;
 };
 
@@ -34,6 +35,7 @@ struct replay {
 	uint32_t process_count, process_cap;
 	struct thread {
 		uint32_t process, tid;
+		uint64_t start_ns;
 	} * threads; /* id − 1 */
 	uint32_t thread_count, thread_cap;
 	struct sonde_map alive, alive_threads, image_map; /* pid, tid, path → id; value NO_ID: it has ended */
@@ -110,7 +112,9 @@ static struct process *process_new(struct replay *replay, uint32_t pid, uint32_t
 	char name[32];
 	snprintf(name, sizeof name, pid == NO_PID ? "(not known)" : "%u", pid);
 	struct process *process = &replay->processes[replay->process_count++];
-	*process = (struct process){.pid = pid == NO_PID ? 0 : pid, .name = sonde_out_text(&replay->job->out, name)};
+	*process = (struct process){
+	    .pid = pid == NO_PID ? 0 : pid, .parent = parent, .name = sonde_out_text(&replay->job->out, name)};
+	process->start_ns = time_of(replay, time_ns);
 	process->id = sonde_out_process(&replay->job->out, process->pid, parent, name, time_of(replay, time_ns));
 	keep(replay, sonde_map_set(&replay->alive, sonde_hash_mix(pid), replay->process_count));
 	return process;
@@ -127,7 +131,7 @@ static uint32_t thread_new(struct replay *replay, struct process *process, uint3
 {
 	if (grow(replay, &replay->threads, replay->thread_count, &replay->thread_cap, sizeof *replay->threads))
 		return 0;
-	replay->threads[replay->thread_count++] = (struct thread){process->id, tid};
+	replay->threads[replay->thread_count++] = (struct thread){process->id, tid, time_of(replay, time_ns)};
 	uint32_t id =
 	    sonde_out_thread(&replay->job->out, process->id, tid == NO_PID ? 0 : tid, name, time_of(replay, time_ns));
 	keep(replay, sonde_map_set(&replay->alive_threads, sonde_hash_pair(tid, process->id), id));
@@ -157,11 +161,11 @@ static void comm_take(struct replay *replay, const uint8_t *record, size_t size_
 	struct process *process = process_of(replay, pid, time_ns);
 	if (!id || !process)
 		return;
-	sonde_out_thread_again(&replay->job->out, id, process->id, tid, name, time_of(replay, time_ns));
+	sonde_out_thread_again(&replay->job->out, id, process->id, tid, name, replay->threads[id - 1].start_ns);
 	if (pid != tid)
 		return;
 	process->name = sonde_out_text(&replay->job->out, name);
-	sonde_out_process_again(&replay->job->out, process->id, pid, 0, name, time_of(replay, time_ns));
+	sonde_out_process_again(&replay->job->out, process->id, pid, process->parent, name, process->start_ns);
 	if (head.misc & PERF_RECORD_MISC_COMM_EXEC) {
 		replay->maps_b -= process->maps.cap * sizeof *process->maps.rows;
 		sonde_perf_maps_fini(&process->maps);
