@@ -8,6 +8,7 @@
 
 #include "analyze/pass.h"
 #include "export/format.h"
+#include "export/plots.h"
 #include "session/weigh.h"
 
 static const char *sort_at(size_t i)
@@ -38,11 +39,17 @@ static const char *heap_at(size_t i)
 	return i < sizeof heaps / sizeof *heaps ? heaps[i] : NULL;
 }
 
+static const char *plot_at(size_t i)
+{
+	return i < sonde_plot_count ? sonde_plots[i].name : NULL;
+}
+
 static const struct {
 	const char *argument;
 	const char *(*at)(size_t i); /* NULL after the last */
 } choices[] = {
-    {"KEY", sort_at}, {"FORMAT", format_at}, {"SECTION", section_at}, {"WEIGHT", weight_at}, {"HEAP", heap_at},
+    {"KEY", sort_at},      {"FORMAT", format_at}, {"SECTION", section_at},
+    {"WEIGHT", weight_at}, {"HEAP", heap_at},     {"PLOT", plot_at},
 };
 
 static const char *(*table_of(const char *argument))(size_t)

@@ -18,6 +18,7 @@ const struct sonde_command sonde_command_report = {
     .examples = "sonde report                          the newest recording here\n"
 		"sonde report --section functions -n 50 app.sonde\n"
 		"sonde report -f svg -o flame.svg app.sonde\n"
-		"sonde report -f svg --weigh peak -o heap.svg app.sonde\n",
+		"sonde report -f svg --weigh peak -o heap.svg app.sonde\n"
+		"sonde report --plot memory -o memory.png app.sonde\n",
     .run = run,
 };
