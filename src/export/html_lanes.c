@@ -31,6 +31,7 @@ enum {
 	LEAST_ROW_B =
 	    2, /* a row takes at least so much, compressed and written out: what surely is too much is not tried */
 	LIKELY_ROW_B = 6,
+	LIMIT_B = 60, /* at least, of the room, for an arrow or a step of the critical path */
 	LANE_MAX_B = 1 << 30,
 	WINDOW_MAX_NS = 1 << 30,
 };
@@ -39,6 +40,7 @@ struct lanes {
 	struct sonde_session *session;
 	struct sonde_tiles *tiles;
 	uint64_t start_ns, end_ns;
+	uint64_t most_b;
 	uint64_t thinned_ns; /* what is shorter is put together; 0 = nothing */
 	struct sonde_tile_rows rows;
 	struct sonde_buf block;
@@ -236,10 +238,18 @@ static uint64_t since(const struct lanes *lanes, uint64_t time_ns)
 	return time_ns > lanes->start_ns ? time_ns - lanes->start_ns : 0;
 }
 
+/* Of arrows and steps, where little room is. */
+static size_t limit(const struct lanes *lanes, size_t most)
+{
+	uint64_t room = lanes->most_b / LIMIT_B;
+	return lanes->thinned_ns && room < most ? (size_t)room : most;
+}
+
 static void put_arrows(struct sonde_json *json, const struct lanes *lanes, struct sonde_tile_arrow *arrows)
 {
 	const struct sonde_tile_view view = {lanes->start_ns, lanes->end_ns, 1};
-	size_t of = 0, count = sonde_tiles_arrows(lanes->tiles, &view, ARROWS_MOST, arrows, &of);
+	size_t of = 0, most = limit(lanes, ARROWS_MOST);
+	size_t count = sonde_tiles_arrows(lanes->tiles, &view, most, arrows, &of);
 	sonde_json_key(json, "arrows");
 	sonde_json_object(json);
 	sonde_json_key(json, "arrows");
@@ -261,7 +271,8 @@ static void put_arrows(struct sonde_json *json, const struct lanes *lanes, struc
 static void put_path(struct sonde_json *json, const struct lanes *lanes, struct sonde_tile_step *steps)
 {
 	const struct sonde_tile_view view = {lanes->start_ns, lanes->end_ns, 1};
-	size_t of = 0, count = sonde_tiles_steps(lanes->tiles, &view, STEPS_MOST, steps, &of);
+	size_t of = 0, most = limit(lanes, STEPS_MOST);
+	size_t count = sonde_tiles_steps(lanes->tiles, &view, most, steps, &of);
 	sonde_json_key(json, "path");
 	sonde_json_object(json);
 	sonde_json_key(json, "steps");
@@ -382,7 +393,7 @@ static int fit(struct lanes *lanes, uint64_t most_b, struct sonde_buf *out)
 int sonde_html_lanes(struct sonde_session *session, uint64_t most_b, struct sonde_buf *out)
 {
 	const struct sonde_run *run = sonde_session_run(session);
-	struct lanes lanes = {.session = session, .start_ns = run->start_ns, .end_ns = run->end_ns};
+	struct lanes lanes = {.session = session, .start_ns = run->start_ns, .end_ns = run->end_ns, .most_b = most_b};
 	if (lanes.end_ns <= lanes.start_ns)
 		return 0;
 	sonde_buf_init(&lanes.block, LANE_MAX_B);

@@ -5,7 +5,7 @@ need jq python3
 known=$(target zones_known)
 strange='<!--<script>'
 cp "$known" "$strange"
-LD_LIBRARY_PATH=$SONDE_BUILD/src/runtime run 0 "$SONDE" record -q -o known.sonde -- "./$strange" 200
+LD_LIBRARY_PATH=$SONDE_BUILD/src/runtime run 0 "$SONDE" record -q -o known.sonde -- "./$strange" 20
 if [ ! -s "$SONDE_BUILD/web/page/app.js" ]; then
 	run 4 "$SONDE" report -f html -o known.html known.sonde
 	has "$err" "this build has no web page"
@@ -90,18 +90,25 @@ for zone in compute inner rest; do
 		| [.lanes[] | select(.kind == "zones") | .columns as $columns | range(.rows) | select($columns[2][.] == $name) | $columns[1][.]] | [length, add]' lanes.json)" \
 		"$(jq -c --arg zone "$zone" '.sections[0].rows[] | select(.zone == $zone) | [.calls, .total_ns]' .out)"
 done
-# What has too little room is thinned, and says so; what has none says that.
-page_b=$(cat "$SONDE_BUILD"/web/page/* | wc -c)
-data_b=$(wc -c <data.json)
-lanes_b=$(grep -o 'id="sonde-lanes">[^<]*' known.html | wc -c)
-run 0 "$SONDE" report -q --force -o small.html --max-size $((page_b + data_b + lanes_b * 7 / 10)) known.sonde
-python3 inside.py small.html lanes >small.json
-holds "$(jq .thinned_ns small.json) > 0"
-holds "$(jq '[.lanes[].rows] | add' small.json) < $(jq '[.lanes[].rows] | add' lanes.json)"
-equal "$(jq '[.lanes[] | select(.kind == "zones") | .columns[3] | map(. + 1) | add] | add' small.json)" \
-	"$(jq '[.lanes[] | select(.kind == "zones") | .rows] | add' lanes.json)"
-run 0 "$SONDE" report -q --force -o none.html --max-size 64K known.sonde
-equal "$(grep -c 'id="sonde-lanes"></script>' none.html)" 1
+# What has too little room is thinned, and says so; nothing is lost of what is put together. What has no room at all is left out.
+zones=$SONDE_BUILD/tests/unit/zone_target
+if [ -x "$zones" ]; then
+	run 0 "$SONDE" record -q --on-full block -o many.sonde -- "$zones" pairs 30000
+	run 0 "$SONDE" report -q -o many.html many.sonde
+	python3 inside.py many.html lanes >many.json
+	equal "$(jq .thinned_ns many.json)" 0
+	count() { jq '[.lanes[] | select(.kind == "zones") | .columns[3] | map(. + 1) | add] | add' "$1"; }
+	equal "$(count many.json)" 90000
+	lanes_b=$(grep -o 'id="sonde-lanes">[^<]*' many.html | wc -c)
+	run 0 "$SONDE" report -q -o small.html --max-size $(($(wc -c <many.html) - lanes_b * 3 / 4)) many.sonde
+	python3 inside.py small.html lanes >small.json
+	holds "$(jq .thinned_ns small.json) > 0"
+	holds "$(jq '[.lanes[].rows] | add' small.json) * 2 < $(jq '[.lanes[].rows] | add' many.json)"
+	holds "$(wc -c <small.html) < $(wc -c <many.html) - $lanes_b / 2"
+	equal "$(count small.json)" 90000
+	run 0 "$SONDE" report -q -o none.html --max-size 64K many.sonde
+	equal "$(grep -c 'id="sonde-lanes"></script>' none.html)" 1
+fi
 # Only what is asked for; others refuse it.
 run 0 "$SONDE" report -q -f html --section functions,zones -o - known.sonde
 equal "$(python3 inside.py .out | jq -c .recording.sections)" '["functions","zones"]'

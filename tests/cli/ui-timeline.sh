@@ -4,7 +4,7 @@
 # alone: a browser fills both processors
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/ui-lib.sh"
+. "$repo/tests/cli/ui-lib.sh"
 known=$(target zones_known)
 need_perf
 
