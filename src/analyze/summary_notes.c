@@ -117,7 +117,11 @@ static int note_file(const struct sonde_summary_facts *facts, struct sonde_repor
 {
 	const struct sonde_run *run = facts->run;
 	int rc = 0;
-	if (!run->closed)
+	if (run->growing)
+		rc = sonde_report_note(
+		    report, NULL, 0, "the recording is still being written: this is what happened in its first %.3f s",
+		    (double)(run->last_event_ns - run->start_ns) / 1e9);
+	else if (!run->closed)
 		rc = sonde_report_note(report, NULL, 1,
 				       "the recording was not closed in order: its events end at %.3f s",
 				       (double)(run->last_event_ns - run->start_ns) / 1e9);

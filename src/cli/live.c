@@ -167,8 +167,9 @@ static void announce(struct live *live)
 /* When the file has its name and its head. */
 static int try_begin(struct live *live)
 {
-	const char *path = live->recorder.options->output;
-	if (!sonde_live_recorder_has_file(&live->recorder) || sonde_session_open(&live->session, path, NULL))
+	const struct sonde_session_options growing = {.growing = !live->recorder.has_ended};
+	if (!sonde_live_recorder_has_file(&live->recorder) ||
+	    sonde_session_open(&live->session, live->recorder.options->output, &growing))
 		return 0;
 	int rc = sonde_server_begin(live->server, live->session, 1);
 	if (rc)

@@ -171,6 +171,7 @@ static void settle_run(struct sonde_session *session)
 	int has_close = session->close.head.type != 0;
 	run->start_ns = sonde_session_head(session)->start_mono_ns;
 	run->closed = has_close;
+	run->growing = session->options.growing && !has_close;
 	run->status = has_close ? session->close.status : -1;
 	run->damaged_b =
 	    sonde_reader_damaged_b(session->reader, &run->damaged_at) + merged_number(session, "damaged_b");

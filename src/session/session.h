@@ -20,6 +20,7 @@ struct sonde_session;
 struct sonde_session_options {
 	int no_symbols; /* do not look anything up beyond what the recording holds */
 	int debuginfod; /* ask debuginfod servers for missing debug files */
+	int growing;    /* it is still being written: that it has no end is nothing to warn of */
 	int fd;         /* of the recording where it is open, which the path then only names; 0 = it is not */
 };
 
@@ -44,6 +45,7 @@ struct sonde_run {
 	uint64_t system_ns;
 	int cpu_known;
 	int closed;         /* closed in order */
+	int growing;        /* not closed, and still being written */
 	int status;         /* of the command, as wait(2); -1 = not known */
 	uint64_t damaged_b; /* bytes that could not be read */
 	uint64_t damaged_at;

@@ -1,6 +1,7 @@
 /* data.ts: the one door to data. Over HTTP from `sonde view`, or from the page itself (`sonde report -f html`): then the
  * answers are there for the whole run, and what is asked of a part of it is refused with a sentence. */
 import type { Unit } from "./figure";
+import { follow, type Listener } from "./follow";
 import type { Selection } from "./selection";
 import { type Arrows, type Bins, decode, type Found, type Lanes, type Path, type View, type Wanted } from "./tiles";
 import { FileLanes, packed } from "./tiles_file";
@@ -102,6 +103,10 @@ export interface DataSource {
 	inFile: boolean; /* what it lacks may be in the recording */
 	recording(): Promise<Recording>;
 	report(sections: string[], selection: Partial<Selection>, limit?: number): Promise<Report>;
+	follow(listener: Listener): () => void; /* of a recording that is still being written */
+	renew(): void; /* it has grown: answers that were given are forgotten */
+	waiting(): number; /* questions that are not answered yet */
+	spent(): number; /* ms in which there were some, so far */
 	stacks(thread: string, from: string, to: string, limit: number): Promise<Stacks>;
 	lanes(): Promise<Lanes>;
 	tiles(view: View, abort?: AbortSignal): Promise<Map<number, Bins>>;
@@ -130,12 +135,23 @@ const KEPT = 24; /* answers, so that Back is at once */
 
 export function overHttp(): DataSource {
 	const answers = new Map<string, Promise<unknown>>();
+	let waiting = 0, since = 0, spent = 0;
+	function waits(change: 1 | -1): void {
+		if (waiting === 0)
+			since = performance.now();
+		waiting += change;
+		if (waiting === 0)
+			spent += performance.now() - since;
+	}
 	async function open(url: string, signal?: AbortSignal): Promise<Response> {
 		let response: Response;
 		try {
+			waits(1);
 			response = await fetch(url, { credentials: "same-origin", signal: signal ?? null });
 		} catch (reason) {
 			throw signal?.aborted ? reason : new Error("No answer from sonde: is `sonde view` still running?");
+		} finally {
+			waits(-1);
 		}
 		if (response.ok)
 			return response;
@@ -162,6 +178,10 @@ export function overHttp(): DataSource {
 	return {
 		inFile: false,
 		recording: () => kept("api/recording") as Promise<Recording>,
+		follow: (listener) => follow("api/events", listener),
+		renew: () => answers.clear(),
+		waiting: () => waiting,
+		spent: () => spent,
 		report(sections, selection, limit) {
 			const words = new URLSearchParams({ section: sections.join(",") });
 			for (const key of ASKED)
@@ -200,6 +220,10 @@ export function inFile(content: Promise<string>, timeline: () => Promise<ArrayBu
 	const mine: DataSource = {
 		inFile: true,
 		recording: async () => (await held).recording,
+		follow: () => () => undefined,
+		renew: () => undefined,
+		waiting: () => 0,
+		spent: () => 0,
 		async report(sections, selection, limit) {
 			const asked = ASKED.filter((key) => selection[key]), { recording, report } = await held;
 			if (asked.length)

@@ -5,10 +5,11 @@ import { type DataSource, type Recording, source } from "./data";
 import { clean, figure } from "./figure";
 import { Flame } from "./flame";
 import { Memory } from "./memory";
+import { LiveStrip, useLive } from "./live";
 import { Overview } from "./overview";
 import { useWorld, WorldContext } from "./parts";
 import { AnySection, Functions, titleOf, Zones } from "./sections";
-import { elsewhere, go, link, type Selection, useSelection } from "./selection";
+import { elsewhere, go, link, type Selection, useSelection, windowed } from "./selection";
 import { Timeline } from "./timeline";
 
 /* A page, and the section that a recording must have for it to be in the menu; "" = always. The timeline has lanes instead. */
@@ -110,7 +111,7 @@ function Chosen() {
 				</label>
 			)}
 			{(selection.from || selection.to) && (
-				<a class="chip" href={link({ ...selection, from: "", to: "" })} aria-label="Show all of the time">
+				<a class="chip" href={link({ ...selection, from: "", to: "", last: "" })} aria-label="Show all of the time">
 					{time(selection.from, 0)} to {time(selection.to, recording.duration_ns)} ×
 				</a>
 			)}
@@ -126,12 +127,20 @@ class Guard extends Component<{ children: ComponentChildren }, { error: string }
 	}
 }
 
-function Page({ data, recording }: { data: DataSource; recording: Recording }) {
-	const selection = useSelection();
+function Page({ data, recording: first }: { data: DataSource; recording: Recording }) {
+	const live = useLive(data), revision = live.shown?.revision ?? 0;
+	const [recording, renewed] = useState(first);
+	useEffect(() => {
+		if (live.state)
+			data.recording().then(renewed, () => undefined); /* the strip says it */
+	}, [data, revision, !live.state]);
+	const chosen = useSelection();
+	const durationNs = live.shown?.duration_ns ?? recording.duration_ns;
+	const selection = useMemo(() => windowed(chosen, durationNs), [chosen, durationNs]);
 	const [theme, dark, setTheme] = useTheme();
 	const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]!;
 	const View = selection.page === "section" ? AnySection : PAGES.find(([name]) => name === selection.page)?.[3];
-	const world = useMemo(() => ({ data, recording, selection, dark }), [data, recording, selection, dark]);
+	const world = useMemo(() => ({ data, recording, selection, dark, revision }), [data, recording, selection, dark, revision]);
 	useEffect(() => {
 		document.title = `${titleOf(selection.section || selection.page)}: ${clean(recording.command)}: sonde`;
 	}, [selection.page, selection.section]);
@@ -144,6 +153,7 @@ function Page({ data, recording }: { data: DataSource; recording: Recording }) {
 			<header>
 				<span class="name">sonde</span>
 				<Menu />
+				<LiveStrip live={live} selection={selection} />
 				<Chosen />
 				<button type="button" class="theme" onClick={() => setTheme(next)} aria-label={`Colours: ${theme}. Change to ${next}.`}>colours: {theme}</button>
 			</header>

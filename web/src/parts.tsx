@@ -1,7 +1,7 @@
 /* parts.tsx: what pages share: where data comes from, a figure with its unit or the reason for its absence, notes, and
  * what stands there while an answer is waited for. */
 import { createContext, type ComponentChildren } from "preact";
-import { useContext, useEffect, useState } from "preact/hooks";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { type Column, type DataSource, type Note, type Recording, type Report, type Row, value } from "./data";
 import { clean, figure } from "./figure";
 import { link, type Selection } from "./selection";
@@ -11,6 +11,7 @@ export interface World {
 	recording: Recording;
 	selection: Selection;
 	dark: boolean;
+	revision: number; /* rises when a recording that is still being written is asked again */
 }
 
 export const WorldContext = createContext<World>(null as unknown as World);
@@ -25,22 +26,26 @@ export interface Answer {
 
 /* A report of some sections by the selection; until the next one is there, the last. */
 export function useReport(sections: string[], selection: Partial<Selection>, limit?: number): Answer {
-	const { data } = useWorld();
+	const { data, revision } = useWorld();
 	const [state, set] = useState({ report: null as Report | null, error: "", waiting: true });
 	const [tries, retry] = useState(0);
-	const { from, to, thread, focus, weigh, at, heap } = selection;
-	const key = JSON.stringify([sections, from, to, thread, focus, weigh, at, heap, limit, tries]);
+	const { from, to, last, thread, focus, weigh, at, heap } = selection;
+	const key = JSON.stringify([sections, last ? `last ${last}` : from, to, thread, focus, weigh, at, heap, limit, tries]);
+	const asked = useRef(""); /* the key of the answer that is shown or waited for */
 	useEffect(() => {
 		let current = true;
-		set((before) => ({ ...before, waiting: true }));
+		const again = asked.current === key; /* the same of a recording that has grown: nobody waits for it */
+		asked.current = key;
+		if (!again)
+			set((before) => ({ ...before, waiting: true }));
 		data.report(sections, { from, to, thread, focus, weigh, at, heap }, limit).then(
 			(report) => current && set({ report, error: "", waiting: false }),
-			(error: Error) => current && set({ report: null, error: error.message, waiting: false }),
+			(error: Error) => current && set((before) => again && before.report ? { ...before, waiting: false } : { report: null, error: error.message, waiting: false }),
 		);
 		return () => {
 			current = false;
 		};
-	}, [data, key]);
+	}, [data, key, revision]);
 	return { ...state, again: () => retry(tries + 1) };
 }
 

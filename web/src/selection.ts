@@ -7,6 +7,7 @@ export interface Selection {
 	section: string; /* of the page `section` */
 	from: string;
 	to: string;
+	last: string; /* ns before the end, of a run that goes on; instead of from */
 	thread: string;
 	focus: string;
 	weigh: string;
@@ -19,9 +20,9 @@ export interface Selection {
 	sort: string; /* SECTION:COLUMN, the least first with a "-" before the column: table.tsx */
 }
 
-const KEYS = ["section", "from", "to", "thread", "focus", "weigh", "at", "heap", "search", "view", "slice", "zoom", "sort"] as const;
+const KEYS = ["section", "from", "to", "last", "thread", "focus", "weigh", "at", "heap", "search", "view", "slice", "zoom", "sort"] as const;
 const NOTHING: Selection = {
-	page: "overview", section: "", from: "", to: "", thread: "", focus: "", weigh: "", at: "", heap: "", search: "", view: "", slice: "", zoom: "", sort: "",
+	page: "overview", section: "", from: "", to: "", last: "", thread: "", focus: "", weigh: "", at: "", heap: "", search: "", view: "", slice: "", zoom: "", sort: "",
 };
 
 export function parse(hash: string): Selection {
@@ -35,16 +36,28 @@ export function parse(hash: string): Selection {
 
 export function link(selection: Selection): string {
 	const words = new URLSearchParams();
+	const left = selection.last ? (selection.to ? "last" : "from") : ""; /* which of them counts */
 	for (const key of KEYS)
-		if (selection[key])
+		if (selection[key] && key !== left)
 			words.set(key, selection[key]);
 	const query = words.toString();
 	return "#/" + selection.page + (query ? "?" + query : "");
 }
 
+/* Who chooses a part of the time does not move on with the run any more. */
+function still(change: Partial<Selection>): Partial<Selection> {
+	return change.from !== undefined || change.to !== undefined ? { last: "" } : {};
+}
+
+/* `last` as the part of the time that it is now. */
+export function windowed(selection: Selection, durationNs: number): Selection {
+	const last = Number(selection.last);
+	return selection.last && !selection.to ? { ...selection, from: last > 0 && last < durationNs ? String(Math.floor(durationNs - last)) : "" } : selection;
+}
+
 /* The same part of the run on another page. */
 export function elsewhere(now: Selection, page: string, more: Partial<Selection> = {}): string {
-	return link({ ...NOTHING, from: now.from, to: now.to, thread: now.thread, page, ...more });
+	return link({ ...NOTHING, from: now.from, to: now.to, last: now.last, thread: now.thread, page, ...more });
 }
 
 /* What makes another picture, in which the zoomed frame would be any other. */
@@ -53,12 +66,12 @@ const OTHER = ["page", "section", "from", "to", "thread", "weigh", "at", "heap"]
 /* A new place, which Back leaves. */
 export function go(now: Selection, change: Partial<Selection>): void {
 	const zoom = OTHER.some((key) => change[key] !== undefined && change[key] !== now[key]) ? "" : now.zoom;
-	location.hash = link({ ...now, zoom, ...change });
+	location.hash = link({ ...now, zoom, ...still(change), ...change });
 }
 
 /* The same place, said more exactly: what is being typed makes no steps to go back. */
 export function refine(now: Selection, change: Partial<Selection>): void {
-	history.replaceState(null, "", link({ ...now, ...change }));
+	history.replaceState(null, "", link({ ...now, ...still(change), ...change }));
 	window.dispatchEvent(new HashChangeEvent("hashchange"));
 }
 

@@ -1,0 +1,168 @@
+/* live.mjs: a run in the browser while it is recorded: live.mjs SONDE CHROMIUM TOLD FOLDER. TOLD is a program that does what it
+ * is told on its standard input; FOLDER is where the recording goes. The page follows, pauses, catches up, shows the end, and
+ * stays when sonde has gone. What it shows in the end is held against `sonde report` of the file that was kept. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { report } from "./fixture.mjs";
+import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";
+
+const [sonde, browserPath, told, folder] = process.argv.slice(2);
+
+/* A run: its address, and what can be said to the program. */
+async function begin(name, options = []) {
+	const file = `${folder}/${name}.sonde`;
+	const child = spawn(sonde, ["live", "-q", "--no-open", "--port", "0", "-f", "-o", file, ...options, "--", told], { stdio: ["pipe", "pipe", "pipe"] });
+	const url = await new Promise((found) => {
+		let text = "";
+		child.stderr.on("data", (part) => {
+			text += part;
+			const at = /^http\S+/m.exec(text);
+			if (at)
+				found(at[0]);
+		});
+	});
+	child.stdout.resume();
+	return { file, url, child, tell: (line) => child.stdin.write(`${line}\n`), ended: once(child, "exit") };
+}
+
+const counts = async (page) => Object.fromEntries((await cells(page, ".grid")).map((row) => [row[0], row[1]]));
+
+/* Until the table of zones says so. */
+async function shows(page, zone, count) {
+	await until(page, ([name, wanted]) => [...document.querySelectorAll(".grid tbody tr:not([aria-hidden])")].some((row) =>
+		row.cells[0].textContent === name && row.cells[1].textContent === wanted), [zone, count]);
+}
+
+const standing = (page) => page.textContent(".live .standing");
+const kind = (page, wanted) => until(page, (name) => document.querySelector(".live")?.dataset.live === name, wanted);
+
+/* Seconds that the strip counts. */
+async function seconds(page) {
+	const [, number, unit] = /([\d.]+) (ms|s|min)/.exec(await standing(page)) ?? [];
+	return Number(number) * { ms: 1e-3, s: 1, min: 60 }[unit];
+}
+
+async function follows(page, run) {
+	await kind(page, "live");
+	run.tell("alpha 3");
+	await page.goto(`${run.url}#/zones`);
+	await shows(page, "alpha", "3");
+	run.tell("beta 2");
+	await shows(page, "beta", "2");
+	const before = await seconds(page);
+	await until(page, (least) => parseFloat(/[\d.]+/.exec(document.querySelector(".live .standing").textContent)[0]) > least, before);
+	assert.equal(await page.locator(".stale").count(), 0, "what is asked again does not fade");
+	await accessible(page, "a live page");
+	await shoot(page, "live");
+}
+
+async function pauses(page, run) {
+	await page.click(".live >> text=Pause");
+	await kind(page, "paused");
+	const shown = await counts(page);
+	run.tell("alpha 4");
+	await page.waitForSelector(".live .behind");
+	await page.waitForTimeout(1500);
+	assert.deepEqual(await counts(page), shown, "a paused page stays as it is");
+	await accessible(page, "a paused page");
+	await shoot(page, "live-paused");
+	await page.click(".live >> text=Catch up");
+	await shows(page, "alpha", "7");
+	await kind(page, "live");
+}
+
+/* Only the last seconds of it: what was before is not there. */
+async function moves(page, run) {
+	await page.selectOption(".live select", { label: "the last 5.00 s" });
+	await until(page, () => location.hash.includes("last="));
+	await page.waitForTimeout(5500);
+	run.tell("beta 1");
+	await shows(page, "beta", "1");
+	assert.equal((await counts(page)).alpha, undefined, "what was before the last seconds");
+	assert((await page.textContent(".chip")).includes(" to "), "what part it is");
+	await page.selectOption(".live select", "");
+	await shows(page, "alpha", "7");
+	await shows(page, "beta", "3");
+}
+
+async function ends(page, run) {
+	run.tell("exit 3");
+	await kind(page, "ended");
+	assert((await standing(page)).startsWith("The command ended with exit code 3."), await standing(page));
+	const rows = (await report(sonde, run.file, "zones")).sections[0].rows;
+	await until(page, (count) => document.querySelectorAll(".grid tbody tr:not([aria-hidden])").length === count, rows.length);
+	for (const row of rows)
+		assert.equal((await counts(page))[row.zone], row.calls.toLocaleString("en-US"), row.zone);
+	await page.goto(`${run.url}#/overview`);
+	const summary = (await report(sonde, run.file, "summary")).sections[0].rows;
+	const wanted = summary.find((row) => row.metric === "zones.count").value.toLocaleString("en-US");
+	await until(page, (count) => document.querySelector('.figures [data-metric="zones.count"] dd')?.textContent === count, wanted);
+	await accessible(page, "a page whose run has ended");
+	await shoot(page, "live-ended");
+	run.child.kill("SIGTERM"); /* a page is open: it would go on */
+	assert.deepEqual(await run.ended, [3, null], "the command's exit code");
+	await kind(page, "lost");
+	assert((await standing(page)).includes("sonde has ended"), await standing(page));
+	assert(await page.locator('.figures [data-metric="zones.count"]').isVisible(), "what was shown stays");
+	await shoot(page, "live-gone");
+}
+
+/* Killed while it is looked at. */
+async function dies(browser) {
+	const run = await begin("dies"), page = await open(browser, run.url);
+	run.tell("alpha 5");
+	await page.goto(`${run.url}#/zones`);
+	await shows(page, "alpha", "5");
+	const [{ pid }] = await page.evaluate(() => fetch("api/recording").then((answer) => answer.json())).then((recording) => recording.processes);
+	process.kill(pid, "SIGKILL");
+	await kind(page, "ended");
+	assert((await standing(page)).startsWith("The command was killed by signal 9 (Killed)."), await standing(page));
+	await shows(page, "alpha", "5");
+	assert.deepEqual(page.wrong, []);
+	await page.context().close();
+	assert.deepEqual(await run.ended, [null, "SIGKILL"], "it ends as the command did, when no page is open any more");
+}
+
+/* A hidden page asks for nothing. */
+async function hides(browser) {
+	const run = await begin("hides", ["--once"]), page = await open(browser, run.url);
+	await kind(page, "live");
+	await page.evaluate(() => {
+		Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
+		document.dispatchEvent(new Event("visibilitychange"));
+	});
+	await page.waitForTimeout(500);
+	let asked = 0;
+	page.on("request", () => asked++);
+	run.tell("alpha 50");
+	await page.waitForTimeout(2000);
+	assert.equal(asked, 0, "a hidden page asks");
+	await page.evaluate(() => {
+		Object.defineProperty(document, "hidden", { configurable: true, get: () => false });
+		document.dispatchEvent(new Event("visibilitychange"));
+	});
+	await until(page, () => document.querySelector('.figures [data-metric="zones.count"] dd')?.textContent === "50");
+	run.tell("exit 0");
+	assert.deepEqual(await run.ended, [0, null], "--once ends with the command");
+	await page.context().close();
+}
+
+async function main() {
+	const browser = await launch(browserPath);
+	try {
+		for (const colorScheme of ["light", "dark"]) {
+			const run = await begin(colorScheme), page = await open(browser, run.url, { colorScheme });
+			for (const part of [follows, pauses, moves, ends])
+				await part(page, run);
+			assert.deepEqual(page.wrong.filter((at) => !/ERR_/.test(at)), []); /* sonde has gone in the end */
+			await page.context().close();
+		}
+		await dies(browser);
+		await hides(browser);
+	} finally {
+		await browser.close();
+	}
+}
+
+await main();

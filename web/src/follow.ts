@@ -1,0 +1,52 @@
+/* follow.ts: what sonde tells of a recording that is still being written: server-sent events, the latest state each. */
+
+/* How it stands. */
+export interface State {
+	revision: number; /* rises when the recording has grown */
+	duration_ns: number;
+	events: number; /* what the program did, so far */
+	ended: string | null; /* how it came to its end, a sentence */
+}
+
+/* "lost": nobody answers, and we go on asking. */
+export type Listener = (state: State | "lost") => void;
+
+function parse(text: string): State | null {
+	try {
+		const state = JSON.parse(text) as Partial<State>;
+		return typeof state.revision === "number" && typeof state.duration_ns === "number"
+			? { revision: state.revision, duration_ns: state.duration_ns, events: state.events ?? 0, ended: state.ended ?? null } : null;
+	} catch {
+		return null;
+	}
+}
+
+const AGAIN_MS = 2000;
+
+/* Until the function that comes back is called. A recording that is complete says nothing, ever. */
+export function follow(url: string, listener: Listener): () => void {
+	let source: EventSource | null = null, told = false, again = 0, over = false;
+	function open(): void {
+		source = new EventSource(url);
+		source.addEventListener("grown", (event) => {
+			const state = parse(event.data as string);
+			if (state) {
+				told = true;
+				listener(state);
+			}
+		});
+		source.addEventListener("error", () => {
+			if (!told)
+				return;
+			listener("lost");
+			if (source?.readyState === EventSource.CLOSED && !over) /* the browser has given up */
+				again = window.setTimeout(open, AGAIN_MS);
+		});
+	}
+	open();
+	return () => {
+		over = true;
+		clearTimeout(again);
+		source?.close();
+	};
+}

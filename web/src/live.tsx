@@ -1,0 +1,138 @@
+/* live.tsx: a recording that is still being written: the page asks again for what it shows, at the pace that this may
+ * cost, unless it is paused or hidden; a strip in the head says how it stands.
+ *
+ * Everything is asked again in rounds. After one the page waits until the time that it took is a twentieth of all, so that
+ * costly sections come rarely and cheap ones at once; while the program has done nothing, a two-hundredth. */
+import { useEffect, useMemo, useReducer } from "preact/hooks";
+import type { DataSource } from "./data";
+import { clean, figure } from "./figure";
+import type { State } from "./follow";
+import { go, type Selection } from "./selection";
+
+const SHARE = 0.05, IDLE_SHARE = 0.005;
+const LEAST_MS = 250, LOOK_MS = 50, GIVE_UP_MS = 60000;
+const WINDOWS_NS = [5e9, 15e9, 60e9];
+
+export class Live {
+	state: State | null = null; /* as it was told last; null: the recording is complete */
+	shown: State | null = null; /* what the page is about */
+	lost = false;
+	paused = false;
+	private last = { end: -Infinity, took: 0 }; /* the round before, by performance.now() */
+	private timer = 0;
+	private running = false;
+	private readonly stop: () => void;
+
+	constructor(private readonly data: DataSource, private readonly changed: () => void) {
+		this.stop = data.follow((told) => this.tell(told));
+		document.addEventListener("visibilitychange", this.consider);
+	}
+
+	end(): void {
+		this.stop();
+		clearTimeout(this.timer);
+		document.removeEventListener("visibilitychange", this.consider);
+	}
+
+	pause(paused: boolean): void {
+		this.paused = paused;
+		if (!paused)
+			this.last.end = -Infinity; /* what was asked for is not put off */
+		this.changed();
+		this.consider();
+	}
+
+	private tell(told: State | "lost"): void {
+		this.lost = told === "lost";
+		if (told !== "lost")
+			this.state = told;
+		this.changed();
+		this.consider();
+	}
+
+	private readonly consider = (): void => {
+		if (this.running)
+			return;
+		clearTimeout(this.timer);
+		if (this.paused || document.hidden || !this.state || this.state.revision === this.shown?.revision)
+			return;
+		const share = this.state.events !== this.shown?.events ? SHARE : IDLE_SHARE;
+		const rest = this.state.ended ? 0 : Math.max(LEAST_MS, this.last.took * (1 / share - 1));
+		const left = this.last.end + rest - performance.now();
+		if (left > 0)
+			this.timer = window.setTimeout(this.consider, left);
+		else
+			this.round();
+	};
+
+	private round(): void {
+		const begun = performance.now(), before = this.data.spent();
+		this.running = true;
+		this.data.renew();
+		this.shown = this.state;
+		this.changed();
+		const look = (): void => {
+			const now = performance.now(), took = now - begun;
+			if (this.data.waiting() && took < GIVE_UP_MS) {
+				this.timer = window.setTimeout(look, LOOK_MS);
+				return;
+			}
+			this.running = false;
+			this.last = { end: now, took: this.data.spent() - before };
+			this.consider();
+		};
+		this.timer = window.setTimeout(look, LOOK_MS);
+	}
+}
+
+/* null: not known yet; without a state: the recording is complete. */
+export function useLive(data: DataSource): Live {
+	const [, redraw] = useReducer((count: number) => count + 1, 0);
+	const live = useMemo(() => new Live(data, () => redraw(0)), [data]);
+	useEffect(() => () => live.end(), [live]);
+	return live;
+}
+
+/* --- the strip in the head ----------------------------------------------------------------------------------------- */
+
+function standing(live: Live, state: State): { kind: string; text: string; behind: string } {
+	const duration = figure("ns", state.duration_ns), shown = live.shown ?? state;
+	const behind = live.paused ? figure("ns", Math.max(0, state.duration_ns - shown.duration_ns)) : "";
+	if (live.lost)
+		return state.ended
+			? { kind: "lost", text: `sonde has ended. What is shown stays; the recording is kept.`, behind: "" }
+			: { kind: "lost", text: `No answer from sonde: what is shown stays, and the recording goes on. Asking again…`, behind: "" };
+	if (state.ended)
+		return { kind: "ended", text: `${clean(state.ended)} ${live.paused ? "Paused before its end." : ""}`.trim(), behind };
+	return live.paused ? { kind: "paused", text: `paused at ${figure("ns", shown.duration_ns)}`, behind } : { kind: "live", text: `live, ${duration}`, behind };
+}
+
+const SPOKEN: Record<string, string> = { live: "The page follows the run", paused: "The page is paused" };
+
+export function LiveStrip({ live, selection }: { live: Live; selection: Selection }) {
+	const { state } = live;
+	if (!state)
+		return null;
+	const { kind, text, behind } = standing(live, state);
+	return (
+		<div class={`live ${kind}`} data-live={kind}>
+			<span class="dot" aria-hidden="true" />
+			<span class="standing" data-revision={live.shown?.revision}>{text}</span>
+			{behind && <span class="behind">{behind} behind</span>}
+			<span class="unseen" role="status">{SPOKEN[kind] ?? text}</span>
+			{kind !== "lost" && (live.paused
+				? <button type="button" onClick={() => live.pause(false)}>Catch up</button>
+				: kind === "live" && <button type="button" onClick={() => live.pause(true)}>Pause</button>)}
+			{kind === "live" && (
+				<label>
+					<span class="unseen">Show of the run </span>
+					<select value={selection.last} onChange={(event) => go(selection, { last: event.currentTarget.value, from: "", to: "" })}>
+						<option value="">the whole run</option>
+						{WINDOWS_NS.map((ns) => <option value={String(ns)}>the last {figure("ns", ns)}</option>)}
+						{selection.last && !WINDOWS_NS.includes(Number(selection.last)) && <option value={selection.last}>the last {figure("ns", Number(selection.last))}</option>}
+					</select>
+				</label>
+			)}
+		</div>
+	);
+}
