@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "serve/answer.h"
 #include "serve/stream.h"
 #include "serve/timeline.h"
@@ -13,7 +14,9 @@
 #include "util/json.h"
 #include "util/quantity.h"
 
-enum { VERSION = 1, LANES_MAX = 4096, WIDTH = 1024 };
+enum { VERSION = 1, LANES_MAX = 4096, WIDTH = 1024, HEAD_B = 32 };
+
+#define QUICK_NS 1500000u /* for decoding; a chunk that was begun is 2 ms more */
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
@@ -253,6 +256,13 @@ static int put_head(const struct writing *writing, const struct sonde_tile_view 
 	return sonde_buf_append(writing->out, ends, sizeof ends);
 }
 
+/* Some rows stand for more than a pixel. */
+static void put_coarse(const struct writing *writing, size_t head_at)
+{
+	const uint32_t is_coarse = 1;
+	memcpy(writing->out->data + head_at + HEAD_B - sizeof is_coarse, &is_coarse, sizeof is_coarse);
+}
+
 /* "1,2,3": how many, or -EINVAL. */
 static int take_lanes(const struct sonde_tiles *tiles, const char *value, uint32_t *ids)
 {
@@ -271,26 +281,44 @@ static int take_lanes(const struct sonde_tiles *tiles, const char *value, uint32
 	return count ? count : sonde_error(EINVAL, "which lanes? lanes=ID,ID of /api/lanes");
 }
 
+/* The same, and what else is asked with. */
+struct asked {
+	struct sonde_tiles *tiles;
+	struct sonde_tile_view view;
+	uint32_t ids[LANES_MAX];
+	int count;
+	uint64_t until_ns;
+};
+
+static int take(struct asked *asked, struct sonde_session *session, const struct sonde_params *params)
+{
+	static const char *const known[] = {"lanes", "from", "to", "width", "quick", NULL};
+	const char *lanes = sonde_params_get(params, "lanes");
+	uint64_t is_quick = 0;
+	int rc = sonde_timeline_check(params, known);
+	rc = rc ? rc : sonde_timeline_view(session, params, &asked->view);
+	rc = rc ? rc : sonde_timeline_number(params, "quick", 1, &is_quick);
+	rc = rc ? rc : sonde_timeline_get(session, 0, &asked->tiles);
+	asked->count = rc ? rc : take_lanes(asked->tiles, lanes ? lanes : "", asked->ids);
+	asked->until_ns = is_quick ? sonde_clock_now_ns() + QUICK_NS : 0;
+	return asked->count < 0 ? asked->count : 0;
+}
+
 int sonde_answer_tiles(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)
 {
-	static const char *const known[] = {"lanes", "from", "to", "width", NULL};
-	const char *lanes = sonde_params_get(params, "lanes");
 	struct writing writing = {out, sonde_session_run(session)->start_ns};
 	struct sonde_tile_rows rows = {0};
-	struct sonde_tile_view view;
-	struct sonde_tiles *tiles;
-	uint32_t ids[LANES_MAX];
-	int rc = sonde_timeline_check(params, known);
-	rc = rc ? rc : sonde_timeline_view(session, params, &view);
-	rc = rc ? rc : sonde_timeline_get(session, 0, &tiles);
-	int count = rc ? rc : take_lanes(tiles, lanes ? lanes : "", ids);
-	if (count < 0)
-		return count;
-	rc = put_head(&writing, &view, (uint32_t)count);
-	for (int i = 0; i < count && !rc; i++) {
-		rc = sonde_tiles_bins(tiles, ids[i], &view, &rows);
-		rc = rc ? rc : put_rows(&writing, sonde_tiles_lane(tiles, ids[i]), &rows);
+	struct asked asked;
+	size_t head_at = out->len_b;
+	int rc = take(&asked, session, params), is_coarse = 0;
+	rc = rc ? rc : put_head(&writing, &asked.view, (uint32_t)asked.count);
+	for (int i = 0; !rc && i < asked.count; i++) {
+		rc = sonde_tiles_bins_until(asked.tiles, asked.ids[i], &asked.view, asked.until_ns, &rows);
+		rc = rc ? rc : put_rows(&writing, sonde_tiles_lane(asked.tiles, asked.ids[i]), &rows);
+		is_coarse |= rows.is_coarse;
 	}
+	if (!rc && is_coarse)
+		put_coarse(&writing, head_at);
 	sonde_tile_rows_fini(&rows);
 	return rc;
 }

@@ -54,7 +54,7 @@ static void uncount(void *context)
 	free(counted);
 }
 
-struct MHD_Response *sonde_reply_data(struct sonde_buf *data, _Atomic size_t *all_b)
+struct MHD_Response *sonde_reply_data(struct sonde_buf *data, int is_bytes, _Atomic size_t *all_b)
 {
 	struct counted *counted = malloc(sizeof *counted);
 	if (!counted)
@@ -68,7 +68,7 @@ struct MHD_Response *sonde_reply_data(struct sonde_buf *data, _Atomic size_t *al
 	}
 	atomic_fetch_add(all_b, data->len_b);
 	sonde_buf_init(data, data->max_b);
-	return finish(reply, "application/json", "no-store");
+	return finish(reply, is_bytes ? "application/octet-stream" : "application/json", "no-store");
 }
 
 int sonde_reply_as(struct MHD_Response *reply, const char *type)

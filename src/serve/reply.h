@@ -11,9 +11,9 @@ struct MHD_Response;
 
 /* All of these: NULL when out of memory; MHD_destroy_response() gives one back. */
 
-/* JSON, which nobody else keeps: takes what is in the buffer, which is empty then. Its size is part of `all_b` for as
- * long as it is there. */
-struct MHD_Response *sonde_reply_data(struct sonde_buf *data, _Atomic size_t *all_b);
+/* JSON, or bytes, which nobody else keeps: takes what is in the buffer, which is empty then. Its size is part of
+ * `all_b` for as long as it is there. */
+struct MHD_Response *sonde_reply_data(struct sonde_buf *data, int is_bytes, _Atomic size_t *all_b);
 
 /* Gives another reply the headers of data of a type. 0 or -ENOMEM. */
 int sonde_reply_as(struct MHD_Response *reply, const char *type);

@@ -81,6 +81,7 @@ struct request {
 	char *key;        /* the same, whole */
 	int begun, asked; /* asked: the worker has it, or had it */
 	int is_kept;      /* the answer is one for later, too */
+	int is_bytes;     /* it is no JSON */
 	int fd;
 	struct sonde_params params;
 	sonde_answer *answer;
@@ -93,11 +94,12 @@ struct request {
 static const struct {
 	const char *path;
 	sonde_answer *answer;
+	int is_bytes; /* no JSON; and not kept, since hardly anybody asks for the same bins twice */
 } routes[] = {
-    {"/api/recording", sonde_answer_recording}, {"/api/report", sonde_answer_report},
-    {"/api/stacks", sonde_answer_stacks},       {"/api/lanes", sonde_answer_lanes},
-    {"/api/tiles", sonde_answer_tiles},         {"/api/find", sonde_answer_find},
-    {"/api/arrows", sonde_answer_arrows},       {"/api/path", sonde_answer_path},
+    {"/api/recording", sonde_answer_recording, 0}, {"/api/report", sonde_answer_report, 0},
+    {"/api/stacks", sonde_answer_stacks, 0},       {"/api/lanes", sonde_answer_lanes, 0},
+    {"/api/tiles", sonde_answer_tiles, 1},         {"/api/find", sonde_answer_find, 0},
+    {"/api/arrows", sonde_answer_arrows, 0},       {"/api/path", sonde_answer_path, 0},
 };
 
 static const struct {
@@ -307,7 +309,7 @@ static int make(struct request *request, struct sonde_buf *out)
 		return sonde_error(EBUSY, "%d MB of answers wait to be sent: ask again in a moment", SENT_MAX_B >> 20);
 	if (!pages_of(server)) /* else they are told when it changes, and ask then */
 		keep_up(server);
-	request->is_kept = !server->events || *server->follow.ended;
+	request->is_kept = !request->is_bytes && (!server->events || *server->follow.ended);
 	int rc = answer(request, out);
 	if (rc == -EFBIG && out->max_b < ANSWER_MAX_B)
 		return sonde_error(EBUSY, "answers wait to be sent, and this one is too large beside them: ask again "
@@ -328,7 +330,8 @@ static void compute(struct sonde_work *work, int late)
 				     : make(request, &json);
 	request->status = rc ? status_of(rc) : MHD_HTTP_OK;
 	request->size_b = json.len_b;
-	request->reply = rc ? sonde_reply_error(sonde_error_text()) : sonde_reply_data(&json, sent_b);
+	request->reply =
+	    rc ? sonde_reply_error(sonde_error_text()) : sonde_reply_data(&json, request->is_bytes, sent_b);
 	sonde_buf_fini(&json);
 	MHD_resume_connection(request->connection);
 }
@@ -415,7 +418,7 @@ static void find_route(struct request *request)
 {
 	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
 		if (strcmp(routes[i].path, request->target) == 0)
-			request->answer = routes[i].answer;
+			request->answer = routes[i].answer, request->is_bytes = routes[i].is_bytes;
 	for (size_t i = 0; i < sizeof routes_of_both / sizeof *routes_of_both; i++)
 		if (strcmp(routes_of_both[i].path, request->target) == 0)
 			request->both = routes_of_both[i].answer;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "tiles/state.h"
 #include "util/error.h"
 
@@ -15,7 +16,7 @@ struct binning {
 	struct sonde_tiles *tiles;
 	const struct sonde_tile_lane_data *lane;
 	struct sonde_tile_rows *rows;
-	uint64_t from_ns, to_ns, start_ns;
+	uint64_t from_ns, to_ns, start_ns, until_ns;
 	double pixel_ns;
 	int64_t cell;     /* of the open row */
 	uint64_t longest; /* of its slices */
@@ -90,18 +91,47 @@ static int is_out(const struct binning *binning, const struct sonde_tile_node *n
 
 static int visit(struct binning *binning, unsigned level, size_t i);
 
+static int take_slices(struct binning *binning, const struct sonde_tile_slice *slices, size_t count)
+{
+	int error = 0;
+	for (size_t i = 0; i < count && !error; i++) {
+		struct sonde_tile_node leaf = sonde_tile_slice_node(&slices[i]);
+		error = is_out(binning, &leaf) ? 0 : take(binning, &leaf);
+	}
+	return error;
+}
+
+/* There is no time to decode the zones of a node. */
+static int is_late(struct binning *binning, size_t i)
+{
+	uint32_t chunk = binning->lane->where[i].chunk;
+	if (!binning->until_ns || chunk == UINT32_MAX || sonde_tile_cache_has(&binning->tiles->cache, chunk) ||
+	    sonde_clock_now_ns() < binning->until_ns)
+		return 0;
+	binning->rows->is_coarse = 1;
+	return 1;
+}
+
 /* Where its zones cannot be had, the node stands for them. */
 static int visit_zones(struct binning *binning, size_t i)
 {
 	const struct sonde_tile_lane_data *lane = binning->lane;
-	const struct sonde_tile_node *node = &lane->levels[0][i];
+	const struct sonde_tile_node *node = &lane->levels[0][i], *groups = NULL;
 	const struct sonde_tile_slice *slices = NULL;
-	int count = node->many > 1 ? sonde_tile_cache_slices(binning->tiles, lane, i, &slices) : 0, error = 0;
-	if (count <= 0)
-		return count ? count : take(binning, node);
-	for (int at = 0; at < count && !error; at++) {
-		struct sonde_tile_node leaf = sonde_tile_slice_node(&slices[at]);
-		error = is_out(binning, &leaf) ? 0 : take(binning, &leaf);
+	if (node->many == 1 || is_late(binning, i))
+		return take(binning, node);
+	int got = sonde_tile_cache_slices(binning->tiles, lane, i, &slices, &groups), error = 0;
+	if (got <= 0)
+		return got ? got : take(binning, node);
+	size_t count = (size_t)got;
+	if (!groups)
+		return take_slices(binning, slices, count);
+	for (size_t at = 0; at < count && !error; at += SONDE_TILE_FAN, groups++) {
+		if (is_out(binning, groups))
+			continue;
+		error = (double)(groups->to_ns - groups->from_ns) < binning->pixel_ns
+			    ? take(binning, groups)
+			    : take_slices(binning, &slices[at], groups->many);
 	}
 	return error;
 }
@@ -140,15 +170,23 @@ static int visit(struct binning *binning, unsigned level, size_t i)
 int sonde_tiles_bins(struct sonde_tiles *tiles, size_t id, const struct sonde_tile_view *view,
 		     struct sonde_tile_rows *out)
 {
+	return sonde_tiles_bins_until(tiles, id, view, 0, out);
+}
+
+int sonde_tiles_bins_until(struct sonde_tiles *tiles, size_t id, const struct sonde_tile_view *view, uint64_t until_ns,
+			   struct sonde_tile_rows *out)
+{
 	const struct sonde_tile_lane_data *lane = tiles->lanes[id];
 	struct binning binning = {.tiles = tiles,
 				  .lane = lane,
 				  .rows = out,
 				  .from_ns = view->from_ns,
 				  .to_ns = view->to_ns,
+				  .until_ns = until_ns,
 				  .start_ns = sonde_session_run(tiles->session)->start_ns,
 				  .pixel_ns = (double)(view->to_ns - view->from_ns) / view->width};
 	out->count = 0;
+	out->is_coarse = 0;
 	if (lane->lane.kind == SONDE_TILE_CPU)
 		return sonde_tile_cpu_bins(tiles, lane, view, out);
 	int error = 0;

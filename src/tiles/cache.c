@@ -18,15 +18,35 @@ void sonde_tile_cache_fini(struct sonde_tile_cache *cache)
 	*cache = (struct sonde_tile_cache){0};
 }
 
+static void make_groups(struct sonde_tile_decoded *decoded)
+{
+	uint32_t groups = 0;
+	for (size_t depth = 0; depth < SONDE_TILE_DEPTHS; depth++) {
+		uint32_t from = decoded->first[depth], count = decoded->first[depth + 1] - from;
+		struct sonde_tile_node *node = &decoded->groups[groups];
+		decoded->first_group[depth] = groups;
+		for (uint32_t i = 0; i < count; i++) {
+			struct sonde_tile_node leaf = sonde_tile_slice_node(&decoded->slices[from + i]);
+			if (i % SONDE_TILE_FAN == 0)
+				*(node = &decoded->groups[groups++]) = leaf;
+			else
+				sonde_tile_node_add(node, &leaf, SONDE_TILE_SLICES);
+		}
+	}
+	decoded->first_group[SONDE_TILE_DEPTHS] = groups;
+}
+
 /* Counted and put into place by depth; slices of one depth stay in order. */
 static struct sonde_tile_decoded *lay_out(struct sonde_tiles *tiles, const struct sonde_batch *batch)
 {
 	uint32_t at[SONDE_TILE_DEPTHS] = {0};
-	size_t size_b = sizeof(struct sonde_tile_decoded) + batch->count * sizeof(struct sonde_tile_slice);
+	size_t slices_b = sizeof(struct sonde_tile_decoded) + batch->count * sizeof(struct sonde_tile_slice);
+	size_t size_b = slices_b + (batch->count / SONDE_TILE_FAN + SONDE_TILE_DEPTHS) * sizeof(struct sonde_tile_node);
 	struct sonde_tile_decoded *decoded = malloc(size_b);
 	if (!decoded)
 		return NULL;
 	decoded->size_b = size_b;
+	decoded->groups = (struct sonde_tile_node *)(void *)((char *)decoded + slices_b);
 	for (size_t i = 0; i < batch->count; i++)
 		if (batch->depth[i] < SONDE_TILE_DEPTHS)
 			at[batch->depth[i]]++;
@@ -40,6 +60,7 @@ static struct sonde_tile_decoded *lay_out(struct sonde_tiles *tiles, const struc
 			decoded->slices[at[batch->depth[i]]++] =
 			    (struct sonde_tile_slice){batch->start_ns[i], batch->start_ns[i] + batch->dur_ns[i],
 						      tiles->site_names[batch->site[i]] - 1, 0};
+	make_groups(decoded);
 	return decoded;
 }
 
@@ -119,7 +140,7 @@ int sonde_tile_cache_get(struct sonde_tiles *tiles, size_t chunk, const struct s
 }
 
 int sonde_tile_cache_slices(struct sonde_tiles *tiles, const struct sonde_tile_lane_data *lane, size_t node,
-			    const struct sonde_tile_slice **out)
+			    const struct sonde_tile_slice **out, const struct sonde_tile_node **groups)
 {
 	const struct sonde_tile_where *where = &lane->where[node];
 	const struct sonde_tile_decoded *decoded;
@@ -133,5 +154,8 @@ int sonde_tile_cache_slices(struct sonde_tiles *tiles, const struct sonde_tile_l
 	if (where->first > to - from || many > to - from - where->first) /* the summary said something else */
 		return 0;
 	*out = &decoded->slices[from + where->first];
+	int stands_so =
+	    where->first % SONDE_TILE_FAN == 0 && (many % SONDE_TILE_FAN == 0 || where->first + many == to - from);
+	*groups = stands_so ? &decoded->groups[decoded->first_group[depth] + where->first / SONDE_TILE_FAN] : NULL;
 	return (int)many;
 }

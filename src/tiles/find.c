@@ -125,7 +125,8 @@ static int zones_of(struct looking *looking, const struct sonde_tile_lane_data *
 		looking->out->is_whole = 0;
 		return 0;
 	}
-	return sonde_tile_cache_slices(looking->tiles, lane, i, out);
+	const struct sonde_tile_node *groups;
+	return sonde_tile_cache_slices(looking->tiles, lane, i, out, &groups);
 }
 
 static int add_all(struct looking *looking, uint32_t lane, const struct sonde_tile_slice *slices, size_t count)

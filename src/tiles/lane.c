@@ -12,7 +12,7 @@ static uint32_t add_many(uint32_t a, uint32_t b)
 	return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-static void add_node(struct sonde_tile_node *into, const struct sonde_tile_node *node, enum sonde_tile_form form)
+void sonde_tile_node_add(struct sonde_tile_node *into, const struct sonde_tile_node *node, enum sonde_tile_form form)
 {
 	if (!into->many) {
 		*into = *node;
@@ -114,7 +114,7 @@ int sonde_tile_lane_zone(struct sonde_tile_lane_data *lane, const struct sonde_t
 	if (!last || lane->where[count - 1].chunk != where.chunk || last->many >= SONDE_NODE_ZONES ||
 	    zone->from_ns < last->to_ns)
 		return sonde_tile_lane_node(lane, &node, where);
-	add_node(last, &node, SONDE_TILE_SLICES);
+	sonde_tile_node_add(last, &node, SONDE_TILE_SLICES);
 	lane->lane.count++;
 	return 0;
 }
@@ -153,7 +153,7 @@ int sonde_tile_lane_build(struct sonde_tile_lane_data *lane)
 		for (size_t i = 0; i < below; i++) {
 			struct sonde_tile_node leaf =
 			    level ? lane->levels[level - 1][i] : sonde_tile_lane_leaf(lane, i);
-			add_node(&nodes[i / SONDE_TILE_FAN], &leaf, lane->lane.form);
+			sonde_tile_node_add(&nodes[i / SONDE_TILE_FAN], &leaf, lane->lane.form);
 		}
 		lane->levels[level] = nodes;
 		lane->counts[level] = below = count;

@@ -66,6 +66,9 @@ int sonde_tile_lane_node(struct sonde_tile_lane_data *lane, const struct sonde_t
 int sonde_tile_lane_zone(struct sonde_tile_lane_data *lane, const struct sonde_tile_slice *zone,
 			 struct sonde_tile_where where);
 
+/* Adds what comes next in time. */
+void sonde_tile_node_add(struct sonde_tile_node *into, const struct sonde_tile_node *node, enum sonde_tile_form form);
+
 /* A leaf as a node of one. */
 struct sonde_tile_node sonde_tile_slice_node(const struct sonde_tile_slice *slice);
 struct sonde_tile_node sonde_tile_lane_leaf(const struct sonde_tile_lane_data *lane, size_t i);

@@ -9,9 +9,11 @@
 /* Leaves that are in memory. A recording of 10 million switches takes 240 MB. */
 #define SONDE_TILE_LEAVES_MAX_B ((size_t)1 << 30)
 
-/* Zones of a chunk, by depth. */
+/* Zones of a chunk, by depth; and nodes of SONDE_TILE_FAN of each depth, the last of a depth of fewer. */
 struct sonde_tile_decoded {
 	size_t chunk, size_b;
+	struct sonde_tile_node *groups; /* behind the slices */
+	uint32_t first_group[SONDE_TILE_DEPTHS + 1];
 	uint64_t used;                         /* when, in calls */
 	uint32_t first[SONDE_TILE_DEPTHS + 1]; /* of each depth, and the end of the last */
 	struct sonde_tile_slice slices[];
@@ -121,9 +123,10 @@ int sonde_tile_cache_get(struct sonde_tiles *tiles, size_t chunk, const struct s
 int sonde_tile_cache_has(const struct sonde_tile_cache *cache, size_t chunk);
 void sonde_tile_cache_fini(struct sonde_tile_cache *cache);
 
-/* The slices of a node of zones: how many from *out on. 0: they cannot be had. -ENOMEM. */
+/* The slices of a node of zones: how many from *out on. 0: they cannot be had. -ENOMEM. `groups`: nodes of
+ * SONDE_TILE_FAN of them each, the last of fewer; NULL where those do not stand so. */
 int sonde_tile_cache_slices(struct sonde_tiles *tiles, const struct sonde_tile_lane_data *lane, size_t node,
-			    const struct sonde_tile_slice **out);
+			    const struct sonde_tile_slice **out, const struct sonde_tile_node **groups);
 
 /* Of CPU time: its leaves are where its sum bends. */
 int sonde_tile_cpu_bins(struct sonde_tiles *tiles, const struct sonde_tile_lane_data *lane,

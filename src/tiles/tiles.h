@@ -94,12 +94,17 @@ struct sonde_tile_row {
 struct sonde_tile_rows {
 	struct sonde_tile_row *all;
 	size_t count, cap;
+	int is_coarse; /* sonde_tiles_bins_until() came to its end first; what was decoded is there next time */
 };
 
 /* The rows of a lane that lie in the view with any part, and at its ends maybe some within a pixel of it, in order of
  * time; replaces what is in `out`, which begins zeroed and is freed with sonde_tile_rows_fini(). -ENOMEM. */
 int sonde_tiles_bins(struct sonde_tiles *tiles, size_t lane, const struct sonde_tile_view *view,
 		     struct sonde_tile_rows *out);
+/* The same in little time: later than until_ns (CLOCK_MONOTONIC) no chunk of zones is decoded, and rows of zones may be
+ * of some that are longer than a pixel. */
+int sonde_tiles_bins_until(struct sonde_tiles *tiles, size_t lane, const struct sonde_tile_view *view,
+			   uint64_t until_ns, struct sonde_tile_rows *out);
 void sonde_tile_rows_fini(struct sonde_tile_rows *rows);
 
 /* --- single slices ------------------------------------------------------------------------------------------------ */

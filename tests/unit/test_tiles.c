@@ -279,6 +279,42 @@ static void nodes_may_be_anything(void **state)
 	}
 }
 
+/* Without time to decode anything rows are longer; nothing is missing, and what was decoded before is as it should be.
+ */
+static void bins_in_no_time(void **state)
+{
+	(void)state;
+	struct sonde_tiles *tiles;
+	struct sonde_tile_rows rows = {0}, whole = {0};
+	random_zones(1, 6);
+	struct sonde_session *session = opened();
+	assert_int_equal(sonde_tiles_open(&tiles, session), 0);
+	const struct sonde_run *run = sonde_session_run(session);
+	const struct sonde_tile_view view = {run->start_ns, run->end_ns, SONDE_TILE_WIDTH_MAX};
+	for (int again = 0; again < 2; again++)
+		for (size_t id = 0; id < sonde_tiles_lane_count(tiles); id++) {
+			uint64_t many = 0, busy_ns = 0, whole_ns = 0;
+			assert_int_equal(sonde_tiles_bins_until(tiles, id, &view, 1, &rows), 0);
+			int is_coarse = rows.is_coarse;
+			assert_int_equal(sonde_tiles_bins(tiles, id, &view, &whole), 0);
+			assert_false(whole.is_coarse);
+			for (size_t i = 0; i < rows.count; i++) {
+				many += rows.all[i].many;
+				busy_ns += rows.all[i].busy_ns;
+			}
+			for (size_t i = 0; i < whole.count; i++)
+				whole_ns += whole.all[i].busy_ns;
+			assert_int_equal(many, sonde_tiles_lane(tiles, id)->count);
+			assert_int_equal(busy_ns, whole_ns);
+			assert_true(id || again || is_coarse);
+			assert_true(!again || (!is_coarse && rows.count == whole.count));
+		}
+	sonde_tile_rows_fini(&rows);
+	sonde_tile_rows_fini(&whole);
+	sonde_tiles_close(tiles);
+	sonde_session_close(session);
+}
+
 static void nothing_and_one(void **state)
 {
 	(void)state;
@@ -588,6 +624,7 @@ int main(void)
 	    cmocka_unit_test(zones_of_older_recordings),
 	    cmocka_unit_test(nodes_are_those_of_the_zones),
 	    cmocka_unit_test(nodes_may_be_anything),
+	    cmocka_unit_test(bins_in_no_time),
 	    cmocka_unit_test(nothing_and_one),
 	    cmocka_unit_test(slices_are_found_by_name_and_length),
 	    cmocka_unit_test(every_kind),
