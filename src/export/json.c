@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "export/format.h"
+#include "export/json_summary.h"
 #include "export/preorder.h"
 #include "util/error.h"
 #include "util/json.h"
@@ -163,9 +164,11 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 		put_cell(&json, &fact->cell);
 	}
 	put_notes(&json, report->notes);
+	int error = sonde_json_summary(&json, report);
+	if (error)
+		return error;
 	sonde_json_key(&json, "sections");
 	sonde_json_array(&json);
-	int error = 0;
 	for (const struct sonde_section *section = report->first; section && !error; section = section->next) {
 		int tree = section->kind == SONDE_SECTION_TREE;
 		sonde_json_object(&json);
