@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fold/nodes.h"
 #include "fold/pair.h"
 #include "format/event.h"
 #include "format/record.h"
@@ -34,6 +35,8 @@ struct sonde_out_zones {
 	uint64_t last_ns, unmatched;
 	struct sonde_zone_stat *stats; /* by site */
 	uint32_t *ended, ended_count, stats_cap;
+	struct sonde_nodes nodes;
+	uint8_t *node_bytes;
 };
 
 struct sonde_out {

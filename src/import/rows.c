@@ -28,6 +28,10 @@ int sonde_rows_init(struct sonde_out *out)
 	out->zones = calloc(1, sizeof *out->zones);
 	if (!out->zones)
 		return sonde_error(ENOMEM, "out of memory for zones");
+	out->zones->node_bytes = malloc(SONDE_NODES_MAX_B(ZONES_A_CHUNK));
+	if (!out->zones->node_bytes)
+		return sonde_error(ENOMEM, "out of memory for zones");
+	out->zones->nodes.data = out->zones->node_bytes;
 	sonde_columns_init(&out->zones->columns, ZONE_COLUMNS);
 	sonde_pair_init(&out->zones->pair, out->zones->frames, SONDE_OUT_DEPTH_MAX);
 	return 0;
@@ -40,6 +44,7 @@ void sonde_rows_fini(struct sonde_out *out)
 	if (!out->zones)
 		return;
 	sonde_columns_fini(&out->zones->columns);
+	free(out->zones->node_bytes);
 	free(out->zones->stats);
 	free(out->zones->ended);
 	free(out->zones);
@@ -101,6 +106,10 @@ static void zones_flush(struct sonde_out *out)
 		sonde_buf_append(&summary, stat, sizeof *stat);
 		*stat = (struct sonde_zone_stat){0};
 	}
+	sonde_nodes_end(&zones->nodes);
+	struct sonde_zone_nodes_head nodes = {(uint32_t)zones->nodes.data_b, zones->nodes.deeper};
+	sonde_buf_append(&summary, &nodes, sizeof nodes);
+	sonde_buf_append(&summary, zones->nodes.data, zones->nodes.data_b);
 	keep(out, sonde_buf_error(&summary));
 	struct sonde_chunk chunk = {.type = SONDE_CHUNK_ZONES,
 				    .process = zones->process,
@@ -141,6 +150,7 @@ static void zones_start(struct sonde_out *out, uint32_t process, uint32_t thread
 	zones->process = process;
 	zones->columns.time_min_ns = zones->columns.time_max_ns = zones->last_ns = time_ns;
 	zones->unmatched = zones->ended_count = 0;
+	sonde_nodes_begin(&zones->nodes, time_ns);
 	zones->open_count = zones->pair.depth;
 	memcpy(zones->open, zones->frames, zones->open_count * sizeof *zones->open);
 }
@@ -152,11 +162,13 @@ static void zone_ended(struct sonde_out_zones *zones, const struct sonde_pair_zo
 		zones->ended[zones->ended_count++] = zone->site;
 	stat->site = zone->site;
 	sonde_pair_add(stat, zone);
+	sonde_nodes_add_zone(&zones->nodes, zone->depth, zone->site, zone->start_ns, zone->dur_ns);
 }
 
-#define SITES_A_CHUNK                                                      \
-	((SONDE_CHUNK_MAX_SUMMARY_B - sizeof(struct sonde_zones_summary) - \
-	  SONDE_OUT_DEPTH_MAX * sizeof(struct sonde_zone_open)) /          \
+#define SITES_A_CHUNK                                                                                   \
+	((SONDE_CHUNK_MAX_SUMMARY_B - sizeof(struct sonde_zones_summary) -                              \
+	  SONDE_OUT_DEPTH_MAX * sizeof(struct sonde_zone_open) - sizeof(struct sonde_zone_nodes_head) - \
+	  SONDE_NODES_MAX_B(ZONES_A_CHUNK)) /                                                           \
 	 sizeof(struct sonde_zone_stat))
 
 int sonde_out_zone(struct sonde_import_job *job, uint32_t process, uint32_t thread, uint32_t site, uint64_t time_ns)
