@@ -58,6 +58,12 @@ export interface View {
 	from: number;
 	to: number;
 	width: number; /* pixels */
+	quick?: 1; /* within some milliseconds, if need be with rows of more than a pixel */
+}
+
+/* By lane. */
+export interface Tiles extends Map<number, Bins> {
+	coarse?: boolean; /* some rows stand for more than a pixel: asking again, not quickly, gives all */
 }
 
 export interface Slice {
@@ -122,13 +128,14 @@ const FORMS: Record<number, [form: Bins["form"], columns: [name: string, size: n
 const HEAD_B = 32, LANE_HEAD_B = 16, MAGIC = 0x314c5453; /* "STL1" */
 
 /* Each lane's bins, in memory of its own: a lane that is dropped gives back what it had. */
-export function decode(buffer: ArrayBuffer): Map<number, Bins> {
-	const found = new Map<number, Bins>(), wrong = () => new Error("sonde's answer about the timeline was cut off");
+export function decode(buffer: ArrayBuffer): Tiles {
+	const found: Tiles = new Map<number, Bins>(), wrong = () => new Error("sonde's answer about the timeline was cut off");
 	if (buffer.byteLength < HEAD_B)
 		throw wrong();
 	const view = new DataView(buffer);
 	if (view.getUint32(0, true) !== MAGIC)
 		throw new Error("sonde's answer about the timeline is of another version: load the page again");
+	found.coarse = view.getUint32(28, true) === 1;
 	let at = HEAD_B;
 	for (let left = view.getUint32(4, true); left > 0; left--) {
 		if (at + LANE_HEAD_B > buffer.byteLength)

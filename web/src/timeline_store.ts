@@ -6,7 +6,7 @@
  * Nothing here waits: a frame draws what is there, and `changed` is told when there is more.
  */
 import type { DataSource } from "./data";
-import { type Bins, sizeOf } from "./tiles";
+import { type Bins, sizeOf, type Tiles } from "./tiles";
 import type { Window } from "./timeline_view";
 
 export const TILE_PX = 512;
@@ -17,6 +17,7 @@ export interface Tile {
 	level: number;
 	index: number;
 	bins: Bins;
+	coarse: boolean; /* it was quick: to be asked for again */
 	size: number;
 	seen: number; /* the frame that it was last wanted in */
 }
@@ -25,6 +26,7 @@ interface Ask {
 	level: number;
 	index: number;
 	lanes: number[];
+	quick: boolean;
 }
 
 interface Flight extends Ask {
@@ -84,7 +86,7 @@ export class Store {
 		const at = Math.min(level, this.top), asks: Ask[] = [];
 		const add = (level: number, index: number) => {
 			for (let i = 0; i < lanes.length; i += LANES_MOST)
-				asks.push({ level, index, lanes: lanes.slice(i, i + LANES_MOST) });
+				asks.push({ level, index, lanes: lanes.slice(i, i + LANES_MOST), quick: true });
 		};
 		add(this.top, 0);
 		const [first, last] = this.columns(view, at), middle = (first + last) / 2, near: number[] = [];
@@ -116,27 +118,35 @@ export class Store {
 		}
 	}
 
+	/* All quickly first; then again, in full, what came back coarse. */
 	private go(asks: Ask[]): void {
-		const missing: Ask[] = [];
+		const missing: Ask[] = [], coarse: Ask[] = [];
 		for (const ask of asks) {
 			const flying = this.flights.filter((flight) => flight.level === ask.level && flight.index === ask.index);
 			flying.forEach((flight) => (flight.seen = this.frame));
-			const key = keyOf(ask.level, ask.index);
-			const lanes = ask.lanes.filter((lane) => {
+			const key = keyOf(ask.level, ask.index), lacking: number[] = [], rough: number[] = [];
+			for (const lane of ask.lanes) {
 				const tile = this.held.get(lane)?.get(key);
 				if (tile)
 					tile.seen = this.frame;
-				return !tile && !flying.some((flight) => flight.lanes.includes(lane));
-			});
-			if (lanes.length)
-				missing.push({ ...ask, lanes });
+				if ((!tile || tile.coarse) && !flying.some((flight) => flight.lanes.includes(lane)))
+					(tile ? rough : lacking).push(lane);
+			}
+			if (lacking.length)
+				missing.push({ ...ask, lanes: lacking });
+			if (rough.length)
+				coarse.push({ ...ask, lanes: rough, quick: false });
 		}
 		for (const flight of this.flights)
 			if (flight.seen !== this.frame)
 				flight.abort.abort();
 		this.flights = this.flights.filter((flight) => flight.seen === this.frame);
-		if (!this.error)
-			missing.slice(0, Math.max(0, AT_ONCE - this.flights.length)).forEach((ask) => this.fly(ask));
+		if (this.error)
+			return;
+		const free = AT_ONCE - this.flights.length, now = missing.slice(0, Math.max(0, free));
+		if (!missing.length && !this.flights.some((flight) => !flight.quick) && free > 0)
+			now.push(...coarse.slice(0, 1)); /* one at a time: it may take long */
+		now.forEach((ask) => this.fly(ask));
 	}
 
 	private fly(ask: Ask): void {
@@ -144,13 +154,13 @@ export class Store {
 		const span = spanOf(ask.level), from = ask.index * span, to = Math.min(from + span, Math.max(Math.ceil(this.duration), 1));
 		this.flights.push(flight);
 		this.asked++;
-		this.data.tiles({ lanes: ask.lanes, from, to, width: Math.max(1, Math.ceil((to - from) / 2 ** ask.level)) }, flight.abort.signal).then(
+		this.data.tiles({ lanes: ask.lanes, from, to, width: Math.max(1, Math.ceil((to - from) / 2 ** ask.level)), ...(ask.quick ? { quick: 1 } : {}) }, flight.abort.signal).then(
 			(bins) => this.take(flight, bins),
 			(reason: Error) => flight.abort.signal.aborted || this.fail(flight, reason.message),
 		);
 	}
 
-	private take(flight: Flight, bins: Map<number, Bins>): void {
+	private take(flight: Flight, bins: Tiles): void {
 		this.flights = this.flights.filter((at) => at !== flight);
 		if (this.stopped || flight.abort.signal.aborted)
 			return;
@@ -160,8 +170,9 @@ export class Store {
 				this.fail(flight, "sonde's answer about the timeline lacks a lane");
 				return;
 			}
-			const tile: Tile = { lane, level: flight.level, index: flight.index, bins: found, size: sizeOf(found), seen: this.frame };
+			const tile: Tile = { lane, level: flight.level, index: flight.index, bins: found, coarse: !!bins.coarse, size: sizeOf(found), seen: this.frame };
 			const of = this.held.get(lane) ?? new Map<number, Tile>();
+			this.size -= of.get(keyOf(flight.level, flight.index))?.size ?? 0;
 			this.held.set(lane, of.set(keyOf(flight.level, flight.index), tile));
 			this.size += tile.size;
 		}
