@@ -173,6 +173,13 @@ struct sonde_chrome_arg {
 	uint64_t bits;
 };
 
+/* An argument as it waits in its file: then its key, then its text. Before the first stands how many, a u32. */
+struct sonde_chrome_stored {
+	uint64_t bits;
+	uint16_t key_b, text_b;
+	uint8_t kind;
+} __attribute__((packed));
+
 /* What has been read of an event. Texts lie in `bytes`. */
 struct sonde_chrome_event {
 	char phase;

@@ -161,7 +161,9 @@ static uint64_t args_keep(struct sonde_chrome *chrome, const struct sonde_chrome
 	sonde_buf_append(&chrome->args, &event->arg_count, sizeof event->arg_count);
 	for (uint32_t i = 0; i < event->arg_count; i++) {
 		const struct sonde_chrome_arg *arg = &event->args[i];
-		sonde_buf_append(&chrome->args, arg, sizeof *arg);
+		struct sonde_chrome_stored stored = {arg->bits, (uint16_t)arg->key_b, (uint16_t)arg->text_b,
+						     (uint8_t)arg->kind};
+		sonde_buf_append(&chrome->args, &stored, sizeof stored);
 		sonde_buf_append(&chrome->args, event->bytes + arg->key_at, arg->key_b);
 		sonde_buf_append(&chrome->args, event->bytes + arg->text_at, arg->text_b);
 	}

@@ -9,7 +9,14 @@
 #include "import/chrome.h"
 #include "util/error.h"
 
-enum { START_NS = 1000000000, SAME_MAX = 256, TEXT_MAX_B = 4096, EVENT_MAX_B = 8192, DEPTH_MAX = 16384 };
+enum {
+	START_NS = 1000000000,
+	SAME_MAX = 256,
+	TEXT_MAX_B = 4096,
+	EVENT_MAX_B = 8192,
+	DEPTH_MAX = 16384,
+	ROWS_BETWEEN = 1 << 18
+};
 #define SPANS_OF_SLICES UINT64_C(0x8000000000000000) /* ids of spans that were slices */
 #define EPOCH_LEAST_NS INT64_C(1000000000000000000)  /* September 2001: times since 1970, not since a boot */
 
@@ -28,7 +35,7 @@ struct write {
 	uint32_t depth, thread;                 /* thread: index + 1, 0 = none yet */
 	struct sonde_chrome_row same[SAME_MAX]; /* slices with one start and one end */
 	uint32_t same_count;
-	uint64_t own_spans, resolution_ns;
+	uint64_t own_spans, resolution_ns, rows;
 	struct sonde_recorder_frame *frames;
 	struct sonde_recorder_frame *cache; /* of chrome->frames: names as frames */
 	uint64_t event[EVENT_MAX_B / 8];
@@ -67,7 +74,7 @@ static void event_put(struct write *write, uint32_t thread, struct sonde_event *
 }
 
 /* One argument after the other of those that were kept: its texts behind it. */
-static const uint8_t *arg_next(const uint8_t *at, struct sonde_chrome_arg *arg, const char **key, const char **text)
+static const uint8_t *arg_next(const uint8_t *at, struct sonde_chrome_stored *arg, const char **key, const char **text)
 {
 	memcpy(arg, at, sizeof *arg);
 	*key = (const char *)at + sizeof *arg;
@@ -84,7 +91,7 @@ static void args_put(struct write *write, uint32_t thread, uint64_t args, uint64
 	memcpy(&count, at, sizeof count);
 	at += sizeof count;
 	for (uint32_t i = 0; i < count; i++) {
-		struct sonde_chrome_arg arg;
+		struct sonde_chrome_stored arg;
 		const char *key, *text;
 		at = arg_next(at, &arg, &key, &text);
 		struct sonde_event_arg *event = (void *)write->event;
@@ -92,8 +99,8 @@ static void args_put(struct write *write, uint32_t thread, uint64_t args, uint64
 						  .span = span,
 						  .bits = arg.bits,
 						  .kind = arg.kind,
-						  .key_b = (uint16_t)arg.key_b,
-						  .value_b = (uint16_t)arg.text_b};
+						  .key_b = arg.key_b,
+						  .value_b = arg.text_b};
 		memcpy(event + 1, key, arg.key_b);
 		memcpy((char *)(event + 1) + arg.key_b, text, arg.text_b);
 		event_put(write, thread, &event->head, sizeof *event + arg.key_b + arg.text_b);
@@ -112,7 +119,7 @@ static void instant_put(struct write *write, const struct sonde_chrome_row *row)
 		at += sizeof count;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		struct sonde_chrome_arg arg;
+		struct sonde_chrome_stored arg;
 		const char *key, *text;
 		char number[40];
 		double real;
@@ -284,11 +291,19 @@ static void thread_begin(struct write *write, uint32_t thread)
 	write->thread = thread + 1;
 }
 
+/* What was read of the arguments' file is let go now and then: it stays in the kernel's cache, not in our memory. */
+static void args_release(struct write *write)
+{
+	if (write->args && !(++write->rows % ROWS_BETWEEN))
+		madvise((void *)(uintptr_t)write->args, write->chrome->args_b, MADV_DONTNEED);
+}
+
 static int rows_put(struct write *write)
 {
 	struct sonde_chrome_row row;
-	int rc;
+	int rc = 0;
 	while (!write->job->out.error && (rc = sonde_chrome_spill_next(write->chrome->spill, &row)) > 0) {
+		args_release(write);
 		if (row.thread + 1 != write->thread)
 			thread_begin(write, row.thread);
 		switch (row.kind) {
