@@ -83,6 +83,20 @@ static void params_are_decoded(void **state)
 	expect_param("a=%3Cscript%3E%ff", "a", "<script>\xff");
 }
 
+static void a_param_is_taken_once(void **state)
+{
+	struct sonde_params params;
+	(void)state;
+	assert_int_equal(sonde_params_parse(&params, "section=a&run=b&limit=3"), 0);
+	assert_string_equal(sonde_params_take(&params, "run"), "b");
+	assert_null(sonde_params_take(&params, "run"));
+	assert_int_equal(params.count, 2);
+	assert_string_equal(sonde_params_get(&params, "section"), "a");
+	assert_string_equal(sonde_params_get(&params, "limit"), "3");
+	assert_null(sonde_params_get(&params, "run"));
+	sonde_params_fini(&params);
+}
+
 static void refuse_params(const char *query)
 {
 	struct sonde_params params = {.count = 77};
@@ -363,10 +377,54 @@ static void reports_are_bounded(void **state)
 	assert_int_equal(answer(sonde_answer_report, "section=none", 1 << 20, &json), -EINVAL);
 }
 
+static int answer_both(sonde_answer_both *function, struct sonde_session *candidate, const char *query,
+		       struct sonde_buf *out)
+{
+	struct sonde_session *const runs[2] = {session, candidate};
+	struct sonde_params params;
+	assert_int_equal(sonde_params_parse(&params, query), 0);
+	sonde_buf_init(out, 1 << 20);
+	int rc = function(runs, &params, out);
+	sonde_params_fini(&params);
+	if (!rc)
+		assert_int_equal(sonde_buf_append(out, "", 1), 0);
+	else
+		sonde_buf_fini(out);
+	return rc;
+}
+
+/* The recording and itself: two runs that do not differ. */
+static void two_recordings_are_compared(void **state)
+{
+	static const char *const bad[] = {"section=functions", "section=diff,", "limit=0",
+					  "limit=1000001",     "run=b",         "margin=1"};
+	struct sonde_buf out;
+	(void)state;
+	assert_int_equal(answer_both(sonde_answer_runs, NULL, "", &out), 0);
+	assert_holds((const char *)out.data, "\"run\":\"a\"");
+	assert_null(strstr((const char *)out.data, "\"run\":\"b\""));
+	sonde_buf_fini(&out);
+	assert_int_equal(answer_both(sonde_answer_runs, session, "", &out), 0);
+	assert_holds((const char *)out.data, "\"run\":\"b\"");
+	sonde_buf_fini(&out);
+	assert_int_equal(answer_both(sonde_answer_runs, session, "limit=1", &out), -EINVAL);
+	assert_int_equal(answer_both(sonde_answer_diff, session, "section=diff-calltree&limit=100", &out), 0);
+	assert_holds((const char *)out.data, "\"verdict\": \"inconclusive\"");
+	assert_holds((const char *)out.data, "\"function\": \"inner\"");
+	assert_null(strstr((const char *)out.data, "diff-functions"));
+	sonde_buf_fini(&out);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		if (answer_both(sonde_answer_diff, session, bad[i], &out) != -EINVAL)
+			fail_msg("not refused: %s", bad[i]);
+	assert_int_equal(answer_both(sonde_answer_diff, NULL, "", &out), -EINVAL);
+	assert_holds(sonde_error_text(), "sonde view A B");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(params_are_decoded),
+	    cmocka_unit_test(a_param_is_taken_once),
 	    cmocka_unit_test(hostile_params_are_refused),
 	    cmocka_unit_test(any_bytes_are_taken_or_refused),
 	    cmocka_unit_test(hosts_are_exact),
@@ -377,6 +435,7 @@ int main(void)
 	    cmocka_unit_test(the_recording_is_told),
 	    cmocka_unit_test(stacks_are_in_order_of_time),
 	    cmocka_unit_test(reports_are_bounded),
+	    cmocka_unit_test(two_recordings_are_compared),
 	};
 	return cmocka_run_group_tests(tests, write_and_open, close_and_remove);
 }

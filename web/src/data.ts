@@ -3,7 +3,7 @@
 import type { Unit } from "./figure";
 import { follow, type Listener } from "./follow";
 import type { Selection } from "./selection";
-import { type Arrows, decode, type Found, type Lanes, type Path, type Tiles, type View, type Wanted } from "./tiles";
+import { type Arrows, type Bins, decode, type Found, type Lanes, type Path, type View, type Wanted } from "./tiles";
 import { FileLanes, packed } from "./tiles_file";
 
 export interface Note {
@@ -59,7 +59,14 @@ export interface Tree {
 
 export type Section = Table | Tree;
 
-export interface Report {
+/* What a comparison says besides (of others it is not there): null where it is not known. */
+export interface Verdict {
+	verdict?: string;
+	speedup?: number | null;
+	comparable?: number;
+}
+
+export interface Report extends Verdict {
 	title: string;
 	recording: string;
 	notes: Note[];
@@ -99,17 +106,27 @@ export interface Recording {
 	timeline?: boolean; /* there are lanes */
 }
 
+/* Of `sonde view A B`: a, and b that it is compared with. */
+export interface Run {
+	run: "a" | "b";
+	file: string;
+	command: string;
+}
+
 export interface DataSource {
 	inFile: boolean; /* what it lacks may be in the recording */
 	recording(): Promise<Recording>;
 	report(sections: string[], selection: Partial<Selection>, limit?: number): Promise<Report>;
+	runs(): Promise<Run[]>;
+	of(run: string): DataSource; /* the same of run b; "" or "a": of run a */
+	diff(sections: string[], limit: number): Promise<Report>; /* without sections: all but the call tree */
 	follow(listener: Listener): () => void; /* of a recording that is still being written */
 	renew(): void; /* it has grown: answers that were given are forgotten */
 	waiting(): number; /* questions that are not answered yet */
 	spent(): number; /* ms in which there were some, so far */
 	stacks(thread: string, from: string, to: string, limit: number): Promise<Stacks>;
 	lanes(): Promise<Lanes>;
-	tiles(view: View, abort?: AbortSignal): Promise<Tiles>;
+	tiles(view: View, abort?: AbortSignal): Promise<Map<number, Bins>>;
 	find(wanted: Wanted): Promise<Found>;
 	arrows(from: number, to: number, limit: number): Promise<Arrows>;
 	path(from: number, to: number, limit: number): Promise<Path>;
@@ -133,7 +150,13 @@ export function table(report: Report | null, id: string): Table | null {
 const ASKED = ["from", "to", "thread", "focus", "weigh", "at", "heap"] as const;
 const KEPT = 24; /* answers, so that Back is at once */
 
-export function overHttp(): DataSource {
+/* Which recording is asked; what is asked of both has no run. */
+function ofRun(url: string, run: string): string {
+	return run !== "b" || /^api\/(runs|diff)/.test(url) ? url : url + (url.includes("?") ? "&" : "?") + "run=b";
+}
+
+export function overHttp(run = ""): DataSource {
+	let other: DataSource | null = null;
 	const answers = new Map<string, Promise<unknown>>();
 	let waiting = 0, since = 0, spent = 0;
 	function waits(change: 1 | -1): void {
@@ -147,7 +170,7 @@ export function overHttp(): DataSource {
 		let response: Response;
 		try {
 			waits(1);
-			response = await fetch(url, { credentials: "same-origin", signal: signal ?? null });
+			response = await fetch(ofRun(url, run), { credentials: "same-origin", signal: signal ?? null });
 		} catch (reason) {
 			throw signal?.aborted ? reason : new Error("No answer from sonde: is `sonde view` still running?");
 		} finally {
@@ -175,9 +198,12 @@ export function overHttp(): DataSource {
 		}
 		return answer;
 	}
-	return {
+	const mine: DataSource = {
 		inFile: false,
 		recording: () => kept("api/recording") as Promise<Recording>,
+		runs: async () => (await kept("api/runs") as { runs: Run[] }).runs,
+		of: (wanted) => (wanted !== "b" || run === "b" ? mine : other ??= overHttp("b")),
+		diff: (sections, limit) => kept("api/diff?" + (sections.length ? `section=${sections.join(",")}&` : "") + `limit=${limit}`) as Promise<Report>,
 		follow: (listener) => follow("api/events", listener),
 		renew: () => answers.clear(),
 		waiting: () => waiting,
@@ -201,6 +227,7 @@ export function overHttp(): DataSource {
 		arrows: (from, to, limit) => kept("api/arrows?" + written({ from, to, limit })) as Promise<Arrows>,
 		path: (from, to, limit) => kept("api/path?" + written({ from, to, limit })) as Promise<Path>,
 	};
+	return mine;
 }
 
 /* Parameters; what is left out is not asked for. */
@@ -219,6 +246,9 @@ export function inFile(content: Promise<string>, timeline: () => Promise<ArrayBu
 	}));
 	const mine: DataSource = {
 		inFile: true,
+		runs: () => Promise.resolve([]),
+		of: () => mine,
+		diff: () => Promise.reject(new Error("This file holds one recording. sonde view A B compares two.")),
 		recording: async () => (await held).recording,
 		follow: () => () => undefined,
 		renew: () => undefined,

@@ -1,18 +1,23 @@
 /* main.tsx: the page: its head with the menu, what part of the run is chosen, and the view that the URL's hash names. */
 import { Component, type ComponentChildren, render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { type DataSource, type Recording, source } from "./data";
+import { Compare } from "./compare";
+import { FlameDifference } from "./compare_flame";
+import { type DataSource, type Recording, type Run, source } from "./data";
 import { clean, figure } from "./figure";
 import { Flame } from "./flame";
+import { Functions } from "./functions";
 import { Memory } from "./memory";
 import { LiveStrip, useLive } from "./live";
 import { Overview } from "./overview";
 import { useWorld, WorldContext } from "./parts";
-import { AnySection, Functions, titleOf, Zones } from "./sections";
-import { elsewhere, go, link, type Selection, useSelection, windowed } from "./selection";
+import { AnySection, titleOf } from "./sections";
+import { elsewhere, go, link, NOTHING, type Selection, useSelection, windowed } from "./selection";
 import { Timeline } from "./timeline";
+import { Zones } from "./zones";
 
-/* A page, and the section that a recording must have for it to be in the menu; "" = always. The timeline has lanes instead. */
+/* A page, and the section that a recording must have for it to be in the menu; "" = always. The timeline has lanes instead,
+ * comparisons two recordings. */
 const PAGES: [name: string, title: string, section: string, view: () => preact.JSX.Element][] = [
 	["overview", "Overview", "", Overview],
 	["timeline", "Timeline", "", Timeline],
@@ -20,8 +25,11 @@ const PAGES: [name: string, title: string, section: string, view: () => preact.J
 	["functions", "Functions", "functions", Functions],
 	["zones", "Zones", "zones", Zones],
 	["memory", "Memory", "memory", Memory],
+	["compare", "Compare", "", Compare],
+	["flame-difference", "Flame difference", "", FlameDifference],
 ];
-const HAVE_PAGES = ["calltree", "functions", "callers", "zones", "memory", "timeline", "leaks", "sizes", "temporary"];
+const OF_TWO = ["compare", "flame-difference"];
+const HAVE_PAGES = ["assembly", "lines", "zone-histogram", "calltree", "functions", "callers", "zones", "memory", "timeline", "leaks", "sizes", "temporary"];
 const THREADS_MOST = 500;
 
 /* --- light or dark ------------------------------------------------------------------------------------------------- */
@@ -62,12 +70,13 @@ function useTheme(): [theme: Theme, dark: boolean, set: (theme: Theme) => void] 
 /* --- the head ------------------------------------------------------------------------------------------------------ */
 
 function Menu() {
-	const { recording, selection } = useWorld();
+	const { recording, runs, selection } = useWorld();
+	const isThere = (name: string, section: string) => name === "timeline" ? recording.timeline : OF_TWO.includes(name) ? runs.length > 1 : !section || recording.sections.includes(section);
 	const rest = recording.sections.filter((section) => !HAVE_PAGES.includes(section));
 	const at = (page: string) => (selection.page === page ? "page" : undefined);
 	return (
 		<nav aria-label="Pages">
-			{PAGES.filter(([name, , section]) => (name === "timeline" ? recording.timeline : !section || recording.sections.includes(section))).map(([name, title]) => (
+			{PAGES.filter(([name, , section]) => isThere(name, section)).map(([name, title]) => (
 				<a href={elsewhere(selection, name)} aria-current={at(name)}>{title}</a>
 			))}
 			{rest.length > 0 && (
@@ -95,10 +104,20 @@ function threadName(recording: Recording, id: string): string {
 
 /* What part of the run the page is about, and how to get back to the whole. */
 function Chosen() {
-	const { data, recording, selection } = useWorld();
+	const { data, recording, runs, selection } = useWorld();
 	const time = (ns: string, other: number) => figure("ns", ns ? Number(ns) : other);
 	return (
 		<div class="chosen-part">
+			{runs.length > 1 && (
+				<label>
+					<span>Run </span>
+					<select class="run" value={selection.run || "a"} onChange={(event) => location.hash = elsewhere(NOTHING, selection.page, {
+						run: event.currentTarget.value === "b" ? "b" : "", section: selection.section, weigh: selection.weigh, focus: selection.focus, search: selection.search,
+					})}>
+						{runs.map(({ run, file }) => <option value={run}>{run.toUpperCase()}: {clean(file.replace(/^.*\//, ""))}</option>)}
+					</select>
+				</label>
+			)}
 			{recording.threads.length > 1 && !data.inFile && (
 				<label>
 					<span>Threads </span>
@@ -127,7 +146,7 @@ class Guard extends Component<{ children: ComponentChildren }, { error: string }
 	}
 }
 
-function Page({ data, recording: first }: { data: DataSource; recording: Recording }) {
+function Page({ data, recording: first, runs }: { data: DataSource; recording: Recording; runs: Run[] }) {
 	const live = useLive(data), revision = live.shown?.revision ?? 0;
 	const [recording, renewed] = useState(first);
 	useEffect(() => {
@@ -140,7 +159,7 @@ function Page({ data, recording: first }: { data: DataSource; recording: Recordi
 	const [theme, dark, setTheme] = useTheme();
 	const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]!;
 	const View = selection.page === "section" ? AnySection : PAGES.find(([name]) => name === selection.page)?.[3];
-	const world = useMemo(() => ({ data, recording, selection, dark, revision }), [data, recording, selection, dark, revision]);
+	const world = useMemo(() => ({ data, recording, runs, selection, dark, revision }), [data, recording, runs, selection, dark, revision]);
 	useEffect(() => {
 		document.title = `${titleOf(selection.section || selection.page)}: ${clean(recording.command)}: sonde`;
 	}, [selection.page, selection.section]);
@@ -174,16 +193,29 @@ function Unknown({ selection }: { selection: Selection }) {
 	return <p class="failed">There is no page “{clean(selection.page)}”. <a href={elsewhere(selection, "overview")}>Overview</a></p>;
 }
 
+interface Opened {
+	data: DataSource;
+	recording: Recording;
+	runs: Run[];
+}
+
 function App() {
-	const data = useMemo(source, []);
-	const [recording, set] = useState<Recording | null>(null);
+	const all = useMemo(source, []), { run } = useSelection();
+	const data = useMemo(() => all.of(run), [all, run]);
+	const [opened, set] = useState<Opened | null>(null);
 	const [error, fail] = useState("");
 	useEffect(() => {
-		data.recording().then(set, (reason: Error) => fail(reason.message));
+		let current = true;
+		fail("");
+		Promise.all([data.recording(), data.runs()]).then(([recording, runs]) => current && set({ data, recording, runs }), (reason: Error) => current && fail(reason.message));
+		return () => {
+			current = false;
+		};
 	}, [data]);
 	if (error)
-		return <main class="failed" role="alert"><h1>sonde</h1><p>{clean(error)}</p></main>;
-	return recording ? <Page data={data} recording={recording} /> : <p class="wait" role="status">sonde: opening the recording…</p>;
+		return <main class="failed" role="alert"><h1>sonde</h1><p>{clean(error)}</p>{run && <p><a href="#/overview">Run A</a></p>}</main>;
+	/* Nothing of one run stays in the view of another. */
+	return opened?.data === data ? <Page key={run} data={data} recording={opened.recording} runs={opened.runs} /> : <p class="wait" role="status">sonde: opening the recording…</p>;
 }
 
 const root = document.getElementById("app");

@@ -2,13 +2,14 @@
  * what stands there while an answer is waited for. */
 import { createContext, type ComponentChildren } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
-import { type Column, type DataSource, type Note, type Recording, type Report, type Row, value } from "./data";
+import { type Column, type DataSource, type Note, type Recording, type Report, type Row, type Run, value } from "./data";
 import { clean, figure } from "./figure";
 import { link, type Selection } from "./selection";
 
 export interface World {
 	data: DataSource;
 	recording: Recording;
+	runs: Run[]; /* one, or two that can be compared; none: it is not known */
 	selection: Selection;
 	dark: boolean;
 	revision: number; /* rises when a recording that is still being written is asked again */

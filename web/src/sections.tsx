@@ -1,28 +1,28 @@
-/* sections.tsx: pages that are tables: functions with callers of the chosen one, zones, and any other section of the
- * report as it is, so that nothing that was recorded is out of reach. */
+/* sections.tsx: a section as its tables, with notes and a filter; and the page of any section that has no other, so that nothing
+ * that was recorded is out of reach. */
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
-import { type Column, type Report, type Row, type Section, type Table, table, text } from "./data";
-import { clean, only } from "./figure";
+import { type Column, type Report, type Row, type Section, type Table, text } from "./data";
+import { clean } from "./figure";
 import { Await, Notes, useReport, useWorld } from "./parts";
-import { elsewhere, link, refine } from "./selection";
-import { Count, DataTable, filled, Filter, namesFirst } from "./table";
+import { link, refine } from "./selection";
+import { Count, DataTable, type Drawn, filled, Filter, namesFirst } from "./table";
 
-const MOST = 20000, CALLERS = 200;
+const MOST = 20000;
 
 /* The name of a function as a link to what calls it. */
-function linked(row: Row, column: Column): VNode | undefined {
+export function linked(row: Row, column: Column): VNode | undefined {
 	return column.key === "function" && text(row, "function") ? <FunctionLink name={text(row, "function")} /> : undefined;
 }
 
 function FunctionLink({ name }: { name: string }) {
 	const { selection } = useWorld();
-	const now = selection.page === "functions" ? selection : { ...selection, search: "" };
+	const now = selection.page === "functions" ? selection : { ...selection, search: "", view: "" };
 	return <a href={link({ ...now, page: "functions", section: "", weigh: "", focus: name })}>{clean(name)}</a>;
 }
 
 /* A table with its notes and a field that filters it. */
-export function OneTable({ section, most }: { section: Table; most?: number }) {
+export function OneTable({ section, most, render }: { section: Table; most?: number; render?: Drawn["render"] }) {
 	const { selection } = useWorld();
 	const shown = useMemo(() => namesFirst(filled(section)), [section]);
 	const words = selection.search, small = section.rows.length < 8 && !words;
@@ -34,63 +34,8 @@ export function OneTable({ section, most }: { section: Table; most?: number }) {
 					<Count table={section} filter={words} />
 				</div>
 			)}
-			<DataTable table={shown} drawn={{ filter: words, render: linked, chosen: (row) => !!selection.focus && text(row, "function") === selection.focus, most }} />
+			<DataTable table={shown} drawn={{ filter: words, render: render ?? linked, chosen: (row) => !!selection.focus && text(row, "function") === selection.focus, most }} />
 			<Notes notes={section.notes} />
-		</>
-	);
-}
-
-function Callers() {
-	const { selection } = useWorld();
-	const answer = useReport(["callers"], selection, CALLERS);
-	return (
-		<section aria-labelledby="callers">
-			<h2 id="callers">Callers and callees of {selection.focus ? <code>{clean(selection.focus)}</code> : "the hottest function"}</h2>
-			{selection.focus && <p><a href={elsewhere(selection, "flame", { search: only(selection.focus) })}>Find it in the flame graph</a></p>}
-			<Await answer={answer}>
-				{(report) => {
-					const found = table(report, "callers");
-					return found ? (
-						<>
-							<DataTable table={filled(found)} drawn={{ render: linked, most: 12 }} />
-							<Notes notes={found.notes} />
-						</>
-					) : <p class="wait">Nothing calls it, and it calls nothing.</p>;
-				}}
-			</Await>
-		</section>
-	);
-}
-
-export function Functions() {
-	const { selection } = useWorld();
-	const answer = useReport(["functions"], { ...selection, focus: "", weigh: "" }, MOST);
-	return (
-		<>
-			<h1>Functions</h1>
-			<Await answer={answer}>
-				{(report) => {
-					const found = table(report, "functions");
-					return found ? <OneTable section={found} most={15} /> : <p class="wait">No function was sampled.</p>;
-				}}
-			</Await>
-			<Callers />
-		</>
-	);
-}
-
-export function Zones() {
-	const { selection } = useWorld();
-	const answer = useReport(["zones"], { ...selection, focus: "", weigh: "" }, MOST);
-	return (
-		<>
-			<h1>Zones</h1>
-			<Await answer={answer}>
-				{(report) => {
-					const found = table(report, "zones");
-					return found ? <OneTable section={found} /> : <p class="wait">The program has begun no zone.</p>;
-				}}
-			</Await>
 		</>
 	);
 }

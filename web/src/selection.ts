@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 export interface Selection {
 	page: string;
 	section: string; /* of the page `section` */
+	run: string; /* of two: "b"; else "" */
 	from: string;
 	to: string;
 	last: string; /* ns before the end, of a run that goes on; instead of from */
@@ -20,9 +21,9 @@ export interface Selection {
 	sort: string; /* SECTION:COLUMN, the least first with a "-" before the column: table.tsx */
 }
 
-const KEYS = ["section", "from", "to", "last", "thread", "focus", "weigh", "at", "heap", "search", "view", "slice", "zoom", "sort"] as const;
-const NOTHING: Selection = {
-	page: "overview", section: "", from: "", to: "", last: "", thread: "", focus: "", weigh: "", at: "", heap: "", search: "", view: "", slice: "", zoom: "", sort: "",
+const KEYS = ["section", "run", "from", "to", "last", "thread", "focus", "weigh", "at", "heap", "search", "view", "slice", "zoom", "sort"] as const;
+export const NOTHING: Selection = {
+	page: "overview", section: "", run: "", from: "", to: "", last: "", thread: "", focus: "", weigh: "", at: "", heap: "", search: "", view: "", slice: "", zoom: "", sort: "",
 };
 
 export function parse(hash: string): Selection {
@@ -57,11 +58,11 @@ export function windowed(selection: Selection, durationNs: number): Selection {
 
 /* The same part of the run on another page. */
 export function elsewhere(now: Selection, page: string, more: Partial<Selection> = {}): string {
-	return link({ ...NOTHING, from: now.from, to: now.to, last: now.last, thread: now.thread, page, ...more });
+	return link({ ...NOTHING, run: now.run, from: now.from, to: now.to, last: now.last, thread: now.thread, page, ...more });
 }
 
 /* What makes another picture, in which the zoomed frame would be any other. */
-const OTHER = ["page", "section", "from", "to", "thread", "weigh", "at", "heap"] as const;
+const OTHER = ["page", "section", "run", "from", "to", "thread", "weigh", "at", "heap"] as const;
 
 /* A new place, which Back leaves. */
 export function go(now: Selection, change: Partial<Selection>): void {
