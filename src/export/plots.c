@@ -238,6 +238,30 @@ static int build_zones(struct builder *builder)
 	return plot->title ? 0 : sonde_error(ENOMEM, "out of memory for a plot");
 }
 
+/* A group of more than one has its least and most, too. */
+static int build_iterations(struct builder *builder)
+{
+	static const char *const values[][3] = {
+	    {"mean_ns", "mean", "duration"}, {"min_ns", "least", "shortest"}, {"max_ns", "most", "longest"}};
+	const struct sonde_section *turns = section_of(builder->report, "turns");
+	struct sonde_plot *plot = &builder->plot;
+	size_t rows = turns ? turns->table.row_count : 0;
+	size_t lines = rows && value_of(turns, rows - 1, "last") > (double)rows ? 3 : 1;
+	plot->title = "How long iterations took, one after the other";
+	plot->x = (struct sonde_plot_axis){.title = "iteration", .unit = SONDE_UNIT_COUNT};
+	plot->y = (struct sonde_plot_axis){.title = "duration", .unit = SONDE_UNIT_NS};
+	plot->note = turns && turns->notes ? turns->notes->text : NULL;
+	for (size_t i = 0; i < lines; i++) {
+		int error = add(builder, turns, &(struct columns){"first", NULL, values[i][0], NULL, NULL},
+				(struct sonde_plot_series){.key = values[i][1],
+							   .name = lines == 1 ? values[i][2] : values[i][i ? 2 : 1],
+							   .form = SONDE_PLOT_LINE});
+		if (error)
+			return error;
+	}
+	return plot->series_count ? 0 : nothing(turns, "mean_ns");
+}
+
 /* Bars by name; `key`: of the names. */
 static int build_bars(struct builder *builder, const struct sonde_section *section, const char *key,
 		      const struct columns *columns, struct sonde_plot_series series)

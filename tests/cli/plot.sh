@@ -135,6 +135,24 @@ for point in p50 p95 p99 max; do
 	matches "$(<zones.svg)" "$point [0-9.]+ [mµn]?s"
 done
 
+# Iterations: each alone while they fit, else in groups, which have all of them.
+run 0 "$SONDE" record -q -o i.sonde -- "$(target shares)" 1 1 50
+json i.sonde turns -n 120
+plot iterations i.sonde
+run 0 python3 figures.py iterations.svg report.json turns first mean_ns=mean
+equal "$out" 49
+lacks "$(<iterations.svg)" longest
+json i.sonde turns,iterations -n 10
+plot iterations i.sonde -n 10
+run 0 python3 figures.py iterations.svg report.json turns first mean_ns=mean min_ns=least max_ns=most
+equal "$out" 10
+jq -e '.sections as [$turns, $all] | $all.rows[0] as $loop |
+	([$turns.rows[] | .mean_ns * (.last - .first + 1)] | add | round) == (($loop.mean_ns * ($loop.marks - 1)) | round) and
+	([$turns.rows[].min_ns] | min) == $loop.min_ns and ([$turns.rows[].max_ns] | max) == $loop.max_ns and
+	([$turns.rows[].items] | add) == $loop.items - 1' report.json >/dev/null || fail "groups are not all iterations"
+run 4 "$SONDE" report -q --plot iterations --focus nothing -o never.svg i.sonde
+has "$err" "no two iteration marks"
+
 # Which there are; what is not there says why, and what to do.
 run 0 "$SONDE" report -q --plot list a.sonde
 matches "$out" "^cpu +CPU use over time$"

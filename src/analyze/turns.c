@@ -1,0 +1,131 @@
+/* turns.c: how long the iterations of a loop took, one after the other: the one with most marks, or --focus NAME, in
+ * the thread that has most of them. More than fit are put together in groups of equal number, with mean, least and
+ * most. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/marks.h"
+#include "util/error.h"
+
+enum { DEFAULT_ROWS = 40, ROWS_MAX = 100000 };
+enum { FIRST, LAST, END, MEAN, MIN, MAX, ITEMS, COLUMNS };
+#define TITLE "Iterations, one after the other"
+
+static const struct sonde_column columns[COLUMNS] = {
+    [FIRST] = {"first", "from", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [LAST] = {"last", "to", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
+    [END] = {"end_ns", "ended at", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
+    [MEAN] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [MIN] = {"min_ns", "min", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [MAX] = {"max_ns", "max", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [ITEMS] = {"items", "items", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 1},
+};
+
+/* Marks of one site in one thread. */
+struct loop {
+	const struct sonde_mark *marks;
+	size_t count;
+};
+
+static int turns_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
+{
+	return sonde_marks_new(state, session, options, 1u << SONDE_EVENT_ITERATION);
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct sonde_mark *a = left, *b = right;
+	if (a->site != b->site)
+		return a->site < b->site ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+static const char *name_of(const struct sonde_marks *marks, uint32_t id)
+{
+	const struct sonde_site *site = sonde_session_site(marks->session, id);
+	return site && *site->name ? site->name : "(unnamed)";
+}
+
+/* The loop that is shown; one of less than two marks has no iteration. */
+static struct loop choose(const struct sonde_marks *marks)
+{
+	const char *focus = marks->options.focus;
+	struct loop best = {NULL, 0};
+	for (size_t i = 0, end; i < marks->count; i = end) {
+		const struct sonde_mark *first = &marks->marks[i];
+		for (end = i + 1; end < marks->count && marks->marks[end].site == first->site &&
+				  marks->marks[end].thread == first->thread;)
+			end++;
+		if (end - i > best.count && (!focus || !strcmp(focus, name_of(marks, first->site))))
+			best = (struct loop){first, end - i};
+	}
+	return best;
+}
+
+/* Iterations from the mark behind `from` to that at `to`. */
+static int row_add(const struct sonde_marks *marks, const struct loop *loop, size_t from, size_t to,
+		   struct sonde_report *report, struct sonde_section *section)
+{
+	struct sonde_cell *row = sonde_report_row(report, section);
+	uint64_t min_ns = UINT64_MAX, max_ns = 0, start_ns = sonde_session_run(marks->session)->start_ns;
+	double items = 0;
+	if (!row)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	for (size_t i = from + 1; i <= to; i++) {
+		uint64_t ns = loop->marks[i].time_ns - loop->marks[i - 1].time_ns;
+		min_ns = ns < min_ns ? ns : min_ns;
+		max_ns = ns > max_ns ? ns : max_ns;
+		items += loop->marks[i].value;
+	}
+	row[FIRST] = sonde_cell_int(from + 1);
+	row[LAST] = sonde_cell_int(to);
+	row[END] = sonde_cell_int(loop->marks[to].time_ns > start_ns ? loop->marks[to].time_ns - start_ns : 0);
+	row[MEAN] =
+	    sonde_cell_real((double)(loop->marks[to].time_ns - loop->marks[from].time_ns) / (double)(to - from), 0);
+	row[MIN] = sonde_cell_int(min_ns);
+	row[MAX] = sonde_cell_int(max_ns);
+	row[ITEMS] = sonde_cell_real(items, 0);
+	return 0;
+}
+
+static int turns_finish(void *state, struct sonde_report *report)
+{
+	struct sonde_marks *marks = state;
+	if (marks->count)
+		qsort(marks->marks, marks->count, sizeof *marks->marks, compare);
+	struct loop loop = choose(marks);
+	if (loop.count < 2)
+		return sonde_pass_nothing(
+		    &marks->options, report, "turns", TITLE,
+		    "no two iteration marks of one thread: call sonde_iteration() (sonde/sonde.h) at "
+		    "the end of each turn of the main loop");
+	struct sonde_section *section = sonde_report_table(report, "turns", TITLE, columns, COLUMNS);
+	if (!section)
+		return sonde_error(ENOMEM, "out of memory for iterations");
+	size_t limit = marks->options.limit ? marks->options.limit : DEFAULT_ROWS, turns = loop.count - 1;
+	limit = limit > ROWS_MAX ? ROWS_MAX : limit;
+	size_t rows = turns < limit ? turns : limit;
+	int error = 0;
+	for (size_t i = 0; i < rows && !error; i++)
+		error = row_add(marks, &loop, i * turns / rows, (i + 1) * turns / rows, report, section);
+	const struct sonde_thread *thread = sonde_session_thread(marks->session, loop.marks[0].thread);
+	return error ? error
+		     : sonde_report_note(report, section, 0,
+					 "%s: %zu iterations of thread %s (%u)%s; each lasts from the mark before it",
+					 name_of(marks, loop.marks[0].site), turns, thread ? thread->name : "?",
+					 thread ? thread->tid : 0, turns > rows ? ", in groups" : "");
+}
+
+const struct sonde_pass sonde_pass_turns = {
+    .name = "turns",
+    .title = "iterations of a loop, one after the other (--focus NAME)",
+    .types = 1u << SONDE_CHUNK_EVENTS,
+    .begin = turns_begin,
+    .feed = sonde_marks_feed,
+    .merge = sonde_marks_merge,
+    .finish = turns_finish,
+    .end = sonde_marks_end,
+};
