@@ -3,7 +3,7 @@
 import type { Unit } from "./figure";
 import { follow, type Listener } from "./follow";
 import type { Selection } from "./selection";
-import { type Arrows, type Bins, decode, type Found, type Lanes, type Path, type View, type Wanted } from "./tiles";
+import { type Arrows, decode, type Found, type Lanes, type Path, type Tiles, type View, type Wanted } from "./tiles";
 import { FileLanes, packed } from "./tiles_file";
 
 export interface Note {
@@ -126,7 +126,7 @@ export interface DataSource {
 	spent(): number; /* ms in which there were some, so far */
 	stacks(thread: string, from: string, to: string, limit: number): Promise<Stacks>;
 	lanes(): Promise<Lanes>;
-	tiles(view: View, abort?: AbortSignal): Promise<Map<number, Bins>>;
+	tiles(view: View, abort?: AbortSignal): Promise<Tiles>;
 	find(wanted: Wanted): Promise<Found>;
 	arrows(from: number, to: number, limit: number): Promise<Arrows>;
 	path(from: number, to: number, limit: number): Promise<Path>;
