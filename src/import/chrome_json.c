@@ -346,8 +346,8 @@ static int key_take(void *context, const unsigned char *bytes, size_t len_b)
 		return 1;
 	json->key = KEY_NONE;
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		if (keys[i].state == json->state && !strncmp(keys[i].text, (const char *)bytes, len_b) &&
-		    !keys[i].text[len_b]) {
+		if (keys[i].state == json->state && len_b && keys[i].text[0] == (char)bytes[0] &&
+		    !strncmp(keys[i].text, (const char *)bytes, len_b) && !keys[i].text[len_b]) {
 			json->key = keys[i].key;
 			break;
 		}

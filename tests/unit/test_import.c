@@ -321,7 +321,6 @@ static void other_files_are_named(void **state)
 	import_fails("2ELIFREP........", 16, -EBADMSG, "the other byte order");
 	import_fails("hello, world\nnothing to see\n", 28, -EBADMSG, "none of the formats");
 	import_fails("\x1f\x8b\x08\x00 no gzip at all", 20, -EBADMSG, "damaged");
-	import_fails("{\"a\": 1}", 8, -EBADMSG, "no trace events");
 	struct imported imported;
 	assert_int_equal(import_bytes(&imported, "a 1\n", 4, "cpu"), -EINVAL);
 	assert_non_null(strstr(sonde_error_text(), "--type is for pprof"));

@@ -290,6 +290,7 @@ static void damaged_text_is_told_with_its_place(void **state)
 	import_fails(text, strlen(text), -EBADMSG, "after 1 events");
 	static const char none[] = "[{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"a\"}}]";
 	import_fails(none, strlen(none), -EBADMSG, "none of its 1 events has a time");
+	import_fails("{\"a\": 1}", 8, -EBADMSG, "no trace events");
 	char deep[1024] = "[{\"ph\":\"X\",\"args\":";
 	for (int i = 0; i < 300; i++)
 		strcat(deep, "[");
