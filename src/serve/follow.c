@@ -15,8 +15,9 @@ static const enum sonde_chunk_type told[] = {
     SONDE_CHUNK_EVENTS,  SONDE_CHUNK_HEAP,     SONDE_CHUNK_WAITS,
 };
 
-static uint64_t events_of(const struct sonde_session *session)
+uint64_t sonde_follow_events(const struct sonde_follow *follow)
 {
+	const struct sonde_session *session = *follow->session;
 	uint64_t count = 0;
 	for (size_t i = 0; i < sizeof told / sizeof *told; i++)
 		count += sonde_session_event_count(session, told[i]);
@@ -69,7 +70,7 @@ void sonde_follow_say(const struct sonde_follow *follow, char *out, size_t out_b
 	sonde_json_object(&json);
 	sonde_json_put_uint(&json, "revision", atomic_load(&follow->revision));
 	sonde_json_put_uint(&json, "duration_ns", run->end_ns - run->start_ns);
-	sonde_json_put_uint(&json, "events", events_of(*follow->session));
+	sonde_json_put_uint(&json, "events", sonde_follow_events(follow));
 	sonde_json_key(&json, "ended");
 	if (*follow->ended)
 		sonde_json_text(&json, follow->ended);

@@ -26,6 +26,9 @@ int sonde_follow_refresh(struct sonde_follow *follow);
  * end. Where it cannot be opened, what is known of it stays. */
 void sonde_follow_end(struct sonde_follow *follow, const char *sentence);
 
+/* What the program did so far, in events of all kinds. */
+uint64_t sonde_follow_events(const struct sonde_follow *follow);
+
 /* How it stands, for open pages: {"revision","duration_ns","events","ended"}, as one line. */
 void sonde_follow_say(const struct sonde_follow *follow, char *out, size_t out_b);
 

@@ -52,6 +52,8 @@ enum {
 	PATIENCE_MS = 200,      /* with an answer at the end */
 };
 
+#define IDLE_SAY_NS 1000000000u
+
 struct sonde_server {
 	struct sonde_session *runs[2]; /* a, and b or NULL */
 	struct MHD_Daemon *daemon;
@@ -60,10 +62,11 @@ struct sonde_server {
 	struct sonde_listen listen;
 	struct sonde_page page;
 	struct sonde_cache cache;
-	_Atomic size_t sent_b;       /* of answers that exist */
-	struct sonde_events *events; /* NULL: the recording is complete */
-	char *path;                  /* of the recording that grows */
-	struct sonde_follow follow;  /* the worker's, but for what is atomic */
+	_Atomic size_t sent_b;         /* of answers that exist */
+	struct sonde_events *events;   /* NULL: the recording is complete */
+	char *path;                    /* of the recording that grows */
+	struct sonde_follow follow;    /* the worker's, but for what is atomic */
+	uint64_t said_events, said_ns; /* what pages were told last, and when; the worker's */
 	struct sonde_work refresh;
 	_Atomic int is_refreshing; /* refresh waits or is worked on */
 	uint64_t beat_ns;          /* when pages were told that we are there; of sonde_server_tick() */
@@ -255,13 +258,22 @@ static void say(struct sonde_server *server)
 {
 	char line[SONDE_EVENTS_MESSAGE_B];
 	sonde_follow_say(&server->follow, line, sizeof line);
+	server->said_events = sonde_follow_events(&server->follow);
+	server->said_ns = sonde_clock_now_ns();
 	sonde_events_publish(server->events, line);
+}
+
+/* A program that does nothing makes pages do something once a second, not with every reading of the machine. */
+static int is_news(const struct sonde_server *server)
+{
+	return sonde_follow_events(&server->follow) != server->said_events ||
+	       sonde_clock_now_ns() - server->said_ns >= IDLE_SAY_NS;
 }
 
 /* In the worker: reads what a recording has grown by, and tells who looks. */
 static void keep_up(struct sonde_server *server)
 {
-	if (server->events && sonde_follow_refresh(&server->follow) > 0)
+	if (server->events && sonde_follow_refresh(&server->follow) > 0 && is_news(server))
 		say(server);
 }
 

@@ -22,8 +22,9 @@ export class Live {
 	private timer = 0;
 	private running = false;
 	private readonly stop: () => void;
+	private readonly listeners = new Set<(round: boolean) => void>();
 
-	constructor(private readonly data: DataSource, private readonly changed: () => void) {
+	constructor(private readonly data: DataSource) {
 		this.stop = data.follow((told) => this.tell(told));
 		document.addEventListener("visibilitychange", this.consider);
 	}
@@ -34,11 +35,22 @@ export class Live {
 		document.removeEventListener("visibilitychange", this.consider);
 	}
 
+	/* `round`: what the page is about has changed, too, and not only how the run stands. */
+	listen(listener: (round: boolean) => void): () => void {
+		this.listeners.add(listener);
+		return () => this.listeners.delete(listener);
+	}
+
+	private changed(round: boolean): void {
+		for (const listener of this.listeners)
+			listener(round);
+	}
+
 	pause(paused: boolean): void {
 		this.paused = paused;
 		if (!paused)
 			this.last.end = -Infinity; /* what was asked for is not put off */
-		this.changed();
+		this.changed(false);
 		this.consider();
 	}
 
@@ -46,7 +58,7 @@ export class Live {
 		this.lost = told === "lost";
 		if (told !== "lost")
 			this.state = told;
-		this.changed();
+		this.changed(false);
 		this.consider();
 	}
 
@@ -70,7 +82,7 @@ export class Live {
 		this.running = true;
 		this.data.renew();
 		this.shown = this.state;
-		this.changed();
+		this.changed(true);
 		const look = (): void => {
 			const now = performance.now(), took = now - begun;
 			if (this.data.waiting() && took < GIVE_UP_MS) {
@@ -85,10 +97,11 @@ export class Live {
 	}
 }
 
-/* null: not known yet; without a state: the recording is complete. */
+/* Without a state: the recording is complete, or nothing is known yet. Draws the page anew with each round. */
 export function useLive(data: DataSource): Live {
 	const [, redraw] = useReducer((count: number) => count + 1, 0);
-	const live = useMemo(() => new Live(data, () => redraw(0)), [data]);
+	const live = useMemo(() => new Live(data), [data]);
+	useEffect(() => live.listen((round) => round && redraw(0)), [live]);
 	useEffect(() => () => live.end(), [live]);
 	return live;
 }
@@ -110,7 +123,9 @@ function standing(live: Live, state: State): { kind: string; text: string; behin
 const SPOKEN: Record<string, string> = { live: "The page follows the run", paused: "The page is paused" };
 
 export function LiveStrip({ live, selection }: { live: Live; selection: Selection }) {
+	const [, redraw] = useReducer((count: number) => count + 1, 0);
 	const { state } = live;
+	useEffect(() => live.listen(() => redraw(0)), [live]);
 	if (!state)
 		return null;
 	const { kind, text, behind } = standing(live, state);
