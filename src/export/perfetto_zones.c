@@ -120,8 +120,6 @@ static void pass_below(struct sonde_perfetto *perfetto, struct sonde_perfetto_th
 			let_go(perfetto, level);
 		level->is_begun = 0;
 	}
-	if (thread->deepest < depth + 1)
-		thread->deepest = depth + 1;
 }
 
 static void put_nested(struct sonde_perfetto *perfetto, const struct zone *zone, size_t depth)
@@ -132,6 +130,7 @@ static void put_nested(struct sonde_perfetto *perfetto, const struct zone *zone,
 	if (perfetto->error)
 		return;
 	pass_below(perfetto, thread, depth, zone->start_ns);
+	thread->deepest = depth + 1 > thread->deepest ? depth + 1 : thread->deepest;
 	struct sonde_perfetto_level *own = &thread->levels[depth], *below = own + 1;
 	int is_first = !own->is_begun || (own->is_held && own->start_ns == zone->start_ns);
 	struct sonde_buf *to = is_first ? &own->held : NULL;
@@ -148,20 +147,23 @@ static void put_nested(struct sonde_perfetto *perfetto, const struct zone *zone,
 	sonde_perfetto_close(perfetto, track, zone->start_ns + zone->dur_ns, zone->dur_ns ? NULL : to);
 }
 
-/* Whether zones nest is asked of all, wanted or not: one that is left out is around others all the same. */
+/* One that is left out is around others all the same: whether zones nest is asked of all, and what it held back goes.
+ */
 static void put_zone(struct sonde_perfetto *perfetto, struct zone *zone, uint32_t depth)
 {
 	zone->wanted = sonde_format_takes(perfetto->options, zone->start_ns, zone->thread);
 	take_marks(perfetto, zone);
 	if (zone->thread >= perfetto->thread_count)
 		return;
-	struct sonde_nest *nest = &perfetto->threads[zone->thread].nest;
-	int nests = sonde_nest_add(nest, zone->start_ns, zone->start_ns + zone->dur_ns, depth);
+	struct sonde_perfetto_thread *thread = &perfetto->threads[zone->thread];
+	int nests = sonde_nest_add(&thread->nest, zone->start_ns, zone->start_ns + zone->dur_ns, depth);
 	if (nests < 0)
 		perfetto->error = nests;
 	else if (zone->wanted && nests)
 		put_nested(perfetto, zone, depth);
-	else if (zone->wanted)
+	else
+		pass_below(perfetto, thread, depth, UINT64_MAX);
+	if (zone->wanted && !nests)
 		put_apart(perfetto, zone);
 }
 
