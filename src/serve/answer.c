@@ -138,6 +138,28 @@ static int has_lanes(const struct sonde_session *session)
 	return 0;
 }
 
+/* What the recorder found where it ran, and how it was asked: "host.cpu", "run.cpus", "option.rate_hz" … */
+static void put_environment(struct sonde_json *json, const struct sonde_session *session)
+{
+	static const char *const prefixes[] = {"host.", "run.", "option."};
+	const char *key, *value;
+	sonde_json_key(json, "environment");
+	sonde_json_array(json);
+	for (size_t i = 0; i < sonde_session_info_count(session); i++) {
+		sonde_session_info_at(session, i, &key, &value);
+		size_t at = 0;
+		while (at < sizeof prefixes / sizeof *prefixes && strncmp(key, prefixes[at], strlen(prefixes[at])) != 0)
+			at++;
+		if (at == sizeof prefixes / sizeof *prefixes)
+			continue;
+		sonde_json_object(json);
+		sonde_json_put_text(json, "name", key);
+		sonde_json_put_text(json, "value", value);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}
+
 static const char *command_of(const struct sonde_session *session)
 {
 	const char *command = sonde_session_info(session, "run.command");
@@ -170,6 +192,7 @@ int sonde_answer_recording(struct sonde_session *session, const struct sonde_par
 	sonde_json_bool(&json, has_lanes(session));
 	put_weights(&json, session);
 	put_heaps(&json, session);
+	put_environment(&json, session);
 	sonde_json_end(&json);
 	return sonde_stream_close(stream, out, 0);
 }

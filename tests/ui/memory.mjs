@@ -97,6 +97,9 @@ async function tables(page) {
 		else
 			assert.deepEqual(got, wanted.rows.slice(0, got.length).map((row) => row[column].toLocaleString("en-US")));
 	}
+	/* What was resident, over time: as much as the table of processes says. */
+	await page.waitForSelector("[data-lane] h3");
+	assert.equal(await page.textContent("[data-lane] h3"), "resident memory");
 	const bars = await page.$$eval("[data-section=sizes] .column", (all) => all.map((at) => Number(at.getAttribute("height"))));
 	const sizes = (await report(sonde, file, "sizes")).sections[0].rows, most = Math.max(...sizes.map((row) => row.blocks));
 	assert.equal(bars.length, sizes.length);

@@ -330,7 +330,7 @@ static void the_recording_is_told(void **state)
 	assert_null(strstr(json, "\"waits\""));
 	assert_null(strstr(json, "\"zones\""));
 	assert_holds(json, "\"weights\":[{\"name\":\"cpu\",\"title\":\"CPU time\",\"unit\":\"ns\","
-			   "\"of_heap\":false,\"in_range\":true}],\"heaps\":[]");
+			   "\"of_heap\":false,\"in_range\":true}],\"heaps\":[],\"environment\":[");
 	assert_holds(json, "\"\\u003cscript>\\u202e\\u0001");
 	assert_null(strstr(json, "<script"));
 	free(json);

@@ -14,6 +14,7 @@ export interface Point {
 export interface Curve {
 	title: string;
 	unit: Unit;
+	rate?: string; /* behind the unit: "/s" */
 	points: Point[]; /* in order of time */
 	from: number;
 	to: number; /* where the last interval ends */
@@ -110,7 +111,7 @@ function Axes({ curve, scale }: { curve: Curve; scale: Scale }) {
 			{steps(0, scale.most, 4).map((value) => (
 				<>
 					<line x1={LEFT} x2={scale.width - RIGHT} y1={scale.y(value)} y2={scale.y(value)} />
-					<text x={LEFT - 8} y={scale.y(value) + 4} text-anchor="end">{figure(curve.unit, value)}</text>
+					<text x={LEFT - 8} y={scale.y(value) + 4} text-anchor="end">{figure(curve.unit, value) + (curve.rate ?? "")}</text>
 				</>
 			))}
 			{ticks.map((ns) => <text x={scale.x(ns)} y={scale.height - 7} text-anchor="middle">{moment(ns, (ticks[1] ?? 0) - ticks[0]!)}</text>)}
@@ -120,7 +121,7 @@ function Axes({ curve, scale }: { curve: Curve; scale: Scale }) {
 
 export function saidOf(curve: Curve, i: number): string {
 	const point = curve.points[i];
-	const known = (value: number | null | undefined) => (value === null || value === undefined ? "not known" : figure(curve.unit, value));
+	const known = (value: number | null | undefined) => (value === null || value === undefined ? "not known" : figure(curve.unit, value) + (curve.rate ?? ""));
 	if (!point)
 		return "";
 	const apart = endOf(curve, i) - point.from;

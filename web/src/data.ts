@@ -103,6 +103,7 @@ export interface Recording {
 	sections: string[];
 	weights?: Weight[]; /* what stacks can be weighed by, the default first */
 	heaps?: string[]; /* whose blocks there are */
+	environment?: { name: string; value: string }[]; /* what the recorder found where it ran, and how it was asked */
 	timeline?: boolean; /* there are lanes */
 }
 

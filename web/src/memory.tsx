@@ -5,11 +5,13 @@ import { type Report, type Row, type Table, table, text, value } from "./data";
 import { CurveView, moment, type Curve } from "./curves";
 import { clean, figure } from "./figure";
 import { NoTree, Picture, Tools, treeOf } from "./flame";
+import { OverTime } from "./overview_curves";
 import { Await, Notes, useReport, useWorld } from "./parts";
 import { elsewhere, go } from "./selection";
 import { DataTable, filled, namesFirst } from "./table";
 
 const INTERVALS = 400, ROWS = 1000, MOST = 1000000, MALLOC = "malloc";
+const RESIDENT = ["resident memory", "resident memory, shared pages divided among those that have them", "swapped out"];
 
 /* --- the curve --------------------------------------------------------------------------------------------------------- */
 
@@ -35,7 +37,7 @@ function alike(report: Report, heap: string): number {
 	return table(report, "heaps")?.rows.filter((row) => (text(row, "kind") === "pool" ? text(row, "name") : text(row, "kind")) === heap).length ?? 0;
 }
 
-function OverTime({ report, heap }: { report: Report; heap: string }) {
+function HeapOverTime({ report, heap }: { report: Report; heap: string }) {
 	const { selection } = useWorld();
 	const found = table(report, "timeline"), row = drawnOf(report, heap), many = alike(report, heap);
 	const curve = useMemo(() => (found ? curveOf(found) : null), [found]);
@@ -126,7 +128,7 @@ function Heap({ heap }: { heap: string }) {
 	const at = selection.at ? Number(selection.at) : row ? number(row, "peak_ns") : null;
 	return (
 		<>
-			<Await answer={{ ...drawn, report: both, error: drawn.error || heaps.error }}>{(report) => <OverTime report={report} heap={heap} />}</Await>
+			<Await answer={{ ...drawn, report: both, error: drawn.error || heaps.error }}>{(report) => <HeapOverTime report={report} heap={heap} />}</Await>
 			{at !== null && Number.isFinite(at) && <Alive heap={heap} at={at} />}
 		</>
 	);
@@ -238,6 +240,7 @@ export function Memory() {
 		<>
 			<h1>Memory</h1>
 			{has("heap") ? <Heaps /> : <p class="wait">Allocations were not recorded: <code class="command">sonde record --heap -- COMMAND</code></p>}
+			{has("memory") && <OverTime titles={RESIDENT} heading="Resident over time" />}
 			{has("memory") && <Await answer={resident}>{(report) => <Parts report={report} />}</Await>}
 			{has("snapshots") && <p><a href={elsewhere(selection, "section", { section: "snapshots" })}>Snapshots</a></p>}
 		</>

@@ -1,8 +1,10 @@
 /* overview.tsx: the page `overview`: what to fix first, what the run took, what was lost, what was not recorded and how to
  * record it, and what the recorder cost. Every figure is a cell of the sections findings, summary and functions. */
 import type { ComponentChildren } from "preact";
-import { type Report, type Row, table, text, value } from "./data";
+import { useMemo } from "preact/hooks";
+import { type Report, type Row, type Table, table, text, value } from "./data";
 import { clean, figure, type Unit } from "./figure";
+import { OverTime } from "./overview_curves";
 import { Await, Command, Notes, useReport, useWorld } from "./parts";
 import { elsewhere } from "./selection";
 import { DataTable, filled } from "./table";
@@ -159,6 +161,29 @@ function Cost({ report }: { report: Report }) {
 	);
 }
 
+/* Where it was recorded, and how. */
+function Environment() {
+	const { recording } = useWorld();
+	const found = useMemo((): Table => ({
+		id: "environment", title: "Environment", kind: "table", notes: [], omitted: 0, rows: (recording.environment ?? []).map(({ name, value }) => ({ name, value })),
+		columns: [{ key: "name", title: "what", unit: "text", basis: "measured" }, { key: "value", title: "value", unit: "text", basis: "measured" }],
+	}), [recording]);
+	if (!found.rows.length)
+		return null;
+	const of = (name: string) => recording.environment?.find((at) => at.name === name)?.value;
+	const short = [of("host.cpu"), of("host.cpus") && `${of("host.cpus")} CPUs`, of("host.os"), of("host.kernel")].filter((word): word is string => !!word);
+	return (
+		<section aria-labelledby="environment">
+			<h2 id="environment">Where it was recorded</h2>
+			<p>{clean(short.join(" · "))}</p>
+			<details class="twin">
+				<summary>all that is known</summary>
+				<DataTable table={found} drawn={{ most: 12, label: "Environment" }} />
+			</details>
+		</section>
+	);
+}
+
 /* --- the page ------------------------------------------------------------------------------------------------------ */
 
 function Hottest() {
@@ -210,8 +235,10 @@ export function Overview() {
 					<p><a href={elsewhere(selection, "functions")}>All functions</a> · <a href={elsewhere(selection, "flame")}>Flame graph</a></p>
 				</section>
 			)}
+			<OverTime />
 			<Missing />
 			<Await answer={summary}>{(report) => <Cost report={report} />}</Await>
+			<Environment />
 		</>
 	);
 }

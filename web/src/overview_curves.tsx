@@ -1,0 +1,150 @@
+/* overview_curves.tsx: what a process, or the machine, used over time: CPU, memory, input and output: lanes of the timeline
+ * (docs/UI.md), as they were read; each with a table that says the same. Nothing is added up: a process is chosen. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { CurveView, type Curve, type Point } from "./curves";
+import type { Recording, Row, Table } from "./data";
+import { clean, type Unit } from "./figure";
+import { useWorld } from "./parts";
+import { DataTable } from "./table";
+import type { Bins, Lane, Lanes } from "./tiles";
+
+/* Of the titles of src/format/metrics.def those that are shown, in this order; disks and networks have their name before it. */
+const WANTED = [
+	"CPU time of user code", "CPU time in the kernel", "resident memory", "read by system calls, from whatever it was",
+	"written by system calls, to whatever it was", "read from storage", "written to storage",
+	"CPUs had nothing to do but to wait for a disk", "could be had without swapping", "read from the disk", "written to the disk",
+	"received by the interface", "sent by the interface",
+];
+const WIDTH = 300, MOST = 16;
+
+/* How a lane's unit is written: rates of time are parts of one CPU. */
+const UNITS: Record<string, [unit: Unit, rate: string]> = { "s/s": ["ratio", ""], B: ["bytes", ""], "B/s": ["bytes", "/s"] };
+
+function wantedOf(lanes: Lane[], process: number, titles: string[]): Lane[] {
+	const rank = (lane: Lane) => titles.indexOf(lane.title.slice(lane.title.lastIndexOf(": ") + 1).trim());
+	return lanes.filter((lane) => lane.kind === "series" && lane.process === process && !lane.thread && lane.most > 0 && lane.unit in UNITS && rank(lane) >= 0)
+		.sort((a, b) => rank(a) - rank(b)).slice(0, MOST);
+}
+
+/* Bins, with holes where nothing is known. */
+function curveOf(lane: Lane, bins: Bins | undefined, from: number, to: number): Curve | null {
+	if (bins?.form !== "curve" || !bins.start.length)
+		return null;
+	const points: Point[] = [];
+	let end = from;
+	bins.start.forEach((start, i) => {
+		if (start > end + 1)
+			points.push({ from: end, most: null, end: null });
+		points.push({ from: start, most: bins.most[i]!, end: null });
+		end = start + bins.length[i]!;
+	});
+	if (end < to)
+		points.push({ from: end, most: null, end: null });
+	const [unit, rate] = UNITS[lane.unit]!;
+	return { title: clean(lane.title), unit, rate, points, from, to };
+}
+
+/* Bins that say the same one after the other are one row. */
+function tableOf(lane: Lane, bins: Bins): Table {
+	const rows: Row[] = [];
+	for (let i = 0; bins.form === "curve" && i < bins.start.length; i++) {
+		const last = rows[rows.length - 1], least = bins.least[i]!, most = bins.most[i]!;
+		if (last && last["to"] === bins.start[i] && last["least"] === least && last["most"] === most)
+			last["to"] = bins.start[i]! + bins.length[i]!;
+		else
+			rows.push({ from: bins.start[i]!, to: bins.start[i]! + bins.length[i]!, least, most });
+	}
+	const [unit, rate] = UNITS[lane.unit]!, per = rate ? " a second" : "";
+	return {
+		id: `lane-${lane.id}`, title: lane.title, kind: "table", notes: [], omitted: 0, rows,
+		columns: [
+			{ key: "from", title: "from", unit: "ns", basis: "measured" }, { key: "to", title: "to", unit: "ns", basis: "measured" },
+			{ key: "least", title: "least" + per, unit, basis: "measured" }, { key: "most", title: "most" + per, unit, basis: "measured" },
+		],
+	};
+}
+
+/* The process of whose threads there are the most samples; without any the first. */
+function busiest(lanes: Lane[]): number {
+	const sums = new Map<number, number>();
+	for (const lane of lanes)
+		if (lane.process && (lane.kind === "cpu" || lane.kind === "series"))
+			sums.set(lane.process, (sums.get(lane.process) ?? 0) + (lane.kind === "cpu" ? lane.count : 0));
+	return [...sums].sort((a, b) => b[1] - a[1] || a[0] - b[0])[0]?.[0] ?? 0;
+}
+
+function nameOf(recording: Recording, process: number): string {
+	const found = recording.processes.find((at) => at.id === process);
+	return process === 0 ? "the whole machine" : found ? `${clean(found.name)} (${found.pid})` : `process ${process}`;
+}
+
+function One({ lane, bins, from, to }: { lane: Lane; bins: Bins; from: number; to: number }) {
+	const curve = useMemo(() => curveOf(lane, bins, from, to), [lane, bins, from, to]), twin = useMemo(() => tableOf(lane, bins), [lane, bins]);
+	return curve && (
+		<div data-lane={lane.id}>
+			<h3>{curve.title}</h3>
+			<CurveView curve={curve} height={110} />
+			<details class="twin">
+				<summary>view as table</summary>
+				<DataTable table={twin} drawn={{ most: 6, label: curve.title }} />
+			</details>
+		</div>
+	);
+}
+
+interface Asked {
+	titles?: string[]; /* which, in this order */
+	heading?: string;
+}
+
+function Drawn({ lanes, titles = WANTED, heading = "Over time" }: Asked & { lanes: Lanes }) {
+	const { data, recording, selection } = useWorld();
+	const processes = useMemo(() => [...new Set(lanes.lanes.filter((lane) => wantedOf(lanes.lanes, lane.process, titles).length > 0).map((lane) => lane.process))], [lanes]);
+	const [chosen, choose] = useState(-1);
+	const process = chosen >= 0 ? chosen : busiest(lanes.lanes.filter((lane) => processes.includes(lane.process)));
+	const shown = useMemo(() => wantedOf(lanes.lanes, process, titles), [lanes, process]);
+	const [tiles, set] = useState<Map<number, Bins> | null>(null);
+	const from = Number(selection.from) || 0, to = Number(selection.to) || recording.duration_ns;
+	useEffect(() => {
+		let current = true;
+		if (shown.length)
+			data.tiles({ lanes: shown.map((lane) => lane.id), from, to, width: WIDTH }).then((found) => current && set(found), () => current && set(null));
+		return () => {
+			current = false;
+		};
+	}, [data, recording, shown, from, to]);
+	if (!processes.length)
+		return null;
+	return (
+		<section aria-labelledby="over-time">
+			<div class="title">
+				<h2 id="over-time">{heading}</h2>
+				{processes.length > 1 && (
+					<label>of{" "}
+						<select value={process} onChange={(event) => choose(Number(event.currentTarget.value))}>
+							{processes.map((at) => <option value={at}>{nameOf(recording, at)}</option>)}
+						</select>
+					</label>
+				)}
+			</div>
+			<div class="curves">
+				{shown.map((lane) => tiles?.get(lane.id) && <One key={lane.id} lane={lane} bins={tiles.get(lane.id)!} from={from} to={to} />)}
+			</div>
+			<p class="count">As it was read, the most of each interval; CPU time as a part of one CPU. Where nothing is drawn, nothing is known.</p>
+		</section>
+	);
+}
+
+export function OverTime(asked: Asked) {
+	const { data, recording } = useWorld();
+	const [lanes, set] = useState<Lanes | null>(null);
+	useEffect(() => {
+		let current = true;
+		if (recording.timeline)
+			data.lanes().then((found) => current && set(found), () => undefined); /* the timeline's page says why */
+		return () => {
+			current = false;
+		};
+	}, [data, recording]);
+	return lanes && <Drawn lanes={lanes} {...asked} />;
+}
