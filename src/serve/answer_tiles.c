@@ -215,6 +215,7 @@ static void put_busy(const struct writing *writing, const struct sonde_tile_rows
 		const struct sonde_tile_row *row = &rows->all[i];
 		double length = (double)(row->to_ns - row->from_ns);
 		float busy = row->to_ns > row->from_ns ? (float)((double)row->busy_ns / length) : 1;
+		busy = busy < 1 ? busy : 1; /* slices overlap in no recording of ours */
 		memcpy(at + i * sizeof busy, &busy, sizeof busy);
 	}
 }

@@ -33,7 +33,7 @@ static int by_time(const void *left, const void *right)
 
 int sonde_tiles_arrows_sort(struct sonde_tiles *tiles)
 {
-	size_t threads = sonde_session_thread_count(tiles->session) + 1;
+	size_t threads = (size_t)tiles->threads + 1;
 	tiles->thread_lanes = calloc(threads, sizeof *tiles->thread_lanes);
 	if (!tiles->thread_lanes)
 		return sonde_error(ENOMEM, "out of memory for %zu threads", threads);
@@ -54,7 +54,7 @@ int sonde_tiles_arrows_sort(struct sonde_tiles *tiles)
 static int is_seen(const struct sonde_tiles *tiles, const struct sonde_tile_arrow_row *row,
 		   const struct sonde_tile_view *view)
 {
-	size_t threads = sonde_session_thread_count(tiles->session) + 1;
+	size_t threads = (size_t)tiles->threads + 1;
 	return row->to_ns >= view->from_ns && row->from_ns <= view->to_ns && row->from < threads && row->to < threads &&
 	       tiles->thread_lanes[row->from] && tiles->thread_lanes[row->to];
 }

@@ -6,6 +6,7 @@
  * moves.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -18,7 +19,7 @@ struct binning {
 	struct sonde_tile_rows *rows;
 	uint64_t from_ns, to_ns, start_ns, until_ns;
 	double pixel_ns;
-	int64_t cell;     /* of the open row */
+	double cell;      /* of the open row */
 	uint64_t longest; /* of its slices */
 	int is_open;      /* the last row takes more */
 };
@@ -65,7 +66,7 @@ static int take(struct binning *binning, const struct sonde_tile_node *node)
 	int is_long = (double)(node->to_ns - node->from_ns) >= binning->pixel_ns;
 	double since_ns = node->from_ns >= binning->start_ns ? (double)(node->from_ns - binning->start_ns)
 							     : -(double)(binning->start_ns - node->from_ns);
-	int64_t cell = (int64_t)(since_ns / binning->pixel_ns);
+	double cell = floor(since_ns / binning->pixel_ns);
 	if (!is_long && binning->is_open && cell == binning->cell) {
 		merge(binning, node);
 		return 0;

@@ -121,8 +121,7 @@ int sonde_tile_cache_get(struct sonde_tiles *tiles, size_t chunk, const struct s
 		*out = cache->rows[found - 1];
 		return 0;
 	}
-	int rc = cache->cursor ? 0 : sonde_cursor_open(&cache->cursor, tiles->session, 1u << SONDE_CHUNK_ZONES);
-	rc = rc ? rc : sonde_cursor_zones(cache->cursor, chunk, &batch);
+	int rc = sonde_cursor_zones(cache->cursor, chunk, &batch);
 	if (rc < 0)
 		return rc;
 	cache->decoded++;

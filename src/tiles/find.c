@@ -98,7 +98,8 @@ static int take_chunk(void *context, const struct sonde_zone_chunk *chunk)
 	}
 	for (size_t i = 0; i < chunk->stat_count; i++) {
 		const struct sonde_zone_stat *stat = &chunk->stats[i];
-		if (chunks->search->names[chunks->tiles->site_names[stat->site] - 1] &&
+		if (stat->site <= chunks->tiles->sites &&
+		    chunks->search->names[chunks->tiles->site_names[stat->site] - 1] &&
 		    stat->max_ns >= chunks->search->shortest_ns && stat->min_ns <= chunks->search->longest_ns)
 			chunks->has[chunk->chunk] = 1;
 	}

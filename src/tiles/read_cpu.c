@@ -5,7 +5,6 @@
  * in ns, `most` its slope. Samples tell little of a time in which few of them lie: a bin has room for ten.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "session/intervals.h"
@@ -135,17 +134,20 @@ int sonde_tile_cpu_bins(struct sonde_tiles *tiles, const struct sonde_tile_lane_
 	double least_ns = SAMPLES_A_BIN * (double)sonde_session_period_ns(tiles->session);
 	int error = 0;
 	bin_ns = bin_ns > least_ns ? bin_ns : least_ns;
+	bin_ns = bin_ns > 1 ? bin_ns : 1;
 	sonde_interval_life(tiles->session, thread, &life_from_ns, &life_to_ns);
 	uint64_t at_ns = view->from_ns > life_from_ns ? view->from_ns : life_from_ns;
 	uint64_t end_ns = view->to_ns < life_to_ns ? view->to_ns : life_to_ns;
 	if (at_ns >= end_ns)
 		return 0;
-	double first = floor((double)(at_ns - start_ns) / bin_ns);
-	at_ns = start_ns + (uint64_t)(first * bin_ns);
+	uint64_t first = (uint64_t)((double)(at_ns - start_ns) / bin_ns);
+	at_ns = start_ns + (uint64_t)((double)first * bin_ns);
 	at_ns = at_ns > life_from_ns ? at_ns : life_from_ns;
 	double sum_ns = sum_to(lane, at_ns);
-	for (double bin = first + 1; at_ns < end_ns && !error; bin++) {
-		uint64_t next_ns = start_ns + (uint64_t)(bin * bin_ns);
+	for (uint64_t bin = first + 1; at_ns < end_ns && !error; bin++) {
+		double since_ns = (double)bin * bin_ns;
+		uint64_t next_ns =
+		    since_ns < (double)(life_to_ns - start_ns) ? start_ns + (uint64_t)since_ns : life_to_ns;
 		next_ns = next_ns < life_to_ns ? next_ns : life_to_ns;
 		if (next_ns <= at_ns)
 			continue;

@@ -30,14 +30,14 @@ static int add_parts(struct sonde_tiles *tiles, struct sonde_tile_lane_data *lan
 	struct sonde_tile_piece piece = {0};
 	int error = 0;
 	for (size_t i = 0; i <= PARTS && !error; i++) {
-		uint64_t at_ns = range->from_ns + (uint64_t)(part_ns * (double)i);
+		uint64_t at_ns = i < PARTS ? range->from_ns + (uint64_t)(part_ns * (double)i) : range->to_ns;
 		double end_b = i < PARTS ? (double)(int64_t)parts[i].live_b : 0;
 		double peak_b = i < PARTS ? (double)(int64_t)parts[i].peak_b : 0;
 		double least = end_b < live_b ? end_b : live_b, most = peak_b > live_b ? peak_b : live_b;
 		most = most > end_b ? most : end_b;
 		if (i && i < PARTS && least == piece.least && most == piece.most)
 			continue;
-		piece.to_ns = i < PARTS ? at_ns : range->to_ns;
+		piece.to_ns = at_ns;
 		error = i ? sonde_tile_lane_piece(lane, piece, &tiles->room_b) : 0;
 		piece = (struct sonde_tile_piece){at_ns, at_ns, least, most};
 		live_b = end_b;

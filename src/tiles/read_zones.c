@@ -115,17 +115,17 @@ static int take_open(struct reading *reading, uint32_t thread)
 int sonde_tile_read_zones(struct sonde_tiles *tiles)
 {
 	struct sonde_session *session = tiles->session;
-	uint32_t threads = (uint32_t)sonde_session_thread_count(session), name;
+	uint32_t threads = tiles->threads, name;
 	struct reading reading = {.tiles = tiles, .lasts = calloc((size_t)threads + 1, sizeof(struct last))};
 	int rc = reading.lasts ? sonde_cursor_open(&reading.cursor, session, 1u << SONDE_CHUNK_ZONES)
 			       : sonde_error(ENOMEM, "out of memory for %u threads", threads);
 	/* Zones are decoded later, and names are asked for before. */
-	for (uint32_t site = 0; site <= sonde_session_site_count(session) && !rc; site++)
+	for (uint32_t site = 0; site <= tiles->sites && !rc; site++)
 		rc = sonde_tiles_site_name(tiles, site, &name);
 	rc = rc ? rc : sonde_session_zone_chunks(session, take_chunk, &reading);
 	for (uint32_t thread = 0; thread <= threads && !rc; thread++)
 		rc = take_open(&reading, thread);
-	sonde_cursor_close(reading.cursor);
+	tiles->cache.cursor = reading.cursor;
 	free(reading.lasts);
 	return rc;
 }

@@ -21,7 +21,7 @@ struct sonde_tile_decoded {
 
 /* The chunks that were decoded last. */
 struct sonde_tile_cache {
-	struct sonde_cursor *cursor; /* NULL = not yet */
+	struct sonde_cursor *cursor; /* over zones, with the ids of when the tiles were made */
 	struct sonde_tile_decoded **rows;
 	size_t count, cap, size_b;
 	struct sonde_map index; /* chunk + 1 → row + 1 */
@@ -40,6 +40,8 @@ struct sonde_tiles {
 	uint32_t *site_names; /* by site id: index + 1; 0 = not yet */
 	size_t room_b;
 	struct sonde_tile_cache cache;
+	/* The session may grow: of what is new here nothing is known until tiles are made anew. */
+	uint32_t sites, threads;
 	uint64_t file_b;                     /* of the recording that they are of */
 	struct sonde_tile_arrow_row *arrows; /* by time */
 	size_t arrow_count, arrow_cap;

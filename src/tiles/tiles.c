@@ -189,6 +189,8 @@ int sonde_tiles_open(struct sonde_tiles **out, struct sonde_session *session)
 	if (!tiles)
 		return sonde_error(ENOMEM, "out of memory for a timeline");
 	tiles->session = session;
+	tiles->sites = (uint32_t)sonde_session_site_count(session);
+	tiles->threads = (uint32_t)sonde_session_thread_count(session);
 	tiles->file_b = sonde_session_run(session)->file_b;
 	tiles->room_b = SONDE_TILE_LEAVES_MAX_B;
 	tiles->site_names = calloc(sonde_session_site_count(session) + 1, sizeof *tiles->site_names);

@@ -350,6 +350,72 @@ static void nothing_and_one(void **state)
 	sonde_session_close(session);
 }
 
+static const struct sonde_tile_lane *lane_of(const struct sonde_tiles *tiles, enum sonde_tile_kind kind,
+					     uint32_t thread)
+{
+	const struct sonde_tile_lane *lane = NULL;
+	for (size_t i = 0; i < sonde_tiles_lane_count(tiles) && !lane; i++)
+		if (sonde_tiles_lane(tiles, i)->kind == kind && sonde_tiles_lane(tiles, i)->thread == thread)
+			lane = sonde_tiles_lane(tiles, i);
+	assert_non_null(lane);
+	return lane;
+}
+
+/* A recording that goes on: tiles show what was there until they are made anew. */
+static void recordings_grow(void **state)
+{
+	(void)state;
+	struct sonde_tiles *tiles, *again;
+	struct sonde_tile_rows rows = {0};
+	uint32_t process = begin_recording();
+	recording.has_nodes = 1;
+	for (uint64_t i = 0; i < 1000; i++) {
+		recording_begin(&recording, 1, 1, RECORDING_START_NS + 10 * i);
+		recording_end(&recording, 1, RECORDING_START_NS + 10 * i + 5);
+	}
+	recording_flush(&recording);
+	struct sonde_session *session = opened();
+	assert_int_equal(sonde_tiles_open(&tiles, session), 0);
+	for (uint32_t i = 0; i < 100; i++) {
+		uint32_t site = recording_site(&recording, SONDE_SITE_ZONE, "new", "");
+		uint32_t thread = recording_thread(&recording, process, 100 + i, "new", RECORDING_START_NS);
+		recording_begin(&recording, thread, site, RECORDING_START_NS + 20000);
+		recording_end(&recording, thread, RECORDING_START_NS + 20001);
+		recording_switch_woken(&recording, RECORDING_START_NS + 400 + i, thread, 1, 100, 1);
+	}
+	recording_begin(&recording, 1, 50, RECORDING_START_NS + 30000);
+	recording_end(&recording, 1, RECORDING_START_NS + 30001);
+	recording_flush(&recording);
+	assert_true(sonde_tiles_is_current(tiles));
+	assert_true(sonde_session_refresh(session) > 0);
+	assert_false(sonde_tiles_is_current(tiles));
+	const struct sonde_tile_view view = {RECORDING_START_NS, RECORDING_START_NS + 40000, 10000};
+	assert_int_equal(sonde_tiles_lane_count(tiles), 1);
+	assert_int_equal(sonde_tiles_bins(tiles, 0, &view, &rows), 0);
+	assert_int_equal(rows.count, 1000);
+	const uint8_t names[64] = {1, 1, 1, 1, 1, 1, 1, 1};
+	const struct sonde_tile_search search = {
+	    .names = names, .to_ns = UINT64_MAX, .longest_ns = UINT64_MAX, .limit = 5};
+	struct sonde_tile_finds finds = {0};
+	struct sonde_tile_arrow arrow;
+	size_t of;
+	assert_int_equal(sonde_tiles_find(tiles, &search, &finds), 0);
+	assert_int_equal(finds.of, 1000);
+	assert_int_equal(sonde_tiles_arrows(tiles, &view, 1, &arrow, &of), 0);
+	assert_int_equal(sonde_tiles_open(&again, session), 0);
+	assert_true(sonde_tiles_is_current(again));
+	assert_int_equal(lane_of(again, SONDE_TILE_ZONES, 1)->count, 1001);
+	assert_int_equal(lane_of(again, SONDE_TILE_ZONES, 103)->count, 1);
+	assert_int_equal(sonde_tiles_arrows(again, &view, 1, &arrow, &of), 1);
+	assert_int_equal(of, 100);
+	sonde_tile_finds_fini(&finds);
+	sonde_tile_rows_fini(&rows);
+	sonde_tiles_close(again);
+	sonde_tiles_close(tiles);
+	sonde_session_close(session);
+	recording_close(&recording, RECORDING_START_NS + 40000, 0);
+}
+
 /* --- slices by name ----------------------------------------------------------------------------------------------- */
 
 static void expect_finds(struct sonde_tiles *tiles, const struct sonde_session *session,
@@ -421,17 +487,6 @@ static void slices_are_found_by_name_and_length(void **state)
 }
 
 /* --- lanes of other kinds ----------------------------------------------------------------------------------------- */
-
-static const struct sonde_tile_lane *lane_of(const struct sonde_tiles *tiles, enum sonde_tile_kind kind,
-					     uint32_t thread)
-{
-	const struct sonde_tile_lane *lane = NULL;
-	for (size_t i = 0; i < sonde_tiles_lane_count(tiles) && !lane; i++)
-		if (sonde_tiles_lane(tiles, i)->kind == kind && sonde_tiles_lane(tiles, i)->thread == thread)
-			lane = sonde_tiles_lane(tiles, i);
-	assert_non_null(lane);
-	return lane;
-}
 
 /* A lane whole, at a nanosecond a pixel where that is possible: nothing is put together. */
 static struct sonde_tile_rows rows_of(struct sonde_tiles *tiles, const struct sonde_tile_lane *lane, uint64_t to)
@@ -626,6 +681,7 @@ int main(void)
 	    cmocka_unit_test(nodes_may_be_anything),
 	    cmocka_unit_test(bins_in_no_time),
 	    cmocka_unit_test(nothing_and_one),
+	    cmocka_unit_test(recordings_grow),
 	    cmocka_unit_test(slices_are_found_by_name_and_length),
 	    cmocka_unit_test(every_kind),
 	    cmocka_unit_test(cpu_time),
