@@ -287,7 +287,10 @@ async function sameBins() {
 	let compared = 0;
 	for (const lane of lanes.lanes.filter((at) => at.kind !== "cpu" && at.count > 2)) {
 		const held = await columns(lane), fold = new Fold(held);
-		assert.equal(fold.count, lane.count, `leaves of lane ${lane.id} (${lane.kind})`);
+		if (lane.form === "curve")
+			assert(fold.count <= lane.count && fold.count >= lane.count - 2, "readings before and after the run are not asked for");
+		else
+			assert.equal(fold.count, lane.count, `leaves of lane ${lane.id} (${lane.kind})`);
 		for (const [from, to, width] of views) {
 			const theirs = decode(await (await fetch(`${url}api/tiles?lanes=${lane.id}&from=${from}&to=${to}&width=${width}`)).arrayBuffer()).get(lane.id);
 			const mine = fold.bins(from, to, width), name = `lane ${lane.id} (${lane.kind}) from ${from} to ${to} in ${width}`;
