@@ -12,7 +12,7 @@ int sonde_import_notes(const struct sonde_summary_facts *facts, struct sonde_rep
 	const char *file = sonde_session_info(facts->session, "import.file");
 	if (!from)
 		return 0;
-	int rc = sonde_report_note(report, NULL, 0, "imported from %s (%s)", from, file ? file : "");
+	int rc = sonde_report_note(report, NULL, 0, "imported from %s: %s", from, file ? file : "");
 	for (int i = 1; rc == 0 && i <= NOTES_MAX; i++) {
 		char key[40];
 		snprintf(key, sizeof key, "import.note.%d", i);

@@ -54,10 +54,11 @@ static int compare(const void *left, const void *right, void *state)
 	return x_ns != y_ns ? (x_ns < y_ns ? 1 : -1) : (a > b) - (a < b);
 }
 
-static const char *status_text(const struct sonde_process *process, struct sonde_report *report)
+static const char *status_text(const struct sonde_session *session, const struct sonde_process *process,
+			       struct sonde_report *report)
 {
 	if (!process->end_ns)
-		return "still running";
+		return sonde_session_info(session, "import.from") ? "not known" : "still running";
 	if (process->status == -1)
 		return "ended";
 	if (WIFSIGNALED(process->status))
@@ -78,7 +79,7 @@ static int row_add(const struct sums *sums, uint32_t id, struct sonde_report *re
 	row[WALL_NS] = sonde_cell_int(end_ns > process->start_ns ? end_ns - process->start_ns : 0);
 	row[PROCESS] = sonde_cell_text(*process->command ? process->command : process->name);
 	row[PID] = sonde_cell_int(process->pid);
-	row[STATUS] = sonde_cell_text(status_text(process, report));
+	row[STATUS] = sonde_cell_text(status_text(sums->tallies->session, process, report));
 	return 0;
 }
 

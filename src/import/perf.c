@@ -251,12 +251,23 @@ static int same_image(const void *context, uint32_t value)
 				       !memcmp(image->build_id, probe->build_id, probe->build_id_b)));
 }
 
+struct build_id_probe {
+	const struct sonde_perf *perf;
+	const char *path;
+};
+
+static int same_path(const void *context, uint32_t value)
+{
+	const struct build_id_probe *probe = context;
+	return !strcmp(probe->perf->build_ids[value - 1].path, probe->path);
+}
+
 static const struct sonde_perf_build_id *build_id_of(const struct sonde_perf *perf, const char *path)
 {
-	for (uint32_t i = 0; i < perf->build_id_count; i++)
-		if (!strcmp(perf->build_ids[i].path, path))
-			return &perf->build_ids[i];
-	return NULL;
+	struct build_id_probe probe = {perf, path};
+	uint64_t hash = sonde_hash_bytes(path, strlen(path));
+	uint32_t at = sonde_map_find(&perf->build_id_map, hash, same_path, &probe);
+	return at ? &perf->build_ids[at - 1] : NULL;
 }
 
 static struct sonde_perf_image *image_of(struct replay *replay, const char *path, const uint8_t *build_id,

@@ -38,6 +38,7 @@ struct sonde_perf {
 	struct sonde_map ids; /* of events → attr + 1 */
 	struct sonde_perf_build_id *build_ids;
 	uint32_t build_id_count, build_id_cap;
+	struct sonde_map build_id_map;        /* by path → index + 1 */
 	uint32_t machine;                     /* ELF's number, 0 = not known */
 	uint64_t clock_wall_ns, clock_own_ns; /* the wall clock, and theirs, at one moment; 0 = not known */
 	struct sonde_perf_index *index;

@@ -144,7 +144,10 @@ static int build_id_add(struct sonde_perf *perf, const uint8_t *event, size_t si
 	if (!row->path)
 		return sonde_error(ENOMEM, "out of memory for build-ids");
 	perf->build_id_count++;
-	return 0;
+	uint64_t hash = sonde_hash_bytes(row->path, strlen(row->path));
+	return sonde_map_add(&perf->build_id_map, hash, perf->build_id_count)
+		   ? sonde_error(ENOMEM, "out of memory for build-ids")
+		   : 0;
 }
 
 static void text_copy(char *out, size_t max_b, const uint8_t *bytes, size_t size_b)
@@ -383,6 +386,7 @@ int sonde_perf_open(struct sonde_perf *perf)
 void sonde_perf_fini(struct sonde_perf *perf)
 {
 	sonde_map_fini(&perf->ids);
+	sonde_map_fini(&perf->build_id_map);
 	sonde_arena_fini(&perf->arena);
 	free(perf->build_ids);
 	free(perf->attrs);

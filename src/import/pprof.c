@@ -44,13 +44,26 @@ struct samples {
 
 /* --- locations ---------------------------------------------------------------------------------------------------- */
 
+/* A function's texts, once. */
+static void function_write(struct samples *samples, struct sonde_pprof_function *function)
+{
+	struct sonde_pprof *pprof = samples->pprof;
+	char text[NAME_MAX_B];
+	if (function->is_written)
+		return;
+	function->is_written = 1;
+	if (!*sonde_pprof_text(pprof, function->name, text, sizeof text))
+		sonde_pprof_text(pprof, function->system_name, text, sizeof text);
+	function->name_text = sonde_out_text(&samples->job->out, text);
+	function->file_text =
+	    sonde_out_text(&samples->job->out, sonde_pprof_text(pprof, function->file, text, sizeof text));
+}
+
 /* The lines of a location, innermost first; how many. */
 static uint32_t places_read(struct samples *samples, const struct sonde_pprof_location *location,
 			    struct sonde_meta_location *places)
 {
-	struct sonde_pprof *pprof = samples->pprof;
 	struct sonde_proto in = sonde_proto_of(location->bytes, location->size_b);
-	char text[NAME_MAX_B];
 	uint32_t count = 0;
 	while (sonde_proto_next(&in) && count < LINES_MAX) {
 		if (in.field != 4 || !in.is_bytes)
@@ -60,14 +73,13 @@ static uint32_t places_read(struct samples *samples, const struct sonde_pprof_lo
 		while (sonde_proto_next(&line))
 			if (!line.is_bytes && line.field <= 2)
 				*(line.field == 1 ? &id : &number) = line.number;
-		const struct sonde_pprof_function *function = sonde_pprof_find(&pprof->functions, sizeof *function, id);
+		struct sonde_pprof_function *function =
+		    sonde_pprof_find(&samples->pprof->functions, sizeof *function, id);
 		struct sonde_meta_location place = {.line = number <= UINT32_MAX ? (uint32_t)number : 0};
 		if (function) {
-			if (!*sonde_pprof_text(pprof, function->name, text, sizeof text))
-				sonde_pprof_text(pprof, function->system_name, text, sizeof text);
-			place.function = sonde_out_text(&samples->job->out, text);
-			place.file = sonde_out_text(&samples->job->out,
-						    sonde_pprof_text(pprof, function->file, text, sizeof text));
+			function_write(samples, function);
+			place.function = function->name_text;
+			place.file = function->file_text;
 			place.start_line = function->line <= UINT32_MAX ? (uint32_t)function->line : 0;
 		}
 		places[count++] = place;

@@ -26,6 +26,8 @@ struct sonde_pprof_mapping {
 
 struct sonde_pprof_function {
 	uint64_t id, name, system_name, file, line;
+	uint32_t name_text, file_text; /* of the recording */
+	int is_written;
 };
 
 struct sonde_pprof_location {

@@ -113,7 +113,7 @@ static int row_take(struct sonde_pprof *pprof, const struct sonde_proto *field, 
 	}
 	if (field->field == FUNCTION) {
 		numbers_of(field, n, 5, broken);
-		struct sonde_pprof_function row = {n[0], n[1], n[2], n[3], n[4]};
+		struct sonde_pprof_function row = {n[0], n[1], n[2], n[3], n[4], 0, 0, 0};
 		return row_add(&pprof->functions, &row, sizeof row);
 	}
 	numbers_of(field, n, 3, broken);

@@ -129,7 +129,7 @@ static int stats_reserve(struct sonde_out *out)
 	struct sonde_out_zones *zones = out->zones;
 	if (out->sites < zones->stats_cap)
 		return 0;
-	uint32_t cap = out->sites + 1024;
+	uint32_t cap = out->sites + 1024 > 2 * zones->stats_cap ? out->sites + 1024 : 2 * zones->stats_cap;
 	struct sonde_zone_stat *stats = realloc(zones->stats, cap * sizeof *stats);
 	zones->stats = stats ? stats : zones->stats;
 	uint32_t *ended = stats ? realloc(zones->ended, cap * sizeof *ended) : NULL;
