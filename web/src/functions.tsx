@@ -46,6 +46,7 @@ function OneFunction() {
 			<p class="sides-of">
 				{there.map(([view, title]) => <a href={link({ ...selection, view })} aria-current={view === side[0] ? "true" : undefined}>{title}</a>)}
 				{selection.focus && <a href={elsewhere(selection, "flame", { search: only(selection.focus) })}>Find it in the flame graph</a>}
+				{selection.focus && <a href={elsewhere(selection, "flame", { view: "sandwich", focus: selection.focus })}>All callers and callees as flame graphs</a>}
 			</p>
 			{side[3]()}
 		</section>
