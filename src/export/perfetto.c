@@ -137,12 +137,15 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 		sonde_buf_init(buffers[i], MESSAGE_MAX_B);
 	perfetto.thread_count = sonde_session_thread_count(session) + 1;
 	perfetto.threads = calloc(perfetto.thread_count, sizeof *perfetto.threads);
-	error = perfetto.threads ? put_all(&perfetto)
-				 : sonde_error(ENOMEM, "out of memory for %zu threads", perfetto.thread_count);
+	perfetto.places = calloc(sonde_session_site_count(session) + 1, 1);
+	error = perfetto.threads && perfetto.places
+		    ? put_all(&perfetto)
+		    : sonde_error(ENOMEM, "out of memory for %zu threads", perfetto.thread_count);
 	if (perfetto.threads)
 		sonde_perfetto_zones_fini(&perfetto);
 	for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
 		sonde_buf_fini(buffers[i]);
+	free(perfetto.places);
 	sonde_intern_fini(&perfetto.names);
 	sonde_intern_fini(&perfetto.categories);
 	sonde_intern_fini(&perfetto.keys);

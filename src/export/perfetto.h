@@ -37,6 +37,8 @@ enum sonde_perfetto_type {
 	SONDE_PERFETTO_COUNT = 4,
 };
 
+enum { SONDE_PERFETTO_LATELY = 32 };
+
 struct sonde_perfetto_level;
 
 /* Zones of a thread whose begin may have to wait for that of the zone around them. */
@@ -56,7 +58,9 @@ struct sonde_perfetto {
 	struct sonde_buf interned, table, entry; /* the same of entries of tables */
 	struct sonde_buf head, scratch;
 	struct sonde_intern names, categories, keys;
-	struct sonde_map tracks; /* kind and what is told apart → number */
+	uint32_t lately[3][SONDE_PERFETTO_LATELY]; /* of each: numbers that were asked for */
+	uint8_t *places;                           /* by site id: it is in its table */
+	struct sonde_map tracks;                   /* kind and what is told apart → number */
 	uint64_t track_count, flow_count;
 	struct sonde_marks marks;
 	struct sonde_chrome_said said;
@@ -113,6 +117,8 @@ void sonde_perfetto_arg_uint(struct sonde_perfetto *perfetto, const char *key, u
 void sonde_perfetto_arg_int(struct sonde_perfetto *perfetto, const char *key, int64_t value);
 void sonde_perfetto_arg_real(struct sonde_perfetto *perfetto, const char *key, double value);
 void sonde_perfetto_arg_bool(struct sonde_perfetto *perfetto, const char *key, int value);
+/* Where in the source a site is, if it says so. */
+void sonde_perfetto_place(struct sonde_perfetto *perfetto, uint32_t site);
 /* An arrow that begins or ends here. */
 void sonde_perfetto_flow(struct sonde_perfetto *perfetto, uint64_t number, int ends);
 /* Into `to`, or into the file where that is NULL. */

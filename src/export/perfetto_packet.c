@@ -25,6 +25,7 @@ enum {
 	EVENT_NAME_ID = 10,
 	EVENT_TRACK = 11,
 	EVENT_CATEGORY = 22,
+	EVENT_PLACE = 34,
 	EVENT_NAME = 23,
 	EVENT_COUNTER = 30,
 	EVENT_COUNTER_REAL = 44,
@@ -32,7 +33,7 @@ enum {
 	EVENT_FLOW_ENDS = 48,
 };
 enum { ARG_NAME_ID = 1, ARG_BOOL = 2, ARG_UINT = 3, ARG_INT = 4, ARG_REAL = 5, ARG_TEXT = 6, ARG_NAME = 10 };
-enum { TABLE_CATEGORIES = 1, TABLE_NAMES = 2, TABLE_KEYS = 3 };
+enum { TABLE_CATEGORIES = 1, TABLE_NAMES = 2, TABLE_KEYS = 3, TABLE_PLACES = 4 };
 
 /* --- packets ------------------------------------------------------------------------------------------------------ */
 
@@ -210,12 +211,20 @@ static void put_real(struct sonde_buf *out, uint32_t field, double value)
 	put_fixed(out, field, bits);
 }
 
-/* A text of one of the tables, or itself. */
+/* A text of one of the tables, or itself. Most were asked for a moment ago: what needed no cleaning is found again by
+ * its bytes. */
 static void put_named(struct sonde_perfetto *perfetto, struct sonde_buf *out, struct sonde_intern *intern,
 		      uint32_t table, const uint32_t fields[2], const char *text)
 {
+	size_t length_b = strlen(text), slot = (length_b * 31 + (unsigned char)*text) % SONDE_PERFETTO_LATELY;
+	uint32_t *lately = &perfetto->lately[table - 1][slot];
+	if (*lately && !strcmp(intern->texts[*lately - 1], text)) {
+		sonde_proto_uint(out, fields[0], *lately);
+		return;
+	}
 	const char *clean = sonde_perfetto_clean(perfetto, text);
 	uint32_t number = number_of(perfetto, intern, table, clean);
+	*lately = number ? number : *lately;
 	if (number)
 		sonde_proto_uint(out, fields[0], number);
 	else
@@ -233,6 +242,23 @@ void sonde_perfetto_begin(struct sonde_perfetto *perfetto, const struct sonde_pe
 		put_named(perfetto, out, &perfetto->categories, TABLE_CATEGORIES, category, event->category);
 	if (event->name)
 		put_named(perfetto, out, &perfetto->names, TABLE_NAMES, name, event->name);
+}
+
+void sonde_perfetto_place(struct sonde_perfetto *perfetto, uint32_t id)
+{
+	enum { ID = 1, FILE_NAME = 2, FUNCTION = 3, LINE = 4 };
+	const struct sonde_site *site = sonde_session_site(perfetto->session, id);
+	if (!site || (!*site->file && !*site->function))
+		return;
+	if (!perfetto->places[id]) {
+		sonde_proto_uint(&perfetto->entry, ID, id);
+		sonde_proto_text(&perfetto->entry, FILE_NAME, sonde_perfetto_clean(perfetto, site->file));
+		sonde_proto_text(&perfetto->entry, FUNCTION, sonde_perfetto_clean(perfetto, site->function));
+		sonde_proto_uint(&perfetto->entry, LINE, site->line);
+		sonde_perfetto_define(perfetto, TABLE_PLACES);
+	}
+	perfetto->places[id] = 1;
+	sonde_proto_uint(&perfetto->event, EVENT_PLACE, id);
 }
 
 void sonde_perfetto_end(struct sonde_perfetto *perfetto, struct sonde_buf *to)

@@ -48,7 +48,6 @@ static void put_text(struct sonde_perfetto *perfetto, const char *key, const cha
 
 static void put_begin(struct sonde_perfetto *perfetto, const struct zone *zone, uint64_t track, struct sonde_buf *to)
 {
-	const struct sonde_site *site = sonde_session_site(perfetto->session, zone->site);
 	const char *name = *zone->name ? zone->name : sonde_perfetto_site(perfetto, zone->site);
 	char own[SONDE_CHROME_OWN_B];
 	sonde_perfetto_begin(perfetto, &(struct sonde_perfetto_event){.type = SONDE_PERFETTO_BEGIN,
@@ -57,10 +56,7 @@ static void put_begin(struct sonde_perfetto *perfetto, const struct zone *zone, 
 								      .category = "zone",
 								      .name = name});
 	sonde_perfetto_arg_uint(perfetto, sonde_chrome_own_name(&perfetto->said, "self_ns", own), zone->self_ns);
-	put_text(perfetto, "function", site ? site->function : "");
-	put_text(perfetto, "file", site ? site->file : "");
-	if (site && site->line)
-		sonde_perfetto_arg_uint(perfetto, sonde_chrome_own_name(&perfetto->said, "line", own), site->line);
+	sonde_perfetto_place(perfetto, zone->site);
 	put_text(perfetto, "site", *zone->name ? sonde_perfetto_site(perfetto, zone->site) : "");
 	if (zone->unfinished)
 		sonde_perfetto_arg_bool(perfetto, sonde_chrome_own_name(&perfetto->said, "unfinished", own), 1);

@@ -8,7 +8,7 @@ all end; every arrow has one beginning, and one end that is not before it.
 PACKET = {"clocks": 6, "time": 8, "sequence": 10, "event": 11, "interned": 12, "flags": 13, "defaults": 59, "track": 60,
           "sample": 66}
 BEGIN, END, INSTANT, COUNT = 1, 2, 3, 4
-CATEGORIES, NAMES, KEYS, FUNCTIONS, FRAMES, STACKS, BUILD_IDS, PATHS, MODULES = 1, 2, 3, 5, 6, 7, 16, 17, 19
+CATEGORIES, NAMES, KEYS, PLACES, FUNCTIONS, FRAMES, STACKS, BUILD_IDS, PATHS, MODULES = 1, 2, 3, 4, 5, 6, 7, 16, 17, 19
 
 
 def expect(condition, sentence):
@@ -72,6 +72,8 @@ class Trace:
                 continue
             if table == FRAMES:
                 self.there(FUNCTIONS, one(entry, 2)), self.there(MODULES, one(entry, 3))
+            elif table == PLACES:
+                expect(text(one(entry, 2)) or text(one(entry, 3)), "a place that is nowhere")
             elif table == MODULES:
                 self.there(PATHS, one(entry, 7)), self.there(BUILD_IDS, one(entry, 2, 0))
             elif table == STACKS:
@@ -96,6 +98,7 @@ class Trace:
         expect(track in self.tracks, f"an event on track {track}, which is not there")
         expect((kind == COUNT) == self.tracks[track]["counter"], f"track {track} has both values and slices")
         self.there(CATEGORIES, one(message, 3, 0)), self.there(NAMES, one(message, 10, 0))
+        self.there(PLACES, one(message, 34, 0))
         expect(kind in (END, COUNT) or one(message, 10) or one(message, 23), "an event without a name")
         for key, value in message:
             if key == 4:
