@@ -31,6 +31,8 @@ export async function serve(sonde, file, page) {
 		const words = url.searchParams;
 		if (url.pathname === "/api/recording")
 			return [JSON.stringify(recording), "application/json"];
+		if (url.pathname === "/api/runs")
+			return [JSON.stringify({ version: 1, runs: [{ run: "a", file, command: recording.command }] }), "application/json"];
 		if (url.pathname === "/api/report") {
 			const options = ["-n", words.get("limit") ?? "20"];
 			for (const key of ["focus", "weigh"])

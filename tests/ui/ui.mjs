@@ -121,7 +121,7 @@ async function rest(page) {
 	const { sections } = await page.evaluate(() => fetch("api/recording").then((answer) => answer.json()));
 	await page.click("summary");
 	const links = await page.$$eval(".more a", (all) => all.map((at) => at.getAttribute("href")));
-	for (const section of sections.filter((name) => !["functions", "callers", "calltree", "zones", "memory", "leaks", "sizes", "temporary", "timeline"].includes(name)))
+	for (const section of sections.filter((name) => !["functions", "callers", "lines", "assembly", "calltree", "zones", "zone-histogram", "memory", "leaks", "sizes", "temporary", "timeline"].includes(name)))
 		assert(links.includes(`#/section?section=${section}`), `${section} is in the menu`);
 	await page.click(".more >> text=Summary");
 	await page.waitForSelector(".grid td >> text=timing.wall_time_s");

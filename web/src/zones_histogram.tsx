@@ -107,7 +107,8 @@ function useInstances(name: string, range: [number, number]): { found: Instances
 			const names = lanes.names.flatMap((at, i) => (at.name === name ? [i] : []));
 			const part = { ...(from ? { from: Number(from) } : {}), ...(to ? { to: Number(to) } : {}) };
 			const answer = names.length ? await data.find({ names, shortest: range[0], longest: range[1] - 1, limit: INSTANCES, ...part }) : { count: 0, slices: [] };
-			const slices = answer.slices.filter((slice) => ["zones", "spans"].includes(lanes.lanes[slice.lane]?.kind ?? ""));
+			const isMine = (slice: Slice) => ["zones", "spans"].includes(lanes.lanes[slice.lane]?.kind ?? "") && slice.start >= Number(from || 0) && (!to || slice.start < Number(to));
+			const slices = answer.slices.filter(isMine); /* bars count what begins in the time that is chosen */
 			return { lanes, slices, count: slices.length === answer.slices.length ? answer.count : slices.length };
 		}).then((found) => current && set({ found, error: "" }), (error: Error) => current && set({ found: null, error: error.message }));
 		return () => {
@@ -117,7 +118,7 @@ function useInstances(name: string, range: [number, number]): { found: Instances
 	return state;
 }
 
-function InstanceTable({ found, name }: { found: Instances; name: string }) {
+function InstanceTable({ found, name, counted }: { found: Instances; name: string; counted: number }) {
 	const { selection, recording } = useWorld(), duration = recording.duration_ns;
 	const thread = (id: number) => recording.threads.find((at) => at.id === id);
 	const chosen = found.slices.filter((slice) => !selection.thread || String(found.lanes.lanes[slice.lane]?.thread) === selection.thread);
@@ -140,6 +141,7 @@ function InstanceTable({ found, name }: { found: Instances; name: string }) {
 		<>
 			<p class="count" role="status" data-instances={rows.length}>
 				{figure("count", rows.length)} {rows.length === 1 ? "instance" : "instances"}
+				{rows.length + shown.omitted < counted && !selection.thread ? ` of ${figure("count", counted)}; zones deeper than the timeline shows are not among them` : ""}
 				{shown.omitted > 0 ? `, the earliest of ${figure("count", found.count ?? 0)}` : ""}: each is a link to where it is on the timeline.
 			</p>
 			<DataTable table={shown} drawn={{ most: 10, label: `Instances of ${clean(name)}`, render: (row, column) => column.key === "start_ns" ? <a href={to(row)}>{figure("ns", number(row, "start_ns"))}</a> : undefined }} />
@@ -147,12 +149,12 @@ function InstanceTable({ found, name }: { found: Instances; name: string }) {
 	);
 }
 
-function InstancesOf({ name, range }: { name: string; range: [number, number] }) {
+function InstancesOf({ name, range, counted }: { name: string; range: [number, number]; counted: number }) {
 	const { found, error } = useInstances(name, range), { selection } = useWorld();
 	return (
 		<section aria-labelledby="instances">
 			<h3 id="instances">Of <code>{clean(name)}</code>: {figure("ns", range[0])} to {figure("ns", range[1])} <a href={link({ ...selection, view: "" })} class="chip">none ×</a></h3>
-			{error ? <p class="failed" role="alert">{clean(error)}</p> : found ? <InstanceTable found={found} name={name} /> : <p class="wait" role="status">Asking the recording…</p>}
+			{error ? <p class="failed" role="alert">{clean(error)}</p> : found ? <InstanceTable found={found} name={name} counted={counted} /> : <p class="wait" role="status">Asking the recording…</p>}
 		</section>
 	);
 }
@@ -182,7 +184,7 @@ export function ZoneHistogram() {
 								</>
 							) : null}
 							<Notes notes={[...(durations?.notes ?? []), ...(bars?.notes ?? [])]} />
-							{range && one && (data.inFile || !recording.timeline ? <p class="wait">Instances are in the recording: <code>sonde view</code> shows them.</p> : <InstancesOf name={name} range={range} />)}
+							{range && one && (data.inFile || !recording.timeline ? <p class="wait">Instances are in the recording: <code>sonde view</code> shows them.</p> : <InstancesOf name={name} range={range} counted={bars?.rows.filter((row) => rangeOf(row) === selection.view).reduce((sum, row) => sum + number(row, "count"), 0) ?? 0} />)}
 						</>
 					);
 				}}
