@@ -6,9 +6,9 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <yajl/yajl_parse.h>
 
 #include "import/chrome.h"
+#include "import/yajl.h"
 #include "util/error.h"
 
 enum { CHUNK_B = 256 << 10, DEPTH_MAX = 256, SILENT_MAX_B = 16 << 20, NODES_MAX = 1 << 22 };
@@ -518,15 +518,15 @@ static int damaged(struct json *json, yajl_handle handle, uint64_t at_b, const u
 		return json->chrome->error;
 	if (json->why)
 		return sonde_error(EFBIG, "%s is too big: %s", name, json->why);
-	unsigned char *text = yajl_get_error(handle, 0, bytes, size_b);
+	unsigned char *text = sonde_yajl.get_error(handle, 0, bytes, size_b);
 	char why[128];
 	strncpy(why, text ? (const char *)text : "", sizeof why - 1);
 	why[sizeof why - 1] = 0;
 	why[strcspn(why, "\n")] = 0;
 	if (text)
-		yajl_free_error(handle, text);
+		sonde_yajl.free_error(handle, text);
 	return sonde_error(EBADMSG, "%s: damaged at byte %llu, after %llu events: %s", name,
-			   (unsigned long long)(at_b + yajl_get_bytes_consumed(handle)),
+			   (unsigned long long)(at_b + sonde_yajl.get_bytes_consumed(handle)),
 			   (unsigned long long)json->events_seen, why);
 }
 
@@ -538,7 +538,7 @@ static int all_read(struct json *json, yajl_handle handle, uint8_t *bytes)
 	while ((got_b = sonde_input_read(input, bytes, CHUNK_B)) > 0) {
 		size_t skip_b = at_b ? 0 : sonde_text_space(bytes, (size_t)got_b); /* a byte order mark */
 		json->silent_b += (uint64_t)got_b;
-		if (yajl_parse(handle, bytes + skip_b, (size_t)got_b - skip_b) != yajl_status_ok)
+		if (sonde_yajl.parse(handle, bytes + skip_b, (size_t)got_b - skip_b) != yajl_status_ok)
 			return damaged(json, handle, at_b + skip_b, bytes + skip_b, (size_t)got_b - skip_b);
 		if (json->silent_b > SILENT_MAX_B)
 			return sonde_error(EFBIG,
@@ -549,21 +549,24 @@ static int all_read(struct json *json, yajl_handle handle, uint8_t *bytes)
 	if (got_b < 0)
 		return (int)got_b;
 	json->chrome->is_cut = json->depth > 0;
-	if (yajl_complete_parse(handle) != yajl_status_ok && !json->chrome->is_cut)
+	if (sonde_yajl.complete_parse(handle) != yajl_status_ok && !json->chrome->is_cut)
 		return damaged(json, handle, at_b, bytes, 0);
 	return json->chrome->error;
 }
 
 int sonde_chrome_read(struct sonde_chrome *chrome)
 {
+	int error = sonde_yajl_load();
+	if (error)
+		return error;
 	struct json *json = calloc(1, sizeof *json);
 	uint8_t *bytes = malloc(CHUNK_B);
-	yajl_handle handle = json ? yajl_alloc(&callbacks, NULL, json) : NULL;
-	int error = handle && bytes ? 0 : sonde_error(ENOMEM, "out of memory");
+	yajl_handle handle = json ? sonde_yajl.alloc(&callbacks, NULL, json) : NULL;
+	error = handle && bytes ? 0 : sonde_error(ENOMEM, "out of memory");
 	if (!error) {
 		json->chrome = chrome;
-		yajl_config(handle, yajl_dont_validate_strings, 1);
-		yajl_config(handle, yajl_allow_partial_values, 1);
+		sonde_yajl.config(handle, yajl_dont_validate_strings, 1);
+		sonde_yajl.config(handle, yajl_allow_partial_values, 1);
 		error = all_read(json, handle, bytes);
 	}
 	if (!error && !json->events_seen)
@@ -578,7 +581,7 @@ int sonde_chrome_read(struct sonde_chrome *chrome)
 		free(json->event.weights.values);
 	}
 	if (handle)
-		yajl_free(handle);
+		sonde_yajl.free(handle);
 	free(bytes);
 	free(json);
 	return error;
