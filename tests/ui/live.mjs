@@ -86,6 +86,26 @@ async function moves(page, run) {
 	await shows(page, "beta", "3");
 }
 
+/* The timeline grows with the run, and is not empty in between. */
+async function timeline(page, run) {
+	const reach = () => page.evaluate(() => Number(document.querySelector("[data-view]")?.dataset.view.split("-")[1] ?? 0));
+	await page.goto(`${run.url}#/timeline`);
+	await page.waitForSelector("[data-view]");
+	const before = await reach();
+	run.tell("beta 3");
+	await page.waitForTimeout(1500);
+	await page.click(".live >> text=Pause");
+	await page.click(".live >> text=Catch up"); /* now, however costly it is */
+	await until(page, (end) => Number(document.querySelector("[data-view]")?.dataset.view.split("-")[1] ?? 0) > end + 1e9, before);
+	await shoot(page, "live-timeline");
+	await page.selectOption(".live select", { label: "the last 5.00 s" });
+	await until(page, () => Number(document.querySelector("[data-view]").dataset.view.split("-")[0]) > 0);
+	run.tell("beta 1");
+	await page.selectOption(".live select", "");
+	await page.goto(`${run.url}#/zones`);
+	await shows(page, "beta", "7");
+}
+
 async function ends(page, run) {
 	run.tell("exit 3");
 	await kind(page, "ended");
@@ -153,7 +173,7 @@ async function main() {
 	try {
 		for (const colorScheme of ["light", "dark"]) {
 			const run = await begin(colorScheme), page = await open(browser, run.url, { colorScheme });
-			for (const part of [follows, pauses, moves, ends])
+			for (const part of [follows, pauses, moves, timeline, ends])
 				await part(page, run);
 			assert.deepEqual(page.wrong.filter((at) => !/ERR_/.test(at)), []); /* sonde has gone in the end */
 			await page.context().close();

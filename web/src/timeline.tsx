@@ -102,12 +102,13 @@ function Stage({ lanes }: { lanes: Lanes }) {
 	const sum = useDensity(data, lanes);
 	const chosen = useMemo(() => rangeOf(selection, duration), [selection.from, selection.to]);
 	const spot = useMemo(() => spotOf(selection.slice, lanes), [selection.slice]);
+	const last = useRef<Engine | null>(null);
 	const engine = useMemo(() => new Engine(data, lanes, theme, viewOf(selection, duration), {
 		moved: () => undefined,
 		still(view) {
 			setStill(view);
 			const now = parse(location.hash);
-			if (now.page === "timeline" && now.view !== (isWhole(view, duration) ? "" : written(view)))
+			if (now.page === "timeline" && !now.last && now.view !== (isWhole(view, duration) ? "" : written(view)))
 				refine(now, { view: isWhole(view, duration) ? "" : written(view) });
 		},
 		painted() {
@@ -119,6 +120,9 @@ function Stage({ lanes }: { lanes: Lanes }) {
 			}
 		},
 	}), [data, lanes]);
+	if (last.current && last.current !== engine)
+		engine.follow(last.current);
+	last.current = engine;
 	useEffect(() => () => engine.stop(), [engine]);
 	const count = useCount(found.tooMany ? [] : found.names, chosen, duration);
 	const overlays = useOverlays(lanes, still, { arrows: shows.arrows, path: shows.path && lanes.lanes.some((lane) => lane.kind === "path") });
@@ -127,7 +131,7 @@ function Stage({ lanes }: { lanes: Lanes }) {
 		const view = viewOf(selection, duration);
 		if (written(view) !== written(engine.view) && (selection.view !== written(still) || written(engine.view) === written(still)))
 			engine.go(view);
-	}, [selection.view]);
+	}, [selection.view, selection.last]);
 	useEffect(() => {
 		const near = spot ? touching(lanes, overlays.arrows.arrows, spot) : [];
 		const arrows = near.length ? near : overlays.arrows.omitted ? [] : overlays.arrows.arrows;
@@ -249,12 +253,12 @@ function Stage({ lanes }: { lanes: Lanes }) {
 }
 
 export function Timeline() {
-	const { data } = useWorld();
+	const { data, revision } = useWorld();
 	const [lanes, set] = useState<Lanes | null>(null), [error, fail] = useState(""), [tries, retry] = useState(0);
 	useEffect(() => {
 		fail("");
-		data.lanes().then(set, (reason: Error) => fail(reason.message));
-	}, [data, tries]);
+		data.lanes().then(set, (reason: Error) => fail(lanes ? "" : reason.message));
+	}, [data, tries, revision]);
 	return (
 		<>
 			<h1>Timeline</h1>

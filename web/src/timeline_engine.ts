@@ -1,7 +1,7 @@
 /* timeline_engine.ts: the timeline between frames: the window, where it is moving to, and when to draw. It knows nothing of the
  * page around it, and a frame never waits: what is missing comes later. */
 import type { DataSource } from "./data";
-import { type Arrow, type Bins, firstAt, type Lanes, type Slice, type Step } from "./tiles";
+import { type Arrow, type Bins, firstAt, type Lane, type Lanes, type Slice, type Step } from "./tiles";
 import { inSight, type Row, rowAt } from "./timeline_layout";
 import { Painter, type Theme } from "./timeline_paint";
 import { levelOf, spanOf, Store } from "./timeline_store";
@@ -51,6 +51,15 @@ export class Engine {
 		this.view = clamped(view, lanes.duration_ns);
 		this.store = new Store(data, lanes.duration_ns, () => this.redraw());
 		this.calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+	}
+
+	/* The same of the recording when it was shorter. */
+	follow(before: Engine): void {
+		const keyOf = (lane: Lane) => [lane.kind, lane.process, lane.thread, lane.depth, lane.title].join("\n");
+		const ids = new Map(this.lanes.lanes.map((lane) => [keyOf(lane), lane.id]));
+		Object.assign(this, { scroll: before.scroll, width: before.width, height: before.height, rows: before.rows });
+		if (before.lanes.names.every(({ name }, i) => this.lanes.names[i]?.name === name)) /* slices are called by their place in them */
+			this.store.follow(before.store, (id) => ids.get(keyOf(before.lanes.lanes[id]!)));
 	}
 
 	attach(canvas: HTMLCanvasElement): void {

@@ -60,6 +60,18 @@ export class Store {
 		this.top = Math.max(0, Math.ceil(Math.log2(Math.max(duration, 1) / TILE_PX)));
 	}
 
+	/* Of the recording when it was shorter: drawn until it has been asked for again. `now`: which lane it is, undefined: none. */
+	follow(before: Store, now: (lane: number) => number | undefined): void {
+		for (const [id, of] of before.held) {
+			const lane = now(id);
+			if (lane === undefined)
+				continue;
+			this.held.set(lane, new Map([...of].map(([key, tile]) => [key, { ...tile, lane, coarse: true, seen: 0 }])));
+			for (const tile of of.values())
+				this.size += tile.size;
+		}
+	}
+
 	/* What is there of a tile: itself, or the smallest one around it. */
 	best(lane: number, level: number, index: number): Tile | null {
 		const of = this.held.get(lane);
