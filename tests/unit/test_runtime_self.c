@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/varint.h"
+#include "fold/nodes.h"
 #include "fold/pair.h"
 #include "trace/reader.h"
 
@@ -43,7 +44,11 @@ static void assert_summary_true(const struct sonde_chunk_data *data)
 	static struct sonde_pair_frame frames[SONDE_ZONES_OPEN_MAX];
 	static struct sonde_zone_stat rows[16384];
 	struct sonde_pair_table table = {.rows = rows, .capacity = 16384};
+	static uint8_t node_bytes[SONDE_NODES_MAX_B(65536)];
+	static struct sonde_nodes nodes;
 	struct sonde_zones_summary head;
+	nodes.data = node_bytes;
+	sonde_nodes_begin(&nodes, data->head->time_min_ns);
 	struct sonde_pair pair;
 	memset(rows, 0, sizeof(rows));
 	memcpy(&head, data->summary, sizeof(head));
@@ -61,11 +66,14 @@ static void assert_summary_true(const struct sonde_chunk_data *data)
 		time_at = sonde_varint_get(time_at, end, &delta);
 		assert_true(site_at && time_at);
 		time_ns += delta;
-		if (site)
+		if (site) {
 			sonde_pair_begin(&pair, (uint32_t)site, time_ns);
-		else if (sonde_pair_end(&pair, time_ns, &zone))
+		} else if (sonde_pair_end(&pair, time_ns, &zone)) {
 			sonde_pair_add(sonde_pair_row(&table, zone.site), &zone);
+			sonde_nodes_add_zone(&nodes, zone.depth, zone.site, zone.start_ns, zone.dur_ns);
+		}
 	}
+	sonde_nodes_end(&nodes);
 	assert_ptr_equal(time_at, end);
 	assert_int_equal(pair.over, 0);
 	assert_int_equal(pair.unmatched, head.unmatched);
@@ -76,6 +84,13 @@ static void assert_summary_true(const struct sonde_chunk_data *data)
 		memcpy(&stat, stats + i * sizeof(stat), sizeof(stat));
 		assert_memory_equal(&stat, sonde_pair_row(&table, stat.site), sizeof(stat));
 	}
+	struct sonde_zone_nodes_head nodes_head;
+	const uint8_t *behind = stats + head.sites * sizeof(struct sonde_zone_stat);
+	memcpy(&nodes_head, behind, sizeof(nodes_head));
+	assert_int_equal(nodes_head.nodes_b, nodes.data_b);
+	assert_int_equal(nodes_head.deeper, nodes.deeper);
+	assert_memory_equal(behind + sizeof(nodes_head), node_bytes, nodes.data_b);
+	assert_ptr_equal(behind + sizeof(nodes_head) + nodes.data_b, data->summary + data->head->summary_b);
 }
 
 /* Counts histograms, and what was lost with `cause` (NULL = for any). */
