@@ -1,10 +1,11 @@
 /* perfetto.c: a trace of protobuf packets, for Perfetto's viewer and trace_processor.
  *
  * One sequence of packets (perfetto_packet.c), in the order of what they are about; readers sort them by time. Times
- * are CLOCK_MONOTONIC, which is the trace's clock; a snapshot says what the wall clock was. Zones and marks are on
- * their threads' tracks; counters, spans, calls that waited, states and the critical path have tracks below those of
- * threads and processes. What could not be shown as it is, an instant in the end says. Only tables, arguments of zones
- * and spans (marks.h), and the longest calls are held in memory.
+ * are CLOCK_MONOTONIC, which is the trace's clock; a snapshot says what the wall clock was, and the clock that goes on
+ * while the machine sleeps, by which a trace of the kernel fits. Zones and marks are on their threads' tracks;
+ * counters, spans, calls that waited, states and the critical path have tracks below those of threads and processes.
+ * What could not be shown as it is, an instant in the end says. Only tables, arguments of zones and spans (marks.h),
+ * and the longest calls are held in memory.
  */
 #include "export/perfetto.h"
 
@@ -17,7 +18,7 @@
 
 enum { MESSAGE_MAX_B = 64 << 20 };
 enum { PACKET_CLOCKS = 6, PACKET_DEFAULTS = 59, PACKET_FIRST = 87 };
-enum { CLOCKS_CLOCK = 1, CLOCKS_PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIME = 2, REALTIME = 1, MONOTONIC = 3 };
+enum { CLOCKS_CLOCK = 1, CLOCKS_PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIME = 2, REALTIME = 1, MONOTONIC = 3, BOOTTIME = 6 };
 enum { DEFAULTS_SAMPLES = 12, DEFAULTS_CLOCK = 58, SAMPLES_TIMEBASE = 1 };
 enum { TIMEBASE_FREQUENCY = 2, TIMEBASE_COUNTER = 4, COUNTER_CPU_CLOCK = 1 };
 
@@ -32,9 +33,12 @@ static void put_clock(struct sonde_perfetto *perfetto, uint32_t id, uint64_t tim
 static void put_head(struct sonde_perfetto *perfetto)
 {
 	const struct sonde_file_head *head = sonde_session_head(perfetto->session);
+	const struct sonde_run *run = sonde_session_run(perfetto->session);
 	uint64_t period_ns = sonde_session_period_ns(perfetto->session);
 	put_clock(perfetto, REALTIME, head->start_real_ns);
 	put_clock(perfetto, MONOTONIC, head->start_mono_ns);
+	if (run->boot_known)
+		put_clock(perfetto, BOOTTIME, head->start_mono_ns + run->boot_ahead_ns);
 	sonde_proto_uint(&perfetto->event, CLOCKS_PRIMARY, MONOTONIC);
 	sonde_proto_message(&perfetto->packet, PACKET_CLOCKS, &perfetto->event);
 	sonde_proto_uint(&perfetto->packet, PACKET_FIRST, 1);

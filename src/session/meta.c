@@ -27,6 +27,7 @@ union record {
 	struct sonde_meta_module module;
 	struct sonde_meta_site site;
 	struct sonde_meta_symbol symbol;
+	struct sonde_meta_clock clock;
 	struct sonde_meta_source source;
 	struct sonde_meta_lost lost;
 	struct sonde_meta_cost cost;
@@ -413,10 +414,15 @@ static int add_object(struct sonde_session *session, const union record *record,
 	return error;
 }
 
-/* Clock anchors are for whoever converts other clocks; nothing in a session needs them. */
-static int add_nothing(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
+/* The first is of the beginning. */
+static int add_clock(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
 {
-	(void)session, (void)record, (void)more, (void)more_b;
+	const struct sonde_meta_clock *clock = &record->clock;
+	(void)more, (void)more_b;
+	if (session->run.boot_known || clock->boot_ns < clock->mono_ns)
+		return 0;
+	session->run.boot_ahead_ns = clock->boot_ns - clock->mono_ns;
+	session->run.boot_known = 1;
 	return 0;
 }
 
@@ -435,7 +441,7 @@ static const struct kind kinds[] = {
     KIND(SONDE_META_MODULE, sonde_meta_module, 16, add_module),
     KIND(SONDE_META_SITE, sonde_meta_site, 16, add_site),
     KIND(SONDE_META_SYMBOL, sonde_meta_symbol, sizeof(struct sonde_meta_symbol), add_symbol),
-    KIND(SONDE_META_CLOCK, sonde_meta_head, 8, add_nothing),
+    KIND(SONDE_META_CLOCK, sonde_meta_clock, 8, add_clock),
     KIND(SONDE_META_SOURCE, sonde_meta_source, 16, add_source),
     KIND(SONDE_META_LOST, sonde_meta_lost, 16, add_lost),
     KIND(SONDE_META_COST, sonde_meta_cost, 16, add_cost),

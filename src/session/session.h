@@ -52,7 +52,9 @@ struct sonde_run {
 	uint64_t skipped_chunks; /* of a newer format, or whose content made no sense */
 	uint64_t skipped_records;
 	uint64_t file_b;
-	uint32_t root_process; /* the command's, 0 = none */
+	uint32_t root_process;  /* the command's, 0 = none */
+	uint64_t boot_ahead_ns; /* CLOCK_BOOTTIME − CLOCK_MONOTONIC as recording began: time that it was suspended */
+	int boot_known;
 };
 
 const struct sonde_run *sonde_session_run(const struct sonde_session *session);
