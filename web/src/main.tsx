@@ -29,7 +29,7 @@ const PAGES: [name: string, title: string, section: string, view: () => preact.J
 	["flame-difference", "Flame difference", "", FlameDifference],
 ];
 const OF_TWO = ["compare", "flame-difference"];
-const HAVE_PAGES = ["assembly", "lines", "zone-histogram", "calltree", "functions", "callers", "zones", "memory", "timeline", "leaks", "sizes", "temporary"];
+const HAVE_PAGES = ["assembly", "lines", "zone-histogram", "zone-durations", "calltree", "functions", "callers", "zones", "memory", "timeline", "leaks", "sizes", "temporary"];
 const THREADS_MOST = 500;
 
 /* --- light or dark ------------------------------------------------------------------------------------------------- */
