@@ -253,7 +253,7 @@ static void fill_flop(struct filling *filling)
 	double flop = sonde_series_tree_change(filling->sums, SONDE_METRIC_FLOP, &known);
 	double wall_s = (double)filling->wall_ns / 1e9;
 	const char *why = known ? NULL : why_unavailable(filling->sums->session, "flop");
-	why = known || why ? why : "the processor's counters were not asked: --flop";
+	why = known || why ? why : SONDE_STAT_FLOP_UNASKED;
 	put(filling, SONDE_STAT_FLOP, flop, why);
 	put(filling, SONDE_STAT_FLOP_RATE, wall_s > 0 ? flop / wall_s : 0, wall_s > 0 ? why : "no wall time");
 }

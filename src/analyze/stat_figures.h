@@ -12,6 +12,9 @@ enum sonde_stat {
 	SONDE_STAT_COUNT
 };
 
+/* Why FLOP are not known where nobody asked for them. */
+#define SONDE_STAT_FLOP_UNASKED "the processor's counters were not asked: --flop"
+
 struct sonde_stat_row {
 	const char *group, *key;
 	enum sonde_unit unit;

@@ -227,6 +227,14 @@ static void put_notes(struct table *table)
 	if (runs->count < runs->asked)
 		sonde_figures_sentence(&table->figures, "\n! ");
 	sonde_buf_clear(&table->figures.line);
+	const struct sonde_cell *flop = &runs->run[0].figures.cell[SONDE_STAT_FLOP];
+	if (!sonde_stat_known(&runs->run[0].figures, SONDE_STAT_FLOP) &&
+	    strcmp(flop->text, SONDE_STAT_FLOP_UNASKED) != 0) {
+		sonde_buf_text(&table->figures.line, "FLOP are not known: ");
+		sonde_clean(&table->figures.line, flop->text, table->figures.style->ascii);
+		sonde_figures_sentence(&table->figures, "\n! ");
+		sonde_buf_clear(&table->figures.line);
+	}
 	sonde_clean(&table->figures.line, table->show->error ? table->show->error : "", table->figures.style->ascii);
 	if (table->show->error)
 		sonde_figures_sentence(&table->figures, "\n! ");

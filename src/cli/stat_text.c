@@ -53,10 +53,9 @@ static void put_times(struct sonde_stat_lines *text)
 /* Only where it was asked for. */
 static void put_flop(struct sonde_stat_lines *text)
 {
-	const struct sonde_session *session = text->show->sums->session;
-	int is_asked = 0;
-	for (size_t i = 0; i < sonde_session_source_count(session); i++)
-		is_asked |= !strcmp(sonde_session_source(session, i)->name, "flop");
+	const struct sonde_cell *flop = &text->show->figures->cell[SONDE_STAT_FLOP];
+	int is_asked =
+	    sonde_stat_known(text->show->figures, SONDE_STAT_FLOP) || strcmp(flop->text, SONDE_STAT_FLOP_UNASKED);
 	if (!is_asked || !sonde_stat_line_begin(text, "FLOP", SONDE_STAT_FLOP))
 		return;
 	sonde_stat_line_say(text, "of user code, by the processor's counters");

@@ -44,6 +44,10 @@ matches "$(figure compute.absent.flop)" "were not asked: --flop"
 used --flop -- "$uses" spins 200
 if [ "$(figure compute.flop)" = null ]; then
 	equal "$(figure compute.flop_per_s)" null
+	run 0 "$SONDE" stat --flop -r 2 -- true
+	has "$(tr -s '\n ' ' ' <.err)" "FLOP are not known: $(figure compute.absent.flop | tr -d '"')"
+	run 0 "$SONDE" stat -r 2 -- true
+	lacks "$err" "FLOP"
 	equal "$(figure compute.absent.flop)" "$("$SONDE" doctor --json | jq '.sections[0].rows[] | select(.check == "flop") | .found')"
 else
 	holds "$(figure compute.flop) > 0"
