@@ -90,7 +90,17 @@ function useCount(names: number[], range: Window | null, duration: number): numb
 function Stage({ lanes }: { lanes: Lanes }) {
 	const { data, recording, selection, dark } = useWorld(), duration = lanes.duration_ns;
 	const people = useMemo(() => new People(recording), [recording]);
-	const [folded, setFolded] = useState(() => foldedAtFirst(lanes));
+	const [turned, setTurned] = useState(() => new Set<string>()); /* folded or unfolded by hand */
+	const folded = useMemo(() => {
+		const all = foldedAtFirst(lanes);
+		turned.forEach((key) => all.delete(key) || all.add(key));
+		return all;
+	}, [lanes, turned]);
+	const turn = (keys: string[]) => setTurned((before) => {
+		const after = new Set(before);
+		keys.forEach((key) => after.delete(key) || after.add(key));
+		return after;
+	});
 	const [shows, setShows] = useState({ arrows: true, path: true, table: false, help: false });
 	const [still, setStill] = useState(() => clamped(viewOf(selection, duration), duration));
 	const [failed, fail] = useState("");
@@ -123,7 +133,10 @@ function Stage({ lanes }: { lanes: Lanes }) {
 	if (last.current && last.current !== engine)
 		engine.follow(last.current);
 	last.current = engine;
-	useEffect(() => () => engine.stop(), [engine]);
+	useEffect(() => {
+		setStill(engine.view);
+		return () => engine.stop();
+	}, [engine]);
 	const count = useCount(found.tooMany ? [] : found.names, chosen, duration);
 	const overlays = useOverlays(lanes, still, { arrows: shows.arrows, path: shows.path && lanes.lanes.some((lane) => lane.kind === "path") });
 	/* Links and Back move the window; what it said itself, last, does not. */
@@ -144,8 +157,8 @@ function Stage({ lanes }: { lanes: Lanes }) {
 		if (end < from || slice.start > to || slice.length > (to - from) * 4 || slice.length < (to - from) / 2000)
 			engine.go(slice.length ? around(slice.start - slice.length * 2, end + slice.length * 2, duration) : { from: slice.start - (to - from) / 2, to: slice.start + (to - from) / 2 });
 		const lane = lanes.lanes[slice.lane];
-		if (lane && (folded.has(`p${lane.process}`) || folded.has(`t${lane.thread}`)))
-			setFolded(new Set([...folded].filter((key) => key !== `p${lane.process}` && key !== `t${lane.thread}`)));
+		if (lane)
+			turn([`p${lane.process}`, `t${lane.thread}`].filter((key) => folded.has(key)));
 		if (slice.name >= 0)
 			refine(parse(location.hash), { slice: slotOf({ ...slice, many: 1, busy: 1 }) });
 	};
@@ -178,12 +191,7 @@ function Stage({ lanes }: { lanes: Lanes }) {
 			}
 		},
 		choose: (range) => go(parse(location.hash), { from: String(range.from), to: String(range.to), view: isWhole(engine.view, duration) ? "" : written(engine.view) }),
-		fold(key) {
-			const next = new Set(folded);
-			if (!next.delete(key))
-				next.add(key);
-			setFolded(next);
-		},
+		fold: (key) => turn([key]),
 		search: () => (document.querySelector("main .search") as HTMLElement | null)?.focus(),
 		fit,
 		help: () => setShows({ ...shows, help: true }),

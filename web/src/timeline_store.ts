@@ -2,7 +2,8 @@
  *
  * A tile is TILE_PX pixels of one lane at a power of two of ns a pixel (its level), and lies where its length divides the time: a
  * window that moves finds again what it had. One question asks for all missing lanes of a column of tiles, few are on their
- * way at a time, and a place that was left is not waited for. What was not drawn for longest goes when there are too many bytes.
+ * way at a time, and one whose place was left and that takes long is given up. What was not drawn for longest goes when
+ * there are too many bytes.
  * Nothing here waits: a frame draws what is there, and `changed` is told when there is more.
  */
 import type { DataSource } from "./data";
@@ -11,6 +12,7 @@ import type { Window } from "./timeline_view";
 
 export const TILE_PX = 512;
 const ROOM_B = 96 << 20, AT_ONCE = 3, LANES_MOST = 48, LEVELS = 2 ** 40;
+const PATIENCE_MS = 250, TRIES = 3, REST_MS = 400;
 
 export interface Tile {
 	lane: number;
@@ -32,6 +34,7 @@ interface Ask {
 interface Flight extends Ask {
 	abort: AbortController;
 	seen: number;
+	born: number; /* ms */
 }
 
 /* The level at which a pixel of the screen is at least one of a tile. */
@@ -55,6 +58,10 @@ export class Store {
 	private size = 0;
 	private frame = 0;
 	private stopped = false;
+	private given: number[] = []; /* up: when; the server may be at them still */
+	private failures = 0; /* in a row */
+	private restsUntil = 0;
+	private nudged = 0;
 	private top: number;
 	constructor(private data: DataSource, private duration: number, private changed: () => void) {
 		this.top = Math.max(0, Math.ceil(Math.log2(Math.max(duration, 1) / TILE_PX)));
@@ -149,20 +156,40 @@ export class Store {
 			if (rough.length)
 				coarse.push({ ...ask, lanes: rough, quick: false });
 		}
-		for (const flight of this.flights)
-			if (flight.seen !== this.frame)
-				flight.abort.abort();
-		this.flights = this.flights.filter((flight) => flight.seen === this.frame);
-		if (this.error)
+		const free = AT_ONCE - this.leave();
+		if (this.error || performance.now() < this.restsUntil)
 			return;
-		const free = AT_ONCE - this.flights.length, now = missing.slice(0, Math.max(0, free));
+		const now = missing.slice(0, Math.max(0, free));
 		if (!missing.length && !this.flights.some((flight) => !flight.quick) && free > 0)
 			now.push(...coarse.slice(0, 1)); /* one at a time: it may take long */
 		now.forEach((ask) => this.fly(ask));
 	}
 
+	/* Gives up what is not wanted any more and takes long; how many questions the server may have still. */
+	private leave(): number {
+		const now = performance.now(), late = (flight: Flight) => flight.seen !== this.frame && now - flight.born > PATIENCE_MS;
+		this.given = this.given.filter((time) => now - time < 2 * PATIENCE_MS);
+		for (const flight of this.flights.filter(late)) {
+			flight.abort.abort();
+			this.given.push(now);
+		}
+		if (this.given.length || this.flights.some((flight) => flight.seen !== this.frame))
+			this.nudge();
+		this.flights = this.flights.filter((flight) => !flight.abort.signal.aborted);
+		return this.flights.length + this.given.length;
+	}
+
+	/* Looks again, although nothing came. */
+	private nudge(): void {
+		this.nudged ||= window.setTimeout(() => {
+			this.nudged = 0;
+			if (!this.stopped)
+				this.changed();
+		}, PATIENCE_MS);
+	}
+
 	private fly(ask: Ask): void {
-		const flight: Flight = { ...ask, abort: new AbortController(), seen: this.frame };
+		const flight: Flight = { ...ask, abort: new AbortController(), seen: this.frame, born: performance.now() };
 		const span = spanOf(ask.level), from = ask.index * span, to = Math.min(from + span, Math.max(Math.ceil(this.duration), 1));
 		this.flights.push(flight);
 		this.asked++;
@@ -176,6 +203,7 @@ export class Store {
 		this.flights = this.flights.filter((at) => at !== flight);
 		if (this.stopped || flight.abort.signal.aborted)
 			return;
+		this.failures = 0;
 		for (const lane of flight.lanes) {
 			const found = bins.get(lane);
 			if (!found) {
@@ -193,18 +221,21 @@ export class Store {
 
 	private fail(flight: Flight, why: string): void {
 		this.flights = this.flights.filter((at) => at !== flight);
-		this.error = why;
-		if (!this.stopped)
-			this.changed();
+		if (++this.failures > TRIES)
+			this.error = why;
+		else
+			this.restsUntil = performance.now() + REST_MS * this.failures; /* a busy server is asked again */
+		window.setTimeout(() => this.stopped || this.changed(), this.error ? 0 : REST_MS * this.failures);
 	}
 
 	again(): void {
 		this.error = "";
+		this.failures = 0;
 		this.changed();
 	}
 
 	waiting(): boolean {
-		return this.flights.length > 0;
+		return this.flights.length > 0 || this.given.length > 0 || performance.now() < this.restsUntil;
 	}
 
 	bytes(): number {
