@@ -59,7 +59,9 @@ static void put_cell(struct writer *writer, const struct sonde_column *column, c
 	}
 	sonde_buf_clear(&writer->scratch);
 	sonde_figure(&writer->scratch, column->unit, cell, 0);
-	fwrite(writer->scratch.data, 1, writer->scratch.len_b, writer->out);
+	sonde_buf_append(&writer->scratch, "", 1);
+	if (!sonde_buf_error(&writer->scratch))
+		sonde_clean_markup(writer->out, (const char *)writer->scratch.data); /* "<0.1 %" */
 }
 
 static void put_header(struct writer *writer, const struct sonde_table *table)

@@ -404,6 +404,21 @@ static void markdown_is_escaped(void **state)
 	free(text);
 }
 
+/* What people read "<0.1 %" for. */
+static void figures_of_markdown_are_escaped(void **state)
+{
+	(void)state;
+	static const struct sonde_column share = {"share", "share", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0};
+	struct sonde_report *report = NULL;
+	assert_int_equal(sonde_report_new(&report), 0);
+	struct sonde_section *section = sonde_report_table(report, "shares", "Shares", &share, 1);
+	*sonde_report_row(report, section) = sonde_cell_real(0.0001, 0);
+	char *text = rendered("md", report, &plain);
+	assert_has(text, "| &lt;0.1 % |\n");
+	free(text);
+	sonde_report_free(report);
+}
+
 static void svg_shows_frames_and_escapes_them(void **state)
 {
 	(void)state;
@@ -561,6 +576,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(openmetrics_has_a_gauge_a_column),
 	    cmocka_unit_test(openmetrics_tells_rows_apart),
 	    cmocka_unit_test(markdown_is_escaped),
+	    cmocka_unit_test(figures_of_markdown_are_escaped),
 	    cmocka_unit_test(an_empty_report_is_fine),
 	    cmocka_unit_test(svg_shows_frames_and_escapes_them),
 	    cmocka_unit_test(deep_trees_are_drawn),
