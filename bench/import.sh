@@ -51,7 +51,7 @@ zones=$(metric trace.sonde zones.count)
 
 why="$(calc "int($bytes / 1e6)") MB, $zones zones, $rounds runs"
 judge "import of $size_mb MB of trace events" seconds s "–" "≤ 10 s for 500 MB" "<=" "$(calc "10 * $size_mb / 500")" "$why"
-judge "its peak memory" memory MB "–" "≤ 500 MB" "<=" 500 "rows beyond 64 MB are sorted in a file"
+judge "its peak memory" memory MB "–" "≤ 500 MB" "<=" 500 "rows beyond 20 MB are sorted in a file"
 info "its rate" rate MB/s "–"
 info "the recording" file MB "–"
 info "a report of its zones" load s "–"

@@ -1,4 +1,4 @@
-/* chrome_rows.c: rows sorted by thread and time in bounded memory: runs of 64 MB are sorted and, when there are
+/* chrome_rows.c: rows sorted by thread and time in bounded memory: runs of 20 MB are sorted and, when there are
  * several, written to a file without a name and merged (chrome.h). */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "import/chrome.h"
 #include "util/error.h"
 
-enum { ROWS_A_RUN = 1677721, ROWS_AHEAD = 4096, RUNS_MAX = 4096 };
+enum { ROWS_A_RUN = 1 << 19, ROWS_AHEAD = 4096, RUNS_MAX = 4096 };
 
 struct run {
 	uint64_t at, end;              /* rows of the file that are not in memory yet */

@@ -24,7 +24,7 @@
 #include "util/map.h"
 
 #define SONDE_OUT_DEPTH_MAX 1024u    /* zones of a thread open at once */
-#define SONDE_OUT_ROWS_MAX 10000000u /* samples that counts of a file are written as */
+#define SONDE_OUT_ROWS_MAX 2000000u /* samples that counts of a file are written as */
 
 /* The zones of one thread that are not written yet. */
 struct sonde_out_zones {

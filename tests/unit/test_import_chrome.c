@@ -331,7 +331,7 @@ static void names_of_others_are_texts(void **state)
 static void many_events_are_sorted_outside_of_memory(void **state)
 {
 	(void)state;
-	enum { EVENTS = 1800000 };
+	enum { EVENTS = 600000 };
 	struct imported imported;
 	char *text = NULL;
 	size_t size_b;
