@@ -23,6 +23,7 @@ has "$err" "--limit is for reports, and folded is none"
 # Every format of the help can be written, to a file of its own extension.
 formats=$("$SONDE" export --help | tr -s ' \n' ' ' | sed -n "s/.*output's format: \([a-z, ]*\) -o.*/\1/p" | tr -d ,)
 [ "$(wc -w <<<"$formats")" -ge 4 ] || fail "the help lists no formats: '$formats'"
+[ -s "$SONDE_BUILD/web/page/app.js" ] || formats=${formats/ html / } # a build without the page
 for format in $formats; do
 	rm -f app.*
 	run 0 "$SONDE" export -f "$format" elsewhere/app.sonde

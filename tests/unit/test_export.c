@@ -447,9 +447,12 @@ static void deep_trees_are_drawn(void **state)
 		above = above->child;
 	}
 	above->self = above->total;
-	for (size_t i = 0; i < sonde_format_count; i++)
-		if (sonde_formats[i]->render)
-			free(rendered(sonde_formats[i]->name, report, &plain));
+	for (size_t i = 0; i < sonde_format_count; i++) {
+		FILE *out = sonde_formats[i]->render ? fopen("/dev/null", "w") : NULL;
+		int error = out ? sonde_formats[i]->render(report, &plain, out) : 0;
+		assert_true(!error || error == -ENOTSUP); /* html, in a build without the page */
+		assert_true(!out || !fclose(out));
+	}
 	char *text = rendered("svg", report, &plain);
 	assert_has(text, " frames narrower than 0.1 pixel are left out.");
 	free(text);
@@ -509,7 +512,7 @@ static int leave(const char *folder)
 		struct sonde_report *report = sample_report();
 		int error = format->render(report, &plain, out);
 		sonde_report_free(report);
-		if (fclose(out) || error)
+		if (fclose(out) || (error && error != -ENOTSUP)) /* html, in a build without the page */
 			return 1;
 	}
 	return 0;
