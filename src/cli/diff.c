@@ -221,12 +221,11 @@ static int compare_bench(struct request *request, struct sonde_report *report)
 /* What is not of any two sides; a negative errno with a sentence. */
 static int check_sections(const struct request *request, int is_bench)
 {
-	int code = sonde_diff_check_sections(request->sections);
-	if (!code && is_bench && request->sections)
+	if (is_bench && request->sections)
 		return sonde_error(EINVAL, "results of sonde bench have no sections to choose: leave --section out");
-	if (!code && request->files > 2 && sonde_diff_has_section(request->sections, "diff-calltree"))
+	if (request->files > 2 && sonde_diff_has_section(request->sections, "diff-calltree"))
 		return sonde_error(EINVAL, "diff-calltree is of two recordings, not of %zu", request->files);
-	return code;
+	return 0;
 }
 
 /* Results and recordings have nothing in common; a negative errno with a sentence. */
@@ -292,6 +291,10 @@ static int run(int argc, char **argv)
 		status = divide(&request, (size_t)(argc - parse.rest));
 		format = status ? NULL : choose_format(&request);
 		status = status || format ? status : SONDE_EXIT_USAGE;
+		if (!status && sonde_diff_check_sections(request.sections)) {
+			status = complain(SONDE_EXIT_USAGE);
+			format = NULL;
+		}
 	}
 	if (format) {
 		code = compare(&request, format);

@@ -120,7 +120,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_view = {
     .name = "view",
-    .title = "look at a recording in a browser, or at what differs between two",
+    .title = "look at a recording, or two, in a browser",
     .usage = "[options] [FILE] | BASELINE CANDIDATE",
     .options = options,
     .examples = "sonde view\n"

@@ -53,6 +53,14 @@ run 0 "$SONDE" diff a.sonde other.sonde
 run 2 "$SONDE" diff a.sonde
 run 2 "$SONDE" diff a.sonde b.sonde same.sonde
 run 2 "$SONDE" diff -f svg a.sonde b.sonde
+run 2 "$SONDE" diff --section functions a.sonde b.sonde
+has "$err" "no section of a comparison"
+run 4 "$SONDE" diff --section diff-calltree a.sonde same.sonde -- b.sonde
+has "$err" "of two recordings"
+run 0 "$SONDE" diff --section diff-calltree,diff -f json a.sonde b.sonde
+equal "$(jq -c '[.sections[].id]' .out)" '["diff","diff-calltree"]'
+run 0 "$SONDE" diff --section diff-zones a.sonde same.sonde -- b.sonde
+lacks "$out" "Functions by"
 run 4 "$SONDE" diff a.sonde nosuch.sonde
 has "$err" "nosuch.sonde"
 echo no >broken.sonde
