@@ -308,7 +308,7 @@ static int run(int argc, char **argv)
 
 const struct sonde_command sonde_command_live = {
     .name = "live",
-    .title = "record a command, or a process, and watch it in a browser meanwhile",
+    .title = "record a command or a process, and watch it in a browser",
     .usage = "[options] [--] COMMAND [ARGUMENT…]",
     .options = options,
     .examples = "sonde live -- ./app\n"

@@ -5,7 +5,7 @@
 run 0 "$SONDE" --help
 for command in $(sed -n 's/^  \([a-z]*\) .*/\1/p' .out); do
 	code=2
-	case $command in record | stat | top) code=125 ;; esac # commands that run a program keep 2 for that program
+	case $command in record | stat | top | live) code=125 ;; esac # commands that run a program keep 2 for that program
 	run $code "$SONDE" "$command" --xyzzy-plugh
 	equal "$out" ""
 	equal "$err" "sonde $command: unknown option --xyzzy-plugh ('sonde $command --help' lists them)"
