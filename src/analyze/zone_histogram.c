@@ -54,10 +54,11 @@ struct histogram {
 	struct sonde_marks *marks; /* of spans; NULL: it is no span */
 	uint64_t unfinished, total_ns;
 	struct sonde_durations durations;
+	uint64_t edge[EDGES]; /* rising; several are alike where there are no more whole ns */
 	struct bar bars[BARS];
 };
 
-static uint64_t edge(size_t i)
+static uint64_t edge_at(size_t i)
 {
 	if (i >= EDGES - 1)
 		return UINT64_MAX;
@@ -70,7 +71,7 @@ static int histogram_add(struct histogram *histogram, uint64_t dur_ns)
 {
 	unsigned octave = dur_ns ? 63u - (unsigned)__builtin_clzll(dur_ns) : 0;
 	size_t from = octave * FINEST;
-	size_t at = dur_ns ? SONDE_SEARCH(i, from, from + FINEST, edge(i) <= dur_ns) : 0;
+	size_t at = dur_ns ? SONDE_SEARCH(i, from, from + FINEST, histogram->edge[i] <= dur_ns) : 0;
 	histogram->bars[at].count++;
 	histogram->bars[at].total_ns += dur_ns;
 	histogram->total_ns += dur_ns;
@@ -133,6 +134,8 @@ static int histogram_begin(void **state, struct sonde_session *session, const st
 	histogram->name = options->focus;
 	histogram->sites = sonde_session_site_count(session) + 1;
 	histogram->wanted = calloc(histogram->sites, 1);
+	for (size_t i = 0; i < EDGES; i++)
+		histogram->edge[i] = edge_at(i);
 	int rc = histogram->wanted ? 0 : sonde_error(ENOMEM, "out of memory for a histogram");
 	if (rc == 0 && !histogram->name)
 		rc = pick_zone(histogram);
@@ -236,7 +239,8 @@ static int row_add(const struct histogram *histogram, struct sonde_report *repor
 		   size_t first, size_t step, uint64_t *below)
 {
 	struct bar bar = bar_of(histogram, first, step);
-	uint64_t from_ns = first ? edge(first - 1) : 0, to_ns = first ? edge(first + step - 1) : 1;
+	size_t end = first + step - 1 < EDGES ? first + step - 1 : EDGES - 1;
+	uint64_t from_ns = first ? histogram->edge[first - 1] : 0, to_ns = first ? histogram->edge[end] : 1;
 	double all = (double)histogram->durations.count;
 	if (from_ns == to_ns) /* no whole ns lies there */
 		return 0;
