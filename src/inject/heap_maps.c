@@ -225,6 +225,13 @@ static void *map_and_tell(const struct request *request, void *(*real)(void *, s
 MMAP(mmap)
 MMAP(mmap64)
 
+EXPORT void *sonde_heap_mmap(HOOK_HEAP_MMAP);
+EXPORT void *sonde_heap_mmap(HOOK_HEAP_MMAP)
+{
+	struct request request = {at, size_b, protection, flags, fd, offset};
+	return map_and_tell(&request, next.mmap, caller);
+}
+
 static int unmap(void *at, size_t size_b)
 {
 	return next.munmap ? next.munmap(at, size_b) : (int)syscall(SYS_munmap, at, size_b);

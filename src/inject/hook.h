@@ -64,6 +64,10 @@ struct hook_caller {
 			      (uint64_t)(uintptr_t)__builtin_dwarf_cfa(),       \
 			      *(const uint64_t *)__builtin_frame_address(0)})
 
+/* What `sonde_heap_mmap` of the hooks of allocations takes: mmap() for another hook, whose caller's mapping it is. */
+#define HOOK_HEAP_MMAP \
+	void *at, size_t size_b, int protection, int flags, int fd, off_t offset, const struct hook_caller *caller
+
 /* A word of the stack that a walk has read. */
 struct hook_check {
 	const uint64_t *at;

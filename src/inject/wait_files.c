@@ -135,6 +135,7 @@
 	CALL(int, msync, (void *at, size_t size_b, int flags), )                                           \
 	CALL(void *, mmap, (void *at, size_t size_b, int protection, int flags, int fd, off_t offset), )   \
 	CALL(void *, mmap64, (void *at, size_t size_b, int protection, int flags, int fd, off_t offset), ) \
+	CALL(void *, sonde_heap_mmap, (HOOK_HEAP_MMAP), )                                                  \
 	CALL(int, close, (int fd), )                                                                       \
 	CALL(int, close_range, (unsigned first, unsigned last, int flags), )                               \
 	CALL(void, closefrom, (int first), )                                                               \
@@ -337,18 +338,20 @@ static inline uint64_t began_mapping(int flags, const struct hook_caller *caller
 }
 
 /* A file that is mapped is read where no hook sees it: told is that there was one. An allocator may map memory before
- * the functions are known. */
-#define MMAP(name)                                                                                  \
-	EXPORT void *name(void *at, size_t size_b, int protection, int flags, int fd, off_t offset) \
-	{                                                                                           \
-		if (unlikely(!is_known()) || unlikely(!next.name))                                  \
-			return map_directly(at, size_b, protection, flags, fd, offset);             \
-		struct hook_caller caller = HOOK_CALLER();                                          \
-		uint64_t began_at = began_mapping(flags, &caller);                                  \
-		void *mapped = next.name(at, size_b, protection, flags, fd, offset);                \
-		if (unlikely(began_at))                                                             \
-			wait_tell(began_at, SONDE_WAIT_MAP, fd, 0, &caller);                        \
-		return mapped;                                                                      \
+ * the functions are known. The hooks of allocations, where they come after ours, are told whose call it is. */
+#define MMAP(name)                                                                                            \
+	EXPORT void *name(void *at, size_t size_b, int protection, int flags, int fd, off_t offset)           \
+	{                                                                                                     \
+		if (unlikely(!is_known()) || unlikely(!next.name))                                            \
+			return map_directly(at, size_b, protection, flags, fd, offset);                       \
+		struct hook_caller caller = HOOK_CALLER();                                                    \
+		uint64_t began_at = began_mapping(flags, &caller);                                            \
+		void *mapped = unlikely(next.sonde_heap_mmap)                                                 \
+				   ? next.sonde_heap_mmap(at, size_b, protection, flags, fd, offset, &caller) \
+				   : next.name(at, size_b, protection, flags, fd, offset);                    \
+		if (unlikely(began_at))                                                                       \
+			wait_tell(began_at, SONDE_WAIT_MAP, fd, 0, &caller);                                  \
+		return mapped;                                                                                \
 	}
 
 MMAP(mmap)

@@ -16,7 +16,7 @@ is() {
 
 plain=$("$mappings")
 has "$plain" threads
-for mode in --heap=full --heap; do # mappings are few: none is left out
+for mode in --heap=full --heap "--heap=full --threads --io"; do # mappings are few: none is left out
 	run 0 "$SONDE" record -q $mode --force -o a.sonde -- "$mappings"
 	equal "$out" "$plain"
 	equal "$err" ""
