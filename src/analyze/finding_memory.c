@@ -6,16 +6,18 @@
 #include "analyze/finding_rules.h"
 #include "analyze/rss.h"
 
+/* What holds more than any process ever had in memory was mapped, and never touched: nothing is held by it. */
 SONDE_JUDGE(hotspot)
 {
 	const struct sonde_section *heap = sonde_facts_section(facts, "heap");
+	double most_b = sonde_facts_metric(facts, "memory.peak_process_rss_b");
 	int rc = 0;
 	for (size_t i = 0; !rc && heap && i < heap->table.row_count; i++) {
 		const char *function = sonde_facts_text(heap, i, "function");
 		double share = sonde_facts_number(heap, i, "peak_share"),
 		       peak_b = sonde_facts_number(heap, i, "peak_b");
 		if (!(share > facts->threshold[SONDE_THRESHOLD_HOTSPOT]) ||
-		    !(peak_b > facts->threshold[SONDE_THRESHOLD_HOTSPOT_B]))
+		    !(peak_b > facts->threshold[SONDE_THRESHOLD_HOTSPOT_B]) || peak_b > most_b)
 			continue;
 		rc = sonde_found_add(
 		    found,
@@ -81,7 +83,6 @@ SONDE_JUDGE(leak)
 #define LAST_POINTS 3
 #define POINTS_MOST 16 /* each is a reading of the heap's chunks */
 #define LAST_PART 5    /* at least this part of its life */
-#define RINGS_B 64e6   /* of the recorder, that a program with all its allocations recorded may have touched */
 
 static double alive_b(const struct sonde_facts *facts, uint32_t process, uint64_t time_ns,
 		      struct sonde_heap_alive *sites)
@@ -100,10 +101,23 @@ static double alive_b(const struct sonde_facts *facts, uint32_t process, uint64_
 	return sum_b;
 }
 
-/* The least at the last readings: what was just given back when it was read is not there in the others. */
-static double least_over_b(const struct sonde_facts *facts, const struct sonde_rss_series *series, uint32_t process,
-			   struct sonde_heap_alive *sites, double *rss_b)
+/* What a process had in memory, as far as it is no file's, nor shared as the recorder's rings are. */
+struct private_memory {
+	const struct sonde_rss_series *resident, *file;
+};
+
+static double private_b(const struct private_memory *memory, const struct sonde_rss_point *point)
 {
+	const struct sonde_rss_point *file = sonde_rss_at(memory->file, point->time_ns);
+	file = file || !memory->file->count ? file : memory->file->points; /* read together with the first */
+	return file ? fmax((double)point->size_b - (double)file->size_b, 0) : NAN;
+}
+
+/* The least at the last readings: what was just given back when it was read is not there in the others. */
+static double least_over_b(const struct sonde_facts *facts, const struct private_memory *memory, uint32_t process,
+			   struct sonde_heap_alive *sites, double *then_b)
+{
+	const struct sonde_rss_series *series = memory->resident;
 	double least_b = INFINITY;
 	const struct sonde_rss_point *last = &series->points[series->count ? series->count - 1 : 0],
 				     *first = series->points;
@@ -115,57 +129,55 @@ static double least_over_b(const struct sonde_facts *facts, const struct sonde_r
 		uint64_t before_ns = i + 1 < series->count ? series->points[series->count - 2 - i].time_ns : 0;
 		double live_b =
 		    fmax(alive_b(facts, process, point->time_ns, sites), alive_b(facts, process, before_ns, sites));
-		double over_b = (double)point->size_b - live_b;
+		double over_b = private_b(memory, point) - live_b;
 		if (isnan(over_b))
 			return NAN;
 		if (over_b < least_b) {
 			least_b = over_b;
-			*rss_b = (double)point->size_b;
+			*then_b = private_b(memory, point);
 		}
 	}
 	return series->count < LAST_POINTS ? NAN : least_b;
 }
 
-static int is_full(const struct sonde_facts *facts)
+/* What stays resident when most blocks are gone. Data of modules and stacks count, so there is a limit in bytes. */
+static int judge_fragments(struct sonde_found *found, const struct sonde_facts *facts, uint32_t id,
+			   const struct private_memory *memory, struct sonde_heap_alive *sites)
 {
-	struct sonde_heap_sums sums;
-	int is_full = 1;
-	if (sonde_session_heap_sums(facts->session, &sums))
-		return 1;
-	for (uint32_t id = 1; id <= sonde_session_heap_count(facts->session); id++)
-		is_full &= !sums.heaps[id].mean_b;
-	sonde_heap_sums_free(&sums);
-	return is_full;
+	const struct sonde_process *process = sonde_session_process(facts->session, id);
+	double then_b = 0, over_b = least_over_b(facts, memory, id, sites, &then_b), share = over_b / then_b;
+	if (!process || !(share > facts->threshold[SONDE_THRESHOLD_FRAGMENTS]) ||
+	    !(over_b > facts->threshold[SONDE_THRESHOLD_FRAGMENTS_B]))
+		return 0;
+	return sonde_found_add(
+	    found,
+	    &(struct sonde_finding){.subject = sonde_report_text(found->report, "%s (%u)", process->name, process->pid),
+				    .evidence = sonde_report_text(
+					found->report,
+					"%.1f MB without files were resident at last, %.1f MB of that in live blocks "
+					"and mappings: %.0f %% is free, and not given back, or was never a block",
+					then_b / 1e6, (then_b - over_b) / 1e6, 100 * share),
+				    .bytes = over_b,
+				    .weighs = fmin(share, 1)});
 }
 
-/* What stays resident when most blocks are gone. Code, mapped files and stacks count, so there is a limit in bytes. */
 SONDE_JUDGE(fragmentation)
 {
-	const struct sonde_section *heaps = sonde_facts_section(facts, "heaps");
-	struct sonde_rss rss;
+	struct sonde_rss rss, files;
 	int rc = 0;
-	if (!heaps || sonde_rss_read(&rss, facts->session))
+	if (!sonde_facts_section(facts, "heaps") || sonde_rss_read(&rss, facts->session))
 		return 0;
-	double least_b = facts->threshold[SONDE_THRESHOLD_FRAGMENTS_B] + (is_full(facts) ? RINGS_B : 0);
-	struct sonde_heap_alive *sites = calloc(sonde_session_heap_site_count(facts->session) + 1, sizeof *sites);
-	for (uint32_t id = 1; !rc && sites && id < rss.count; id++) {
-		const struct sonde_process *process = sonde_session_process(facts->session, id);
-		double rss_b = 0, over_b = least_over_b(facts, &rss.series[id], id, sites, &rss_b),
-		       share = over_b / rss_b;
-		if (!process || !(share > facts->threshold[SONDE_THRESHOLD_FRAGMENTS]) || !(over_b > least_b))
-			continue;
-		rc = sonde_found_add(
-		    found, &(struct sonde_finding){
-			       .subject = sonde_report_text(found->report, "%s (%u)", process->name, process->pid),
-			       .evidence = sonde_report_text(found->report,
-							     "%.1f MB were resident at last, %.1f MB of that in live "
-							     "blocks: %.0f %% is free, and not given back",
-							     rss_b / 1e6, (rss_b - over_b) / 1e6, 100 * share),
-			       .bytes = over_b,
-			       .weighs = fmin(share, 1)});
+	if (sonde_rss_read_of(&files, facts->session, SONDE_METRIC_MEMORY_FILE)) {
+		sonde_rss_fini(&rss);
+		return 0;
 	}
+	struct sonde_heap_alive *sites = calloc(sonde_session_heap_site_count(facts->session) + 1, sizeof *sites);
+	for (uint32_t id = 1; !rc && sites && id < rss.count; id++)
+		rc = judge_fragments(found, facts, id, &(struct private_memory){&rss.series[id], &files.series[id]},
+				     sites);
 	rc = sites ? rc : sonde_found_add(found, &(struct sonde_finding){0});
 	free(sites);
+	sonde_rss_fini(&files);
 	sonde_rss_fini(&rss);
 	return rc;
 }

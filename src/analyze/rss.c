@@ -12,7 +12,10 @@
 int sonde_rss_init(struct sonde_rss *rss, const struct sonde_session *session)
 {
 	size_t count = sonde_session_process_count(session) + 1;
-	*rss = (struct sonde_rss){.series = calloc(count, sizeof *rss->series), .count = count, .session = session};
+	*rss = (struct sonde_rss){.series = calloc(count, sizeof *rss->series),
+				  .count = count,
+				  .metric = SONDE_METRIC_MEMORY_RSS,
+				  .session = session};
 	return rss->series ? 0 : sonde_error(ENOMEM, "out of memory for %zu processes", count);
 }
 
@@ -37,13 +40,13 @@ static int room(struct sonde_rss_series *series, size_t more)
 	return 0;
 }
 
-/* Whose resident memory a series is; 0 = it is something else. */
+/* Whose metric a series is; 0 = it is something else. */
 static uint32_t process_of(const struct sonde_rss *rss, uint32_t id)
 {
 	const struct sonde_series *series = sonde_session_series(rss->session, id);
-	int is_rss = series && !series->thread && series->process < rss->count &&
-		     !strcmp(series->name, sonde_metric_row(SONDE_METRIC_MEMORY_RSS)->name);
-	return is_rss ? series->process : 0;
+	int is_it = series && !series->thread && series->process < rss->count &&
+		    !strcmp(series->name, sonde_metric_row(rss->metric)->name);
+	return is_it ? series->process : 0;
 }
 
 int sonde_rss_feed(struct sonde_rss *rss, const struct sonde_batch *batch)
@@ -93,12 +96,18 @@ void sonde_rss_sort(struct sonde_rss *rss)
 
 int sonde_rss_read(struct sonde_rss *out, struct sonde_session *session)
 {
+	return sonde_rss_read_of(out, session, SONDE_METRIC_MEMORY_RSS);
+}
+
+int sonde_rss_read_of(struct sonde_rss *out, struct sonde_session *session, enum sonde_metric metric)
+{
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;
 	struct sonde_rss rss;
 	int rc = sonde_rss_init(&rss, session);
 	if (rc)
 		return rc;
+	rss.metric = metric;
 	rc = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_SERIES);
 	if (!rc) {
 		while ((rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
@@ -119,6 +128,12 @@ int sonde_rss_read(struct sonde_rss *out, struct sonde_session *session)
 size_t sonde_rss_after(const struct sonde_rss_series *series, uint64_t time_ns)
 {
 	return SONDE_SEARCH(i, 0, series->count, series->points[i].time_ns <= time_ns);
+}
+
+const struct sonde_rss_point *sonde_rss_at(const struct sonde_rss_series *series, uint64_t time_ns)
+{
+	size_t after = sonde_rss_after(series, time_ns);
+	return after ? &series->points[after - 1] : NULL;
 }
 
 uint64_t sonde_rss_around(const struct sonde_rss *rss, uint32_t process, uint64_t time_ns, uint64_t within_ns)

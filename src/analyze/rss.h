@@ -1,4 +1,4 @@
-/* rss.h: what processes had in memory over time: the points of memory.rss. */
+/* rss.h: what processes had in memory over time: the points of memory.rss, or of another metric of processes. */
 #ifndef SONDE_ANALYZE_RSS_H
 #define SONDE_ANALYZE_RSS_H
 
@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "analyze/stats.h"
+#include "format/metric.h"
 #include "session/session.h"
 
 struct sonde_rss_point {
@@ -20,6 +21,7 @@ struct sonde_rss_series {
 struct sonde_rss {
 	struct sonde_rss_series *series; /* by process id */
 	size_t count;                    /* ids + 1 */
+	enum sonde_metric metric;
 	const struct sonde_session *session;
 };
 
@@ -34,7 +36,10 @@ void sonde_rss_sort(struct sonde_rss *rss);
 
 /* All of it at once, for who is not fed SERIES anyway: init, feed and sort. Chunks that cannot be read are left out. */
 int sonde_rss_read(struct sonde_rss *out, struct sonde_session *session);
+int sonde_rss_read_of(struct sonde_rss *out, struct sonde_session *session, enum sonde_metric metric);
 
+/* The last point not later than a moment; NULL where there is none. */
+const struct sonde_rss_point *sonde_rss_at(const struct sonde_rss_series *series, uint64_t time_ns);
 /* The first point later than a moment; series->count when there is none. */
 size_t sonde_rss_after(const struct sonde_rss_series *series, uint64_t time_ns);
 /* The larger of the points before and after a moment, as far as they are near: what was allocated just then is touched

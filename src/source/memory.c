@@ -30,8 +30,9 @@
 
 struct process {
 	struct sonde_recorder_live live;
-	uint32_t series;
-	int fd; /* −1 = none is kept */
+	uint32_t series, file_series;
+	uint64_t file_b; /* the last that was told */
+	int fd;          /* −1 = none is kept */
 	int gone;
 };
 
@@ -72,15 +73,31 @@ static void came(void *context, void *row)
 
 static const struct sonde_live_kind kind = {sizeof(struct process), came, forget};
 
-static uint64_t resident_b(const struct process *process)
+/* `file_b`: of files, and shared; 0 = not known. */
+static uint64_t resident_b(const struct process *process, uint64_t *file_b)
 {
 	char text[128];
-	unsigned long long pages = 0;
+	unsigned long long pages = 0, file_pages = 0;
+	*file_b = 0;
 	if (process->fd < 0)
 		return sonde_snapshots_resident_b(process->live.pid);
 	ssize_t got = pread(process->fd, text, sizeof text - 1, 0);
 	text[got > 0 ? got : 0] = '\0';
-	return sscanf(text, "%*u %llu", &pages) == 1 ? (uint64_t)pages * (uint64_t)getpagesize() : 0;
+	if (sscanf(text, "%*u %llu %llu", &pages, &file_pages) < 1)
+		return 0;
+	*file_b = (uint64_t)file_pages * (uint64_t)getpagesize();
+	return (uint64_t)pages * (uint64_t)getpagesize();
+}
+
+static void put_file(struct sonde_source_run *run, struct process *process, uint64_t file_b)
+{
+	if (!file_b || file_b == process->file_b)
+		return;
+	if (!process->file_series)
+		process->file_series =
+		    sonde_recorder_series(run->recorder, SONDE_METRIC_MEMORY_FILE, process->live.id, 0, NULL);
+	sonde_recorder_point(run->recorder, sonde_clock_now_ns(), process->file_series, (int64_t)file_b);
+	process->file_b = file_b;
 }
 
 /* Else the resources source does. */
@@ -97,7 +114,7 @@ static void sample(struct sonde_source_run *run)
 	for (size_t i = 0; i < run->list.count; i++) {
 		struct process *process = (struct process *)run->list.rows + i;
 		errno = 0;
-		uint64_t rss_b = process->gone ? 0 : resident_b(process);
+		uint64_t file_b = 0, rss_b = process->gone ? 0 : resident_b(process, &file_b);
 		if (!rss_b && sonde_files_lack(errno)) { /* it is there, and read in another round */
 			run->unread++;
 			continue;
@@ -110,6 +127,7 @@ static void sample(struct sonde_source_run *run)
 			process->series =
 			    sonde_recorder_series(run->recorder, SONDE_METRIC_MEMORY_RSS, process->live.id, 0, NULL);
 		sonde_recorder_point(run->recorder, sonde_clock_now_ns(), process->series, (int64_t)rss_b);
+		put_file(run, process, file_b);
 		run->samples++;
 	}
 	uint64_t now_ns = sonde_clock_now_ns(), every_ns = sonde_recorder_options(run->recorder)->memory_every_ns;
