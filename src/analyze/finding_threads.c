@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/finding_rules.h"
+#include "analyze/thread_entries.h"
 #include "util/error.h"
 
 #define WORKS 0.05 /* of the span on a CPU: a thread that does work */
@@ -116,9 +117,10 @@ static uint64_t end_of(const struct sonde_facts *facts, const struct sonde_threa
 	return thread->end_ns ? thread->end_ns : sonde_session_run(facts->session)->end_ns;
 }
 
-/* Which zones one thread has, and which threads have zones: none that it has, or one of them. */
+/* Which zones one thread has, and which threads have zones: none that it has, or one of them; and where they began. */
 struct alike {
 	uint32_t of;                 /* thread id */
+	uint32_t *entries;           /* by thread id: the function that it began with, 0 = not known */
 	uint8_t *sites;              /* by site id: of that thread */
 	uint8_t *has_zones, *shares; /* by thread id */
 	size_t site_count, thread_count;
@@ -146,6 +148,7 @@ static int take_sharing(void *context, uint32_t process, uint32_t thread, const 
 
 static void alike_fini(struct alike *alike)
 {
+	free(alike->entries);
 	free(alike->sites);
 	free(alike->has_zones);
 	free(alike->shares);
@@ -166,12 +169,19 @@ static int alike_read(struct alike *out, const struct sonde_facts *facts, uint32
 	/* Chunks that cannot be read are left out, which the report's notes say. */
 	sonde_session_zone_stats_each(facts->session, take_sites, out);
 	sonde_session_zone_stats_each(facts->session, take_sharing, out);
-	return 0;
+	int rc = sonde_thread_entries(facts->session, &out->entries);
+	if (rc)
+		alike_fini(out);
+	return rc;
 }
 
-/* Zones say what threads do: two that have none in common do different things. */
+/* Zones say what threads do, and the function that a thread began with: where two have none in common they do different
+ * things. */
 static int may_be_alike(const struct alike *alike, uint32_t thread)
 {
+	uint32_t entry = alike->entries[thread], other = alike->entries[alike->of];
+	if (entry && other && entry != other)
+		return 0;
 	return alike->shares[thread] || !alike->has_zones[thread] || !alike->has_zones[alike->of];
 }
 
@@ -256,13 +266,18 @@ SONDE_JUDGE(imbalance)
 	double mean_ns = worst.sum_ns / worst.count, excess_ns = worst.most_ns - mean_ns;
 	/* On so many CPUs (NAN: not known), which it may have waited for. */
 	double least_ns = fmax(mean_ns, worst.sum_ns / facts->cores);
-	double active_ns = worst.count > facts->cores ? fmax(worst.most_ns, wanted_ns(facts, thread)) : worst.most_ns;
+	double wanted = worst.count > facts->cores ? wanted_ns(facts, thread) : 0;
+	double active_ns = fmax(worst.most_ns, wanted);
 	double idle_ns = worst.count * worst.most_ns - worst.sum_ns;
 	double seen_ns = worst.ended_early_ns + waited_for(facts, "barrier");
 	if (!(excess_ns / worst.most_ns > facts->threshold[SONDE_THRESHOLD_IMBALANCE]) ||
 	    mean_ns < WORKS * facts->span_ns / worst.count || seen_ns < 0.5 * idle_ns || !(active_ns > least_ns))
 		return 0;
-	double saves_ns = sonde_facts_stretched(facts, active_ns - least_ns), share = saves_ns / facts->span_ns;
+	/* What it waited for CPUs is in the one, and comes to the other; either way the work remains. */
+	double unequal_ns = active_ns - least_ns;
+	double saves_ns = wanted > worst.most_ns ? unequal_ns : sonde_facts_stretched(facts, unequal_ns);
+	saves_ns = fmin(saves_ns, or_0(facts->span_ns - least_ns));
+	double share = saves_ns / facts->span_ns;
 	return sonde_found_add(
 	    found,
 	    &(struct sonde_finding){

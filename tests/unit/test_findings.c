@@ -393,6 +393,59 @@ static void the_table_is_whole(void **state)
 	}
 }
 
+/* Two threads of one name, the second of which works little and ends early: begun with one function, or with two. */
+static void make_pool(int same_entry)
+{
+	struct recording recording;
+	uint64_t start_ns = RECORDING_START_NS, end_ns = start_ns + 400 * MS;
+	recording_open(&recording, PATH);
+	recording_info(&recording, "run.command", "app");
+	uint32_t process = recording_process(&recording, 10, 0, "app", start_ns);
+	recording_thread(&recording, process, 10, "app", start_ns);
+	uint32_t libc = recording_module(&recording, "/lib/libc.so.6", 0),
+		 app = recording_module(&recording, "/usr/bin/app", 0);
+	uint32_t begins = recording_call(&recording, 0, libc, "start_thread", 1);
+	uint32_t entries[] = {recording_call(&recording, begins, app, "serve", 1),
+			      recording_call(&recording, begins, app, same_entry ? "serve" : "watch", 1)};
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t thread = recording_thread(&recording, process, 11 + i, "worker", start_ns);
+		uint64_t ms = i ? 100 : 400;
+		for (uint64_t at = 1; at <= ms; at++)
+			recording_sample(&recording,
+					 (struct recording_sample){start_ns + at * MS, thread, entries[i], MS, 0});
+		recording_thread_end(&recording, thread, start_ns + (i ? 250 : 400) * MS, ms * MS);
+	}
+	recording_process_end(&recording, process, end_ns, 500 * MS, 0);
+	recording_close(&recording, end_ns, 0);
+}
+
+static const struct sonde_finding *pool_finding(struct read *read, int same_entry)
+{
+	struct sonde_pass_options options = {0};
+	make_pool(same_entry);
+	assert_int_equal(sonde_session_open(&read->session, PATH, NULL), 0);
+	assert_int_equal(sonde_report_new(&read->report), 0);
+	assert_int_equal(sonde_findings_find(&read->found, read->session, &options, read->report, NULL), 0);
+	for (size_t i = 0; i < read->found.count; i++)
+		if (!strcmp(read->found.rows[i].rule->id, "imbalance"))
+			return &read->found.rows[i];
+	return NULL;
+}
+
+static void threads_that_began_alike_are_compared(void **state)
+{
+	struct read read;
+	(void)state;
+	const struct sonde_finding *found = pool_finding(&read, 1);
+	assert_non_null(found);
+	assert_string_equal(found->subject, "2 threads worker");
+	/* 400 ms of work in one, 250 ms each if they were equal: no more than the difference can go */
+	assert_true(found->saves_ns <= 150.0 * MS + 1 && found->saves_ns > 0);
+	forget(&read);
+	assert_null(pool_finding(&read, 0));
+	forget(&read);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -401,6 +454,7 @@ int main(void)
 	    cmocka_unit_test(a_quota_without_a_path_promises_nothing),
 	    cmocka_unit_test(little_is_no_evidence),
 	    cmocka_unit_test(nodes_that_cannot_be_judged_are_said),
+	    cmocka_unit_test(threads_that_began_alike_are_compared),
 	    cmocka_unit_test(small_calls_are_found),
 	    cmocka_unit_test(what_rests_on_lost_records_is_left_out),
 	    cmocka_unit_test(commands_are_named_as_a_shell_takes_them),
