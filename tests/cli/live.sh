@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 need curl jq python3 mkfifo
 unset DISPLAY WAYLAND_DISPLAY SSH_CONNECTION
-told=$(target told)
+told=$(target told) known=$(target zones_known)
 pid= reader=
 trap 'for one in $pid $reader; do kill -9 $one 2>/dev/null || true; done; rm -rf "$work"' EXIT
 
@@ -124,6 +124,42 @@ watch
 echo 'exit 4' >&7
 ends 4
 unwatch
+
+# At a terminal the page stays until Ctrl-C; while the command runs Ctrl-C is the command's.
+python3 - "$SONDE" <<'P' || fail "at a terminal"
+import os, pty, sys, time
+def read_until(fd, words):
+    text, end = b"", time.monotonic() + 20
+    while words not in text:
+        assert time.monotonic() < end, text
+        text += os.read(fd, 4096)
+def live(*command):
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execv(sys.argv[1], [sys.argv[1], "live", "--no-open", "--port", "0", "-f", "-o", "tty.sonde", "--", *command])
+    return pid, fd
+def code(pid):
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+pid, fd = live("sh", "-c", "exit 5")
+read_until(fd, b"the page stays until Ctrl-C")
+time.sleep(1)
+assert os.waitpid(pid, os.WNOHANG) == (0, 0), "it does not stay"
+os.write(fd, b"\x03")
+assert code(pid) == 5
+pid, fd = live("sh", "-c", "trap 'exit 6' INT; echo ready; while :; do sleep 0.05; done")
+read_until(fd, b"ready")
+os.write(fd, b"\x03")
+read_until(fd, b"the page stays until Ctrl-C")
+os.write(fd, b"\x03")
+assert code(pid) == 6
+P
+
+# A disk that is full: the run goes on, and what was written can be read.
+full=0
+(ulimit -f 24 && exec "$SONDE" live --once --no-open --port 0 -f -o app.sonde -- "$known" 600 >.out 2>.live) || full=$?
+equal "$full" 0
+matches "$(cat .live)" 'sonde live: .*what was written before can be read'
+"$SONDE" report -q --json app.sonde >.out || fail "what was written cannot be read"
 
 # Signals are the command's: one that is sent to us alone reaches it, and what ended it ends us.
 live -q -- sh -c 'trap "echo usr1" USR1; trap "exit 9" TERM; while :; do sleep 0.05; done'
