@@ -8,7 +8,7 @@ import { launch, until } from "../tests/ui/lib.mjs";
 
 const [browserPath, address] = process.argv.slice(2);
 const FRAMES = 240;
-const full = () => document.querySelector(".stage")?.dataset.waiting === "false";
+const full = () => document.querySelector(".stage")?.dataset.whole === "true";
 
 /* Each frame the wheel turns once more: to the right and back, or in and out where the pointer is. */
 async function frames(page, how) {
@@ -49,6 +49,7 @@ for (const how of ["zoom", "pan"]) {
 	}, how === "pan" ? 0.02 : 0.3);
 	await page.waitForTimeout(600);
 	await until(page, full);
+	await until(page, () => document.querySelector(".stage").dataset.waiting === "false");
 	const [costs, between] = await frames(page, how);
 	console.log(`${how} ${at(costs, 0.5)} ${at(costs, 0.99)} ${costs.length}`);
 	gaps.push(...between);

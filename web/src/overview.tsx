@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { type Report, type Row, type Table, table, text, value } from "./data";
-import { clean, figure, type Unit } from "./figure";
+import { clean, figure, only, type Unit } from "./figure";
 import { OverTime } from "./overview_curves";
 import { Await, Command, Notes, useReport, useWorld } from "./parts";
 import { elsewhere } from "./selection";
@@ -69,6 +69,20 @@ function gain(row: Row): string {
 	return typeof bytes === "number" ? `${figure("bytes", bytes)} of memory; no time is promised` : "not known";
 }
 
+/* Rules that judge who waited when, and for whom. */
+const IN_TIME = new Set([
+	"lock-contention", "interpreter-lock", "imbalance", "serial", "starved-of-cpu", "hand-over", "sleep-polling", "process-start", "loading",
+	"blocked-on-files", "many-calls",
+]);
+
+function InTime({ row }: { row: Row }) {
+	const { selection, recording } = useWorld(), rule = text(row, "rule");
+	if (!recording.timeline || !IN_TIME.has(rule))
+		return null;
+	const to = elsewhere(selection, "timeline", rule === "many-calls" ? { search: only(text(row, "subject")) } : {});
+	return <a href={to} aria-label={`On the timeline: ${clean(text(row, "title"))}`}>timeline</a>;
+}
+
 function Evidence({ row }: { row: Row }) {
 	const { selection, recording } = useWorld();
 	const section = EVIDENCE[text(row, "rule")] ?? "";
@@ -89,7 +103,7 @@ function Finding({ row }: { row: Row }) {
 				<dt>gain</dt>
 				<dd class="gain">{gain(row)}</dd>
 				<dt>why</dt>
-				<dd>{clean(text(row, "evidence"))} <Evidence row={row} /></dd>
+				<dd>{clean(text(row, "evidence"))} <Evidence row={row} /> <InTime row={row} /></dd>
 				<dt>do</dt>
 				<dd><ul>{text(row, "steps").split("; ").map((step) => <li>{clean(step)}</li>)}</ul></dd>
 				<dt>then</dt>

@@ -127,6 +127,7 @@ function Stage({ lanes }: { lanes: Lanes }) {
 			if (box.current) {
 				box.current.dataset["view"] = written(engine.view);
 				box.current.dataset["waiting"] = String(engine.store.waiting());
+				box.current.dataset["whole"] = String(engine.whole);
 			}
 		},
 	}), [data, lanes]);

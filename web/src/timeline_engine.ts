@@ -42,6 +42,7 @@ export class Engine {
 	path: Step[] = [];
 	frames: number[] = []; /* what the last ones took, in ms: for the page's own measurement */
 	store: Store;
+	whole = false; /* nothing was missing of the last frame */
 	private target: Window | null = null;
 	private painter: Painter | null = null;
 	private queued = 0;
@@ -137,6 +138,7 @@ export class Engine {
 		}
 		const each = (this.view.to - this.view.from) / (this.width * (window.devicePixelRatio || 1));
 		this.store.want(this.view, levelOf(each), lanes);
+		this.whole = this.store.covers(this.view, levelOf(each), lanes);
 		this.painter.draw({
 			lanes: this.lanes, rows: this.rows, view: this.view, scroll: this.scroll, width: this.width, height: this.height,
 			chosen: this.chosen, focus: this.focus, over: this.over, arrows: this.arrows, path: this.path,

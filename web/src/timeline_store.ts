@@ -118,6 +118,16 @@ export class Store {
 		this.forget();
 	}
 
+	/* Whether nothing is missing of what a frame draws. */
+	covers(view: Window, level: number, lanes: number[]): boolean {
+		const at = Math.min(level, this.top), [first, last] = this.columns(view, at);
+		for (const lane of lanes)
+			for (let index = first; index <= last; index++)
+				if (!this.held.get(lane)?.has(keyOf(at, index)))
+					return false;
+		return true;
+	}
+
 	private ahead(view: Window, level: number, first: number, last: number, add: (level: number, index: number) => void): void {
 		const [, most] = this.columns({ from: 0, to: this.duration }, level);
 		if (last < most)
