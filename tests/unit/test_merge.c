@@ -467,6 +467,64 @@ static int clean(void **state)
 	return leave(state);
 }
 
+/* A recording of three zones whose site has another number than in the others. */
+static void write_nodes(unsigned i, uint32_t pid, int sites)
+{
+	static const char *const names[] = {"first", "second", "third"};
+	struct recording recording;
+	recording_open(&recording, named(i));
+	recording.has_nodes = 1;
+	recording_info(&recording, "host.boot_id", "boot");
+	uint32_t process = recording_process(&recording, pid, 0, "app", T(0)), site = 0;
+	uint32_t thread = recording_thread(&recording, process, pid, "app", T(0));
+	for (int k = 0; k < sites; k++)
+		site = recording_site(&recording, SONDE_SITE_ZONE, names[k], "");
+	recording_begin(&recording, thread, site, T(1));
+	for (uint64_t k = 0; k < 3; k++) {
+		recording_begin(&recording, thread, site, T(2 + k));
+		recording_end(&recording, thread, T(2 + k) + MS / 2);
+	}
+	recording_flush(&recording);
+	recording_end(&recording, thread, T(8));
+	recording_close(&recording, T(9), 0);
+	begin_at(named(i), i + 1, REAL_NS);
+}
+
+struct nodes_seen {
+	struct sonde_session *session;
+	size_t chunks, nodes;
+};
+
+static int expect_node(void *context, const struct sonde_zone_chunk *chunk)
+{
+	struct nodes_seen *seen = context;
+	const char *expected = sonde_session_thread(seen->session, chunk->thread)->tid == 20 ? "third" : "first";
+	assert_true(chunk->has_nodes);
+	assert_int_equal(chunk->node_count, 1);
+	const struct sonde_zone_node *node = &chunk->nodes[0];
+	assert_string_equal(sonde_session_site(seen->session, node->site)->name, expected);
+	assert_int_equal(node->depth, node->count == 3);
+	assert_int_equal(node->from_ns, node->count == 3 ? T(2) : T(1));
+	assert_int_equal(node->to_ns, node->count == 3 ? T(4) + MS / 2 : T(8));
+	assert_int_equal(node->busy_ns, node->count == 3 ? 3 * MS / 2 : 7 * MS);
+	seen->chunks++;
+	seen->nodes += node->count;
+	return 0;
+}
+
+static void nodes_of_zones_have_their_sites(void **state)
+{
+	(void)state;
+	write_nodes(0, 10, 1);
+	write_nodes(1, 20, 3);
+	merged(path, 0, 2);
+	struct nodes_seen seen = {.session = opened()};
+	assert_int_equal(sonde_session_zone_chunks(seen.session, expect_node, &seen), 0);
+	assert_int_equal(seen.chunks, 4);
+	assert_int_equal(seen.nodes, 8);
+	sonde_session_close(seen.session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -482,6 +540,7 @@ int main(void)
 	    cmocka_unit_test(zones_lay_recordings_on_each_other),
 	    cmocka_unit_test(cut_recordings_give_what_they_hold),
 	    cmocka_unit_test(damage_is_survived_and_counted),
+	    cmocka_unit_test(nodes_of_zones_have_their_sites),
 	};
 	return cmocka_run_group_tests(tests, enter, clean);
 }
