@@ -8,6 +8,7 @@ need curl
 blocks=$(target blocks) pools=$(target pools)
 run 0 "$SONDE" record -q --heap=full -o blocks.sonde -- "$blocks" known
 LD_LIBRARY_PATH=$SONDE_BUILD/src/runtime run 0 "$SONDE" record -q --heap=full -o pools.sonde -- "$pools"
+run 0 "$SONDE" report -q -f html -o blocks.html blocks.sonde
 begin one blocks.sonde
 begin two pools.sonde
 urls=("$(head -n 1 one.url)" "$(head -n 1 two.url)")
@@ -30,4 +31,4 @@ for query in "weigh=live" "weigh=peak&at=1" "weigh=live&at=999999999999999" "wei
 done
 equal "$(curl -s "${urls[1]}api/recording" | jq -c '[.heaps[]] | sort')" '["arena","malloc","ring","shared"]'
 equal "$(curl -s "${urls[0]}api/recording" | jq -r '[.weights[] | select(.of_heap) | .name] | index("peak") != null')" true
-ui_node memory.mjs "$SONDE" "$browser" "$work/blocks.sonde" "$work/pools.sonde" "${urls[@]}"
+ui_node memory.mjs "$SONDE" "$browser" "$work/blocks.sonde" "$work/pools.sonde" "$work/blocks.html" "${urls[@]}"

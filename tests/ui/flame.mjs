@@ -110,6 +110,9 @@ async function sandwich(page) {
 	const name = (await page.textContent(".told")).split(" · ")[0];
 	await page.keyboard.press("c");
 	await until(page, (name) => document.querySelector(".lead code")?.textContent === name, name);
+	await page.goto(`${url}#/functions?focus=compute`);
+	await page.click("text=All callers and callees as flame graphs");
+	await until(page, () => document.querySelector(".lead code")?.textContent === "compute");
 }
 
 /* In order of time: as many samples as the thread has, in rising order, and the same CPU time as the merged tree. */

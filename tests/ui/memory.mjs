@@ -1,10 +1,10 @@
-/* memory.mjs: the page Memory in a browser: memory.mjs SONDE CHROMIUM FILE POOLS URL POOLS-URL. FILE: a recording of
+/* memory.mjs: the page Memory in a browser: memory.mjs SONDE CHROMIUM FILE POOLS FILE.html URL POOLS-URL. FILE: a recording of
  * tests/targets/blocks known with --heap=full: 200,000 bytes in 150 blocks at the peak, half of keeps, half of peaks. */
 import assert from "node:assert/strict";
 import { report } from "./fixture.mjs";
 import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";
 
-const [sonde, browserPath, file, pools, url, poolsUrl] = process.argv.slice(2);
+const [sonde, browserPath, file, pools, html, url, poolsUrl] = process.argv.slice(2);
 
 /* What `sonde report` says was alive at a moment, counted from the start. */
 async function alive(path, ns, options = []) {
@@ -124,6 +124,19 @@ async function kinds(browser) {
 	await page.context().close();
 }
 
+/* The report as one file has the curve and the tables of the whole run, and says what it has not. */
+async function inOneFile(browser) {
+	const page = await open(browser, `file://${html}#/memory`);
+	await page.waitForSelector(".curve svg[role=img]");
+	const rows = (await report(sonde, file, "temporary")).sections[0].rows;
+	await page.waitForSelector("[data-section=lifetimes] td");
+	assert.equal((await cells(page, "[data-section=temporary]")).length, rows.length);
+	assert.match(await page.textContent("main"), /what was alive at another moment is not in this file: sonde view/);
+	await accessible(page, "memory in one file");
+	assert.deepEqual(page.wrong, []);
+	await page.context().close();
+}
+
 async function main() {
 	const browser = await launch(browserPath);
 	try {
@@ -138,6 +151,7 @@ async function main() {
 		await narrow.waitForSelector("[data-alive]");
 		await until(narrow, () => document.documentElement.scrollWidth <= 380);
 		await kinds(browser);
+		await inOneFile(browser);
 	} finally {
 		await browser.close();
 	}

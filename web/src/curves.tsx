@@ -26,7 +26,7 @@ interface Chosen {
 	onPick: (ns: number) => void;
 }
 
-const LEFT = 68, RIGHT = 14, TOP = 10, FOOT = 24;
+const LEFT = 68, RIGHT = 14, TOP = 10, FOOT = 24, LEAST_PX = 1.5;
 
 /* Round steps of 1, 2 or 5 that divide 0 … most into about `count` parts. */
 function steps(from: number, most: number, count: number): number[] {
@@ -66,7 +66,7 @@ function endOf(curve: Curve, i: number): number {
 function areas(curve: Curve, scale: Scale): string {
 	let path = "", open = false;
 	curve.points.forEach((point, i) => {
-		const left = scale.x(point.from).toFixed(2), right = scale.x(endOf(curve, i)).toFixed(2);
+		const x = scale.x(point.from), left = x.toFixed(2), right = Math.max(x + LEAST_PX, scale.x(endOf(curve, i))).toFixed(2);
 		if (point.most === null) {
 			path += open ? `V${scale.y(0)}Z` : "";
 			open = false;

@@ -180,17 +180,20 @@ function Sandwich({ report }: { report: Report }) {
 
 /* --- in order of time ------------------------------------------------------------------------------------------------ */
 
-function useStacks(thread: string, from: string, to: string): { stacks: Stacks | null; error: string } {
-	const { data } = useWorld();
-	const [state, set] = useState({ stacks: null as Stacks | null, error: "" });
+const NONE = { stacks: null as Stacks | null, error: "" };
+
+/* What was answered to another question is not shown under this one's name. */
+function useStacks(thread: string, from: string, to: string): typeof NONE {
+	const { data, recording } = useWorld();
+	const key = [thread, from, to].join(" "), [state, set] = useState({ ...NONE, key });
 	useEffect(() => {
 		let current = true;
-		data.stacks(thread, from, to, SAMPLES).then((stacks) => current && set({ stacks, error: "" }), (error: Error) => current && set({ stacks: null, error: error.message }));
+		data.stacks(thread, from, to, SAMPLES).then((stacks) => current && set({ stacks, error: "", key }), (error: Error) => current && set({ stacks: null, error: error.message, key }));
 		return () => {
 			current = false;
 		};
-	}, [data, thread, from, to]);
-	return state;
+	}, [data, recording, key]);
+	return state.key === key ? state : NONE;
 }
 
 /* That the picture ends before what was asked for does, and how to go on. */

@@ -197,7 +197,8 @@ function Heaps() {
 	const { selection, recording, data } = useWorld();
 	const heaps = recording.heaps ?? [], heap = selection.heap || (heaps.includes(MALLOC) ? MALLOC : heaps[0] ?? "");
 	const part = { from: selection.from, to: selection.to, thread: selection.thread };
-	const rest = useReport(["leaks", "temporary", "sizes"], part, ROWS);
+	/* Lifetimes come with the sizes; a file has them by their own name. */
+	const rest = useReport(["leaks", "temporary", "sizes", ...(data.inFile ? ["lifetimes"] : [])], part, ROWS);
 	return (
 		<>
 			{heaps.length > 1 && (

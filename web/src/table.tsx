@@ -121,7 +121,7 @@ export function DataTable({ table, drawn = {} }: { table: Table; drawn?: Drawn }
 								aria-sort={sort?.key !== column.key ? "none" : sort.up ? "ascending" : "descending"}>
 								<button type="button" onClick={() => turn(column)} title={BASIS[column.basis]}>
 									{column.basis !== "measured" && <span aria-hidden="true">≈ </span>}
-									{clean(column.title)}
+									{clean(column.title || column.key)}
 									<span class="way" aria-hidden="true">{sort?.key !== column.key ? "" : sort.up ? "▲" : "▼"}</span>
 								</button>
 							</th>
