@@ -237,6 +237,9 @@ function written(words: object): string {
 }
 
 /* What the page holds: the recording with its report, and the lanes of the timeline, where there was room for them. */
+/* Sections that another one brings along. */
+const COME_WITH: Record<string, string> = { "zone-durations": "zone-histogram" };
+
 export function inFile(content: Promise<string>, timeline: () => Promise<ArrayBuffer | null>): DataSource {
 	const held = content.then((text) => JSON.parse(text) as { recording: Recording; report: Report });
 	let read: Promise<FileLanes> | null = null;
@@ -262,7 +265,7 @@ export function inFile(content: Promise<string>, timeline: () => Promise<ArrayBu
 			const wanted = new Set(sections), most = limit ?? Infinity;
 			const cut = (section: Section): Section => section.kind === "tree" || section.rows.length <= most
 				? section : { ...section, rows: section.rows.slice(0, most), omitted: section.omitted + section.rows.length - most };
-			return { ...report, sections: report.sections.filter((section) => wanted.has(section.id)).map(cut) };
+			return { ...report, sections: report.sections.filter(({ id }) => wanted.has(id) || wanted.has(COME_WITH[id] ?? "")).map(cut) };
 		},
 		lanes: async () => (await lanes()).head,
 		tiles: async (view) => (await lanes()).tiles(view),

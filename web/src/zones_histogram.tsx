@@ -180,11 +180,11 @@ export function ZoneHistogram() {
 								<>
 									<div class="tools"><label><input type="checkbox" checked={asTable} onChange={() => show(!asTable)} /> view as table</label></div>
 									{asTable ? <DataTable table={bars} drawn={{ label: `How long ${clean(name)} took` }} />
-										: <Bars bars={bars} one={one} chosen={selection.view} onPick={(view) => go(selection, { view, focus: name })} />}
+										: <Bars bars={bars} one={one} chosen={selection.view} onPick={(view) => go(selection, { view, focus: data.inFile ? selection.focus : name })} />}
 								</>
 							) : null}
 							<Notes notes={[...(durations?.notes ?? []), ...(bars?.notes ?? [])]} />
-							{range && one && (data.inFile || !recording.timeline ? <p class="wait">Instances are in the recording: <code>sonde view</code> shows them.</p> : <InstancesOf name={name} range={range} counted={bars?.rows.filter((row) => rangeOf(row) === selection.view).reduce((sum, row) => sum + number(row, "count"), 0) ?? 0} />)}
+							{range && one && (!recording.timeline ? <p class="wait">Instances are in the recording: <code>sonde view</code> shows them.</p> : <InstancesOf name={name} range={range} counted={bars?.rows.filter((row) => rangeOf(row) === selection.view).reduce((sum, row) => sum + number(row, "count"), 0) ?? 0} />)}
 						</>
 					);
 				}}
