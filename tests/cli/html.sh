@@ -93,19 +93,19 @@ done
 # What has too little room is thinned, and says so; nothing is lost of what is put together. What has no room at all is left out.
 zones=$SONDE_BUILD/tests/unit/zone_target
 if [ -x "$zones" ]; then
-	run 0 "$SONDE" record -q --on-full block -o many.sonde -- "$zones" pairs 30000
+	run 0 "$SONDE" record -q --on-full block -o many.sonde -- "$zones" pairs 100000
 	run 0 "$SONDE" report -q -o many.html many.sonde
 	python3 inside.py many.html lanes >many.json
 	equal "$(jq .thinned_ns many.json)" 0
 	count() { jq '[.lanes[] | select(.kind == "zones") | .columns[3] | map(. + 1) | add] | add' "$1"; }
-	equal "$(count many.json)" 90000
+	equal "$(count many.json)" 300000
 	lanes_b=$(grep -o 'id="sonde-lanes">[^<]*' many.html | wc -c)
-	run 0 "$SONDE" report -q -o small.html --max-size $(($(wc -c <many.html) - lanes_b * 3 / 4)) many.sonde
+	run 0 "$SONDE" report -q -o small.html --max-size $(($(wc -c <many.html) - lanes_b / 2)) many.sonde
 	python3 inside.py small.html lanes >small.json
 	holds "$(jq .thinned_ns small.json) > 0"
 	holds "$(jq '[.lanes[].rows] | add' small.json) * 2 < $(jq '[.lanes[].rows] | add' many.json)"
-	holds "$(wc -c <small.html) < $(wc -c <many.html) - $lanes_b / 2"
-	equal "$(count small.json)" 90000
+	holds "$(wc -c <small.html) < $(wc -c <many.html) - $lanes_b / 3"
+	equal "$(count small.json)" 300000
 	run 0 "$SONDE" report -q -o none.html --max-size 64K many.sonde
 	equal "$(grep -c 'id="sonde-lanes"></script>' none.html)" 1
 fi

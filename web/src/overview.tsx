@@ -131,7 +131,7 @@ function Findings({ report }: { report: Report }) {
 const MORE: [what: string, sections: string[], how: ComponentChildren][] = [
 	["CPU time by function", ["functions"], <>what prevents samples: <Command>sonde doctor</Command></>],
 	["Allocations, the heap's peak, leaks", ["heap", "peak"], <Command>sonde record --heap -- COMMAND</Command>],
-	["Where threads wait, and for which locks", ["waits", "locks"], <Command>sonde record --threads -- COMMAND</Command>],
+	["Where threads wait, and for which locks", ["waits", "locks", "waits-sampled"], <Command>sonde record --threads -- COMMAND</Command>],
 	["Files, pipes and sockets", ["io"], <Command>sonde record --io -- COMMAND</Command>],
 	["Snapshots of memory", ["snapshots"], <Command>sonde record --snapshot-every 10s -- COMMAND</Command>],
 	["FLOP of BLAS and LAPACK", ["flop"], <Command>sonde record --blas -- COMMAND</Command>],
