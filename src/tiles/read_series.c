@@ -17,9 +17,13 @@ static const struct unit {
     {"1/1000", "", "/s", 1e-3, 1e-3}, {"", "", "/s", 1, 1},
 };
 
+#define NEAR_NS 5000000u
+
 struct last {
 	uint64_t time_ns; /* 0 = nothing yet */
 	int64_t value;
+	uint64_t from_ns; /* of a total: what rose up to then has been told */
+	int64_t from_value;
 	struct sonde_tile_lane_data *lane;
 };
 
@@ -61,27 +65,48 @@ static struct sonde_tile_lane_data *lane_of(struct sonde_tiles *tiles, const str
 	return sonde_tiles_lane_of(tiles, &of);
 }
 
-/* What was between the last reading and this one. */
-static int add(struct reading *reading, const struct sonde_series *series, uint64_t time_ns, int64_t value)
+static int put(struct reading *reading, const struct sonde_series *series, struct sonde_tile_piece piece)
 {
 	struct last *last = &reading->lasts[series->id];
-	const struct unit *unit = unit_of(series->unit);
-	uint64_t since_ns = last->time_ns;
-	double before = (double)last->value, shown = before * unit->gauge_scale;
-	if (time_ns <= since_ns) /* read twice in a moment: the later one holds */
-		time_ns = since_ns;
+	last->lane = last->lane ? last->lane : lane_of(reading->tiles, series);
+	return last->lane ? sonde_tile_lane_piece(last->lane, piece, &reading->tiles->room_b) : -ENOMEM;
+}
+
+/* What a total rose by since `from_ns`, up to its last reading. */
+static int put_rise(struct reading *reading, const struct sonde_series *series)
+{
+	const struct last *last = &reading->lasts[series->id];
+	double rise = (double)last->value - (double)last->from_value,
+	       rate = rise / ((double)(last->time_ns - last->from_ns) / 1e9) * unit_of(series->unit)->rate_scale;
+	if (last->time_ns == last->from_ns || rise < 0) /* it began again */
+		return 0;
+	return put(reading, series, (struct sonde_tile_piece){last->from_ns, last->time_ns, rate, rate});
+}
+
+/* What was between the last reading and this one. Kernels update totals at ticks of some ms: readings that are nearer
+ * than that say nothing of the time between them, and are taken together. */
+static int add(struct reading *reading, const struct sonde_series *series, uint64_t time_ns, int64_t value)
+{
+	struct last *last = &reading->lasts[series->id], before = *last;
+	int is_total = series->kind == SONDE_METRIC_TOTAL, error = 0;
+	double shown = (double)before.value * unit_of(series->unit)->gauge_scale;
+	if (time_ns < before.time_ns) /* read twice in a moment: the later one holds */
+		time_ns = before.time_ns;
+	int is_near = time_ns - before.time_ns < NEAR_NS || before.time_ns - before.from_ns < NEAR_NS;
+	if (is_total && before.time_ns && (!is_near || value < before.value)) {
+		error = put_rise(reading, series);
+		last->from_ns = before.time_ns;
+		last->from_value = before.value;
+	}
+	if (!before.time_ns || value < last->from_value) {
+		last->from_ns = time_ns;
+		last->from_value = value;
+	}
 	last->time_ns = time_ns;
 	last->value = value;
-	if (!since_ns || time_ns == since_ns)
-		return 0;
-	if (series->kind == SONDE_METRIC_TOTAL) {
-		if ((double)value < before) /* it began again */
-			return 0;
-		shown = ((double)value - before) / ((double)(time_ns - since_ns) / 1e9) * unit->rate_scale;
-	}
-	last->lane = last->lane ? last->lane : lane_of(reading->tiles, series);
-	const struct sonde_tile_piece piece = {since_ns, time_ns, shown, shown};
-	return last->lane ? sonde_tile_lane_piece(last->lane, piece, &reading->tiles->room_b) : -ENOMEM;
+	if (error || is_total || !before.time_ns || time_ns == before.time_ns)
+		return error;
+	return put(reading, series, (struct sonde_tile_piece){before.time_ns, time_ns, shown, shown});
 }
 
 static int take(void *context, const struct sonde_batch *batch)
@@ -97,15 +122,15 @@ static int take(void *context, const struct sonde_batch *batch)
 }
 
 /* The last reading of a gauge holds for its moment. */
-static int end_gauge(struct reading *reading, const struct sonde_series *series)
+static int end(struct reading *reading, const struct sonde_series *series)
 {
-	struct last *last = &reading->lasts[series->id];
+	const struct last *last = &reading->lasts[series->id];
 	double shown = (double)last->value * unit_of(series->unit)->gauge_scale;
-	if (!last->time_ns || series->kind == SONDE_METRIC_TOTAL)
+	if (!last->time_ns)
 		return 0;
-	last->lane = last->lane ? last->lane : lane_of(reading->tiles, series);
-	const struct sonde_tile_piece piece = {last->time_ns, last->time_ns, shown, shown};
-	return last->lane ? sonde_tile_lane_piece(last->lane, piece, &reading->tiles->room_b) : -ENOMEM;
+	if (series->kind == SONDE_METRIC_TOTAL)
+		return put_rise(reading, series);
+	return put(reading, series, (struct sonde_tile_piece){last->time_ns, last->time_ns, shown, shown});
 }
 
 int sonde_tile_read_series(struct sonde_tiles *tiles)
@@ -116,7 +141,7 @@ int sonde_tile_read_series(struct sonde_tiles *tiles)
 				  : sonde_error(ENOMEM, "out of memory for %zu series", count);
 	for (uint32_t id = 1; id <= count && !error; id++) {
 		const struct sonde_series *series = sonde_session_series(tiles->session, id);
-		error = series ? end_gauge(&reading, series) : 0;
+		error = series ? end(&reading, series) : 0;
 	}
 	free(reading.lasts);
 	return error;

@@ -672,6 +672,34 @@ static void cpu_time(void **state)
 	sonde_session_close(session);
 }
 
+/* A total that was read twice within a tick: what rose between the two belongs to the time before them. */
+static void readings_that_are_near_are_taken_together(void **state)
+{
+	const uint64_t start = RECORDING_START_NS, ms = 1000000;
+	(void)state;
+	uint32_t process = begin_recording();
+	uint32_t user = recording_series(&recording, SONDE_METRIC_CPU_USER, process, 0, "");
+	recording_point(&recording, start, user, 0);
+	recording_point(&recording, start + 100 * ms, user, (int64_t)(20 * ms));
+	recording_point(&recording, start + 100 * ms + 1000, user, (int64_t)(50 * ms)); /* 30,000 s a second? */
+	recording_point(&recording, start + 200 * ms + 1000, user, (int64_t)(60 * ms));
+	recording_close(&recording, start + 300 * ms, 0);
+	struct sonde_session *session = opened();
+	struct sonde_tiles *tiles;
+	assert_int_equal(sonde_tiles_open(&tiles, session), 0);
+	struct sonde_tile_rows rows = rows_of(tiles, lane_of(tiles, SONDE_TILE_SERIES, 0), 300 * ms);
+	double rise = 0;
+	assert_true(rows.count >= 2);
+	for (size_t i = 0; i < rows.count; i++) {
+		assert_true(rows.all[i].most < 0.51);
+		rise += rows.all[i].most * (double)(rows.all[i].to_ns - rows.all[i].from_ns) / 1e9;
+	}
+	assert_true(rise > 0.0599 && rise < 0.0601);
+	sonde_tile_rows_fini(&rows);
+	sonde_tiles_close(tiles);
+	sonde_session_close(session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -685,6 +713,7 @@ int main(void)
 	    cmocka_unit_test(slices_are_found_by_name_and_length),
 	    cmocka_unit_test(every_kind),
 	    cmocka_unit_test(cpu_time),
+	    cmocka_unit_test(readings_that_are_near_are_taken_together),
 	};
 	return cmocka_run_group_tests(tests, enter, leave);
 }
