@@ -1,7 +1,6 @@
 # ui-compare.sh: two recordings in a browser: what the pages Compare and Flame difference show is what `sonde diff` says, and run B
 # is there as run A is; instructions and source lines of a function, histograms of a zone with its very instances; source that
 # is not the one that was compiled is not shown, and what cannot be compared is told.
-# alone: a browser fills both processors
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$repo/tests/cli/ui-lib.sh"

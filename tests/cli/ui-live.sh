@@ -1,6 +1,5 @@
 # ui-live.sh: a browser watches a program while it is recorded: the page follows it, pauses, catches up, moves on with its last
 # seconds, and says how it ended; what it shows then is `sonde report` of the file that is kept.
-# alone: a browser fills both processors
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/ui-lib.sh"

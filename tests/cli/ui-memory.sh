@@ -1,6 +1,5 @@
 # ui-memory.sh: the page Memory in a browser: what was alive at any moment that is clicked or walked to is what `sonde report
 # --weigh live --at` says; heaps stay apart; tables and histograms are the sections'.
-# alone: a browser fills both processors
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 . "$repo/tests/cli/ui-lib.sh"

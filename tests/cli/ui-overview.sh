@@ -1,6 +1,5 @@
 # ui-overview.sh: curves of CPU, memory, input and output on the overview, and where it was recorded, in a browser: what a program
 # had resident and wrote is what `sonde report` says.
-# alone: a browser fills both processors
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 . "$repo/tests/cli/ui-lib.sh"
