@@ -6,14 +6,17 @@ browser=$(command -v chromium || command -v chromium-browser || command -v googl
 page=$SONDE_BUILD/web/page
 [ -s "$page/app.js" ] || skip "this build has no page (-Dweb)"
 
-# The packages of web/package-lock.json, with those that are for tests, are kept in the build.
+# The packages of web/package-lock.json, with those that are for tests, are kept in the build. Tests run side by side.
 packages=$SONDE_BUILD/web/test
 mkdir -p "$packages"
+exec {lock}>"$packages/lock"
+flock "$lock"
 if ! cmp -s "$repo/web/package-lock.json" "$packages/complete"; then
 	cp "$repo"/web/package*.json "$packages"
 	(cd "$packages" && npm ci --ignore-scripts --no-audit --no-fund) >said 2>&1 || skip "npm ci failed: $(grep -m 1 'npm error [^c]' said)"
 	cp "$repo/web/package-lock.json" "$packages/complete"
 fi
+exec {lock}>&-
 export SONDE_UI_PACKAGES=$packages
 
 servers=()
