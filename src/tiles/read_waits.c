@@ -1,6 +1,8 @@
 /* read_waits.c: calls that waited as slices. A thread is in one call at a time, or in one that a signal's handler makes
- * within another: that is a lane more. A lock that was held is no waiting of its thread. */
+ * within another: that is a lane more. A lock that was held is no waiting of its thread. A wait that looks from outside
+ * found is called so: its length is what they stand for, and was not measured. */
 #include <errno.h>
+#include <stdio.h>
 
 #include "format/wait.h"
 #include "tiles/state.h"
@@ -8,8 +10,19 @@
 struct reading {
 	struct sonde_tiles *tiles;
 	struct sonde_tile_items items;
-	uint32_t names[SONDE_WAIT_KINDS]; /* + 1 */
+	uint32_t names[2][SONDE_WAIT_KINDS]; /* of measured and of sampled ones; + 1 */
 };
+
+static int name_of(struct reading *reading, uint32_t kind, int is_sampled, uint32_t *name)
+{
+	uint32_t *known = &reading->names[is_sampled][kind];
+	char text[64];
+	snprintf(text, sizeof text, is_sampled ? "%s (sampled)" : "%s", sonde_wait_row(kind)->name);
+	int error = *known ? 0 : sonde_tiles_name_of(reading->tiles, text, 0, name);
+	*known = *known || error ? *known : *name + 1;
+	*name = *known - 1;
+	return error;
+}
 
 static int take(void *context, const struct sonde_batch *batch)
 {
@@ -21,16 +34,14 @@ static int take(void *context, const struct sonde_batch *batch)
 		const struct sonde_thread *thread = sonde_session_thread(reading->tiles->session, batch->thread_of[i]);
 		if (!row->name || row->group == SONDE_WAIT_GROUP_HELD || !thread)
 			continue;
-		if (!reading->names[kind]) {
-			if ((error = sonde_tiles_name_of(reading->tiles, row->name, 0, &name)))
-				return error;
-			reading->names[kind] = name + 1;
-		}
+		error = name_of(reading, kind, (batch->status[i] & SONDE_WAIT_SAMPLED) != 0, &name);
+		if (error)
+			return error;
 		const struct sonde_tile_item item = {.from_ns = batch->start_ns[i],
 						     .to_ns = batch->start_ns[i] + batch->dur_ns[i],
 						     .process = thread->process,
 						     .thread = thread->id,
-						     .name = reading->names[kind] - 1};
+						     .name = name};
 		error = sonde_tile_items_add(reading->tiles, &reading->items, item);
 		const struct sonde_tile_arrow_row arrow = {item.to_ns, item.to_ns, batch->other[i], thread->id, 1};
 		if (!error && row->group == SONDE_WAIT_GROUP_LOCK && batch->other[i])

@@ -521,6 +521,12 @@ static void write_every_kind(void)
 	recording_wait(&recording,
 		       (struct recording_wait){
 			   .start_ns = start + 90, .dur_ns = 300, .thread = 2, .other = 1, .kind = SONDE_WAIT_MUTEX});
+	recording_wait(&recording, (struct recording_wait){.start_ns = start + 500,
+							   .dur_ns = 200,
+							   .thread = 2,
+							   .kind = SONDE_WAIT_SLEEP,
+							   .status = SONDE_WAIT_SAMPLED,
+							   .amount = 1});
 	recording_value(&recording, 1, SONDE_EVENT_COUNTER, counter, start + 10, 5);
 	recording_value(&recording, 1, SONDE_EVENT_COUNTER, counter, start + 30, 9);
 	recording_value(&recording, 3, SONDE_EVENT_COUNTER, counter, start + 20, 2);
@@ -548,8 +554,9 @@ static void threads_and_calls(struct sonde_tiles *tiles)
 	expect_slice(tiles, &rows.all[4], 900, 1000, "runnable");
 	sonde_tile_rows_fini(&rows);
 	rows = rows_of(tiles, lane_of(tiles, SONDE_TILE_WAITS, 2), 1000);
-	assert_int_equal(rows.count, 1);
+	assert_int_equal(rows.count, 2);
 	expect_slice(tiles, &rows.all[0], 90, 390, "mutex");
+	expect_slice(tiles, &rows.all[1], 500, 700, "sleep (sampled)");
 	sonde_tile_rows_fini(&rows);
 }
 
