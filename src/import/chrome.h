@@ -82,9 +82,8 @@ struct sonde_chrome_span {
 
 /* A V8 profile: of one thread. */
 struct sonde_chrome_profile {
-	uint32_t pid, id;
-	uint32_t thread; /* index */
-	int64_t time_ns; /* of its last sample */
+	uint32_t pid, thread; /* thread: index */
+	int64_t time_ns;      /* of its last sample */
 };
 
 /* What was not kept, counted. */
@@ -183,7 +182,8 @@ struct sonde_chrome_stored {
 /* What has been read of an event. Texts lie in `bytes`. */
 struct sonde_chrome_event {
 	char phase;
-	uint32_t name, category, pid, tid, id, scope; /* numbers of names; 0 = none */
+	uint32_t name, category, pid, tid, scope; /* numbers of names; 0 = none */
+	uint64_t id; /* a hash of it, 0 = none: of ids there are as many as events, too many to be kept */
 	int has_time, has_dur;
 	int64_t time_ns, dur_ns;
 	/* Of a V8 profile. */

@@ -241,9 +241,8 @@ static void slice_take(struct sonde_chrome *chrome, struct sonde_chrome_event *e
 
 static uint64_t span_hash(const struct sonde_chrome_event *event)
 {
-	uint64_t who =
-	    sonde_hash_pair((uint64_t)event->id << 32 | event->category, (uint64_t)event->scope << 32 | event->name);
-	return sonde_hash_pair(who, event->scope ? 0 : event->pid);
+	uint64_t who = sonde_hash_pair(event->id, (uint64_t)event->scope << 32 | event->name);
+	return sonde_hash_pair(who, (uint64_t)event->category << 32 | (event->scope ? 0 : event->pid));
 }
 
 static void span_take(struct sonde_chrome *chrome, struct sonde_chrome_event *event, uint32_t thread)

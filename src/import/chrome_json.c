@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "import/chrome.h"
 #include "import/yajl.h"
 #include "util/error.h"
@@ -241,7 +242,7 @@ static int number_take(void *context, const char *text, size_t len_b)
 		event->tid = sonde_chrome_name(chrome, text, len_b);
 		break;
 	case EVENT << 8 | KEY_ID:
-		event->id = sonde_chrome_name(chrome, text, len_b);
+		event->id = sonde_hash_bytes(text, len_b);
 		break;
 	case EVENT << 8 | KEY_NAME:
 		event->name = sonde_chrome_name(chrome, text, len_b);
@@ -304,16 +305,15 @@ static int text_take(void *context, const unsigned char *bytes, size_t len_b)
 	struct sonde_chrome_node *node = event->nodes ? &event->nodes[event->node_count] : NULL;
 	if (json->state == EVENT && json->key == KEY_PH)
 		event->phase = len_b ? *text : 0;
+	else if (json->state == ID2 || (json->state == EVENT && json->key == KEY_ID))
+		event->id = sonde_hash_bytes(text, len_b);
 	else if (json->state == EVENT)
 		place = json->key == KEY_NAME    ? &event->name
 			: json->key == KEY_CAT   ? &event->category
 			: json->key == KEY_PID   ? &event->pid
 			: json->key == KEY_TID   ? &event->tid
-			: json->key == KEY_ID    ? &event->id
 			: json->key == KEY_SCOPE ? &event->scope
 						 : NULL;
-	else if (json->state == ID2)
-		place = &event->id;
 	else if (json->state == CALL_FRAME && node)
 		place = json->key == KEY_FUNCTION ? &node->name : json->key == KEY_URL ? &node->file : NULL;
 	if (place)
@@ -371,7 +371,8 @@ static void event_begin(struct json *json)
 {
 	struct sonde_chrome_event *event = &json->event;
 	event->phase = 0;
-	event->name = event->category = event->pid = event->tid = event->id = event->scope = 0;
+	event->name = event->category = event->pid = event->tid = event->scope = 0;
+	event->id = 0;
 	event->has_time = event->has_dur = event->has_start = 0;
 	event->arg_count = event->bytes_b = event->node_count = 0;
 	event->samples.count = event->deltas.count = event->weights.count = 0;

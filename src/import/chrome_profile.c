@@ -40,8 +40,8 @@ static struct sonde_chrome_profile *profile_of(struct sonde_chrome *chrome, cons
 	if (thread == UINT32_MAX ||
 	    grow(chrome, &chrome->profiles, chrome->profile_count, &chrome->profile_cap, sizeof *chrome->profiles))
 		return NULL;
-	chrome->profiles[chrome->profile_count++] = (struct sonde_chrome_profile){
-	    event->pid, event->id, thread, event->has_start ? event->start_ns : event->time_ns};
+	chrome->profiles[chrome->profile_count++] =
+	    (struct sonde_chrome_profile){event->pid, thread, event->has_start ? event->start_ns : event->time_ns};
 	keep(chrome, sonde_map_add(&chrome->profile_map, hash, chrome->profile_count));
 	return &chrome->profiles[chrome->profile_count - 1];
 }

@@ -327,6 +327,34 @@ static void names_of_others_are_texts(void **state)
 	import_close(&imported);
 }
 
+/* Ids are as many as events: they do not take the place of names. */
+static void ids_are_no_names(void **state)
+{
+	(void)state;
+	enum { IDS = (1 << 20) + 10 };
+	struct imported imported;
+	char *text = NULL;
+	size_t size_b;
+	FILE *out = open_memstream(&text, &size_b);
+	fputc('[', out);
+	for (int i = 0; i < IDS; i++)
+		fprintf(out, "{\"ph\":\"s\",\"id\":%d,\"ts\":1},", i);
+	fputs("{\"ph\":\"b\",\"name\":\"one\",\"id\":\"x\",\"ts\":1},{\"ph\":\"b\",\"name\":\"one\",\"id\":\"y\","
+	      "\"ts\":2},"
+	      "{\"ph\":\"e\",\"name\":\"one\",\"id\":\"x\",\"ts\":3},"
+	      "{\"ph\":\"X\",\"name\":\"after\",\"pid\":1,\"tid\":1,\"ts\":4,\"dur\":2}]",
+	      out);
+	fclose(out);
+	assert_int_equal(import_bytes(&imported, text, size_b, NULL), 0);
+	free(text);
+	assert_zone(imported.session, "after", 1, 2000, 2000);
+	assert_false(import_notes(&imported, "names beyond"));
+	struct sonde_event_span end;
+	assert_int_equal(events_of(imported.session, SONDE_EVENT_SPAN_END, "one", &end, sizeof end), 1);
+	assert_int_equal(end.id, 1);
+	import_close(&imported);
+}
+
 /* More rows than are sorted in memory at once. */
 static void many_events_are_sorted_outside_of_memory(void **state)
 {
@@ -440,6 +468,7 @@ int main(void)
 	    cmocka_unit_test(damaged_text_is_told_with_its_place),
 	    cmocka_unit_test(a_text_without_end_is_too_big),
 	    cmocka_unit_test(names_of_others_are_texts),
+	    cmocka_unit_test(ids_are_no_names),
 	    cmocka_unit_test(many_events_are_sorted_outside_of_memory),
 	    cmocka_unit_test(profiles_of_v8_are_samples),
 	    cmocka_unit_test(exported_zones_come_back_to_the_nanosecond),
