@@ -299,7 +299,7 @@ static int sample_read(struct samples *samples, const struct sonde_proto *field,
 				   sonde_input_name(samples->job->input));
 	out->weight_ns = pprof->scale_ns > 1 ? (uint64_t)(weight + 0.5) : (uint64_t)value;
 	if (count < 0)
-		count = pprof->period && pprof->scale_ns > 0 && value ? (int64_t)((uint64_t)value / pprof->period) : 1;
+		count = pprof->each ? (int64_t)((uint64_t)value / pprof->each) : 1;
 	out->count = count > 0 ? (uint64_t)count : out->weight_ns > 0;
 	return out->weight_ns || out->count;
 }

@@ -57,6 +57,7 @@ struct sonde_pprof {
 	uint64_t samples, default_type, time_ns, duration_ns, period;
 	int64_t value, count; /* indices: what weighs, what counts; −1 = none */
 	double scale_ns;      /* of a unit of the value */
+	uint64_t each;        /* of the value is one sample, 0 = not known */
 };
 
 int sonde_pprof_read(struct sonde_pprof *pprof);

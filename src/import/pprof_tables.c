@@ -273,6 +273,17 @@ static void weigh(struct sonde_pprof *pprof)
 		       bytes ? "B" : "count", bytes ? "ns" : "ms");
 }
 
+/* A period tells how many samples a value stands for where both are times: that of Go's locks counts waits, that of its
+ * heap bytes between samples, which have been scaled up since. */
+static void period_weigh(struct sonde_pprof *pprof)
+{
+	char unit[64];
+	double value_ns = unit_ns(sonde_pprof_text(pprof, pprof->types[pprof->value].unit, unit, sizeof unit));
+	double period_ns = unit_ns(sonde_pprof_text(pprof, pprof->period_type.unit, unit, sizeof unit));
+	double each = value_ns > 0 ? (double)pprof->period * period_ns / value_ns : 0;
+	pprof->each = each < 1e18 ? (uint64_t)(each + 0.5) : 0;
+}
+
 int sonde_pprof_choose(struct sonde_pprof *pprof)
 {
 	const char *asked = pprof->job->options->type;
@@ -293,5 +304,6 @@ int sonde_pprof_choose(struct sonde_pprof *pprof)
 			sonde_out_note(pprof->job, "left out of the profile: %s; sonde import --type takes one of them",
 				       sonde_pprof_type_name(pprof, i, one, sizeof one));
 	weigh(pprof);
+	period_weigh(pprof);
 	return 0;
 }
