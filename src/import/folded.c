@@ -21,7 +21,7 @@ struct folded {
 	struct sonde_import_job *job;
 	struct sonde_buf line;
 	struct sonde_recorder_frame *frames; /* DEPTH_MAX */
-	uint64_t line_number, total, rows, unreadable, deep, first_unreadable;
+	uint64_t line_number, total, rows, unreadable, deep, fractions, first_unreadable;
 	uint32_t thread;
 	uint64_t now_ns;
 };
@@ -80,16 +80,19 @@ static int line_take(struct folded *folded, char *line, size_t len_b)
 	if (real >= (double)(TOTAL_MAX / SAMPLE_NS - folded->total))
 		return sonde_error(EFBIG, "%s: line %llu: the counts add up to more than fits into a recording",
 				   sonde_input_name(folded->job->input), (unsigned long long)folded->line_number);
-	uint64_t count = (uint64_t)llround(real);
+	/* a count may have a fraction: its time keeps that */
+	uint64_t weight_ns = (uint64_t)llround(real * SAMPLE_NS), count = (uint64_t)llround(real);
+	folded->fractions += (double)count != real;
+	count = count ? count : weight_ns > 0;
 	line[stack_b] = 0;
 	size_t depth = frames_read(folded, line);
 	uint32_t node = sonde_trie_intern(&folded->job->out.trie, folded->frames, depth);
 	uint8_t status = depth == DEPTH_MAX ? SONDE_STACK_DEEP : SONDE_STACK_COMPLETE;
 	uint64_t rows = folded->rows + count <= SONDE_OUT_ROWS_MAX ? count : count > 0;
 	for (uint64_t i = 0; i < rows; i++) {
-		uint64_t weight_ns = rows == count ? SAMPLE_NS : count * SAMPLE_NS;
-		sonde_out_sample(folded->job, folded->now_ns, folded->thread, node, weight_ns, status);
-		folded->now_ns += weight_ns;
+		uint64_t each_ns = weight_ns / rows + (i < weight_ns % rows);
+		sonde_out_sample(folded->job, folded->now_ns, folded->thread, node, each_ns, status);
+		folded->now_ns += each_ns;
 	}
 	folded->rows += rows;
 	folded->total += count;
@@ -132,6 +135,9 @@ static void notes(struct folded *folded)
 			       "%llu counts are %llu samples here, since a recording of so many would be too big: "
 			       "times are right, the number of samples is not",
 			       (unsigned long long)folded->total, (unsigned long long)folded->rows);
+	if (folded->fractions)
+		sonde_out_note(job, "%llu counts are no whole numbers: their time is right, their samples are rounded",
+			       (unsigned long long)folded->fractions);
 	if (folded->unreadable)
 		sonde_out_note(job, "%llu line%s without a count at the end %s left out, first line %llu",
 			       (unsigned long long)folded->unreadable, folded->unreadable == 1 ? "" : "s",

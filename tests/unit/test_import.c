@@ -59,6 +59,18 @@ static void folded_lines_that_are_none_are_counted(void **state)
 	import_close(&imported);
 }
 
+static void folded_counts_with_fractions_keep_their_time(void **state)
+{
+	(void)state;
+	struct imported imported;
+	assert_int_equal(import_text(&imported, "a;little 0.4\na;half 2.5\na;whole 2.0\n"), 0);
+	assert_samples(imported.session, "a;little", 1, 400000);
+	assert_samples(imported.session, "a;half", 3, 2500000);
+	assert_samples(imported.session, "a;whole", 2, 2000000);
+	assert_true(import_notes(&imported, "2 counts are no whole numbers"));
+	import_close(&imported);
+}
+
 static void folded_counts_too_big_to_be_samples_keep_their_time(void **state)
 {
 	(void)state;
@@ -114,10 +126,27 @@ static void folded_comes_back(void **state)
 /* --- pprof -------------------------------------------------------------------------------------------------------- */
 
 /* Texts in the order of their numbers. */
-static const char *const texts[] = {"",    "samples", "count",       "cpu",   "nanoseconds",      "main",
-				    "hot", "app.c",   "alloc_space", "bytes", "/bin/no-such-app", "inner",
-				    "wall"};
-enum { T_NONE, T_SAMPLES, T_COUNT, T_CPU, T_NS, T_MAIN, T_HOT, T_FILE, T_SPACE, T_BYTES, T_PATH, T_INNER, T_WALL };
+static const char *const texts[] = {"",     "samples",      "count",       "cpu",        "nanoseconds",      "main",
+				    "hot",  "app.c",        "alloc_space", "bytes",      "/bin/no-such-app", "inner",
+				    "wall", "microseconds", "delay",       "contentions"};
+enum {
+	T_NONE,
+	T_SAMPLES,
+	T_COUNT,
+	T_CPU,
+	T_NS,
+	T_MAIN,
+	T_HOT,
+	T_FILE,
+	T_SPACE,
+	T_BYTES,
+	T_PATH,
+	T_INNER,
+	T_WALL,
+	T_US,
+	T_DELAY,
+	T_WAITS
+};
 
 static void put_pair(struct sonde_buf *out, uint32_t field, uint64_t a, uint64_t b)
 {
@@ -246,6 +275,33 @@ static void pprof_values_are_chosen(void **state)
 	sonde_buf_fini(&out);
 }
 
+/* Without counts a period of time tells how many samples there were; one of something else does not. */
+static void pprof_periods_count_samples_where_they_are_times(void **state)
+{
+	(void)state;
+	struct imported imported;
+	struct sonde_buf out;
+	sonde_buf_init(&out, 1 << 20);
+	put_pair(&out, 1, T_CPU, T_US);
+	put_sample(&out, (uint64_t[]){77, 1}, 2, (uint64_t[]){30000}, 1);
+	put_pair(&out, 11, T_CPU, T_NS);
+	sonde_proto_uint(&out, 12, 10000000);
+	put_tables(&out);
+	assert_int_equal(import_bytes(&imported, out.data, out.len_b, NULL), 0);
+	assert_samples(imported.session, "main;hot", 3, 30000000);
+	import_close(&imported);
+	sonde_buf_clear(&out); /* as Go's profiles of locks are */
+	put_pair(&out, 1, T_DELAY, T_NS);
+	put_sample(&out, (uint64_t[]){77, 1}, 2, (uint64_t[]){1000000}, 1);
+	put_pair(&out, 11, T_WAITS, T_COUNT);
+	sonde_proto_uint(&out, 12, 1);
+	put_tables(&out);
+	assert_int_equal(import_bytes(&imported, out.data, out.len_b, NULL), 0);
+	assert_samples(imported.session, "main;hot", 1, 1000000);
+	import_close(&imported);
+	sonde_buf_fini(&out);
+}
+
 static void pprof_without_time_says_what_there_is(void **state)
 {
 	(void)state;
@@ -344,10 +400,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(folded_counts_are_samples_of_a_millisecond),
 	    cmocka_unit_test(folded_lines_that_are_none_are_counted),
+	    cmocka_unit_test(folded_counts_with_fractions_keep_their_time),
 	    cmocka_unit_test(folded_counts_too_big_to_be_samples_keep_their_time),
 	    cmocka_unit_test(folded_comes_back),
 	    cmocka_unit_test(pprof_stacks_keep_counts_and_time),
 	    cmocka_unit_test(pprof_values_are_chosen),
+	    cmocka_unit_test(pprof_periods_count_samples_where_they_are_times),
 	    cmocka_unit_test(pprof_without_time_says_what_there_is),
 	    cmocka_unit_test(pprof_comes_back_to_the_nanosecond),
 	    cmocka_unit_test(other_files_are_named),
