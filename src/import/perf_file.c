@@ -87,13 +87,16 @@ static int attrs_read(struct sonde_perf *perf, const struct file_head *head)
 		return sonde_error(EBADMSG, "%s: descriptions of events of %llu bytes cannot be",
 				   sonde_input_name(perf->job->input), (unsigned long long)head->attr_b);
 	size_t attr_b = head->attr_b - sizeof of;
+	uint64_t left = IDS_MAX; /* of all events together */
 	int error = 0;
 	for (uint64_t i = 0; !error && i < head->attrs.size_b / head->attr_b; i++) {
 		error = at_read(perf, head->attrs.at + i * head->attr_b, bytes, head->attr_b);
 		memcpy(&of, bytes + attr_b, sizeof of);
 		error = error ? error : attr_add(perf, bytes, attr_b, NULL, 0);
-		for (uint64_t k = 0; !error && k < of.size_b / 8 && k < IDS_MAX; k += 512) {
-			uint64_t some = of.size_b / 8 - k < 512 ? of.size_b / 8 - k : 512;
+		uint64_t count = of.size_b / 8 < left ? of.size_b / 8 : left;
+		left -= count;
+		for (uint64_t k = 0; !error && k < count; k += 512) {
+			uint64_t some = count - k < 512 ? count - k : 512;
 			error = at_read(perf, of.at + k * 8, ids, some * 8);
 			for (uint64_t n = 0; !error && n < some; n++)
 				if (sonde_map_set(&perf->ids, sonde_hash_mix(ids[n]), perf->attr_count))

@@ -91,6 +91,7 @@ done <<-FILES
 	zones.sonde|zones.sonde is a recording of sonde already
 	nowhere|nowhere: No such file
 	.|. is a folder
+	/dev/zero|/dev/zero is a device, not a file
 FILES
 run 2 "$SONDE" import --from dtrace text
 has "$err" "dtrace is not known; it is perf, chrome, pprof or folded"
