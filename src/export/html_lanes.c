@@ -369,25 +369,40 @@ static uint64_t count_rows(struct lanes *lanes, uint64_t most)
 	return sum;
 }
 
-/* What surely does not fit is not tried; what was tried and did not fit is thinned further. */
+static int likely_fits(struct lanes *lanes, uint64_t thinned_ns, uint64_t most)
+{
+	uint64_t now_ns = lanes->thinned_ns;
+	lanes->thinned_ns = thinned_ns;
+	int fits = count_rows(lanes, most) <= most;
+	lanes->thinned_ns = now_ns;
+	return fits;
+}
+
+static int write_if_fits(struct lanes *lanes, uint64_t most_b, struct sonde_buf *out, int *fits)
+{
+	int error = write_all(lanes, out);
+	*fits = !error && sonde_base64_size(out->len_b) <= most_b;
+	if (!*fits)
+		sonde_buf_clear(out);
+	return error;
+}
+
+/* All of it, else as fine as likely fits, found from the coarse end, where little is read; what was written and did not
+ * fit is thinned further. */
 static int fit(struct lanes *lanes, uint64_t most_b, struct sonde_buf *out)
 {
 	uint64_t duration_ns = lanes->end_ns - lanes->start_ns, coarsest_ns = duration_ns / COARSEST + 1;
-	uint64_t finest_ns = duration_ns >> 24;
-	uint64_t row_b = LEAST_ROW_B;
-	for (;;) {
-		int is_last = lanes->thinned_ns >= coarsest_ns;
-		if (count_rows(lanes, most_b / row_b) <= most_b / row_b) {
-			int error = write_all(lanes, out);
-			if (error || sonde_base64_size(out->len_b) <= most_b)
-				return error;
-		}
-		sonde_buf_clear(out);
-		if (is_last)
-			return 0;
-		lanes->thinned_ns = lanes->thinned_ns ? 2 * lanes->thinned_ns : finest_ns ? finest_ns : 1;
-		row_b = LIKELY_ROW_B;
-	}
+	int fits = 0, error = 0;
+	if (likely_fits(lanes, 0, most_b / LEAST_ROW_B))
+		error = write_if_fits(lanes, most_b, out, &fits);
+	if (error || fits)
+		return error;
+	lanes->thinned_ns = coarsest_ns;
+	while (lanes->thinned_ns > 1 && likely_fits(lanes, lanes->thinned_ns / 2, most_b / LIKELY_ROW_B))
+		lanes->thinned_ns /= 2;
+	for (; lanes->thinned_ns <= coarsest_ns && !error && !fits; lanes->thinned_ns *= 2)
+		error = write_if_fits(lanes, most_b, out, &fits);
+	return error;
 }
 
 int sonde_html_lanes(struct sonde_session *session, uint64_t most_b, struct sonde_buf *out)
