@@ -183,7 +183,9 @@ struct sonde_chrome_stored {
 struct sonde_chrome_event {
 	char phase;
 	uint32_t name, category, pid, tid, scope; /* numbers of names; 0 = none */
-	uint64_t id; /* a hash of it, 0 = none: of ids there are as many as events, too many to be kept */
+	uint64_t id;          /* a hash of it, 0 = none: of ids there are as many as events, too many to be kept */
+	uint32_t id_at, id_b; /* its text; counters of one name are told apart by it */
+	int is_global;        /* the id is of all processes */
 	int has_time, has_dur;
 	int64_t time_ns, dur_ns;
 	/* Of a V8 profile. */

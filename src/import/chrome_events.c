@@ -242,7 +242,8 @@ static void slice_take(struct sonde_chrome *chrome, struct sonde_chrome_event *e
 static uint64_t span_hash(const struct sonde_chrome_event *event)
 {
 	uint64_t who = sonde_hash_pair(event->id, (uint64_t)event->scope << 32 | event->name);
-	return sonde_hash_pair(who, (uint64_t)event->category << 32 | (event->scope ? 0 : event->pid));
+	return sonde_hash_pair(who,
+			       (uint64_t)event->category << 32 | (event->scope || event->is_global ? 0 : event->pid));
 }
 
 static void span_take(struct sonde_chrome *chrome, struct sonde_chrome_event *event, uint32_t thread)
@@ -290,7 +291,7 @@ static void instant_take(struct sonde_chrome *chrome, struct sonde_chrome_event 
 }
 
 /* Each number of a counter event is a value of its own: "NAME.KEY", or NAME where there is one and it has no telling
- * name. */
+ * name; "NAME[ID]" stands for NAME where the event has an id. */
 static void counter_take(struct sonde_chrome *chrome, struct sonde_chrome_event *event, uint32_t thread)
 {
 	const char *name = sonde_chrome_text(chrome, event->name);
@@ -302,7 +303,9 @@ static void counter_take(struct sonde_chrome *chrome, struct sonde_chrome_event 
 		const char *key = event->bytes + arg->key_at;
 		int plain = event->arg_count == 1 && ((arg->key_b == 5 && !memcmp(key, "value", 5)) ||
 						      (arg->key_b == strlen(name) && !memcmp(key, name, arg->key_b)));
-		snprintf(text, sizeof text, plain ? "%.1023s" : "%.1023s.%.*s", name, (int)arg->key_b, key);
+		snprintf(text, sizeof text, "%.895s%s%.*s%s%s%.*s", name, event->id_b ? "[" : "", (int)event->id_b,
+			 event->bytes + event->id_at, event->id_b ? "]" : "", plain ? "" : ".",
+			 plain ? 0 : (int)arg->key_b, key);
 		double real = arg_real(arg);
 		struct sonde_chrome_row row = {.time_ns = event->time_ns,
 					       .thread = thread,

@@ -12,7 +12,7 @@
 #include "import/yajl.h"
 #include "util/error.h"
 
-enum { CHUNK_B = 256 << 10, DEPTH_MAX = 256, SILENT_MAX_B = 16 << 20, NODES_MAX = 1 << 22 };
+enum { CHUNK_B = 256 << 10, DEPTH_MAX = 256, SILENT_MAX_B = 16 << 20, NODES_MAX = 1 << 22, ID_MAX_B = 128 };
 
 enum state {
 	TOP,        /* nothing yet, or behind everything */
@@ -40,6 +40,7 @@ enum key {
 	KEY_DUR,
 	KEY_ID,
 	KEY_ID2,
+	KEY_GLOBAL,
 	KEY_SCOPE,
 	KEY_ARGS,
 	KEY_EVENTS,
@@ -71,6 +72,7 @@ static const struct {
     {"dur", EVENT, KEY_DUR},
     {"id", EVENT, KEY_ID},
     {"id2", EVENT, KEY_ID2},
+    {"global", ID2, KEY_GLOBAL},
     {"scope", EVENT, KEY_SCOPE},
     {"args", EVENT, KEY_ARGS},
     {"traceEvents", DOCUMENT, KEY_EVENTS},
@@ -200,6 +202,14 @@ static int bytes_add(struct sonde_chrome_event *event, const char *text, uint32_
 	return 1;
 }
 
+static void id_take(struct sonde_chrome_event *event, const char *text, size_t len_b, int is_global)
+{
+	uint32_t keep_b = len_b < ID_MAX_B ? (uint32_t)len_b : ID_MAX_B;
+	event->id = sonde_hash_bytes(text, len_b);
+	event->is_global = is_global;
+	event->id_b = bytes_add(event, text, keep_b, &event->id_at) ? keep_b : 0;
+}
+
 static void arg_add(struct json *json, struct sonde_chrome_arg arg, const char *text, size_t len_b)
 {
 	struct sonde_chrome_event *event = &json->event;
@@ -242,7 +252,7 @@ static int number_take(void *context, const char *text, size_t len_b)
 		event->tid = sonde_chrome_name(chrome, text, len_b);
 		break;
 	case EVENT << 8 | KEY_ID:
-		event->id = sonde_hash_bytes(text, len_b);
+		id_take(event, text, len_b, 0);
 		break;
 	case EVENT << 8 | KEY_NAME:
 		event->name = sonde_chrome_name(chrome, text, len_b);
@@ -306,7 +316,7 @@ static int text_take(void *context, const unsigned char *bytes, size_t len_b)
 	if (json->state == EVENT && json->key == KEY_PH)
 		event->phase = len_b ? *text : 0;
 	else if (json->state == ID2 || (json->state == EVENT && json->key == KEY_ID))
-		event->id = sonde_hash_bytes(text, len_b);
+		id_take(event, text, len_b, json->key == KEY_GLOBAL);
 	else if (json->state == EVENT)
 		place = json->key == KEY_NAME    ? &event->name
 			: json->key == KEY_CAT   ? &event->category
@@ -373,6 +383,8 @@ static void event_begin(struct json *json)
 	event->phase = 0;
 	event->name = event->category = event->pid = event->tid = event->scope = 0;
 	event->id = 0;
+	event->id_b = 0;
+	event->is_global = 0;
 	event->has_time = event->has_dur = event->has_start = 0;
 	event->arg_count = event->bytes_b = event->node_count = 0;
 	event->samples.count = event->deltas.count = event->weights.count = 0;

@@ -327,6 +327,42 @@ static void names_of_others_are_texts(void **state)
 	import_close(&imported);
 }
 
+static void counters_are_told_apart_by_ids(void **state)
+{
+	(void)state;
+	struct imported imported;
+	struct sonde_event_value value;
+	assert_int_equal(
+	    import_text(&imported,
+			"[{\"ph\":\"C\",\"name\":\"heap\",\"id\":\"0x1\",\"pid\":1,\"ts\":1,\"args\":{\"used\":5}},"
+			"{\"ph\":\"C\",\"name\":\"heap\",\"id\":7,\"pid\":1,\"ts\":2,\"args\":{\"value\":6}},"
+			"{\"ph\":\"C\",\"name\":\"heap\",\"pid\":1,\"ts\":3,\"args\":{\"used\":7}}]"),
+	    0);
+	assert_int_equal(events_of(imported.session, SONDE_EVENT_GAUGE, "heap[0x1].used", &value, sizeof value), 1);
+	assert_true(value.value == 5);
+	assert_int_equal(events_of(imported.session, SONDE_EVENT_GAUGE, "heap[7]", &value, sizeof value), 1);
+	assert_true(value.value == 6);
+	assert_int_equal(events_of(imported.session, SONDE_EVENT_GAUGE, "heap.used", &value, sizeof value), 1);
+	assert_true(value.value == 7);
+	import_close(&imported);
+}
+
+static void global_ids_pair_across_processes(void **state)
+{
+	(void)state;
+	struct imported imported;
+	assert_int_equal(import_text(&imported,
+				     "[{\"ph\":\"b\",\"name\":\"ipc\",\"id2\":{\"global\":\"0x1\"},\"pid\":1,\"ts\":1},"
+				     "{\"ph\":\"b\",\"name\":\"own\",\"id2\":{\"local\":\"0x1\"},\"pid\":1,\"ts\":1},"
+				     "{\"ph\":\"e\",\"name\":\"ipc\",\"id2\":{\"global\":\"0x1\"},\"pid\":2,\"ts\":5},"
+				     "{\"ph\":\"e\",\"name\":\"own\",\"id2\":{\"local\":\"0x1\"},\"pid\":2,\"ts\":5}]"),
+			 0);
+	assert_int_equal(events_of(imported.session, SONDE_EVENT_SPAN_END, "ipc", NULL, 0), 1);
+	assert_int_equal(events_of(imported.session, SONDE_EVENT_SPAN_END, "own", NULL, 0), 0);
+	assert_true(import_notes(&imported, "1 ends without a begin left out"));
+	import_close(&imported);
+}
+
 /* Ids are as many as events: they do not take the place of names. */
 static void ids_are_no_names(void **state)
 {
@@ -468,6 +504,8 @@ int main(void)
 	    cmocka_unit_test(damaged_text_is_told_with_its_place),
 	    cmocka_unit_test(a_text_without_end_is_too_big),
 	    cmocka_unit_test(names_of_others_are_texts),
+	    cmocka_unit_test(counters_are_told_apart_by_ids),
+	    cmocka_unit_test(global_ids_pair_across_processes),
 	    cmocka_unit_test(ids_are_no_names),
 	    cmocka_unit_test(many_events_are_sorted_outside_of_memory),
 	    cmocka_unit_test(profiles_of_v8_are_samples),
