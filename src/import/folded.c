@@ -13,7 +13,7 @@
 #include "import/text.h"
 #include "util/error.h"
 
-enum { LINE_MAX_B = 16 << 20, DEPTH_MAX = 16384, READ_B = 1 << 20, SAMPLE_NS = 1000000 };
+enum { LINE_MAX_B = 16 << 20, DEPTH_MAX = 16384, READ_B = 1 << 20, SAMPLE_NS = 1000000, LONG_B = 4096 };
 #define TOTAL_MAX (UINT64_C(1) << 62)
 #define START_NS 1000000000u
 
@@ -191,7 +191,10 @@ static int matches(const uint8_t *bytes, size_t size_b, int gz)
 			len_b--;
 		if (!stop && lines)
 			break;
-		if (len_b && *at != '#' && !count_read(at, len_b, &count, &stack_b))
+		int counted = count_read(at, len_b, &count, &stack_b);
+		if (!stop && !counted && size_b >= LONG_B) /* a stack that goes on behind what is seen here */
+			return memchr(at, ';', len_b) != NULL;
+		if (len_b && *at != '#' && !counted)
 			return 0;
 		lines += len_b && *at != '#';
 		at += (stop ? stop : end) - at + 1;

@@ -59,6 +59,24 @@ static void folded_lines_that_are_none_are_counted(void **state)
 	import_close(&imported);
 }
 
+static void folded_first_lines_may_be_long(void **state)
+{
+	(void)state;
+	enum { CALLS = 15000 };
+	struct imported imported;
+	char *text = NULL;
+	size_t size_b;
+	FILE *out = open_memstream(&text, &size_b);
+	for (int i = 0; i < CALLS; i++)
+		fputs("recursive;", out);
+	fputs("leaf 7\n", out);
+	fclose(out);
+	assert_int_equal(import_bytes(&imported, text, size_b, NULL), 0);
+	assert_samples(imported.session, NULL, 7, 7000000);
+	free(text);
+	import_close(&imported);
+}
+
 static void folded_counts_with_fractions_keep_their_time(void **state)
 {
 	(void)state;
@@ -400,6 +418,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(folded_counts_are_samples_of_a_millisecond),
 	    cmocka_unit_test(folded_lines_that_are_none_are_counted),
+	    cmocka_unit_test(folded_first_lines_may_be_long),
 	    cmocka_unit_test(folded_counts_with_fractions_keep_their_time),
 	    cmocka_unit_test(folded_counts_too_big_to_be_samples_keep_their_time),
 	    cmocka_unit_test(folded_comes_back),
