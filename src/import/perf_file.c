@@ -346,6 +346,14 @@ static int by_time(const void *left, const void *right)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
+static int has_samples(const struct sonde_perf *perf)
+{
+	for (uint32_t i = 0; i < perf->attr_count; i++)
+		if (perf->attrs[i].samples)
+			return 1;
+	return 0;
+}
+
 int sonde_perf_open(struct sonde_perf *perf)
 {
 	const char *name = sonde_input_name(perf->job->input);
@@ -374,7 +382,7 @@ int sonde_perf_open(struct sonde_perf *perf)
 			error = features_read(perf, &head);
 	}
 	error = error ? error : records_read(perf);
-	if (!error && perf->compressed && !perf->count)
+	if (!error && perf->compressed && !has_samples(perf))
 		return sonde_error(EBADMSG,
 				   "%s is compressed (perf record -z), which is not read: perf inject -i %s -o "
 				   "plain.data writes it anew",

@@ -307,6 +307,7 @@ static void compressed_records_are_refused(void **state)
 	struct sonde_buf data, file, body = body_new();
 	struct perf_event_attr attr = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
 	sonde_buf_init(&data, 65536);
+	put_map(&data, PID, 0x400000, 0x10000, 0x1000, "/no/such/app"); /* these perf writes as they are */
 	put64(&body, 0);
 	put_record(&data, 81, 0, &body, 0);
 	file = file_of(&attr, &data);
