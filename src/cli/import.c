@@ -82,11 +82,14 @@ static int name_output(struct request *request)
 
 static int check_output(const struct request *request)
 {
-	struct stat status;
+	struct stat status, from;
 	if (stat(request->output, &status))
 		return 0;
 	if (!S_ISREG(status.st_mode))
 		return sonde_error(EINVAL, "%s is no file; choose another name with -o", request->output);
+	if (!stat(request->path, &from) && from.st_dev == status.st_dev && from.st_ino == status.st_ino)
+		return sonde_error(EINVAL, "%s is the file that is imported; choose another name with -o",
+				   request->output);
 	if (request->force)
 		return 0;
 	return sonde_error(EEXIST, "%s exists; choose another name with -o, or overwrite it with --force",

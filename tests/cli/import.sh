@@ -93,6 +93,8 @@ done <<-FILES
 	.|. is a folder
 	/dev/zero|/dev/zero is a device, not a file
 FILES
+run 2 "$SONDE" import --force -o cpu.folded cpu.folded
+has "$err" "cpu.folded is the file that is imported"
 run 2 "$SONDE" import --from dtrace text
 has "$err" "dtrace is not known; it is perf, chrome, pprof or folded"
 run 2 "$SONDE" import
