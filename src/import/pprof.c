@@ -38,7 +38,7 @@ struct samples {
 	struct sonde_map thread_map;
 	struct thread *threads;
 	uint32_t thread_count, thread_cap, merged_threads;
-	uint64_t total_ns, rows, counts, negative, deep, lost_labels, whole_ns;
+	uint64_t total_ns, rows, counts, negative, deep, lost_labels, whole_ns, missing;
 	int count_failed;
 };
 
@@ -75,6 +75,7 @@ static uint32_t places_read(struct samples *samples, const struct sonde_pprof_lo
 				*(line.field == 1 ? &id : &number) = line.number;
 		struct sonde_pprof_function *function =
 		    sonde_pprof_find(&samples->pprof->functions, sizeof *function, id);
+		samples->missing += id && !function;
 		struct sonde_meta_location place = {.line = number <= UINT32_MAX ? (uint32_t)number : 0};
 		if (function) {
 			function_write(samples, function);
@@ -162,6 +163,7 @@ static size_t stack_read(struct samples *samples, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct sonde_pprof_location *location =
 		    sonde_pprof_find(&samples->pprof->locations, sizeof *location, samples->ids[i]);
+		samples->missing += samples->ids[i] && !location;
 		if (!location)
 			continue;
 		if (!location->frame.module)
@@ -351,6 +353,9 @@ static int samples_take(struct samples *samples, int only_sum)
 	}
 	if (samples->count_failed)
 		return sonde_error(ENOMEM, "out of memory for a profile");
+	if (rc >= 0 && samples->missing)
+		return sonde_error(EBADMSG, "%s: damaged or cut off: %llu calls of its samples are not in it",
+				   sonde_input_name(samples->job->input), (unsigned long long)samples->missing);
 	return rc < 0 ? rc : samples->job->out.error;
 }
 

@@ -192,10 +192,38 @@ static int bytes_read(struct sonde_pprof *pprof)
 	return (int)got_b;
 }
 
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The greatest number of a text that the tables ask for: texts come last in most profiles, so that one that is cut off
+ * between two fields lacks some. */
+static uint64_t text_last(const struct sonde_pprof *pprof)
+{
+	const struct sonde_pprof_mapping *mappings = pprof->mappings.rows;
+	const struct sonde_pprof_function *functions = pprof->functions.rows;
+	uint64_t last = 0;
+	for (size_t i = 0; i < pprof->type_count; i++)
+		last = greater(last, greater(pprof->types[i].type, pprof->types[i].unit));
+	for (size_t i = 0; i < pprof->mappings.count; i++)
+		last = greater(last, greater(mappings[i].file, mappings[i].build_id));
+	for (size_t i = 0; i < pprof->functions.count; i++)
+		last = greater(last, greater(functions[i].name, functions[i].file));
+	return last;
+}
+
 int sonde_pprof_read(struct sonde_pprof *pprof)
 {
 	int error = bytes_read(pprof);
-	return error ? error : fields_take(pprof);
+	error = error ? error : fields_take(pprof);
+	if (error)
+		return error;
+	uint64_t last = text_last(pprof);
+	if (last && last >= pprof->text_count)
+		return sonde_error(EBADMSG, "%s: damaged or cut off: it names its text %llu, and has %zu",
+				   sonde_input_name(pprof->job->input), (unsigned long long)last, pprof->text_count);
+	return 0;
 }
 
 void sonde_pprof_fini(struct sonde_pprof *pprof)

@@ -320,6 +320,24 @@ static void pprof_periods_count_samples_where_they_are_times(void **state)
 	sonde_buf_fini(&out);
 }
 
+/* Cut off between two fields: all that is there can be read. */
+static void pprof_without_its_calls_or_texts_is_damaged(void **state)
+{
+	(void)state;
+	struct sonde_buf out;
+	sonde_buf_init(&out, 1 << 20);
+	put_pair(&out, 1, T_CPU, T_NS);
+	put_sample(&out, (uint64_t[]){77, 1}, 2, (uint64_t[]){4096}, 1);
+	import_fails(out.data, out.len_b, -EBADMSG, "damaged or cut off: it names its text 4, and has 0");
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		sonde_proto_text(&out, 6, texts[i]);
+	import_fails(out.data, out.len_b, -EBADMSG, "damaged or cut off: 2 calls of its samples are not in it");
+	put_location(&out, 1, 0, 0x401000, 0, 1, 10);
+	put_location(&out, 77, 0, 0x401100, 0, 2, 20);
+	import_fails(out.data, out.len_b, -EBADMSG, "damaged or cut off: 2 calls of its samples are not in it");
+	sonde_buf_fini(&out);
+}
+
 static void pprof_without_time_says_what_there_is(void **state)
 {
 	(void)state;
@@ -425,6 +443,7 @@ int main(void)
 	    cmocka_unit_test(pprof_stacks_keep_counts_and_time),
 	    cmocka_unit_test(pprof_values_are_chosen),
 	    cmocka_unit_test(pprof_periods_count_samples_where_they_are_times),
+	    cmocka_unit_test(pprof_without_its_calls_or_texts_is_damaged),
 	    cmocka_unit_test(pprof_without_time_says_what_there_is),
 	    cmocka_unit_test(pprof_comes_back_to_the_nanosecond),
 	    cmocka_unit_test(other_files_are_named),
