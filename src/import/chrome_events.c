@@ -142,7 +142,8 @@ static void args_flush(struct sonde_chrome *chrome)
 	for (size_t left_b = chrome->args.len_b; left_b && !chrome->error;) {
 		ssize_t wrote_b = write(chrome->args_fd, from, left_b);
 		if (wrote_b <= 0 && errno != EINTR)
-			keep(chrome, sonde_error(errno, "a temporary file for arguments: %s", strerror(errno)));
+			keep(chrome, sonde_error(errno, "a temporary file for arguments, beside the output: %s",
+						 strerror(errno)));
 		from += wrote_b > 0 ? wrote_b : 0;
 		left_b -= wrote_b > 0 ? (size_t)wrote_b : 0;
 	}

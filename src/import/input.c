@@ -79,12 +79,13 @@ int sonde_input_scratch(const char *folder)
 			   strerror(code));
 }
 
-static ssize_t whole_write(int fd, const uint8_t *from, size_t size_b)
+static ssize_t whole_write(int fd, const uint8_t *from, size_t size_b, const char *folder)
 {
 	for (size_t done_b = 0; done_b < size_b;) {
 		ssize_t wrote_b = write(fd, from + done_b, size_b - done_b);
 		if (wrote_b < 0 && errno != EINTR)
-			return sonde_error(errno, "a temporary file: %s", strerror(errno));
+			return sonde_error(errno, "a temporary file in %s: %s", folder ? folder : "$TMPDIR or /tmp",
+					   strerror(errno));
 		done_b += wrote_b > 0 ? (size_t)wrote_b : 0;
 	}
 	return 0;
@@ -106,7 +107,7 @@ static int copy(struct sonde_input *input, const char *folder)
 			error = sonde_error(errno, "%s: %s", input->name, strerror(errno));
 		if (got_b <= 0)
 			break;
-		error = (int)whole_write(fd, bytes, (size_t)got_b);
+		error = (int)whole_write(fd, bytes, (size_t)got_b, folder);
 	}
 	free(bytes);
 	close(input->fd);
