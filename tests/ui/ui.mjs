@@ -157,6 +157,11 @@ async function inOneFile(browser, path) {
 	await flame(page);
 	await page.goto(`file://${path}#/functions?focus=burn`);
 	await until(page, () => /holds the whole run only.*sonde view/.test(document.body.textContent));
+	await page.goto(`file://${path}#/zones`);
+	await page.waitForSelector(".durations-bar");
+	const counted = await page.$$eval(".durations-bar", (bars) => bars.reduce((sum, bar) => sum + Number(bar.title.split(" ")[0].replaceAll(",", "")), 0));
+	assert.equal(String(counted), (await page.textContent("[data-figure=count] dd")).replaceAll(",", ""), "bars count every instance");
+	assert((await page.evaluate(() => document.documentElement.scrollWidth)) <= 1280, "percentiles stand among the bars");
 	assert.deepEqual(page.wrong, []);
 	await page.context().close();
 }

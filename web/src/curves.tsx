@@ -105,7 +105,7 @@ export function intervalAt(curve: Curve, at: number): number {
 }
 
 function Axes({ curve, scale }: { curve: Curve; scale: Scale }) {
-	const ticks = steps(curve.from, curve.to, Math.max(2, scale.width / 140));
+	const ticks = steps(curve.from, curve.to, Math.max(2, scale.width / 140)), apart = (ticks[1] ?? curve.to) - (ticks[0] ?? curve.from);
 	return (
 		<g class="axes">
 			{steps(0, scale.most, 4).map((value) => (
@@ -114,7 +114,7 @@ function Axes({ curve, scale }: { curve: Curve; scale: Scale }) {
 					<text x={LEFT - 8} y={scale.y(value) + 4} text-anchor="end">{figure(curve.unit, value) + (curve.rate ?? "")}</text>
 				</>
 			))}
-			{ticks.map((ns) => <text x={scale.x(ns)} y={scale.height - 7} text-anchor="middle">{moment(ns, (ticks[1] ?? 0) - ticks[0]!)}</text>)}
+			{ticks.map((ns) => <text x={scale.x(ns)} y={scale.height - 7} text-anchor="middle">{moment(ns, apart)}</text>)}
 		</g>
 	);
 }

@@ -17,7 +17,7 @@ const FIGURES: [metric: string, title: string, unit: Unit, scale: number][] = [
 	["timing.cpu_time_s", "CPU time", "ns", 1e9],
 	["compute.cpu_utilization_percent", "of one CPU", "ratio", 0.01],
 	["memory.peak_process_rss_b", "peak resident", "bytes", 1],
-	["memory.heap_peak_b", "peak of the heap", "bytes", 1],
+	["memory.heap_peak_b", "peak heap", "bytes", 1],
 	["run.processes", "processes", "count", 1],
 	["run.threads", "threads", "count", 1],
 	["samples.count", "samples", "count", 1],
@@ -209,6 +209,8 @@ function Hottest() {
 				const found = table(report, "functions");
 				if (!found)
 					return null;
+				if (!found.rows.length)
+					return <p class="wait">No sample has a function: what ran was too short for one, or waited.</p>;
 				const columns = found.columns.filter((column) => ["self_share", "self_ns", "total_share", "function", "module"].includes(column.key));
 				return <DataTable table={filled({ ...found, columns })} drawn={{
 					label: "The hottest functions",

@@ -35,6 +35,20 @@ function scaleOf(rows: Row[]): Scale {
 /* --- the drawing ----------------------------------------------------------------------------------------------------------- */
 
 const MARKS: [key: string, title: string][] = [["p50_ns", "p50"], ["p95_ns", "p95"], ["p99_ns", "p99"]];
+const APART = 6; /* % of the width */
+
+/* Where percentiles stand; of those too near to each other to be told apart, the last has the names of all. */
+function marksOf(one: Row | undefined, scale: Scale): { at: number; title: string; label: string }[] {
+	const there = MARKS.filter(([key]) => one && typeof value(one, key) === "number").map(([key, name]) =>
+		({ at: scale.place(number(one!, key)), name, title: `${name} ${figure("ns", number(one!, key))}` }));
+	let names: string[] = [];
+	return there.map(({ at, name, title }, i) => {
+		names.push(name);
+		const next = there[i + 1], label = next && next.at - at < APART ? "" : names.join(", ");
+		names = label ? [] : names;
+		return { at, title, label };
+	});
+}
 
 function barName(row: Row): string {
 	const count = number(row, "count");
@@ -56,9 +70,7 @@ function Bars({ bars, one, chosen, onPick }: { bars: Table; one: Row | undefined
 						</button>
 					);
 				})}
-				{MARKS.map(([key, title], i) => one && typeof value(one, key) === "number" && (
-					<div class={`durations-mark at-${i}`} style={{ left: `${scale.place(number(one, key))}%` }} title={`${title} ${figure("ns", number(one, key))}`}><span>{title}</span></div>
-				))}
+				{marksOf(one, scale).map(({ at, title, label }) => <div class="durations-mark" style={{ left: `${at}%` }} title={title}>{label && <span>{label}</span>}</div>)}
 			</div>
 			<div class="durations-axis" aria-hidden="true">{scale.ticks.map((tick) => <span style={{ left: `${scale.place(tick)}%` }}>{figure("ns", tick)}</span>)}</div>
 		</div>
@@ -164,7 +176,8 @@ function InstancesOf({ name, range, counted }: { name: string; range: [number, n
 export function ZoneHistogram() {
 	const { selection, data, recording } = useWorld();
 	const [asTable, show] = useState(false);
-	const answer = useReport(["zone-histogram"], { ...selection, weigh: "" }, BARS);
+	/* A file has bars of one width: the first of them would be the shortest instances alone. */
+	const answer = useReport(["zone-histogram"], { ...selection, weigh: "" }, data.inFile ? undefined : BARS);
 	const range = parsed(selection.view);
 	return (
 		<section aria-labelledby="durations">
