@@ -6,28 +6,36 @@
 #include "analyze/finding_rules.h"
 #include "analyze/rss.h"
 
-/* What holds more than any process ever had in memory was mapped, and never touched: nothing is held by it. */
+/* What was mapped, and never touched, holds nothing: no more can go than was ever resident. */
+static int hotspot_add(const struct sonde_facts *facts, const struct sonde_section *heap, size_t row,
+		       struct sonde_found *found)
+{
+	double share = sonde_facts_number(heap, row, "peak_share"), peak_b = sonde_facts_number(heap, row, "peak_b");
+	double resident_b = sonde_facts_metric(facts, "memory.peak_process_rss_b");
+	double held_b = peak_b > resident_b ? resident_b : peak_b; /* NAN: not known */
+	if (!(share > facts->threshold[SONDE_THRESHOLD_HOTSPOT]) ||
+	    !(held_b > facts->threshold[SONDE_THRESHOLD_HOTSPOT_B]))
+		return 0;
+	const char *beyond =
+	    held_b < peak_b
+		? sonde_report_text(found->report, "; no more than %.1f MB were ever resident", held_b / 1e6)
+		: "";
+	return sonde_found_add(
+	    found, &(struct sonde_finding){
+		       .subject = sonde_report_text(found->report, "%s", sonde_facts_text(heap, row, "function")),
+		       .evidence = sonde_report_text(
+			   found->report, "%.1f MB in %.0f blocks at the peak: %.1f %% of it%s", peak_b / 1e6,
+			   sonde_facts_number(heap, row, "peak_blocks"), 100 * share, beyond),
+		       .bytes = held_b,
+		       .weighs = fmin(share, 1) * held_b / peak_b});
+}
+
 SONDE_JUDGE(hotspot)
 {
 	const struct sonde_section *heap = sonde_facts_section(facts, "heap");
-	double most_b = sonde_facts_metric(facts, "memory.peak_process_rss_b");
 	int rc = 0;
-	for (size_t i = 0; !rc && heap && i < heap->table.row_count; i++) {
-		const char *function = sonde_facts_text(heap, i, "function");
-		double share = sonde_facts_number(heap, i, "peak_share"),
-		       peak_b = sonde_facts_number(heap, i, "peak_b");
-		if (!(share > facts->threshold[SONDE_THRESHOLD_HOTSPOT]) ||
-		    !(peak_b > facts->threshold[SONDE_THRESHOLD_HOTSPOT_B]) || peak_b > most_b)
-			continue;
-		rc = sonde_found_add(
-		    found,
-		    &(struct sonde_finding){.subject = sonde_report_text(found->report, "%s", function),
-					    .evidence = sonde_report_text(
-						found->report, "%.1f MB in %.0f blocks at the peak: %.1f %% of it",
-						peak_b / 1e6, sonde_facts_number(heap, i, "peak_blocks"), 100 * share),
-					    .bytes = peak_b,
-					    .weighs = fmin(share, 1)});
-	}
+	for (size_t i = 0; !rc && heap && i < heap->table.row_count; i++)
+		rc = hotspot_add(facts, heap, i, found);
 	return rc;
 }
 
@@ -172,6 +180,13 @@ SONDE_JUDGE(fragmentation)
 		return 0;
 	}
 	struct sonde_heap_alive *sites = calloc(sonde_session_heap_site_count(facts->session) + 1, sizeof *sites);
+	int unknown = 0;
+	for (uint32_t id = 1; sites && id < rss.count; id++)
+		unknown |= rss.series[id].count >= LAST_POINTS && !files.series[id].count;
+	if (unknown)
+		rc = sonde_report_note(found->report, found->section, 0,
+				       "not judged: what is free and not given back, of processes whose resident "
+				       "memory is not told apart from files");
 	for (uint32_t id = 1; !rc && sites && id < rss.count; id++)
 		rc = judge_fragments(found, facts, id, &(struct private_memory){&rss.series[id], &files.series[id]},
 				     sites);
