@@ -27,7 +27,7 @@
 #include "inject/next.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define OTHERS 4u
+#define OTHERS 8u /* malloc's, and as many of ours as there are */
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
