@@ -114,7 +114,7 @@ function Axes({ curve, scale }: { curve: Curve; scale: Scale }) {
 					<text x={LEFT - 8} y={scale.y(value) + 4} text-anchor="end">{figure(curve.unit, value) + (curve.rate ?? "")}</text>
 				</>
 			))}
-			{ticks.map((ns) => <text x={scale.x(ns)} y={scale.height - 7} text-anchor="middle">{moment(ns, apart)}</text>)}
+			{ticks.map((ns) => <text x={scale.x(ns)} y={scale.height - 7} text-anchor={scale.x(ns) > scale.width - 40 ? "end" : "middle"}>{moment(ns, apart)}</text>)}
 		</g>
 	);
 }

@@ -105,6 +105,7 @@ function threadName(recording: Recording, id: string): string {
 /* What part of the run the page is about, and how to get back to the whole. */
 function Chosen() {
 	const { data, recording, runs, selection } = useWorld();
+	const isPart = !OF_TWO.includes(selection.page); /* what compares runs is about all of them */
 	const time = (ns: string, other: number) => figure("ns", ns ? Number(ns) : other);
 	return (
 		<div class="chosen-part">
@@ -118,18 +119,18 @@ function Chosen() {
 					</select>
 				</label>
 			)}
-			{recording.threads.length > 1 && !data.inFile && (
+			{isPart && recording.threads.length > 1 && !data.inFile && (
 				<label>
 					<span>Threads </span>
 					<select value={selection.thread} onChange={(event) => go(selection, { thread: event.currentTarget.value })}>
-						<option value="">all {figure("count", recording.threads.length)}</option>
+						<option value="">all {figure("count", recording.threads.length)} threads</option>
 						{recording.threads.slice(0, THREADS_MOST).map((thread) => <option value={String(thread.id)}>{threadName(recording, String(thread.id))}</option>)}
 						{selection.thread && !recording.threads.slice(0, THREADS_MOST).some((thread) => String(thread.id) === selection.thread) &&
 							<option value={selection.thread}>{threadName(recording, selection.thread)}</option>}
 					</select>
 				</label>
 			)}
-			{(selection.from || selection.to) && (
+			{isPart && (selection.from || selection.to) && (
 				<a class="chip" href={link({ ...selection, from: "", to: "", last: "" })} aria-label="Show all of the time">
 					{time(selection.from, 0)} to {time(selection.to, recording.duration_ns)} ×
 				</a>
@@ -190,7 +191,7 @@ function viewKey(selection: Selection): string {
 }
 
 function Unknown({ selection }: { selection: Selection }) {
-	return <p class="failed">There is no page “{clean(selection.page)}”. <a href={elsewhere(selection, "overview")}>Overview</a></p>;
+	return <><h1>No such page</h1><p class="failed">There is no page “{clean(selection.page)}”. <a href={elsewhere(selection, "overview")}>Overview</a></p></>;
 }
 
 interface Opened {

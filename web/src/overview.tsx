@@ -235,6 +235,7 @@ export function Overview() {
 						{report.notes.some((note) => note.warning) && (
 							<div class="banner" role="note" aria-label="Warnings"><Notes notes={report.notes.filter((note) => note.warning)} /></div>
 						)}
+						{(selection.thread || selection.from || selection.to) && <p class="lead">Of the whole run, but for the samples, which are of what is chosen:</p>}
 						<Figures report={report} />
 						<Notes notes={report.notes.filter((note) => !note.warning)} />
 					</>

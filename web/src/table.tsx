@@ -42,8 +42,7 @@ function widths(table: Table): number[] {
 	const some = table.rows.slice(0, MEASURED);
 	return table.columns.map((column) => {
 		const most = some.reduce((longest, row) => Math.max(longest, said(row, column).length), 1);
-		const wide = column.unit === "text" ? 1.15 : 1; /* letters can be wider than the figure 0 that 1ch is */
-		return Math.max(column.title.length * 1.1 + (column.basis === "measured" ? 3 : 5), Math.min(most, 60) * wide + (wide > 1 ? 3 : 2));
+		return Math.max(column.title.length * 1.1 + (column.basis === "measured" ? 3 : 5), Math.min(most, 60) + (column.unit === "text" ? 4 : 2)); /* letters can be wider than the figure 0 that 1ch is */;
 	});
 }
 

@@ -27,9 +27,11 @@ export function Zones() {
 			<Await answer={answer}>
 				{(report) => {
 					const zones = table(report, "zones"), spans = table(report, "spans");
+					const part = selection.thread || selection.from || selection.to;
 					return (
 						<>
-							{zones ? <OneTable section={zones} most={12} render={linked} /> : <p class="wait">The program has begun no zone.</p>}
+							{zones && (zones.rows.length || !part) ? <OneTable section={zones} most={12} render={linked} />
+								: <p class="wait">{part ? "No zone ended in the threads and the time that are chosen." : "The program has begun no zone."}</p>}
 							{spans && <section aria-labelledby="spans"><h2 id="spans">Spans</h2><OneTable section={spans} most={8} render={linked} /></section>}
 						</>
 					);

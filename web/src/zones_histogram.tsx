@@ -165,7 +165,7 @@ function InstancesOf({ name, range, counted }: { name: string; range: [number, n
 	const { found, error } = useInstances(name, range), { selection } = useWorld();
 	return (
 		<section aria-labelledby="instances">
-			<h3 id="instances">Of <code>{clean(name)}</code>: {figure("ns", range[0])} to {figure("ns", range[1])} <a href={link({ ...selection, view: "" })} class="chip">none ×</a></h3>
+			<h3 id="instances">Of <code>{clean(name)}</code>: {figure("ns", range[0])} to {figure("ns", range[1])} <a href={link({ ...selection, view: "" })} class="chip">close ×</a></h3>
 			{error ? <p class="failed" role="alert">{clean(error)}</p> : found ? <InstanceTable found={found} name={name} counted={counted} /> : <p class="wait" role="status">Asking the recording…</p>}
 		</section>
 	);
@@ -185,6 +185,8 @@ export function ZoneHistogram() {
 				{(report) => {
 					const bars = table(report, "zone-histogram"), durations = table(report, "zone-durations"), one = durations?.rows[0];
 					const name = selection.focus || (one ? text(one, "zone") : "");
+					if (!one && !selection.focus)
+						return null; /* there is no zone: the table above says it */
 					return (
 						<>
 							<h2 id="durations">How long <code>{clean(name)}</code> took</h2>
