@@ -12,7 +12,15 @@
 #include "util/buf.h"
 #include "util/error.h"
 
-enum { LEFT = 78, RIGHT = 936, TOP = 96, BOTTOM = 460, LETTER = 7, TITLE_COLUMNS = 96, LEGEND_COLUMNS = 40 };
+enum {
+	LEFT = 78,
+	RIGHT = 936,
+	TOP = 96,
+	BOTTOM = 460,
+	LETTER = 7,
+	TITLE_COLUMNS = 96,
+	NOTE_COLUMNS = TITLE_COLUMNS + 30
+};
 #define TEXT_MAX_B (1 << 16)
 #define ROOM 1.06 /* of the height, above the highest */
 #define ROOM_FOR_MARKS 1.25
@@ -226,6 +234,30 @@ static void put_series(struct drawing *drawing)
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
+static void put_line_of_note(struct drawing *drawing, int y, const char *text)
+{
+	fprintf(drawing->out, "<text class=\"axis\" x=\"%d\" y=\"%d\">", LEFT, y);
+	put_text(drawing, text, NOTE_COLUMNS);
+	fputs("</text>\n", drawing->out);
+}
+
+/* In two lines, broken at a space, where one is too short. */
+static void put_note(struct drawing *drawing, const char *note)
+{
+	char first[NOTE_COLUMNS + 1];
+	size_t first_b = strlen(note);
+	if (first_b > NOTE_COLUMNS)
+		for (first_b = NOTE_COLUMNS; first_b && note[first_b] != ' ';)
+			first_b--;
+	snprintf(first, sizeof first, "%.*s", (int)first_b, note);
+	if (!note[first_b] || !first_b) {
+		put_line_of_note(drawing, SONDE_PLOT_HEIGHT - 12, note);
+		return;
+	}
+	put_line_of_note(drawing, SONDE_PLOT_HEIGHT - 20, first);
+	put_line_of_note(drawing, SONDE_PLOT_HEIGHT - 6, note + first_b + 1);
+}
+
 static void put_heading(struct drawing *drawing)
 {
 	const struct sonde_plot *plot = drawing->plot;
@@ -241,11 +273,8 @@ static void put_heading(struct drawing *drawing)
 		put_label(drawing, x + 20, 74, "start", plot->series[s].name);
 		x += 20 + (double)(strlen(plot->series[s].name) * LETTER) + 24;
 	}
-	if (plot->note) {
-		fprintf(drawing->out, "<text class=\"axis\" x=\"%d\" y=\"%d\">", LEFT, SONDE_PLOT_HEIGHT - 12);
-		put_text(drawing, plot->note, TITLE_COLUMNS + 30);
-		fputs("</text>\n", drawing->out);
-	}
+	if (plot->note)
+		put_note(drawing, plot->note);
 }
 
 /* Lines first, so that none goes through a label; labels lower, where the one before would be written over. */

@@ -60,6 +60,21 @@ static int nothing(const struct sonde_section *section, const char *key)
 			   section && section->notes ? section->notes->text : "nothing of it was recorded");
 }
 
+/* What was lost or not measured of a section stands below its picture, behind what was there. */
+static int take_warnings(struct builder *builder, const struct sonde_section *section)
+{
+	struct sonde_plot *plot = &builder->plot;
+	for (const struct sonde_note *note = section ? section->notes : NULL; note; note = note->next) {
+		if (!note->warning)
+			continue;
+		plot->note = sonde_arena_printf(&builder->arena, "%s%s%s", plot->note ? plot->note : "",
+						plot->note ? "; " : "", note->text);
+		if (!plot->note)
+			return sonde_error(ENOMEM, "out of memory for a plot's note");
+	}
+	return 0;
+}
+
 /* --- series ------------------------------------------------------------------------------------------------------- */
 
 struct columns {
@@ -156,17 +171,18 @@ static int build_cpu(struct builder *builder)
 	error = error ? error
 		      : add(builder, usage, &user,
 			    (struct sonde_plot_series){.key = "user", .name = "user code", .form = SONDE_PLOT_AREA});
+	error = error ? error : take_warnings(builder, usage);
 	return error ? error : plot->series_count ? 0 : nothing(usage, "user_cpus");
 }
 
-/* The highest of a series. */
+/* The highest of a series; `of` says what its values are. */
 static void mark_peak(struct builder *builder, const struct sonde_plot_series *series, const char *of)
 {
 	size_t best = 0;
 	for (size_t i = 0; i < series->count; i++)
 		if (isnan(series->values[best]) || series->values[i] > series->values[best])
 			best = i;
-	const char *name = sonde_arena_printf(&builder->arena, "%s: at most %s", of,
+	const char *name = sonde_arena_printf(&builder->arena, "%s %s", of,
 					      figure_of(builder, SONDE_UNIT_BYTES, series->values[best]));
 	mark(builder, (series->from[best] + series->to[best]) / 2, name ? name : of);
 }
@@ -190,7 +206,10 @@ static int build_memory(struct builder *builder)
 						       .name = "allocated, most alive of the largest heap",
 						       .form = SONDE_PLOT_LINE});
 	for (size_t i = 0; i < plot->series_count && !error; i++)
-		mark_peak(builder, &plot->series[i], *plot->series[i].key == 'r' ? "resident" : "allocated");
+		mark_peak(builder, &plot->series[i],
+			  *plot->series[i].key == 'r' ? "resident: highest mean of an interval" : "allocated: at most");
+	error = error ? error : take_warnings(builder, usage);
+	error = error ? error : take_warnings(builder, heap);
 	return error ? error : plot->series_count ? 0 : nothing(usage, "rss_b");
 }
 
@@ -209,6 +228,7 @@ static int build_io(struct builder *builder)
 	error = error ? error
 		      : add(builder, usage, &written,
 			    (struct sonde_plot_series){.key = "written", .name = "written", .form = SONDE_PLOT_LINE});
+	error = error ? error : take_warnings(builder, usage);
 	return error ? error : plot->series_count ? 0 : nothing(usage, "read_b_per_s");
 }
 
