@@ -199,12 +199,18 @@ static void sum_add(struct sonde_series_sum *sum, uint64_t time_ns, int64_t valu
 	sum->mark = value;
 }
 
-/* Where a process's totals began. */
-static int64_t base_of(const struct sonde_series_sums *sums, const struct sonde_series_sum *sum, size_t row)
+/* Where a process's totals began, or those of one of its threads; 0 = the machine's, which are older. */
+static int64_t base_of(const struct sonde_series_sums *sums, const struct sonde_series_sum *sum, uint32_t process)
 {
 	if (sum->has_before)
 		return sum->before;
-	return row && !sonde_session_part_of(sums->session, sums->process[row])->attached ? 0 : sum->first;
+	return process && !sonde_session_part_of(sums->session, process)->attached ? 0 : sum->first;
+}
+
+static double rise_of(const struct sonde_series_sums *sums, const struct sonde_series_sum *sum, uint32_t process)
+{
+	double rise = (double)sum->last - (double)base_of(sums, sum, process);
+	return rise > 0 ? rise : 0;
 }
 
 /* --- all processes ----------------------------------------------------------------------------------------------- */
@@ -332,7 +338,7 @@ static void point_add(struct sonde_series_sums *sums, uint32_t id, uint64_t time
 	int is_first = !sum->count;
 	sum_add(sum, time_ns, value, sums->least_ns);
 	if (row)
-		tree_add(sums, row, metric, sum, is_first ? base_of(sums, sum, row) : before);
+		tree_add(sums, row, metric, sum, is_first ? base_of(sums, sum, sums->process[row]) : before);
 }
 
 int sonde_series_sums_feed(struct sonde_series_sums *sums, const struct sonde_batch *batch)
@@ -411,8 +417,7 @@ double sonde_series_mean(const struct sonde_series_sum *sum)
 
 double sonde_series_change(const struct sonde_series_sums *sums, const struct sonde_series_sum *sum, size_t row)
 {
-	double change = (double)sum->last - (double)base_of(sums, sum, row);
-	return change > 0 ? change : 0;
+	return rise_of(sums, sum, row <= sums->row_count ? sums->process[row] : 0);
 }
 
 double sonde_series_tree_change(const struct sonde_series_sums *sums, enum sonde_metric metric, size_t *known)
@@ -435,10 +440,10 @@ double sonde_series_waited(const struct sonde_series_sums *sums, uint32_t proces
 	size_t count = 0;
 	for (uint32_t id = 1; id <= sums->count; id++) {
 		const struct sonde_series_sum *sum = &sums->sum[id];
-		if (!sums->is_waiting[id] || !sum->count ||
-		    (process && sonde_session_series(sums->session, id)->process != process))
+		uint32_t of = sonde_session_series(sums->session, id)->process; /* it may have no row of its own */
+		if (!sums->is_waiting[id] || !sum->count || (process && of != process))
 			continue;
-		all_ns += sonde_series_change(sums, sum, 1);
+		all_ns += rise_of(sums, sum, of);
 		count++;
 	}
 	*threads = count;

@@ -538,6 +538,39 @@ static void cut_recordings_end_at_their_last_reading(void **state)
 	figures_free(&read);
 }
 
+/* Of two recordings merged, one was attached to what was there before; only threads were read, so that no process has a
+ * row: what waits of the first began at its first reading, of the second at 0. */
+static void threads_wait_as_their_part_began(void **state)
+{
+	(void)state;
+	static const char *const infos[][2] = {
+	    {"merged.count", "2"},           {"merged.1.first_process", "1"},
+	    {"merged.1.last_process", "1"},  {"merged.1.run.attached_pid", "100"},
+	    {"merged.2.first_process", "2"}, {"merged.2.last_process", "2"},
+	};
+	struct recording r;
+	recording_open(&r, path);
+	for (size_t i = 0; i < sizeof infos / sizeof *infos; i++)
+		recording_info(&r, infos[i][0], infos[i][1]);
+	for (uint32_t i = 1; i <= 2; i++) {
+		recording_process(&r, 100 * i, 0, "p", START);
+		recording_thread(&r, i, 100 * i, "t", START);
+		uint32_t id = recording_series(&r, SONDE_METRIC_CPU_RUNNABLE, i, i, "");
+		recording_point(&r, START + 1 * S, id, 10 * (int64_t)MS);
+		recording_point(&r, START + 2 * S, id, 25 * (int64_t)MS);
+	}
+	recording_close(&r, START + 3 * S, 0);
+	struct read read = figures_read(NULL);
+	size_t threads;
+	assert_int_equal(read.sums.row_count, 0);
+	assert_near(sonde_series_waited(&read.sums, 1, &threads), 15e6, 1e-3);
+	assert_int_equal(threads, 1);
+	assert_near(sonde_series_waited(&read.sums, 2, &threads), 25e6, 1e-3);
+	assert_near(sonde_series_waited(&read.sums, 0, &threads), 40e6, 1e-3);
+	assert_int_equal(threads, 2);
+	figures_free(&read);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -555,6 +588,7 @@ int main(void)
 	    cmocka_unit_test(machine_has_rows),
 	    cmocka_unit_test(odd_recordings_are_read),
 	    cmocka_unit_test(cut_recordings_end_at_their_last_reading),
+	    cmocka_unit_test(threads_wait_as_their_part_began),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
