@@ -1,6 +1,23 @@
 /* heap_facts.c: a recorded heap in six figures. */
 #include "analyze/heap_facts.h"
 
+#include <string.h>
+
+/* Where not one block is written. */
+static const char *why_none(const struct sonde_session *session)
+{
+	for (size_t i = 0; i < sonde_session_source_count(session); i++) {
+		const struct sonde_source_row *row = sonde_session_source(session, i);
+		if (strcmp(row->name, "heap") != 0)
+			continue;
+		if (row->state == SONDE_SOURCE_ON || row->state == SONDE_SOURCE_LIMITED)
+			return "nothing was allocated, or no block of it was sampled";
+		if (row->state == SONDE_SOURCE_UNAVAILABLE)
+			return *row->detail ? row->detail : "allocations could not be recorded";
+	}
+	return "not recorded: sonde record --heap";
+}
+
 static void add_heap(struct sonde_heap_facts *facts, const struct sonde_heap_total *total)
 {
 	facts->processes += total->begins != 0;
@@ -15,7 +32,7 @@ static void add_heap(struct sonde_heap_facts *facts, const struct sonde_heap_tot
 void sonde_heap_facts_read(struct sonde_heap_facts *out, struct sonde_session *session)
 {
 	struct sonde_heap_sums sums;
-	*out = (struct sonde_heap_facts){.why_not = "not recorded: sonde record --heap"};
+	*out = (struct sonde_heap_facts){.why_not = why_none(session)};
 	if (!sonde_session_heap_site_count(session))
 		return;
 	int rc = sonde_session_heap_sums(session, &sums);

@@ -285,6 +285,34 @@ static void empty_and_single(void **state)
 	sections_free(&s);
 }
 
+/* A heap of which no block was sampled was recorded all the same. */
+static void a_heap_without_blocks_has_its_own_reason(void **state)
+{
+	(void)state;
+	static const struct {
+		unsigned state;
+		const char *detail, *why;
+	} cases[] = {
+	    {SONDE_SOURCE_ON, "", "no block of it was sampled"},
+	    {SONDE_SOURCE_LIMITED, "sampled", "no block of it was sampled"},
+	    {SONDE_SOURCE_UNAVAILABLE, "a static program", "a static program"},
+	    {SONDE_SOURCE_OFF, "", "not recorded: sonde record --heap"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct recording r;
+		simple_open(&r);
+		recording_source(&r, "heap", cases[i].state, "", cases[i].detail, 0);
+		recording_close(&r, START + 500 * MS, 0);
+		struct sections s = sections_of(path, "summary", NULL);
+		const struct sonde_section *t = sections_get(&s, "summary");
+		const struct sonde_cell *cell =
+		    sections_cell(t, sections_row(t, "metric", "memory.heap_peak_b"), "value");
+		assert_int_equal(cell->kind, SONDE_CELL_ABSENT);
+		assert_non_null(strstr(cell->text, cases[i].why));
+		sections_free(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +325,7 @@ int main(void)
 	    cmocka_unit_test(damage_met_while_reading_is_said),
 	    cmocka_unit_test(what_a_low_rate_means_depends_on_the_method),
 	    cmocka_unit_test(empty_and_single),
+	    cmocka_unit_test(a_heap_without_blocks_has_its_own_reason),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
