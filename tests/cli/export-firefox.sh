@@ -49,6 +49,17 @@ cp a.firefox.json first
 figures --from 30ms --to 120ms
 cmp a.firefox.json first || fail "the same recording is another profile"
 
+# Steps of the critical path are all there, or counted among those left out: with --thread too.
+for chosen in "" second; do
+	run 0 "$SONDE" export -q --force -o b.firefox.json ${chosen:+--thread $chosen} a.sonde
+	run 0 "$SONDE" report -q --json -n 100000 --section critical-steps ${chosen:+--thread $chosen} a.sonde
+	steps=$(jq '[.sections[] | select(.id == "critical-steps") | (.rows | length) + (.omitted // 0)] | add // 0' .out)
+	shown=$(jq '[.threads[].markers.data[] | select(.type? == "step")] | length' b.firefox.json)
+	left=$(jq '.meta.extra[].entries[] | select(.label == "Steps of the critical path left out").value' b.firefox.json)
+	equal "$((shown + left))" "$steps"
+	[ "$steps" -gt 0 ] || fail "no step to count"
+done
+
 # What a heap held is a counter of changes: it ends at 0, since the process ended; its highest is the report's peak.
 rm a.sonde
 run 0 "$SONDE" record -q --heap=full -o a.sonde -- python3 -c "blocks = [bytearray(1 << 20) for _ in range(64)]"
