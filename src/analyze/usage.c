@@ -5,7 +5,8 @@
  * evenly over the time between them; from one reading to the next memory goes in a straight line, and after the last it
  * is as then until its process ends (series.h). So an interval shorter than readings are apart has no detail of its
  * own, and a process that came and went between two readings is in none: what there is more of by the whole run's sums,
- * a note says.
+ * a note says. What was resident before a process's first reading nobody knows: an interval of which that is most has
+ * no figure, in another it is a lower bound.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,8 +22,10 @@
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 40, ROWS_MAX = 100000 };
-enum { FROM, TO, USER, SYSTEM, RSS, READ, WRITTEN, COLUMNS, FIRST = USER };
+/* KNOWN and UNREAD are no columns: ns of processes since their first reading of memory, and before. */
+enum { FROM, TO, USER, SYSTEM, RSS, READ, WRITTEN, COLUMNS, FIRST = USER, KNOWN = COLUMNS, UNREAD, SUMS };
 #define LEFT_OUT_MUCH 0.05 /* of the CPU time: worth a warning */
+#define UNREAD_LITTLE 1e-3 /* of an interval's processes' time: the time that a first reading takes */
 
 static const struct sonde_column columns[COLUMNS] = {
     [FROM] = {"from_ns", "from", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
@@ -51,43 +54,77 @@ struct usage {
 	struct sonde_pass_options options;
 	struct sonde_window window;
 	size_t rows, processes;
-	double *sums[COLUMNS]; /* by interval: in the metric's unit; of memory B × ns */
+	double *sums[SUMS]; /* by interval: in the metric's unit; of memory B × ns */
 	struct last *last[COLUMNS];
-	uint64_t readings[COLUMNS];
+	uint64_t *first_ns; /* by process: of memory; 0 = none yet */
+	uint64_t readings[COLUMNS], below_0;
 	uint8_t *column_of; /* by series id: 0 = none */
 	size_t series_count;
 };
+
+/* Processes are read as a whole: of chosen threads, those that have one of them. */
+static uint8_t *wanted_of(const struct usage *usage)
+{
+	const uint8_t *chosen = usage->options.thread;
+	uint8_t *wanted = calloc(usage->processes + 1, 1);
+	if (!wanted)
+		return NULL;
+	if (!chosen)
+		memset(wanted, 1, usage->processes + 1);
+	for (uint32_t id = 1; chosen && id <= sonde_session_thread_count(usage->session); id++) {
+		const struct sonde_thread *thread = sonde_session_thread(usage->session, id);
+		if (chosen[id] && thread && thread->process <= usage->processes)
+			wanted[thread->process] = 1;
+	}
+	return wanted;
+}
+
+static int columns_find(struct usage *usage)
+{
+	uint8_t *wanted = wanted_of(usage);
+	if (!wanted)
+		return -ENOMEM;
+	for (uint32_t id = 1; id < usage->series_count; id++) {
+		const struct sonde_series *series = sonde_session_series(usage->session, id);
+		if (!series || !series->process || series->thread || series->process > usage->processes ||
+		    !wanted[series->process])
+			continue;
+		for (uint8_t i = FIRST; i < COLUMNS; i++)
+			if (!strcmp(series->name, sonde_metric_row(metrics[i])->name))
+				usage->column_of[id] = i;
+	}
+	free(wanted);
+	return 0;
+}
 
 static int usage_make(struct usage *usage)
 {
 	usage->series_count = sonde_session_series_count(usage->session) + 1;
 	usage->column_of = calloc(usage->series_count, 1);
-	int is_short = !usage->column_of;
-	for (size_t i = FIRST; i < COLUMNS; i++) {
+	usage->first_ns = calloc(usage->processes + 1, sizeof *usage->first_ns);
+	int is_short = !usage->column_of || !usage->first_ns;
+	for (size_t i = FIRST; i < SUMS; i++) {
 		usage->sums[i] = calloc(usage->rows, sizeof *usage->sums[i]);
+		is_short |= !usage->sums[i];
+	}
+	for (size_t i = FIRST; i < COLUMNS; i++) {
 		usage->last[i] = calloc(usage->processes + 1, sizeof *usage->last[i]);
-		is_short |= !usage->sums[i] || !usage->last[i];
+		is_short |= !usage->last[i];
 	}
-	if (is_short)
+	if (is_short || columns_find(usage))
 		return sonde_error(ENOMEM, "out of memory for %zu processes over time", usage->processes);
-	for (uint32_t id = 1; id < usage->series_count; id++) {
-		const struct sonde_series *series = sonde_session_series(usage->session, id);
-		for (uint8_t i = FIRST; i < COLUMNS; i++)
-			if (series && series->process && !series->thread &&
-			    !strcmp(series->name, sonde_metric_row(metrics[i])->name))
-				usage->column_of[id] = i;
-	}
 	return 0;
 }
 
 static void usage_end(void *state)
 {
 	struct usage *usage = state;
-	for (size_t i = FIRST; i < COLUMNS; i++) {
+	for (size_t i = FIRST; i < SUMS; i++)
 		free(usage->sums[i]);
+	for (size_t i = FIRST; i < COLUMNS; i++)
 		free(usage->last[i]);
-	}
 	free(usage->column_of);
+	free(usage->first_ns);
 	free(usage);
 }
 
@@ -151,6 +188,12 @@ static void take(struct usage *usage, size_t column, uint32_t id, uint64_t time_
 	struct last *last = &usage->last[column][id];
 	uint64_t start_ns = sonde_session_run(usage->session)->start_ns;
 	const struct last now = {time_ns, value};
+	if (value < 0) { /* no kernel says so */
+		usage->below_0++;
+		return;
+	}
+	if (column == RSS && !usage->first_ns[id])
+		usage->first_ns[id] = time_ns;
 	/* A total of one that began in the recording began at 0. */
 	if (!last->time_ns && column != RSS && process->start_ns >= start_ns)
 		*last = (struct last){.time_ns = process->start_ns};
@@ -186,8 +229,14 @@ static void hold(struct usage *usage)
 		const struct sonde_process *process = sonde_session_process(usage->session, id);
 		const struct last *last = &usage->last[RSS][id];
 		uint64_t end_ns = process->end_ns ? process->end_ns : run_end_ns;
-		if (last->time_ns)
-			spread(usage, RSS, last, &(struct last){end_ns, last->value});
+		if (!last->time_ns)
+			continue;
+		uint64_t first_ns = usage->first_ns[id], start_ns = sonde_session_part_of(usage->session, id)->start_ns;
+		start_ns = process->start_ns > start_ns ? process->start_ns : start_ns;
+		end_ns = end_ns > last->time_ns ? end_ns : last->time_ns;
+		spread(usage, RSS, last, &(struct last){end_ns, last->value});
+		spread(usage, UNREAD, &(struct last){start_ns, 1}, &(struct last){first_ns, 1});
+		spread(usage, KNOWN, &(struct last){first_ns, 1}, &(struct last){end_ns, 1});
 	}
 }
 
@@ -196,6 +245,8 @@ static struct sonde_cell cell_of(const struct usage *usage, size_t column, size_
 	double length_ns = edge_ns(usage, row + 1) - edge_ns(usage, row), sum = usage->sums[column][row];
 	if (!usage->readings[column])
 		return sonde_cell_absent("no process was read while it ran: it ended before, or nothing reads it here");
+	if (column == RSS && usage->sums[UNREAD][row] > usage->sums[KNOWN][row])
+		return sonde_cell_absent("processes were not read yet in most of this interval");
 	if (column == RSS)
 		return sonde_cell_int((uint64_t)(sonde_stats_share(sum, length_ns) + 0.5));
 	return sonde_cell_real(sonde_stats_share(sum, column < RSS ? length_ns : length_ns / 1e9), 0);
@@ -232,6 +283,31 @@ static int note_rest(const struct usage *usage, struct sonde_report *report, str
 	    here_s, whole_s);
 }
 
+/* Memory before a first reading, and readings that cannot be. */
+static int note_unread(const struct usage *usage, struct sonde_report *report, struct sonde_section *section)
+{
+	size_t partly = 0, mostly = 0;
+	for (size_t i = 0; i < usage->rows; i++) {
+		double unread = usage->sums[UNREAD][i], known = usage->sums[KNOWN][i];
+		mostly += unread > known;
+		partly += unread <= known && unread > UNREAD_LITTLE * known;
+	}
+	int error = 0;
+	if (partly + mostly)
+		error = sonde_report_note(report, section, 0,
+					  "what was resident before a process's first reading is not known: of %zu "
+					  "intervals it is a lower bound, of %zu there is none",
+					  partly, mostly);
+	if (!error && usage->below_0)
+		error = sonde_report_note(report, section, 1, "%llu readings below 0 were left out",
+					  (unsigned long long)usage->below_0);
+	if (!error && usage->options.thread)
+		error = sonde_report_note(
+		    report, section, 0, "processes were read as a whole: these are all threads of the processes of %s",
+		    usage->options.thread_is ? usage->options.thread_is : "the selected threads");
+	return error;
+}
+
 static int usage_finish(void *state, struct sonde_report *report)
 {
 	struct usage *usage = state;
@@ -248,6 +324,7 @@ static int usage_finish(void *state, struct sonde_report *report)
 		return sonde_error(ENOMEM, "out of memory for a section");
 	hold(usage);
 	int error = rows_add(usage, report, section);
+	error = error ? error : note_unread(usage, report, section);
 	return error ? error : note_rest(usage, report, section);
 }
 

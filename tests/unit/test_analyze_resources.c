@@ -157,6 +157,57 @@ static void usage_adds_up(void **state)
 	}
 }
 
+/* Processes are read as a whole: of one thread there are those of its process, and a note says so. */
+static void usage_of_threads_is_of_their_processes(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	recording_process(&r, 200, 0, "other", START);
+	recording_thread(&r, 2, 200, "other", START);
+	for (uint32_t i = 1; i <= 2; i++) {
+		uint32_t rss = recording_series(&r, SONDE_METRIC_MEMORY_RSS, i, 0, "");
+		recording_point(&r, START, rss, i * 10 * MB);
+		recording_point(&r, START + 1 * S, rss, i * 10 * MB);
+	}
+	recording_close(&r, START + 1 * S, 0);
+	const uint8_t second[] = {0, 0, 1};
+	struct sonde_pass_options options = {.limit = 1, .thread = second, .thread_is = "thread 200"};
+	struct sections sections = sections_of(path, "usage", &options);
+	const struct sonde_section *usage = sections_get(&sections, "usage");
+	assert_int_equal(sonde_report_cell(usage, 0, "rss_b")->integer, 20 * MB);
+	assert_true(sections_noted(usage->notes, "all threads of the processes of thread 200"));
+	sections_free(&sections);
+	sections = sections_of(path, "usage", &(struct sonde_pass_options){.limit = 1});
+	usage = sections_get(&sections, "usage");
+	assert_int_equal(sonde_report_cell(usage, 0, "rss_b")->integer, 30 * MB);
+	assert_false(sections_noted(usage->notes, "all threads of"));
+	assert_false(sections_noted(usage->notes, "lower bound"));
+	sections_free(&sections);
+}
+
+/* Read first after 1.5 s of 4: nobody knows what was resident before; and less than nothing never was. */
+static void usage_before_the_first_reading_is_not_known(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	uint32_t rss = recording_series(&r, SONDE_METRIC_MEMORY_RSS, 1, 0, "");
+	recording_point(&r, START + 15 * S / 10, rss, 8 * MB);
+	recording_point(&r, START + 2 * S, rss, -1);
+	recording_point(&r, START + 3 * S, rss, 8 * MB);
+	recording_close(&r, START + 4 * S, 0);
+	struct sections sections = sections_of(path, "usage", &(struct sonde_pass_options){.limit = 4});
+	const struct sonde_section *usage = sections_get(&sections, "usage");
+	assert_int_equal(sonde_report_cell(usage, 0, "rss_b")->kind, SONDE_CELL_ABSENT);
+	assert_int_equal(sonde_report_cell(usage, 1, "rss_b")->integer, 4 * MB);
+	assert_int_equal(sonde_report_cell(usage, 2, "rss_b")->integer, 8 * MB);
+	assert_int_equal(sonde_report_cell(usage, 3, "rss_b")->integer, 8 * MB);
+	assert_true(sections_noted(usage->notes, "of 1 intervals it is a lower bound, of 1 there is none"));
+	assert_true(sections_noted(usage->notes, "1 readings below 0 were left out"));
+	sections_free(&sections);
+}
+
 static void what_wait_tells_is_exact(void **state)
 {
 	(void)state;
@@ -576,6 +627,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(processes_are_added_up),
 	    cmocka_unit_test(usage_adds_up),
+	    cmocka_unit_test(usage_of_threads_is_of_their_processes),
+	    cmocka_unit_test(usage_before_the_first_reading_is_not_known),
 	    cmocka_unit_test(what_wait_tells_is_exact),
 	    cmocka_unit_test(a_part_is_read_alone),
 	    cmocka_unit_test(older_processes_count_from_the_beginning),
