@@ -95,7 +95,7 @@ export function moment(ns: number, apart: number): string {
 }
 
 /* The interval that a moment lies in. */
-export function intervalAt(curve: Curve, at: number): number {
+function intervalAt(curve: Curve, at: number): number {
 	let found = 0;
 	curve.points.forEach((point, i) => {
 		if (point.from <= at)
@@ -119,7 +119,7 @@ function Axes({ curve, scale }: { curve: Curve; scale: Scale }) {
 	);
 }
 
-export function saidOf(curve: Curve, i: number): string {
+function saidOf(curve: Curve, i: number): string {
 	const point = curve.points[i];
 	const known = (value: number | null | undefined) => (value === null || value === undefined ? "not known" : figure(curve.unit, value) + (curve.rate ?? ""));
 	if (!point)

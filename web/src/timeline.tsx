@@ -1,7 +1,7 @@
 /* timeline.tsx: the page `timeline`: when what happened: all lanes of the recording over one time, and what was chosen in them. The
  * window and the chosen slice are in the URL; what is folded is not. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { clean, figure, matcher, only } from "./figure";
+import { clean, figure, matcher } from "./figure";
 import { useWorld } from "./parts";
 import { go, parse, refine, type Selection } from "./selection";
 import { Filter } from "./table";
@@ -276,9 +276,4 @@ export function Timeline() {
 					: lanes.lanes.length ? <Stage lanes={lanes} /> : <p class="wait">Nothing in the recording has a time.</p>}
 		</>
 	);
-}
-
-/* The slices of one name on the timeline, for other pages. */
-export function nameLink(name: string): Partial<Selection> {
-	return { search: only(name) };
 }
