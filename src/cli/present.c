@@ -449,6 +449,8 @@ static int write_out(struct sonde_present *present, struct sonde_session *sessio
 	code = sonde_output_close(&output, is_zipped(present, format)
 					       ? render_zipped(present, session, format, output.file)
 					       : render(present, session, format, output.file));
+	if (!code && format->export && !present->quiet)
+		sonde_present_say_lacks(present, session);
 	if (!code && output.path && !present->quiet)
 		fprintf(stderr, "sonde %s: wrote %s\n", present->command, output.path);
 	return code;

@@ -47,6 +47,9 @@ int sonde_present_number(const struct sonde_present *present, const char *name, 
 /* --plot: sets what it is drawn from and as; 0, or the exit code with a sentence printed. */
 int sonde_plot_choose(struct sonde_present *present);
 
+/* One sentence on the error output when what was exported is not whole: lost, damaged or cut off. */
+void sonde_present_say_lacks(const struct sonde_present *present, const struct sonde_session *session);
+
 /* Opens, analyses, writes; the exit code. */
 int sonde_present_run(struct sonde_present *present);
 

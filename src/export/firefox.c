@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "export/curves.h"
+#include "export/lacks.h"
 #include "export/stacks.h"
 #include "format/metric.h"
 #include "util/error.h"
@@ -164,6 +165,7 @@ static void put_categories(struct sonde_json *json)
 /* What could not be shown, in the viewer's box about the profile. */
 static void put_extra(const struct sonde_firefox *firefox, struct sonde_json *json)
 {
+	const struct sonde_lacks lacks = sonde_lacks_of(firefox->session);
 	const struct {
 		const char *label, *format;
 		uint64_t value;
@@ -171,7 +173,11 @@ static void put_extra(const struct sonde_firefox *firefox, struct sonde_json *js
 		    {"Their time", "nanoseconds", firefox->calls_left_ns},
 		    {"They were shorter than", "nanoseconds", firefox->calls_least_ns},
 		    {"Arguments left out", "integer", firefox->marks.dropped},
-		    {"Steps of the critical path left out", "integer", firefox->path_left}};
+		    {"Steps of the critical path left out", "integer", firefox->path_left},
+		    {"Records lost", "integer", lacks.lost},
+		    {"Bytes that could not be read", "bytes", lacks.damaged_b},
+		    {"Chunks that could not be read", "integer", lacks.skipped},
+		    {"Not closed in order (1 = so)", "integer", (uint64_t)lacks.cut}};
 	sonde_json_key(json, "extra");
 	sonde_json_array(json);
 	sonde_json_object(json);

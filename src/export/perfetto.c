@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "export/lacks.h"
 #include "export/proto.h"
 #include "export/stacks.h"
 #include "util/error.h"
@@ -84,6 +85,7 @@ static int put_batches(struct sonde_perfetto *perfetto)
 static void put_about(struct sonde_perfetto *perfetto)
 {
 	const char *command = sonde_session_info(perfetto->session, "run.command");
+	const struct sonde_lacks lacks = sonde_lacks_of(perfetto->session);
 	const struct {
 		const char *key;
 		uint64_t value;
@@ -95,7 +97,11 @@ static void put_about(struct sonde_perfetto *perfetto)
 		    {"calls_left_out_below_ns", perfetto->calls_least_ns},
 		    {"states_in_shared_slices", perfetto->states_shared},
 		    {"states_shared_below_ns", perfetto->states_least_ns},
-		    {"critical_path_steps_left_out", perfetto->path_left}};
+		    {"critical_path_steps_left_out", perfetto->path_left},
+		    {"records_lost", lacks.lost},
+		    {"bytes_not_readable", lacks.damaged_b},
+		    {"chunks_skipped", lacks.skipped},
+		    {"not_closed_in_order", (uint64_t)lacks.cut}};
 	int is_new;
 	uint64_t track = sonde_perfetto_track(perfetto, SONDE_PERFETTO_ABOUT, 0, 0, &is_new);
 	sonde_perfetto_describe(perfetto, track, 0, "sonde", NULL);

@@ -50,3 +50,20 @@ run 0 "$SONDE" export -q -o app.pb.gz elsewhere/app.sonde
 gzip -dc app.pb.gz >app.pb
 gzip -dc app.pb 2>/dev/null && fail "a profile is compressed twice"
 true
+
+# Of a recording that is not whole an export says so, to people and to readers of the file.
+size=$(stat -c %s elsewhere/app.sonde)
+head -c $((size * 2 / 3)) elsewhere/app.sonde >cut.sonde
+run 0 "$SONDE" export -f perfetto cut.sonde
+matches "$err" "^sonde export: the recording is not whole: it was not closed in order"
+run 0 "$SONDE" export --force -q -f perfetto cut.sonde
+equal "$err" ""
+for key in records_lost bytes_not_readable not_closed_in_order; do
+	grep -qa $key cut.pftrace || fail "no $key"
+done
+run 0 "$SONDE" export -f firefox cut.sonde
+matches "$err" "^sonde export: the recording is not whole"
+jq -e '[.meta.extra[].entries[] | select(.label | startswith("Not closed in order")).value] == [1]' cut.firefox.json >/dev/null ||
+	fail "the profile does not say that its recording was cut"
+run 0 "$SONDE" export --force -f firefox elsewhere/app.sonde
+lacks "$err" "not whole"
