@@ -4,7 +4,8 @@
  * No figure is its own: an operation is a row of the section zones, throughput the first row of iterations, and memory
  * comes from the section summary: allocated is the highest that a heap had alive, reserved the most that was resident
  * of one process. What was not measured is null, and "absent" has the reason under its path. Zones of one name at
- * several places are told apart by these.
+ * several places are told apart by these. The section has no more rows than were asked for: "timing_omitted" is how
+ * many zones are not in timing.
  */
 #include "export/json_summary.h"
 
@@ -108,6 +109,7 @@ static int put_timing(struct sonde_json *json, const struct sonde_section *zones
 		sonde_json_end(json);
 	}
 	sonde_json_end(json);
+	sonde_json_put_uint(json, "timing_omitted", zones ? zones->table.omitted : 0);
 	sonde_intern_fini(&names);
 	return error;
 }

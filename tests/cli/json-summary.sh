@@ -20,6 +20,9 @@ equal "$(jq .summary.memory.peak_reserved report.json)" "$(metric a.sonde memory
 holds "$(jq .summary.memory.peak_reserved report.json) > 1000000"
 equal "$(jq .summary.throughput.samples_per_sec report.json)" null
 has "$(jq -r '.summary.absent["throughput.samples_per_sec"]' report.json)" "no iterations"
+equal "$(jq .summary.timing_omitted report.json)" 0
+run 0 "$SONDE" report -q --json -n 1 a.sonde # fewer rows than zones: how many are not there is said
+equal "$(jq -c '.summary | [(.timing | length), .timing_omitted]' .out)" "[1,2]"
 
 # What was not recorded is null; what none of these sections is in has no summary.
 rm a.sonde
