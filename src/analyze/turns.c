@@ -2,13 +2,14 @@
  * the thread that has most of them. More than fit are put together in groups of equal number, with mean, least and
  * most. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/marks.h"
 #include "util/error.h"
 
-enum { DEFAULT_ROWS = 40, ROWS_MAX = 100000 };
+enum { DEFAULT_ROWS = 40, ROWS_MAX = 100000, WHY_MAX_B = 512 };
 enum { FIRST, LAST, END, MEAN, MIN, MAX, ITEMS, COLUMNS };
 #define TITLE "Iterations, one after the other"
 
@@ -91,12 +92,30 @@ static int row_add(const struct sonde_marks *marks, const struct loop *loop, siz
 	return 0;
 }
 
+/* --focus names no loop: which there are. */
+static int no_such_loop(const struct sonde_marks *marks, struct sonde_report *report)
+{
+	char why[WHY_MAX_B];
+	uint32_t before = 0;
+	int used = snprintf(why, sizeof why, "no iterations called %s", marks->options.focus);
+	for (size_t i = 0, names = 0; i < marks->count && used > 0 && (size_t)used < sizeof why; i++) {
+		if (names && marks->marks[i].site == before)
+			continue;
+		before = marks->marks[i].site;
+		used += snprintf(why + used, sizeof why - (size_t)used, "%s%s", names++ ? ", " : "; there are ",
+				 name_of(marks, before));
+	}
+	return sonde_pass_nothing(&marks->options, report, "turns", TITLE, why);
+}
+
 static int turns_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_marks *marks = state;
 	if (marks->count)
 		qsort(marks->marks, marks->count, sizeof *marks->marks, compare);
 	struct loop loop = choose(marks);
+	if (!loop.count && marks->count && marks->options.focus)
+		return no_such_loop(marks, report);
 	if (loop.count < 2)
 		return sonde_pass_nothing(
 		    &marks->options, report, "turns", TITLE,
