@@ -33,7 +33,9 @@ static int put_value(struct sonde_perfetto *perfetto, struct last *last, const s
 	int64_t value = batch->value[i];
 	int is_rate = series->kind == SONDE_METRIC_TOTAL && !strcmp(series->unit, "ns"),
 	    is_known = last->time_ns && time_ns > last->time_ns;
-	double rate = is_known ? 100 * (double)(value - last->value) / (double)(time_ns - last->time_ns) : 0;
+	double rate = is_known ? 100 * ((double)value - (double)last->value) / (double)(time_ns - last->time_ns) : 0;
+	if (value < 0 && !strcmp(series->unit, "B")) /* no size: of a damaged recording */
+		return 0;
 	*last = (struct last){time_ns, value};
 	if (!sonde_format_takes(perfetto->options, time_ns, 0) || (is_rate && !is_known))
 		return 0;
