@@ -2,7 +2,8 @@
  *
  * A recorded run costs what its zones cost, so that these runs are not those whose times are compared. Both sides are
  * recorded in turn (ABBA), and each zone's time of a run is one value: the sum over threads, as `sonde report --section
- * zones` says it.
+ * zones` says it. A run that failed, and one whose recording lacks zones or bytes, is shorter for that: none of them is
+ * kept, and no verdict comes of it.
  */
 #include "cli/try_zones.h"
 
@@ -77,6 +78,34 @@ void sonde_try_zones_fini(struct sonde_try_zones *zones)
 
 /* --- a run ------------------------------------------------------------------------------------------------------- */
 
+static int check_end(int status)
+{
+	if (!status)
+		return 0;
+	return sonde_error(EIO, "the command ended with %s %d while zones were recorded",
+			   WIFSIGNALED(status) ? "signal" : "exit code",
+			   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/* What a recording lacks would be taken for time that was saved. */
+int sonde_try_zones_check(struct sonde_session *session)
+{
+	const struct sonde_run *run = sonde_session_run(session);
+	uint64_t lost = 0;
+	for (size_t i = 0; i < sonde_session_lost_count(session); i++) {
+		const struct sonde_lost *row = sonde_session_lost(session, i);
+		lost += !strcmp(row->source, "zones") ? row->count : 0;
+	}
+	if (lost)
+		return sonde_error(EIO, "a run's recording lost %llu events of zones: times would be too short",
+				   (unsigned long long)lost);
+	if (!run->closed)
+		return sonde_error(EIO, "a run's recording was not closed in order");
+	if (sonde_session_damaged_b(session) || run->skipped_chunks || run->skipped_records)
+		return sonde_error(EIO, "a part of a run's recording cannot be read");
+	return run->status > 0 ? check_end(run->status) : 0;
+}
+
 static int take_recording(struct sonde_try_zones *zones, const char *path, enum sonde_versus_side side, size_t run)
 {
 	struct sonde_session *session;
@@ -86,6 +115,7 @@ static int take_recording(struct sonde_try_zones *zones, const char *path, enum 
 	size_t sites = sonde_session_site_count(session);
 	struct sonde_zone_stat *stats = calloc(sites + 1, sizeof *stats);
 	code = stats ? sonde_session_zone_stats(session, stats) : out_of_memory();
+	code = code ? code : sonde_try_zones_check(session); /* after all was read: damage is met then */
 	for (uint32_t id = 1; !code && id <= sites; id++) {
 		const struct sonde_site *site = sonde_session_site(session, id);
 		struct sonde_try_zone *zone;
@@ -131,7 +161,7 @@ struct place {
 static int record(struct sonde_try_zones *zones, struct place *place, char **words, enum sonde_versus_side side,
 		  size_t run)
 {
-	struct sonde_timed timed;
+	struct sonde_timed timed = {0};
 	char **argv = record_words(place->path, words);
 	int code = place->prepare ? sonde_shell_prepare(place->prepare) : 0;
 	if (!code && !sonde_signals_quits())
@@ -139,6 +169,7 @@ static int record(struct sonde_try_zones *zones, struct place *place, char **wor
 	free(argv);
 	if (sonde_signals_quits())
 		return sonde_error(EINTR, "interrupted while zones were recorded");
+	code = code ? code : check_end(timed.status);
 	code = code ? code : take_recording(zones, place->path, side, run);
 	return code ? code : truncate(place->path, 0) ? -errno : 0;
 }

@@ -9,6 +9,7 @@
 
 #include "analyze/versus.h"
 #include "report/report.h"
+#include "session/session.h"
 #include "util/json.h"
 
 enum { SONDE_TRY_ZONES_MOST = 1000, SONDE_TRY_ZONE_RUNS = 10, SONDE_TRY_ZONE_RUNS_MOST = 1000 };
@@ -32,6 +33,10 @@ struct sonde_try_zones {
 int sonde_try_zones_measure(struct sonde_try_zones *out, char **candidate, char **baseline, size_t runs,
 			    const char *prepare);
 void sonde_try_zones_fini(struct sonde_try_zones *zones);
+
+/* Whether a run's recording has all its zones: 0, or -EIO with a sentence where events were lost, bytes cannot be read,
+ * it was not closed in order, or the command failed. */
+int sonde_try_zones_check(struct sonde_session *session);
 
 /* The object "zones" of an entry; nothing where no run was made. -EBADMSG, -ENOMEM; no sentence. */
 void sonde_try_zones_put(struct sonde_json *json, const struct sonde_try_zones *zones);

@@ -40,3 +40,9 @@ run 0 "$SONDE" try baseline -r 2 -w 0 --zones=2 none -- true
 has "$err" "the command has none"
 run 2 "$SONDE" try baseline --zones=x none -- true
 run 2 "$SONDE" try baseline --zones=0 none -- true
+# Runs that fail are shorter for that: no verdict comes of them.
+printf '#!/bin/sh\n%s 5\nexit 3\n' "$zones" >fails
+chmod +x fails
+run 0 "$SONDE" try baseline -i -r 2 -w 0 --zones=2 failing -- ./fails
+has "$err" "no zones are kept: the command ended with exit code 3"
+equal "$(jq -c 'select(.kind == "baseline") | .zones.zones // [] | length' .sonde-try/failing.jsonl)" 0

@@ -1,4 +1,5 @@
 /* test_try_zones.c: zones of an attempt: kept in the journal as they were, and compared with known answers. */
+#include <errno.h>
 #include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,10 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "analyze_fixture.h"
 #include "cli/try_zones.h"
 #include "report/report.h"
+#include "util/error.h"
 #include "util/json.h"
 
 enum { RUNS = 10 };
@@ -170,6 +174,41 @@ static void runs_of_another_time_are_compared_with_care(void **state)
 	sonde_try_zones_fini(&before);
 }
 
+/* Zones of one that lacks some would be shorter for that. */
+static void recordings_that_lack_zones_are_refused(void **state)
+{
+	static const struct {
+		const char *lost;
+		int status, is_cut;
+		const char *why;
+	} cases[] = {
+	    {NULL, 0, 0, NULL},
+	    {"cpu", 0, 0, NULL}, /* samples are not zones */
+	    {"zones", 0, 0, "lost 7 events of zones"},
+	    {NULL, 3 << 8, 0, "exit code 3"},
+	    {NULL, 11, 0, "signal 11"},
+	    {NULL, 0, 1, "not closed in order"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct sonde_session *session;
+		struct recording r;
+		simple_open(&r);
+		if (cases[i].lost)
+			recording_lost(&r, cases[i].lost, "ring full", 7);
+		recording_flush(&r);
+		if (cases[i].is_cut)
+			recording_abandon(&r);
+		else
+			recording_close(&r, START + 500 * MS, cases[i].status);
+		assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+		assert_int_equal(sonde_try_zones_check(session), cases[i].why ? -EIO : 0);
+		if (cases[i].why)
+			assert_non_null(strstr(sonde_error_text(), cases[i].why));
+		sonde_session_close(session);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +216,7 @@ int main(void)
 	    cmocka_unit_test(damaged_ones_are_refused),
 	    cmocka_unit_test(zones_are_compared),
 	    cmocka_unit_test(runs_of_another_time_are_compared_with_care),
+	    cmocka_unit_test(recordings_that_lack_zones_are_refused),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
