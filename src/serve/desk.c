@@ -255,6 +255,8 @@ enum MHD_Result sonde_desk_handle(void *context, struct MHD_Connection *connecti
 
 static void request_free(struct request *request)
 {
+	if (!request)
+		return;
 	if (request->reply)
 		MHD_destroy_response(request->reply);
 	sonde_params_fini(&request->params);
@@ -263,10 +265,19 @@ static void request_free(struct request *request)
 	free(request);
 }
 
+/* A connection's request that was begun. libmicrohttpd says nothing of the end of one that it refuses while it is read,
+ * so whoever comes next finds it here: another request, or the connection's end. NULL = out of memory. */
+static struct request **place_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	return info ? (struct request **)info->socket_context : NULL;
+}
+
 /* The first that is heard of a request: its target as it came, undecoded. */
 void *sonde_desk_request_new(void *context, const char *target, struct MHD_Connection *connection)
 {
-	struct request *request = calloc(1, sizeof *request);
+	struct request **place = place_of(connection);
+	struct request *request = place ? calloc(1, sizeof *request) : NULL;
 	if (!request)
 		return NULL;
 	request->work.run = compute;
@@ -274,17 +285,36 @@ void *sonde_desk_request_new(void *context, const char *target, struct MHD_Conne
 	request->connection = connection;
 	request->target = strdup(target);
 	request->key = strdup(target);
-	if (request->target && request->key)
-		return request;
-	request_free(request);
-	return NULL;
+	if (!request->target || !request->key) {
+		request_free(request);
+		return NULL;
+	}
+	request_free(*place);
+	return *place = request;
 }
 
 void sonde_desk_request_end(void *context, struct MHD_Connection *connection, void **mine,
 			    enum MHD_RequestTerminationCode why)
 {
-	(void)context, (void)connection, (void)why;
-	if (*mine)
-		request_free(*mine);
+	struct request **place = place_of(connection);
+	(void)context, (void)why;
+	if (place && *place == *mine)
+		*place = NULL;
+	request_free(*mine);
+	*mine = NULL;
+}
+
+void sonde_desk_connection(void *context, struct MHD_Connection *connection, void **mine,
+			   enum MHD_ConnectionNotificationCode what)
+{
+	struct request **place = *mine;
+	(void)context, (void)connection;
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		*mine = calloc(1, sizeof *place);
+		return;
+	}
+	if (place)
+		request_free(*place);
+	free(place);
 	*mine = NULL;
 }

@@ -28,12 +28,14 @@ struct sonde_desk {
 	_Atomic size_t sent_b; /* of answers that exist */
 };
 
-/* For MHD_start_daemon(), with a desk as context: the handler, MHD_OPTION_URI_LOG_CALLBACK, and
- * MHD_OPTION_NOTIFY_COMPLETED. */
+/* For MHD_start_daemon(), with a desk as context: the handler, MHD_OPTION_URI_LOG_CALLBACK,
+ * MHD_OPTION_NOTIFY_COMPLETED, and MHD_OPTION_NOTIFY_CONNECTION. */
 enum MHD_Result sonde_desk_handle(void *context, struct MHD_Connection *connection, const char *url, const char *method,
 				  const char *version, const char *data, size_t *data_b, void **mine);
 void *sonde_desk_request_new(void *context, const char *target, struct MHD_Connection *connection);
 void sonde_desk_request_end(void *context, struct MHD_Connection *connection, void **mine,
 			    enum MHD_RequestTerminationCode why);
+void sonde_desk_connection(void *context, struct MHD_Connection *connection, void **mine,
+			   enum MHD_ConnectionNotificationCode what);
 
 #endif

@@ -84,13 +84,25 @@ static int take_target(const struct caller *caller)
 	return sonde_params_parse(caller->params, query ? query : "");
 }
 
+/* "http://HOST", of the Host that was let in. */
+static int is_own_origin(const struct caller *caller, const char *origin)
+{
+	static const char scheme[] = "http://";
+	const char *host = header(caller->connection, "Host");
+	return strncmp(origin, scheme, strlen(scheme)) == 0 && strcasecmp(origin + strlen(scheme), host) == 0;
+}
+
 /* A page from elsewhere can make a browser ask, but not see the answer; it shall not make us compute it either.
- * Browsers say who asks. */
+ * Browsers say who asks: all of them the site, older ones the origin alone. */
 static int is_from_elsewhere(const struct caller *caller)
 {
 	const char *site = header(caller->connection, "Sec-Fetch-Site");
-	int is_data = strncmp(caller->target, "/api/", strlen("/api/")) == 0;
-	return is_data && site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+	const char *origin = header(caller->connection, "Origin");
+	if (strncmp(caller->target, "/api/", strlen("/api/")) != 0)
+		return 0;
+	if (origin && !is_own_origin(caller, origin))
+		return 1;
+	return site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
 }
 
 static unsigned refuse(const struct caller *caller, const char *method, const char **sentence)

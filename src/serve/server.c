@@ -75,7 +75,8 @@ static int start_daemon(struct sonde_server *server)
 	    MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S,
 	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_B, MHD_OPTION_STRICT_FOR_CLIENT, 1,
 	    MHD_OPTION_URI_LOG_CALLBACK, sonde_desk_request_new, &server->desk, MHD_OPTION_NOTIFY_COMPLETED,
-	    sonde_desk_request_end, &server->desk, MHD_OPTION_END);
+	    sonde_desk_request_end, &server->desk, MHD_OPTION_NOTIFY_CONNECTION, sonde_desk_connection, &server->desk,
+	    MHD_OPTION_END);
 	if (!server->daemon)
 		return sonde_error(EIO, "the server for the page could not be started");
 	server->listen.fd = -1; /* the daemon's */

@@ -162,6 +162,10 @@ done
 for site in same-origin none; do
 	equal "$(get /api/recording -H "Sec-Fetch-Site: $site")" 200
 done
+for origin in http://evil.example null "https://localhost:$port" "http://localhost:$((port + 1))"; do
+	refused 403 /api/recording -H "Origin: $origin"
+done
+equal "$(get /api/recording -H "Origin: $url")" 200
 equal "$(get /api/events)" 204 # nothing will be new
 
 # Heads that are too long, and none at all.
