@@ -135,7 +135,8 @@ static inline uint64_t sonde_weigh_sampled(const struct sonde_heap_range *all, c
 	uint64_t part_to_ns = to_ns < range->to_ns ? to_ns : range->to_ns;
 	if (to_ns <= from_ns || part_to_ns <= part_from_ns)
 		return 0;
-	return (uint64_t)((double)dur_ns * (double)(part_to_ns - part_from_ns) / (double)(to_ns - from_ns));
+	/* As an integer: a quotient of doubles may come out below the whole that it is, and would lose a ns a wait. */
+	return (uint64_t)((unsigned __int128)dur_ns * (part_to_ns - part_from_ns) / (to_ns - from_ns));
 }
 
 /* Cuts a call that waits to such a range; 0 when nothing of it lies there. */

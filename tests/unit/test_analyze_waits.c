@@ -9,6 +9,7 @@
 
 #include "analyze_fixture.h"
 #include "sections.h"
+#include "session/weigh.h"
 
 enum { PROGRAM = 1, LIBC = 2 };
 
@@ -345,12 +346,31 @@ static void lost(void **state)
 	sections_free(&s);
 }
 
+/* A sampled wait that lies in the part asked for is there as a whole, to the ns, however long. */
+static void sampled_waits_are_whole(void **state)
+{
+	(void)state;
+	const struct sonde_heap_range all = {.from_ns = START, .to_ns = START + 1000000000000};
+	for (uint64_t dur_ns = 100000001; dur_ns < 400000000; dur_ns += 300007)
+		assert_int_equal(sonde_weigh_sampled(&all, &all, START + 5, dur_ns), dur_ns);
+	const struct sonde_heap_range half = {.from_ns = START, .to_ns = START + 500};
+	assert_int_equal(sonde_weigh_sampled(&all, &half, START, 1000), 500);
+	assert_int_equal(sonde_weigh_sampled(&half, &half, START, 1000), 1000); /* what sticks out belongs to it */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(places), cmocka_unit_test(locks),   cmocka_unit_test(files),
-	    cmocka_unit_test(parts),  cmocka_unit_test(means),   cmocka_unit_test(unexplained),
-	    cmocka_unit_test(odd),    cmocka_unit_test(sampled), cmocka_unit_test(sampled_alone),
+	    cmocka_unit_test(sampled_waits_are_whole),
+	    cmocka_unit_test(places),
+	    cmocka_unit_test(locks),
+	    cmocka_unit_test(files),
+	    cmocka_unit_test(parts),
+	    cmocka_unit_test(means),
+	    cmocka_unit_test(unexplained),
+	    cmocka_unit_test(odd),
+	    cmocka_unit_test(sampled),
+	    cmocka_unit_test(sampled_alone),
 	    cmocka_unit_test(lost),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
