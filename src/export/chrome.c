@@ -1,13 +1,13 @@
 /* chrome.c: trace-event JSON, for Perfetto, Chromium and the Firefox Profiler.
  *
- * Written as the file is read, but for the critical path, which is found before: zones and waits are complete events (X), counters and resources C, marks
- * i; arrows (s, f) from who unlocked to who waited for it; then states of threads, as complete events on tracks of
- * their own, with arrows from who woke them, where that is known; then the critical path; then spans as asynchronous events (b, e) with
- * an arrow (s, f) where one ends in another thread; then what was alive of each heap, as counters; then CPU samples.
- * Zones of a thread that do not nest, which viewers would draw wrongly, become asynchronous events too. Every event has
- * name, cat, pid, tid, ts and args, because some readers want them all. Timestamps are microseconds since the recording
- * began, exact to the nanosecond; baseTimeNanoseconds is that beginning on the wall clock. Only arguments of zones, and
- * spans, are held in memory (marks.h).
+ * Written as the file is read, but for the critical path, which is found before: zones and waits are complete events
+ * (X), counters and resources C, marks i; arrows (s, f) from who unlocked to who waited for it; then states of threads,
+ * as complete events on tracks of their own, with arrows from who woke them, where that is known; then the critical
+ * path; then spans as asynchronous events (b, e) with an arrow (s, f) where one ends in another thread; then what was
+ * alive of each heap, as counters; then CPU samples. Zones of a thread that do not nest, which viewers would draw
+ * wrongly, become asynchronous events too. Every event has name, cat, pid, tid, ts and args, because some readers want
+ * them all. Timestamps are microseconds since the recording began, exact to the nanosecond; baseTimeNanoseconds is that
+ * beginning on the wall clock. Only arguments of zones, and spans, are held in memory (marks.h).
  */
 #include "export/chrome.h"
 
@@ -135,6 +135,7 @@ static void put_tail(struct sonde_chrome *chrome)
 	sonde_json_put_uint(json, "zones_apart", chrome->apart);
 	sonde_json_put_uint(json, "span_ends_without_begin", chrome->unbegun);
 	sonde_json_put_uint(json, "marks_dropped", chrome->marks.dropped);
+	sonde_json_put_uint(json, "heap_curves_damaged", chrome->heaps_damaged);
 	sonde_json_put_uint(json, "state_slices", chrome->state_slices);
 	sonde_json_put_uint(json, "states_in_shared_slices", chrome->states_shared);
 	if (chrome->states_shared) {

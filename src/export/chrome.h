@@ -44,6 +44,7 @@ struct sonde_chrome {
 	uint64_t wait_slices, waits_shared, waits_least_ns; /* the same of calls that waited */
 	uint64_t lock_arrows, wake_arrows;
 	uint64_t path_steps, path_left_out; /* of the critical path */
+	uint64_t heaps_damaged; /* whose curves lack chunks that could not be read */
 	struct sonde_chrome_calls *calls;
 };
 

@@ -16,5 +16,5 @@ static int put_point(void *context, const struct sonde_curve *curve, uint64_t ti
 
 int sonde_chrome_heaps(struct sonde_chrome *chrome)
 {
-	return sonde_curves_heaps(chrome->session, chrome->options, put_point, chrome);
+	return sonde_curves_heaps(chrome->session, chrome->options, put_point, chrome, &chrome->heaps_damaged);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/error.h"
 
@@ -16,6 +17,7 @@ struct walk {
 	void *context;
 	struct sonde_heap_interval *parts;
 	size_t count;
+	uint64_t left; /* heaps of which chunks could not be read */
 };
 
 /* A part in which nothing happened needs no point: a counter keeps its value. */
@@ -55,7 +57,7 @@ static int range_of(const struct walk *walk, const struct sonde_process *process
 	return out->from_ns < out->to_ns;
 }
 
-static int take_heap(const struct walk *walk, uint32_t id)
+static int take_heap(struct walk *walk, uint32_t id)
 {
 	const struct sonde_heap *heap = sonde_session_heap(walk->session, id);
 	const struct sonde_process *process = sonde_session_process(walk->session, heap->process);
@@ -69,9 +71,11 @@ static int take_heap(const struct walk *walk, uint32_t id)
 		 : heap->kind == SONDE_HEAP_MAPPING ? "mappings"
 						    : "pool ",
 		 heap->kind == SONDE_HEAP_POOL ? heap->name : "");
+	memset(walk->parts, 0, walk->count * sizeof *walk->parts);
 	int error = sonde_session_heap_timeline(walk->session, id, &range, walk->parts, walk->count);
 	if (error == -ENOMEM)
 		return error;
+	walk->left += error != 0;
 	error = take_parts(walk, &curve, &range);
 	if (!error && process && process->end_ns && range.to_ns == process->end_ns)
 		error = walk->take(walk->context, &curve, process->end_ns, 0);
@@ -80,16 +84,17 @@ static int take_heap(const struct walk *walk, uint32_t id)
 
 int sonde_curves_heaps(struct sonde_session *session, const struct sonde_format_options *options,
 		       int (*take)(void *context, const struct sonde_curve *curve, uint64_t time_ns, uint64_t live_b),
-		       void *context)
+		       void *context, uint64_t *left)
 {
 	size_t heaps = sonde_session_heap_count(session);
 	size_t count = heaps ? PARTS_OF_ALL / heaps : 0;
-	struct walk walk = {session, options, take, context, NULL, 0};
+	struct walk walk = {session, options, take, context, NULL, 0, 0};
 	walk.count = count > PARTS_MAX ? PARTS_MAX : count < PARTS_MIN ? PARTS_MIN : count;
 	walk.parts = calloc(walk.count, sizeof *walk.parts);
 	int error = walk.parts ? 0 : sonde_error(ENOMEM, "out of memory for the curve of a heap");
 	for (uint32_t id = 1; id <= heaps && !error; id++)
 		error = take_heap(&walk, id);
 	free(walk.parts);
+	*left = walk.left;
 	return error;
 }

@@ -17,9 +17,10 @@ struct sonde_curve {
 	const char *name;
 };
 
-/* Calls `take` for each point, heap by heap, in time order; its first error ends the walk and is returned. -ENOMEM. */
+/* Calls `take` for each point, heap by heap, in time order; its first error ends the walk and is returned. -ENOMEM.
+ * `left`: how many heaps have chunks that could not be read, which their curves lack. */
 int sonde_curves_heaps(struct sonde_session *session, const struct sonde_format_options *options,
 		       int (*take)(void *context, const struct sonde_curve *curve, uint64_t time_ns, uint64_t live_b),
-		       void *context);
+		       void *context, uint64_t *left);
 
 #endif

@@ -133,7 +133,7 @@ static int take_series(struct sonde_firefox *firefox)
 
 int sonde_firefox_points(struct sonde_firefox *firefox)
 {
-	int error = sonde_curves_heaps(firefox->session, firefox->options, take_heap, firefox);
+	int error = sonde_curves_heaps(firefox->session, firefox->options, take_heap, firefox, &firefox->heaps_damaged);
 	return error ? error : take_series(firefox);
 }
 
@@ -174,6 +174,7 @@ static void put_extra(const struct sonde_firefox *firefox, struct sonde_json *js
 		    {"They were shorter than", "nanoseconds", firefox->calls_least_ns},
 		    {"Arguments left out", "integer", firefox->marks.dropped},
 		    {"Steps of the critical path left out", "integer", firefox->path_left},
+		    {"Curves of heaps with parts not readable", "integer", firefox->heaps_damaged},
 		    {"Records lost", "integer", lacks.lost},
 		    {"Bytes that could not be read", "bytes", lacks.damaged_b},
 		    {"Chunks that could not be read", "integer", lacks.skipped},

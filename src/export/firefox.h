@@ -42,7 +42,7 @@ struct sonde_firefox {
 	size_t counter_count, counter_cap;
 	struct sonde_marks marks;
 	struct sonde_chrome_said said;
-	uint64_t calls_left, calls_left_ns, calls_least_ns, path_left;
+	uint64_t calls_left, calls_left_ns, calls_least_ns, path_left, heaps_damaged;
 };
 
 /* A time or duration as ms with six decimals, exactly; times count from the recording's beginning. */

@@ -98,6 +98,7 @@ static void put_about(struct sonde_perfetto *perfetto)
 		    {"states_in_shared_slices", perfetto->states_shared},
 		    {"states_shared_below_ns", perfetto->states_least_ns},
 		    {"critical_path_steps_left_out", perfetto->path_left},
+		    {"heap_curves_damaged", perfetto->heaps_damaged},
 		    {"records_lost", lacks.lost},
 		    {"bytes_not_readable", lacks.damaged_b},
 		    {"chunks_skipped", lacks.skipped},

@@ -68,7 +68,7 @@ struct sonde_perfetto {
 	size_t thread_count;
 	/* What could not be shown as it is; said in the end. */
 	uint64_t apart, unbegun, calls_left, calls_left_ns, calls_least_ns, states_shared, states_least_ns;
-	uint64_t path_left;
+	uint64_t path_left, heaps_damaged;
 };
 
 /* --- packets ------------------------------------------------------------------------------------------------------ */

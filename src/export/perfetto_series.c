@@ -87,5 +87,5 @@ static int put_point(void *context, const struct sonde_curve *curve, uint64_t ti
 
 int sonde_perfetto_heaps(struct sonde_perfetto *perfetto)
 {
-	return sonde_curves_heaps(perfetto->session, perfetto->options, put_point, perfetto);
+	return sonde_curves_heaps(perfetto->session, perfetto->options, put_point, perfetto, &perfetto->heaps_damaged);
 }
