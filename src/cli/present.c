@@ -21,6 +21,7 @@
 #include "cli/weigh.h"
 #include "export/gzip.h"
 #include "report/report.h"
+#include "run/signals.h"
 #include "util/error.h"
 #include "util/quantity.h"
 
@@ -488,6 +489,7 @@ int sonde_present_run(struct sonde_present *present)
 		return SONDE_EXIT_USAGE;
 	}
 	struct sonde_session *session;
+	sonde_signals_ignore_file_limit(NULL); /* a write error, which leaves no half file */
 	if (!present->quiet)
 		sonde_progress_begin(
 		    "sonde: reading the recording and looking up symbols; --no-symbols takes what it holds\n");

@@ -67,3 +67,12 @@ jq -e '[.meta.extra[].entries[] | select(.label | startswith("Not closed in orde
 	fail "the profile does not say that its recording was cut"
 run 0 "$SONDE" export --force -f firefox elsewhere/app.sonde
 lacks "$err" "not whole"
+
+# A limit on file sizes is a write error, which leaves no half file.
+for command in "export -f perfetto -o small.pftrace" "report -f text -o small.txt"; do
+	code=0
+	(ulimit -f 1; exec "$SONDE" ${command} elsewhere/app.sonde) >.out 2>.err || code=$?
+	equal "$code" 4
+	has "$(<.err)" "what was written is not whole"
+	[ ! -e "${command##* }" ] || fail "half of a file is left"
+done
