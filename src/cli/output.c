@@ -144,3 +144,9 @@ int sonde_output_nameless(const char *name)
 	close(fd);
 	return copy < 0 ? sonde_error(code, "no descriptor for what is read: %s", strerror(code)) : copy;
 }
+
+int sonde_output_ends_with(const char *name, const char *end)
+{
+	size_t name_b = name ? strlen(name) : 0, end_b = strlen(end);
+	return name_b > end_b && !strcmp(name + name_b - end_b, end);
+}

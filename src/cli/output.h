@@ -30,4 +30,7 @@ int sonde_output_newest(char *out, size_t out_b);
  * descriptor beyond the standard streams, which may be closed; or a negative errno. */
 int sonde_output_nameless(const char *name);
 
+/* Whether a file's name has something before this ending; NULL has not. */
+int sonde_output_ends_with(const char *name, const char *end);
+
 #endif

@@ -2,10 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/output.h"
 #include "cli/present.h"
 #include "export/plots.h"
 
-enum { PLOT_ROWS = 120, SECTIONS_MAX_B = 512 };
+enum { PLOT_ROWS = 120, PLOT_ROWS_MAX = 1000, SECTIONS_MAX_B = 512 };
 
 static int no_plot(const struct sonde_present *present)
 {
@@ -38,23 +39,48 @@ static const char *all_sections(void)
 	return sections;
 }
 
-static int ends_with(const char *name, const char *end)
+/* Compressed, too. */
+static int is_named_like(const char *output, const struct sonde_format *form)
 {
-	size_t name_b = name ? strlen(name) : 0, end_b = strlen(end);
-	return name_b > end_b && !strcmp(name + name_b - end_b, end);
+	char zipped[64];
+	snprintf(zipped, sizeof zipped, "%s.gz", form->extension);
+	return sonde_output_ends_with(output, form->extension) || sonde_output_ends_with(output, zipped);
 }
 
 static int choose_form(struct sonde_present *present, const struct sonde_plot_row *row)
 {
 	const struct sonde_format *const forms[] = {&row->svg, &row->png};
-	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-		if (present->format ? !strcmp(present->format, forms[i]->name)
-				    : ends_with(present->output, forms[i]->extension))
-			present->picture = forms[i];
-	if (present->picture)
+	const struct sonde_format *named = NULL, *asked = NULL;
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		named = is_named_like(present->output, forms[i]) ? forms[i] : named;
+		asked = present->format && !strcmp(present->format, forms[i]->name) ? forms[i] : asked;
+	}
+	present->picture = present->format ? asked : named;
+	if (asked && named && asked != named)
+		fprintf(stderr,
+			"sonde %s: -f %s and -o %s: one says %s, the other %s; leave out -f, or name another file\n",
+			present->command, present->format, present->output, asked->name, named->name);
+	else if (!present->picture)
+		fprintf(stderr, "sonde %s: a plot is svg or png; name a file with -o %s.svg or -o %s.png\n",
+			present->command, row->name, row->name);
+	else
 		return 0;
-	fprintf(stderr, "sonde %s: a plot is svg or png; name a file with -o %s.svg or -o %s.png\n", present->command,
-		row->name, row->name);
+	return SONDE_EXIT_USAGE;
+}
+
+/* What has no meaning with a plot, or with the list of them. */
+static int check_options(const struct sonde_present *present, int is_list)
+{
+	if (present->sections)
+		fprintf(stderr, "sonde %s: --plot and --section: a plot knows its sections; leave one of them out\n",
+			present->command);
+	else if (is_list && present->format)
+		fprintf(stderr, "sonde %s: --plot list is text; leave out -f and --json\n", present->command);
+	else if (present->pass.limit > PLOT_ROWS_MAX)
+		fprintf(stderr, "sonde %s: a plot has room for %d intervals at most; -n %zu is more\n",
+			present->command, PLOT_ROWS_MAX, present->pass.limit);
+	else
+		return 0;
 	return SONDE_EXIT_USAGE;
 }
 
@@ -67,11 +93,9 @@ int sonde_plot_choose(struct sonde_present *present)
 			row = &sonde_plots[i];
 	if (!row && !is_list)
 		return no_plot(present);
-	if (present->sections) {
-		fprintf(stderr, "sonde %s: --plot and --section: a plot knows its sections; leave one of them out\n",
-			present->command);
-		return SONDE_EXIT_USAGE;
-	}
+	int code = check_options(present, is_list);
+	if (code)
+		return code;
 	present->sections = is_list ? all_sections() : row->sections;
 	if (!present->pass.limit)
 		present->pass.limit = PLOT_ROWS;

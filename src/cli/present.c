@@ -157,17 +157,11 @@ static const struct sonde_format *format_named(const struct sonde_present *prese
 }
 
 #define ZIPPED ".gz"
-
-static int ends_with(const char *name, const char *end)
-{
-	size_t name_b = strlen(name), end_b = strlen(end);
-	return end_b < name_b && !strcmp(name + name_b - end_b, end);
-}
-
 /* Whether the output is compressed because its name says so, and not because its format is. */
 static int is_zipped(const struct sonde_present *present, const struct sonde_format *format)
 {
-	return present->output && ends_with(present->output, ZIPPED) && !ends_with(format->extension, ZIPPED);
+	return present->output && sonde_output_ends_with(present->output, ZIPPED) &&
+	       !sonde_output_ends_with(format->extension, ZIPPED);
 }
 
 /* The format whose extension the output's name ends with, but for .gz; the longest where several do (.speedscope.json,
@@ -179,7 +173,8 @@ static const struct sonde_format *format_of_output(const struct sonde_present *p
 		char zipped[64];
 		const char *extension = sonde_formats[i]->extension;
 		snprintf(zipped, sizeof zipped, "%s" ZIPPED, extension);
-		if (!ends_with(present->output, extension) && !ends_with(present->output, zipped))
+		if (!sonde_output_ends_with(present->output, extension) &&
+		    !sonde_output_ends_with(present->output, zipped))
 			continue;
 		if (!best || strlen(extension) > strlen(best->extension))
 			best = sonde_formats[i];
@@ -463,7 +458,7 @@ static void name_beside(char *out, size_t out_b, const char *recording, const st
 	const char *slash = strrchr(recording, '/');
 	const char *name = slash ? slash + 1 : recording;
 	size_t name_b = strlen(name);
-	if (name_b > 6 && strcmp(name + name_b - 6, ".sonde") == 0)
+	if (sonde_output_ends_with(name, ".sonde"))
 		name_b -= 6;
 	snprintf(out, out_b, "%.*s%s", (int)name_b, name, format->extension);
 }
@@ -500,6 +495,6 @@ int sonde_present_run(struct sonde_present *present)
 	code = write_out(present, session, format);
 	free(present->selection.threads);
 	sonde_session_close(session);
-	int is_usage = code == -EEXIST || code == -EINVAL;
-	return code < 0 ? complain(present, is_usage ? SONDE_EXIT_USAGE : SONDE_EXIT_UNREADABLE) : code;
+	int exit_code = code == -EEXIST || code == -EINVAL ? SONDE_EXIT_USAGE : SONDE_EXIT_UNREADABLE;
+	return code < 0 ? complain(present, exit_code) : code;
 }

@@ -188,3 +188,15 @@ run 2 "$SONDE" report -q --plot cpu -o never.txt a.sonde
 has "$err" "a plot is svg or png"
 run 2 "$SONDE" report -q --plot cpu --section usage -o never.svg a.sonde
 has "$err" "leave one of them out"
+run 2 "$SONDE" report -q --plot cpu -f png -o never.svg a.sonde
+has "$err" "one says png, the other svg"
+run 2 "$SONDE" report -q --plot cpu -n 1001 -o never.svg a.sonde
+has "$err" "1000 intervals at most"
+for option in --json "-f csv"; do
+	run 2 "$SONDE" report -q --plot list $option a.sonde
+	has "$err" "--plot list is text"
+done
+[ ! -e never.svg ] || fail "a picture of what was refused"
+run 0 "$SONDE" report -q --force --plot cpu -o whole.svg a.sonde
+run 0 "$SONDE" report -q --force --plot cpu -o whole.svg.gz a.sonde
+gzip -dc whole.svg.gz | cmp - whole.svg || fail "compressed it is another picture"
