@@ -82,6 +82,8 @@ static int draw(const struct library *library, const struct sonde_raster *pictur
 	library->cairo_surface_destroy(surface);
 	if (!drawn)
 		return sonde_error(EIO, "the picture could not be drawn by " RSVG "; -f svg needs nothing");
+	if (status && ferror(out)) /* who closes it says why, and which file */
+		return 0;
 	return status ? sonde_error(EIO, "the picture could not be written") : 0;
 }
 
