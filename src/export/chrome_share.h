@@ -1,5 +1,6 @@
-/* chrome_share.h: which of many slices of a track keep one of their own: the longest 50,000; those that are shorter
- * than a power of two of ns share slices with their neighbours, up to a grid in time that makes as many more.
+/* chrome_share.h: which of many slices of a track keep one of their own: those at least as long as a power of two
+ * of ns, the lowest that leaves 50,000 at most; the shorter share slices with their neighbours, up to a grid in time
+ * that makes as many more.
  */
 #ifndef SONDE_EXPORT_CHROME_SHARE_H
 #define SONDE_EXPORT_CHROME_SHARE_H
