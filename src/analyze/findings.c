@@ -273,7 +273,12 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 	struct sonde_facts facts;
 	*out = (struct sonde_found){.report = report, .section = section};
 	int rc = facts_read(&facts, session, options);
-	for (size_t i = 0; !rc && i < sonde_rule_count; i++) {
+	out->span_ns = facts.span_ns;
+	int has_span = !isnan(facts.span_ns); /* what was imported may not tell */
+	if (!rc && !has_span)
+		rc = sonde_report_note(report, section, 0,
+				       "not judged: how long the run took is not known, and so what could go of it");
+	for (size_t i = 0; !rc && has_span && i < sonde_rule_count; i++) {
 		out->rule = &sonde_rules[i];
 		rc = sonde_rules[i].judge(&facts, out);
 	}
@@ -282,7 +287,6 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 	rc = rc ? rc : suppress(out, session, report, section);
 	rc = rc ? rc : sonde_finding_device(session, options->device, report, section);
 	rc = rc ? rc : note_unjudged(&facts, report, section);
-	out->span_ns = facts.span_ns;
 	out->command = command_line(session);
 	sonde_report_free(facts.report);
 	if (out->count)
@@ -373,9 +377,9 @@ static int findings_finish(void *state, struct sonde_report *report)
 	for (size_t i = 0; !rc && i < found.count && i < limit; i++)
 		rc = row_add(&found, &found.rows[i], report, section);
 	section->table.omitted = found.count > limit ? found.count - limit : 0;
-	if (!rc && !found.count)
+	if (!rc && !found.count && !isnan(found.span_ns))
 		rc = sonde_report_note(report, section, 0, "nothing was found: no rule's threshold was reached");
-	else if (!rc)
+	else if (!rc && found.count)
 		rc = sonde_report_note(
 		    report, section, 0,
 		    "an estimate: T / (T - f), f the time of the run (%.3f s) that could go away "

@@ -40,6 +40,9 @@ has "$("$SONDE" report pprof.sonde | head -n 6)" "wall time not known"
 run 0 "$SONDE" export -q -f folded -o cpu.folded cpu.sonde
 cat cpu.folded | "$SONDE" import -q -o folded.sonde -
 equal "$(metric folded.sonde samples.count)" "$(awk '{ sum += $NF } END { print sum }' cpu.folded)"
+run 0 "$SONDE" report --section findings folded.sonde # how long it took is in no such file
+has "$out" "not judged: how long the run took is not known"
+lacks "$out" "nan"
 run 0 "$SONDE" report folded.sonde
 has "$(head -n 8 .out)" "1 sample = 1 ms by convention"
 run 0 "$SONDE" export -q -f folded -o - folded.sonde
