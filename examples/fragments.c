@@ -8,7 +8,7 @@
 
 #include "example.h"
 
-enum { RECORDS = 120000, RECORD_B = 900, ROUNDS = 100 };
+enum { RECORDS = 120000, RECORD_B = 900, ROUNDS = 300 };
 
 struct entry {
 	uint64_t key, sum;
