@@ -139,12 +139,14 @@ static int open_row(struct sonde_resources_rows *rows, struct sonde_resources_ro
 	return 0;
 }
 
-/* The program, as the process is found under another name than before; recorded where perf events do not tell. */
+/* The program, as the process is found under another name than before; recorded where perf events do not tell. One that
+ * has ended said its own last name: what would be made of its number now were another life of it. */
 static void see_name(struct sonde_resources_rows *rows, struct sonde_resources_row *row,
 		     const struct sonde_resources *now)
 {
 	pid_t pid = row->live.pid;
-	if (rows->finds_processes && strcmp(now->name, row->name) != 0)
+	int is_alive = sonde_recorder_alive(rows->recorder, pid) == row->live.id;
+	if (rows->finds_processes && is_alive && strcmp(now->name, row->name) != 0)
 		sonde_recorder_comm(rows->recorder, pid, pid, now->name, 1, sonde_clock_now_ns());
 	memcpy(row->name, now->name, sizeof row->name);
 }
