@@ -3,8 +3,10 @@
 need jq
 cat >"it's.sh" <<'END'
 printf '<%s>' "$@" >"$OUT"
-i=0; while [ $i -lt 150000 ]; do i=$((i + 1)); done
+exec "$HOT" 0.3
 END
+export HOT
+HOT=$(target split)
 OUT=first run 0 "$SONDE" record -q -o first.sonde -- sh "it's.sh" "a  b" '$HOME `id` \' '' '*' "it's" $'two\nlines' 'ü;&|'
 run 0 "$SONDE" report -q --json --section findings first.sonde
 again=$(jq -r '.sections[0].rows[0].measure_again' .out)
