@@ -1,20 +1,15 @@
-/* import.c: `sonde import`: a file of another profiler as a recording.
- *
- * The new file grows beside its name and gets it when it is whole, as that of `sonde merge` does.
- */
+/* import.c: `sonde import`: a file of another profiler as a recording. The new file gets its name when it is whole
+ * (beside.h). */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "cli/beside.h"
 #include "cli/command.h"
 #include "import/import.h"
-#include "run/signals.h"
 #include "util/error.h"
 
 struct request {
@@ -33,17 +28,6 @@ static const struct sonde_option options[] = {
     {"quiet", 'q', NULL, "say nothing but errors", SONDE_FLAG(AT(quiet))},
     {0},
 };
-
-/* The file that is being made, for the handler alone. */
-static char *volatile unfinished;
-
-static void give_up(int number)
-{
-	if (unfinished)
-		unlink(unfinished);
-	signal(number, SIG_DFL);
-	raise(number);
-}
 
 static int take(void *context, const struct sonde_option *option, const char *value)
 {
@@ -80,44 +64,14 @@ static int name_output(struct request *request)
 	return 0;
 }
 
-static int check_output(const struct request *request)
+/* Not even --force replaces the file that is read. */
+static int check_same(const struct request *request)
 {
 	struct stat status, from;
-	if (stat(request->output, &status))
+	if (stat(request->output, &status) || !S_ISREG(status.st_mode) || stat(request->path, &from) ||
+	    from.st_dev != status.st_dev || from.st_ino != status.st_ino)
 		return 0;
-	if (!S_ISREG(status.st_mode))
-		return sonde_error(EINVAL, "%s is no file; choose another name with -o", request->output);
-	if (!stat(request->path, &from) && from.st_dev == status.st_dev && from.st_ino == status.st_ino)
-		return sonde_error(EINVAL, "%s is the file that is imported; choose another name with -o",
-				   request->output);
-	if (request->force)
-		return 0;
-	return sonde_error(EEXIST, "%s exists; choose another name with -o, or overwrite it with --force",
-			   request->output);
-}
-
-static int create(const struct request *request, char **out)
-{
-	char *beside;
-	if (asprintf(&beside, "%s.XXXXXX", request->output) < 0)
-		return sonde_error(ENOMEM, "out of memory");
-	int fd = mkostemp(beside, O_CLOEXEC);
-	if (fd < 0) {
-		int code = errno;
-		free(beside);
-		return sonde_error(code, "%s: %s; choose another place with -o", request->output, strerror(code));
-	}
-	*out = beside;
-	return fd;
-}
-
-static int publish(const struct request *request, const char *beside)
-{
-	int failed = request->force ? rename(beside, request->output)
-				    : renameat2(AT_FDCWD, beside, AT_FDCWD, request->output, RENAME_NOREPLACE);
-	if (failed && !request->force && errno == EINVAL) /* the file system cannot do both at once */
-		failed = check_output(request) ? -1 : rename(beside, request->output);
-	return failed ? sonde_error(errno, "%s: %s; choose another name with -o", request->output, strerror(errno)) : 0;
+	return sonde_error(EINVAL, "%s is the file that is imported; choose another name with -o", request->output);
 }
 
 /* Temporary files go where there is room for the recording. */
@@ -129,36 +83,22 @@ static char *folder_of(const char *path)
 
 static int import(struct request *request, struct sonde_import_result *result)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	char *beside = NULL;
-	int fd = name_output(request);
-	fd = fd ? fd : check_output(request);
-	fd = fd ? fd : create(request, &beside);
-	if (fd < 0)
-		return fd;
-	unfinished = beside;
-	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-		if (signal(signals[i], give_up) == SIG_IGN)
-			signal(signals[i], SIG_IGN);
-	sonde_signals_ignore_file_limit(NULL); /* a write error, which leaves no half file */
+	struct sonde_beside beside;
+	int error = name_output(request);
+	error = error ? error : check_same(request);
+	error = error ? error : sonde_beside_open(&beside, request->output, request->force);
+	if (error)
+		return error;
 	char *folder = folder_of(request->output);
 	struct sonde_import_options how = {.path = request->path,
 					   .format = request->from,
 					   .type = request->type,
 					   .folder = folder,
-					   .fd = fd,
+					   .fd = beside.fd,
 					   .name = request->output};
-	int error = sonde_import(result, &how);
+	error = sonde_import(result, &how);
 	free(folder);
-	if (!error && fsync(fd) && errno != EINVAL) /* its name comes to what is on the disk */
-		error = sonde_error(errno, "%s: %s", request->output, strerror(errno));
-	close(fd);
-	error = error ? error : publish(request, beside);
-	unfinished = NULL;
-	if (error)
-		unlink(beside);
-	free(beside);
-	return error;
+	return sonde_beside_close(&beside, error);
 }
 
 static void tell(const struct request *request, const struct sonde_import_result *result)

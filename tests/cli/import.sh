@@ -96,6 +96,34 @@ done <<-FILES
 	.|. is a folder
 	/dev/zero|/dev/zero is a device, not a file
 FILES
+
+# The output has its name when it is whole: a signal leaves nothing, and a file that came meanwhile is not replaced.
+mkfifo typed
+begin() { # an import that waits for what is typed
+	"$SONDE" import -o slow.sonde - <typed 2>.err &
+	exec 9>typed
+	for _ in $(seq 200); do
+		compgen -G 'slow.sonde.??????' >/dev/null && return
+		sleep 0.05
+	done
+	fail "nothing grows beside slow.sonde"
+}
+begin
+kill -TERM $!
+code=0
+wait $! || code=$?
+equal "$code" 143
+exec 9>&-
+lacks "$(ls)" "slow.sonde"
+begin
+echo kept >slow.sonde
+echo 'main;work 1' >&9
+exec 9>&-
+code=0
+wait $! || code=$?
+equal "$code" 4
+has "$(<.err)" "slow.sonde: File exists; choose another name with -o"
+equal "$(cat slow.sonde*)" kept
 run 2 "$SONDE" import --force -o cpu.folded cpu.folded
 has "$err" "cpu.folded is the file that is imported"
 run 2 "$SONDE" import --from dtrace text
