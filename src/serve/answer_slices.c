@@ -118,45 +118,72 @@ int sonde_answer_find(struct sonde_session *session, const struct sonde_params *
 	return rc;
 }
 
-/* --- from thread to thread ---------------------------------------------------------------------------------------- */
+/* --- rows of a time ----------------------------------------------------------------------------------------------- */
 
-int sonde_answer_arrows(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)
+/* A list: at most so many rows of a time, and how many more there are. */
+struct rows {
+	const char *key, *what; /* of the list; for errors */
+	size_t row_b;
+	size_t (*choose)(const struct asked *asked, void *out, size_t *of); /* how many; `out` has room for the limit */
+	void (*put)(struct sonde_json *json, const struct sonde_session *session, const void *row);
+};
+
+static int put_rows(const struct rows *rows, struct sonde_session *session, const struct sonde_params *params,
+		    struct sonde_buf *out)
 {
 	static const char *const known[] = {"from", "to", "limit", NULL};
 	struct asked asked;
 	struct sonde_json json;
 	size_t of;
 	int rc = take(&asked, session, params, known);
-	struct sonde_tile_arrow *arrows = rc ? NULL : malloc((asked.limit + 1) * sizeof *arrows);
-	FILE *stream = arrows ? sonde_stream_open(out) : NULL;
+	if (rc)
+		return rc;
+	char *chosen = malloc((asked.limit + 1) * rows->row_b);
+	FILE *stream = chosen ? sonde_stream_open(out) : NULL;
 	if (!stream) {
-		free(arrows);
-		return rc ? rc : sonde_error(ENOMEM, "out of memory for arrows");
+		free(chosen);
+		return sonde_error(ENOMEM, "out of memory for %s", rows->what);
 	}
-	size_t count = sonde_tiles_arrows(asked.tiles, &asked.view, asked.limit, arrows, &of);
+	size_t count = rows->choose(&asked, chosen, &of);
 	sonde_json_init(&json, stream, 0);
 	sonde_json_object(&json);
-	sonde_json_key(&json, "arrows");
+	sonde_json_key(&json, rows->key);
 	sonde_json_array(&json);
 	for (size_t i = 0; i < count; i++) {
 		sonde_json_object(&json);
-		sonde_json_put_text(&json, "kind", arrows[i].kind);
-		sonde_json_put_uint(&json, "from_lane", arrows[i].from_lane);
-		put_time(&json, "from", session, arrows[i].from_ns);
-		sonde_json_put_uint(&json, "to_lane", arrows[i].to_lane);
-		put_time(&json, "to", session, arrows[i].to_ns);
+		rows->put(&json, session, chosen + i * rows->row_b);
 		sonde_json_end(&json);
 	}
 	sonde_json_end(&json);
 	sonde_json_put_uint(&json, "omitted", of - count);
 	sonde_json_end(&json);
-	free(arrows);
+	free(chosen);
 	return sonde_stream_close(stream, out, 0);
 }
 
-static void put_step(struct sonde_json *json, const struct sonde_session *session, const struct sonde_tile_step *step)
+static size_t choose_arrows(const struct asked *asked, void *out, size_t *of)
 {
-	sonde_json_object(json);
+	return sonde_tiles_arrows(asked->tiles, &asked->view, asked->limit, out, of);
+}
+
+static void put_arrow(struct sonde_json *json, const struct sonde_session *session, const void *row)
+{
+	const struct sonde_tile_arrow *arrow = row;
+	sonde_json_put_text(json, "kind", arrow->kind);
+	sonde_json_put_uint(json, "from_lane", arrow->from_lane);
+	put_time(json, "from", session, arrow->from_ns);
+	sonde_json_put_uint(json, "to_lane", arrow->to_lane);
+	put_time(json, "to", session, arrow->to_ns);
+}
+
+static size_t choose_steps(const struct asked *asked, void *out, size_t *of)
+{
+	return sonde_tiles_steps(asked->tiles, &asked->view, asked->limit, out, of);
+}
+
+static void put_step(struct sonde_json *json, const struct sonde_session *session, const void *row)
+{
+	const struct sonde_tile_step *step = row;
 	put_time(json, "start", session, step->from_ns);
 	sonde_json_put_uint(json, "length", step->to_ns - step->from_ns);
 	sonde_json_put_uint(json, "name", step->name);
@@ -166,32 +193,18 @@ static void put_step(struct sonde_json *json, const struct sonde_session *sessio
 		sonde_json_null(json);
 	else
 		sonde_json_uint(json, step->lane);
-	sonde_json_end(json);
+}
+
+int sonde_answer_arrows(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)
+{
+	static const struct rows arrows = {"arrows", "arrows", sizeof(struct sonde_tile_arrow), choose_arrows,
+					   put_arrow};
+	return put_rows(&arrows, session, params, out);
 }
 
 int sonde_answer_path(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)
 {
-	static const char *const known[] = {"from", "to", "limit", NULL};
-	struct asked asked;
-	struct sonde_json json;
-	size_t of;
-	int rc = take(&asked, session, params, known);
-	struct sonde_tile_step *steps = rc ? NULL : malloc((asked.limit + 1) * sizeof *steps);
-	FILE *stream = steps ? sonde_stream_open(out) : NULL;
-	if (!stream) {
-		free(steps);
-		return rc ? rc : sonde_error(ENOMEM, "out of memory for the critical path");
-	}
-	size_t count = sonde_tiles_steps(asked.tiles, &asked.view, asked.limit, steps, &of);
-	sonde_json_init(&json, stream, 0);
-	sonde_json_object(&json);
-	sonde_json_key(&json, "steps");
-	sonde_json_array(&json);
-	for (size_t i = 0; i < count; i++)
-		put_step(&json, session, &steps[i]);
-	sonde_json_end(&json);
-	sonde_json_put_uint(&json, "omitted", of - count);
-	sonde_json_end(&json);
-	free(steps);
-	return sonde_stream_close(stream, out, 0);
+	static const struct rows steps = {"steps", "the critical path", sizeof(struct sonde_tile_step), choose_steps,
+					  put_step};
+	return put_rows(&steps, session, params, out);
 }
