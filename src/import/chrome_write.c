@@ -382,40 +382,35 @@ static void tables_put(struct write *write)
 	}
 }
 
-static void note_count(struct write *write, uint64_t count, const char *what)
-{
-	if (count)
-		sonde_out_note(write->job, "%llu %s", (unsigned long long)count, what);
-}
-
 static void notes_put(struct write *write)
 {
-	const struct sonde_chrome *chrome = write->chrome;
-	const struct sonde_chrome_counts *counts = &chrome->counts;
-	if (chrome->is_cut || sonde_input_is_cut(write->job->input))
+	const struct sonde_chrome_counts *counts = &write->chrome->counts;
+	char clipped[128];
+	snprintf(clipped, sizeof clipped, "slices end at most %llu ns behind the one around them: they end with it",
+		 (unsigned long long)write->resolution_ns);
+	const struct sonde_out_count notes[] = {
+	    {counts->flows, "flow arrows left out: a recording has no place for them"},
+	    {counts->objects, "events of objects and memory dumps left out"},
+	    {counts->unknown, "events of phases that are not known left out"},
+	    {counts->timeless, "events without a time that can be, or cut off, left out"},
+	    {counts->unopened, "ends without a begin left out"},
+	    {counts->unclosed, "slices without an end: they last to the end of the file"},
+	    {counts->endless, "complete events without a duration: taken as 0 ns"},
+	    {counts->unordered, "begins or ends before those above them in the file: taken in the order of the file"},
+	    {counts->overlaps, "slices that overlap others of their thread: they are spans, not zones"},
+	    {counts->deep, "slices nested too deep for zones: spans, or without their own row"},
+	    {counts->clipped, clipped},
+	    {counts->args, "arguments left out: lists, objects, or more than an event may have here"},
+	    {counts->long_args, "texts of arguments cut at 1 KB"},
+	    {counts->names, "names beyond the first million are one"},
+	    {counts->idle, "samples of V8 in (idle) left out"},
+	    {counts->samples, "samples of V8: they are of wall time, which is called CPU time here"},
+	};
+	if (write->chrome->is_cut || sonde_input_is_cut(write->job->input))
 		sonde_out_note(write->job,
 			       "the file has no end, as programs leave it that are still writing or were killed: "
 			       "all events that are whole were taken");
-	note_count(write, counts->flows, "flow arrows left out: a recording has no place for them");
-	note_count(write, counts->objects, "events of objects and memory dumps left out");
-	note_count(write, counts->unknown, "events of phases that are not known left out");
-	note_count(write, counts->timeless, "events without a time that can be, or cut off, left out");
-	note_count(write, counts->unopened, "ends without a begin left out");
-	note_count(write, counts->unclosed, "slices without an end: they last to the end of the file");
-	note_count(write, counts->endless, "complete events without a duration: taken as 0 ns");
-	note_count(write, counts->unordered,
-		   "begins or ends before those above them in the file: taken in the order of the file");
-	note_count(write, counts->overlaps, "slices that overlap others of their thread: they are spans, not zones");
-	note_count(write, counts->deep, "slices nested too deep for zones: spans, or without their own row");
-	if (counts->clipped)
-		sonde_out_note(write->job,
-			       "%llu slices end at most %llu ns behind the one around them: they end with it",
-			       (unsigned long long)counts->clipped, (unsigned long long)write->resolution_ns);
-	note_count(write, counts->args, "arguments left out: lists, objects, or more than an event may have here");
-	note_count(write, counts->long_args, "texts of arguments cut at 1 KB");
-	note_count(write, counts->names, "names beyond the first million are one");
-	note_count(write, counts->idle, "samples of V8 in (idle) left out");
-	note_count(write, counts->samples, "samples of V8: they are of wall time, which is called CPU time here");
+	sonde_out_note_counts(write->job, notes, sizeof notes / sizeof *notes);
 }
 
 /* By which wall clock it began: the file's own base, times since 1970, or not known. */

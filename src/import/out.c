@@ -43,6 +43,13 @@ void sonde_out_note(struct sonde_import_job *job, const char *format, ...)
 	notes[result->note_count++] = text;
 }
 
+void sonde_out_note_counts(struct sonde_import_job *job, const struct sonde_out_count *counts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (counts[i].count)
+			sonde_out_note(job, "%llu %s", (unsigned long long)counts[i].count, counts[i].what);
+}
+
 static void notes_write(struct sonde_import_job *job)
 {
 	for (size_t i = 0; i < job->result->note_count; i++) {

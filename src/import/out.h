@@ -79,6 +79,14 @@ void sonde_out_fini(struct sonde_import_job *job);
 /* A sentence for the report's head and for whoever runs the import. At any time. */
 void sonde_out_note(struct sonde_import_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* What was counted, and what a note says of it behind the number. */
+struct sonde_out_count {
+	uint64_t count;
+	const char *what;
+};
+/* A note for each count that is not 0. */
+void sonde_out_note_counts(struct sonde_import_job *job, const struct sonde_out_count *counts, size_t count);
+
 uint32_t sonde_out_text(struct sonde_out *out, const char *text); /* NULL and "" → 0 */
 void sonde_out_info(struct sonde_out *out, const char *key, const char *value);
 void sonde_out_source(struct sonde_out *out, const char *name, const char *method, const char *detail, double rate_hz);

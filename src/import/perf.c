@@ -221,32 +221,28 @@ static void event_choose(struct sonde_perf_replay *replay)
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
-static void note_count(struct sonde_perf_replay *replay, uint64_t count, const char *what)
-{
-	if (count)
-		sonde_out_note(replay->job, "%llu %s", (unsigned long long)count, what);
-}
-
 static void notes(struct sonde_perf_replay *replay)
 {
 	const struct sonde_perf *perf = replay->perf;
+	const struct sonde_out_count counts[] = {
+	    {replay->stacks,
+	     "samples have copies of stacks (perf record --call-graph dwarf), which are not unwound here: "
+	     "their user code has no callers; sonde record unwinds"},
+	    {replay->chainless, "samples have no call chain (perf record -g takes them)"},
+	    {replay->idle, "samples of idle CPUs left out"},
+	    {perf->switches, "context switches left out"},
+	    {perf->compressed, "compressed parts left out (perf inject writes them anew)"},
+	    {perf->unknown, "samples that make no sense left out"},
+	    {replay->unmapped, "addresses in no mapping"},
+	    {replay->maps_lost, "mappings left out: there are too many"},
+	    {replay->clamped, "samples with periods that cannot be: they weigh nothing"},
+	    {replay->deep, "stacks cut at 4096 calls"},
+	    {replay->elves.guessed, "programs and libraries are not here, or are others by now: their addresses are "
+				    "offsets in their files, and have no names"},
+	};
 	if (perf->is_cut)
 		sonde_out_note(replay->job, "the file is cut off, or perf was killed: what is whole was taken");
-	note_count(replay, replay->stacks,
-		   "samples have copies of stacks (perf record --call-graph dwarf), which are not "
-		   "unwound here: their user code has no callers; sonde record unwinds");
-	note_count(replay, replay->chainless, "samples have no call chain (perf record -g takes them)");
-	note_count(replay, replay->idle, "samples of idle CPUs left out");
-	note_count(replay, perf->switches, "context switches left out");
-	note_count(replay, perf->compressed, "compressed parts left out (perf inject writes them anew)");
-	note_count(replay, perf->unknown, "samples that make no sense left out");
-	note_count(replay, replay->unmapped, "addresses in no mapping");
-	note_count(replay, replay->maps_lost, "mappings left out: there are too many");
-	note_count(replay, replay->clamped, "samples with periods that cannot be: they weigh nothing");
-	note_count(replay, replay->deep, "stacks cut at 4096 calls");
-	note_count(replay, replay->elves.guessed,
-		   "programs and libraries are not here, or are others by now: their addresses "
-		   "are offsets in their files, and have no names");
+	sonde_out_note_counts(replay->job, counts, sizeof counts / sizeof *counts);
 }
 
 static uint64_t real_of(const struct sonde_perf *perf)
