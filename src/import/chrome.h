@@ -211,6 +211,28 @@ void sonde_chrome_close(struct sonde_chrome *chrome);
 uint32_t sonde_chrome_name(struct sonde_chrome *chrome, const char *text, size_t len_b); /* "" is 0 */
 const char *sonde_chrome_text(const struct sonde_chrome *chrome, uint32_t name);
 
+/* --- chrome_fill.c: numbers, and what is read of an event ------------------------------------------------------- */
+
+/* ns of "1234.5678" microseconds, exact where there is no exponent; 1 = it is a number that fits, else `out` stays.
+ * `has_fraction` becomes 1 where it has one. */
+int sonde_chrome_read_micros(const char *text, size_t len_b, int64_t *out, int *has_fraction);
+double sonde_chrome_read_real(const char *text, size_t len_b);
+/* A whole number, in two's complement; 0: it is none, or does not fit, and `bits` stays. */
+int sonde_chrome_read_whole(const char *text, size_t len_b, uint64_t *bits, int *negative);
+
+/* Makes an event ready to be read, with the memory of the one before (all 0: of none), which _end gives back. */
+void sonde_chrome_fill_begin(struct sonde_chrome_event *event);
+void sonde_chrome_fill_end(struct sonde_chrome_event *event);
+/* Keeps a text and says where it lies; 0: there is no room. */
+int sonde_chrome_fill_bytes(struct sonde_chrome_event *event, const char *text, uint32_t len_b, uint32_t *at);
+void sonde_chrome_fill_id(struct sonde_chrome_event *event, const char *text, size_t len_b, int is_global);
+/* `arg` with its key, which is kept already (key_b 0: is not), and its kind; what has no room is counted. */
+void sonde_chrome_fill_arg(struct sonde_chrome *chrome, struct sonde_chrome_event *event, struct sonde_chrome_arg arg,
+			   const char *text, size_t len_b);
+/* A number more; room for a node behind the last. 1, or 0 with chrome->error where there are too many. */
+int sonde_chrome_fill_list(struct sonde_chrome *chrome, struct sonde_chrome_list *list, uint64_t value);
+int sonde_chrome_fill_node(struct sonde_chrome *chrome, struct sonde_chrome_event *event);
+
 /* --- chrome_rows.c: rows, sorted -------------------------------------------------------------------------------- */
 
 int sonde_chrome_spill_new(struct sonde_chrome_spill **out, const char *folder);

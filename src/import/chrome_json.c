@@ -1,18 +1,17 @@
 /* chrome_json.c: the text of trace events, read as a stream by yajl, an event at a time (chrome.h).
  *
  * A state says where in the text we are; what does not matter is passed over by depth. yajl keeps a text that is not
- * whole yet and a byte for each level of nesting: both are bounded here, since it does not bound them. Times are read
- * digit by digit: to the nanosecond, where a double of microseconds since 1970 is not.
+ * whole yet and a byte for each level of nesting: both are bounded here, since it does not bound them. What a value is,
+ * and where it goes in an event: chrome_fill.c.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "import/chrome.h"
 #include "import/yajl.h"
 #include "util/error.h"
 
-enum { CHUNK_B = 256 << 10, DEPTH_MAX = 256, SILENT_MAX_B = 16 << 20, NODES_MAX = 1 << 22, ID_MAX_B = 128 };
+enum { CHUNK_B = 256 << 10, DEPTH_MAX = 256, SILENT_MAX_B = 16 << 20 };
 
 enum state {
 	TOP,        /* nothing yet, or behind everything */
@@ -104,129 +103,17 @@ struct json {
 	uint64_t events_seen;
 	uint32_t key_at, key_b; /* of an argument, in event.bytes */
 	struct sonde_chrome_list *list;
-	const char *why;
+	const char *why; /* it is too big */
 };
 
-/* --- numbers ------------------------------------------------------------------------------------------------------ */
-
-/* ns of "1234.5678" microseconds; 1 = it is a number that fits. */
-static int micros_read(const char *text, size_t len_b, int64_t *out, int *has_fraction)
-{
-	size_t at = len_b && *text == '-';
-	int64_t ns = 0;
-	for (; at < len_b && text[at] >= '0' && text[at] <= '9'; at++)
-		if ((ns = ns * 10 + (text[at] - '0')) > SONDE_CHROME_TIME_MAX_NS / 1000)
-			return 0;
-	ns *= 1000;
-	if (at < len_b && text[at] == '.') {
-		int64_t unit = 100;
-		for (at++; at < len_b && text[at] >= '0' && text[at] <= '9'; at++, unit /= 10) {
-			ns += unit * (text[at] - '0');
-			if (!unit && text[at - 1] != '.')
-				continue;
-			*has_fraction |= text[at] != '0';
-		}
-	}
-	if (at < len_b) { /* an exponent */
-		char number[64];
-		if (len_b >= sizeof number)
-			return 0;
-		memcpy(number, text, len_b);
-		number[len_b] = 0;
-		double micros = strtod(number, NULL);
-		if (!(micros > -(double)SONDE_CHROME_TIME_MAX_NS / 1e3 &&
-		      micros < (double)SONDE_CHROME_TIME_MAX_NS / 1e3))
-			return 0;
-		*out = (int64_t)(micros * 1e3 + (micros < 0 ? -0.5 : 0.5));
-		*has_fraction = 1;
-		return 1;
-	}
-	*out = *text == '-' ? -ns : ns;
-	return 1;
-}
-
-static double real_read(const char *text, size_t len_b)
-{
-	char number[64];
-	len_b = len_b < sizeof number - 1 ? len_b : sizeof number - 1;
-	memcpy(number, text, len_b);
-	number[len_b] = 0;
-	return strtod(number, NULL);
-}
-
-/* A whole number; 0: it is none, or does not fit. */
-static int whole_read(const char *text, size_t len_b, uint64_t *bits, int *negative)
-{
-	size_t at = len_b && *text == '-';
-	uint64_t value = 0;
-	*negative = (int)at;
-	if (at == len_b)
-		return 0;
-	for (; at < len_b; at++) {
-		if (text[at] < '0' || text[at] > '9' || value > (INT64_MAX - 9) / 10)
-			return 0;
-		value = value * 10 + (uint64_t)(text[at] - '0');
-	}
-	*bits = *negative ? -value : value;
-	return 1;
-}
-
-static int list_add(struct json *json, uint64_t value)
-{
-	struct sonde_chrome_list *list = json->list;
-	if (list->count == SONDE_CHROME_LIST_MAX) {
-		json->why = "a profile of more than 4 million samples in one event";
-		return 0;
-	}
-	if (list->count == list->cap) {
-		uint32_t cap = list->cap ? list->cap * 2 : 256;
-		uint64_t *values = realloc(list->values, cap * sizeof *values);
-		if (!values)
-			return 0;
-		list->values = values;
-		list->cap = cap;
-	}
-	list->values[list->count++] = value;
-	return 1;
-}
-
-/* --- arguments ---------------------------------------------------------------------------------------------------- */
-
-static int bytes_add(struct sonde_chrome_event *event, const char *text, uint32_t len_b, uint32_t *at)
-{
-	if (event->bytes_b + len_b > sizeof event->bytes)
-		return 0;
-	*at = event->bytes_b;
-	memcpy(event->bytes + event->bytes_b, text, len_b);
-	event->bytes_b += len_b;
-	return 1;
-}
-
-static void id_take(struct sonde_chrome_event *event, const char *text, size_t len_b, int is_global)
-{
-	uint32_t keep_b = len_b < ID_MAX_B ? (uint32_t)len_b : ID_MAX_B;
-	event->id = sonde_hash_bytes(text, len_b);
-	event->is_global = is_global;
-	event->id_b = bytes_add(event, text, keep_b, &event->id_at) ? keep_b : 0;
-}
+/* --- call-backs --------------------------------------------------------------------------------------------------- */
 
 static void arg_add(struct json *json, struct sonde_chrome_arg arg, const char *text, size_t len_b)
 {
-	struct sonde_chrome_event *event = &json->event;
-	uint32_t keep_b = len_b < SONDE_CHROME_ARG_MAX_B ? (uint32_t)len_b : SONDE_CHROME_ARG_MAX_B;
-	json->chrome->counts.long_args += keep_b < len_b;
-	if (event->arg_count == SONDE_CHROME_ARGS_MAX || !json->key_b ||
-	    !bytes_add(event, text, keep_b, &arg.text_at)) {
-		json->chrome->counts.args++;
-		return;
-	}
-	arg.text_b = keep_b;
 	arg.key_at = json->key_at;
 	arg.key_b = json->key_b;
-	event->args[event->arg_count++] = arg;
+	sonde_chrome_fill_arg(json->chrome, &json->event, arg, text, len_b);
 }
-
-/* --- call-backs --------------------------------------------------------------------------------------------------- */
 
 static int number_take(void *context, const char *text, size_t len_b)
 {
@@ -240,10 +127,10 @@ static int number_take(void *context, const char *text, size_t len_b)
 		return 1;
 	switch (json->state << 8 | json->key) {
 	case EVENT << 8 | KEY_TS:
-		event->has_time = micros_read(text, len_b, &event->time_ns, fractions);
+		event->has_time = sonde_chrome_read_micros(text, len_b, &event->time_ns, fractions);
 		break;
 	case EVENT << 8 | KEY_DUR:
-		event->has_dur = micros_read(text, len_b, &event->dur_ns, fractions) ? 1 : -1;
+		event->has_dur = sonde_chrome_read_micros(text, len_b, &event->dur_ns, fractions) ? 1 : -1;
 		break;
 	case EVENT << 8 | KEY_PID:
 		event->pid = sonde_chrome_name(chrome, text, len_b);
@@ -252,41 +139,42 @@ static int number_take(void *context, const char *text, size_t len_b)
 		event->tid = sonde_chrome_name(chrome, text, len_b);
 		break;
 	case EVENT << 8 | KEY_ID:
-		id_take(event, text, len_b, 0);
+		sonde_chrome_fill_id(event, text, len_b, 0);
 		break;
 	case EVENT << 8 | KEY_NAME:
 		event->name = sonde_chrome_name(chrome, text, len_b);
 		break;
 	case DOCUMENT << 8 | KEY_BASE:
-		chrome->has_base = whole_read(text, len_b, &chrome->base_ns, &negative) && !negative;
+		chrome->has_base = sonde_chrome_read_whole(text, len_b, &chrome->base_ns, &negative) && !negative;
 		break;
 	case DATA << 8 | KEY_START:
-		event->has_start = micros_read(text, len_b, &event->start_ns, fractions);
+		event->has_start = sonde_chrome_read_micros(text, len_b, &event->start_ns, fractions);
 		break;
 	case NODE << 8 | KEY_ID:
-		whole_read(text, len_b, &event->nodes[event->node_count].id, &negative);
+		sonde_chrome_read_whole(text, len_b, &event->nodes[event->node_count].id, &negative);
 		break;
 	case NODE << 8 | KEY_PARENT:
-		whole_read(text, len_b, &event->nodes[event->node_count].parent, &negative);
+		sonde_chrome_read_whole(text, len_b, &event->nodes[event->node_count].parent, &negative);
 		break;
 	case CALL_FRAME << 8 | KEY_LINE: /* from 0 */
-		if (whole_read(text, len_b, &bits, &negative) && !negative && bits < UINT32_MAX)
+		if (sonde_chrome_read_whole(text, len_b, &bits, &negative) && !negative && bits < UINT32_MAX)
 			event->nodes[event->node_count].line = (uint32_t)bits + 1;
 		break;
 	default:
 		if (json->state == LIST) {
 			int64_t ns = 0;
-			int none;
+			int none = 0;
 			if (json->list == &event->deltas)
-				micros_read(text, len_b, &ns, &none);
+				sonde_chrome_read_micros(text, len_b, &ns, &none);
 			else
-				whole_read(text, len_b, &bits, &negative);
-			return list_add(json, json->list == &event->deltas ? (uint64_t)ns : bits);
+				sonde_chrome_read_whole(text, len_b, &bits, &negative);
+			return sonde_chrome_fill_list(json->chrome, json->list,
+						      json->list == &event->deltas ? (uint64_t)ns : bits);
 		}
 		if (json->state == ARGS) {
 			struct sonde_chrome_arg arg = {.kind = SONDE_ARG_INT};
-			if (!whole_read(text, len_b, &arg.bits, &negative)) {
-				double real = real_read(text, len_b);
+			if (!sonde_chrome_read_whole(text, len_b, &arg.bits, &negative)) {
+				double real = sonde_chrome_read_real(text, len_b);
 				arg.kind = SONDE_ARG_FLOAT;
 				memcpy(&arg.bits, &real, sizeof real);
 			}
@@ -316,7 +204,7 @@ static int text_take(void *context, const unsigned char *bytes, size_t len_b)
 	if (json->state == EVENT && json->key == KEY_PH)
 		event->phase = len_b ? *text : 0;
 	else if (json->state == ID2 || (json->state == EVENT && json->key == KEY_ID))
-		id_take(event, text, len_b, json->key == KEY_GLOBAL);
+		sonde_chrome_fill_id(event, text, len_b, json->key == KEY_GLOBAL);
 	else if (json->state == EVENT)
 		place = json->key == KEY_NAME    ? &event->name
 			: json->key == KEY_CAT   ? &event->category
@@ -345,7 +233,7 @@ static int null_take(void *context)
 {
 	struct json *json = context;
 	json->silent_b = 0;
-	return json->state != LIST || json->skip || list_add(json, 0);
+	return json->state != LIST || json->skip || sonde_chrome_fill_list(json->chrome, json->list, 0);
 }
 
 static int key_take(void *context, const unsigned char *bytes, size_t len_b)
@@ -364,7 +252,7 @@ static int key_take(void *context, const unsigned char *bytes, size_t len_b)
 	if (json->state != ARGS)
 		return 1;
 	json->key_b = len_b < SONDE_CHROME_ARG_MAX_B ? (uint32_t)len_b : SONDE_CHROME_ARG_MAX_B;
-	if (!bytes_add(&json->event, (const char *)bytes, json->key_b, &json->key_at))
+	if (!sonde_chrome_fill_bytes(&json->event, (const char *)bytes, json->key_b, &json->key_at))
 		json->key_b = 0;
 	return 1;
 }
@@ -377,36 +265,9 @@ static int push(struct json *json, uint8_t state)
 	return 1;
 }
 
-static void event_begin(struct json *json)
-{
-	struct sonde_chrome_event *event = &json->event;
-	event->phase = 0;
-	event->name = event->category = event->pid = event->tid = event->scope = 0;
-	event->id = 0;
-	event->id_b = 0;
-	event->is_global = 0;
-	event->has_time = event->has_dur = event->has_start = 0;
-	event->arg_count = event->bytes_b = event->node_count = 0;
-	event->samples.count = event->deltas.count = event->weights.count = 0;
-}
-
 static int node_begin(struct json *json)
 {
-	struct sonde_chrome_event *event = &json->event;
-	if (event->node_count == NODES_MAX) {
-		json->why = "a profile of more than 4 million calls in one event";
-		return 0;
-	}
-	if (event->node_count + 1 >= event->node_cap) {
-		uint32_t cap = event->node_cap ? event->node_cap * 2 : 64;
-		struct sonde_chrome_node *nodes = realloc(event->nodes, cap * sizeof *nodes);
-		if (!nodes)
-			return 0;
-		event->nodes = nodes;
-		event->node_cap = cap;
-	}
-	event->nodes[event->node_count] = (struct sonde_chrome_node){0};
-	return push(json, NODE);
+	return sonde_chrome_fill_node(json->chrome, &json->event) && push(json, NODE);
 }
 
 /* Something opens: it is passed over unless it is what we look for. */
@@ -431,7 +292,7 @@ static int open_take(struct json *json, int is_map)
 		break;
 	case EVENTS << 8 | KEY_NONE:
 		if (is_map) {
-			event_begin(json);
+			sonde_chrome_fill_begin(&json->event);
 			return push(json, EVENT);
 		}
 		break;
@@ -587,12 +448,8 @@ int sonde_chrome_read(struct sonde_chrome *chrome)
 				    sonde_input_name(chrome->job->input));
 	if (!error && json->state == EVENT)
 		chrome->counts.timeless++;
-	if (json) {
-		free(json->event.nodes);
-		free(json->event.samples.values);
-		free(json->event.deltas.values);
-		free(json->event.weights.values);
-	}
+	if (json)
+		sonde_chrome_fill_end(&json->event);
 	if (handle)
 		sonde_yajl.free(handle);
 	free(bytes);
