@@ -18,6 +18,7 @@
 
 #include "export/base64.h"
 #include "export/gzip.h"
+#include "export/lanes_json.h"
 #include "tiles/tiles.h"
 #include "util/error.h"
 #include "util/json.h"
@@ -190,49 +191,6 @@ static int put_lane(struct lanes *lanes, const struct sonde_tile_lane *lane)
 
 /* --- what the lanes are ------------------------------------------------------------------------------------------- */
 
-static void put_names(struct sonde_json *json, const struct sonde_tiles *tiles)
-{
-	sonde_json_key(json, "names");
-	sonde_json_array(json);
-	for (size_t i = 0; i < sonde_tiles_name_count(tiles); i++) {
-		const struct sonde_tile_name *row = sonde_tiles_name(tiles, i);
-		sonde_json_object(json);
-		sonde_json_put_text(json, "name", row->text);
-		sonde_json_key(json, "color");
-		if (row->color)
-			sonde_json_uint(json, row->color & 0xffffff);
-		else
-			sonde_json_null(json);
-		sonde_json_end(json);
-	}
-	sonde_json_end(json);
-}
-
-static void put_lanes(struct sonde_json *json, const struct sonde_tiles *tiles)
-{
-	static const char *const forms[] = {
-	    [SONDE_TILE_SLICES] = "slices", [SONDE_TILE_CURVE] = "curve", [SONDE_TILE_MOMENTS] = "moments"};
-	sonde_json_key(json, "lanes");
-	sonde_json_array(json);
-	for (size_t i = 0; i < sonde_tiles_lane_count(tiles); i++) {
-		const struct sonde_tile_lane *lane = sonde_tiles_lane(tiles, i);
-		sonde_json_object(json);
-		sonde_json_put_uint(json, "id", lane->id);
-		sonde_json_put_text(json, "kind", sonde_tile_kind_word(lane->kind));
-		sonde_json_put_text(json, "form", forms[lane->form]);
-		sonde_json_put_uint(json, "process", lane->process);
-		sonde_json_put_uint(json, "thread", lane->thread);
-		sonde_json_put_uint(json, "depth", lane->depth);
-		sonde_json_put_text(json, "title", lane->title);
-		sonde_json_put_text(json, "unit", lane->unit);
-		sonde_json_put_uint(json, "count", lane->count);
-		sonde_json_put_uint(json, "left_out", lane->left_out);
-		sonde_json_put_real(json, "most", lane->most);
-		sonde_json_end(json);
-	}
-	sonde_json_end(json);
-}
-
 static uint64_t since(const struct lanes *lanes, uint64_t time_ns)
 {
 	return time_ns > lanes->start_ns ? time_ns - lanes->start_ns : 0;
@@ -310,8 +268,7 @@ static int put_head(struct lanes *lanes)
 		sonde_json_put_uint(&json, "version", VERSION);
 		sonde_json_put_uint(&json, "duration_ns", lanes->end_ns - lanes->start_ns);
 		sonde_json_put_uint(&json, "thinned_ns", lanes->thinned_ns);
-		put_names(&json, lanes->tiles);
-		put_lanes(&json, lanes->tiles);
+		sonde_lanes_json(&json, lanes->tiles);
 		put_arrows(&json, lanes, arrows);
 		put_path(&json, lanes, steps);
 		sonde_json_end(&json);
