@@ -15,55 +15,21 @@
 #include <stdlib.h>
 
 #include "export/chrome.h"
-#include "export/chrome_share.h"
-#include "session/intervals.h"
+#include "export/states.h"
 #include "session/wait_cover.h"
 #include "util/error.h"
 
 #define TRACK_LEAST (1u << 30) /* + thread id; pids are below 2^22 */
 
-/* Neighbours that share a slice. */
-struct shared {
-	uint64_t from_ns, to_ns, count;
-	uint64_t ns[SONDE_INTERVAL_STATES];
-};
-
 struct states {
 	struct sonde_chrome *chrome;
 	struct sonde_wait_cover cover;
-	struct sonde_chrome_share share;
-	struct shared *shared; /* by thread id */
-	uint8_t *named;
-	size_t threads;
+	uint8_t *named; /* by thread id */
 	/* Of the interval that is being written */
 	uint64_t waits_ns[SONDE_WAIT_KINDS];
 	uint32_t object;
 	uint64_t object_ns;
 };
-
-/* Cuts an interval to what is wanted; 0: nothing of it, or nobody saw what it was. */
-static int cut(const struct states *states, struct sonde_interval *interval)
-{
-	const struct sonde_format_options *options = states->chrome->options;
-	if (interval->from_ns < options->from_ns)
-		interval->from_ns = options->from_ns;
-	if (options->to_ns && interval->to_ns > options->to_ns)
-		interval->to_ns = options->to_ns;
-	return interval->state != SONDE_INTERVAL_UNSEEN && interval->from_ns < interval->to_ns &&
-	       interval->thread < states->threads && (!options->thread || options->thread[interval->thread]);
-}
-
-static int count(void *context, const struct sonde_interval *interval)
-{
-	struct states *states = context;
-	struct sonde_interval part = *interval;
-	if (!cut(states, &part))
-		return 0;
-	uint64_t ns = part.to_ns - part.from_ns;
-	sonde_chrome_share_count(&states->share, ns);
-	states->share.lives_ns += ns;
-	return 0;
-}
 
 static void begin_slice(struct states *states, const char *name, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
 {
@@ -95,21 +61,14 @@ static void begin_slice(struct states *states, const char *name, uint32_t thread
 	chrome->state_slices++;
 }
 
-static void end_shared(struct states *states, uint32_t thread)
+static void put_shared(void *context, uint32_t thread, const struct sonde_export_states_shared *shared)
 {
-	static const char *const keys[] = {[SONDE_INTERVAL_ON_CPU] = "running_ns",
-					   [SONDE_INTERVAL_RUNNABLE] = "runnable_ns",
-					   [SONDE_INTERVAL_BLOCKED] = "blocked_ns"};
-	struct shared *shared = &states->shared[thread];
-	if (!shared->count)
-		return;
+	struct states *states = context;
 	begin_slice(states, "switching", thread, shared->from_ns, shared->to_ns);
 	for (size_t i = SONDE_INTERVAL_ON_CPU; i < SONDE_INTERVAL_STATES; i++)
-		sonde_json_put_uint(&states->chrome->json, keys[i], shared->ns[i]);
+		sonde_json_put_uint(&states->chrome->json, sonde_export_states_keys[i], shared->ns[i]);
 	sonde_json_put_uint(&states->chrome->json, "states", shared->count);
 	sonde_chrome_end(states->chrome);
-	states->chrome->states_shared += shared->count;
-	*shared = (struct shared){0};
 }
 
 static void add_wait(void *context, const struct sonde_wait_piece *piece)
@@ -157,11 +116,11 @@ static void put_interval(struct states *states, const struct sonde_interval *int
 }
 
 /* From who woke it; `part` is what is wanted of the interval. */
-static void put_arrow(struct states *states, const struct sonde_interval *interval, const struct sonde_interval *part)
+static void put_arrow(struct sonde_chrome *chrome, const struct sonde_interval *interval,
+		      const struct sonde_interval *part)
 {
-	struct sonde_chrome *chrome = states->chrome;
-	if (interval->state != SONDE_INTERVAL_ON_CPU || !interval->by || interval->by >= states->threads ||
-	    part->from_ns != interval->from_ns ||
+	if (interval->state != SONDE_INTERVAL_ON_CPU || !interval->by ||
+	    interval->by > sonde_session_thread_count(chrome->session) || part->from_ns != interval->from_ns ||
 	    !sonde_format_takes(chrome->options, interval->woken_ns, interval->by))
 		return;
 	struct sonde_chrome_moment from = {interval->by, TRACK_LEAST + interval->by, interval->woken_ns};
@@ -169,49 +128,32 @@ static void put_arrow(struct states *states, const struct sonde_interval *interv
 	sonde_chrome_arrow(chrome, "wake-up", ++chrome->wake_arrows, &from, &to);
 }
 
-static int put(void *context, const struct sonde_interval *interval)
+static int put(void *context, const struct sonde_interval *whole, const struct sonde_interval *part)
 {
 	struct states *states = context;
-	struct sonde_interval part = *interval;
-	if (interval->thread >= states->threads)
-		return 0;
-	struct shared *shared = &states->shared[interval->thread];
-	int is_wanted = cut(states, &part), is_short = is_wanted && part.to_ns - part.from_ns < states->share.least_ns;
-	if (!is_short || (shared->count && part.to_ns - shared->from_ns > states->share.grid_ns))
-		end_shared(states, interval->thread);
-	if (is_wanted && !is_short) {
-		put_interval(states, &part);
-		put_arrow(states, interval, &part);
-	}
-	if (!is_short)
-		return 0;
-	if (!shared->count)
-		shared->from_ns = part.from_ns;
-	shared->to_ns = part.to_ns;
-	shared->ns[part.state] += part.to_ns - part.from_ns;
-	shared->count++;
+	put_interval(states, part);
+	put_arrow(states->chrome, whole, part);
 	return 0;
 }
 
 int sonde_chrome_states(struct sonde_chrome *chrome)
 {
-	struct states states = {.chrome = chrome, .threads = sonde_session_thread_count(chrome->session) + 1};
-	struct sonde_intervals seen;
-	int rc = sonde_intervals_walk(&seen, chrome->session, count, &states);
-	if (rc < 0 || !states.share.lives_ns)
+	struct states states = {.chrome = chrome};
+	struct sonde_export_states shared = {.session = chrome->session,
+					     .options = chrome->options,
+					     .put = put,
+					     .put_shared = put_shared,
+					     .context = &states};
+	int rc = sonde_export_states_count(&shared);
+	if (rc <= 0)
 		return rc;
-	sonde_chrome_share_choose(&states.share);
-	states.shared = calloc(states.threads, sizeof *states.shared);
-	states.named = calloc(states.threads, 1);
-	rc = states.shared && states.named
-		 ? sonde_wait_cover_read(&states.cover, chrome->session, chrome->options->thread)
-		 : sonde_error(ENOMEM, "out of memory for %zu threads", states.threads);
-	rc = rc ? rc : sonde_intervals_walk(&seen, chrome->session, put, &states);
-	for (uint32_t id = 1; rc == 0 && id < states.threads; id++)
-		end_shared(&states, id);
-	chrome->states_least_ns = chrome->states_shared ? states.share.least_ns : 0;
+	states.named = calloc(shared.threads, 1);
+	rc = states.named ? sonde_wait_cover_read(&states.cover, chrome->session, chrome->options->thread)
+			  : sonde_error(ENOMEM, "out of memory for %zu threads", shared.threads);
+	rc = rc ? rc : sonde_export_states_put(&shared);
+	chrome->states_shared = shared.shared_count;
+	chrome->states_least_ns = shared.shared_count ? shared.share.least_ns : 0;
 	sonde_wait_cover_fini(&states.cover);
-	free(states.shared);
 	free(states.named);
 	return rc;
 }
