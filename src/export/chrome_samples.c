@@ -14,7 +14,6 @@
 #include "util/error.h"
 #include "util/map.h"
 
-enum { DEPTH_MAX = 1 << 16 };
 #define CATEGORY "disabled-by-default-v8.cpu_profiler"
 
 struct samples {
@@ -23,9 +22,8 @@ struct samples {
 	uint32_t last_id;
 	uint64_t *last_ns; /* by thread id: time of its last sample; 0 = none yet */
 	size_t thread_count;
-	uint32_t *path; /* trie nodes on the way to one that has an id */
-	size_t path_cap;
-	uint32_t *order; /* samples of a batch by thread */
+	struct sonde_stack_path path; /* to one that has an id */
+	uint32_t *order;              /* samples of a batch by thread */
 	uint32_t *ids;
 	size_t batch_cap;
 };
@@ -71,45 +69,37 @@ static void put_frame(struct samples *samples, uint32_t parent, uint32_t node_id
 		put_node(samples, parent, sonde_stack_unknown_id(session));
 }
 
-static int push(struct samples *samples, size_t count, uint32_t node)
-{
-	if (count == samples->path_cap) {
-		size_t cap = samples->path_cap ? samples->path_cap * 2 : 256;
-		uint32_t *path = realloc(samples->path, cap * sizeof *path);
-		if (!path)
-			return sonde_error(ENOMEM, "out of memory for a stack %zu deep", cap);
-		samples->path = path;
-		samples->path_cap = cap;
-	}
-	samples->path[count] = node;
-	return 0;
-}
-
 static int remember(struct samples *samples, uint64_t key)
 {
 	return sonde_map_add(&samples->nodes, key, samples->last_id) ? sonde_error(ENOMEM, "out of memory for stacks")
 								     : 0;
 }
 
+/* Where the ids of a thread's nodes are. */
+struct known {
+	const struct sonde_map *nodes;
+	uint32_t thread;
+};
+
+static uint32_t find(const void *context, uint32_t node)
+{
+	const struct known *known = context;
+	return sonde_map_find(known->nodes, key_of(known->thread, node, 0), NULL, NULL);
+}
+
 /* The id of a stack in this thread's profile; writes the nodes that are new. 0 on error. */
 static uint32_t stack_id(struct samples *samples, uint32_t thread, uint32_t node, uint32_t kernel, int *error)
 {
-	size_t depth = 0;
+	const struct known known = {&samples->nodes, thread};
+	const struct sonde_stack_path *path = &samples->path;
 	uint32_t id = sonde_map_find(&samples->nodes, key_of(thread, node, kernel), NULL, NULL);
 	if (id)
 		return id;
-	for (uint32_t at = node; at && depth < DEPTH_MAX && !*error; depth++) {
-		id = sonde_map_find(&samples->nodes, key_of(thread, at, 0), NULL, NULL);
-		if (id)
-			break;
-		*error = push(samples, depth, at);
-		const struct sonde_node *row = sonde_session_node(samples->chrome->session, at);
-		at = row ? row->parent : 0;
-	}
-	for (; depth > 0 && !*error; depth--) {
-		put_frame(samples, id, samples->path[depth - 1]);
+	*error = sonde_stack_path_up(&samples->path, samples->chrome->session, node, find, &known, &id);
+	for (size_t depth = path->count; depth > 0 && !*error; depth--) {
+		put_frame(samples, id, path->nodes[depth - 1]);
 		id = samples->last_id;
-		*error = remember(samples, key_of(thread, samples->path[depth - 1], 0));
+		*error = remember(samples, key_of(thread, path->nodes[depth - 1], 0));
 	}
 	if (!*error && (kernel || !node)) {
 		const struct sonde_session *session = samples->chrome->session;
@@ -243,7 +233,7 @@ int sonde_chrome_samples(struct sonde_chrome *chrome)
 	sonde_cursor_close(cursor);
 	sonde_map_fini(&samples.nodes);
 	free(samples.last_ns);
-	free(samples.path);
+	sonde_stack_path_fini(&samples.path);
 	free(samples.order);
 	free(samples.ids);
 	return error ? error : rc;

@@ -15,7 +15,7 @@
 
 #define NONE UINT32_MAX
 
-enum { DEPTH_MAX = 1 << 16, RESOURCE_LIBRARY = 1 };
+enum { RESOURCE_LIBRARY = 1 };
 
 struct stack {
 	uint32_t parent, frame; /* parent NONE: the outermost */
@@ -41,8 +41,7 @@ struct tables {
 	struct rows stacks, frames, functions, resources; /* resources: ids of modules */
 	struct sonde_map by_node, by_line, by_function, by_module;
 	struct sonde_intern strings;
-	uint32_t *path; /* trie nodes on the way to one that has a row */
-	size_t path_cap;
+	struct sonde_stack_path path; /* to one that has a row */
 };
 
 /* The row that is added, to be filled in; NULL when memory is short. */
@@ -164,40 +163,28 @@ static uint32_t node_below(struct tables *tables, uint32_t parent, uint32_t node
 	return parent;
 }
 
-static int push(struct tables *tables, size_t count, uint32_t node)
+/* + 1; 0 = it has none. */
+static uint32_t row_of_node(const void *context, uint32_t node)
 {
-	if (count == tables->path_cap) {
-		size_t cap = tables->path_cap ? tables->path_cap * 2 : 256;
-		uint32_t *path = realloc(tables->path, cap * sizeof *path);
-		if (!path)
-			return sonde_error(ENOMEM, "out of memory for a stack %zu deep", cap);
-		tables->path = path;
-		tables->path_cap = cap;
-	}
-	tables->path[count] = node;
-	return 0;
+	const struct tables *tables = context;
+	return sonde_map_find(&tables->by_node, sonde_hash_pair(node, 0), NULL, NULL);
 }
 
 /* The row of a sample's stack; makes those that are new. */
 static uint32_t stack_of(struct tables *tables, uint32_t node, uint32_t leaf)
 {
 	const struct sonde_session *session = tables->firefox->session;
+	const struct sonde_stack_path *path = &tables->path;
 	int *error = &tables->firefox->error;
-	uint32_t row = find(&tables->by_node, sonde_hash_pair(node, leaf));
-	size_t depth = 0;
+	uint32_t row = find(&tables->by_node, sonde_hash_pair(node, leaf)), above = 0;
 	if (row != NONE)
 		return row;
-	for (uint32_t at = node; at && depth < DEPTH_MAX && !*error; depth++) {
-		row = find(&tables->by_node, sonde_hash_pair(at, 0));
-		if (row != NONE)
-			break;
-		*error = push(tables, depth, at);
-		const struct sonde_node *above = sonde_session_node(session, at);
-		at = above ? above->parent : 0;
-	}
-	for (; depth > 0 && !*error; depth--) {
-		row = node_below(tables, row, tables->path[depth - 1]);
-		remember(tables, &tables->by_node, sonde_hash_pair(tables->path[depth - 1], 0), row);
+	if (!*error)
+		*error = sonde_stack_path_up(&tables->path, session, node, row_of_node, tables, &above);
+	row = above ? above - 1 : NONE;
+	for (size_t depth = path->count; depth > 0 && !*error; depth--) {
+		row = node_below(tables, row, path->nodes[depth - 1]);
+		remember(tables, &tables->by_node, sonde_hash_pair(path->nodes[depth - 1], 0), row);
 	}
 	if (!*error && (leaf || !node)) {
 		uint32_t function = leaf ? sonde_stack_kernel_id(session) : sonde_stack_none_id(session);
@@ -422,7 +409,7 @@ static void tables_fini(struct tables *tables)
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		sonde_map_fini(maps[i]);
 	sonde_intern_fini(&tables->strings);
-	free(tables->path);
+	sonde_stack_path_fini(&tables->path);
 }
 
 int sonde_firefox_thread(struct sonde_firefox *firefox, const struct sonde_thread *thread)

@@ -245,3 +245,38 @@ void sonde_stack_lines_fini(struct sonde_stack_lines *lines)
 	free(lines->at);
 	*lines = (struct sonde_stack_lines){0};
 }
+
+static int path_push(struct sonde_stack_path *path, uint32_t node)
+{
+	if (path->count == path->cap) {
+		size_t cap = path->cap ? 2 * path->cap : 256;
+		uint32_t *nodes = realloc(path->nodes, cap * sizeof *nodes);
+		if (!nodes)
+			return sonde_error(ENOMEM, "out of memory for a stack %zu deep", cap);
+		path->nodes = nodes;
+		path->cap = cap;
+	}
+	path->nodes[path->count++] = node;
+	return 0;
+}
+
+int sonde_stack_path_up(struct sonde_stack_path *path, const struct sonde_session *session, uint32_t node,
+			uint32_t (*find)(const void *context, uint32_t node), const void *context, uint32_t *out)
+{
+	uint32_t found = 0;
+	int error = 0;
+	path->count = 0;
+	while (node && path->count < DEPTH_MAX && !error && !(found = find(context, node))) {
+		const struct sonde_node *row = sonde_session_node(session, node);
+		error = path_push(path, node);
+		node = row ? row->parent : 0;
+	}
+	*out = found;
+	return error;
+}
+
+void sonde_stack_path_fini(struct sonde_stack_path *path)
+{
+	free(path->nodes);
+	*path = (struct sonde_stack_path){0};
+}

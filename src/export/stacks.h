@@ -126,4 +126,16 @@ int sonde_stack_expand(struct sonde_stack_lines *lines, const struct sonde_sessi
 		       uint32_t leaf);
 void sonde_stack_lines_fini(struct sonde_stack_lines *lines);
 
+/* Trie nodes on the way outwards, the innermost first, kept from call to call. A zeroed struct is empty. */
+struct sonde_stack_path {
+	uint32_t *nodes;
+	size_t count, cap;
+};
+
+/* From `node` outwards to the first that `find` knows, which is not in the path. `find` says what it knows a node by, 0
+ * = it does not; *out is that, 0 = of none on the way. -ENOMEM. */
+int sonde_stack_path_up(struct sonde_stack_path *path, const struct sonde_session *session, uint32_t node,
+			uint32_t (*find)(const void *context, uint32_t node), const void *context, uint32_t *out);
+void sonde_stack_path_fini(struct sonde_stack_path *path);
+
 #endif
