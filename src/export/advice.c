@@ -95,10 +95,7 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 	if (options.width < SONDE_TEXT_WIDTH_MIN)
 		options.width = SONDE_TEXT_WIDTH_MIN;
 	struct sonde_report head = *report;
-	const struct sonde_section *found = NULL;
-	for (const struct sonde_section *section = report->first; section; section = section->next)
-		if (strcmp(section->id, SECTION) == 0)
-			found = section;
+	const struct sonde_section *found = sonde_report_find(report, SECTION);
 	head.first = head.last = NULL;
 	int error = sonde_format_text.render(&head, &options, out);
 	if (found && !error) {

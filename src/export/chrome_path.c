@@ -3,19 +3,11 @@
  * The steps are the rows of the section "critical-steps", which analysis put into the options: the longest where there
  * are very many; then the track has gaps, and what was left out is said behind the events (otherData).
  */
-#include <string.h>
-
 #include "export/chrome.h"
 #include "report/report.h"
 
 #define TRACK (1u << 29) /* pids are below 2^22, tracks of states begin at 2^30 */
 #define SECTION "critical-steps"
-
-static uint64_t number_of(const struct sonde_section *section, size_t row, const char *key)
-{
-	const struct sonde_cell *cell = sonde_report_cell(section, row, key);
-	return cell->kind == SONDE_CELL_INT ? cell->integer : 0;
-}
 
 static void put_title(struct sonde_chrome *chrome, struct sonde_chrome_event event)
 {
@@ -43,26 +35,23 @@ static void put_step(struct sonde_chrome *chrome, const struct sonde_section *se
 		   *kind = sonde_report_cell_text(section, row, "kind");
 	event.phase = "X";
 	event.name = *name ? name : kind;
-	event.time_ns = sonde_session_run(chrome->session)->start_ns + number_of(section, row, "start_ns");
+	event.time_ns = sonde_session_run(chrome->session)->start_ns + sonde_report_cell_uint(section, row, "start_ns");
 	sonde_chrome_begin(chrome, &event);
-	sonde_chrome_micros(chrome, "dur", number_of(section, row, "duration_ns"));
+	sonde_chrome_micros(chrome, "dur", sonde_report_cell_uint(section, row, "duration_ns"));
 	sonde_chrome_args(chrome);
 	sonde_json_put_text(json, "kind", kind);
 	sonde_json_put_text(json, "state", sonde_report_cell_text(section, row, "state"));
 	sonde_json_put_text(json, "thread", sonde_report_cell_text(section, row, "thread"));
-	sonde_json_put_uint(json, "tid", number_of(section, row, "tid"));
+	sonde_json_put_uint(json, "tid", sonde_report_cell_uint(section, row, "tid"));
 	sonde_chrome_end(chrome);
 }
 
 void sonde_chrome_path(struct sonde_chrome *chrome)
 {
-	const struct sonde_report *report = chrome->options->report;
-	const struct sonde_section *section = report ? report->first : NULL;
+	const struct sonde_section *section = sonde_report_find(chrome->options->report, SECTION);
 	uint32_t root = sonde_session_run(chrome->session)->root_process;
 	struct sonde_chrome_event event = {.category = "critical path", .process = root ? root : 1, .track = TRACK};
-	while (section && strcmp(section->id, SECTION) != 0)
-		section = section->next;
-	if (!section || section->kind != SONDE_SECTION_TABLE || !section->table.row_count)
+	if (!section || !section->table.row_count)
 		return;
 	put_title(chrome, event);
 	for (size_t row = 0; row < section->table.row_count; row++)

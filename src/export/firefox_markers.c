@@ -243,12 +243,6 @@ int sonde_firefox_calls(struct sonde_firefox *firefox)
 	return error;
 }
 
-static uint64_t number_of(const struct sonde_section *section, size_t row, const char *key)
-{
-	const struct sonde_cell *cell = sonde_report_cell(section, row, key);
-	return cell->kind == SONDE_CELL_INT ? cell->integer : 0;
-}
-
 /* Threads by their tids: one may have been given again, and machines of a merged recording number theirs alike. */
 struct by_tid {
 	uint32_t tid, id;
@@ -300,8 +294,9 @@ static uint32_t thread_at(const struct sonde_session *session, const struct by_t
 static void put_step(struct sonde_firefox *firefox, const struct sonde_section *section, size_t row,
 		     const struct by_tid *threads)
 {
-	uint64_t from_ns = sonde_session_run(firefox->session)->start_ns + number_of(section, row, "start_ns");
-	uint32_t id = thread_at(firefox->session, threads, number_of(section, row, "tid"),
+	uint64_t from_ns =
+	    sonde_session_run(firefox->session)->start_ns + sonde_report_cell_uint(section, row, "start_ns");
+	uint32_t id = thread_at(firefox->session, threads, sonde_report_cell_uint(section, row, "tid"),
 				sonde_report_cell_text(section, row, "thread"), from_ns);
 	struct marker marker;
 	if (!id || !sonde_firefox_has(firefox, id)) {
@@ -312,16 +307,13 @@ static void put_step(struct sonde_firefox *firefox, const struct sonde_section *
 	put_text(&marker, "name", sonde_report_cell_text(section, row, "name"));
 	put_text(&marker, "kind", sonde_report_cell_text(section, row, "kind"));
 	put_text(&marker, "state", sonde_report_cell_text(section, row, "state"));
-	end(&marker, SONDE_FIREFOX_PATH, from_ns, from_ns + number_of(section, row, "duration_ns"));
+	end(&marker, SONDE_FIREFOX_PATH, from_ns, from_ns + sonde_report_cell_uint(section, row, "duration_ns"));
 }
 
 int sonde_firefox_path(struct sonde_firefox *firefox)
 {
-	const struct sonde_report *report = firefox->options->report;
-	const struct sonde_section *section = report ? report->first : NULL;
-	while (section && strcmp(section->id, "critical-steps") != 0)
-		section = section->next;
-	if (!section || section->kind != SONDE_SECTION_TABLE)
+	const struct sonde_section *section = sonde_report_find(firefox->options->report, "critical-steps");
+	if (!section)
 		return 0;
 	struct by_tid *threads = index_threads(firefox->session);
 	if (!threads)

@@ -34,14 +34,6 @@ static const struct figure memory[] = {{"peak_allocated", "memory.heap_peak_b", 
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const struct sonde_section *section_of(const struct sonde_report *report, const char *id)
-{
-	const struct sonde_section *section = report->first;
-	while (section && strcmp(section->id, id) != 0)
-		section = section->next;
-	return section && section->kind == SONDE_SECTION_TABLE ? section : NULL;
-}
-
 static void put_cell(struct sonde_json *json, const struct figure *figure, const struct sonde_cell *cell)
 {
 	sonde_json_key(json, figure->key);
@@ -126,8 +118,9 @@ static void put_why(struct sonde_json *json, const char *group, const char *key,
 
 int sonde_json_summary(struct sonde_json *json, const struct sonde_report *report)
 {
-	const struct sonde_section *summary = section_of(report, "summary"), *zones = section_of(report, "zones"),
-				   *iterations = section_of(report, "iterations");
+	const struct sonde_section *summary = sonde_report_find(report, "summary"),
+				   *zones = sonde_report_find(report, "zones"),
+				   *iterations = sonde_report_find(report, "iterations");
 	if (!summary && !zones && !iterations)
 		return 0;
 	sonde_json_key(json, "summary");

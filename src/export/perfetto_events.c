@@ -4,7 +4,6 @@
  * A counter's total is one per thread, a gauge is whatever anyone of the process set last. Where a span ends in another
  * thread, an arrow leads from a mark in the one to a mark in the other.
  */
-#include <string.h>
 
 #include "export/perfetto.h"
 #include "report/report.h"
@@ -161,17 +160,12 @@ void sonde_perfetto_spans(struct sonde_perfetto *perfetto)
 
 /* --- the critical path -------------------------------------------------------------------------------------------- */
 
-static uint64_t number_of(const struct sonde_section *section, size_t row, const char *key)
-{
-	const struct sonde_cell *cell = sonde_report_cell(section, row, key);
-	return cell->kind == SONDE_CELL_INT ? cell->integer : 0;
-}
-
 static void put_step(struct sonde_perfetto *perfetto, const struct sonde_section *section, size_t row, uint64_t track)
 {
 	const char *name = sonde_report_cell_text(section, row, "name"),
 		   *kind = sonde_report_cell_text(section, row, "kind");
-	uint64_t from_ns = sonde_session_run(perfetto->session)->start_ns + number_of(section, row, "start_ns");
+	uint64_t from_ns =
+	    sonde_session_run(perfetto->session)->start_ns + sonde_report_cell_uint(section, row, "start_ns");
 	sonde_perfetto_begin(perfetto, &(struct sonde_perfetto_event){.type = SONDE_PERFETTO_BEGIN,
 								      .track = track,
 								      .time_ns = from_ns,
@@ -180,20 +174,17 @@ static void put_step(struct sonde_perfetto *perfetto, const struct sonde_section
 	sonde_perfetto_arg_text(perfetto, "kind", kind);
 	sonde_perfetto_arg_text(perfetto, "state", sonde_report_cell_text(section, row, "state"));
 	sonde_perfetto_arg_text(perfetto, "thread", sonde_report_cell_text(section, row, "thread"));
-	sonde_perfetto_arg_uint(perfetto, "tid", number_of(section, row, "tid"));
+	sonde_perfetto_arg_uint(perfetto, "tid", sonde_report_cell_uint(section, row, "tid"));
 	sonde_perfetto_end(perfetto, NULL);
-	sonde_perfetto_close(perfetto, track, from_ns + number_of(section, row, "duration_ns"), NULL);
+	sonde_perfetto_close(perfetto, track, from_ns + sonde_report_cell_uint(section, row, "duration_ns"), NULL);
 }
 
 void sonde_perfetto_path(struct sonde_perfetto *perfetto)
 {
-	const struct sonde_report *report = perfetto->options->report;
-	const struct sonde_section *section = report ? report->first : NULL;
+	const struct sonde_section *section = sonde_report_find(perfetto->options->report, "critical-steps");
 	uint32_t root = sonde_session_run(perfetto->session)->root_process;
 	int is_new;
-	while (section && strcmp(section->id, "critical-steps") != 0)
-		section = section->next;
-	if (!section || section->kind != SONDE_SECTION_TABLE || !section->table.row_count)
+	if (!section || !section->table.row_count)
 		return;
 	uint64_t track = sonde_perfetto_track(perfetto, SONDE_PERFETTO_PATH, 0, 0, &is_new);
 	sonde_perfetto_describe(perfetto, track, sonde_perfetto_process(perfetto, root ? root : 1), "critical path",

@@ -23,14 +23,6 @@ struct builder {
 
 /* --- the report --------------------------------------------------------------------------------------------------- */
 
-static const struct sonde_section *section_of(const struct sonde_report *report, const char *id)
-{
-	const struct sonde_section *section = report->first;
-	while (section && strcmp(section->id, id) != 0)
-		section = section->next;
-	return section && section->kind == SONDE_SECTION_TABLE ? section : NULL;
-}
-
 /* NaN where it is absent. */
 static double value_of(const struct sonde_section *section, size_t row, const char *key)
 {
@@ -159,7 +151,7 @@ static const struct sonde_plot_axis time_axis = {.title = "time since the start"
 
 static int build_cpu(struct builder *builder)
 {
-	const struct sonde_section *usage = section_of(builder->report, "usage");
+	const struct sonde_section *usage = sonde_report_find(builder->report, "usage");
 	const struct columns user = {"from_ns", "to_ns", "user_cpus", NULL, NULL},
 			     system = {"from_ns", "to_ns", "system_cpus", NULL, NULL};
 	struct sonde_plot *plot = &builder->plot;
@@ -189,8 +181,8 @@ static void mark_peak(struct builder *builder, const struct sonde_plot_series *s
 
 static int build_memory(struct builder *builder)
 {
-	const struct sonde_section *usage = section_of(builder->report, "usage"),
-				   *heap = section_of(builder->report, "timeline");
+	const struct sonde_section *usage = sonde_report_find(builder->report, "usage"),
+				   *heap = sonde_report_find(builder->report, "timeline");
 	const struct columns resident = {"from_ns", "to_ns", "rss_b", NULL, NULL},
 			     alive = {"from_ns", NULL, "peak_b", NULL, NULL};
 	struct sonde_plot *plot = &builder->plot;
@@ -215,7 +207,7 @@ static int build_memory(struct builder *builder)
 
 static int build_io(struct builder *builder)
 {
-	const struct sonde_section *usage = section_of(builder->report, "usage");
+	const struct sonde_section *usage = sonde_report_find(builder->report, "usage");
 	const struct columns read = {"from_ns", "to_ns", "read_b_per_s", NULL, NULL},
 			     written = {"from_ns", "to_ns", "written_b_per_s", NULL, NULL};
 	struct sonde_plot *plot = &builder->plot;
@@ -236,8 +228,8 @@ static int build_zones(struct builder *builder)
 {
 	static const char *const points[][2] = {
 	    {"p50_ns", "p50"}, {"p95_ns", "p95"}, {"p99_ns", "p99"}, {"max_ns", "max"}};
-	const struct sonde_section *bars = section_of(builder->report, "zone-histogram"),
-				   *zone = section_of(builder->report, "zone-durations");
+	const struct sonde_section *bars = sonde_report_find(builder->report, "zone-histogram"),
+				   *zone = sonde_report_find(builder->report, "zone-durations");
 	const struct columns columns = {"from_ns", "to_ns", "count", NULL, NULL};
 	struct sonde_plot *plot = &builder->plot;
 	int error = add(builder, bars, &columns,
@@ -263,7 +255,7 @@ static int build_iterations(struct builder *builder)
 {
 	static const char *const values[][3] = {
 	    {"mean_ns", "mean", "duration"}, {"min_ns", "least", "shortest"}, {"max_ns", "most", "longest"}};
-	const struct sonde_section *turns = section_of(builder->report, "turns");
+	const struct sonde_section *turns = sonde_report_find(builder->report, "turns");
 	struct sonde_plot *plot = &builder->plot;
 	size_t rows = turns ? turns->table.row_count : 0;
 	size_t lines = rows && value_of(turns, rows - 1, "last") > (double)rows ? 3 : 1;
@@ -299,7 +291,7 @@ static int build_parallelism(struct builder *builder)
 	builder->plot.title = "How many threads could run at once";
 	builder->plot.x = (struct sonde_plot_axis){.title = "threads", .unit = SONDE_UNIT_COUNT};
 	builder->plot.y = (struct sonde_plot_axis){.title = "time with so many", .unit = SONDE_UNIT_RATIO};
-	return build_bars(builder, section_of(builder->report, "parallelism"), "threads",
+	return build_bars(builder, sonde_report_find(builder->report, "parallelism"), "threads",
 			  &(struct columns){NULL, NULL, "share", NULL, NULL},
 			  (struct sonde_plot_series){.key = "share", .name = "share of the time"});
 }
@@ -309,7 +301,7 @@ static int build_energy(struct builder *builder)
 	builder->plot.title = "Energy by meter";
 	builder->plot.x = (struct sonde_plot_axis){.title = "meter", .unit = SONDE_UNIT_COUNT};
 	builder->plot.y = (struct sonde_plot_axis){.title = "energy", .unit = SONDE_UNIT_JOULES};
-	return build_bars(builder, section_of(builder->report, "energy"), "meter",
+	return build_bars(builder, sonde_report_find(builder->report, "energy"), "meter",
 			  &(struct columns){NULL, NULL, "energy_j", "energy_low_j", "energy_high_j"},
 			  (struct sonde_plot_series){.key = "energy", .name = "energy"});
 }

@@ -90,7 +90,7 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 	fputs("</title></head><body>\n", out);
 	int error = sonde_roofline_svg(report, out);
 	for (size_t i = 0; i < sizeof ids / sizeof *ids && !error; i++) {
-		const struct sonde_section *section = sonde_roofline_section(report, ids[i]);
+		const struct sonde_section *section = sonde_report_find(report, ids[i]);
 		if (section)
 			put_section(out, &scratch, section);
 	}

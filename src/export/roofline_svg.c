@@ -48,14 +48,6 @@ struct picture {
 
 /* --- the report --------------------------------------------------------------------------------------------------- */
 
-const struct sonde_section *sonde_roofline_section(const struct sonde_report *report, const char *id)
-{
-	const struct sonde_section *section = report->first;
-	while (section && strcmp(section->id, id))
-		section = section->next;
-	return section;
-}
-
 static double real_of(const struct sonde_section *section, size_t row, const char *key)
 {
 	const struct sonde_cell *cell = sonde_report_cell(section, row, key);
@@ -344,9 +336,8 @@ static void put_points(struct picture *picture)
 
 int sonde_roofline_svg(const struct sonde_report *report, FILE *out)
 {
-	struct picture picture = {.out = out,
-				  .roofs = sonde_roofline_section(report, "roofs"),
-				  .points = sonde_roofline_section(report, "roofline")};
+	struct picture picture = {
+	    .out = out, .roofs = sonde_report_find(report, "roofs"), .points = sonde_report_find(report, "roofline")};
 	const struct sonde_section *first = picture.points ? picture.points : report->first;
 	const struct sonde_note *note = first ? first->notes : NULL;
 	while (note && note->next && !note->warning)

@@ -15,7 +15,4 @@ int sonde_roofline_svg(const struct sonde_report *report, FILE *out);
 struct sonde_format;
 extern const struct sonde_format sonde_format_roofline_svg, sonde_format_roofline_html, sonde_format_roofline_png;
 
-/* The section of that id; NULL. */
-const struct sonde_section *sonde_roofline_section(const struct sonde_report *report, const char *id);
-
 #endif

@@ -100,6 +100,14 @@ struct sonde_cell *sonde_report_row(struct sonde_report *report, struct sonde_se
 	return table->cells + table->row_count++ * table->column_count;
 }
 
+const struct sonde_section *sonde_report_find(const struct sonde_report *report, const char *id)
+{
+	const struct sonde_section *section = report ? report->first : NULL;
+	while (section && strcmp(section->id, id) != 0)
+		section = section->next;
+	return section && section->kind == SONDE_SECTION_TABLE ? section : NULL;
+}
+
 const struct sonde_cell *sonde_report_cell(const struct sonde_section *section, size_t row, const char *key)
 {
 	static const struct sonde_cell none;
@@ -114,6 +122,12 @@ const char *sonde_report_cell_text(const struct sonde_section *section, size_t r
 {
 	const struct sonde_cell *cell = sonde_report_cell(section, row, key);
 	return cell->kind == SONDE_CELL_TEXT && cell->text ? cell->text : "";
+}
+
+uint64_t sonde_report_cell_uint(const struct sonde_section *section, size_t row, const char *key)
+{
+	const struct sonde_cell *cell = sonde_report_cell(section, row, key);
+	return cell->kind == SONDE_CELL_INT ? cell->integer : 0;
 }
 
 static char *arena_vprintf(struct sonde_arena *arena, const char *format, va_list arguments)

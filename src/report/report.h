@@ -128,11 +128,16 @@ struct sonde_section *sonde_report_tree(struct sonde_report *report, const char 
 /* A zeroed (absent) row of the section's table to fill in; NULL when out of memory. */
 struct sonde_cell *sonde_report_row(struct sonde_report *report, struct sonde_section *section);
 
-/* A cell of a table by its column's key; an absent one where there is no section, no such row or no such column. Borrowed
- * from the section. */
+/* The first section with that id if it is a table; NULL = it is none, there is none, or `report` is NULL. */
+const struct sonde_section *sonde_report_find(const struct sonde_report *report, const char *id);
+
+/* A cell of a table by its column's key; an absent one where there is no section, no such row or no such column.
+ * Borrowed from the section. */
 const struct sonde_cell *sonde_report_cell(const struct sonde_section *section, size_t row, const char *key);
 /* Its text; "" where it is none. */
 const char *sonde_report_cell_text(const struct sonde_section *section, size_t row, const char *key);
+/* Its whole number; 0 where it is none. */
+uint64_t sonde_report_cell_uint(const struct sonde_section *section, size_t row, const char *key);
 
 /* Notes keep their order. `section` NULL: of the whole report. */
 int sonde_report_note(struct sonde_report *report, struct sonde_section *section, int warning, const char *format, ...)

@@ -74,12 +74,38 @@ static void notes_keep_their_order(void **state)
 	sonde_report_free(report);
 }
 
+static void sections_and_cells_are_found_by_name(void **state)
+{
+	(void)state;
+	struct sonde_report *report;
+	assert_int_equal(sonde_report_new(&report), 0);
+	assert_non_null(sonde_report_tree(report, "calltree", "Call tree", SONDE_UNIT_NS, "CPU time"));
+	struct sonde_section *table = sonde_report_table(report, "functions", "Functions", columns, 3);
+	struct sonde_cell *row = sonde_report_row(report, table);
+	row[0] = sonde_cell_text("f");
+	row[1] = sonde_cell_int(7);
+	row[2] = sonde_cell_real(0.5, 0);
+	assert_ptr_equal(sonde_report_find(report, "functions"), table);
+	assert_null(sonde_report_find(report, "calltree"));
+	assert_null(sonde_report_find(report, "threads"));
+	assert_null(sonde_report_find(NULL, "functions"));
+	assert_int_equal(sonde_report_cell_uint(table, 0, "self_ns"), 7);
+	assert_int_equal(sonde_report_cell_uint(table, 0, "share"), 0);
+	assert_int_equal(sonde_report_cell_uint(table, 0, "name"), 0);
+	assert_int_equal(sonde_report_cell_uint(table, 1, "self_ns"), 0);
+	assert_int_equal(sonde_report_cell_uint(NULL, 0, "self_ns"), 0);
+	assert_string_equal(sonde_report_cell_text(table, 0, "name"), "f");
+	assert_string_equal(sonde_report_cell_text(table, 0, "self_ns"), "");
+	sonde_report_free(report);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(sections_keep_their_order),
 	    cmocka_unit_test(rows_survive_growth),
 	    cmocka_unit_test(notes_keep_their_order),
+	    cmocka_unit_test(sections_and_cells_are_found_by_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
