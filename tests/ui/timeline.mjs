@@ -327,6 +327,9 @@ async function main() {
 		await calm.keyboard.press("w");
 		await still(calm);
 		assert((await calm.evaluate(() => document.documentElement.scrollWidth)) <= 380, "the timeline fits a narrow window");
+		const titles = await calm.$$eval(".gutter .lane:not(.process):not(.curves)", (all) => all.map((at) => at.querySelector(".what")?.getBoundingClientRect().width ?? 0));
+		assert(titles.length > 2 && titles.every((width) => width > 20), `lanes have their titles in a narrow window: ${titles}`);
+		assert(await calm.locator(".gutter .curves button >> text=/first \\(/").isVisible(), "a thread's name stands above its lanes");
 		assert.deepEqual(calm.wrong, []);
 		await hostile(browser);
 		if (html)

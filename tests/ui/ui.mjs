@@ -150,6 +150,22 @@ async function strange(browser, base) {
 	assert.deepEqual(page.wrong, []);
 }
 
+/* The menu takes one line at any width, with a time range and all that the head can hold; the page that is shown is in sight. */
+async function oneLine(browser, base) {
+	for (const width of [1400, 1024, 768, 380]) {
+		const page = await open(browser, `${base}#/zones?from=1000000&to=100000000`, { viewport: { width, height: 700 } });
+		await page.waitForSelector(".chip");
+		const { nav, head, here, wide } = await page.evaluate(() => {
+			const link = document.querySelector(".pages [aria-current]").getBoundingClientRect(), box = document.querySelector(".pages").getBoundingClientRect();
+			return { nav: document.querySelector("nav").offsetHeight, head: document.querySelector("header").offsetHeight, here: link.left >= box.left - 1 && link.right <= box.right + 1, wide: document.documentElement.scrollWidth };
+		});
+		assert(nav < 40 && (width < 700 || head < 60), `at ${width} the menu has ${nav} px, the head ${head}`);
+		assert(here, `at ${width} the page that is shown is in sight in the menu`);
+		assert(wide <= width, `at ${width} the page has ${wide}`);
+		await page.context().close();
+	}
+}
+
 /* The report as one file: the same figures, and nobody is asked; what it cannot answer it says. */
 async function inOneFile(browser, path) {
 	const page = await open(browser, `file://${path}`);
@@ -184,6 +200,7 @@ async function main() {
 			await narrow.waitForTimeout(300);
 			assert((await narrow.evaluate(() => document.documentElement.scrollWidth)) <= 380, `${place} fits a narrow window`);
 		}
+		await oneLine(browser, one.url);
 		await strange(browser, two.url);
 		await inOneFile(browser, process.env.SONDE_UI_FILE);
 	} finally {

@@ -1,6 +1,6 @@
 /* main.tsx: the page: its head with the menu, what part of the run is chosen, and the view that the URL's hash names. */
 import { Component, type ComponentChildren, render } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Compare } from "./compare";
 import { FlameDifference } from "./compare_flame";
 import { type DataSource, type Recording, type Run, source } from "./data";
@@ -74,11 +74,19 @@ function Menu() {
 	const isThere = (name: string, section: string) => name === "timeline" ? recording.timeline : OF_TWO.includes(name) ? runs.length > 1 : !section || recording.sections.includes(section);
 	const rest = recording.sections.filter((section) => !HAVE_PAGES.includes(section));
 	const at = (page: string) => (selection.page === page ? "page" : undefined);
+	const pages = useRef<HTMLDivElement>(null);
+	useEffect(() => { /* where the menu is wider than its place, this page stays in sight */
+		const box = pages.current, here = box?.querySelector<HTMLElement>("[aria-current]");
+		if (box && here)
+			box.scrollLeft = here.offsetLeft - (box.clientWidth - here.offsetWidth) / 2;
+	}, [selection.page]);
 	return (
 		<nav aria-label="Pages">
-			{PAGES.filter(([name, , section]) => isThere(name, section)).map(([name, title]) => (
-				<a href={elsewhere(selection, name)} aria-current={at(name)}>{title}</a>
-			))}
+			<div class="pages" ref={pages}>
+				{PAGES.filter(([name, , section]) => isThere(name, section)).map(([name, title]) => (
+					<a href={elsewhere(selection, name)} aria-current={at(name)}>{title}</a>
+				))}
+			</div>
 			{rest.length > 0 && (
 				<details class="more" key={link(selection)} onKeyDown={(event) => event.key === "Escape" && (event.currentTarget.open = false)}>
 					<summary class={at("section") ? "here" : ""}>More</summary>
@@ -175,7 +183,7 @@ function Page({ data, recording: first, runs }: { data: DataSource; recording: R
 				<Menu />
 				<LiveStrip live={live} selection={selection} />
 				<Chosen />
-				<button type="button" class="theme" onClick={() => setTheme(next)} aria-label={`Colours: ${theme}. Change to ${next}.`}>colours: {theme}</button>
+				<button type="button" class="theme" onClick={() => setTheme(next)} aria-label={`Colours: ${theme}. Change to ${next}.`}><span>colours: </span>{theme}</button>
 			</header>
 			<main id="main" tabIndex={-1}>{View ? <Guard key={viewKey(selection)}><View /></Guard> : <Unknown selection={selection} />}</main>
 			<footer>

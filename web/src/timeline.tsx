@@ -85,6 +85,17 @@ function useCount(names: number[], range: Window | null, duration: number): numb
 	return count;
 }
 
+/* As the sheet has it: timeline.css. */
+function useNarrow(): boolean {
+	const query = useMemo(() => matchMedia("(max-width: 700px)"), []), [narrow, set] = useState(query.matches);
+	useEffect(() => {
+		const changed = () => set(query.matches);
+		query.addEventListener("change", changed);
+		return () => query.removeEventListener("change", changed);
+	}, [query]);
+	return narrow;
+}
+
 /* --- the page ---------------------------------------------------------------------------------------------------------- */
 
 function Stage({ lanes }: { lanes: Lanes }) {
@@ -106,7 +117,8 @@ function Stage({ lanes }: { lanes: Lanes }) {
 	const [failed, fail] = useState("");
 	const [said, say] = useState("");
 	const steps = useRef(Promise.resolve()), box = useRef<HTMLDivElement>(null), redraws = useRef<(() => void) | null>(null);
-	const rows = useMemo(() => layout(lanes, people, folded, Number(selection.thread || 0)), [lanes, people, folded, selection.thread]);
+	const narrow = useNarrow();
+	const rows = useMemo(() => layout(lanes, people, folded, Number(selection.thread || 0), narrow), [lanes, people, folded, selection.thread, narrow]);
 	const found = useMemo(() => sought(lanes, selection.search), [lanes, selection.search]);
 	const theme = useMemo(() => themeOf(lanes, dark, found.bits), [lanes, dark, found]);
 	const sum = useDensity(data, lanes);

@@ -7,7 +7,7 @@ import type { Kind, Lane, Lanes } from "./tiles";
 export interface Row {
 	top: number;
 	height: number;
-	lane: Lane | null; /* null: the head of a process, or of its curves */
+	lane: Lane | null; /* null: the head of a process, of its curves, or of a thread */
 	head: string; /* what it folds, by name; "" = nothing */
 	key: string; /* of what it folds */
 	folded: boolean;
@@ -75,8 +75,9 @@ export function foldedAtFirst(lanes: Lanes): Set<string> {
 	return new Set(beside ? lanes.lanes.filter((lane) => !lane.thread && lane.kind === "series").map((lane) => `s${lane.process}`) : []);
 }
 
-/* `thread`: this one's lanes and those of no thread; 0 = all. */
-export function layout(lanes: Lanes, people: People, folded: Set<string>, thread: number): Row[] {
+/* `thread`: this one's lanes and those of no thread; 0 = all. `narrow`: there is no room for a thread's name beside a lane's
+ * title; it has a row of its own. */
+export function layout(lanes: Lanes, people: People, folded: Set<string>, thread: number, narrow = false): Row[] {
 	const rows: Row[] = [], wanted = ordered(lanes.lanes).filter((lane) => !thread || !lane.thread || lane.thread === thread);
 	const readings = (process: number) => wanted.filter((lane) => lane.process === process && !lane.thread && lane.kind === "series").length;
 	let top = 0, process = -1, group = "";
@@ -98,11 +99,13 @@ export function layout(lanes: Lanes, people: People, folded: Set<string>, thread
 		group = key;
 		if (reading && first)
 			add({ height: PROCESS - 4, lane: null, head: `${readings(lane.process)} curves of its resources`, key, folded: folded.has(key), title: "" });
+		if (narrow && first && lane.thread)
+			add({ height: PROCESS - 4, lane: null, head: people.thread(lane.thread), key, folded: folded.has(key), title: "" });
 		if ((reading || (!first && lane.thread)) && folded.has(key))
 			continue;
 		add({
 			height: lane.thread && lane.kind === "series" ? SMALL : HEIGHTS[lane.kind] ?? 18, lane, key, folded: folded.has(key), title: titleOf(lane),
-			head: first && lane.thread ? people.thread(lane.thread) : "",
+			head: first && lane.thread && !narrow ? people.thread(lane.thread) : "",
 		});
 	}
 	return rows;
