@@ -388,6 +388,9 @@ struct sonde_zone_chunk {
  * the call returns. -ENOMEM. */
 int sonde_session_zone_chunks(struct sonde_session *session,
 			      int (*take)(void *context, const struct sonde_zone_chunk *chunk), void *context);
+/* The same from a chunk's number on: of a recording that grows, what is new has higher numbers. */
+int sonde_session_zone_chunks_from(struct sonde_session *session, size_t first,
+				   int (*take)(void *context, const struct sonde_zone_chunk *chunk), void *context);
 /* Statistics of all zones by site, from the chunk summaries, without decoding the bodies: `stats` has
  * sonde_session_site_count() + 1 rows, indexed by site id; row 0 sums zones of sites that are not known. Chunks that
  * cannot be read are left out; then the sums of all others and a negative errno. */

@@ -90,15 +90,15 @@ static int take_summary(struct reading *reading, struct sonde_zone_chunk *chunk)
 	return error;
 }
 
-int sonde_session_zone_chunks(struct sonde_session *session,
-			      int (*take)(void *context, const struct sonde_zone_chunk *chunk), void *context)
+int sonde_session_zone_chunks_from(struct sonde_session *session, size_t first,
+				   int (*take)(void *context, const struct sonde_zone_chunk *chunk), void *context)
 {
 	struct reading reading = {.session = session,
 				  .nodes = {.row_b = sizeof(struct sonde_zone_node)},
 				  .stats = {.row_b = sizeof(struct sonde_zone_stat)}};
 	int rc = 0;
 	sonde_buf_init(&reading.data.buf, SONDE_READER_BUF_MAX_B);
-	for (size_t i = 0; rc == 0 && i < sonde_reader_count(session->reader); i++) {
+	for (size_t i = first; rc == 0 && i < sonde_reader_count(session->reader); i++) {
 		const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
 		if (head->type != SONDE_CHUNK_ZONES || head->version > SONDE_CHUNK_VERSION)
 			continue;
@@ -116,4 +116,10 @@ int sonde_session_zone_chunks(struct sonde_session *session,
 	sonde_rows_fini(&reading.nodes);
 	sonde_rows_fini(&reading.stats);
 	return rc;
+}
+
+int sonde_session_zone_chunks(struct sonde_session *session,
+			      int (*take)(void *context, const struct sonde_zone_chunk *chunk), void *context)
+{
+	return sonde_session_zone_chunks_from(session, 0, take, context);
 }

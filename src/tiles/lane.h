@@ -8,7 +8,7 @@
 
 #include "tiles/tiles.h"
 
-enum { SONDE_TILE_FAN = 16, SONDE_TILE_LEVELS = 10 };
+enum { SONDE_TILE_FAN = 16, SONDE_TILE_LEVELS = 10, SONDE_TILE_MAKINGS = 16 };
 
 struct sonde_tile_slice {
 	uint64_t from_ns, to_ns;
@@ -52,7 +52,13 @@ struct sonde_tile_lane_data {
 	struct sonde_tile_node *levels[SONDE_TILE_LEVELS]; /* [0]: of 16 leaves each */
 	size_t counts[SONDE_TILE_LEVELS];
 	unsigned level_count;
-	uint32_t sub; /* tells lanes of one kind, process and thread apart */
+	uint32_t sub;                      /* tells lanes of one kind, process and thread apart */
+	uint64_t life_from_ns, life_to_ns; /* of the thread, where it is a curve of CPU time */
+	/* Of a recording that grows (extend.c). */
+	size_t kept;       /* zones: nodes that were there before */
+	uint64_t lost_ns;  /* zones: where what was open began, which is not kept; UINT64_MAX = nothing was */
+	uint64_t open_out; /* of left_out, what is open */
+	struct sonde_tile_since since[SONDE_TILE_MAKINGS]; /* each making before, the last first */
 };
 
 /* -ENOMEM. `room_b`: how much memory leaves may still take; without it they are left out, and counted. */

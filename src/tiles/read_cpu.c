@@ -64,6 +64,8 @@ static int add_bends(struct sonde_tiles *tiles, struct sonde_tile_lane_data *lan
 		sum_ns += slope * (double)(next_ns - at_ns);
 	}
 	lane->lane.most = 1;
+	sonde_interval_life(tiles->session, sonde_session_thread(tiles->session, lane->lane.thread),
+			    &lane->life_from_ns, &lane->life_to_ns);
 	return error;
 }
 
@@ -128,14 +130,13 @@ static double sum_to(const struct sonde_tile_lane_data *lane, uint64_t at_ns)
 int sonde_tile_cpu_bins(struct sonde_tiles *tiles, const struct sonde_tile_lane_data *lane,
 			const struct sonde_tile_view *view, struct sonde_tile_rows *out)
 {
-	const struct sonde_thread *thread = sonde_session_thread(tiles->session, lane->lane.thread);
-	uint64_t start_ns = sonde_session_run(tiles->session)->start_ns, life_from_ns, life_to_ns;
+	uint64_t start_ns = sonde_session_run(tiles->session)->start_ns;
+	uint64_t life_from_ns = lane->life_from_ns, life_to_ns = lane->life_to_ns;
 	double bin_ns = (double)(view->to_ns - view->from_ns) / view->width;
-	double least_ns = SAMPLES_A_BIN * (double)sonde_session_period_ns(tiles->session);
+	double least_ns = SAMPLES_A_BIN * (double)tiles->period_ns;
 	int error = 0;
 	bin_ns = bin_ns > least_ns ? bin_ns : least_ns;
 	bin_ns = bin_ns > 1 ? bin_ns : 1;
-	sonde_interval_life(tiles->session, thread, &life_from_ns, &life_to_ns);
 	uint64_t at_ns = view->from_ns > life_from_ns ? view->from_ns : life_from_ns;
 	uint64_t end_ns = view->to_ns < life_to_ns ? view->to_ns : life_to_ns;
 	if (at_ns >= end_ns)

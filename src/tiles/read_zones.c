@@ -2,7 +2,7 @@
  *
  * Their pyramids stand on the nodes in the summaries of chunks, so that nothing is decoded but what is zoomed into
  * (cache.c). A chunk without nodes is decoded here, once. What is open at the end of a thread's last chunk is at most
- * one slice a lane, and the last.
+ * one slice a lane, and the last. Of a recording that grows only chunks that are new are read (extend.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,16 +13,9 @@
 
 _Static_assert((int)SONDE_TILE_DEPTHS == (int)SONDE_NODE_DEPTHS, "a lane for each depth that has nodes");
 
-/* The last chunk of a thread. */
-struct last {
-	size_t chunk; /* + 1; 0 = none */
-	int is_open;  /* it leaves zones open */
-};
-
 struct reading {
 	struct sonde_tiles *tiles;
 	struct sonde_cursor *cursor;
-	struct last *lasts; /* by thread */
 };
 
 static struct sonde_tile_lane_data *lane_of(struct sonde_tiles *tiles, uint32_t process, uint32_t thread,
@@ -33,11 +26,13 @@ static struct sonde_tile_lane_data *lane_of(struct sonde_tiles *tiles, uint32_t 
 	return sonde_tiles_lane_of(tiles, &of);
 }
 
-static int leave_out(struct sonde_tiles *tiles, uint32_t process, uint32_t thread, uint64_t deeper)
+static int leave_out(struct sonde_tiles *tiles, uint32_t process, uint32_t thread, uint64_t deeper, int is_open)
 {
 	struct sonde_tile_lane_data *lane = deeper ? lane_of(tiles, process, thread, SONDE_TILE_DEPTHS - 1) : NULL;
 	if (lane)
 		lane->lane.left_out += deeper;
+	if (lane && is_open)
+		lane->open_out += deeper;
 	return deeper && !lane ? -ENOMEM : 0;
 }
 
@@ -45,7 +40,7 @@ static int take_nodes(struct sonde_tiles *tiles, const struct sonde_zone_chunk *
 {
 	struct sonde_tile_lane_data *lanes[SONDE_TILE_DEPTHS] = {0};
 	uint32_t firsts[SONDE_TILE_DEPTHS] = {0};
-	int error = leave_out(tiles, chunk->process, chunk->thread, chunk->deeper);
+	int error = leave_out(tiles, chunk->process, chunk->thread, chunk->deeper, 0);
 	for (size_t i = 0; i < chunk->node_count && !error; i++) {
 		const struct sonde_zone_node *from = &chunk->nodes[i];
 		uint32_t depth = from->depth;
@@ -83,7 +78,16 @@ static int take_zones(struct sonde_tiles *tiles, uint32_t chunk, const struct so
 						      tiles->site_names[batch->site[i]] - 1, 0};
 		error = sonde_tile_lane_zone(lanes[depth], &zone, (struct sonde_tile_where){chunk, firsts[depth]++});
 	}
-	return error ? error : leave_out(tiles, batch->process, batch->thread, deeper);
+	return error ? error : leave_out(tiles, batch->process, batch->thread, deeper, chunk == UINT32_MAX);
+}
+
+/* Whether something in it refers to what is not there, or not yet. */
+static int is_vague(const struct sonde_zone_chunk *chunk)
+{
+	int found = !chunk->thread || !chunk->process;
+	for (size_t i = 0; i < chunk->stat_count && !found; i++)
+		found = !chunk->stats[i].site;
+	return found;
 }
 
 static int take_chunk(void *context, const struct sonde_zone_chunk *chunk)
@@ -92,9 +96,12 @@ static int take_chunk(void *context, const struct sonde_zone_chunk *chunk)
 	const struct sonde_batch *batch;
 	if (chunk->chunk >= UINT32_MAX)
 		return 0;
-	reading->lasts[chunk->thread] = (struct last){chunk->chunk + 1, !chunk->is_damaged && chunk->open_after != 0};
+	reading->tiles->lasts[chunk->thread] =
+	    (struct sonde_tile_last){chunk->chunk + 1, !chunk->is_damaged && chunk->open_after != 0};
+	reading->tiles->next_chunk = chunk->chunk + 1;
 	if (chunk->is_damaged)
 		return 0;
+	reading->tiles->is_vague |= is_vague(chunk);
 	if (chunk->has_nodes)
 		return take_nodes(reading->tiles, chunk);
 	int rc = sonde_cursor_zones(reading->cursor, chunk->chunk, &batch);
@@ -103,7 +110,7 @@ static int take_chunk(void *context, const struct sonde_zone_chunk *chunk)
 
 static int take_open(struct reading *reading, uint32_t thread)
 {
-	const struct last *last = &reading->lasts[thread];
+	const struct sonde_tile_last *last = &reading->tiles->lasts[thread];
 	const struct sonde_batch *batch;
 	if (!last->chunk || !last->is_open)
 		return 0;
@@ -116,16 +123,14 @@ int sonde_tile_read_zones(struct sonde_tiles *tiles)
 {
 	struct sonde_session *session = tiles->session;
 	uint32_t threads = tiles->threads, name;
-	struct reading reading = {.tiles = tiles, .lasts = calloc((size_t)threads + 1, sizeof(struct last))};
-	int rc = reading.lasts ? sonde_cursor_open(&reading.cursor, session, 1u << SONDE_CHUNK_ZONES)
-			       : sonde_error(ENOMEM, "out of memory for %u threads", threads);
+	struct reading reading = {.tiles = tiles};
+	int rc = sonde_cursor_open(&reading.cursor, session, 1u << SONDE_CHUNK_ZONES);
 	/* Zones are decoded later, and names are asked for before. */
 	for (uint32_t site = 0; site <= tiles->sites && !rc; site++)
 		rc = sonde_tiles_site_name(tiles, site, &name);
-	rc = rc ? rc : sonde_session_zone_chunks(session, take_chunk, &reading);
+	rc = rc ? rc : sonde_session_zone_chunks_from(session, tiles->next_chunk, take_chunk, &reading);
 	for (uint32_t thread = 0; thread <= threads && !rc; thread++)
 		rc = take_open(&reading, thread);
 	tiles->cache.cursor = reading.cursor;
-	free(reading.lasts);
 	return rc;
 }

@@ -19,6 +19,12 @@ struct sonde_tile_decoded {
 	struct sonde_tile_slice slices[];
 };
 
+/* The last chunk of zones of a thread. */
+struct sonde_tile_last {
+	size_t chunk; /* + 1; 0 = none */
+	int is_open;  /* it leaves zones open */
+};
+
 /* The chunks that were decoded last. */
 struct sonde_tile_cache {
 	struct sonde_cursor *cursor; /* over zones, with the ids of when the tiles were made */
@@ -30,7 +36,7 @@ struct sonde_tile_cache {
 
 struct sonde_tiles {
 	struct sonde_session *session;
-	struct sonde_arena arena;
+	struct sonde_arena arena, name_arena;
 	struct sonde_tile_lane_data **lanes; /* by id when all are there */
 	size_t lane_count, lane_cap;
 	struct sonde_map lane_index;
@@ -42,10 +48,16 @@ struct sonde_tiles {
 	struct sonde_tile_cache cache;
 	/* The session may grow: of what is new here nothing is known until tiles are made anew. */
 	uint32_t sites, threads;
+	uint64_t period_ns;                  /* of samples */
 	uint64_t file_b;                     /* of the recording that they are of */
 	struct sonde_tile_arrow_row *arrows; /* by time */
 	size_t arrow_count, arrow_cap;
 	uint32_t *thread_lanes; /* by thread: the first lane of it, + 1: of its states where it has them; 0 = none */
+	size_t next_chunk;      /* the first that zones have not been read of */
+	struct sonde_tile_last *lasts; /* by thread */
+	int is_vague;                  /* zones were read whose thread or site is not known: it may be later */
+	uint64_t made,
+	    makings[SONDE_TILE_MAKINGS]; /* when, CLOCK_MONOTONIC ns; those before, the last first; 0 = none */
 };
 
 struct sonde_tile_arrow_row {
@@ -78,6 +90,13 @@ int sonde_tiles_walk(struct sonde_tiles *tiles, uint32_t types,
 int sonde_tiles_arrow(struct sonde_tiles *tiles, const struct sonde_tile_arrow_row *row);
 /* When all are there, and all lanes. -ENOMEM. */
 int sonde_tiles_arrows_sort(struct sonde_tiles *tiles);
+
+/* For qsort() of lanes: the order in which they are drawn. No two are the same. */
+int sonde_tile_lanes_order(const void *left, const void *right);
+
+/* Both of tiles.c, for extend.c: all but what is read; and readers, and what comes after them. -ENOMEM. */
+int sonde_tiles_init(struct sonde_tiles *tiles, struct sonde_session *session);
+int sonde_tiles_read(struct sonde_tiles *tiles);
 
 /* --- lists that are sorted before they are lanes ------------------------------------------------------------------ */
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "tiles/state.h"
 #include "util/error.h"
@@ -72,6 +73,7 @@ static struct sonde_tile_lane_data *add_lane(struct sonde_tiles *tiles, const st
 					      .title = of->title ? of->title : "",
 					      .unit = of->unit ? of->unit : ""};
 	lane->sub = of->sub;
+	lane->lost_ns = UINT64_MAX;
 	return tiles->lanes[tiles->lane_count++] = lane;
 }
 
@@ -90,7 +92,7 @@ static int order(uint64_t a, uint64_t b)
 }
 
 /* The path, each process with what is its own and then its threads, the machine. */
-static int by_place(const void *left, const void *right)
+int sonde_tile_lanes_order(const void *left, const void *right)
 {
 	const struct sonde_tile_lane_data *a = *(const struct sonde_tile_lane_data *const *)left,
 					  *b = *(const struct sonde_tile_lane_data *const *)right;
@@ -129,7 +131,7 @@ int sonde_tiles_name_of(struct sonde_tiles *tiles, const char *text, uint32_t co
 		tiles->names = names;
 		tiles->name_cap = cap;
 	}
-	wanted.text = sonde_arena_strndup(&tiles->arena, wanted.text, strlen(wanted.text));
+	wanted.text = sonde_arena_strndup(&tiles->name_arena, wanted.text, strlen(wanted.text));
 	if (!wanted.text || sonde_map_add(&tiles->name_index, hash, (uint32_t)tiles->name_count + 1))
 		return sonde_error(ENOMEM, "out of memory for %zu names", tiles->name_count);
 	tiles->names[tiles->name_count] = wanted;
@@ -173,7 +175,7 @@ static int build(struct sonde_tiles *tiles)
 {
 	int error = 0;
 	if (tiles->lane_count)
-		qsort(tiles->lanes, tiles->lane_count, sizeof(*tiles->lanes), by_place);
+		qsort(tiles->lanes, tiles->lane_count, sizeof(*tiles->lanes), sonde_tile_lanes_order);
 	sonde_map_fini(&tiles->lane_index); /* numbers are others now */
 	tiles->lane_index = (struct sonde_map){0};
 	for (size_t i = 0; i < tiles->lane_count && !error; i++) {
@@ -183,21 +185,35 @@ static int build(struct sonde_tiles *tiles)
 	return error ? error : sonde_tiles_arrows_sort(tiles);
 }
 
+int sonde_tiles_init(struct sonde_tiles *tiles, struct sonde_session *session)
+{
+	tiles->session = session;
+	tiles->made = sonde_clock_now_ns();
+	tiles->period_ns = sonde_session_period_ns(session);
+	tiles->sites = (uint32_t)sonde_session_site_count(session);
+	tiles->threads = (uint32_t)sonde_session_thread_count(session);
+	tiles->file_b = sonde_session_run(session)->file_b;
+	tiles->room_b = SONDE_TILE_LEAVES_MAX_B;
+	tiles->site_names = calloc((size_t)tiles->sites + 1, sizeof *tiles->site_names);
+	tiles->lasts = calloc((size_t)tiles->threads + 1, sizeof *tiles->lasts);
+	return tiles->site_names && tiles->lasts ? 0 : sonde_error(ENOMEM, "out of memory for names");
+}
+
+int sonde_tiles_read(struct sonde_tiles *tiles)
+{
+	int error = 0;
+	for (size_t i = 0; i < sizeof readers / sizeof *readers && !error; i++)
+		error = readers[i](tiles);
+	return error ? error : build(tiles);
+}
+
 int sonde_tiles_open(struct sonde_tiles **out, struct sonde_session *session)
 {
 	struct sonde_tiles *tiles = calloc(1, sizeof *tiles);
 	if (!tiles)
 		return sonde_error(ENOMEM, "out of memory for a timeline");
-	tiles->session = session;
-	tiles->sites = (uint32_t)sonde_session_site_count(session);
-	tiles->threads = (uint32_t)sonde_session_thread_count(session);
-	tiles->file_b = sonde_session_run(session)->file_b;
-	tiles->room_b = SONDE_TILE_LEAVES_MAX_B;
-	tiles->site_names = calloc(sonde_session_site_count(session) + 1, sizeof *tiles->site_names);
-	int error = tiles->site_names ? 0 : sonde_error(ENOMEM, "out of memory for names");
-	for (size_t i = 0; i < sizeof readers / sizeof *readers && !error; i++)
-		error = readers[i](tiles);
-	error = error ? error : build(tiles);
+	int error = sonde_tiles_init(tiles, session);
+	error = error ? error : sonde_tiles_read(tiles);
 	if (error)
 		sonde_tiles_close(tiles);
 	else
@@ -217,9 +233,11 @@ void sonde_tiles_close(struct sonde_tiles *tiles)
 	free(tiles->thread_lanes);
 	free(tiles->names);
 	free(tiles->site_names);
+	free(tiles->lasts);
 	sonde_map_fini(&tiles->lane_index);
 	sonde_map_fini(&tiles->name_index);
 	sonde_arena_fini(&tiles->arena);
+	sonde_arena_fini(&tiles->name_arena);
 	free(tiles);
 }
 

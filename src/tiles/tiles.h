@@ -60,9 +60,29 @@ struct sonde_tile_name {
 int sonde_tiles_open(struct sonde_tiles **out, struct sonde_session *session);
 void sonde_tiles_close(struct sonde_tiles *tiles);
 
-/* Whether the recording has not grown since (sonde_session_refresh()): else make them anew, which is cheap where chunks
- * of zones have their nodes. Until then they show what was there. */
+/* Whether the recording has not grown since (sonde_session_refresh()): else sonde_tiles_extend(). Until then they show
+ * what was there. */
 int sonde_tiles_is_current(const struct sonde_tiles *tiles);
+
+/* Makes them those of the recording as it is now, as sonde_tiles_open() would: zones of chunks that were there are
+ * kept, and so are names, at their places. Lanes are others, with ids of their own. -ENOMEM: then *tiles is NULL, and
+ * what it was is closed. */
+int sonde_tiles_extend(struct sonde_tiles **tiles);
+
+/* What tells this making of the tiles from all others; never 0. */
+uint64_t sonde_tiles_made(const struct sonde_tiles *tiles);
+
+/* A lane as it was in an earlier making. */
+struct sonde_tile_since {
+	uint32_t id;         /* then; UINT32_MAX = it was not there */
+	uint64_t changed_ns; /* bins of before are what they were; UINT64_MAX = all are */
+};
+
+/* 0, or -ESTALE: that making is not known, or so long ago that it has been forgotten. */
+int sonde_tiles_since(const struct sonde_tiles *tiles, uint64_t made, size_t lane, struct sonde_tile_since *out);
+
+/* Which lane is now what had an id then; SIZE_MAX: none, or it is not known. */
+size_t sonde_tiles_lane_now(const struct sonde_tiles *tiles, uint64_t made, size_t id);
 
 size_t sonde_tiles_lane_count(const struct sonde_tiles *tiles);
 const struct sonde_tile_lane *sonde_tiles_lane(const struct sonde_tiles *tiles, size_t id); /* NULL = none */
