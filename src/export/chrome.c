@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "export/format.h"
+#include "export/lacks.h"
+#include "export/origin.h"
 #include "export/stacks.h"
 #include "util/error.h"
 
@@ -121,7 +123,27 @@ static void put_names(struct sonde_chrome *chrome)
 				     sonde_session_thread(chrome->session, i)->name);
 }
 
-/* What is behind the list of events: what timestamps mean, and what could not be shown. */
+/* Where an imported recording comes from, and what it lacks. */
+static void put_origin(struct sonde_chrome *chrome)
+{
+	struct sonde_json *json = &chrome->json;
+	const struct sonde_lacks lacks = sonde_lacks_of(chrome->session);
+	struct sonde_origin origin = {0};
+	const char *said = sonde_origin_next(&origin, chrome->session);
+	if (said) {
+		sonde_json_key(json, "import_notes");
+		sonde_json_array(json);
+		for (; said; said = sonde_origin_next(&origin, chrome->session))
+			sonde_json_text(json, said);
+		sonde_json_end(json);
+	}
+	sonde_json_put_uint(json, "records_lost", lacks.lost);
+	sonde_json_put_uint(json, "bytes_not_readable", lacks.damaged_b);
+	sonde_json_put_uint(json, "chunks_skipped", lacks.skipped);
+	sonde_json_put_uint(json, "not_closed_in_order", (uint64_t)lacks.cut);
+}
+
+/* What is behind the list of events: what timestamps mean, what it is of, and what could not be shown. */
 static void put_tail(struct sonde_chrome *chrome)
 {
 	struct sonde_json *json = &chrome->json;
@@ -132,6 +154,7 @@ static void put_tail(struct sonde_chrome *chrome)
 	sonde_json_object(json);
 	sonde_json_put_text(json, "exporter", "sonde");
 	sonde_json_put_text(json, "command", command ? command : "");
+	put_origin(chrome);
 	sonde_json_put_uint(json, "zones_apart", chrome->apart);
 	sonde_json_put_uint(json, "span_ends_without_begin", chrome->unbegun);
 	sonde_json_put_uint(json, "marks_dropped", chrome->marks.dropped);

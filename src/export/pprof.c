@@ -17,6 +17,7 @@
 #include "export/format.h"
 #include "export/gzip.h"
 #include "export/intern.h"
+#include "export/origin.h"
 #include "export/proto.h"
 #include "export/stacks.h"
 #include "util/error.h"
@@ -289,6 +290,19 @@ static void put_period(struct state *state, const struct sonde_stacks *stacks)
 	put_comment(state, value);
 }
 
+/* Where an imported recording comes from, and what it lacks: one comment a sentence. */
+static void put_origin(struct state *state)
+{
+	struct sonde_origin origin = {0};
+	char lacks[256], line[320];
+	for (const char *said; (said = sonde_origin_next(&origin, state->session));)
+		put_comment(state, said);
+	if (!sonde_origin_lacks(state->session, lacks, sizeof lacks))
+		return;
+	snprintf(line, sizeof line, "the recording is not whole: %s", lacks);
+	put_comment(state, line);
+}
+
 static void put_head(struct state *state, const struct sonde_stacks *stacks)
 {
 	const struct sonde_run *run = sonde_session_run(state->session);
@@ -302,6 +316,7 @@ static void put_head(struct state *state, const struct sonde_stacks *stacks)
 	const char *command = sonde_session_info(state->session, "run.command");
 	if (command)
 		put_comment(state, command);
+	put_origin(state);
 }
 
 static void put_all(struct state *state, const struct sonde_stacks *stacks)

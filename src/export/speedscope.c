@@ -10,9 +10,14 @@
 #include <stdlib.h>
 
 #include "export/format.h"
+#include "export/origin.h"
 #include "export/stacks.h"
+#include "util/buf.h"
 #include "util/error.h"
 #include "util/json.h"
+
+enum { NAME_MAX_B = 1 << 20 };
+#define COMMAND_MAX_B 65536 /* what the name has of it */
 
 struct sample {
 	uint32_t thread, node;
@@ -302,26 +307,53 @@ static void put_frames(struct state *state)
 	sonde_json_end(json);
 }
 
+/* What was weighed, or the command, or the recording; then, in brackets, where an imported recording comes from, and
+ * what it lacks: the format has no other place for it. */
+static int put_name(struct state *state)
+{
+	const struct sonde_session *session = state->session;
+	const char *command = sonde_session_info(session, "run.command"), *said;
+	char text[256];
+	struct sonde_origin origin = {0};
+	struct sonde_buf name;
+	sonde_buf_init(&name, NAME_MAX_B);
+	if (sonde_weigh_of(&state->options->weigh) == SONDE_WEIGH_OF_SAMPLES) {
+		sonde_buf_printf(&name, "%.*s", COMMAND_MAX_B, command ? command : sonde_session_path(session));
+	} else {
+		sonde_weigh_say(&state->options->weigh, session, text, sizeof text);
+		sonde_buf_text(&name, text);
+	}
+	const char *between = " (";
+	for (; (said = sonde_origin_next(&origin, session)); between = "; ")
+		sonde_buf_printf(&name, "%s%s", between, said);
+	if (sonde_origin_lacks(session, text, sizeof text)) {
+		sonde_buf_printf(&name, "%sthe recording is not whole: %s", between, text);
+		between = "; ";
+	}
+	sonde_buf_text(&name, *between == ';' ? ")" : "");
+	sonde_buf_append(&name, "", 1);
+	int error = sonde_buf_error(&name);
+	if (!error)
+		sonde_json_put_text(&state->json, "name", (const char *)name.data);
+	sonde_buf_fini(&name);
+	return error;
+}
+
 static int put_document(struct state *state)
 {
 	struct sonde_json *json = &state->json;
-	const char *command = sonde_session_info(state->session, "run.command");
-	int is_sampled = sonde_weigh_of(&state->options->weigh) == SONDE_WEIGH_OF_SAMPLES;
-	char weight[256];
-	sonde_weigh_say(&state->options->weigh, state->session, weight, sizeof weight);
 	sonde_json_object(json);
 	sonde_json_put_text(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	sonde_json_put_text(json, "exporter", "sonde");
-	sonde_json_put_text(json, "name",
-			    !is_sampled ? weight
-			    : command   ? command
-					: sonde_session_path(state->session));
+	int error = put_name(state);
+	if (error)
+		return error;
 	sonde_json_key(json, "profiles");
 	sonde_json_array(json);
 	for (size_t from = 0, to; from < state->count; from = to) {
 		for (to = from; to < state->count && state->samples[to].thread == state->samples[from].thread;)
 			to++;
-		int error = put_profile(state, from, to);
+		error = put_profile(state, from, to);
 		if (error)
 			return error;
 	}

@@ -48,6 +48,50 @@ has "$(head -n 8 .out)" "1 sample = 1 ms by convention"
 run 0 "$SONDE" export -q -f folded -o - folded.sonde
 equal "$(wc -l <.out)" "$(wc -l <cpu.folded)"
 
+# Exports say where it comes from and what is a convention, where their format has a place; of our own there is nothing to say.
+origin="imported from folded stacks|imported file: standard input|1 sample = 1 ms by convention: the file has counts, and no time"
+run 0 "$SONDE" export -q -f chrome -o folded.json folded.sonde
+equal "$(jq -r '.otherData.import_notes | join("|")' folded.json)" "$origin"
+equal "$(jq -c '.otherData | [.records_lost, .bytes_not_readable, .chunks_skipped, .not_closed_in_order, has("import_notes")]' zones.json)" \
+	"[0,0,0,0,false]"
+run 0 "$SONDE" export -q -f speedscope -o folded.speedscope.json folded.sonde
+equal "$(jq -r .name folded.speedscope.json)" "folded.sonde (${origin//|/; })"
+cat >comments.py <<'PYTHON'
+import gzip, sys
+data, at, texts, comments = gzip.open(sys.argv[1]).read(), 0, [], []
+def varint():
+    global at
+    value = shift = 0
+    while True:
+        byte, at = data[at], at + 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value
+while at < len(data):
+    field = varint()
+    value = varint()
+    if field & 7 == 2:
+        value, at = data[at:at + value], at + value
+    if field >> 3 == 6:
+        texts.append(value.decode())
+    elif field >> 3 == 13:
+        comments.append(value)
+print("|".join(texts[comment] for comment in comments))
+PYTHON
+run 0 "$SONDE" export -q -f pprof -o folded.pb.gz folded.sonde
+equal "$(python3 comments.py folded.pb.gz)" "$origin"
+matches "$(python3 comments.py cpu.pb.gz)" "^[^|]*shares 60 30 10$"
+head -c $(($(stat -c %s cpu.sonde) * 2 / 3)) cpu.sonde >cut.sonde
+run 0 "$SONDE" export -q -f pprof -o cut.pb.gz cut.sonde
+lost=$(python3 comments.py cut.pb.gz | tr '|' '\n' | grep "^the recording is not whole: it was not closed in order") ||
+	fail "the profile does not say that its recording was cut"
+run 0 "$SONDE" export -q -f speedscope -o cut.speedscope.json cut.sonde
+has "$(jq -r .name cut.speedscope.json)" "($lost)"
+run 0 "$SONDE" export -f chrome -o cut.json cut.sonde
+has "$err" "sonde export: $lost; sonde report says what that means"
+equal "$(jq .otherData.not_closed_in_order cut.json)" 1
+
 # As PyTorch's profiler writes it: times since 1970, devices that are processes, streams that are threads.
 python3 - >torch.json <<'PYTHON'
 import json

@@ -9,6 +9,7 @@
 
 #include "import_fixture.h"
 #include "exchange.h"
+#include "export/origin.h"
 #include "export/proto.h"
 #include "recording.h"
 #include "sample_recording.h"
@@ -399,6 +400,85 @@ static void pprof_comes_back_to_the_nanosecond(void **state)
 	unlink(path);
 }
 
+/* --- exports say where it comes from ------------------------------------------------------------------------------ */
+
+static void an_origin_is_what_was_imported(void **state)
+{
+	(void)state;
+	static const char *const facts[][2] = {{"import.from", "perf.data"},
+					       {"run.command", "./app"},
+					       {"import.untimed", "1"},
+					       {"merged.12.import.from", "folded stacks"},
+					       {"merged.12.import.note.3", "a \033[31mnote"},
+					       {"merged.x.import.note.1", "of nobody"}};
+	struct recording recording;
+	struct sonde_session *session;
+	struct sonde_origin origin = {0};
+	char path[] = "/tmp/sonde-import-origin-XXXXXX", lacks[64];
+	close(mkstemp(path));
+	recording_open(&recording, path);
+	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+		recording_info(&recording, facts[i][0], facts[i][1]);
+	for (int i = 0; i < SONDE_ORIGIN_MAX; i++)
+		recording_info(&recording, "import.note.1", "again");
+	recording_close(&recording, RECORDING_START_NS + 1, 0);
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	assert_string_equal(sonde_origin_next(&origin, session), "imported from perf.data");
+	assert_string_equal(sonde_origin_next(&origin, session), "recording 12: imported from folded stacks");
+	assert_string_equal(sonde_origin_next(&origin, session), "recording 12: a \033[31mnote");
+	for (int i = 3; i < SONDE_ORIGIN_MAX; i++)
+		assert_string_equal(sonde_origin_next(&origin, session), "again");
+	assert_null(sonde_origin_next(&origin, session));
+	assert_int_equal(sonde_origin_lacks(session, lacks, sizeof lacks), 0);
+	assert_string_equal(lacks, "");
+	struct text text = exchange_export(session, "speedscope", &(struct sonde_format_options){0});
+	assert_harmless(text);
+	assert_has(text.data, "\"name\":\"./app (imported from perf.data; recording 12: imported from folded stacks; "
+			      "recording 12: a \\u001b[31mnote; again; again");
+	free(text.data);
+	sonde_session_close(session);
+	unlink(path);
+}
+
+static void what_is_lacking_is_said(void **state)
+{
+	(void)state;
+	struct recording recording;
+	struct sonde_session *session;
+	char path[] = "/tmp/sonde-import-origin-XXXXXX", lacks[64];
+	close(mkstemp(path));
+	recording_open(&recording, path);
+	recording_lost(&recording, "cpu", "no room", 3);
+	recording_lost(&recording, "zones", "no room", 2);
+	recording_close(&recording, RECORDING_START_NS + 1, 0);
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	assert_int_equal(sonde_origin_lacks(session, lacks, sizeof lacks), strlen("5 records were lost"));
+	assert_string_equal(lacks, "5 records were lost");
+	struct text text = exchange_export(session, "chrome", &(struct sonde_format_options){0});
+	assert_has(text.data,
+		   "\"records_lost\":5,\"bytes_not_readable\":0,\"chunks_skipped\":0,\"not_closed_in_order\":0,");
+	free(text.data);
+	text = exchange_export(session, "speedscope", &(struct sonde_format_options){0});
+	assert_has(text.data, " (the recording is not whole: 5 records were lost)\",");
+	free(text.data);
+	sonde_session_close(session);
+	unlink(path);
+}
+
+static void what_was_not_imported_has_no_origin(void **state)
+{
+	(void)state;
+	char path[64];
+	struct sonde_session *session = original(path);
+	struct sonde_origin origin = {0};
+	assert_null(sonde_origin_next(&origin, session));
+	struct text text = exchange_export(session, "speedscope", &(struct sonde_format_options){0});
+	assert_has(text.data, "\"name\":\"./app --size 3\",");
+	free(text.data);
+	sonde_session_close(session);
+	unlink(path);
+}
+
 /* --- what is none of this ----------------------------------------------------------------------------------------- */
 
 static void other_files_are_named(void **state)
@@ -446,6 +526,9 @@ int main(void)
 	    cmocka_unit_test(pprof_without_its_calls_or_texts_is_damaged),
 	    cmocka_unit_test(pprof_without_time_says_what_there_is),
 	    cmocka_unit_test(pprof_comes_back_to_the_nanosecond),
+	    cmocka_unit_test(an_origin_is_what_was_imported),
+	    cmocka_unit_test(what_is_lacking_is_said),
+	    cmocka_unit_test(what_was_not_imported_has_no_origin),
 	    cmocka_unit_test(other_files_are_named),
 	    cmocka_unit_test(a_missing_file_or_a_folder_is_named),
 	};

@@ -1,0 +1,74 @@
+/* origin.c: where an imported recording comes from, and what any recording lacks, in sentences (origin.h). */
+#include "export/origin.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "export/lacks.h"
+
+/* What sonde import writes (docs/FORMAT.md), by how the keys begin, and what is said before the value. */
+static const struct {
+	const char *key, *words;
+} facts[] = {
+    {"import.from", "imported from "},
+    {"import.file", "imported file: "},
+    {"import.note.", ""},
+};
+
+/* "merged.3.import.from" → "import.from" of recording 3, which sonde merge writes; 0: of all of it. */
+static const char *key_of(const char *key, unsigned *part)
+{
+	int len = 0;
+	*part = 0;
+	if (sscanf(key, "merged.%9u.%n", part, &len) != 1 || !len) {
+		*part = 0;
+		return key;
+	}
+	return key + len;
+}
+
+/* 1: it is one of the facts. */
+static int say(struct sonde_origin *origin, const char *whole, const char *value)
+{
+	unsigned part;
+	char of[40] = "";
+	const char *key = key_of(whole, &part);
+	if (part)
+		snprintf(of, sizeof of, "recording %u: ", part);
+	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+		if (!strncmp(key, facts[i].key, strlen(facts[i].key))) {
+			snprintf(origin->text, sizeof origin->text, "%s%s%s", of, facts[i].words, value);
+			return 1;
+		}
+	return 0;
+}
+
+const char *sonde_origin_next(struct sonde_origin *origin, const struct sonde_session *session)
+{
+	const char *key, *value;
+	while (origin->said < SONDE_ORIGIN_MAX && origin->at < sonde_session_info_count(session)) {
+		sonde_session_info_at(session, origin->at++, &key, &value);
+		if (!say(origin, key, value))
+			continue;
+		origin->said++;
+		return origin->text;
+	}
+	return NULL;
+}
+
+size_t sonde_origin_lacks(const struct sonde_session *session, char *out, size_t out_b)
+{
+	const struct sonde_lacks lacks = sonde_lacks_of(session);
+	char closed[32] = "", lost[64] = "", damaged[96] = "";
+	if (lacks.cut)
+		snprintf(closed, sizeof closed, "it was not closed in order");
+	if (lacks.lost)
+		snprintf(lost, sizeof lost, "%s%llu records were lost", *closed ? ", " : "",
+			 (unsigned long long)lacks.lost);
+	if (lacks.damaged_b || lacks.skipped)
+		snprintf(damaged, sizeof damaged, "%s%llu bytes and %llu chunks could not be read",
+			 *closed || *lost ? ", " : "", (unsigned long long)lacks.damaged_b,
+			 (unsigned long long)lacks.skipped);
+	int len = snprintf(out, out_b, "%s%s%s", closed, lost, damaged);
+	return len > 0 ? (size_t)len : 0;
+}
