@@ -128,6 +128,9 @@ static void notes(struct folded *folded)
 {
 	struct sonde_import_job *job = folded->job;
 	sonde_out_note(job, "1 sample = 1 ms by convention: the file has counts, and no time");
+	sonde_out_note(job,
+		       "the timeline is the order of the file's lines, each as long as its samples by that convention: "
+		       "it does not show when anything ran");
 	if (sonde_input_is_cut(job->input))
 		sonde_out_note(job, "the compressed file is cut off: this is its beginning");
 	if (folded->rows < folded->total)

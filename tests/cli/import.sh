@@ -49,7 +49,7 @@ run 0 "$SONDE" export -q -f folded -o - folded.sonde
 equal "$(wc -l <.out)" "$(wc -l <cpu.folded)"
 
 # Exports say where it comes from and what is a convention, where their format has a place; of our own there is nothing to say.
-origin="imported from folded stacks|imported file: standard input|1 sample = 1 ms by convention: the file has counts, and no time"
+origin="imported from folded stacks|imported file: standard input|1 sample = 1 ms by convention: the file has counts, and no time|the timeline is the order of the file's lines, each as long as its samples by that convention: it does not show when anything ran"
 run 0 "$SONDE" export -q -f chrome -o folded.json folded.sonde
 equal "$(jq -r '.otherData.import_notes | join("|")' folded.json)" "$origin"
 equal "$(jq -c '.otherData | [.records_lost, .bytes_not_readable, .chunks_skipped, .not_closed_in_order, has("import_notes")]' zones.json)" \

@@ -40,6 +40,8 @@ static void folded_counts_are_samples_of_a_millisecond(void **state)
 	assert_string_equal(sonde_session_info(imported.session, "import.from"), "folded stacks");
 	assert_string_equal(sonde_session_info(imported.session, "import.untimed"), "1");
 	assert_true(import_notes(&imported, "1 sample = 1 ms by convention"));
+	assert_true(import_notes(&imported, "it does not show when anything ran"));
+	assert_string_equal(sonde_session_info(imported.session, "import.note.2"), imported.result.notes[1]);
 	assert_non_null(strstr(source_of(imported.session, "cpu")->method, "imported from folded stacks"));
 	import_close(&imported);
 }
