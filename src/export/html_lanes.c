@@ -32,7 +32,9 @@ enum {
 	LEAST_ROW_B =
 	    2, /* a row takes at least so much, compressed and written out: what surely is too much is not tried */
 	LIKELY_ROW_B = 6,
-	LIMIT_B = 60, /* at least, of the room, for an arrow or a step of the critical path */
+	LIMIT_B = 60,                  /* at least, of the room, for an arrow or a step of the critical path */
+	GROUP_MAX = SONDE_TILE_DEPTHS, /* lanes that are read together */
+	GUESSES_MAX = 64,              /* 2 to this is more than any time */
 	LANE_MAX_B = 1 << 30,
 	WINDOW_MAX_NS = 1 << 30,
 };
@@ -42,8 +44,8 @@ struct lanes {
 	struct sonde_tiles *tiles;
 	uint64_t start_ns, end_ns;
 	uint64_t most_b;
-	uint64_t thinned_ns; /* what is shorter is put together; 0 = nothing */
-	struct sonde_tile_rows rows;
+	uint64_t thinned_ns;                    /* what is shorter is put together; 0 = nothing */
+	struct sonde_tile_rows rows[GROUP_MAX]; /* of the lanes of a group */
 	struct sonde_buf block;
 	struct sonde_gzip *gzip;
 };
@@ -59,7 +61,7 @@ static uint32_t pixels(const struct lanes *lanes, uint64_t pixel_ns)
 static int bins(struct lanes *lanes, const struct sonde_tile_lane *lane, uint32_t width)
 {
 	const struct sonde_tile_view view = {lanes->start_ns, lanes->end_ns, width};
-	return sonde_tiles_bins(lanes->tiles, lane->id, &view, &lanes->rows);
+	return sonde_tiles_bins(lanes->tiles, lane->id, &view, lanes->rows);
 }
 
 static int add(struct sonde_tile_rows *rows, const struct sonde_tile_row *row)
@@ -90,8 +92,8 @@ static int every(struct lanes *lanes, const struct sonde_tile_lane *lane)
 				error = add(&all, &part.all[i]);
 	}
 	sonde_tile_rows_fini(&part);
-	sonde_tile_rows_fini(&lanes->rows);
-	lanes->rows = all;
+	sonde_tile_rows_fini(lanes->rows);
+	*lanes->rows = all;
 	return error;
 }
 
@@ -105,34 +107,61 @@ static int read_rows(struct lanes *lanes, const struct sonde_tile_lane *lane)
 	return pixel_ns ? bins(lanes, lane, pixels(lanes, pixel_ns)) : every(lanes, lane);
 }
 
+/* How many lanes from this one on are zones of one thread, which stand in the same chunks; 1 of others. */
+static size_t group_at(const struct lanes *lanes, size_t first)
+{
+	const struct sonde_tile_lane *lane = sonde_tiles_lane(lanes->tiles, first), *next;
+	size_t count = 1;
+	while (lane->kind == SONDE_TILE_ZONES && count < GROUP_MAX &&
+	       (next = sonde_tiles_lane(lanes->tiles, first + count)) && next->kind == lane->kind &&
+	       next->process == lane->process && next->thread == lane->thread)
+		count++;
+	return count;
+}
+
+static int read_group(struct lanes *lanes, size_t first, size_t count)
+{
+	struct sonde_tile_ask asks[GROUP_MAX];
+	for (size_t i = 0; i < count; i++) {
+		const struct sonde_tile_view view = {lanes->start_ns, lanes->end_ns, pixels(lanes, lanes->thinned_ns)};
+		asks[i] = (struct sonde_tile_ask){.lane = first + i, .view = view, .rows = &lanes->rows[i]};
+	}
+	return sonde_tiles_bins_each(lanes->tiles, asks, count);
+}
+
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 
-typedef uint64_t value_of(const struct lanes *lanes, size_t i);
+/* `start_ns`: of the recording. */
+typedef uint64_t value_of(const struct sonde_tile_rows *rows, uint64_t start_ns, size_t i);
 
-static uint64_t gap(const struct lanes *lanes, size_t i)
+static uint64_t gap(const struct sonde_tile_rows *rows, uint64_t start_ns, size_t i)
 {
-	uint64_t before_ns = i ? lanes->rows.all[i - 1].to_ns : lanes->start_ns, from_ns = lanes->rows.all[i].from_ns;
+	uint64_t before_ns = i ? rows->all[i - 1].to_ns : start_ns, from_ns = rows->all[i].from_ns;
 	return from_ns > before_ns ? from_ns - before_ns : 0;
 }
 
-static uint64_t length(const struct lanes *lanes, size_t i)
+static uint64_t length(const struct sonde_tile_rows *rows, uint64_t start_ns, size_t i)
 {
-	return lanes->rows.all[i].to_ns - lanes->rows.all[i].from_ns;
+	(void)start_ns;
+	return rows->all[i].to_ns - rows->all[i].from_ns;
 }
 
-static uint64_t name(const struct lanes *lanes, size_t i)
+static uint64_t name(const struct sonde_tile_rows *rows, uint64_t start_ns, size_t i)
 {
-	return lanes->rows.all[i].name;
+	(void)start_ns;
+	return rows->all[i].name;
 }
 
-static uint64_t more(const struct lanes *lanes, size_t i)
+static uint64_t more(const struct sonde_tile_rows *rows, uint64_t start_ns, size_t i)
 {
-	return lanes->rows.all[i].many - 1;
+	(void)start_ns;
+	return rows->all[i].many - 1;
 }
 
-static uint64_t uncovered(const struct lanes *lanes, size_t i)
+static uint64_t uncovered(const struct sonde_tile_rows *rows, uint64_t start_ns, size_t i)
 {
-	uint64_t all_ns = length(lanes, i), busy_ns = lanes->rows.all[i].busy_ns;
+	(void)start_ns;
+	uint64_t all_ns = length(rows, start_ns, i), busy_ns = rows->all[i].busy_ns;
 	return all_ns > busy_ns ? all_ns - busy_ns : 0;
 }
 
@@ -143,22 +172,24 @@ static uint64_t bits_of(double value)
 	return bits;
 }
 
-static uint64_t least(const struct lanes *lanes, size_t i)
+static uint64_t least(const struct sonde_tile_rows *rows, uint64_t start_ns, size_t i)
 {
-	return bits_of(lanes->rows.all[i].least);
+	(void)start_ns;
+	return bits_of(rows->all[i].least);
 }
 
-static uint64_t most(const struct lanes *lanes, size_t i)
+static uint64_t most(const struct sonde_tile_rows *rows, uint64_t start_ns, size_t i)
 {
-	return bits_of(lanes->rows.all[i].most);
+	(void)start_ns;
+	return bits_of(rows->all[i].most);
 }
 
-static int put_column(struct lanes *lanes, value_of *value)
+static int put_column(struct lanes *lanes, const struct sonde_tile_rows *rows, value_of *value)
 {
 	uint64_t all = 0;
-	size_t count = lanes->rows.count;
+	size_t count = rows->count;
 	for (size_t i = 0; i < count; i++)
-		all |= value(lanes, i);
+		all |= value(rows, lanes->start_ns, i);
 	uint8_t bytes = 0;
 	while (bytes < 8 && all >> (8 * bytes))
 		bytes++;
@@ -166,25 +197,25 @@ static int put_column(struct lanes *lanes, value_of *value)
 	for (unsigned byte = 0; byte < bytes; byte++) {
 		uint8_t *at = sonde_buf_extend(&lanes->block, count);
 		for (size_t i = 0; at && i < count; i++)
-			at[i] = (uint8_t)(value(lanes, i) >> (8 * byte));
+			at[i] = (uint8_t)(value(rows, lanes->start_ns, i) >> (8 * byte));
 	}
 	return sonde_buf_error(&lanes->block);
 }
 
-static int put_lane(struct lanes *lanes, const struct sonde_tile_lane *lane)
+static int put_lane(struct lanes *lanes, const struct sonde_tile_lane *lane, const struct sonde_tile_rows *rows)
 {
 	static value_of *const columns[][6] = {
 	    [SONDE_TILE_SLICES] = {gap, length, name, more, uncovered},
 	    [SONDE_TILE_CURVE] = {gap, length, least, most},
 	    [SONDE_TILE_MOMENTS] = {gap, name, more},
 	};
-	int error = read_rows(lanes, lane);
+	int error = 0;
 	sonde_buf_clear(&lanes->block);
-	if (lanes->rows.count > UINT32_MAX)
-		return sonde_error(EFBIG, "a lane of %zu slices is too long for one file", lanes->rows.count);
+	if (rows->count > UINT32_MAX)
+		return sonde_error(EFBIG, "a lane of %zu slices is too long for one file", rows->count);
 	for (size_t i = 0; !error && columns[lane->form][i]; i++)
-		error = put_column(lanes, columns[lane->form][i]);
-	const uint32_t head[2] = {(uint32_t)lanes->block.len_b, (uint32_t)lanes->rows.count};
+		error = put_column(lanes, rows, columns[lane->form][i]);
+	const uint32_t head[2] = {(uint32_t)lanes->block.len_b, (uint32_t)rows->count};
 	error = error ? error : sonde_gzip_write(lanes->gzip, head, sizeof head);
 	return error ? error : sonde_gzip_write(lanes->gzip, lanes->block.data, lanes->block.len_b);
 }
@@ -287,7 +318,30 @@ static int put_head(struct lanes *lanes)
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
-static int write_all(struct lanes *lanes, struct sonde_buf *out)
+static int put_group(struct lanes *lanes, size_t first, size_t count)
+{
+	int error = count > 1 ? read_group(lanes, first, count) : 0;
+	for (size_t i = 0; i < count && !error; i++) {
+		const struct sonde_tile_lane *lane = sonde_tiles_lane(lanes->tiles, first + i);
+		error = count > 1 ? 0 : read_rows(lanes, lane);
+		error = error ? error : put_lane(lanes, lane, &lanes->rows[i]);
+	}
+	return error;
+}
+
+/* Stops when it surely takes more than most_b as base64. */
+static int write_lanes(struct lanes *lanes, FILE *stream, uint64_t most_b)
+{
+	size_t step, all = sonde_tiles_lane_count(lanes->tiles);
+	int error = put_head(lanes);
+	for (size_t i = 0; i < all && !error && sonde_base64_size((size_t)ftello(stream)) <= most_b; i += step) {
+		step = lanes->thinned_ns ? group_at(lanes, i) : 1;
+		error = put_group(lanes, i, step);
+	}
+	return error;
+}
+
+static int write_if_fits(struct lanes *lanes, uint64_t most_b, struct sonde_buf *out, int *fits)
 {
 	char *data = NULL;
 	size_t data_b = 0;
@@ -296,67 +350,89 @@ static int write_all(struct lanes *lanes, struct sonde_buf *out)
 		return sonde_error(ENOMEM, "out of memory for the timeline");
 	int error = sonde_gzip_open(&lanes->gzip, stream);
 	if (!error) {
-		error = put_head(lanes);
-		for (size_t i = 0; i < sonde_tiles_lane_count(lanes->tiles) && !error; i++)
-			error = put_lane(lanes, sonde_tiles_lane(lanes->tiles, i));
+		error = write_lanes(lanes, stream, most_b);
 		int closing = sonde_gzip_close(lanes->gzip);
 		error = error ? error : closing;
 	}
 	if (fclose(stream) && !error)
 		error = sonde_error(ENOMEM, "out of memory for the timeline");
 	sonde_buf_clear(out);
-	error = error ? error : sonde_buf_append(out, data, data_b);
+	*fits = !error && sonde_base64_size(data_b) <= most_b;
+	error = error || !*fits ? error : sonde_buf_append(out, data, data_b);
 	free(data);
 	return error;
 }
 
-/* Rows of all lanes when thinned so far; counting stops above `most`. */
-static uint64_t count_rows(struct lanes *lanes, uint64_t most)
+/* How many rows there are at a thinning. */
+struct guess {
+	uint64_t thinned_ns, rows;
+};
+
+static uint64_t rows_of_curve(const struct sonde_tile_lane *lane)
 {
-	uint64_t sum = 0;
-	for (size_t i = 0; i < sonde_tiles_lane_count(lanes->tiles) && sum <= most; i++) {
-		const struct sonde_tile_lane *lane = sonde_tiles_lane(lanes->tiles, i);
-		if (lane->form == SONDE_TILE_CURVE && lane->count > CURVE_PX)
-			sum += CURVE_PX;
-		else if (!lanes->thinned_ns || lane->form == SONDE_TILE_CURVE)
-			sum += lane->count;
-		else if (!bins(lanes, lane, pixels(lanes, lanes->thinned_ns)))
-			sum += lanes->rows.count;
-	}
-	return sum;
+	return lane->count > CURVE_PX ? CURVE_PX : lane->count;
 }
 
-static int likely_fits(struct lanes *lanes, uint64_t thinned_ns, uint64_t most)
+/* Adds the rows of a group of lanes at each of the thinnings; counting stops above `most`. */
+static int count_group(struct lanes *lanes, struct guess *guesses, size_t guess_count, size_t first, size_t count)
 {
-	uint64_t now_ns = lanes->thinned_ns;
-	lanes->thinned_ns = thinned_ns;
-	int fits = count_rows(lanes, most) <= most;
-	lanes->thinned_ns = now_ns;
-	return fits;
-}
-
-static int write_if_fits(struct lanes *lanes, uint64_t most_b, struct sonde_buf *out, int *fits)
-{
-	int error = write_all(lanes, out);
-	*fits = !error && sonde_base64_size(out->len_b) <= most_b;
-	if (!*fits)
-		sonde_buf_clear(out);
+	const struct sonde_tile_lane *lane = sonde_tiles_lane(lanes->tiles, first);
+	struct sonde_tile_ask *asks = calloc(count * guess_count, sizeof *asks), *ask = asks;
+	if (!asks)
+		return sonde_error(ENOMEM, "out of memory for %zu lanes", count);
+	for (size_t i = 0; i < guess_count && lane->form == SONDE_TILE_CURVE; i++)
+		guesses[i].rows += rows_of_curve(lane);
+	for (size_t at = 0; at < count && lane->form != SONDE_TILE_CURVE; at++)
+		for (size_t i = 0; i < guess_count; i++)
+			*ask++ = (struct sonde_tile_ask){
+			    .lane = first + at,
+			    .view = {lanes->start_ns, lanes->end_ns, pixels(lanes, guesses[i].thinned_ns)},
+			    .count = &guesses[i].rows,
+			    .most = lanes->most_b / LIKELY_ROW_B};
+	int error = ask > asks ? sonde_tiles_bins_each(lanes->tiles, asks, (size_t)(ask - asks)) : 0;
+	free(asks);
 	return error;
 }
 
-/* All of it, else as fine as likely fits, found from the coarse end, where little is read; what was written and did not
- * fit is thinned further. */
+/* As fine as likely fits: each thinning is half of the one before it. All are counted in one pass. */
+static int choose(struct lanes *lanes, uint64_t coarsest_ns)
+{
+	struct guess guesses[GUESSES_MAX];
+	uint64_t most = lanes->most_b / LIKELY_ROW_B;
+	size_t count = 0, step;
+	int error = 0;
+	for (uint64_t ns = coarsest_ns; ns && count < GUESSES_MAX; ns /= 2)
+		guesses[count++] = (struct guess){ns, 0};
+	for (size_t i = 0; i < sonde_tiles_lane_count(lanes->tiles) && count > 1 && !error; i += step) {
+		step = group_at(lanes, i);
+		error = count_group(lanes, guesses, count, i, step);
+		for (size_t fine = 1; fine < count; fine++)
+			if (guesses[fine].rows > most)
+				count = fine;
+	}
+	lanes->thinned_ns = guesses[count - 1].thinned_ns;
+	return error;
+}
+
+/* Whether all of it may fit. */
+static int may_fit(const struct lanes *lanes)
+{
+	uint64_t sum = 0, most = lanes->most_b / LEAST_ROW_B;
+	for (size_t i = 0; i < sonde_tiles_lane_count(lanes->tiles) && sum <= most; i++) {
+		const struct sonde_tile_lane *lane = sonde_tiles_lane(lanes->tiles, i);
+		sum += lane->form == SONDE_TILE_CURVE ? rows_of_curve(lane) : lane->count;
+	}
+	return sum <= most;
+}
+
+/* All of it, else as fine as likely fits; what was written and did not fit is thinned further. */
 static int fit(struct lanes *lanes, uint64_t most_b, struct sonde_buf *out)
 {
 	uint64_t duration_ns = lanes->end_ns - lanes->start_ns, coarsest_ns = duration_ns / COARSEST + 1;
-	int fits = 0, error = 0;
-	if (likely_fits(lanes, 0, most_b / LEAST_ROW_B))
-		error = write_if_fits(lanes, most_b, out, &fits);
+	int fits = 0, error = may_fit(lanes) ? write_if_fits(lanes, most_b, out, &fits) : 0;
 	if (error || fits)
 		return error;
-	lanes->thinned_ns = coarsest_ns;
-	while (lanes->thinned_ns > 1 && likely_fits(lanes, lanes->thinned_ns / 2, most_b / LIKELY_ROW_B))
-		lanes->thinned_ns /= 2;
+	error = choose(lanes, coarsest_ns);
 	for (; lanes->thinned_ns <= coarsest_ns && !error && !fits; lanes->thinned_ns *= 2)
 		error = write_if_fits(lanes, most_b, out, &fits);
 	return error;
@@ -372,7 +448,8 @@ int sonde_html_lanes(struct sonde_session *session, uint64_t most_b, struct sond
 	int error = sonde_tiles_open(&lanes.tiles, session);
 	if (!error && sonde_tiles_lane_count(lanes.tiles))
 		error = fit(&lanes, most_b, out);
-	sonde_tile_rows_fini(&lanes.rows);
+	for (size_t i = 0; i < GROUP_MAX; i++)
+		sonde_tile_rows_fini(&lanes.rows[i]);
 	sonde_buf_fini(&lanes.block);
 	sonde_tiles_close(lanes.tiles);
 	return error;

@@ -19,9 +19,11 @@ struct binning {
 	struct sonde_tile_rows *rows;
 	uint64_t from_ns, to_ns, start_ns, until_ns;
 	double pixel_ns;
-	double cell;      /* of the open row */
-	uint64_t longest; /* of its slices */
-	int is_open;      /* the last row takes more */
+	double cell;                      /* of the open row */
+	uint64_t longest;                 /* of its slices */
+	int is_open;                      /* the last row takes more */
+	size_t at;                        /* which node of the lowest level is next */
+	const struct sonde_tile_ask *ask; /* NULL: rows are kept; else counted, and the last kept */
 };
 
 void sonde_tile_rows_fini(struct sonde_tile_rows *rows)
@@ -82,6 +84,10 @@ static int take(struct binning *binning, const struct sonde_tile_node *node)
 	binning->cell = cell;
 	binning->is_open = !is_long;
 	binning->longest = node->longest_ns;
+	if (binning->ask) {
+		++*binning->ask->count;
+		binning->rows->count = 0;
+	}
 	return sonde_tile_rows_add(binning->rows, &row);
 }
 
@@ -89,8 +95,6 @@ static int is_out(const struct binning *binning, const struct sonde_tile_node *n
 {
 	return node->to_ns < binning->from_ns || node->from_ns > binning->to_ns;
 }
-
-static int visit(struct binning *binning, unsigned level, size_t i);
 
 static int take_slices(struct binning *binning, const struct sonde_tile_slice *slices, size_t count)
 {
@@ -151,21 +155,41 @@ static int visit_leaves(struct binning *binning, size_t node)
 	return error;
 }
 
-static int visit(struct binning *binning, unsigned level, size_t i)
+/* Where nodes of a level begin, in nodes of the lowest. */
+static size_t first_of(size_t node, unsigned level)
+{
+	for (; level; level--)
+		node *= SONDE_TILE_FAN;
+	return node;
+}
+
+/* Takes the highest node that begins where the walk is and needs not be divided. */
+static int step(struct binning *binning)
 {
 	const struct sonde_tile_lane_data *lane = binning->lane;
-	const struct sonde_tile_node *node = &lane->levels[level][i];
-	int error = 0;
-	if (is_out(binning, node))
-		return 0;
-	if ((double)(node->to_ns - node->from_ns) < binning->pixel_ns)
-		return take(binning, node);
-	if (!level)
+	size_t i = binning->at;
+	unsigned level = 0;
+	for (; level + 1 < lane->level_count && i % SONDE_TILE_FAN == 0; level++)
+		i /= SONDE_TILE_FAN;
+	for (;; level--, i *= SONDE_TILE_FAN) {
+		const struct sonde_tile_node *node = &lane->levels[level][i];
+		int is_away = is_out(binning, node);
+		if (level && !is_away && (double)(node->to_ns - node->from_ns) >= binning->pixel_ns)
+			continue;
+		binning->at = first_of(i + 1, level);
+		if (is_away)
+			return 0;
+		if ((double)(node->to_ns - node->from_ns) < binning->pixel_ns)
+			return take(binning, node);
 		return visit_leaves(binning, i);
-	for (size_t at = i * SONDE_TILE_FAN; at < lane->counts[level - 1] && at < (i + 1) * SONDE_TILE_FAN && !error;
-	     at++)
-		error = visit(binning, level - 1, at);
-	return error;
+	}
+}
+
+static int is_over(const struct binning *binning)
+{
+	const struct sonde_tile_lane_data *lane = binning->lane;
+	return !lane->level_count || binning->at >= lane->counts[0] ||
+	       (binning->ask && *binning->ask->count > binning->ask->most);
 }
 
 int sonde_tiles_bins(struct sonde_tiles *tiles, size_t id, const struct sonde_tile_view *view,
@@ -174,24 +198,74 @@ int sonde_tiles_bins(struct sonde_tiles *tiles, size_t id, const struct sonde_ti
 	return sonde_tiles_bins_until(tiles, id, view, 0, out);
 }
 
+static struct binning begin(struct sonde_tiles *tiles, size_t lane, const struct sonde_tile_view *view,
+			    struct sonde_tile_rows *rows)
+{
+	rows->count = 0;
+	rows->is_coarse = 0;
+	return (struct binning){.tiles = tiles,
+				.lane = tiles->lanes[lane],
+				.rows = rows,
+				.from_ns = view->from_ns,
+				.to_ns = view->to_ns,
+				.start_ns = sonde_session_run(tiles->session)->start_ns,
+				.pixel_ns = (double)(view->to_ns - view->from_ns) / view->width};
+}
+
 int sonde_tiles_bins_until(struct sonde_tiles *tiles, size_t id, const struct sonde_tile_view *view, uint64_t until_ns,
 			   struct sonde_tile_rows *out)
 {
-	const struct sonde_tile_lane_data *lane = tiles->lanes[id];
-	struct binning binning = {.tiles = tiles,
-				  .lane = lane,
-				  .rows = out,
-				  .from_ns = view->from_ns,
-				  .to_ns = view->to_ns,
-				  .until_ns = until_ns,
-				  .start_ns = sonde_session_run(tiles->session)->start_ns,
-				  .pixel_ns = (double)(view->to_ns - view->from_ns) / view->width};
-	out->count = 0;
-	out->is_coarse = 0;
-	if (lane->lane.kind == SONDE_TILE_CPU)
-		return sonde_tile_cpu_bins(tiles, lane, view, out);
+	struct binning binning = begin(tiles, id, view, out);
 	int error = 0;
-	for (size_t i = 0; lane->level_count && i < lane->counts[lane->level_count - 1] && !error; i++)
-		error = visit(&binning, lane->level_count - 1, i);
+	binning.until_ns = until_ns;
+	if (binning.lane->lane.kind == SONDE_TILE_CPU)
+		return sonde_tile_cpu_bins(tiles, binning.lane, view, out);
+	while (!error && !is_over(&binning))
+		error = step(&binning);
+	return error;
+}
+
+/* --- several at once ---------------------------------------------------------------------------------------------- */
+
+/* The chunk that the walk may need next; 0 where it needs none, SIZE_MAX when it is over. */
+static size_t chunk_of(const struct binning *binning)
+{
+	if (is_over(binning))
+		return SIZE_MAX;
+	return binning->lane->where ? binning->lane->where[binning->at].chunk : 0;
+}
+
+/* All walks as far as they need no later chunk; the earliest that is needed then. -ENOMEM. */
+static int walk_to(struct binning *walks, size_t count, size_t chunk, size_t *out)
+{
+	size_t next = SIZE_MAX;
+	for (size_t i = 0; i < count; i++) {
+		size_t at;
+		while ((at = chunk_of(&walks[i])) <= chunk && at != SIZE_MAX) {
+			int error = step(&walks[i]);
+			if (error)
+				return error;
+		}
+		next = at < next ? at : next;
+	}
+	*out = next;
+	return 0;
+}
+
+int sonde_tiles_bins_each(struct sonde_tiles *tiles, const struct sonde_tile_ask *asks, size_t count)
+{
+	struct binning *walks = calloc(count, sizeof *walks);
+	struct sonde_tile_rows *lasts = calloc(count, sizeof *lasts);
+	int error = walks && lasts ? 0 : sonde_error(ENOMEM, "out of memory for %zu lanes", count);
+	for (size_t i = 0; i < count && !error; i++) {
+		walks[i] = begin(tiles, asks[i].lane, &asks[i].view, asks[i].rows ? asks[i].rows : &lasts[i]);
+		walks[i].ask = asks[i].rows ? NULL : &asks[i];
+	}
+	for (size_t chunk = 0; chunk != SIZE_MAX && !error;)
+		error = walk_to(walks, count, chunk, &chunk);
+	for (size_t i = 0; i < count && lasts; i++)
+		sonde_tile_rows_fini(&lasts[i]);
+	free(walks);
+	free(lasts);
 	return error;
 }

@@ -125,6 +125,18 @@ int sonde_tiles_bins(struct sonde_tiles *tiles, size_t lane, const struct sonde_
  * of some that are longer than a pixel. */
 int sonde_tiles_bins_until(struct sonde_tiles *tiles, size_t lane, const struct sonde_tile_view *view,
 			   uint64_t until_ns, struct sonde_tile_rows *out);
+
+/* Rows of one lane, among others that are asked for at once. */
+struct sonde_tile_ask {
+	size_t lane; /* of any kind but SONDE_TILE_CPU */
+	struct sonde_tile_view view;
+	struct sonde_tile_rows *rows; /* as of sonde_tiles_bins(); NULL: they are only counted */
+	uint64_t *count;              /* then: it grows by how many they are, and several asks may share it; */
+	uint64_t most;                /* where it gets greater than this, it grows no further */
+};
+
+/* The same of several lanes, or of one at several widths, in one pass: each chunk of zones is decoded once. -ENOMEM. */
+int sonde_tiles_bins_each(struct sonde_tiles *tiles, const struct sonde_tile_ask *asks, size_t count);
 void sonde_tile_rows_fini(struct sonde_tile_rows *rows);
 
 /* --- single slices ------------------------------------------------------------------------------------------------ */

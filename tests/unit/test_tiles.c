@@ -315,6 +315,52 @@ static void bins_in_no_time(void **state)
 	sonde_session_close(session);
 }
 
+/* Every lane at two widths, in one pass: the rows, and how many they are, are those that each has alone. */
+static void lanes_at_once(void **state)
+{
+	(void)state;
+	static const uint32_t widths[] = {90, SONDE_TILE_WIDTH_MAX};
+	struct sonde_tiles *tiles;
+	struct sonde_tile_rows rows = {0}, *each;
+	struct sonde_tile_ask *asks;
+	random_zones(1, 6);
+	struct sonde_session *session = opened();
+	assert_int_equal(sonde_tiles_open(&tiles, session), 0);
+	const struct sonde_run *run = sonde_session_run(session);
+	size_t lanes = sonde_tiles_lane_count(tiles), count = 2 * lanes;
+	uint64_t counted[2] = {0}, expected[2] = {0}, some = 0;
+	assert_non_null(each = calloc(count, sizeof *each));
+	assert_non_null(asks = calloc(count, sizeof *asks));
+	for (size_t i = 0; i < count; i++)
+		asks[i] = (struct sonde_tile_ask){
+		    .lane = i / 2, .view = {run->start_ns, run->end_ns, widths[i % 2]}, .rows = &each[i]};
+	assert_int_equal(sonde_tiles_bins_each(tiles, asks, count), 0);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(sonde_tiles_bins(tiles, i / 2, &asks[i].view, &rows), 0);
+		assert_int_equal(each[i].count, rows.count);
+		assert_memory_equal(each[i].all, rows.all, rows.count * sizeof *rows.all);
+		expected[i % 2] += rows.count;
+		asks[i].rows = NULL;
+		asks[i].count = &counted[i % 2];
+		asks[i].most = UINT64_MAX;
+	}
+	assert_true(expected[0] && expected[0] < expected[1]);
+	assert_int_equal(sonde_tiles_bins_each(tiles, asks, count), 0);
+	assert_int_equal(counted[0], expected[0]);
+	assert_int_equal(counted[1], expected[1]);
+	asks[1].count = &some;
+	asks[1].most = 5;
+	assert_int_equal(sonde_tiles_bins_each(tiles, &asks[1], 1), 0);
+	assert_in_range(some, 6, expected[1] - 1);
+	for (size_t i = 0; i < count; i++)
+		sonde_tile_rows_fini(&each[i]);
+	free(each);
+	free(asks);
+	sonde_tile_rows_fini(&rows);
+	sonde_tiles_close(tiles);
+	sonde_session_close(session);
+}
+
 static void nothing_and_one(void **state)
 {
 	(void)state;
@@ -715,6 +761,7 @@ int main(void)
 	    cmocka_unit_test(nodes_are_those_of_the_zones),
 	    cmocka_unit_test(nodes_may_be_anything),
 	    cmocka_unit_test(bins_in_no_time),
+	    cmocka_unit_test(lanes_at_once),
 	    cmocka_unit_test(nothing_and_one),
 	    cmocka_unit_test(recordings_grow),
 	    cmocka_unit_test(slices_are_found_by_name_and_length),
