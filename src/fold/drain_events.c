@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "fold/drain_state.h"
+#include "format/device.h"
 
 /* Bytes of payload that a type needs at least, and where a text's length stands. */
 static int event_valid(const struct sonde_event *event)
@@ -42,6 +43,22 @@ static int event_valid(const struct sonde_event *event)
 		return size_b >= sizeof(*sample) && sample->stack_b <= size_b - sizeof(*sample) &&
 		       sample->stack_b % 8 == 0;
 	}
+	case SONDE_EVENT_DEVICE: {
+		const struct sonde_event_device *device = (const void *)event;
+		return size_b >= sizeof(*device) &&
+		       (size_t)device->api_b + device->name_b + device->uuid_b + device->driver_b <=
+			   size_b - sizeof(*device);
+	}
+	case SONDE_EVENT_QUEUE: {
+		const struct sonde_event_queue *queue = (const void *)event;
+		return size_b >= sizeof(*queue) && queue->name_b <= size_b - sizeof(*queue);
+	}
+	case SONDE_EVENT_OPERATION: {
+		const struct sonde_event_operation *operation = (const void *)event;
+		return size_b >= sizeof(*operation) && operation->name_b <= size_b - sizeof(*operation);
+	}
+	case SONDE_EVENT_ACTIVITY:
+		return size_b >= sizeof(struct sonde_event_activity);
 	default:
 		return 0;
 	}

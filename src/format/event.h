@@ -37,6 +37,11 @@ enum sonde_event_type {
 	SONDE_EVENT_SNAPSHOT = 15,    /* ring only: text, the label; becomes a META SNAPSHOT */
 	SONDE_EVENT_POOL_TAKE = 17,   /* site; a block of a pool begins: a HEAP row of the recording */
 	SONDE_EVENT_POOL_GIVE = 18,   /* site; it ends */
+	/* Of rings only (format/device.h): they become META records and rows of ACTIVITIES. */
+	SONDE_EVENT_DEVICE = 19,
+	SONDE_EVENT_QUEUE = 20,
+	SONDE_EVENT_OPERATION = 21,
+	SONDE_EVENT_ACTIVITY = 22,
 };
 
 /* INSTANT, MESSAGE, ZONE_NAME, THREAD_NAME, MISMATCH, SNAPSHOT: len_b bytes follow, padded with zeros. */

@@ -38,6 +38,9 @@ enum sonde_meta_type {
 	SONDE_META_SNAPSHOT = 19,
 	SONDE_META_SERIES = 20,
 	SONDE_META_OBJECT = 21,
+	SONDE_META_DEVICE = 22,
+	SONDE_META_QUEUE = 23,
+	SONDE_META_OPERATION = 24,
 };
 
 /* An interned string; the bytes follow, without a NUL. May hold any byte: what shows it escapes it. */
@@ -305,6 +308,48 @@ struct sonde_meta_object {
 	uint32_t name; /* str, 0 = none */
 	uint64_t address;
 };
+
+/* A device as one process sees it. What is 0 is not known; kinds and units as in include/sonde/device.h. */
+struct sonde_meta_device {
+	struct sonde_meta_head head;
+	uint32_t id;
+	uint32_t process;
+	uint32_t kind;
+	uint32_t index;        /* among the devices of its API */
+	uint32_t api, name;    /* str */
+	uint32_t uuid, driver; /* str, 0 = none */
+	uint32_t units, clock_mhz;
+	uint32_t warp, warps_unit, blocks_unit, registers_unit;
+	uint64_t shared_unit_b, memory_b;
+};
+
+/* A queue or stream of a device. */
+struct sonde_meta_queue {
+	struct sonde_meta_head head;
+	uint32_t id;
+	uint32_t process;
+	uint32_t device; /* id */
+	uint32_t flags;
+	uint64_t context, handle;
+	uint32_t name; /* str, 0 = none */
+	uint32_t reserved;
+};
+
+/* What a device, or the host for it, does: a row of activities.def with all that is the same each time. */
+struct sonde_meta_operation {
+	struct sonde_meta_head head;
+	uint32_t id;
+	uint32_t process;
+	uint32_t kind; /* of activities.def */
+	uint32_t name; /* str: as the device's API has it, maybe mangled */
+	uint32_t grid[3], block[3];
+	uint32_t registers, local_b;                /* of a thread */
+	uint32_t static_shared_b, dynamic_shared_b; /* of a block */
+	uint32_t shared_unit_b;                     /* what of a unit's memory was set apart as shared */
+	uint8_t from, to;                           /* kinds of memory */
+	uint16_t reserved;
+};
+_Static_assert(sizeof(struct sonde_meta_operation) == 72, "operation record");
 
 enum sonde_heap_leak {
 	SONDE_HEAP_UNREACHABLE = 1, /* when the process ended, nothing pointed to them */

@@ -54,6 +54,8 @@ enum sonde_chunk_type {
 	SONDE_CHUNK_HEAP = 8,     /* allocated blocks of one process */
 	SONDE_CHUNK_SERIES = 9,   /* numbers that are read again and again, of all processes and the machine */
 	SONDE_CHUNK_WAITS = 10,   /* calls that may wait, all threads */
+	SONDE_CHUNK_ACTIVITIES = 11, /* what devices did, and what the host did for them, all processes */
+	SONDE_CHUNK_TYPES = 12, /* one more than the highest */
 };
 
 #define SONDE_CHUNK_VERSION 1 /* of every type's body as described here */
@@ -142,6 +144,17 @@ _Static_assert(sizeof(struct sonde_file_tail) == 16, "file tail");
  *          6 status  u8: enum sonde_stack_status, | SONDE_WAIT_SAMPLED when looks found the thread in it
  *          7 object  varint zigzag delta, 0 = none
  *          8 amount  varint: bytes that were read or written; of a sampled wait how many looks found it
+ * ACTIVITIES  what devices did, and the host for them, in no order
+ *          0 start   varint zigzag delta
+ *          1 time    varint: ns that it took
+ *          2 operation  varint zigzag delta
+ *          3 queue   varint: 0 = on the host
+ *          4 thread  varint: that asked for it, or did it; 0 = not known
+ *          5 queued  varint: ns from when it was asked for to its start, + 1; 0 = not known
+ *          6 submitted  varint: ns from when the device got it to its start, + 1; 0 = not known
+ *          7 correlation  varint zigzag delta: the same of a call and what it has a device do; 0 = none
+ *          8 size    varint: bytes copied, filled or allocated
+ *          9 address varint zigzag delta: of memory that is allocated or given back
  * EVENTS   no columns: struct sonde_event after struct sonde_event (format/event.h).
  */
 struct sonde_stacks_summary {

@@ -380,6 +380,7 @@ int sonde_merge_chunks(struct sonde_merge_out *out)
 	    {SONDE_CHUNK_EVENTS, NULL, add_events},
 	    {SONDE_CHUNK_HEAP, add_heap, NULL},
 	    {SONDE_CHUNK_WAITS, NULL, add_waits},
+	    {SONDE_CHUNK_ACTIVITIES, NULL, sonde_merge_activities},
 	};
 	int error = 0;
 	for (size_t i = 0; !error && i < sizeof kinds / sizeof *kinds; i++)

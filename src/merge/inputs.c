@@ -315,18 +315,27 @@ static int compare(const void *left, const void *right)
 /* Ids of each follow those of the one before. */
 static int give_bases(struct sonde_merge_inputs *inputs)
 {
-	uint64_t sum[5] = {0};
+	enum { KINDS = 8 };
+	uint64_t sum[KINDS] = {0};
 	for (size_t i = 0; i < inputs->count; i++) {
 		struct sonde_merge_input *input = &inputs->input[i];
-		uint32_t *base[] = {&input->processes, &input->threads, &input->heaps, &input->heap_sites,
-				    &input->objects};
-		size_t count[] = {sonde_session_process_count(input->session),
-				  sonde_session_thread_count(input->session), sonde_session_heap_count(input->session),
-				  sonde_session_heap_site_count(input->session),
-				  sonde_session_object_count(input->session)};
-		for (size_t k = 0; k < 5; k++) {
-			*base[k] = (uint32_t)sum[k];
-			sum[k] += count[k];
+		const struct sonde_session *session = input->session;
+		const struct {
+			uint32_t *base;
+			size_t count;
+		} kinds[KINDS] = {
+		    {&input->processes, sonde_session_process_count(session)},
+		    {&input->threads, sonde_session_thread_count(session)},
+		    {&input->heaps, sonde_session_heap_count(session)},
+		    {&input->heap_sites, sonde_session_heap_site_count(session)},
+		    {&input->objects, sonde_session_object_count(session)},
+		    {&input->devices, sonde_session_device_count(session)},
+		    {&input->queues, sonde_session_queue_count(session)},
+		    {&input->operations, sonde_session_operation_count(session)},
+		};
+		for (size_t k = 0; k < KINDS; k++) {
+			*kinds[k].base = (uint32_t)sum[k];
+			sum[k] += kinds[k].count;
 			if (sum[k] > UINT32_MAX / 2)
 				return sonde_error(E2BIG, "%s: with it there are more than %u ids of a kind",
 						   input->path, UINT32_MAX / 2);

@@ -45,7 +45,7 @@ struct sonde_merge_input {
 	uint64_t shift_ns; /* what is added to its times */
 	size_t first_part, part_count;
 	/* What is added to its ids, and ids of the new file by its own. */
-	uint32_t processes, threads, heaps, heap_sites, objects;
+	uint32_t processes, threads, heaps, heap_sites, objects, devices, queues, operations;
 	uint32_t *modules, *sites, *nodes, *series;
 	uint8_t *machine_kept; /* by machine: what it tells of it is taken */
 };

@@ -298,9 +298,14 @@ int sonde_merge_tables(struct sonde_merge_out *out, size_t index)
 		size_t count;
 		int (*by_id)(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id);
 	} tables[] = {
-	    {sonde_session_process_count(session), add_process},     {sonde_session_thread_count(session), add_thread},
-	    {sonde_session_heap_count(session), add_heap},           {sonde_session_object_count(session), add_object},
+	    {sonde_session_process_count(session), add_process},
+	    {sonde_session_thread_count(session), add_thread},
+	    {sonde_session_heap_count(session), add_heap},
+	    {sonde_session_object_count(session), add_object},
 	    {sonde_session_heap_site_count(session), add_heap_site},
+	    {sonde_session_device_count(session), sonde_merge_device},
+	    {sonde_session_queue_count(session), sonde_merge_queue},
+	    {sonde_session_operation_count(session), sonde_merge_operation},
 	};
 	const struct {
 		size_t count;

@@ -110,6 +110,12 @@ static int event_send(struct sonde_event *head, size_t fixed_b, const struct ori
 	return code;
 }
 
+int sonde_event_send(struct sonde_event *head, size_t fixed_b, const void *more, size_t more_b)
+{
+	const struct text texts[2] = {{more, more_b}, {"", 0}};
+	return event_send(head, fixed_b, NULL, texts);
+}
+
 static int send_text(uint16_t type, const struct origin *origin, const char *text)
 {
 	size_t text_b = text ? strnlen(text, TEXT_MAX_B) : 0;

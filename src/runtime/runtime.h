@@ -193,6 +193,9 @@ struct sonde_event *sonde_event_reserve(struct sonde_thread *thread, struct sond
 void sonde_event_publish(struct sonde_event *event, const struct sonde_event *head);
 /* Now, in the pool's clock. */
 uint64_t sonde_event_time(const struct sonde_ring_pool *pool);
+/* Tells of an event whose struct, of fixed_b bytes, begins with `head`, and of the bytes behind it: what the public
+ * functions return. */
+int sonde_event_send(struct sonde_event *head, size_t fixed_b, const void *more, size_t more_b);
 
 /* --- self.c -------------------------------------------------------------------------------------------------------*/
 

@@ -169,7 +169,7 @@ struct sonde_sink *sonde_sink_init(void *memory, struct sonde_ring_pool *ring, s
 	return sink;
 }
 
-static void write_lost_blocks(struct sonde_sink *sink)
+static void write_lost(struct sonde_sink *sink)
 {
 	static const char *const causes[SONDE_POOLS_LOST_COUNT] = {
 	    [SONDE_POOLS_LOST_NAMES] = "more than 4096 pools in a process",
@@ -181,6 +181,9 @@ static void write_lost_blocks(struct sonde_sink *sink)
 		if (count)
 			sonde_sink_lost(sink, causes[i], count);
 	}
+	if (sink->activities)
+		sonde_sink_lost(sink, "activities of devices, which sonde record --gpu records", sink->activities);
+	sink->activities = 0;
 }
 
 void sonde_sink_drain(struct sonde_sink *sink, struct sonde_drain *drain, const struct sonde_clockfit *fit, int final)
@@ -201,13 +204,13 @@ void sonde_sink_drain(struct sonde_sink *sink, struct sonde_drain *drain, const 
 	sonde_sink_flush_zones(sink);
 	sonde_sink_flush_events(sink);
 	sonde_pools_run(sink->pools, before_ns);
-	write_lost_blocks(sink);
+	write_lost(sink);
 }
 
 int sonde_sink_close(struct sonde_sink *sink)
 {
 	sonde_pools_close(sink->pools);
-	write_lost_blocks(sink);
+	write_lost(sink);
 	sonde_sink_close_histograms(sink);
 	for (uint32_t i = 0; i < sink->thread_rows; i++)
 		sonde_frames_clear(&sink->threads[i]);

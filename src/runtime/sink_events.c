@@ -74,6 +74,10 @@ void sonde_sink_take_event(void *context, struct sonde_drain_thread *thread, con
 	struct sonde_sink *sink = context;
 	if (event->type == SONDE_EVENT_CPU_SAMPLE)
 		return;
+	if (event->type >= SONDE_EVENT_DEVICE && event->type <= SONDE_EVENT_ACTIVITY) {
+		sink->activities += event->type == SONDE_EVENT_ACTIVITY;
+		return;
+	}
 	if (event->type == SONDE_EVENT_SNAPSHOT) {
 		write_snapshot(sink, (const void *)event);
 		sonde_pools_snapshot(sink->pools, event->time);

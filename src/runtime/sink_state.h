@@ -54,6 +54,7 @@ struct sonde_sink {
 	struct sonde_pools *pools;
 	uint32_t threads_made;
 	uint32_t sites_made;
+	uint64_t activities; /* of devices, which are left out, since it was said last */
 	uint32_t sites[SONDE_RING_MAX_SITES];                      /* the file's ids */
 	uint32_t thread_rows;                                      /* highest seen + 1 */
 	struct sonde_sink_histogram *histograms[SONDE_SINK_SITES]; /* by the file's id; mapped at the first use */

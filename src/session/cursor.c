@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/activities.h"
 #include "session/columns.h"
 #include "session/heap.h"
 #include "session/state.h"
@@ -20,7 +21,7 @@ struct sonde_cursor {
 	uint32_t threads, nodes, sites; /* how many there were when it was opened */
 	size_t next;                    /* chunk */
 	unsigned part, parts;           /* decodes the chunks whose number among their type ÷ parts leaves this rest */
-	size_t seen[SONDE_CHUNK_WAITS + 1]; /* by type: wanted chunks so far, of all parts */
+	size_t seen[SONDE_CHUNK_TYPES]; /* by type: wanted chunks so far, of all parts */
 	struct sonde_cursor_wanted wanted;
 	size_t *newest;      /* by thread: its last ZONES chunk, + 1; NULL = all is wanted */
 	uint32_t unfinished; /* thread whose open zones come next */
@@ -313,13 +314,22 @@ static int decode_heap(struct sonde_cursor *cursor)
 	return error;
 }
 
+static int decode_activities(struct sonde_cursor *cursor)
+{
+	size_t count = cursor->data.head->count;
+	void *memory = count <= cursor->data.head->raw_b ? scratch(cursor, count * SONDE_ACTIVITIES_ROW_B) : NULL;
+	if (!memory)
+		return count <= cursor->data.head->raw_b ? sonde_buf_error(&cursor->scratch) : -EBADMSG;
+	return sonde_activities_decode(&cursor->batch, &cursor->data, cursor->session, memory);
+}
+
 /* --- the cursor --------------------------------------------------------------------------------------------------- */
 
 static int (*const decoders[])(struct sonde_cursor *cursor) = {
     [SONDE_CHUNK_SAMPLES] = decode_samples, [SONDE_CHUNK_SWITCHES] = decode_switches,
     [SONDE_CHUNK_ZONES] = decode_zones,     [SONDE_CHUNK_EVENTS] = decode_events,
     [SONDE_CHUNK_HEAP] = decode_heap,       [SONDE_CHUNK_SERIES] = decode_series,
-    [SONDE_CHUNK_WAITS] = decode_waits,
+    [SONDE_CHUNK_WAITS] = decode_waits,     [SONDE_CHUNK_ACTIVITIES] = decode_activities,
 };
 
 int sonde_cursor_open(struct sonde_cursor **out, struct sonde_session *session, uint32_t types)

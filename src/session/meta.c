@@ -39,6 +39,9 @@ union record {
 	struct sonde_meta_heap_leak heap_leak;
 	struct sonde_meta_series series;
 	struct sonde_meta_object object;
+	struct sonde_meta_device device;
+	struct sonde_meta_queue queue;
+	struct sonde_meta_operation operation;
 };
 
 /* What a record type does: 0, -EBADMSG for one that makes no sense, -ENOMEM. */
@@ -54,8 +57,7 @@ static const char *text(const struct sonde_session *session, uint32_t id)
 	return sonde_session_string(session, id);
 }
 
-/* The row of `id`, made (with all before it) when it is new; NULL: -EBADMSG for an id that cannot be, or -ENOMEM. */
-static int row_by_id(void **out, struct sonde_session *session, struct sonde_rows *rows, uint32_t id, const void *blank)
+int sonde_meta_row(void **out, struct sonde_session *session, struct sonde_rows *rows, uint32_t id, const void *blank)
 {
 	if (!id || id > session->id_max)
 		return -EBADMSG;
@@ -92,7 +94,7 @@ static int process_row(struct sonde_process **out, struct sonde_session *session
 {
 	static const struct sonde_process blank = {.name = "", .command = "", .status = -1};
 	void *row = NULL;
-	int error = row_by_id(&row, session, &session->processes, id, &blank);
+	int error = sonde_meta_row(&row, session, &session->processes, id, &blank);
 	*out = row;
 	return error;
 }
@@ -140,7 +142,7 @@ static int thread_row(struct sonde_thread **out, struct sonde_session *session, 
 {
 	static const struct sonde_thread blank = {.name = ""};
 	void *row = NULL;
-	int error = row_by_id(&row, session, &session->threads, id, &blank);
+	int error = sonde_meta_row(&row, session, &session->threads, id, &blank);
 	*out = row;
 	return error;
 }
@@ -199,7 +201,7 @@ static int add_module(struct sonde_session *session, const union record *record,
 	};
 	const struct sonde_meta_module *from = &record->module;
 	void *at = NULL;
-	int error = row_by_id(&at, session, &session->modules, from->id, &blank);
+	int error = sonde_meta_row(&at, session, &session->modules, from->id, &blank);
 	if (error)
 		return error;
 	struct sonde_session_module *module = at;
@@ -223,7 +225,7 @@ static int add_site(struct sonde_session *session, const union record *record, c
 	static const struct sonde_site blank = {.name = "", .function = "", .file = "", .unit = ""};
 	const struct sonde_meta_site *from = &record->site;
 	void *at = NULL;
-	int error = row_by_id(&at, session, &session->sites, from->id, &blank);
+	int error = sonde_meta_row(&at, session, &session->sites, from->id, &blank);
 	if (error)
 		return error;
 	*(struct sonde_site *)at = (struct sonde_site){
@@ -345,7 +347,7 @@ static int add_heap(struct sonde_session *session, const union record *record, c
 	static const struct sonde_heap blank = {.name = ""};
 	const struct sonde_meta_heap *from = &record->heap;
 	void *row = NULL;
-	int error = row_by_id(&row, session, &session->heaps, from->id, &blank);
+	int error = sonde_meta_row(&row, session, &session->heaps, from->id, &blank);
 	if (!error)
 		*(struct sonde_heap *)row =
 		    (struct sonde_heap){from->id, from->process, from->kind, text(session, from->name)};
@@ -367,7 +369,7 @@ static int add_heap_site(struct sonde_session *session, const union record *reco
 	static const struct sonde_heap_site blank;
 	const struct sonde_meta_heap_site *from = &record->heap_site;
 	void *row = NULL;
-	int error = row_by_id(&row, session, &session->heap_sites, from->id, &blank);
+	int error = sonde_meta_row(&row, session, &session->heap_sites, from->id, &blank);
 	if (!error)
 		*(struct sonde_heap_site *)row =
 		    (struct sonde_heap_site){from->id, from->heap, from->thread, from->stack, from->status};
@@ -389,7 +391,7 @@ static int add_series(struct sonde_session *session, const union record *record,
 	static const struct sonde_series blank = {.name = "", .unit = "", .object = ""};
 	const struct sonde_meta_series *from = &record->series;
 	void *row = NULL;
-	int error = row_by_id(&row, session, &session->series, from->id, &blank);
+	int error = sonde_meta_row(&row, session, &session->series, from->id, &blank);
 	if (!error)
 		*(struct sonde_series *)row = (struct sonde_series){.id = from->id,
 								    .kind = from->kind,
@@ -407,12 +409,24 @@ static int add_object(struct sonde_session *session, const union record *record,
 	static const struct sonde_object blank = {.name = ""};
 	const struct sonde_meta_object *from = &record->object;
 	void *row = NULL;
-	int error = row_by_id(&row, session, &session->objects, from->id, &blank);
+	int error = sonde_meta_row(&row, session, &session->objects, from->id, &blank);
 	if (!error)
 		*(struct sonde_object *)row = (struct sonde_object){from->id, from->process, from->kind,
 								    text(session, from->name), from->address};
 	return error;
 }
+
+#define ADD_OF_DEVICES(what)                                                                                  \
+	static int add_##what(struct sonde_session *session, const union record *record, const uint8_t *more, \
+			      size_t more_b)                                                                  \
+	{                                                                                                     \
+		(void)more, (void)more_b;                                                                     \
+		return sonde_meta_add_##what(session, &record->what);                                         \
+	}
+
+ADD_OF_DEVICES(device)
+ADD_OF_DEVICES(queue)
+ADD_OF_DEVICES(operation)
 
 /* The first is of the beginning. */
 static int add_clock(struct sonde_session *session, const union record *record, const uint8_t *more, size_t more_b)
@@ -453,6 +467,9 @@ static const struct kind kinds[] = {
     KIND(SONDE_META_HEAP_LEAK, sonde_meta_heap_leak, 32, add_heap_leak),
     KIND(SONDE_META_SERIES, sonde_meta_series, 24, add_series),
     KIND(SONDE_META_OBJECT, sonde_meta_object, 24, add_object),
+    KIND(SONDE_META_DEVICE, sonde_meta_device, 32, add_device),
+    KIND(SONDE_META_QUEUE, sonde_meta_queue, 24, add_queue),
+    KIND(SONDE_META_OPERATION, sonde_meta_operation, 24, add_operation),
 };
 
 static int add_record(struct sonde_session *session, const uint8_t *at, const struct sonde_meta_head *head)

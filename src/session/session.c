@@ -34,7 +34,7 @@ static void set_limits(struct sonde_session *session)
 static int load_chunk(struct sonde_session *session, size_t i, struct sonde_chunk_data *data)
 {
 	const struct sonde_chunk_head *head = &sonde_reader_entry(session->reader, i)->head;
-	if (head->type > SONDE_CHUNK_WAITS || head->version > SONDE_CHUNK_VERSION) {
+	if (head->type >= SONDE_CHUNK_TYPES || head->version > SONDE_CHUNK_VERSION) {
 		session->run.skipped_chunks++;
 		return 0;
 	}
@@ -102,6 +102,20 @@ static void clamp_heap_ids(struct sonde_session *session)
 	}
 }
 
+static void clamp_device_ids(struct sonde_session *session)
+{
+	size_t processes = session->processes.count;
+	for (size_t i = 0; i < session->devices.count; i++)
+		clamp(&((struct sonde_device *)sonde_rows_at(&session->devices, i))->process, processes);
+	for (size_t i = 0; i < session->queues.count; i++) {
+		struct sonde_queue *row = sonde_rows_at(&session->queues, i);
+		clamp(&row->process, processes);
+		clamp(&row->device, session->devices.count);
+	}
+	for (size_t i = 0; i < session->operations.count; i++)
+		clamp(&((struct sonde_operation *)sonde_rows_at(&session->operations, i))->process, processes);
+}
+
 /* References to rows that never came. */
 static void clamp_ids(struct sonde_session *session)
 {
@@ -123,6 +137,7 @@ static void clamp_ids(struct sonde_session *session)
 		clamp(&row->site, session->sites.count);
 	}
 	clamp_heap_ids(session);
+	clamp_device_ids(session);
 }
 
 static void settle_events(struct sonde_session *session)
@@ -219,6 +234,9 @@ static void init_rows(struct sonde_session *session)
 	session->heap_sites.row_b = sizeof(struct sonde_heap_site);
 	session->series.row_b = sizeof(struct sonde_series);
 	session->objects.row_b = sizeof(struct sonde_object);
+	session->devices.row_b = sizeof(struct sonde_device);
+	session->queues.row_b = sizeof(struct sonde_queue);
+	session->operations.row_b = sizeof(struct sonde_operation);
 	session->heap_rests.row_b = sizeof(struct sonde_heap_rest);
 	session->parts.row_b = sizeof(struct sonde_part);
 	sonde_session_stacks_init(&session->stacks);
@@ -256,7 +274,7 @@ void sonde_session_close(struct sonde_session *session)
 	    &session->strings,    &session->processes,  &session->threads, &session->modules,   &session->sites,
 	    &session->infos,      &session->sources,    &session->lost,    &session->costs,     &session->histograms,
 	    &session->heap_sites, &session->heap_rests, &session->heaps,   &session->snapshots, &session->series,
-	    &session->objects,    &session->parts,
+	    &session->objects,    &session->parts,      &session->devices, &session->queues,    &session->operations,
 	};
 	if (session->kept.free)
 		session->kept.free(session->kept.data);
@@ -359,6 +377,9 @@ COUNT(heap, heaps)
 COUNT(snapshot, snapshots)
 COUNT(series, series)
 COUNT(object, objects)
+COUNT(device, devices)
+COUNT(queue, queues)
+COUNT(operation, operations)
 COUNT(heap_site, heap_sites)
 COUNT(heap_rest, heap_rests)
 COUNT(node, stacks.nodes)
@@ -372,6 +393,9 @@ GET_BY_ID(site, sites)
 GET_BY_ID(heap, heaps)
 GET_BY_ID(series, series)
 GET_BY_ID(object, objects)
+GET_BY_ID(device, devices)
+GET_BY_ID(queue, queues)
+GET_BY_ID(operation, operations)
 GET_BY_ID(heap_site, heap_sites)
 GET_BY_ID(node, stacks.nodes)
 GET_BY_ID(function, stacks.functions)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/device.h"
 #include "format/event.h"
 #include "format/record.h"
 #include "format/wait.h"
@@ -193,6 +194,37 @@ struct sonde_object {
 	uint64_t address;
 };
 
+/* A device as one process sees it; what is 0 is not known. Kinds, flags and what a unit is: include/sonde/device.h. */
+struct sonde_device {
+	uint32_t id, process;
+	uint32_t kind;
+	uint32_t index;                         /* among the devices of its API */
+	const char *api, *name, *uuid, *driver; /* "" = not known */
+	uint32_t units, clock_mhz;
+	uint32_t warp, warps_unit, blocks_unit, registers_unit;
+	uint64_t shared_unit_b, memory_b;
+};
+
+/* A queue or stream of a device. */
+struct sonde_queue {
+	uint32_t id, process;
+	uint32_t device; /* id, 0 = not known */
+	uint32_t flags;
+	uint64_t context, handle;
+	const char *name; /* "" = none */
+};
+
+/* What a device, or the host for it, does. */
+struct sonde_operation {
+	uint32_t id, process;
+	uint32_t kind;    /* of activities.def */
+	const char *name; /* as the device's API has it */
+	uint32_t grid[3], block[3];
+	uint32_t registers, local_b;
+	uint32_t static_shared_b, dynamic_shared_b, shared_unit_b;
+	uint8_t from, to;
+};
+
 /* Where blocks of a heap begin. */
 struct sonde_heap_site {
 	uint32_t id, heap, thread;
@@ -221,6 +253,9 @@ size_t sonde_session_heap_count(const struct sonde_session *session);
 size_t sonde_session_snapshot_count(const struct sonde_session *session);
 size_t sonde_session_series_count(const struct sonde_session *session);
 size_t sonde_session_object_count(const struct sonde_session *session);
+size_t sonde_session_device_count(const struct sonde_session *session);
+size_t sonde_session_queue_count(const struct sonde_session *session);
+size_t sonde_session_operation_count(const struct sonde_session *session);
 size_t sonde_session_heap_site_count(const struct sonde_session *session);
 size_t sonde_session_heap_rest_count(const struct sonde_session *session);
 size_t sonde_session_node_count(const struct sonde_session *session);
@@ -233,6 +268,9 @@ const struct sonde_site *sonde_session_site(const struct sonde_session *session,
 const struct sonde_heap *sonde_session_heap(const struct sonde_session *session, uint32_t id);
 const struct sonde_series *sonde_session_series(const struct sonde_session *session, uint32_t id);
 const struct sonde_object *sonde_session_object(const struct sonde_session *session, uint32_t id);
+const struct sonde_device *sonde_session_device(const struct sonde_session *session, uint32_t id);
+const struct sonde_queue *sonde_session_queue(const struct sonde_session *session, uint32_t id);
+const struct sonde_operation *sonde_session_operation(const struct sonde_session *session, uint32_t id);
 const struct sonde_heap_site *sonde_session_heap_site(const struct sonde_session *session, uint32_t id);
 /* By index: 0 … count − 1. */
 const struct sonde_snapshot *sonde_session_snapshot(const struct sonde_session *session, size_t i);
@@ -305,6 +343,13 @@ struct sonde_batch {
 	const uint8_t *wait_kind; /* enum sonde_wait_kind */
 	const uint32_t *object;   /* id, 0 = none */
 	const uint64_t *amount;   /* bytes that were read or written */
+	/* ACTIVITIES, in no order, with start_ns, dur_ns, thread_of and size_b */
+	const uint32_t *operation;    /* id, 0 = none that is known */
+	const uint32_t *queue;        /* id, 0 = on the host */
+	const uint64_t *queued_ns;    /* from when it was asked for to its start, + 1; 0 = not known */
+	const uint64_t *submitted_ns; /* from when the device got it to its start, + 1; 0 = not known */
+	const uint64_t *correlation;  /* 0 = none */
+	const uint64_t *address;
 	/* ZONES: whole zones, in the order in which they ended; those still open at the end of the recording come last
 	 * with SONDE_ZONE_UNFINISHED and a duration up to the end of their thread, else of the recording. */
 	const uint64_t *start_ns;

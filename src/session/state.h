@@ -49,6 +49,9 @@ struct sonde_session {
 	struct sonde_rows heap_sites; /* struct sonde_heap_site, by id */
 	struct sonde_rows series;     /* struct sonde_series, by id */
 	struct sonde_rows objects;    /* struct sonde_object, by id */
+	struct sonde_rows devices;    /* struct sonde_device, by id */
+	struct sonde_rows queues;     /* struct sonde_queue, by id */
+	struct sonde_rows operations; /* struct sonde_operation, by id */
 	struct sonde_rows heap_rests; /* struct sonde_heap_rest */
 	struct sonde_rows parts;      /* struct sonde_part, by process; empty where nothing was merged */
 	struct sonde_part whole;

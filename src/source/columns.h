@@ -8,7 +8,7 @@
 #include "trace/writer.h"
 #include "util/buf.h"
 
-#define SONDE_COLUMNS_MAX 9
+#define SONDE_COLUMNS_MAX 10
 
 struct sonde_columns {
 	struct sonde_buf column[SONDE_COLUMNS_MAX];

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "fold/drain.h"
 #include "fold/live.h"
+#include "source/devices.h"
 #include "source/heap_events.h"
 #include "source/own_tids.h"
 #include "util/error.h"
@@ -56,6 +57,7 @@ struct sonde_pool {
 	size_t histogram_count;
 	struct sonde_heap_events *blocks; /* of the process's own pools; NULL = it has told of none */
 	uint64_t blocks_ns;               /* of the latest event of theirs */
+	struct sonde_devices *devices;    /* that it has told of; NULL = none */
 	struct sonde_own_tids tids;       /* of a process in another pid namespace */
 };
 
@@ -254,6 +256,23 @@ static void ask_snapshot(const struct sonde_pool *pool, const struct sonde_event
 	sonde_recorder_ask(pool->options.recorder, &ask);
 }
 
+static int is_of_devices(const struct sonde_event *event)
+{
+	return event->type >= SONDE_EVENT_DEVICE && event->type <= SONDE_EVENT_ACTIVITY;
+}
+
+/* `thread`: of who tells. */
+static void take_device_event(struct sonde_pool *pool, uint32_t thread, const struct sonde_event *event)
+{
+	const struct sonde_event_activity *activity = (const void *)event;
+	if (!pool->devices && sonde_devices_new(&pool->devices, pool->options.recorder, pool->process))
+		return;
+	if (event->type == SONDE_EVENT_ACTIVITY && activity->tid)
+		thread = sonde_recorder_thread(pool->options.recorder, pool->options.pid,
+					       outer_tid(pool, activity->tid), event->time);
+	sonde_devices_event(pool->devices, thread, event);
+}
+
 static void take_event(void *context, struct sonde_drain_thread *thread, const struct sonde_event *event)
 {
 	struct sonde_pool *pool = context;
@@ -275,6 +294,10 @@ static void take_event(void *context, struct sonde_drain_thread *thread, const s
 			sonde_heap_events_add(pool->blocks, thread->serial, id, (const void *)event);
 		if (event->time > pool->blocks_ns)
 			pool->blocks_ns = event->time;
+		return;
+	}
+	if (is_of_devices(event)) {
+		take_device_event(pool, id, event);
 		return;
 	}
 	sonde_live_event(pool->live, event);
@@ -420,6 +443,8 @@ void sonde_pool_drain(struct sonde_pool *pool, int final)
 	sonde_drain_run(pool->drain, pool->options.fit, &sink, final);
 	if (pool->blocks)
 		sonde_heap_events_run(pool->blocks, before_ns);
+	if (pool->devices)
+		sonde_devices_settle(pool->devices);
 	if (final || (!asked && sonde_drain_used(pool->drain) * 2 < pool->committed))
 		return;
 	grow(pool, pool->committed * 2);
@@ -434,6 +459,7 @@ void sonde_pool_free(struct sonde_pool *pool)
 	write_histograms(pool);
 	if (pool->blocks)
 		sonde_heap_events_end(pool->blocks);
+	sonde_devices_free(pool->devices);
 	free_memory(pool);
 }
 

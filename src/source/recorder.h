@@ -211,6 +211,17 @@ struct sonde_recorder_object {
 
 uint32_t sonde_recorder_object(struct sonde_recorder *recorder, const struct sonde_recorder_object *object);
 
+/* --- devices (devices.h) ------------------------------------------------------------------------------------ */
+
+/* Writes the record, to which it gives type and id. Not interned. The id. */
+uint32_t sonde_recorder_device(struct sonde_recorder *recorder, struct sonde_meta_device *record);
+uint32_t sonde_recorder_queue(struct sonde_recorder *recorder, struct sonde_meta_queue *record);
+uint32_t sonde_recorder_operation(struct sonde_recorder *recorder, struct sonde_meta_operation *record);
+
+struct sonde_timed;
+/* In any order of time (activities.h). */
+void sonde_recorder_activity(struct sonde_recorder *recorder, const struct sonde_timed *row);
+
 /* --- allocations (heap_chunks.h) --------------------------------------------------------------------------- */
 
 struct sonde_columns;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "source/activities.h"
 #include "source/columns.h"
 #include "source/points.h"
 #include "source/recorder.h"
@@ -24,6 +25,7 @@ struct sonde_recorder {
 	struct sonde_trie stacks;
 	struct sonde_streams streams;
 	struct sonde_columns samples, switches;
+	struct sonde_activities activities;
 	struct sonde_points points;
 	uint64_t last_weight;
 	uint32_t last_stack;
@@ -34,6 +36,7 @@ struct sonde_recorder {
 	struct sonde_map site_map;
 	struct sonde_map heap_map; /* heap sites, by a hash of all that they are */
 	uint32_t heaps, heap_sites, objects;
+	uint32_t devices, queues, operations;
 	struct sonde_snapshots *snapshots;
 	uint32_t snapshot_count;
 	struct sonde_trigger trigger; /* used when options.when is set */

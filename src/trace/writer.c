@@ -308,8 +308,10 @@ void sonde_writer_discard(struct sonde_writer *writer)
 
 static int is_event_type(uint16_t type)
 {
-	return type == SONDE_CHUNK_SAMPLES || type == SONDE_CHUNK_SWITCHES || type == SONDE_CHUNK_ZONES ||
-	       type == SONDE_CHUNK_EVENTS || type == SONDE_CHUNK_SERIES || type == SONDE_CHUNK_WAITS;
+	static const uint32_t types = 1u << SONDE_CHUNK_SAMPLES | 1u << SONDE_CHUNK_SWITCHES | 1u << SONDE_CHUNK_ZONES |
+				      1u << SONDE_CHUNK_EVENTS | 1u << SONDE_CHUNK_SERIES | 1u << SONDE_CHUNK_WAITS |
+				      1u << SONDE_CHUNK_ACTIVITIES;
+	return type < SONDE_CHUNK_TYPES && types >> type & 1;
 }
 
 int sonde_writer_chunk(struct sonde_writer *writer, const struct sonde_chunk *chunk)

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "fold/hist.h"
+#include "source/devices.h"
 #include "source/heap_events.h"
 
 struct zones_site *zones_find(struct sonde_recorder *recorder, const char *name)
@@ -239,6 +240,28 @@ int sonde_heap_events_totals(const struct sonde_heap_events *events, const char 
 void sonde_heap_events_end(struct sonde_heap_events *events)
 {
 	(void)events;
+}
+
+/* No target of ours says anything of devices. */
+int sonde_devices_new(struct sonde_devices **out, struct sonde_recorder *recorder, uint32_t process)
+{
+	(void)out, (void)recorder, (void)process;
+	abort();
+}
+
+void sonde_devices_event(struct sonde_devices *devices, uint32_t thread, const struct sonde_event *event)
+{
+	(void)devices, (void)thread, (void)event;
+}
+
+void sonde_devices_settle(struct sonde_devices *devices)
+{
+	(void)devices;
+}
+
+void sonde_devices_free(struct sonde_devices *devices)
+{
+	(void)devices;
 }
 
 void sonde_recorder_source(struct sonde_recorder *recorder, const char *name, const struct sonde_recorder_state *state)

@@ -1,0 +1,88 @@
+/* device.h: device work on its way into a recording: the rows of activities.def, and the events of rings that tell of
+ * devices, queues, operations and activities (include/sonde/device.h has what they mean).
+ *
+ * Devices, queues and operations are numbered by the process, from 1, each kind by itself. The thread that adds one
+ * tells of it before anybody can name it; whoever reads ring after ring may still come across an activity first. Times
+ * of activities are CLOCK_MONOTONIC ns; the time of the event is when it was told, in the ring's clock.
+ */
+#ifndef SONDE_FORMAT_DEVICE_H
+#define SONDE_FORMAT_DEVICE_H
+
+#include <stdint.h>
+
+#include "format/event.h"
+
+#define SONDE_DEVICE_NUMBER_MAX (1u << 20) /* of devices, queues and operations of a process */
+
+enum sonde_activity_where { SONDE_ACTIVITY_ON_NOTHING = 0, SONDE_ACTIVITY_ON_DEVICE, SONDE_ACTIVITY_ON_HOST };
+
+struct sonde_activity_row {
+	const char *name; /* NULL: no such kind */
+	enum sonde_activity_where where;
+	const char *title;
+};
+
+enum sonde_activity_kind {
+#define SONDE_ACTIVITY(id, number, name, where, title) SONDE_ACTIVITY_##id = (number),
+#include "format/activities.def"
+#undef SONDE_ACTIVITY
+	SONDE_ACTIVITY_KINDS = 22, /* numbers are below */
+};
+
+static inline const struct sonde_activity_row *sonde_activity_row(uint32_t kind)
+{
+	static const struct sonde_activity_row rows[SONDE_ACTIVITY_KINDS] = {
+#define SONDE_ACTIVITY(id, number, name, where, title) [number] = {name, SONDE_ACTIVITY_ON_##where, title},
+#include "format/activities.def"
+#undef SONDE_ACTIVITY
+	};
+	return &rows[kind < SONDE_ACTIVITY_KINDS ? kind : 0];
+}
+
+/* --- events of rings: each is followed by its texts, one after the other, padded together with zeros ------------- */
+
+struct sonde_event_device {
+	struct sonde_event head;
+	uint32_t number, kind;
+	uint32_t index; /* among the devices of its API */
+	uint32_t units, clock_mhz;
+	uint32_t warp, warps_unit, blocks_unit, registers_unit;
+	uint16_t api_b, name_b, uuid_b, driver_b;
+	uint64_t shared_unit_b, memory_b;
+};
+_Static_assert(sizeof(struct sonde_event_device) == 80, "device event");
+
+struct sonde_event_queue {
+	struct sonde_event head;
+	uint32_t number, device;
+	uint64_t context, handle;
+	uint32_t flags;
+	uint32_t name_b;
+};
+_Static_assert(sizeof(struct sonde_event_queue) == 48, "queue event");
+
+struct sonde_event_operation {
+	struct sonde_event head;
+	uint32_t number, kind;
+	uint32_t grid[3], block[3];
+	uint32_t registers, local_b;
+	uint32_t static_shared_b, dynamic_shared_b, shared_unit_b;
+	uint8_t from, to;
+	uint16_t name_b;
+};
+_Static_assert(sizeof(struct sonde_event_operation) == 72, "operation event");
+
+struct sonde_event_activity {
+	struct sonde_event head;
+	uint32_t operation, queue;
+	uint32_t tid; /* of the process's namespace; 0 = the thread that tells */
+	uint32_t reserved;
+	uint64_t start_ns, end_ns;
+	uint64_t queued_ns, submitted_ns; /* 0 = not known */
+	uint64_t correlation;             /* 0 = none */
+	uint64_t size_b;
+	uint64_t address;
+};
+_Static_assert(sizeof(struct sonde_event_activity) == 88, "activity event");
+
+#endif

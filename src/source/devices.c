@@ -1,0 +1,251 @@
+/* devices.c: numbers of a process into ids of the recording (devices.h).
+ *
+ * Rings are read one after the other, so an activity may be read before what it names, which another thread told of
+ * earlier. So activities are kept for one round: what they name was in its ring before they were, and is read by then.
+ */
+#include "source/devices.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "source/activities.h"
+#include "symbol/demangle.h"
+#include "util/error.h"
+
+#define AHEAD_NS UINT64_C(1000000000) /* so much may a device's clock be ahead of ours */
+
+/* Ids by the process's number, from 1. */
+struct numbers {
+	uint32_t *ids;
+	size_t count;
+};
+
+struct told {
+	struct sonde_event_activity event;
+	uint32_t thread;
+};
+
+struct sonde_devices {
+	struct sonde_recorder *recorder;
+	uint32_t process;
+	struct numbers devices, queues, operations;
+	struct told *told;
+	size_t told_count, told_cap;
+	size_t settled; /* of these: what they name is known */
+	uint64_t bad, unkept, unnamed, untimed;
+};
+
+int sonde_devices_new(struct sonde_devices **out, struct sonde_recorder *recorder, uint32_t process)
+{
+	struct sonde_devices *devices = calloc(1, sizeof *devices);
+	if (!devices)
+		return sonde_error(ENOMEM, "no memory for the devices of a process");
+	devices->recorder = recorder;
+	devices->process = process;
+	*out = devices;
+	return 0;
+}
+
+static uint32_t id_of(const struct numbers *numbers, uint32_t number)
+{
+	return number < numbers->count ? numbers->ids[number] : 0;
+}
+
+static void set_id(struct sonde_devices *devices, struct numbers *numbers, uint32_t number, uint32_t id)
+{
+	if (!number || number > SONDE_DEVICE_NUMBER_MAX) {
+		devices->bad++;
+		return;
+	}
+	if (number >= numbers->count) {
+		size_t count = (size_t)number + number / 2 + 64;
+		uint32_t *ids = realloc(numbers->ids, count * sizeof *ids);
+		if (!ids) {
+			devices->unkept++;
+			return;
+		}
+		memset(ids + numbers->count, 0, (count - numbers->count) * sizeof *ids);
+		numbers->ids = ids;
+		numbers->count = count;
+	}
+	numbers->ids[number] = id;
+}
+
+/* --- what is told once ------------------------------------------------------------------------------------------- */
+
+static uint32_t text(struct sonde_devices *devices, const char **at, size_t size_b)
+{
+	uint32_t id = size_b ? sonde_recorder_string(devices->recorder, *at, size_b) : 0;
+	*at += size_b;
+	return id;
+}
+
+static void take_device(struct sonde_devices *devices, const struct sonde_event_device *event)
+{
+	const char *at = (const char *)(event + 1);
+	struct sonde_meta_device record = {
+	    .process = devices->process,
+	    .kind = event->kind,
+	    .index = event->index,
+	    .units = event->units,
+	    .clock_mhz = event->clock_mhz,
+	    .warp = event->warp,
+	    .warps_unit = event->warps_unit,
+	    .blocks_unit = event->blocks_unit,
+	    .registers_unit = event->registers_unit,
+	    .shared_unit_b = event->shared_unit_b,
+	    .memory_b = event->memory_b,
+	};
+	record.api = text(devices, &at, event->api_b);
+	record.name = text(devices, &at, event->name_b);
+	record.uuid = text(devices, &at, event->uuid_b);
+	record.driver = text(devices, &at, event->driver_b);
+	set_id(devices, &devices->devices, event->number, sonde_recorder_device(devices->recorder, &record));
+}
+
+static void take_queue(struct sonde_devices *devices, const struct sonde_event_queue *event)
+{
+	const char *at = (const char *)(event + 1);
+	struct sonde_meta_queue record = {
+	    .process = devices->process,
+	    .device = id_of(&devices->devices, event->device),
+	    .flags = event->flags,
+	    .context = event->context,
+	    .handle = event->handle,
+	};
+	record.name = text(devices, &at, event->name_b);
+	set_id(devices, &devices->queues, event->number, sonde_recorder_queue(devices->recorder, &record));
+}
+
+/* Readable, as names of functions are. */
+static uint32_t kernel_name(struct sonde_devices *devices, const char *name, size_t name_b)
+{
+	char *mangled = name_b > 2 && !memcmp(name, "_Z", 2) ? strndup(name, name_b) : NULL;
+	char *readable = mangled ? sonde_demangle(mangled) : NULL;
+	uint32_t id = readable ? sonde_recorder_text(devices->recorder, readable) : text(devices, &name, name_b);
+	free(readable);
+	free(mangled);
+	return id;
+}
+
+static void take_operation(struct sonde_devices *devices, const struct sonde_event_operation *event)
+{
+	struct sonde_meta_operation record = {
+	    .process = devices->process,
+	    .kind = event->kind,
+	    .registers = event->registers,
+	    .local_b = event->local_b,
+	    .static_shared_b = event->static_shared_b,
+	    .dynamic_shared_b = event->dynamic_shared_b,
+	    .shared_unit_b = event->shared_unit_b,
+	    .from = event->from,
+	    .to = event->to,
+	};
+	if (!sonde_activity_row(event->kind)->name) {
+		devices->bad++;
+		return;
+	}
+	memcpy(record.grid, event->grid, sizeof record.grid);
+	memcpy(record.block, event->block, sizeof record.block);
+	record.name = kernel_name(devices, (const char *)(event + 1), event->name_b);
+	set_id(devices, &devices->operations, event->number, sonde_recorder_operation(devices->recorder, &record));
+}
+
+/* --- activities -------------------------------------------------------------------------------------------------- */
+
+static uint64_t not_after(uint64_t time_ns, uint64_t start_ns)
+{
+	return time_ns <= start_ns ? time_ns : start_ns;
+}
+
+static void take_activity(struct sonde_devices *devices, const struct told *told)
+{
+	const struct sonde_event_activity *event = &told->event;
+	struct sonde_timed row = {
+	    .start_ns = event->start_ns,
+	    .dur_ns = event->end_ns - event->start_ns,
+	    .operation = id_of(&devices->operations, event->operation),
+	    .queue = id_of(&devices->queues, event->queue),
+	    .thread = told->thread,
+	    .queued_ns = not_after(event->queued_ns, event->start_ns),
+	    .submitted_ns = not_after(event->submitted_ns, event->start_ns),
+	    .correlation = event->correlation,
+	    .size_b = event->size_b,
+	    .address = event->address,
+	};
+	if (!row.operation || (event->queue && !row.queue))
+		devices->unnamed++;
+	else if (!event->start_ns || event->end_ns < event->start_ns || event->end_ns > sonde_clock_now_ns() + AHEAD_NS)
+		devices->untimed++;
+	else
+		sonde_recorder_activity(devices->recorder, &row);
+}
+
+static void keep_activity(struct sonde_devices *devices, uint32_t thread, const struct sonde_event_activity *event)
+{
+	if (devices->told_count == devices->told_cap) {
+		size_t cap = devices->told_cap ? 2 * devices->told_cap : 256;
+		struct told *told = realloc(devices->told, cap * sizeof *told);
+		if (!told) {
+			devices->unkept++;
+			return;
+		}
+		devices->told = told;
+		devices->told_cap = cap;
+	}
+	devices->told[devices->told_count++] = (struct told){*event, thread};
+}
+
+void sonde_devices_settle(struct sonde_devices *devices)
+{
+	for (size_t i = 0; i < devices->settled; i++)
+		take_activity(devices, &devices->told[i]);
+	devices->told_count -= devices->settled;
+	if (devices->told_count && devices->settled)
+		memmove(devices->told, devices->told + devices->settled, devices->told_count * sizeof *devices->told);
+	devices->settled = devices->told_count;
+}
+
+/* --- events ------------------------------------------------------------------------------------------------------ */
+
+static void lose(const struct sonde_devices *devices, const char *cause, uint64_t count)
+{
+	struct sonde_recorder_loss loss = {.source = "gpu",
+					   .cause = cause,
+					   .process = devices->process,
+					   .count = count,
+					   .time_ns = sonde_clock_now_ns()};
+	if (count)
+		sonde_recorder_lost(devices->recorder, &loss);
+}
+
+void sonde_devices_free(struct sonde_devices *devices)
+{
+	if (!devices)
+		return;
+	devices->settled = devices->told_count;
+	sonde_devices_settle(devices);
+	lose(devices, "what is said of devices makes no sense", devices->bad);
+	lose(devices, "no memory for it", devices->unkept);
+	lose(devices, "of an operation or queue that was not told", devices->unnamed);
+	lose(devices, "times that cannot be", devices->untimed);
+	free(devices->told);
+	free(devices->devices.ids);
+	free(devices->queues.ids);
+	free(devices->operations.ids);
+	free(devices);
+}
+
+void sonde_devices_event(struct sonde_devices *devices, uint32_t thread, const struct sonde_event *event)
+{
+	if (event->type == SONDE_EVENT_DEVICE)
+		take_device(devices, (const void *)event);
+	else if (event->type == SONDE_EVENT_QUEUE)
+		take_queue(devices, (const void *)event);
+	else if (event->type == SONDE_EVENT_OPERATION)
+		take_operation(devices, (const void *)event);
+	else if (event->type == SONDE_EVENT_ACTIVITY)
+		keep_activity(devices, thread, (const void *)event);
+}

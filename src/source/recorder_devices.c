@@ -1,0 +1,33 @@
+/* recorder_devices.c: devices, their queues, what they do and when (recorder.h). */
+#include "source/activities.h"
+#include "source/recorder_state.h"
+
+uint32_t sonde_recorder_device(struct sonde_recorder *recorder, struct sonde_meta_device *record)
+{
+	record->head.type = SONDE_META_DEVICE;
+	record->id = ++recorder->devices;
+	sonde_writer_meta(recorder->writer, record, sizeof *record, NULL, 0);
+	return record->id;
+}
+
+uint32_t sonde_recorder_queue(struct sonde_recorder *recorder, struct sonde_meta_queue *record)
+{
+	record->head.type = SONDE_META_QUEUE;
+	record->id = ++recorder->queues;
+	sonde_writer_meta(recorder->writer, record, sizeof *record, NULL, 0);
+	return record->id;
+}
+
+uint32_t sonde_recorder_operation(struct sonde_recorder *recorder, struct sonde_meta_operation *record)
+{
+	record->head.type = SONDE_META_OPERATION;
+	record->id = ++recorder->operations;
+	sonde_writer_meta(recorder->writer, record, sizeof *record, NULL, 0);
+	return record->id;
+}
+
+void sonde_recorder_activity(struct sonde_recorder *recorder, const struct sonde_timed *row)
+{
+	if (sonde_activities_put(&recorder->activities, row))
+		sonde_recorder_keep_error(recorder, sonde_activities_flush(&recorder->activities, recorder->writer));
+}
