@@ -1,6 +1,8 @@
 /* answer_tiles.c: the lanes of the timeline as JSON, and bins of them as bytes (docs/UI.md).
  *
- * The lanes are made with the first question, and kept with the session.
+ * The lanes are made with the first question, and kept with the session. Of a recording that grows they are extended
+ * when they are asked for again (tiles/extend.c), by one page or another: each says with `made` which making it knows,
+ * and is answered by the ids of that one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,17 +32,20 @@ int sonde_timeline_get(struct sonde_session *session, int is_new, struct sonde_t
 {
 	struct sonde_session_kept *kept = sonde_session_kept(session);
 	struct sonde_tiles *tiles;
-	if (kept->free && is_new && !sonde_tiles_is_current(kept->data)) {
-		kept->free(kept->data);
+	int error = 0;
+	if (kept->free && is_new) {
+		tiles = kept->data;
 		*kept = (struct sonde_session_kept){0};
+		error = sonde_tiles_extend(&tiles);
+	} else if (!kept->free) {
+		error = sonde_tiles_open(&tiles, session);
+	} else {
+		tiles = kept->data;
 	}
-	if (!kept->free) {
-		int error = sonde_tiles_open(&tiles, session);
-		if (error)
-			return error;
-		*kept = (struct sonde_session_kept){tiles, forget};
-	}
-	*out = kept->data;
+	if (error)
+		return error;
+	*kept = (struct sonde_session_kept){tiles, forget};
+	*out = tiles;
 	return 0;
 }
 
@@ -88,13 +93,47 @@ int sonde_timeline_view(const struct sonde_session *session, const struct sonde_
 
 /* --- lanes -------------------------------------------------------------------------------------------------------- */
 
+static void put_made(struct sonde_json *json, uint64_t made)
+{
+	char text[24]; /* more than a number of JavaScript holds */
+	snprintf(text, sizeof text, "%llu", (unsigned long long)made);
+	sonde_json_put_text(json, "made", text);
+}
+
+/* What was which lane when it was made `since`, and from where on its bins are others: null = nowhere, or none. */
+static void put_since(struct sonde_json *json, const struct sonde_tiles *tiles, uint64_t since, uint64_t start_ns)
+{
+	struct sonde_tile_since row;
+	if (!sonde_tiles_lane_count(tiles) || sonde_tiles_since(tiles, since, 0, &row))
+		return;
+	sonde_json_key(json, "since");
+	sonde_json_array(json);
+	for (size_t i = 0; i < sonde_tiles_lane_count(tiles) && !sonde_tiles_since(tiles, since, i, &row); i++) {
+		sonde_json_object(json);
+		sonde_json_key(json, "id");
+		if (row.id == UINT32_MAX)
+			sonde_json_null(json);
+		else
+			sonde_json_uint(json, row.id);
+		sonde_json_key(json, "changed_ns");
+		if (row.changed_ns == UINT64_MAX)
+			sonde_json_null(json);
+		else
+			sonde_json_uint(json, row.changed_ns > start_ns ? row.changed_ns - start_ns : 0);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}
+
 int sonde_answer_lanes(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)
 {
-	static const char *const known[] = {NULL};
+	static const char *const known[] = {"since", NULL};
+	uint64_t since = 0;
 	const struct sonde_run *run = sonde_session_run(session);
 	struct sonde_tiles *tiles;
 	struct sonde_json json;
 	int rc = sonde_timeline_check(params, known);
+	rc = rc ? rc : sonde_timeline_number(params, "since", INT64_MAX, &since);
 	rc = rc ? rc : sonde_timeline_get(session, 1, &tiles);
 	if (rc)
 		return rc;
@@ -105,6 +144,10 @@ int sonde_answer_lanes(struct sonde_session *session, const struct sonde_params 
 	sonde_json_object(&json);
 	sonde_json_put_uint(&json, "version", VERSION);
 	sonde_json_put_uint(&json, "duration_ns", run->end_ns - run->start_ns);
+	if (run->growing) {
+		put_made(&json, sonde_tiles_made(tiles));
+		put_since(&json, tiles, since, run->start_ns);
+	}
 	sonde_lanes_json(&json, tiles);
 	sonde_json_end(&json);
 	return sonde_stream_close(stream, out, 0);
@@ -186,10 +229,11 @@ static void put_ids(const struct writing *writing, const struct sonde_tile_rows 
 		memcpy(at + i * sizeof(uint32_t), (const uint8_t *)&rows->all[i] + field, sizeof(uint32_t));
 }
 
-static int put_rows(const struct writing *writing, const struct sonde_tile_lane *lane,
+/* `id`: what it is called by who asked. */
+static int put_rows(const struct writing *writing, const struct sonde_tile_lane *lane, uint32_t id,
 		    const struct sonde_tile_rows *rows)
 {
-	const uint32_t head[4] = {lane->id, lane->form, (uint32_t)rows->count, 0};
+	const uint32_t head[4] = {id, lane->form, (uint32_t)rows->count, 0};
 	sonde_buf_append(writing->out, head, sizeof head);
 	put_real(writing, rows, start_of);
 	if (lane->form != SONDE_TILE_MOMENTS)
@@ -223,16 +267,15 @@ static void put_coarse(const struct writing *writing, size_t head_at)
 	memcpy(writing->out->data + head_at + HEAD_B - sizeof is_coarse, &is_coarse, sizeof is_coarse);
 }
 
-/* "1,2,3": how many, or -EINVAL. */
-static int take_lanes(const struct sonde_tiles *tiles, const char *value, uint32_t *ids)
+/* "1,2,3": how many, or -EINVAL. What they are is looked at by to_now(). */
+static int take_lanes(const char *value, uint32_t *ids)
 {
 	int count = 0;
 	for (const char *at = value; *at; count++) {
 		char *end = NULL;
 		unsigned long id = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
-		if (!end || (*end && (*end != ',' || !end[1])) || id >= sonde_tiles_lane_count(tiles))
-			return sonde_error(EINVAL, "lanes are ids of /api/lanes, below %zu, not '%.100s'",
-					   sonde_tiles_lane_count(tiles), at);
+		if (!end || (*end && (*end != ',' || !end[1])) || id >= UINT32_MAX)
+			return sonde_error(EINVAL, "lanes are ids of /api/lanes, not '%.100s'", at);
 		if (count == LANES_MAX)
 			return sonde_error(EINVAL, "more than %d lanes at once", LANES_MAX);
 		ids[count] = (uint32_t)id;
@@ -245,36 +288,53 @@ static int take_lanes(const struct sonde_tiles *tiles, const char *value, uint32
 struct asked {
 	struct sonde_tiles *tiles;
 	struct sonde_tile_view view;
-	uint32_t ids[LANES_MAX];
+	uint32_t ids[LANES_MAX]; /* as they were asked for */
+	size_t lanes[LANES_MAX]; /* which these are */
 	int count;
 	uint64_t until_ns;
 };
 
+static int to_now(struct asked *asked, uint64_t made)
+{
+	size_t count = sonde_tiles_lane_count(asked->tiles);
+	struct sonde_tile_since known;
+	if (made && count && sonde_tiles_since(asked->tiles, made, 0, &known))
+		return -ESTALE;
+	for (int i = 0; i < asked->count; i++) {
+		uint32_t id = asked->ids[i];
+		asked->lanes[i] = made ? sonde_tiles_lane_now(asked->tiles, made, id) : id;
+		if (asked->lanes[i] >= count)
+			return sonde_error(EINVAL, "lanes are ids of /api/lanes, below %zu, not '%u'", count, id);
+	}
+	return 0;
+}
+
 static int take(struct asked *asked, struct sonde_session *session, const struct sonde_params *params)
 {
-	static const char *const known[] = {"lanes", "from", "to", "width", "quick", NULL};
+	static const char *const known[] = {"lanes", "from", "to", "width", "quick", "made", NULL};
 	const char *lanes = sonde_params_get(params, "lanes");
-	uint64_t is_quick = 0;
+	uint64_t is_quick = 0, made = 0;
 	int rc = sonde_timeline_check(params, known);
 	rc = rc ? rc : sonde_timeline_view(session, params, &asked->view);
 	rc = rc ? rc : sonde_timeline_number(params, "quick", 1, &is_quick);
 	rc = rc ? rc : sonde_timeline_get(session, 0, &asked->tiles);
-	asked->count = rc ? rc : take_lanes(asked->tiles, lanes ? lanes : "", asked->ids);
+	rc = rc ? rc : sonde_timeline_number(params, "made", INT64_MAX, &made);
+	asked->count = rc ? rc : take_lanes(lanes ? lanes : "", asked->ids);
 	asked->until_ns = is_quick ? sonde_clock_now_ns() + QUICK_NS : 0;
-	return asked->count < 0 ? asked->count : 0;
+	return asked->count < 0 ? asked->count : to_now(asked, made);
 }
 
 int sonde_answer_tiles(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)
 {
 	struct writing writing = {out, sonde_session_run(session)->start_ns};
 	struct sonde_tile_rows rows = {0};
-	struct asked asked;
+	struct asked asked; /* 48 KB */
 	size_t head_at = out->len_b;
 	int rc = take(&asked, session, params), is_coarse = 0;
 	rc = rc ? rc : put_head(&writing, &asked.view, (uint32_t)asked.count);
 	for (int i = 0; !rc && i < asked.count; i++) {
-		rc = sonde_tiles_bins_until(asked.tiles, asked.ids[i], &asked.view, asked.until_ns, &rows);
-		rc = rc ? rc : put_rows(&writing, sonde_tiles_lane(asked.tiles, asked.ids[i]), &rows);
+		rc = sonde_tiles_bins_until(asked.tiles, asked.lanes[i], &asked.view, asked.until_ns, &rows);
+		rc = rc ? rc : put_rows(&writing, sonde_tiles_lane(asked.tiles, asked.lanes[i]), asked.ids[i], &rows);
 		is_coarse |= rows.is_coarse;
 	}
 	if (!rc && is_coarse)

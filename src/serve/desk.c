@@ -82,6 +82,7 @@ static unsigned status_of(int code)
 {
 	return code == -EINVAL || code == -ESRCH || code == -EFBIG ? MHD_HTTP_BAD_REQUEST
 	       : code == -EBUSY                                    ? MHD_HTTP_SERVICE_UNAVAILABLE
+	       : code == -ESTALE                                   ? MHD_HTTP_CONFLICT
 								   : MHD_HTTP_INTERNAL_SERVER_ERROR;
 }
 

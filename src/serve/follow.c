@@ -24,25 +24,14 @@ uint64_t sonde_follow_events(const struct sonde_follow *follow)
 	return count;
 }
 
-/* What was made of the shorter recording. */
-static void forget_made(struct sonde_session *session)
-{
-	struct sonde_session_kept *kept = sonde_session_kept(session);
-	if (kept->free)
-		kept->free(kept->data);
-	*kept = (struct sonde_session_kept){0};
-}
-
 int sonde_follow_refresh(struct sonde_follow *follow)
 {
 	if (!follow->is_live || *follow->ended)
 		return 0;
 	int found = sonde_session_refresh(*follow->session);
 	atomic_store(&follow->file_b, sonde_session_run(*follow->session)->file_b);
-	if (found > 0) {
-		forget_made(*follow->session);
+	if (found > 0) /* tiles that were made of the shorter recording stay until lanes are asked for again */
 		atomic_fetch_add(&follow->revision, 1);
-	}
 	return found > 0 ? 1 : found;
 }
 

@@ -6,8 +6,8 @@
 #include "session/session.h"
 #include "tiles/tiles.h"
 
-/* The session's lanes, made with the first question; where they are to be new, again when the recording has grown. So
- * ids of lanes stay until lanes are asked for again. */
+/* The session's lanes, made with the first question; where they are to be new, extended when the recording has grown.
+ * So ids of lanes stay until lanes are asked for again. */
 int sonde_timeline_get(struct sonde_session *session, int is_new, struct sonde_tiles **out);
 
 /* -EINVAL with a sentence where there is a parameter that is not known; `known` ends with NULL. */

@@ -126,7 +126,7 @@ export interface DataSource {
 	waiting(): number; /* questions that are not answered yet */
 	spent(): number; /* ms in which there were some, so far */
 	stacks(thread: string, from: string, to: string, limit: number): Promise<Stacks>;
-	lanes(): Promise<Lanes>;
+	lanes(since?: string): Promise<Lanes>; /* since which making of them they may have changed */
 	tiles(view: View, abort?: AbortSignal): Promise<Tiles>;
 	find(wanted: Wanted): Promise<Found>;
 	arrows(from: number, to: number, limit: number): Promise<Arrows>;
@@ -222,7 +222,7 @@ export function overHttp(run = ""): DataSource {
 			const words = Object.entries({ thread, from, to, limit: String(limit) }).filter(([, word]) => word);
 			return kept("api/stacks?" + new URLSearchParams(words).toString()) as Promise<Stacks>;
 		},
-		lanes: () => kept("api/lanes") as Promise<Lanes>,
+		lanes: (since) => kept("api/lanes" + (since ? `?since=${since}` : "")) as Promise<Lanes>,
 		tiles: async (view, abort) => decode(await (await open("api/tiles?" + written(view), abort)).arrayBuffer()),
 		find: (wanted) => kept("api/find?" + written(wanted)) as Promise<Found>,
 		arrows: (from, to, limit) => kept("api/arrows?" + written({ from, to, limit })) as Promise<Arrows>,

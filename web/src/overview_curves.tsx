@@ -108,7 +108,7 @@ function Drawn({ lanes, titles = WANTED, heading = "Over time" }: Asked & { lane
 	useEffect(() => {
 		let current = true;
 		if (shown.length)
-			data.tiles({ lanes: shown.map((lane) => lane.id), from, to, width: WIDTH }).then((found) => current && set(found), () => current && set(null));
+			data.tiles({ lanes: shown.map((lane) => lane.id), from, to, width: WIDTH, made: lanes.made }).then((found) => current && set(found), () => current && set(null));
 		return () => {
 			current = false;
 		};

@@ -23,6 +23,14 @@ export interface Lanes {
 	thinned_ns?: number; /* in a file: what is shorter was put together; 0: nothing was */
 	names: { name: string; color: number | null }[]; /* 0xRRGGBB */
 	lanes: Lane[];
+	made?: string; /* which making of them it is, while the recording grows: ids are of this one */
+	since?: Since[]; /* of each lane, against the making that was asked for */
+}
+
+/* A lane as it was. */
+export interface Since {
+	id: number | null; /* then; null: it was not there */
+	changed_ns: number | null; /* bins of before are what they were; null: all are */
 }
 
 /* Rows in order of time. `many` = 1: one slice as it was recorded; more: so many, close together, `name` the longest's. */
@@ -58,6 +66,7 @@ export interface View {
 	from: number;
 	to: number;
 	width: number; /* pixels */
+	made?: string | undefined; /* of which making the ids are */
 	quick?: 1; /* within some milliseconds, if need be with rows of more than a pixel */
 }
 
@@ -162,6 +171,39 @@ export function decode(buffer: ArrayBuffer): Tiles {
 
 export function sizeOf(bins: Bins): number {
 	return 200 + bins.start.length * (bins.form === "slices" ? 28 : bins.form === "curve" ? 32 : 16);
+}
+
+/* Up to where rows of a tile are kept, when the lane's bins changed from a time on; Infinity: all rows, and nothing is missing.
+ * Rows before it stand for all that begins before it, and those from it on for the rest, however often either is asked for:
+ * it is where a row begins (no other than the last node of a pyramid changes when leaves are added, and where that was taken
+ * whole it still stands alone in its row or in the last one), or so far behind the last row that nothing can lie in both. */
+export function cutOf(bins: Bins, changed: number | null, pixel: number): number {
+	if (changed === null)
+		return Infinity;
+	const { start } = bins, last = start.length - 1;
+	const end = last < 0 ? -Infinity : start[last]! + (bins.form === "moments" ? pixel : bins.length[last]!);
+	if (end + 2 * pixel < changed)
+		return changed;
+	let at = firstAt(start, changed);
+	at -= start[at] === changed ? 0 : 1;
+	while (at > 0 && start[at - 1] === start[at])
+		at--;
+	return at > 0 ? start[at]! : -Infinity;
+}
+
+/* Rows of one that begin before a time, and those of the other that do not. */
+export function joined(before: Bins, cut: number, after: Bins): Bins {
+	const most = firstAt(before.start, cut), least = firstAt(after.start, cut);
+	const columns = Object.entries(before).filter(([, column]) => typeof column === "object") as [string, Float64Array][];
+	const bins: Record<string, unknown> = { form: before.form };
+	for (const [name, column] of columns) {
+		const rest = (after as unknown as Record<string, Float64Array>)[name]!;
+		const all = new (column.constructor as Float64ArrayConstructor)(most + rest.length - least);
+		all.set(column.subarray(0, most));
+		all.set(rest.subarray(least), most);
+		bins[name] = all;
+	}
+	return bins as unknown as Bins;
 }
 
 /* The first row that begins at or after a time. */

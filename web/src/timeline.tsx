@@ -278,7 +278,7 @@ export function Timeline() {
 	const [lanes, set] = useState<Lanes | null>(null), [error, fail] = useState(""), [tries, retry] = useState(0);
 	useEffect(() => {
 		fail("");
-		data.lanes().then(set, (reason: Error) => fail(lanes ? "" : reason.message));
+		data.lanes(lanes?.made).then(set, (reason: Error) => fail(lanes ? "" : reason.message));
 	}, [data, tries, revision]);
 	return (
 		<>

@@ -20,7 +20,7 @@ function useParent(lanes: Lanes, spot: Spot): Slice | null {
 		set(null);
 		const from = Math.floor(spot.start), to = from + Math.max(1, Math.ceil(spot.length));
 		if (above)
-			data.tiles({ lanes: [above.id], from, to, width: 4 }).then((tiles) => {
+			data.tiles({ lanes: [above.id], from, to, width: 4, made: lanes.made }).then((tiles) => {
 				const bins = tiles.get(above.id);
 				if (!current || bins?.form !== "slices")
 					return;

@@ -50,17 +50,19 @@ export class Engine {
 	private calm: boolean;
 	constructor(data: DataSource, private lanes: Lanes, public theme: Theme, view: Window, private listener: Listener) {
 		this.view = clamped(view, lanes.duration_ns);
-		this.store = new Store(data, lanes.duration_ns, () => this.redraw());
+		this.store = new Store(data, lanes, () => this.redraw());
 		this.calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 	}
 
-	/* The same of the recording when it was shorter. */
+	/* The same of the recording when it was shorter. What it has of before is told by the recording where it knows; else it is
+	 * all drawn, until it has been asked for again. */
 	follow(before: Engine): void {
+		const was = new Map(this.lanes.since?.map(({ id, changed_ns }, lane) => [id, { lane, changed: changed_ns }]));
 		const keyOf = (lane: Lane) => [lane.kind, lane.process, lane.thread, lane.depth, lane.title].join("\n");
 		const ids = new Map(this.lanes.lanes.map((lane) => [keyOf(lane), lane.id]));
 		Object.assign(this, { scroll: before.scroll, width: before.width, height: before.height, rows: before.rows });
 		if (before.lanes.names.every(({ name }, i) => this.lanes.names[i]?.name === name)) /* slices are called by their place in them */
-			this.store.follow(before.store, (id) => ids.get(keyOf(before.lanes.lanes[id]!)));
+			this.store.follow(before.store, (id) => this.lanes.since ? was.get(id) : { lane: ids.get(keyOf(before.lanes.lanes[id]!)), changed: 0 });
 	}
 
 	attach(canvas: HTMLCanvasElement): void {

@@ -39,7 +39,7 @@ export function useDensity(data: DataSource, lanes: Lanes): Float64Array {
 		let current = true;
 		const of = SOURCES.map((is) => lanes.lanes.filter(is)).find((some) => some.length) ?? [];
 		if (of.length)
-			data.tiles({ lanes: of.slice(0, LANES_MOST).map((lane) => lane.id), from: 0, to: Math.max(1, Math.ceil(lanes.duration_ns)), width: BINS }).then(
+			data.tiles({ lanes: of.slice(0, LANES_MOST).map((lane) => lane.id), from: 0, to: Math.max(1, Math.ceil(lanes.duration_ns)), width: BINS, made: lanes.made }).then(
 				(bins) => current && set(density(bins, lanes.duration_ns)), () => undefined);
 		return () => {
 			current = false;

@@ -4,14 +4,17 @@
  * window that moves finds again what it had. One question asks for all missing lanes of a column of tiles, few are on their
  * way at a time, and one whose place was left and that takes long is given up. What was not drawn for longest goes when
  * there are too many bytes.
+ * Of a recording that grows, rows of a tile are kept that lie before what has changed in its lane, and only what comes behind
+ * them is asked for (tiles.ts: cutOf); lanes of which little is missing together, so that they do not wait for the others.
  * Nothing here waits: a frame draws what is there, and `changed` is told when there is more.
  */
 import type { DataSource } from "./data";
-import { type Bins, sizeOf, type Tiles } from "./tiles";
+import { type Bins, cutOf, joined, type Lanes, sizeOf, type Tiles } from "./tiles";
 import type { Window } from "./timeline_view";
 
 export const TILE_PX = 512;
 const ROOM_B = 96 << 20, AT_ONCE = 3, LANES_MOST = 48, LEVELS = 2 ** 40;
+const NEAR_PX = 64; /* so little is missing of a lane that changed lately */
 const PATIENCE_MS = 250, TRIES = 3, REST_MS = 400;
 
 export interface Tile {
@@ -20,6 +23,7 @@ export interface Tile {
 	index: number;
 	bins: Bins;
 	coarse: boolean; /* it was quick: to be asked for again */
+	cut?: number; /* from this time on it is to be asked for again: the recording has grown */
 	size: number;
 	seen: number; /* the frame that it was last wanted in */
 }
@@ -29,6 +33,7 @@ interface Ask {
 	index: number;
 	lanes: number[];
 	quick: boolean;
+	from?: number; /* not before this time: what is there before stays */
 }
 
 interface Flight extends Ask {
@@ -50,6 +55,14 @@ function keyOf(level: number, index: number): number {
 	return level * LEVELS + index;
 }
 
+/* What is to be asked for again of a tile whose lane's bins are others from a time on. */
+function stale(tile: Tile, changed: number | null): { coarse: boolean; cut?: number } {
+	if (tile.coarse)
+		return { coarse: true };
+	const cut = Math.min(tile.cut ?? Infinity, cutOf(tile.bins, changed, 2 ** tile.level));
+	return cut === -Infinity ? { coarse: true } : cut < (tile.index + 1) * spanOf(tile.level) ? { coarse: false, cut } : { coarse: false };
+}
+
 export class Store {
 	error = "";
 	asked = 0; /* questions since the page was opened */
@@ -63,17 +76,23 @@ export class Store {
 	private restsUntil = 0;
 	private nudged = 0;
 	private top: number;
-	constructor(private data: DataSource, private duration: number, private changed: () => void) {
+	private duration: number;
+	private made: string | undefined;
+	constructor(private data: DataSource, lanes: Lanes, private changed: () => void) {
+		const { duration_ns: duration } = lanes;
+		this.duration = duration;
+		this.made = lanes.made;
 		this.top = Math.max(0, Math.ceil(Math.log2(Math.max(duration, 1) / TILE_PX)));
 	}
 
-	/* Of the recording when it was shorter: drawn until it has been asked for again. `now`: which lane it is, undefined: none. */
-	follow(before: Store, now: (lane: number) => number | undefined): void {
+	/* Of the recording when it was shorter: drawn, and asked for again from where it has changed. `now`: which lane it is, undefined:
+	 * none, and since what time its bins are others, null: they are not. */
+	follow(before: Store, now: (lane: number) => { lane: number | undefined; changed: number | null } | undefined): void {
 		for (const [id, of] of before.held) {
-			const lane = now(id);
+			const { lane, changed = 0 } = now(id) ?? {};
 			if (lane === undefined)
 				continue;
-			this.held.set(lane, new Map([...of].map(([key, tile]) => [key, { ...tile, lane, coarse: true, seen: 0 }])));
+			this.held.set(lane, new Map([...of].map(([key, tile]) => [key, { ...tile, lane, ...stale(tile, changed), seen: 0 }])));
 			for (const tile of of.values())
 				this.size += tile.size;
 		}
@@ -154,13 +173,21 @@ export class Store {
 			const flying = this.flights.filter((flight) => flight.level === ask.level && flight.index === ask.index);
 			flying.forEach((flight) => (flight.seen = this.frame));
 			const key = keyOf(ask.level, ask.index), lacking: number[] = [], rough: number[] = [];
+			const near: Tile[] = [], far: Tile[] = [];
 			for (const lane of ask.lanes) {
 				const tile = this.held.get(lane)?.get(key);
 				if (tile)
 					tile.seen = this.frame;
-				if ((!tile || tile.coarse) && !flying.some((flight) => flight.lanes.includes(lane)))
+				if (tile && !tile.coarse && tile.cut === undefined || flying.some((flight) => flight.lanes.includes(lane)))
+					continue;
+				if (tile && !tile.coarse)
+					((this.duration - tile.cut!) / 2 ** ask.level <= NEAR_PX ? near : far).push(tile);
+				else
 					(tile ? rough : lacking).push(lane);
 			}
+			for (const tiles of [near, far])
+				if (tiles.length)
+					coarse.push({ ...ask, lanes: tiles.map((tile) => tile.lane), quick: false, from: Math.min(...tiles.map((tile) => tile.cut!)) });
 			if (lacking.length)
 				missing.push({ ...ask, lanes: lacking });
 			if (rough.length)
@@ -200,10 +227,13 @@ export class Store {
 
 	private fly(ask: Ask): void {
 		const flight: Flight = { ...ask, abort: new AbortController(), seen: this.frame, born: performance.now() };
-		const span = spanOf(ask.level), from = ask.index * span, to = Math.min(from + span, Math.max(Math.ceil(this.duration), 1));
+		const span = spanOf(ask.level), pixel = 2 ** ask.level, begin = ask.index * span;
+		const from = Math.max(begin, Math.floor((ask.from ?? 0) / pixel) * pixel);
+		/* Of what grows whole tiles: what is asked for later has the same pixels. */
+		const to = this.made ? begin + span : Math.min(begin + span, Math.max(Math.ceil(this.duration), 1));
 		this.flights.push(flight);
 		this.asked++;
-		this.data.tiles({ lanes: ask.lanes, from, to, width: Math.max(1, Math.ceil((to - from) / 2 ** ask.level)), ...(ask.quick ? { quick: 1 } : {}) }, flight.abort.signal).then(
+		this.data.tiles({ lanes: ask.lanes, from, to, width: Math.max(1, Math.ceil((to - from) / pixel)), ...(this.made ? { made: this.made } : {}), ...(ask.quick ? { quick: 1 } : {}) }, flight.abort.signal).then(
 			(bins) => this.take(flight, bins),
 			(reason: Error) => flight.abort.signal.aborted || this.fail(flight, reason.message),
 		);
@@ -220,9 +250,12 @@ export class Store {
 				this.fail(flight, "sonde's answer about the timeline lacks a lane");
 				return;
 			}
-			const tile: Tile = { lane, level: flight.level, index: flight.index, bins: found, coarse: !!bins.coarse, size: sizeOf(found), seen: this.frame };
-			const of = this.held.get(lane) ?? new Map<number, Tile>();
-			this.size -= of.get(keyOf(flight.level, flight.index))?.size ?? 0;
+			const of = this.held.get(lane) ?? new Map<number, Tile>(), before = of.get(keyOf(flight.level, flight.index));
+			if (flight.from !== undefined && !(before?.cut !== undefined && before.cut >= flight.from))
+				continue; /* there is no place for it any more */
+			const all = flight.from === undefined ? found : joined(before!.bins, before!.cut!, found);
+			const tile: Tile = { lane, level: flight.level, index: flight.index, bins: all, coarse: !!bins.coarse, size: sizeOf(all), seen: this.frame };
+			this.size -= before?.size ?? 0;
 			this.held.set(lane, of.set(keyOf(flight.level, flight.index), tile));
 			this.size += tile.size;
 		}

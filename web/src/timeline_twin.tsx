@@ -44,7 +44,7 @@ export function Twin({ lanes, people, rows, view, wanted }: { lanes: Lanes; peop
 			} });
 		};
 		if (asked.length)
-			data.tiles({ lanes: asked, from, to, width: WIDTH }).then((bins) => current && done(bins), (reason: Error) => current && set({ table: null, error: reason.message }));
+			data.tiles({ lanes: asked, from, to, width: WIDTH, made: lanes.made }).then((bins) => current && done(bins), (reason: Error) => current && set({ table: null, error: reason.message }));
 		else
 			done(new Map());
 		return () => {
