@@ -8,7 +8,7 @@
  *	uint32_t blur = sonde_operation_add(&(struct sonde_operation_info){
  *	    .kind = SONDE_OPERATION_KERNEL, .name = "blur", .grid = {64, 64, 1}, .block = {16, 16, 1}});
  *	...
- *	sonde_activity(&(struct sonde_activity){
+ *	sonde_activity_add(&(struct sonde_activity){
  *	    .operation = blur, .queue = queue, .queued_ns = asked, .start_ns = from, .end_ns = to});
  *
  * An operation is what is done (a kernel with its launch configuration, a copy from one kind of memory to another), an
