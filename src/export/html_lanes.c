@@ -34,7 +34,9 @@ enum {
 	LIKELY_ROW_B = 6,
 	LIMIT_B = 60,                  /* at least, of the room, for an arrow or a step of the critical path */
 	GROUP_MAX = SONDE_TILE_DEPTHS, /* lanes that are read together */
-	GUESSES_MAX = 64,              /* 2 to this is more than any time */
+	SAMPLE = 1 << 20, /* zones of a thread: of more, some are counted for all where thinning is guessed */
+	EVERY_MAX = 16,
+	GUESSES_MAX = 64, /* 2 to this is more than any time */
 	LANE_MAX_B = 1 << 30,
 	WINDOW_MAX_NS = 1 << 30,
 };
@@ -378,17 +380,21 @@ static int count_group(struct lanes *lanes, struct guess *guesses, size_t guess_
 {
 	const struct sonde_tile_lane *lane = sonde_tiles_lane(lanes->tiles, first);
 	struct sonde_tile_ask *asks = calloc(count * guess_count, sizeof *asks), *ask = asks;
+	uint64_t zones = 0;
 	if (!asks)
 		return sonde_error(ENOMEM, "out of memory for %zu lanes", count);
 	for (size_t i = 0; i < guess_count && lane->form == SONDE_TILE_CURVE; i++)
 		guesses[i].rows += rows_of_curve(lane);
+	for (size_t at = 0; at < count; at++)
+		zones += sonde_tiles_lane(lanes->tiles, first + at)->count;
 	for (size_t at = 0; at < count && lane->form != SONDE_TILE_CURVE; at++)
 		for (size_t i = 0; i < guess_count; i++)
 			*ask++ = (struct sonde_tile_ask){
 			    .lane = first + at,
 			    .view = {lanes->start_ns, lanes->end_ns, pixels(lanes, guesses[i].thinned_ns)},
 			    .count = &guesses[i].rows,
-			    .most = lanes->most_b / LIKELY_ROW_B};
+			    .most = lanes->most_b / LIKELY_ROW_B,
+			    .every = zones / SAMPLE < EVERY_MAX ? (uint32_t)(zones / SAMPLE) : EVERY_MAX};
 	int error = ask > asks ? sonde_tiles_bins_each(lanes->tiles, asks, (size_t)(ask - asks)) : 0;
 	free(asks);
 	return error;

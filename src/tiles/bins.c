@@ -22,6 +22,8 @@ struct binning {
 	double cell;                      /* of the open row */
 	uint64_t longest;                 /* of its slices */
 	int is_open;                      /* the last row takes more */
+	uint32_t weight;                  /* of a row that is counted */
+	int is_passed;                    /* chunks are not decoded, since another counts for them */
 	size_t at;                        /* which node of the lowest level is next */
 	const struct sonde_tile_ask *ask; /* NULL: rows are kept; else counted, and the last kept */
 };
@@ -85,7 +87,7 @@ static int take(struct binning *binning, const struct sonde_tile_node *node)
 	binning->is_open = !is_long;
 	binning->longest = node->longest_ns;
 	if (binning->ask) {
-		++*binning->ask->count;
+		*binning->ask->count += binning->weight;
 		binning->rows->count = 0;
 	}
 	return sonde_tile_rows_add(binning->rows, &row);
@@ -118,13 +120,11 @@ static int is_late(struct binning *binning, size_t i)
 }
 
 /* Where its zones cannot be had, the node stands for them. */
-static int visit_zones(struct binning *binning, size_t i)
+static int divide_zones(struct binning *binning, size_t i)
 {
 	const struct sonde_tile_lane_data *lane = binning->lane;
 	const struct sonde_tile_node *node = &lane->levels[0][i], *groups = NULL;
 	const struct sonde_tile_slice *slices = NULL;
-	if (node->many == 1 || is_late(binning, i))
-		return take(binning, node);
 	int got = sonde_tile_cache_slices(binning->tiles, lane, i, &slices, &groups), error = 0;
 	if (got <= 0)
 		return got ? got : take(binning, node);
@@ -138,6 +138,19 @@ static int visit_zones(struct binning *binning, size_t i)
 			    ? take(binning, groups)
 			    : take_slices(binning, &slices[at], groups->many);
 	}
+	return error;
+}
+
+static int visit_zones(struct binning *binning, size_t i)
+{
+	const struct sonde_tile_node *node = &binning->lane->levels[0][i];
+	if (node->many == 1 || is_late(binning, i))
+		return take(binning, node);
+	if (binning->is_passed)
+		return 0;
+	binning->weight = binning->ask && binning->ask->every ? binning->ask->every : 1;
+	int error = divide_zones(binning, i);
+	binning->weight = 1;
 	return error;
 }
 
@@ -206,6 +219,7 @@ static struct binning begin(struct sonde_tiles *tiles, size_t lane, const struct
 	return (struct binning){.tiles = tiles,
 				.lane = tiles->lanes[lane],
 				.rows = rows,
+				.weight = 1,
 				.from_ns = view->from_ns,
 				.to_ns = view->to_ns,
 				.start_ns = sonde_session_run(tiles->session)->start_ns,
@@ -235,20 +249,23 @@ static size_t chunk_of(const struct binning *binning)
 	return binning->lane->where ? binning->lane->where[binning->at].chunk : 0;
 }
 
-/* All walks as far as they need no later chunk; the earliest that is needed then. -ENOMEM. */
-static int walk_to(struct binning *walks, size_t count, size_t chunk, size_t *out)
+/* All walks as far as they need no later chunk, the nth that they come to; the earliest that is needed then in *chunk.
+ * -ENOMEM. */
+static int walk_on(struct binning *walks, size_t count, size_t nth, size_t *chunk)
 {
 	size_t next = SIZE_MAX;
 	for (size_t i = 0; i < count; i++) {
+		uint32_t every = walks[i].ask ? walks[i].ask->every : 0;
 		size_t at;
-		while ((at = chunk_of(&walks[i])) <= chunk && at != SIZE_MAX) {
+		walks[i].is_passed = every && nth % every != every / 2;
+		while ((at = chunk_of(&walks[i])) <= *chunk && at != SIZE_MAX) {
 			int error = step(&walks[i]);
 			if (error)
 				return error;
 		}
 		next = at < next ? at : next;
 	}
-	*out = next;
+	*chunk = next;
 	return 0;
 }
 
@@ -261,8 +278,8 @@ int sonde_tiles_bins_each(struct sonde_tiles *tiles, const struct sonde_tile_ask
 		walks[i] = begin(tiles, asks[i].lane, &asks[i].view, asks[i].rows ? asks[i].rows : &lasts[i]);
 		walks[i].ask = asks[i].rows ? NULL : &asks[i];
 	}
-	for (size_t chunk = 0; chunk != SIZE_MAX && !error;)
-		error = walk_to(walks, count, chunk, &chunk);
+	for (size_t chunk = 0, nth = 0; chunk != SIZE_MAX && !error; nth++)
+		error = walk_on(walks, count, nth, &chunk);
 	for (size_t i = 0; i < count && lasts; i++)
 		sonde_tile_rows_fini(&lasts[i]);
 	free(walks);

@@ -133,6 +133,7 @@ struct sonde_tile_ask {
 	struct sonde_tile_rows *rows; /* as of sonde_tiles_bins(); NULL: they are only counted */
 	uint64_t *count;              /* then: it grows by how many they are, and several asks may share it; */
 	uint64_t most;                /* where it gets greater than this, it grows no further */
+	uint32_t every; /* of so many chunks that would be decoded one is, and counts for the others; 0, 1: all are */
 };
 
 /* The same of several lanes, or of one at several widths, in one pass: each chunk of zones is decoded once. -ENOMEM. */
