@@ -36,10 +36,15 @@ enum {
 	GROUP_MAX = SONDE_TILE_DEPTHS, /* lanes that are read together */
 	SAMPLE = 1 << 20, /* zones of a thread: of more, some are counted for all where thinning is guessed */
 	EVERY_MAX = 16,
-	GUESSES_MAX = 64, /* 2 to this is more than any time */
+	WINDOWS = 4, /* of the time, each so much of it, that are written to learn how much room a row takes */
+	WINDOW_SHARE = 64,
+	ROWS_LEAST = 10000, /* rows that tell it */
+	GUESSES_MAX = 64,   /* 2 to this is more than any time */
 	LANE_MAX_B = 1 << 30,
 	WINDOW_MAX_NS = 1 << 30,
 };
+
+#define SURELY 1.1 /* what is guessed to take so many times the room is not tried */
 
 struct lanes {
 	struct sonde_session *session;
@@ -400,6 +405,45 @@ static int count_group(struct lanes *lanes, struct guess *guesses, size_t guess_
 	return error;
 }
 
+/* Writes the rows of a window of the time to nowhere. */
+static int put_window(struct lanes *lanes, const struct sonde_tile_view *view, uint64_t *rows)
+{
+	int error = 0;
+	for (size_t i = 0; i < sonde_tiles_lane_count(lanes->tiles) && !error; i++) {
+		const struct sonde_tile_lane *lane = sonde_tiles_lane(lanes->tiles, i);
+		if (lane->form == SONDE_TILE_CURVE)
+			continue;
+		error = sonde_tiles_bins(lanes->tiles, lane->id, view, lanes->rows);
+		error = error ? error : put_lane(lanes, lane, lanes->rows);
+		*rows += lanes->rows->count;
+	}
+	return error;
+}
+
+/* How many bytes a row takes at a thinning, as base64; 0: too few rows tell it. */
+static int measure_row(struct lanes *lanes, uint64_t thinned_ns, double *row_b)
+{
+	uint64_t length_ns = (lanes->end_ns - lanes->start_ns) / WINDOW_SHARE, rows = 0;
+	char *data = NULL;
+	size_t data_b = 0;
+	FILE *stream = open_memstream(&data, &data_b);
+	int error = stream ? sonde_gzip_open(&lanes->gzip, stream) : sonde_error(ENOMEM, "out of memory for lanes");
+	int is_open = !error;
+	for (size_t i = 0; i < WINDOWS && !error && length_ns / thinned_ns; i++) {
+		uint64_t from_ns = lanes->start_ns + (2 * i + 1) * (WINDOW_SHARE / WINDOWS / 2) * length_ns;
+		uint64_t width = length_ns / thinned_ns;
+		const struct sonde_tile_view view = {from_ns, from_ns + length_ns,
+						     width > UINT32_MAX ? UINT32_MAX : (uint32_t)width};
+		error = put_window(lanes, &view, &rows);
+	}
+	int closing = is_open ? sonde_gzip_close(lanes->gzip) : 0;
+	if (stream)
+		fclose(stream);
+	*row_b = rows < ROWS_LEAST ? 0 : (double)sonde_base64_size(data_b) / (double)rows;
+	free(data);
+	return error ? error : closing;
+}
+
 /* As fine as likely fits: each thinning is half of the one before it. All are counted in one pass. */
 static int choose(struct lanes *lanes, uint64_t coarsest_ns)
 {
@@ -415,6 +459,13 @@ static int choose(struct lanes *lanes, uint64_t coarsest_ns)
 		for (size_t fine = 1; fine < count; fine++)
 			if (guesses[fine].rows > most)
 				count = fine;
+	}
+	while (count > 1 && !error) {
+		double row_b = 0;
+		error = measure_row(lanes, guesses[count - 1].thinned_ns, &row_b);
+		if (row_b * (double)guesses[count - 1].rows <= SURELY * (double)lanes->most_b)
+			break;
+		count--;
 	}
 	lanes->thinned_ns = guesses[count - 1].thinned_ns;
 	return error;

@@ -348,6 +348,13 @@ static void lanes_at_once(void **state)
 	assert_int_equal(sonde_tiles_bins_each(tiles, asks, count), 0);
 	assert_int_equal(counted[0], expected[0]);
 	assert_int_equal(counted[1], expected[1]);
+	for (size_t i = 0; i < count; i++) {
+		asks[i].every = 3;
+		*asks[i].count = 0;
+	}
+	assert_int_equal(sonde_tiles_bins_each(tiles, asks, count), 0);
+	assert_in_range(counted[1], expected[1] / 2, 2 * expected[1]);
+	asks[1].every = 0;
 	asks[1].count = &some;
 	asks[1].most = 5;
 	assert_int_equal(sonde_tiles_bins_each(tiles, &asks[1], 1), 0);
