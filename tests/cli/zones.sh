@@ -28,6 +28,13 @@ equal "$(rows known.sonde counters | jq -r '.[] | select(.name == "rounds").valu
 run 0 "$SONDE" report --json --section zones --thread "$(rows known.sonde threads | jq '.[] | select(.thread == "second").tid')" known.sonde
 equal "$(jq '.sections[0].rows[] | select(.zone == "compute").calls' .out)" 30
 
+# Grouped by name, in the order that was asked for, so many rows.
+for order in "total compute rest" "self rest compute" "name compute inner"; do
+	run 0 "$SONDE" report --json --section zones --sort "${order%% *}" -n 2 known.sonde
+	equal "$(jq -r '[.sections[0].rows[].zone] | join(" ")' .out)" "${order#* }"
+done
+equal "$(jq '.sections[0].omitted' .out)" 1
+
 # Threads that come to a counter for the first time at the same moment count under one number.
 for _ in 1 2 3 4 5; do
 	run 0 "$SONDE" record -q -f -o first.sonde -- "$SONDE_BUILD/tests/targets/first_counts"
