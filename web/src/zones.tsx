@@ -32,7 +32,7 @@ export function Zones() {
 						<>
 							{zones && (zones.rows.length || !part) ? <OneTable section={zones} most={12} render={linked} />
 								: <p class="wait">{part ? "No zone ended in the threads and the time that are chosen." : "The program has begun no zone."}</p>}
-							{spans && <section aria-labelledby="spans"><h2 id="spans">Spans</h2><OneTable section={spans} most={8} render={linked} /></section>}
+							{spans && (spans.rows.length > 0 || !part) && <section aria-labelledby="spans"><h2 id="spans">Spans</h2><OneTable section={spans} most={8} render={linked} /></section>}
 						</>
 					);
 				}}

@@ -131,9 +131,11 @@ function useInstances(name: string, range: [number, number]): { found: Instances
 }
 
 function InstanceTable({ found, name, counted }: { found: Instances; name: string; counted: number }) {
-	const { selection, recording } = useWorld(), duration = recording.duration_ns;
+	const { data, selection, recording } = useWorld(), duration = recording.duration_ns;
 	const thread = (id: number) => recording.threads.find((at) => at.id === id);
 	const chosen = found.slices.filter((slice) => !selection.thread || String(found.lanes.lanes[slice.lane]?.thread) === selection.thread);
+	const thinned = data.inFile && found.lanes.thinned_ns ? found.lanes.thinned_ns : 0;
+	const fewer = thinned ? <>; this file had no room for slices shorter than {figure("ns", thinned)}: <code>sonde view {clean(recording.file)}</code> has them</> : "; zones deeper than the timeline shows are not among them";
 	const rows: Row[] = chosen.map((slice) => {
 		const of = thread(found.lanes.lanes[slice.lane]?.thread ?? 0);
 		return { start_ns: slice.start, duration_ns: slice.length, thread: of ? `${of.name} (${of.tid})` : "", slice: [slice.lane, slice.start, slice.length, slice.name, 1].join(":") };
@@ -153,10 +155,10 @@ function InstanceTable({ found, name, counted }: { found: Instances; name: strin
 		<>
 			<p class="count" role="status" data-instances={rows.length}>
 				{figure("count", rows.length)} {rows.length === 1 ? "instance" : "instances"}
-				{rows.length + shown.omitted < counted && !selection.thread ? ` of ${figure("count", counted)}; zones deeper than the timeline shows are not among them` : ""}
-				{shown.omitted > 0 ? `, the earliest of ${figure("count", found.count ?? 0)}` : ""}: each is a link to where it is on the timeline.
+				{rows.length + shown.omitted < counted && !selection.thread ? <> of {figure("count", counted)}{fewer}</> : ""}
+				{shown.omitted > 0 ? `, the earliest of ${figure("count", found.count ?? 0)}` : ""}{rows.length > 0 ? ": each is a link to where it is on the timeline." : "."}
 			</p>
-			<DataTable table={shown} drawn={{ most: 10, label: `Instances of ${clean(name)}`, render: (row, column) => column.key === "start_ns" ? <a href={to(row)}>{figure("ns", number(row, "start_ns"))}</a> : undefined }} />
+			{rows.length > 0 && <DataTable table={shown} drawn={{ most: 10, label: `Instances of ${clean(name)}`, render: (row, column) => column.key === "start_ns" ? <a href={to(row)}>{figure("ns", number(row, "start_ns"))}</a> : undefined }} />}
 		</>
 	);
 }
@@ -187,6 +189,8 @@ export function ZoneHistogram() {
 					const name = selection.focus || (one ? text(one, "zone") : "");
 					if (!one && !selection.focus)
 						return null; /* there is no zone: the table above says it */
+					if (!one && (selection.thread || selection.from || selection.to)) /* nothing is wrong with that */
+						return <p class="wait" data-fact="none-of-it">No <code>{clean(name)}</code> ended in the threads and the time that are chosen.</p>;
 					return (
 						<>
 							<h2 id="durations">How long <code>{clean(name)}</code> took</h2>
@@ -199,7 +203,9 @@ export function ZoneHistogram() {
 								</>
 							) : null}
 							<Notes notes={[...(durations?.notes ?? []), ...(bars?.notes ?? [])]} />
-							{range && one && (!recording.timeline ? <p class="wait">Instances are in the recording: <code>sonde view</code> shows them.</p> : <InstancesOf name={name} range={range} counted={bars?.rows.filter((row) => rangeOf(row) === selection.view).reduce((sum, row) => sum + number(row, "count"), 0) ?? 0} />)}
+							{range && one && (!recording.timeline
+								? <p class="wait" data-fact="no-instances">{data.inFile ? <>This file has no timeline, and instances are slices of it: <code>sonde view {clean(recording.file)}</code> shows those of a bar.</> : "There is no timeline, of which instances are slices."}</p>
+								: <InstancesOf name={name} range={range} counted={bars?.rows.filter((row) => rangeOf(row) === selection.view).reduce((sum, row) => sum + number(row, "count"), 0) ?? 0} />)}
 						</>
 					);
 				}}
