@@ -133,6 +133,15 @@ async function rest(page) {
 	await until(page, () => location.hash.includes("thread="));
 	await until(page, () => document.querySelector(".grid td:nth-child(2)")?.textContent !== "90" && !document.querySelector(".stale"));
 	assert.deepEqual((await cells(page, ".grid")).map((row) => row[1]), ["60", "60", "60"]);
+	/* With a thread chosen, what is judged over all of them says so. */
+	await page.click("nav >> text=Overview");
+	await page.waitForSelector('[data-fact="judged-over"]');
+	const cards = await page.$$eval(".card", (all) => all.map((at) => [at.textContent.includes("of the critical path"), !!at.querySelector('[data-fact="of-all"]')]));
+	assert(cards.every(([path, says]) => !path || says), "what rests on the critical path is of all threads");
+	/* That no zone is in what is chosen is nothing to be warned of. */
+	await page.goto(`${page.url().split("#")[0]}#/zones?from=0&to=1000&focus=compute`);
+	await page.waitForSelector('[data-fact="none-of-it"]');
+	assert.equal(await page.locator("main .warning").count(), 0, "no zones here is no warning");
 }
 
 async function strange(browser, base) {
@@ -178,6 +187,16 @@ async function inOneFile(browser, path) {
 	const counted = await page.$$eval(".durations-bar", (bars) => bars.reduce((sum, bar) => sum + Number(bar.title.split(" ")[0].replaceAll(",", "")), 0));
 	assert.equal(String(counted), (await page.textContent("[data-figure=count] dd")).replaceAll(",", ""), "bars count every instance");
 	assert((await page.evaluate(() => document.documentElement.scrollWidth)) <= 1280, "percentiles stand among the bars");
+	await page.click(".durations-bar >> nth=0");
+	await page.waitForSelector("[data-instances]");
+	assert.equal(await page.getAttribute("[data-instances]", "data-instances"), (await page.getAttribute(".durations-bar", "title")).split(" ")[0], "a bar has its instances, here too");
+	/* A part of the time is the timeline's; tables are of the whole run, and that is said. */
+	await page.goto(`file://${path}#/zones?from=1000000&to=2000000`);
+	await page.waitForSelector('[data-fact="whole-run"] >> text=sonde view');
+	await page.waitForSelector(".grid td >> text=compute");
+	await same(page, ".grid", printed("zones", 1000), "zones of the whole run");
+	await page.click('[data-fact="whole-run"] a');
+	await until(page, () => location.hash.startsWith("#/timeline?from=1000000&to=2000000") && !document.querySelector('[data-fact="whole-run"]'));
 	assert.deepEqual(page.wrong, []);
 	await page.context().close();
 }

@@ -11,13 +11,14 @@ import { Memory } from "./memory";
 import { LiveStrip, useLive } from "./live";
 import { Overview } from "./overview";
 import { useWorld, WorldContext } from "./parts";
+import { Roofline, useRoofline } from "./roofline";
 import { AnySection, titleOf } from "./sections";
 import { elsewhere, go, link, NOTHING, type Selection, useSelection, windowed } from "./selection";
 import { Timeline } from "./timeline";
 import { Zones } from "./zones";
 
 /* A page, and the section that a recording must have for it to be in the menu; "" = always. The timeline has lanes instead,
- * comparisons two recordings. */
+ * comparisons two recordings, the roofline a machine that was measured. */
 const PAGES: [name: string, title: string, section: string, view: () => preact.JSX.Element][] = [
 	["overview", "Overview", "", Overview],
 	["timeline", "Timeline", "", Timeline],
@@ -25,11 +26,13 @@ const PAGES: [name: string, title: string, section: string, view: () => preact.J
 	["functions", "Functions", "functions", Functions],
 	["zones", "Zones", "zones", Zones],
 	["memory", "Memory", "memory", Memory],
+	["roofline", "Roofline", "roofline", Roofline],
 	["compare", "Compare", "", Compare],
 	["flame-difference", "Flame difference", "", FlameDifference],
 ];
 const OF_TWO = ["compare", "flame-difference"];
 const HAVE_PAGES = ["assembly", "lines", "zone-histogram", "zone-durations", "calltree", "functions", "callers", "zones", "memory", "timeline", "leaks", "sizes", "temporary"];
+const OF_ROOFLINE = ["roofline", "roofs"]; /* where there is a page of them */
 const THREADS_MOST = 500;
 
 /* --- light or dark ------------------------------------------------------------------------------------------------- */
@@ -70,9 +73,9 @@ function useTheme(): [theme: Theme, dark: boolean, set: (theme: Theme) => void] 
 /* --- the head ------------------------------------------------------------------------------------------------------ */
 
 function Menu() {
-	const { recording, runs, selection } = useWorld();
-	const isThere = (name: string, section: string) => name === "timeline" ? recording.timeline : OF_TWO.includes(name) ? runs.length > 1 : !section || recording.sections.includes(section);
-	const rest = recording.sections.filter((section) => !HAVE_PAGES.includes(section));
+	const { recording, roofline, runs, selection } = useWorld();
+	const isThere = (name: string, section: string) => name === "roofline" ? roofline === "there" : name === "timeline" ? recording.timeline : OF_TWO.includes(name) ? runs.length > 1 : !section || recording.sections.includes(section);
+	const rest = recording.sections.filter((section) => !HAVE_PAGES.includes(section) && !(roofline === "there" && OF_ROOFLINE.includes(section)));
 	const at = (page: string) => (selection.page === page ? "page" : undefined);
 	const pages = useRef<HTMLDivElement>(null);
 	useEffect(() => { /* where the menu is wider than its place, this page stays in sight */
@@ -168,7 +171,12 @@ function Page({ data, recording: first, runs }: { data: DataSource; recording: R
 	const [theme, dark, setTheme] = useTheme();
 	const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]!;
 	const View = selection.page === "section" ? AnySection : PAGES.find(([name]) => name === selection.page)?.[3];
-	const world = useMemo(() => ({ data, recording, runs, selection, dark, revision }), [data, recording, runs, selection, dark, revision]);
+	/* The file has tables of the whole run; what is chosen of the time is of its timeline alone. */
+	const isWhole = data.inFile && selection.page !== "timeline" && !!(selection.from || selection.to);
+	const shown = useMemo(() => (isWhole ? { ...selection, from: "", to: "", last: "" } : selection), [isWhole, selection]);
+	const roofline = useRoofline(data, recording, !live.state || !!live.state.ended);
+	const world = useMemo(() => ({ data, recording, runs, selection, dark, roofline, revision }), [data, recording, runs, selection, dark, roofline, revision]);
+	const inside = useMemo(() => ({ ...world, selection: shown }), [world, shown]);
 	useEffect(() => {
 		document.title = `${titleOf(selection.section || selection.page)}: ${clean(recording.command)}: sonde`;
 	}, [selection.page, selection.section]);
@@ -185,7 +193,14 @@ function Page({ data, recording: first, runs }: { data: DataSource; recording: R
 				<Chosen />
 				<button type="button" class="theme" onClick={() => setTheme(next)} aria-label={`Colours: ${theme}. Change to ${next}.`}><span>colours: </span>{theme}</button>
 			</header>
-			<main id="main" tabIndex={-1}>{View ? <Guard key={viewKey(selection)}><View /></Guard> : <Unknown selection={selection} />}</main>
+			<main id="main" tabIndex={-1}>
+				{isWhole && (
+					<p class="banner" role="note" data-fact="whole-run">
+						Of the whole run: this file has no figures of a part of it. The time that is chosen is shown on the <a href={elsewhere(selection, "timeline")}>timeline</a> alone; <code>sonde view {clean(recording.file)}</code> has figures of it.
+					</p>
+				)}
+				<WorldContext.Provider value={inside}>{View ? <Guard key={viewKey(selection)}><View /></Guard> : <Unknown selection={selection} />}</WorldContext.Provider>
+			</main>
 			<footer>
 				<code>{clean(recording.file)}</code> · {figure("ns", recording.duration_ns)}
 			</footer>

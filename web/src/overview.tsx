@@ -93,12 +93,22 @@ function Evidence({ row }: { row: Row }) {
 	return <a href={to} aria-label={`Evidence of: ${clean(text(row, "title"))}`}>evidence</a>;
 }
 
+/* Rules about the machine, or about threads beside each other. What a rule took of the critical path says so in its evidence. */
+const OF_ALL = new Set(["starved-of-cpu", "imbalance", "serial", "hand-over", "lock-contention", "interpreter-lock", "process-start", "profiler-cost"]);
+
+/* With a thread chosen, what is judged over all threads. */
+function isOfAll(row: Row): boolean {
+	return OF_ALL.has(text(row, "rule")) || text(row, "evidence").includes("critical path");
+}
+
 function Finding({ row }: { row: Row }) {
+	const { selection } = useWorld();
 	const severity = clean(text(row, "severity")), confidence = value(row, "confidence");
 	return (
 		<li class={`card ${severity}`}>
 			<h3><span class="severity">{severity}</span> {clean(text(row, "title"))}</h3>
 			<p class="where"><code>{clean(text(row, "subject"))}</code></p>
+			{selection.thread && isOfAll(row) && <p class="count" data-fact="of-all">Of all threads, not of the chosen one alone.</p>}
 			<dl>
 				<dt>gain</dt>
 				<dd class="gain">{gain(row)}</dd>
@@ -115,12 +125,19 @@ function Finding({ row }: { row: Row }) {
 }
 
 function Findings({ report }: { report: Report }) {
-	const found = table(report, "findings");
+	const found = table(report, "findings"), { selection } = useWorld();
+	const part = selection.from || selection.to;
 	return (
 		<>
+			{(selection.thread || part) && (
+				<p class="lead" data-fact="judged-over">
+					{part ? "Judged over the time that is chosen. " : ""}
+					{selection.thread ? "The critical path goes from thread to thread: what rests on it, or on threads beside each other and the machine, is of all threads, and says so." : ""}
+				</p>
+			)}
 			{!found ? <p class="wait">This file does not hold the findings.</p> : found.rows.length
 				? <ol class="cards">{found.rows.map((row) => <Finding row={row} />)}</ol>
-				: <p class="wait">No rule found anything to fix in what was recorded.</p>}
+				: <p class="wait">No rule found anything to fix in what {part || selection.thread ? "is chosen" : "was recorded"}.</p>}
 			<Notes notes={found?.notes ?? []} />
 		</>
 	);
@@ -140,11 +157,11 @@ const MORE: [what: string, sections: string[], how: ComponentChildren][] = [
 ];
 
 function Missing() {
-	const { recording, data } = useWorld();
+	const { recording, data, roofline } = useWorld();
 	if (data.inFile && !recording.sections.includes("summary")) /* a part of a report */
 		return null;
 	const missing = MORE.filter(([, sections]) => !sections.some((section) => recording.sections.includes(section)));
-	if (!missing.length)
+	if (!missing.length && roofline !== "unmeasured")
 		return null;
 	return (
 		<section aria-labelledby="missing">
@@ -152,6 +169,7 @@ function Missing() {
 			<p class="count">Not asked for, or it did not happen.</p>
 			<dl class="missing">
 				{missing.map(([what, , how]) => <><dt>{what}</dt><dd>{how}</dd></>)}
+				{roofline === "unmeasured" && <><dt>What the machine can do at most</dt><dd data-fact="unmeasured"><Command>sonde roofline --measure</Command> once on the machine, before it is recorded: then zones have a roofline</dd></>}
 			</dl>
 		</section>
 	);

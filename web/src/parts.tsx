@@ -6,12 +6,16 @@ import { type Column, type DataSource, type Note, type Recording, type Report, t
 import { clean, figure } from "./figure";
 import { link, type Selection } from "./selection";
 
+/* Whether zones can be held against what their machine can do: no work was counted, or nobody measured the machine. */
+export type Roofline = "" | "unmeasured" | "there";
+
 export interface World {
 	data: DataSource;
 	recording: Recording;
 	runs: Run[]; /* one, or two that can be compared; none: it is not known */
 	selection: Selection;
 	dark: boolean;
+	roofline: Roofline;
 	revision: number; /* rises when a recording that is still being written is asked again */
 }
 

@@ -1,0 +1,230 @@
+/* roofline.tsx: the page `roofline`: zones under what their machine can do, both axes logarithmic. Lines are the ceilings that were
+ * measured (section `roofs`), points the zones with FLOP and bytes (section `roofline`); what lacks one of the two has no intensity
+ * and no point. A point whose bytes are the least that must move is hollow, with an arrow: it lies there, or further left. */
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { type DataSource, type Recording, type Table, table, text, value } from "./data";
+import { clean, figure } from "./figure";
+import { Await, Command, Notes, type Roofline as Standing, said, useReport, useWorld } from "./parts";
+import { ceilingsOf, type Point, pointsOf, powers, type Scale, scaleOf, segment, type Ceiling } from "./roofline_scale";
+import { elsewhere, go } from "./selection";
+import { DataTable } from "./table";
+
+const ROWS = 200, POINTS_MOST = 60, ASKED_AFTER_MS = 500, APART_PX = 14;
+
+/* --- whether there is one ------------------------------------------------------------------------------------------------- */
+
+function standing(points: Table | null, roofs: Table | null): Standing {
+	if (!points?.rows.some((row) => typeof value(row, "gflop_per_s") === "number"))
+		return "";
+	return roofs?.rows.length ? "there" : "unmeasured";
+}
+
+/* What a recording holds tells that work may have been counted; the section itself, that it was. It is asked once, after what is
+ * looked at, and of a run that goes on not before its end. */
+export function useRoofline(data: DataSource, recording: Recording, isWhole: boolean): Standing {
+	const [found, set] = useState<Standing>(""), may = isWhole && recording.sections.includes("roofline");
+	useEffect(() => {
+		let current = true;
+		const ask = () => data.report(["roofline"], {}, ROWS).then((report) => current && set(standing(table(report, "roofline"), table(report, "roofs"))), () => undefined);
+		const later = may ? window.setTimeout(ask, data.inFile ? 0 : ASKED_AFTER_MS) : 0;
+		return () => {
+			current = false;
+			window.clearTimeout(later);
+		};
+	}, [data, may]);
+	return found;
+}
+
+/* --- words ------------------------------------------------------------------------------------------------------------------ */
+
+const SMALL = ["⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"];
+
+function powerText(power: number): string {
+	return power >= -3 && power <= 4 ? String(10 ** power).slice(0, 6) : `10${power < 0 ? "⁻" : ""}${[...String(Math.abs(power))].map((digit) => SMALL[Number(digit)]).join("")}`;
+}
+
+function saidOf(point: Point): string {
+	const share = value(point.row, "roof_share"), bound = text(point.row, "bound");
+	return `${clean(point.name)}: ${figure("number", point.y)} GFLOP/s at ${point.atMost ? "at most " : ""}${figure("number", point.x)} FLOP/byte`
+		+ (typeof share === "number" ? `, ${point.atMost ? "at least " : ""}${figure("ratio", share)} of its roof` : "") + (bound ? `, bound: ${clean(bound)}` : "");
+}
+
+/* --- the picture ------------------------------------------------------------------------------------------------------------ */
+
+function Axes({ scale }: { scale: Scale }) {
+	const { left, right, top, bottom, x, y } = scale;
+	return (
+		<g aria-hidden="true">
+			{powers(scale.xs, right - left, 46).map((power) => <>
+				<line class="power" x1={x(power)} x2={x(power)} y1={top} y2={bottom} />
+				<text data-x={power} x={x(power)} y={bottom + 17} text-anchor="middle">{powerText(power)}</text>
+			</>)}
+			{powers(scale.ys, bottom - top, 26).map((power) => <>
+				<line class="power" x1={left} x2={right} y1={y(power)} y2={y(power)} />
+				<text data-y={power} x={left - 7} y={y(power) + 4} text-anchor="end">{powerText(power)}</text>
+			</>)}
+			<rect class="frame" x={left} y={top} width={Math.max(1, right - left)} height={bottom - top} />
+			<text x={(left + right) / 2} y={bottom + 37} text-anchor="middle">intensity, FLOP/byte</text>
+			<text transform={`translate(14 ${(top + bottom) / 2}) rotate(-90)`} text-anchor="middle">GFLOP/s</text>
+		</g>
+	);
+}
+
+function Ceilings({ ceilings, scale }: { ceilings: Ceiling[]; scale: Scale }) {
+	const taken: Record<Ceiling["form"], number[]> = { peak: [], memory: [] }; /* where labels begin */
+	return (
+		<g>
+			{ceilings.map((ceiling) => {
+				const line = segment(ceiling, ceilings, scale), words = `${clean(ceiling.name)} ${figure("number", ceiling.rate)} ${ceiling.form === "peak" ? "GFLOP/s" : "GB/s"}`;
+				if (!line)
+					return null;
+				const x1 = scale.x(line[0]), y1 = scale.y(line[1]), x2 = scale.x(line[2]), y2 = scale.y(line[3]), angle = (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
+				const apart = ceiling.form === "peak" ? APART_PX : APART_PX / Math.cos(Math.atan2(y2 - y1, x2 - x1)), others = taken[ceiling.form];
+				const hasRoom = !others.some((at) => Math.abs(at - y1) < apart);
+				if (hasRoom)
+					others.push(y1);
+				return (
+					<g data-ceiling={ceiling.name} data-rate={ceiling.rate}>
+						<line class={`${ceiling.form} ${ceiling.kind}`} x1={x1} y1={y1} x2={x2} y2={y2}><title>{words}</title></line>
+						{ceiling.form === "memory" ? hasRoom && <text class="of-memory" transform={`translate(${x1 + 8} ${y1 - 5 + (8 * (y2 - y1)) / (x2 - x1)}) rotate(${angle})`}>{words}</text>
+							: hasRoom && <text class="of-peak" x={scale.right - 6} y={y1 - 4} text-anchor="end">{words}</text>}
+					</g>
+				);
+			})}
+		</g>
+	);
+}
+
+interface Picked {
+	chosen: number; /* -1: none */
+	pick: (index: number) => void;
+	point: (index: number) => void; /* looked at: -1: none any more */
+}
+
+function Points({ points, scale, picked }: { points: Point[]; scale: Scale; picked: Picked }) {
+	const { chosen, pick, point: look } = picked;
+	function step(event: KeyboardEvent, i: number): void {
+		const to = { ArrowRight: i + 1, ArrowDown: i + 1, ArrowLeft: i - 1, ArrowUp: i - 1, Home: 0, End: points.length - 1 }[event.key];
+		if (event.key === "Enter" || event.key === " ")
+			pick(chosen === i ? -1 : i);
+		else if (event.key === "Escape")
+			pick(-1);
+		else if (to === undefined)
+			return;
+		else
+			(event.currentTarget as SVGElement).parentElement?.querySelector<SVGElement>(`[data-point="${Math.min(points.length - 1, Math.max(0, to))}"]`)?.focus();
+		event.preventDefault();
+	}
+	return (
+		<g>
+			{[...points].reverse().map((point, back) => { /* the longest on top */
+				const i = points.length - 1 - back, x = scale.x(Math.log10(point.x)), y = scale.y(Math.log10(point.y)), radius = 8 + 7 * Math.sqrt(point.share), roof = value(point.row, "roof_gflop_per_s");
+				return (
+					<g class={point.atMost ? "point at-most" : "point"} data-point={i} data-zone={point.name} role="button" tabindex={i === Math.max(0, chosen) ? 0 : -1} aria-pressed={i === chosen} aria-label={`${i + 1} ${saidOf(point)}`}
+						onClick={() => pick(chosen === i ? -1 : i)} onKeyDown={(event) => step(event, i)} onFocus={() => look(i)} onBlur={() => look(-1)} onMouseEnter={() => look(i)} onMouseLeave={() => look(-1)}>
+						{i === chosen && typeof roof === "number" && roof > 0 && <line class="to-roof" x1={x} x2={x} y1={y} y2={scale.y(Math.min(scale.ys[1], Math.log10(roof)))} />}
+						{point.atMost && <path d={`M${x - radius} ${y}h-26m7 -5l-7 5l7 5`} />}
+						<circle cx={x} cy={y} r={radius} />
+						<text x={x} y={y + 4} text-anchor="middle">{i + 1}</text>
+					</g>
+				);
+			})}
+		</g>
+	);
+}
+
+function useWidth() {
+	const box = useRef<HTMLDivElement>(null), [width, set] = useState(800);
+	useLayoutEffect(() => {
+		const measure = () => box.current && set(Math.max(200, box.current.clientWidth));
+		measure();
+		const watch = new ResizeObserver(measure);
+		if (box.current)
+			watch.observe(box.current);
+		return () => watch.disconnect();
+	}, []);
+	return { box, width };
+}
+
+function Picture({ points, roofs, picked }: { points: Point[]; roofs: Table; picked: Picked }) {
+	const { box, width } = useWidth(), height = width < 600 ? 360 : 520;
+	const ceilings = useMemo(() => ceilingsOf(roofs), [roofs]), scale = useMemo(() => scaleOf(points, ceilings, width, height), [points, ceilings, width, height]);
+	return (
+		<div class="roofline" ref={box}>
+			<svg width={width} height={height} role="group" aria-label="Roofline: zones under the ceilings of the machine. Arrow keys go from point to point, Enter chooses one. The same is there as a table.">
+				<Axes scale={scale} />
+				<Ceilings ceilings={ceilings} scale={scale} />
+				<Points points={points} scale={scale} picked={picked} />
+			</svg>
+		</div>
+	);
+}
+
+/* --- the page --------------------------------------------------------------------------------------------------------------- */
+
+function Chosen({ point, columns }: { point: Point; columns: Table["columns"] }) {
+	const { selection, recording } = useWorld();
+	return (
+		<section aria-labelledby="one-zone">
+			<h2 id="one-zone"><code>{clean(point.name)}</code></h2>
+			<dl class="figures">
+				{columns.filter((column) => column.key !== "zone").map((column) => (
+					<div data-figure={column.key} title={clean(point.row.absent?.[column.key] ?? "")}><dt>{column.title}</dt><dd>{said(point.row, column)}</dd></div>
+				))}
+			</dl>
+			{recording.sections.includes("zones") && <p><a href={elsewhere(selection, "zones", { focus: point.name })}>How long it took</a></p>}
+		</section>
+	);
+}
+
+function Both({ zones, roofs }: { zones: Table; roofs: Table }) {
+	const { selection } = useWorld(), all = useMemo(() => pointsOf(zones), [zones]), points = all.slice(0, POINTS_MOST);
+	const [asTable, show] = useState(false), [looked, point] = useState(-1);
+	const chosen = points.findIndex(({ name }) => selection.focus !== "" && name === selection.focus), told = looked >= 0 ? looked : chosen;
+	const without = zones.rows.length - all.length, pick = (i: number) => go(selection, { focus: points[i]?.name ?? "" });
+	return (
+		<>
+			<div class="tools"><label><input type="checkbox" checked={asTable} onChange={() => show(!asTable)} /> view as table</label></div>
+			{asTable ? <><DataTable table={zones} drawn={{ label: "Zones" }} /><DataTable table={roofs} drawn={{ label: "Measured ceilings" }} /></> : (
+				<>
+					<p class="count">Lines: solid what all CPUs did when they were measured, dotted one thread, dashed by the datasheet. Points: zones by what they reported; hollow with an arrow: at most that intensity.</p>
+					<Picture points={points} roofs={roofs} picked={{ chosen, pick, point }} />
+					<p class="told" role="status">{points[told] ? saidOf(points[told]!) : "A click on a point, or arrow keys and Enter, choose a zone."}</p>
+					<ol class="zone-key">{points.map((at) => <li>{saidOf(at)}</li>)}</ol>
+				</>
+			)}
+			{(without > 0 || all.length > points.length || zones.omitted > 0) && (
+				<p class="count" data-fact="without" data-count={without}>
+					{without > 0 && `${figure("count", without)} ${without === 1 ? "zone has" : "zones have"} no FLOP, or no bytes: no intensity, and no point. `}
+					{all.length > points.length && `${figure("count", all.length - points.length)} more with less of the run are in the table alone. `}
+					{zones.omitted > 0 && `${figure("count", zones.omitted)} rows more are not shown.`}
+				</p>
+			)}
+			{points[chosen] && <Chosen point={points[chosen]!} columns={zones.columns} />}
+			<Notes notes={[...zones.notes, ...roofs.notes]} />
+		</>
+	);
+}
+
+export function Roofline() {
+	const { selection } = useWorld(), answer = useReport(["roofline"], { ...selection, focus: "", weigh: "", at: "", heap: "" }, ROWS);
+	return (
+		<>
+			<h1>Roofline</h1>
+			<Await answer={answer}>
+				{(report) => {
+					const zones = table(report, "roofline"), roofs = table(report, "roofs");
+					if (zones?.rows.length && roofs?.rows.length)
+						return <Both zones={zones} roofs={roofs} />;
+					return (
+						<>
+							{zones?.rows.length ? <><p class="wait" data-fact="unmeasured">What this machine can do at most was not measured: <Command>sonde roofline --measure</Command> once, before it is recorded.</p><DataTable table={zones} drawn={{ label: "Zones" }} /></>
+								: <p class="wait">{selection.thread || selection.from || selection.to ? "No work was counted in the threads and the time that are chosen." : "No zone told how much it did."}</p>}
+							<Notes notes={zones?.rows.length ? zones.notes : (zones?.notes ?? []).map((note) => ({ ...note, warning: false }))} />
+						</>
+					);
+				}}
+			</Await>
+		</>
+	);
+}
