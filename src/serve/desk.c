@@ -14,6 +14,8 @@
 enum {
 	ANSWER_MAX_B = 256 << 20,
 	SENT_MAX_B = 512 << 20, /* of all answers that are kept or being sent */
+	HEAD_MS = 10000,        /* for the first request of a connection to come */
+	NEXT_HEAD_MS = 40000,   /* for the next one, which may be thought about for 30 s */
 };
 
 struct request {
@@ -101,6 +103,20 @@ static int answer(struct request *request, struct sonde_buf *out)
 	return request->answer(runs[is_second], &request->params, out);
 }
 
+/* Whether what the request asks for is what was opened. `read_b` of run a, where it grows. */
+static int check_originals(const struct request *request, int is_second, uint64_t read_b)
+{
+	const struct sonde_original *originals = request->desk->originals;
+	int rc = request->both || !is_second ? sonde_original_check(&originals[0], read_b) : 0;
+	return rc || !(request->both || is_second) ? rc : sonde_original_check(&originals[1], 0);
+}
+
+static int asks_second(const struct request *request)
+{
+	const char *run = sonde_params_get(&request->params, "run");
+	return run && strcmp(run, "b") == 0;
+}
+
 /* While a connection is suspended nobody reads from it: that the page has gone is seen here. */
 static int has_gone(const struct request *request)
 {
@@ -117,7 +133,10 @@ static int make(struct request *request, struct sonde_buf *out)
 	if (!sonde_growth_pages(&desk->growth)) /* else they are told when it changes, and ask then */
 		sonde_growth_read(&desk->growth);
 	request->is_kept = !request->is_bytes && (!desk->growth.events || *desk->growth.follow.ended);
-	int rc = answer(request, out);
+	int is_second = asks_second(request), rc = answer(request, out);
+	int changed = rc == -EINVAL ? 0 : check_originals(request, is_second, sonde_session_run(desk->runs[0])->file_b);
+	if (changed)
+		return changed;
 	if (rc == -EFBIG && out->max_b < ANSWER_MAX_B)
 		return sonde_error(EBUSY, "answers wait to be sent, and this one is too large beside them: ask again "
 					  "in a moment");
@@ -149,7 +168,7 @@ static enum MHD_Result ask(struct request *request)
 	struct sonde_desk *desk = request->desk;
 	int is_whole = sonde_growth_is_whole(&desk->growth);
 	struct MHD_Response *reply = is_whole ? sonde_cache_find(&desk->cache, request->key) : NULL;
-	if (reply)
+	if (reply && !check_originals(request, asks_second(request), atomic_load(&desk->growth.follow.file_b)))
 		return send_reply(request->connection, MHD_HTTP_OK, reply);
 	request->asked = 1;
 	request->fd = sonde_gate_socket(request->connection);
@@ -217,6 +236,7 @@ static enum MHD_Result begin(struct request *request, const char *method)
 {
 	const char *sentence;
 	request->begun = 1;
+	sonde_heads_came(request->desk->heads, sonde_gate_socket(request->connection));
 	const struct sonde_gate_request asked = {request->connection, method, request->target};
 	unsigned status = sonde_gate_refuse(&request->desk->gate, &asked, &request->params, &sentence);
 	return status ? send_error(request->connection, status, sentence) : MHD_YES;
@@ -298,22 +318,27 @@ void sonde_desk_request_end(void *context, struct MHD_Connection *connection, vo
 			    enum MHD_RequestTerminationCode why)
 {
 	struct request **place = place_of(connection);
-	(void)context, (void)why;
+	struct sonde_desk *desk = context;
+	(void)why;
 	if (place && *place == *mine)
 		*place = NULL;
 	request_free(*mine);
 	*mine = NULL;
+	sonde_heads_begin(desk->heads, sonde_gate_socket(connection), NEXT_HEAD_MS);
 }
 
 void sonde_desk_connection(void *context, struct MHD_Connection *connection, void **mine,
 			   enum MHD_ConnectionNotificationCode what)
 {
 	struct request **place = *mine;
-	(void)context, (void)connection;
+	struct sonde_desk *desk = context;
+	int fd = sonde_gate_socket(connection);
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		sonde_heads_begin(desk->heads, fd, HEAD_MS);
 		*mine = calloc(1, sizeof *place);
 		return;
 	}
+	sonde_heads_gone(desk->heads, fd);
 	if (place)
 		request_free(*place);
 	free(place);

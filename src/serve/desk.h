@@ -13,6 +13,8 @@
 #include "serve/cache.h"
 #include "serve/gate.h"
 #include "serve/growth.h"
+#include "serve/heads.h"
+#include "serve/original.h"
 #include "serve/page.h"
 #include "serve/worker.h"
 #include "session/session.h"
@@ -25,7 +27,9 @@ struct sonde_desk {
 	struct sonde_cache cache; /* libmicrohttpd's thread's */
 	struct sonde_worker *worker;
 	struct sonde_growth growth;
-	_Atomic size_t sent_b; /* of answers that exist */
+	_Atomic size_t sent_b;              /* of answers that exist */
+	struct sonde_original originals[2]; /* of runs; not changed while it serves */
+	struct sonde_heads *heads;
 };
 
 /* For MHD_start_daemon(), with a desk as context: the handler, MHD_OPTION_URI_LOG_CALLBACK,

@@ -1,7 +1,8 @@
 /* server.c: the web page of one recording over HTTP, from its socket to its end.
  *
  * Two threads. libmicrohttpd's reads requests, refuses what must be refused (gate.h), and sends; the worker alone uses
- * the session (desk.h), and keeps up with a recording that is still being written (growth.h).
+ * the session (desk.h), and keeps up with a recording that is still being written (growth.h). A third one sleeps unless
+ * somebody takes long to say what they want (heads.h).
  *
  * What libmicrohttpd refuses by itself (a malformed head, one that is larger than its memory) has fixed words of its
  * own and the same status codes.
@@ -87,6 +88,9 @@ static int start_daemon(struct sonde_server *server)
 static void server_free(struct sonde_server *server)
 {
 	sonde_worker_free(server->desk.worker);
+	sonde_heads_free(server->desk.heads);
+	for (size_t i = 0; i < 2; i++)
+		sonde_original_fini(&server->desk.originals[i]);
 	sonde_cache_fini(&server->desk.cache);
 	sonde_growth_fini(&server->desk.growth);
 	sonde_page_fini(&server->desk.page);
@@ -124,6 +128,11 @@ int sonde_server_begin(struct sonde_server *server, struct sonde_session *sessio
 {
 	server->desk.runs[0] = session;
 	int rc = sonde_growth_init(&server->desk.growth, &server->desk.runs[0], is_live);
+	for (size_t i = 0; i < 2 && !rc; i++)
+		if (server->desk.runs[i])
+			rc = sonde_original_init(&server->desk.originals[i], sonde_session_path(server->desk.runs[i]),
+						 i == 0 && is_live);
+	rc = rc ? rc : sonde_heads_new(&server->desk.heads, CONNECTIONS);
 	rc = rc ? rc : sonde_worker_new(&server->desk.worker, WAITING);
 	if (rc)
 		return rc;
