@@ -44,12 +44,18 @@ static const char *plot_at(size_t i)
 	return i < sonde_plot_count ? sonde_plots[i].name : NULL;
 }
 
+static const char *change_at(size_t i)
+{
+	return i < sonde_diff_plot_count ? sonde_diff_plots[i].name : NULL;
+}
+
 static const struct {
 	const char *argument;
 	const char *(*at)(size_t i); /* NULL after the last */
 } choices[] = {
     {"KEY", sort_at},      {"FORMAT", format_at}, {"SECTION", section_at},
     {"WEIGHT", weight_at}, {"HEAP", heap_at},     {"PLOT", plot_at},
+    {"CHANGE", change_at},
 };
 
 static const char *(*table_of(const char *argument))(size_t)

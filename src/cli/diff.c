@@ -16,17 +16,20 @@
 #include "cli/command.h"
 #include "cli/diff_bench.h"
 #include "cli/output.h"
+#include "cli/plot.h"
 #include "cli/progress.h"
 #include "export/format.h"
 #include "util/error.h"
 #include "util/quantity.h"
 
 #define MOST_ROWS 1000000
+enum { PLOT_ROWS = 12, PLOT_ROWS_MAX = 60 };
 
 struct request {
 	char **file; /* the baselines, then the candidates */
 	size_t files, baselines;
 	const char *format, *output, *sections;
+	const char *plot; /* its name, or list; NULL = none */
 	uint64_t limit;
 	double margin;
 	int gate, force;
@@ -50,6 +53,7 @@ static const struct sonde_option options[] = {
     {"section", 's', "LIST", "only these: diff, diff-iterations, diff-zones, diff-functions, diff-calltree",
      SONDE_TEXT(AT(sections))},
     {"limit", 'n', "N", "rows of functions and zones (default 20)", SONDE_NUMBER(AT(limit), 1, MOST_ROWS)},
+    {"plot", 0, "CHANGE", "a plot instead, as svg or png; list says which there are", SONDE_TEXT(AT(plot))},
     {"margin", 'm', "SHARE", "what does not matter of a difference (default 1%)", SONDE_BY(set_margin)},
     {"gate", 0, NULL, "exit with 0 improved or unchanged, 1 regressed, 3 inconclusive, 4 not comparable",
      SONDE_FLAG(AT(gate))},
@@ -94,8 +98,38 @@ static int divide(struct request *request, size_t behind)
 	return SONDE_EXIT_USAGE;
 }
 
-static const struct sonde_format *choose_format(const struct request *request)
+/* What has no meaning with a plot; 0 or an exit code with a sentence. */
+static int check_plot(const struct request *request, int is_list)
 {
+	if (request->sections)
+		fputs("sonde diff: --plot and --section: a plot knows its sections; leave one of them out\n", stderr);
+	else if (is_list && request->format)
+		fputs("sonde diff: --plot list is text; leave out -f\n", stderr);
+	else if (request->limit > PLOT_ROWS_MAX)
+		fprintf(stderr, "sonde diff: a plot has room for %d rows at most; -n %llu is more\n", PLOT_ROWS_MAX,
+			(unsigned long long)request->limit);
+	else
+		return 0;
+	return SONDE_EXIT_USAGE;
+}
+
+static const struct sonde_format *choose_plot(struct request *request)
+{
+	const struct sonde_plot_asked asked = {sonde_diff_plots, request->plot,   "diff",
+					       request->format,  request->output, sonde_diff_plot_count};
+	int is_list = !strcmp(request->plot, "list");
+	const struct sonde_plot_row *row = is_list ? NULL : sonde_plot_find(&asked);
+	if ((!row && !is_list) || check_plot(request, is_list))
+		return NULL;
+	request->sections = row ? row->sections : "diff-functions,diff-zones";
+	request->limit = request->limit ? request->limit : PLOT_ROWS;
+	return row ? sonde_plot_form(&asked, row) : &sonde_format_diff_plots;
+}
+
+static const struct sonde_format *choose_format(struct request *request)
+{
+	if (request->plot)
+		return choose_plot(request);
 	const char *name = request->format ? request->format : "text";
 	const struct sonde_format *format = sonde_format_find(name);
 	if (format && format->render && !format->section)
@@ -221,6 +255,8 @@ static int compare_bench(struct request *request, struct sonde_report *report)
 /* What is not of any two sides; a negative errno with a sentence. */
 static int check_sections(const struct request *request, int is_bench)
 {
+	if (is_bench && request->plot)
+		return sonde_error(EINVAL, "results of sonde bench have no plots: leave --plot out");
 	if (is_bench && request->sections)
 		return sonde_error(EINVAL, "results of sonde bench have no sections to choose: leave --section out");
 	if (request->files > 2 && sonde_diff_has_section(request->sections, "diff-calltree"))
@@ -315,6 +351,7 @@ const struct sonde_command sonde_command_diff = {
     .examples = "sonde diff before.sonde after.sonde\n"
 		"sonde diff --gate before-*.sonde -- after-*.sonde\n"
 		"sonde diff --section diff-calltree -n 100 before.sonde after.sonde\n"
+		"sonde diff --plot functions -o change.svg before.sonde after.sonde\n"
 		"sonde diff monday.json today.json\n"
 		"sonde diff -f json before.sonde after.sonde | jq .verdict\n",
     .run = run,

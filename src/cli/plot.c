@@ -3,24 +3,28 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "cli/plot.h"
 #include "cli/present.h"
 #include "export/plots.h"
 
 enum { PLOT_ROWS = 120, PLOT_ROWS_MAX = 1000, SECTIONS_MAX_B = 512 };
 
-static int no_plot(const struct sonde_present *present)
+const struct sonde_plot_row *sonde_plot_find(const struct sonde_plot_asked *asked)
 {
 	const char *best = NULL;
-	for (size_t i = 0; i < sonde_plot_count; i++)
-		sonde_command_nearer(present->plot, sonde_plots[i].name, &best);
-	fprintf(stderr, "sonde %s: no plot '%s'; ", present->command, present->plot);
+	for (size_t i = 0; i < asked->count; i++)
+		if (!strcmp(asked->rows[i].name, asked->name))
+			return &asked->rows[i];
+	for (size_t i = 0; i < asked->count; i++)
+		sonde_command_nearer(asked->name, asked->rows[i].name, &best);
+	fprintf(stderr, "sonde %s: no plot '%s'; ", asked->command, asked->name);
 	if (best)
 		fprintf(stderr, "the nearest is %s", best);
 	else
-		for (size_t i = 0; i < sonde_plot_count; i++)
-			fprintf(stderr, "%s%s", i ? ", " : "known are ", sonde_plots[i].name);
+		for (size_t i = 0; i < asked->count; i++)
+			fprintf(stderr, "%s%s", i ? ", " : "known are ", asked->rows[i].name);
 	fputs(" (--plot list says which a recording has)\n", stderr);
-	return SONDE_EXIT_USAGE;
+	return NULL;
 }
 
 /* All sections that plots are drawn from; a name that stands twice is asked for once. */
@@ -47,25 +51,24 @@ static int is_named_like(const char *output, const struct sonde_format *form)
 	return sonde_output_ends_with(output, form->extension) || sonde_output_ends_with(output, zipped);
 }
 
-static int choose_form(struct sonde_present *present, const struct sonde_plot_row *row)
+const struct sonde_format *sonde_plot_form(const struct sonde_plot_asked *asked, const struct sonde_plot_row *row)
 {
 	const struct sonde_format *const forms[] = {&row->svg, &row->png};
-	const struct sonde_format *named = NULL, *asked = NULL;
+	const struct sonde_format *named = NULL, *wanted = NULL;
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-		named = is_named_like(present->output, forms[i]) ? forms[i] : named;
-		asked = present->format && !strcmp(present->format, forms[i]->name) ? forms[i] : asked;
+		named = is_named_like(asked->output, forms[i]) ? forms[i] : named;
+		wanted = asked->format && !strcmp(asked->format, forms[i]->name) ? forms[i] : wanted;
 	}
-	present->picture = present->format ? asked : named;
-	if (asked && named && asked != named)
+	if (wanted && named && wanted != named)
 		fprintf(stderr,
 			"sonde %s: -f %s and -o %s: one says %s, the other %s; leave out -f, or name another file\n",
-			present->command, present->format, present->output, asked->name, named->name);
-	else if (!present->picture)
+			asked->command, asked->format, asked->output, wanted->name, named->name);
+	else if (asked->format ? !wanted : !named)
 		fprintf(stderr, "sonde %s: a plot is svg or png; name a file with -o %s.svg or -o %s.png\n",
-			present->command, row->name, row->name);
+			asked->command, row->name, row->name);
 	else
-		return 0;
-	return SONDE_EXIT_USAGE;
+		return asked->format ? wanted : named;
+	return NULL;
 }
 
 /* What has no meaning with a plot, or with the list of them. */
@@ -86,21 +89,18 @@ static int check_options(const struct sonde_present *present, int is_list)
 
 int sonde_plot_choose(struct sonde_present *present)
 {
+	const struct sonde_plot_asked asked = {sonde_plots,     present->plot,   present->command,
+					       present->format, present->output, sonde_plot_count};
 	int is_list = !strcmp(present->plot, "list");
-	const struct sonde_plot_row *row = NULL;
-	for (size_t i = 0; i < sonde_plot_count; i++)
-		if (!strcmp(sonde_plots[i].name, present->plot))
-			row = &sonde_plots[i];
+	const struct sonde_plot_row *row = is_list ? NULL : sonde_plot_find(&asked);
 	if (!row && !is_list)
-		return no_plot(present);
+		return SONDE_EXIT_USAGE;
 	int code = check_options(present, is_list);
 	if (code)
 		return code;
 	present->sections = is_list ? all_sections() : row->sections;
 	if (!present->pass.limit)
 		present->pass.limit = PLOT_ROWS;
-	if (!is_list)
-		return choose_form(present, row);
-	present->picture = &sonde_format_plots;
-	return 0;
+	present->picture = is_list ? &sonde_format_plots : sonde_plot_form(&asked, row);
+	return present->picture ? 0 : SONDE_EXIT_USAGE;
 }

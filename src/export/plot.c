@@ -83,7 +83,7 @@ static double top_of(const struct sonde_plot *plot, size_t series, size_t i)
 static int choose_scales(struct drawing *drawing)
 {
 	const struct sonde_plot *plot = drawing->plot;
-	double from = INFINITY, to = -INFINITY, most = 0;
+	double from = INFINITY, to = -INFINITY, most = 0, least = 0;
 	int has_value = 0;
 	for (size_t s = 0; s < plot->series_count; s++)
 		for (size_t i = 0; i < plot->series[s].count; i++) {
@@ -94,12 +94,16 @@ static int choose_scales(struct drawing *drawing)
 			most = fmax(most, top_of(plot, s, i));
 			if (row->high)
 				most = fmax(most, isnan(row->high[i]) ? 0 : row->high[i]);
+			least = fmin(least, isnan(row->values[i]) ? 0 : row->values[i]);
+			if (row->low)
+				least = fmin(least, isnan(row->low[i]) ? 0 : row->low[i]);
 		}
 	if (!has_value)
 		return sonde_error(ENODATA, "the recording has nothing to draw for this plot");
 	sonde_plot_scale_choose(&drawing->x, plot->x.unit, from, to, plot->x.logarithmic);
-	sonde_plot_scale_choose(&drawing->y, plot->y.unit, 0,
-				most > 0 ? most * (plot->mark_count ? ROOM_FOR_MARKS : ROOM) : 1, 0);
+	least = plot->y.below_zero ? least * ROOM : 0;
+	sonde_plot_scale_choose(&drawing->y, plot->y.unit, least,
+				most > 0 || least < 0 ? most * (plot->mark_count ? ROOM_FOR_MARKS : ROOM) : 1, 0);
 	return 0;
 }
 
@@ -135,8 +139,8 @@ static void put_names(struct drawing *drawing)
 	size_t every = row->count / 24 + 1;
 	double room = (double)(RIGHT - LEFT) / (double)row->count * (double)every;
 	for (size_t i = 0; i < row->count; i += every) {
-		double x = (x_of(drawing, row->from[i]) + x_of(drawing, row->to[i])) / 2;
-		size_t columns = (size_t)fmax(room / LETTER, 3);
+		double x = x_of(drawing, (double)i + 0.5); /* what has names is numbered */
+		size_t columns = (size_t)fmax(room / LETTER - 1, 3);
 		fprintf(drawing->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", x, BOTTOM + 20);
 		put_text(drawing, drawing->plot->x.names[i], columns);
 		fputs("</text>\n", drawing->out);
@@ -160,6 +164,8 @@ static void put_frame(struct drawing *drawing)
 	char place[80];
 	put_y_ticks(drawing);
 	fprintf(drawing->out, "<path class=\"tick\" d=\"M%d %dV%dH%d\"/>\n", LEFT, TOP, BOTTOM, RIGHT);
+	if (drawing->y.least < 0)
+		fprintf(drawing->out, "<path class=\"tick\" d=\"M%d %.1fH%d\"/>\n", LEFT, y_of(drawing, 0), RIGHT);
 	if (plot->x.names)
 		put_names(drawing);
 	else
@@ -201,17 +207,23 @@ static void put_area(struct drawing *drawing, const struct sonde_plot_series *ro
 	fprintf(drawing->out, "L%.1f %dZ\"/>\n", x_of(drawing, row->to[row->count - 1]), BOTTOM);
 }
 
+static int has_range(const struct sonde_plot_series *series, size_t i)
+{
+	return series->low && series->high && !isnan(series->low[i]) && !isnan(series->high[i]);
+}
+
 static void put_bars(struct drawing *drawing, const struct sonde_plot_series *row, size_t number)
 {
 	for (size_t i = 0; i < row->count; i++) {
 		if (isnan(row->values[i]))
 			continue;
 		double from = x_of(drawing, row->from[i]), to = x_of(drawing, row->to[i]);
-		double y = y_of(drawing, row->values[i]), gap = drawing->plot->x.names ? (to - from) * 0.15 : 0.5;
+		double y = y_of(drawing, row->values[i]), zero = y_of(drawing, 0),
+		       gap = drawing->plot->x.names ? (to - from) * 0.15 : 0.5;
 		fprintf(drawing->out,
 			"<rect class=\"bar\" fill=\"#%06x\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
-			colour_of(number), from + gap, y, fmax(to - from - 2 * gap, 0.5), BOTTOM - y);
-		if (row->low && !isnan(row->low[i]) && !isnan(row->high[i]))
+			colour_of(number), from + gap, fmin(y, zero), fmax(to - from - 2 * gap, 0.5), fabs(zero - y));
+		if (has_range(row, i))
 			fprintf(drawing->out, "<path class=\"tick\" d=\"M%.1f %.1fV%.1f\"/>\n", (from + to) / 2,
 				y_of(drawing, row->low[i]), y_of(drawing, row->high[i]));
 	}
@@ -318,6 +330,14 @@ static int is_same_interval(const struct sonde_plot_series *a, const struct sond
 	return i < b->count && a->from[i] == b->from[i] && a->to[i] == b->to[i];
 }
 
+static void put_data(struct drawing *drawing, const struct sonde_plot_series *series, size_t i)
+{
+	fprintf(drawing->out, " data-%s=\"%.17g\"", series->key, series->values[i]);
+	if (has_range(series, i))
+		fprintf(drawing->out, " data-%s-low=\"%.17g\" data-%s-high=\"%.17g\"", series->key, series->low[i],
+			series->key, series->high[i]);
+}
+
 static void put_interval(struct drawing *drawing, const struct sonde_plot_series *first, size_t i)
 {
 	const struct sonde_plot *plot = drawing->plot;
@@ -328,7 +348,7 @@ static void put_interval(struct drawing *drawing, const struct sonde_plot_series
 		from, TOP, fmax(to - from, 0.5), BOTTOM - TOP, first->from[i], first->to[i]);
 	for (size_t s = 0; s < plot->series_count; s++)
 		if (is_same_interval(first, &plot->series[s], i) && !isnan(plot->series[s].values[i]))
-			fprintf(drawing->out, " data-%s=\"%.17g\"", plot->series[s].key, plot->series[s].values[i]);
+			put_data(drawing, &plot->series[s], i);
 	fputs("><title>", drawing->out);
 	if (plot->x.names)
 		put_text(drawing, plot->x.names[i], TITLE_COLUMNS);
@@ -345,6 +365,13 @@ static void put_interval(struct drawing *drawing, const struct sonde_plot_series
 			fputs("not known", drawing->out);
 		else
 			put_figure(drawing, &plot->y, plot->series[s].values[i]);
+		if (has_range(&plot->series[s], i)) {
+			fputs(" (", drawing->out);
+			put_figure(drawing, &plot->y, plot->series[s].low[i]);
+			fputs(" to ", drawing->out);
+			put_figure(drawing, &plot->y, plot->series[s].high[i]);
+			putc(')', drawing->out);
+		}
 	}
 	fputs("</title></rect>\n", drawing->out);
 }

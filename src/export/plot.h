@@ -35,6 +35,7 @@ struct sonde_plot_axis {
 	const char *suffix;       /* behind the unit: "/s"; NULL = none */
 	const char *const *names; /* of the intervals, instead of numbers; NULL = numbers */
 	int logarithmic;          /* x only */
+	int below_zero;           /* y only: bars of negative values hang down from 0; else the axis begins at 0 */
 };
 
 /* A moment or value of x that is pointed out. */

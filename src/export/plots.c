@@ -9,11 +9,13 @@
 #include "export/figure.h"
 #include "export/plot.h"
 #include "export/raster.h"
+#include "export/text.h"
 #include "util/arena.h"
 #include "util/buf.h"
 #include "util/error.h"
 
-enum { FIGURE_MAX_B = 256, WHY_MAX_B = 1024 };
+enum { FIGURE_MAX_B = 256, WHY_MAX_B = 1024, LIST_INDENT = 13, LIST_WIDTH = 80 };
+#define BESIDE 0.42 /* of two bars of a name, each */
 
 struct builder {
 	const struct sonde_report *report;
@@ -306,6 +308,71 @@ static int build_energy(struct builder *builder)
 			  (struct sonde_plot_series){.key = "energy", .name = "energy"});
 }
 
+/* --- of two recordings ------------------------------------------------------------------------------------------- */
+
+/* Of one run a side the change has an interval of its own; of several it stands in columns beside it. */
+static int take_spread(struct builder *builder, const struct sonde_section *section, struct sonde_plot_series *series)
+{
+	size_t count = series->count;
+	if (series->low || !count)
+		return 0;
+	series->low = sonde_arena_alloc(&builder->arena, count * sizeof *series->low);
+	series->high = sonde_arena_alloc(&builder->arena, count * sizeof *series->high);
+	if (!series->low || !series->high)
+		return sonde_error(ENOMEM, "out of memory for a plot of %zu rows", count);
+	for (size_t i = 0; i < count; i++) {
+		double half = sonde_report_cell(section, i, "share_change")->plus_minus;
+		series->low[i] = half > 0 ? series->values[i] - half : NAN;
+		series->high[i] = half > 0 ? series->values[i] + half : NAN;
+	}
+	return 0;
+}
+
+static int build_diff_functions(struct builder *builder)
+{
+	const struct sonde_section *functions = sonde_report_find(builder->report, "diff-functions");
+	int has_columns = functions && functions->table.row_count &&
+			  sonde_report_cell(functions, 0, "ci95_low")->kind == SONDE_CELL_REAL;
+	builder->plot.title = "How shares of CPU time changed, by function";
+	builder->plot.x = (struct sonde_plot_axis){.title = "function", .unit = SONDE_UNIT_COUNT};
+	builder->plot.y = (struct sonde_plot_axis){
+	    .title = "candidate − baseline, with 95 % interval", .unit = SONDE_UNIT_RATIO, .below_zero = 1};
+	int error = build_bars(builder, functions, "function",
+			       &(struct columns){NULL, NULL, "share_change", has_columns ? "ci95_low" : NULL,
+						 has_columns ? "ci95_high" : NULL},
+			       (struct sonde_plot_series){.key = "change", .name = "change of the share"});
+	error = error ? error : take_spread(builder, functions, &builder->plot.series[0]);
+	return error ? error : take_warnings(builder, functions);
+}
+
+/* A part of each interval, so that a zone's two bars stand beside each other. */
+static void narrow(struct sonde_plot_series *series, double from)
+{
+	for (size_t i = 0; i < series->count; i++) {
+		series->from[i] += from;
+		series->to[i] = series->from[i] + BESIDE;
+	}
+}
+
+static int build_diff_zones(struct builder *builder)
+{
+	const struct sonde_section *zones = sonde_report_find(builder->report, "diff-zones");
+	struct sonde_plot *plot = &builder->plot;
+	plot->title = "Self time of zones in both";
+	plot->x =
+	    (struct sonde_plot_axis){.title = "zone: left the baseline, right the candidate", .unit = SONDE_UNIT_COUNT};
+	plot->y = (struct sonde_plot_axis){.title = "self time", .unit = SONDE_UNIT_NS};
+	int error = build_bars(builder, zones, "zone", &(struct columns){NULL, NULL, "baseline_self_ns", NULL, NULL},
+			       (struct sonde_plot_series){.key = "baseline", .name = "baseline"});
+	error = error
+		    ? error
+		    : build_bars(builder, zones, "zone", &(struct columns){NULL, NULL, "candidate_self_ns", NULL, NULL},
+				 (struct sonde_plot_series){.key = "candidate", .name = "candidate"});
+	for (size_t i = 0; i < plot->series_count && !error; i++)
+		narrow(&plot->series[i], *plot->series[i].key == 'c' ? 0.5 : 0.5 - BESIDE);
+	return error ? error : take_warnings(builder, zones);
+}
+
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static int draw(const void *plot, FILE *out)
@@ -322,17 +389,21 @@ static void begin(struct builder *builder, const struct sonde_report *report)
 			builder->plot.note = note->text;
 }
 
-static int render(const struct sonde_report *report, int (*build)(struct builder *builder), const char *name,
-		  int is_png, FILE *out)
+struct drawn {
+	int (*build)(struct builder *builder);
+	const char *name, *of; /* of: this recording, or two */
+};
+
+static int render(const struct sonde_report *report, const struct drawn *drawn, int is_png, FILE *out)
 {
 	struct builder builder;
 	begin(&builder, report);
-	int error = build(&builder);
+	int error = drawn->build(&builder);
 	if (error == -ENODATA) {
 		char why[WHY_MAX_B];
 		snprintf(why, sizeof why, "%s", sonde_error_text());
-		error = sonde_error(ENODATA, "no plot %s of this recording: %s (--plot list says which there are)",
-				    name, why);
+		error = sonde_error(ENODATA, "no plot %s of %s: %s (--plot list says which there are)", drawn->name,
+				    drawn->of, why);
 	}
 	if (!error)
 		error = is_png ? sonde_raster_png(draw, &builder.plot, SONDE_PLOT_WIDTH, SONDE_PLOT_HEIGHT, out)
@@ -341,54 +412,107 @@ static int render(const struct sonde_report *report, int (*build)(struct builder
 	return error;
 }
 
-#define SONDE_PLOT(id, text, from, words)                                                                             \
+#define SONDE_PLOT_OF(id, text, what)                                                                                 \
 	static int svg_##id(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out) \
 	{                                                                                                             \
 		(void)options;                                                                                        \
-		return render(report, build_##id, text, 0, out);                                                      \
+		return render(report, &(struct drawn){build_##id, text, what}, 0, out);                               \
 	}                                                                                                             \
 	static int png_##id(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out) \
 	{                                                                                                             \
 		(void)options;                                                                                        \
-		return render(report, build_##id, text, 1, out);                                                      \
+		return render(report, &(struct drawn){build_##id, text, what}, 1, out);                               \
 	}
+#define SONDE_PLOT(id, text, from, words) SONDE_PLOT_OF(id, text, "this recording")
+#define SONDE_DIFF_PLOT(id, text, from, words) SONDE_PLOT_OF(id, text, "these recordings")
 #include "export/plots.def"
 #undef SONDE_PLOT
+#undef SONDE_DIFF_PLOT
 
-const struct sonde_plot_row sonde_plots[] = {
-#define SONDE_PLOT(id, text, from, words)                                                 \
+#define SONDE_PLOT_ROW(id, text, from, words)                                             \
 	{.name = text,                                                                    \
 	 .title = words,                                                                  \
 	 .sections = from,                                                                \
 	 .svg = {.name = "svg", .extension = ".svg", .title = words, .render = svg_##id}, \
 	 .png = {.name = "png", .extension = ".png", .title = words, .binary = 1, .render = png_##id}},
+#define SONDE_DIFF_PLOT(id, text, from, words)
+#define SONDE_PLOT SONDE_PLOT_ROW
+const struct sonde_plot_row sonde_plots[] = {
 #include "export/plots.def"
-#undef SONDE_PLOT
 };
+#undef SONDE_PLOT
+#undef SONDE_DIFF_PLOT
+#define SONDE_PLOT(id, text, from, words)
+#define SONDE_DIFF_PLOT SONDE_PLOT_ROW
+const struct sonde_plot_row sonde_diff_plots[] = {
+#include "export/plots.def"
+};
+#undef SONDE_PLOT
+#undef SONDE_DIFF_PLOT
 const size_t sonde_plot_count = sizeof sonde_plots / sizeof *sonde_plots;
+const size_t sonde_diff_plot_count = sizeof sonde_diff_plots / sizeof *sonde_diff_plots;
 
-static int (*const builds[])(struct builder *) = {
+typedef int (*build)(struct builder *builder);
 #define SONDE_PLOT(id, text, from, words) build_##id,
+#define SONDE_DIFF_PLOT(id, text, from, words)
+static const build builds[] = {
 #include "export/plots.def"
-#undef SONDE_PLOT
 };
+#undef SONDE_PLOT
+#undef SONDE_DIFF_PLOT
+#define SONDE_PLOT(id, text, from, words)
+#define SONDE_DIFF_PLOT(id, text, from, words) build_##id,
+static const build diff_builds[] = {
+#include "export/plots.def"
+};
+#undef SONDE_PLOT
+#undef SONDE_DIFF_PLOT
+
+/* --- which there are ---------------------------------------------------------------------------------------------- */
+
+static int list_row(const struct sonde_report *report, const struct sonde_plot_row *row, const struct drawn *drawn,
+		    FILE *out)
+{
+	struct builder builder;
+	struct sonde_buf text;
+	begin(&builder, report);
+	int error = drawn->build(&builder);
+	sonde_arena_fini(&builder.arena);
+	if (error && error != -ENODATA)
+		return error;
+	fprintf(out, "%-12s ", row->name);
+	sonde_text_wrap(out, row->title, LIST_WIDTH, LIST_INDENT);
+	if (!error)
+		return 0;
+	sonde_buf_init(&text, WHY_MAX_B);
+	sonde_buf_printf(&text, "not of %s: %s", drawn->of, sonde_error_text());
+	sonde_buf_append(&text, "", 1);
+	fprintf(out, "%*s", LIST_INDENT + 2, "");
+	sonde_text_wrap(out, sonde_buf_error(&text) ? "" : (const char *)text.data, LIST_WIDTH, LIST_INDENT + 2);
+	sonde_buf_fini(&text);
+	return 0;
+}
 
 static int render_list(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out)
 {
+	int error = 0;
 	(void)options;
-	for (size_t i = 0; i < sonde_plot_count; i++) {
-		struct builder builder;
-		begin(&builder, report);
-		int error = builds[i](&builder);
-		sonde_arena_fini(&builder.arena);
-		if (error && error != -ENODATA)
-			return error;
-		fprintf(out, "%-12s %s\n", sonde_plots[i].name, sonde_plots[i].title);
-		if (error)
-			fprintf(out, "%-12s   not of this recording: %s\n", "", sonde_error_text());
-	}
-	return 0;
+	for (size_t i = 0; i < sonde_plot_count && !error; i++)
+		error = list_row(report, &sonde_plots[i], &(struct drawn){builds[i], "", "this recording"}, out);
+	return error;
+}
+
+static int render_diff_list(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out)
+{
+	int error = 0;
+	(void)options;
+	for (size_t i = 0; i < sonde_diff_plot_count && !error; i++)
+		error = list_row(report, &sonde_diff_plots[i], &(struct drawn){diff_builds[i], "", "these recordings"},
+				 out);
+	return error;
 }
 
 const struct sonde_format sonde_format_plots = {
     .name = "text", .extension = ".txt", .title = "which plots there are", .render = render_list};
+const struct sonde_format sonde_format_diff_plots = {
+    .name = "text", .extension = ".txt", .title = "which plots of a comparison there are", .render = render_diff_list};

@@ -16,7 +16,11 @@ struct sonde_plot_row {
 extern const struct sonde_plot_row sonde_plots[];
 extern const size_t sonde_plot_count;
 
+/* The same of what `sonde diff` says. */
+extern const struct sonde_plot_row sonde_diff_plots[];
+extern const size_t sonde_diff_plot_count;
+
 /* Which plots the report's sections are enough for, in words, and why not for the others. */
-extern const struct sonde_format sonde_format_plots;
+extern const struct sonde_format sonde_format_plots, sonde_format_diff_plots;
 
 #endif
