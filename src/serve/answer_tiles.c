@@ -340,5 +340,7 @@ int sonde_answer_tiles(struct sonde_session *session, const struct sonde_params 
 	if (!rc && is_coarse)
 		put_coarse(&writing, head_at);
 	sonde_tile_rows_fini(&rows);
+	if (rc == -E2BIG)
+		return sonde_error(EFBIG, "the bins are larger than %zu MB: ask for fewer lanes", out->max_b >> 20);
 	return rc;
 }
