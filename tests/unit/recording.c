@@ -278,6 +278,7 @@ void recording_flush(struct recording *recording)
 	switches_write(recording);
 	points_write(recording);
 	waits_write(recording);
+	recording_activities_write(recording);
 	for (uint32_t id = 1; id <= recording->threads; id++) {
 		zones_write(recording, id);
 		events_write(recording, id);
@@ -329,6 +330,7 @@ static void recording_free(struct recording *recording)
 	free(recording->switches);
 	free(recording->points);
 	free(recording->waits);
+	free(recording->activities);
 }
 
 void recording_close(struct recording *recording, uint64_t time_ns, int status)

@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/device.h"
 #include "format/event.h"
+#include "format/meta.h"
 #include "format/metric.h"
 #include "format/record.h"
 #include "format/wait.h"
@@ -55,6 +57,14 @@ struct recording_wait {
 	uint8_t status;
 	uint32_t object;
 	uint64_t amount;
+};
+
+/* Times are CLOCK_MONOTONIC ns; those that are 0 are not known. */
+struct recording_activity {
+	uint64_t start_ns, dur_ns;
+	uint32_t operation, queue, thread;
+	uint64_t queued_ns, submitted_ns;
+	uint64_t correlation, size_b, address;
 };
 
 struct recording_node {
@@ -117,6 +127,9 @@ struct recording {
 	struct recording_wait *waits;
 	size_t wait_count, wait_cap;
 	uint32_t series, objects;
+	struct recording_activity *activities;
+	size_t activity_count, activity_cap;
+	uint32_t devices, queues, operations;
 	char **functions; /* of recording_call() */
 	size_t function_count, function_cap;
 	struct recording_node *symbols; /* (0, module, address) that have a SYMBOL record */
@@ -179,6 +192,13 @@ void recording_point(struct recording *recording, uint64_t time_ns, uint32_t ser
 uint32_t recording_object(struct recording *recording, uint32_t process, enum sonde_object_kind kind, const char *name,
 			  uint64_t address);
 void recording_wait(struct recording *recording, struct recording_wait wait);
+/* Devices: what `with` says beyond what the other arguments do. Queues and operations are of process 1. */
+uint32_t recording_device(struct recording *recording, uint32_t process, const char *api, const char *name,
+			  struct sonde_meta_device with);
+uint32_t recording_queue(struct recording *recording, uint32_t device, const char *name, uint64_t handle);
+uint32_t recording_operation(struct recording *recording, enum sonde_activity_kind kind, const char *name,
+			     struct sonde_meta_operation with);
+void recording_activity(struct recording *recording, struct recording_activity activity);
 void recording_begin(struct recording *recording, uint32_t thread, uint32_t site, uint64_t time_ns);
 void recording_end(struct recording *recording, uint32_t thread, uint64_t time_ns);
 void recording_value(struct recording *recording, uint32_t thread, enum sonde_event_type type, uint32_t site,

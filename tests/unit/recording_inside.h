@@ -10,11 +10,12 @@
 #include "util/buf.h"
 #include "util/error.h"
 
-enum { COLUMNS_MAX = 9, BODY_MAX_B = 64 << 20 };
+enum { COLUMNS_MAX = 10, BODY_MAX_B = 64 << 20 };
 
 /* Of all heaps: what is not written yet; their memory. */
 void recording_heaps_write(struct recording *recording);
 void recording_heaps_free(struct recording *recording);
+void recording_activities_write(struct recording *recording);
 
 static inline void must(int rc, const char *what)
 {

@@ -1,0 +1,164 @@
+/* test_devices_sections.c: kernels by name: windows, threads, devices, launch configurations, parts that are merged. */
+#include "device_fixture.h"
+
+/* Two devices: "a" (in two launch configurations) and "b" on the first, "a" on the second. */
+static void fill(struct recording *r)
+{
+	simple_open(r);
+	recording_thread(r, 1, 101, "other", START);
+	uint32_t first = device(r, "first", 0), second = device(r, "second", 1);
+	uint32_t one = recording_queue(r, first, "one", 1), two = recording_queue(r, second, "two", 2);
+	uint32_t small = recording_operation(r, SONDE_ACTIVITY_KERNEL, "a", (struct sonde_meta_operation){.grid = {1}});
+	uint32_t large = recording_operation(r, SONDE_ACTIVITY_KERNEL, "a", (struct sonde_meta_operation){.grid = {9}});
+	uint32_t b = kernel(r, "b");
+	uint32_t copy = recording_operation(r, SONDE_ACTIVITY_COPY, "a", (struct sonde_meta_operation){0});
+	put(r, small, one, 8, 10, 10);
+	put(r, large, one, 16, 20, 20);
+	put(r, small, one, -1, 50, 6);
+	put(r, b, one, 49, 60, 30);
+	put(r, small, two, 0, 10, 50);
+	put(r, copy, one, 0, 91, 9);
+	recording_activity(r, (struct recording_activity){START + 95 * MS, 3 * MS, b, one, 2, 0, 0, 0, 0, 0});
+}
+
+static void row_is(const struct sonde_section *kernels, size_t row, const char *name, const char *device_is,
+		   uint64_t calls, uint64_t total_ms)
+{
+	assert_string_equal(sonde_report_cell_text(kernels, row, "kernel"), name);
+	assert_string_equal(sonde_report_cell_text(kernels, row, "device"), device_is);
+	assert_int_equal(cell_int(kernels, row, "calls"), calls);
+	assert_int_equal(cell_int(kernels, row, "total_ns"), total_ms * MS);
+}
+
+static void launch_configurations_are_one_kernel_and_devices_are_not(void **state)
+{
+	struct recording r;
+	(void)state;
+	fill(&r);
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "kernels", NULL);
+	const struct sonde_section *kernels = sections_get(&s, "kernels");
+	assert_int_equal(kernels->table.row_count, 3);
+	row_is(kernels, 0, "a", "Own second 1", 1, 50);
+	row_is(kernels, 1, "a", "Own first 0", 3, 36);
+	row_is(kernels, 2, "b", "Own first 0", 2, 33);
+	assert_int_equal(cell_int(kernels, 1, "mean_ns"), 12 * MS);
+	assert_int_equal(cell_int(kernels, 1, "min_ns"), 6 * MS);
+	assert_int_equal(cell_int(kernels, 1, "max_ns"), 20 * MS);
+	assert_int_equal(cell_int(kernels, 1, "mean_delay_ns"), 3 * MS); /* of two: 2 and 4 */
+	assert_int_equal(cell_int(kernels, 2, "mean_delay_ns"), 11 * MS);
+	assert_near(cell_real(kernels, 1, "share"), 36.0 / 119, 1e-9);
+	assert_true(sections_noted(kernels->notes, "6 kernels took 0.119 s"));
+	sections_free(&s);
+}
+
+/* From 25 to 75 ms: of 20 … 40 15 ms count, of 60 … 90 as many, of 10 … 60 35; one lies whole in it. */
+static void an_activity_is_cut_by_the_window(void **state)
+{
+	static const struct sonde_pass_options options = {.from_ns = START + 25 * MS, .to_ns = START + 75 * MS};
+	struct recording r;
+	(void)state;
+	fill(&r);
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "kernels", &options);
+	const struct sonde_section *kernels = sections_get(&s, "kernels");
+	assert_int_equal(kernels->table.row_count, 3);
+	row_is(kernels, 0, "a", "Own second 1", 1, 35);
+	row_is(kernels, 1, "a", "Own first 0", 2, 21);
+	row_is(kernels, 2, "b", "Own first 0", 1, 15);
+	assert_absent(kernels, 0, "mean_ns", "none lies whole");
+	assert_absent(kernels, 2, "max_ns", "none lies whole");
+	assert_int_equal(cell_int(kernels, 1, "mean_ns"), 6 * MS);
+	assert_near(cell_real(kernels, 0, "share"), 35.0 / 71, 1e-9);
+	sections_free(&s);
+}
+
+static void threads_are_those_that_asked(void **state)
+{
+	static const uint8_t second[] = {0, 0, 1};
+	const struct sonde_pass_options options = {.thread = second, .thread_is = "thread 101"};
+	struct recording r;
+	(void)state;
+	fill(&r);
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "kernels", &options);
+	const struct sonde_section *kernels = sections_get(&s, "kernels");
+	assert_int_equal(kernels->table.row_count, 1);
+	row_is(kernels, 0, "b", "Own first 0", 1, 3);
+	sections_free(&s);
+}
+
+/* Each part sees every third chunk of two rows; merged they are what one reading finds. */
+static void parts_merge_to_the_whole(void **state)
+{
+	enum { PARTS = 3 };
+	struct recording r;
+	struct sonde_session *session;
+	struct sonde_report *report;
+	void *states[PARTS];
+	(void)state;
+	fill(&r);
+	r.chunk_rows = 2;
+	for (int i = 0; i < 100; i++)
+		put(&r, 1 + (uint32_t)i % 3, 1 + (uint32_t)i % 2, 100 + i, 101 + i, 1);
+	recording_close(&r, START + 300 * MS, 0);
+	const struct sonde_pass *pass = sonde_pass_find("kernels");
+	const struct sonde_session_options plain = {.no_symbols = 1};
+	const struct sonde_pass_options options = {0};
+	assert_int_equal(sonde_session_open(&session, path, &plain), 0);
+	for (unsigned part = 0; part < PARTS; part++) {
+		struct sonde_cursor *cursor;
+		const struct sonde_batch *batch;
+		assert_int_equal(pass->begin(&states[part], session, &options), 0);
+		assert_int_equal(sonde_cursor_open_part(&cursor, session, pass->types, part, PARTS), 0);
+		while (sonde_cursor_next(cursor, &batch) > 0)
+			assert_int_equal(pass->feed(states[part], batch), 0);
+		sonde_cursor_close(cursor);
+		if (part)
+			assert_int_equal(pass->merge(states[0], states[part]), 0);
+	}
+	assert_int_equal(sonde_report_new(&report), 0);
+	assert_int_equal(pass->finish(states[0], report), 0);
+	struct sections s = sections_of(path, "kernels", NULL);
+	const struct sonde_section *whole = sections_get(&s, "kernels"), *merged = report->first;
+	assert_int_equal(merged->table.row_count, 4);
+	assert_int_equal(merged->table.row_count, whole->table.row_count);
+	static const char *const keys[] = {"calls", "total_ns", "min_ns", "max_ns", "mean_ns", "mean_delay_ns"};
+	for (size_t row = 0; row < 4; row++)
+		for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+			assert_int_equal(cell_int(merged, row, keys[k]), cell_int(whole, row, keys[k]));
+	assert_int_equal(cell_int(whole, 0, "calls") + cell_int(whole, 1, "calls") + cell_int(whole, 2, "calls") +
+			     cell_int(whole, 3, "calls"),
+			 106);
+	sections_free(&s);
+	for (unsigned part = 0; part < PARTS; part++)
+		pass->end(states[part]);
+	sonde_report_free(report);
+	sonde_session_close(session);
+}
+
+static void without_devices_there_is_no_section_unless_it_is_asked_for(void **state)
+{
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "kernels", NULL);
+	assert_null(sections_find(&s, "kernels"));
+	sections_free(&s);
+	s = sections_of(path, "kernels", &(struct sonde_pass_options){.asked = 1});
+	assert_true(sections_noted(sections_get(&s, "kernels")->notes, "no kernel was recorded"));
+	sections_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(launch_configurations_are_one_kernel_and_devices_are_not),
+	    cmocka_unit_test(an_activity_is_cut_by_the_window),
+	    cmocka_unit_test(threads_are_those_that_asked),
+	    cmocka_unit_test(parts_merge_to_the_whole),
+	    cmocka_unit_test(without_devices_there_is_no_section_unless_it_is_asked_for),
+	};
+	return cmocka_run_group_tests(tests, path_make, path_remove);
+}
