@@ -111,7 +111,8 @@ struct sonde_operation_info {
 	uint32_t kind;             /* enum sonde_operation_kind */
 	const char *name;          /* of the kernel, or of the call: "clEnqueueReadBuffer" */
 	uint32_t grid[3];          /* blocks (work-groups) in each dimension */
-	uint32_t block[3];         /* threads (work-items) of a block in each dimension; 0 = the driver chose them */
+	uint32_t block[3];         /* threads (work-items) of a block in each dimension; 0 = the driver chose them,
+				      and the grid is in threads */
 	uint32_t registers;        /* of a thread */
 	uint32_t local_b;          /* of a thread: spilled, private */
 	uint32_t static_shared_b;  /* of a block */
@@ -137,6 +138,8 @@ struct sonde_activity {
 
 /* SONDE_ERR_ARGUMENT where it ends before it starts or has no operation. */
 SONDE_CALL(int, sonde_activity_add(const struct sonde_activity *activity), SONDE_ERR_OFF)
+/* So many activities are not known, and why in a few words: the recording counts them. */
+SONDE_CALL(int, sonde_activity_lost(const char *cause, uint64_t count), SONDE_ERR_OFF)
 
 #ifdef __cplusplus
 }

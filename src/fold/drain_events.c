@@ -59,6 +59,10 @@ static int event_valid(const struct sonde_event *event)
 	}
 	case SONDE_EVENT_ACTIVITY:
 		return size_b >= sizeof(struct sonde_event_activity);
+	case SONDE_EVENT_ACTIVITY_LOST: {
+		const struct sonde_event_activity_lost *lost = (const void *)event;
+		return size_b >= sizeof(*lost) && lost->cause_b <= size_b - sizeof(*lost);
+	}
 	default:
 		return 0;
 	}

@@ -85,4 +85,12 @@ struct sonde_event_activity {
 };
 _Static_assert(sizeof(struct sonde_event_activity) == 88, "activity event");
 
+/* Activities that whoever tells does not know: the cause follows. */
+struct sonde_event_activity_lost {
+	struct sonde_event head;
+	uint64_t count;
+	uint64_t cause_b;
+};
+_Static_assert(sizeof(struct sonde_event_activity_lost) == 32, "lost activities event");
+
 #endif

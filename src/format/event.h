@@ -42,6 +42,7 @@ enum sonde_event_type {
 	SONDE_EVENT_QUEUE = 20,
 	SONDE_EVENT_OPERATION = 21,
 	SONDE_EVENT_ACTIVITY = 22,
+	SONDE_EVENT_ACTIVITY_LOST = 23, /* becomes a META LOST */
 };
 
 /* INSTANT, MESSAGE, ZONE_NAME, THREAD_NAME, MISMATCH, SNAPSHOT: len_b bytes follow, padded with zeros. */

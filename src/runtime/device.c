@@ -20,10 +20,17 @@
 
 static _Atomic uint32_t devices, queues, operations; /* numbers given */
 
-/* 0 = there are too many. */
+/* A forked child sets itself up here, as at any other event. */
+static int is_on(void)
+{
+	struct sonde_process *process = sonde_process_get();
+	return process && sonde_process_pool(process) && sonde_is_on();
+}
+
+/* 0 = there are too many, or nothing is recorded. */
 static uint32_t number_of(_Atomic uint32_t *given)
 {
-	if (!sonde_is_on() || atomic_load(given) >= SONDE_DEVICE_NUMBER_MAX)
+	if (!is_on() || atomic_load(given) >= SONDE_DEVICE_NUMBER_MAX)
 		return 0;
 	return atomic_fetch_add(given, 1) + 1;
 }
@@ -128,4 +135,13 @@ int sonde_activity_add(const struct sonde_activity *activity)
 	    .address = activity->address,
 	};
 	return sonde_event_send(&event.head, sizeof(event), "", 0);
+}
+
+int sonde_activity_lost(const char *cause, uint64_t count)
+{
+	if (!cause || !*cause || !count)
+		return SONDE_ERR_ARGUMENT;
+	struct sonde_event_activity_lost event = {
+	    .head.type = SONDE_EVENT_ACTIVITY_LOST, .count = count, .cause_b = strnlen(cause, TEXT_MAX_B)};
+	return sonde_event_send(&event.head, sizeof(event), cause, event.cause_b);
 }

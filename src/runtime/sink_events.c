@@ -74,7 +74,7 @@ void sonde_sink_take_event(void *context, struct sonde_drain_thread *thread, con
 	struct sonde_sink *sink = context;
 	if (event->type == SONDE_EVENT_CPU_SAMPLE)
 		return;
-	if (event->type >= SONDE_EVENT_DEVICE && event->type <= SONDE_EVENT_ACTIVITY) {
+	if (event->type >= SONDE_EVENT_DEVICE && event->type <= SONDE_EVENT_ACTIVITY_LOST) {
 		sink->activities += event->type == SONDE_EVENT_ACTIVITY;
 		return;
 	}

@@ -14,6 +14,7 @@
 #include "symbol/demangle.h"
 #include "util/error.h"
 
+#define CAUSES_MAX 1000               /* of a process: later ones are of one cause */
 #define AHEAD_NS UINT64_C(1000000000) /* so much may a device's clock be ahead of ours */
 
 /* Ids by the process's number, from 1. */
@@ -35,6 +36,7 @@ struct sonde_devices {
 	size_t told_count, told_cap;
 	size_t settled; /* of these: what they name is known */
 	uint64_t bad, unkept, unnamed, untimed;
+	uint32_t causes; /* times that a loss was told */
 };
 
 int sonde_devices_new(struct sonde_devices **out, struct sonde_recorder *recorder, uint32_t process)
@@ -221,6 +223,15 @@ static void lose(const struct sonde_devices *devices, const char *cause, uint64_
 		sonde_recorder_lost(devices->recorder, &loss);
 }
 
+static void take_lost(struct sonde_devices *devices, const struct sonde_event_activity_lost *event)
+{
+	char cause[256];
+	size_t cause_b = event->cause_b < sizeof cause ? event->cause_b : sizeof cause - 1;
+	memcpy(cause, event + 1, cause_b);
+	cause[cause_b] = '\0';
+	lose(devices, devices->causes++ < CAUSES_MAX ? cause : "of too many causes", event->count);
+}
+
 void sonde_devices_free(struct sonde_devices *devices)
 {
 	if (!devices)
@@ -248,4 +259,6 @@ void sonde_devices_event(struct sonde_devices *devices, uint32_t thread, const s
 		take_operation(devices, (const void *)event);
 	else if (event->type == SONDE_EVENT_ACTIVITY)
 		keep_activity(devices, thread, (const void *)event);
+	else if (event->type == SONDE_EVENT_ACTIVITY_LOST)
+		take_lost(devices, (const void *)event);
 }

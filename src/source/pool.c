@@ -258,7 +258,7 @@ static void ask_snapshot(const struct sonde_pool *pool, const struct sonde_event
 
 static int is_of_devices(const struct sonde_event *event)
 {
-	return event->type >= SONDE_EVENT_DEVICE && event->type <= SONDE_EVENT_ACTIVITY;
+	return event->type >= SONDE_EVENT_DEVICE && event->type <= SONDE_EVENT_ACTIVITY_LOST;
 }
 
 /* `thread`: of who tells. */

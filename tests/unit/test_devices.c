@@ -136,6 +136,16 @@ static void tell(struct fixture *fixture, const struct sonde_event_activity *eve
 	sonde_devices_event(fixture->devices, fixture->thread, &event->head);
 }
 
+static void tell_lost(struct fixture *fixture, uint64_t count, const char *cause)
+{
+	struct {
+		struct sonde_event_activity_lost event;
+		char cause[64];
+	} told = {{.head.type = SONDE_EVENT_ACTIVITY_LOST, .count = count, .cause_b = strlen(cause)}, ""};
+	memcpy(told.cause, cause, strlen(cause));
+	sonde_devices_event(fixture->devices, fixture->thread, &told.event.head);
+}
+
 /* The one batch of activities, or NULL; the cursor is left open in *cursor. */
 static const struct sonde_batch *batch_of(struct sonde_session *session, struct sonde_cursor **cursor)
 {
@@ -248,9 +258,12 @@ static void what_makes_no_sense_is_counted_and_left_out(void **state)
 	event = activity_of(fixture, 1, 0);
 	event.queued_ns = UINT64_MAX; /* it was asked for as it began, at the latest */
 	tell(fixture, &event);
+	tell_lost(fixture, 5, "the driver dropped them");
+	tell_lost(fixture, 2, "the driver dropped them");
 	struct sonde_session *session = reopen(fixture);
 	const struct sonde_batch *batch = batch_of(session, &cursor);
 	assert_non_null(batch);
+	assert_int_equal(lost(session, "the driver dropped them"), 7);
 	assert_int_equal(batch->count, 1);
 	assert_int_equal(batch->queued_ns[0], 1);
 	assert_int_equal(batch->queue[0], 0);
