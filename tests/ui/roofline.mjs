@@ -74,6 +74,10 @@ async function asTable(page) {
 async function one(browser, base, colorScheme) {
 	const page = await open(browser, base, { colorScheme });
 	await page.click(".pages >> text=Roofline");
+	await until(page, () => {
+		const link = document.querySelector(".pages [aria-current]")?.getBoundingClientRect(), box = document.querySelector(".pages").getBoundingClientRect();
+		return link && link.left >= box.left - 1 && link.right <= box.right + 1;
+	});
 	await places(page);
 	await keys(page);
 	await accessible(page, "roofline");

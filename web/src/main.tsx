@@ -82,7 +82,7 @@ function Menu() {
 		const box = pages.current, here = box?.querySelector<HTMLElement>("[aria-current]");
 		if (box && here)
 			box.scrollLeft = here.offsetLeft - (box.clientWidth - here.offsetWidth) / 2;
-	}, [selection.page]);
+	}, [selection.page, roofline, recording.sections.length]);
 	return (
 		<nav aria-label="Pages">
 			<div class="pages" ref={pages}>
