@@ -43,6 +43,7 @@ struct sonde_record_options {
 	uint32_t waits;              /* what threads wait for: bits of enum sonde_wait_what */
 	int blas;                    /* record calls of BLAS and LAPACK */
 	int flop;                    /* FLOP by the processor's counters */
+	int gpu;                     /* what devices do and use: --gpu */
 	int heap;                    /* record allocations */
 	int heap_is_light;           /* allocations alone, of processes that have a sample */
 	uint64_t heap_mean_b;        /* bytes between samples; 0 = every allocation */
@@ -55,6 +56,8 @@ struct sonde_record_options {
 	/* Joules; g/kWh and country as typed, for reports: NULL = not given. */
 	int energy;
 	const char *carbon_intensity, *country;
+	/* Something that somebody should know while the command runs, one line without its end; NULL = not called. */
+	void (*warn)(const struct sonde_record_options *options, const char *text);
 	/* When all sources have begun; NULL = not called. */
 	void (*begun)(void *context);
 	void *begun_context;
