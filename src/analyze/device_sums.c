@@ -41,6 +41,7 @@ void sonde_device_sum_add(struct sonde_device_sum *into, const struct sonde_devi
 	into->queued_ns += from->queued_ns;
 	into->whole += from->whole;
 	into->whole_ns += from->whole_ns;
+	into->whole_b += from->whole_b;
 	if (!from->whole)
 		return;
 	into->min_ns = is_first || from->min_ns < into->min_ns ? from->min_ns : into->min_ns;
@@ -97,6 +98,7 @@ static int sum_of(struct sonde_device_sum *out, const struct sonde_device_sums *
 	if (from_ns == start_ns && to_ns == end_ns) {
 		out->whole = 1;
 		out->whole_ns = out->min_ns = out->max_ns = batch->dur_ns[i];
+		out->whole_b = batch->size_b[i];
 	}
 	if (batch->queued_ns[i]) {
 		out->queued = 1;

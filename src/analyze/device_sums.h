@@ -13,7 +13,7 @@
 
 struct sonde_device_sum {
 	uint64_t count, total_ns, size_b;
-	uint64_t whole, whole_ns, min_ns, max_ns; /* of those that lie in the window whole */
+	uint64_t whole, whole_ns, whole_b, min_ns, max_ns; /* of those that lie in the window whole */
 	uint64_t queued, queued_ns; /* of those of which it is known: from being asked for to their start */
 };
 

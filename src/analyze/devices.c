@@ -1,0 +1,197 @@
+/* devices.c: devices: how busy each was, with what, and the most memory that was allocated on it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "analyze/device_memory.h"
+#include "analyze/device_sums.h"
+#include "analyze/marks.h"
+#include "analyze/words.h"
+#include "sonde/device.h"
+#include "util/error.h"
+
+enum {
+	DEVICE,
+	BUSY,
+	KERNELS,
+	COPIES,
+	COPIED,
+	CONCURRENCY,
+	PEAK,
+	QUEUES,
+	KIND,
+	UNITS,
+	CLOCK,
+	MEMORY,
+	DRIVER,
+	UUID,
+	COLUMNS
+};
+
+static const struct sonde_column columns[COLUMNS] = {
+    [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
+    [BUSY] = {"busy_share", "busy", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [KERNELS] = {"kernel_ns", "kernels", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [COPIES] = {"copy_ns", "copies", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
+    [COPIED] = {"copied_b", "copied", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [CONCURRENCY] = {"concurrency", "at once", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 1},
+    [PEAK] = {"peak_b", "peak memory", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [QUEUES] = {"queues", "queues", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
+    [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 3},
+    [UNITS] = {"units", "units", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
+    [CLOCK] = {"clock_hz", "clock", SONDE_UNIT_HZ, SONDE_BASIS_MEASURED, 0, 4},
+    [MEMORY] = {"memory_b", "memory", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
+    [DRIVER] = {"driver", "driver", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
+    [UUID] = {"uuid", "UUID", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 5},
+};
+
+static const char *const kind_words[] = {[SONDE_DEVICE_OTHER] = "other",
+					 [SONDE_DEVICE_GPU] = "GPU",
+					 [SONDE_DEVICE_CPU] = "processor",
+					 [SONDE_DEVICE_ACCELERATOR] = "accelerator"};
+
+struct work {
+	struct sonde_device_union busy;
+	uint64_t all_ns, kernel_ns, copy_ns, copied_b, copies;
+	uint64_t queues;
+	struct sonde_device_peak peak;
+	int has_blocks;
+};
+
+/* --- adding up --------------------------------------------------------------------------------------------------- */
+
+static int add_times(struct work *works, const struct sonde_device_times *times)
+{
+	int rc = 0;
+	for (size_t i = 0; i < times->count && !rc; i++) {
+		const struct sonde_device_time *row = &times->rows[i];
+		uint64_t from_ns, to_ns;
+		if (!sonde_device_times_busy(times, row, &from_ns, &to_ns))
+			continue;
+		struct work *work = &works[sonde_device_of_queue(times->session, row->queue)];
+		uint64_t ns = to_ns - from_ns;
+		work->all_ns += ns;
+		work->kernel_ns += row->kind == SONDE_ACTIVITY_KERNEL ? ns : 0;
+		if (row->kind == SONDE_ACTIVITY_COPY) {
+			work->copies++;
+			work->copy_ns += ns;
+			work->copied_b += row->size_b;
+		}
+		rc = sonde_device_union_add(&work->busy, from_ns, to_ns);
+	}
+	for (uint32_t id = 1; id <= sonde_session_queue_count(times->session); id++)
+		works[sonde_device_of_queue(times->session, id)].queues++;
+	return rc;
+}
+
+static int add_memory(struct work *works, const struct sonde_device_times *times)
+{
+	struct sonde_device_blocks blocks;
+	int rc = sonde_device_blocks_read(&blocks, times);
+	if (rc)
+		return rc;
+	for (size_t from = 0, to; from < blocks.count && !rc; from = to) {
+		uint32_t device = blocks.all[from].device;
+		size_t own = from;
+		for (to = from; to < blocks.count && blocks.all[to].device == device; to++)
+			own += !sonde_memory_is_host(blocks.all[to].kind);
+		struct sonde_window window = sonde_device_window(times, device);
+		works[device].has_blocks = own > from;
+		rc = sonde_device_peak_of(&works[device].peak, &blocks.all[from], own - from, &window);
+	}
+	sonde_device_blocks_fini(&blocks);
+	return rc;
+}
+
+/* --- rows -------------------------------------------------------------------------------------------------------- */
+
+static struct sonde_cell known(uint64_t value)
+{
+	return value ? sonde_cell_int(value) : sonde_cell_absent("the device's driver did not say");
+}
+
+static struct sonde_cell said(const char *text)
+{
+	return *text ? sonde_cell_text(text) : sonde_cell_absent("the device's driver did not say");
+}
+
+static int row_add(const struct sonde_device_times *times, uint32_t id, const struct work *work,
+		   struct sonde_report *report, struct sonde_section *section)
+{
+	const struct sonde_device *device = sonde_session_device(times->session, id);
+	const struct sonde_window window = sonde_device_window(times, id);
+	const char *label = sonde_device_label(times->session, id, report);
+	struct sonde_cell *row = sonde_report_row(report, section);
+	if (!row || !label)
+		return sonde_error(ENOMEM, "out of memory for a row");
+	row[DEVICE] = sonde_cell_text(label);
+	row[BUSY] = window.to_ns > window.from_ns
+			? sonde_cell_real((double)work->busy.total_ns / (double)(window.to_ns - window.from_ns), 0)
+			: sonde_cell_absent("the time that was asked for has no length");
+	row[KERNELS] = sonde_cell_int(work->kernel_ns);
+	row[COPIES] = sonde_cell_int(work->copy_ns);
+	row[COPIED] = sonde_cell_int(work->copied_b);
+	row[CONCURRENCY] = work->busy.total_ns ? sonde_cell_real((double)work->all_ns / (double)work->busy.total_ns, 0)
+					       : sonde_cell_absent("it did nothing");
+	row[PEAK] = work->has_blocks ? sonde_cell_int(work->peak.peak_b)
+				     : sonde_cell_absent("no allocation of its memory was recorded");
+	row[QUEUES] = sonde_cell_int(work->queues);
+	row[KIND] = sonde_cell_text(kind_words[device->kind <= SONDE_DEVICE_ACCELERATOR ? device->kind : 0]);
+	row[UNITS] = known(device->units);
+	row[CLOCK] = device->clock_mhz ? sonde_cell_real(1e6 * device->clock_mhz, 0) : known(0);
+	row[MEMORY] = known(device->memory_b);
+	row[DRIVER] = said(device->driver);
+	row[UUID] = said(device->uuid);
+	return 0;
+}
+
+static int rows_add(const struct sonde_device_times *times, const struct work *works, struct sonde_report *report)
+{
+	size_t count = sonde_session_device_count(times->session), limit = times->options.limit;
+	struct sonde_section *section = sonde_report_table(report, "devices", "Devices", columns, COLUMNS);
+	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for devices");
+	for (uint32_t id = 1; !rc && id <= count && (!limit || id <= limit); id++)
+		rc = row_add(times, id, &works[id], report, section);
+	if (rc)
+		return rc;
+	section->table.omitted = limit && count > limit ? count - limit : 0;
+	rc = sonde_report_note(
+	    report, section, 0,
+	    "busy: time in which at least one of its queues did something ÷ %.3f s of %s; "
+	    "kernels and copies: their times added up, of all queues; at once: what it did, added up, "
+	    "÷ the time in which it was busy",
+	    sonde_window_s(&times->window), times->window.what);
+	return rc ? rc : sonde_device_times_note(times, report, section);
+}
+
+static int devices_finish(void *state, struct sonde_report *report)
+{
+	struct sonde_device_times *times = state;
+	size_t count = sonde_session_device_count(times->session);
+	if (!count)
+		return sonde_pass_nothing(&times->options, report, "devices", "Devices",
+					  "no device was recorded: sonde record --gpu records those that there are");
+	struct work *works = calloc(count + 1, sizeof *works);
+	int rc = works ? 0 : sonde_error(ENOMEM, "out of memory for %zu devices", count);
+	sonde_device_times_sort(times);
+	rc = rc ? rc : add_times(works, times);
+	rc = rc ? rc : add_memory(works, times);
+	rc = rc ? rc : rows_add(times, works, report);
+	for (size_t i = 0; works && i <= count; i++)
+		sonde_device_union_fini(&works[i].busy);
+	free(works);
+	return rc;
+}
+
+const struct sonde_pass sonde_pass_devices = {
+    .name = "devices",
+    .title = "devices: how busy they were, with what, their memory",
+    .types = 1u << SONDE_CHUNK_ACTIVITIES,
+    .standard = 1,
+    .is_shared = 1,
+    .begin = sonde_device_times_begin,
+    .feed = sonde_device_times_feed,
+    .merge = sonde_device_times_merge,
+    .finish = devices_finish,
+    .end = sonde_device_times_end,
+};
