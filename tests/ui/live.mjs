@@ -31,8 +31,8 @@ const counts = async (page) => Object.fromEntries((await cells(page, ".grid")).m
 const PATIENCE = 1200; /* 50 ms each: on a busy machine a round is costly, and the next comes late */
 
 /* Until the table of zones says so. */
-async function shows(page, zone, count) {
-	for (let left = PATIENCE; (await counts(page))[zone] !== String(count); left--) {
+async function shows(page, zone, count, is = (found) => found === String(count)) {
+	for (let left = PATIENCE; !is((await counts(page))[zone]); left--) {
 		assert(left > 0, `never came: ${zone} ${count} times; there is ${JSON.stringify(await counts(page))}`);
 		await page.waitForTimeout(50);
 	}
@@ -52,6 +52,26 @@ async function seconds(page) {
 	const [, number, unit] = /([\d.]+) (ms|s|min)/.exec(await standing(page)) ?? [];
 	return Number(number) * { ms: 1e-3, s: 1, min: 60 }[unit];
 }
+
+/* Until the recording that grows has so many, whatever the page shows. */
+async function recorded(page, run, zone, count) {
+	for (let left = PATIENCE, now = -1; now !== count; left--) {
+		assert(left > 0, `never recorded: ${zone} ${count} times; there is ${now}`);
+		const answer = await (await fetch(`${run.url}api/report?section=zones`)).json();
+		now = (answer.sections[0].rows ?? []).filter((row) => row.zone === zone).reduce((sum, row) => sum + row.calls, 0);
+		await page.waitForTimeout(50);
+	}
+}
+
+/* Until the page has been told of more than there was: what else it would do on that, it has begun to do. */
+async function hears(page) {
+	const before = await page.textContent(".live");
+	await until(page, (text) => document.querySelector(".live").textContent !== text, before);
+}
+
+/* Until it has begun another round of questions than that. */
+const revision = (page) => page.getAttribute(".live .standing", "data-revision");
+const moved = (page, before) => until(page, (text) => document.querySelector(".live .standing").dataset.revision !== text, before);
 
 async function follows(page, run) {
 	await kind(page, "live");
@@ -73,7 +93,9 @@ async function pauses(page, run) {
 	const shown = await counts(page);
 	run.tell("alpha 4");
 	await page.waitForSelector(".live .behind");
-	await page.waitForTimeout(1500);
+	await recorded(page, run, "alpha", 7);
+	await hears(page);
+	await hears(page);
 	assert.deepEqual(await counts(page), shown, "a paused page stays as it is");
 	await accessible(page, "a paused page");
 	await shoot(page, "live-paused");
@@ -86,15 +108,18 @@ async function pauses(page, run) {
 async function moves(page, run) {
 	await page.selectOption(".live select", { label: "the last 5.00 s" });
 	await until(page, () => location.hash.includes("last="));
-	await page.waitForTimeout(5500);
+	for (const past = (await seconds(page)) + 5.5; (await seconds(page)) < past;)
+		await hears(page);
 	let betas = 2;
 	for (let tries = 20, now = {}; !(now.beta && !now.alpha); now = await counts(page)) {
 		assert(tries-- > 0, `what was before the last seconds is still there: ${JSON.stringify(now)}`);
+		const before = await revision(page);
 		run.tell("beta 1");
-		betas++;
-		await page.waitForTimeout(700);
+		await recorded(page, run, "beta", ++betas);
+		await hears(page);
 		await again(page);
-		await page.waitForTimeout(700);
+		await moved(page, before);
+		await shows(page, "beta", undefined, (found) => found !== undefined);
 	}
 	assert((await page.textContent(".chip")).includes(" to "), "what part it is");
 	await page.selectOption(".live select", "");
@@ -111,7 +136,9 @@ async function timeline(page, run) {
 	await page.waitForSelector("[data-view]");
 	const before = await reach();
 	run.tell("beta 3");
-	await page.waitForTimeout(1500);
+	await recorded(page, run, "beta", run.betas + 3);
+	for (const past = (await seconds(page)) + 1.5; (await seconds(page)) < past;)
+		await hears(page);
 	await again(page);
 	await until(page, (end) => Number(document.querySelector("[data-view]")?.dataset.view.split("-")[1] ?? 0) > end + 1e9, before);
 	await shoot(page, "live-timeline");
@@ -168,11 +195,14 @@ async function hides(browser) {
 		Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
 		document.dispatchEvent(new Event("visibilitychange"));
 	});
-	await page.waitForTimeout(500);
+	await hears(page); /* what an answer of before leads to has been asked for, too */
+	await hears(page);
 	let asked = 0;
 	page.on("request", () => asked++);
 	run.tell("alpha 50");
-	await page.waitForTimeout(2000);
+	await recorded(page, run, "alpha", 50);
+	await hears(page);
+	await hears(page);
 	assert.equal(asked, 0, "a hidden page asks");
 	await page.evaluate(() => {
 		Object.defineProperty(document, "hidden", { configurable: true, get: () => false });
