@@ -301,6 +301,89 @@ static void a_call_without_a_queue_is_of_the_only_device(void **state)
 	sections_free(&s);
 }
 
+/* --- gaps -------------------------------------------------------------------------------------------------------- */
+
+/* The device has nothing to do from 20 to 70: its thread waits for it up to 25, reads a file from 25 to 40 (a call of
+ * an API lies in that from 30 to 32), runs from 45 to 49 by two samples, and asks at 60. */
+static void gaps_say_what_the_host_did(void **state)
+{
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	recording_thread(&r, 1, 101, "other", START);
+	uint32_t queue = recording_queue(&r, device(&r, "sole", 0), "q", 1), k = kernel(&r, "k"), l = kernel(&r, "l");
+	uint32_t wait = recording_operation(&r, SONDE_ACTIVITY_SYNC, "wait", (struct sonde_meta_operation){0});
+	uint32_t call = recording_operation(&r, SONDE_ACTIVITY_API, "call", (struct sonde_meta_operation){0});
+	uint32_t outer = recording_site(&r, SONDE_SITE_ZONE, "step", NULL);
+	uint32_t inner = recording_site(&r, SONDE_SITE_ZONE, "load", NULL);
+	uint32_t decode = recording_call(&r, recording_call(&r, 0, 1, "main", 1), 1, "decode", 2);
+	put(&r, k, queue, 5, 10, 10);
+	put(&r, l, queue, 60, 70, 10);
+	put(&r, k, queue, 70, 81, 4);
+	put(&r, wait, 0, -1, 12, 13);
+	put(&r, call, 0, -1, 30, 2);
+	recording_wait(&r, (struct recording_wait){
+			       .start_ns = START + 25 * MS, .dur_ns = 15 * MS, .thread = 1, .kind = SONDE_WAIT_READ});
+	recording_wait(&r, (struct recording_wait){.start_ns = START + 20 * MS,
+						   .dur_ns = 50 * MS,
+						   .thread = 2,
+						   .kind = SONDE_WAIT_READ}); /* another thread's */
+	recording_begin(&r, 1, outer, START + 1 * MS);
+	recording_begin(&r, 1, inner, START + 22 * MS);
+	recording_end(&r, 1, START + 58 * MS);
+	recording_end(&r, 1, START + 90 * MS);
+	recording_sample(&r, (struct recording_sample){START + 47 * MS, 1, decode, 2 * MS, 0});
+	recording_sample(&r, (struct recording_sample){START + 49 * MS, 1, decode, 2 * MS, 0});
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "device-gaps", NULL);
+	const struct sonde_section *t = sections_get(&s, "device-gaps");
+	assert_int_equal(t->table.row_count, 2);
+	assert_int_equal(cell_int(t, 0, "gap_ns"), 50 * MS);
+	assert_int_equal(cell_int(t, 0, "at_ns"), 20 * MS);
+	assert_near(cell_real(t, 0, "asked_share"), 0.2, 1e-9);
+	assert_near(cell_real(t, 0, "sync_share"), 0.1, 1e-9);
+	assert_near(cell_real(t, 0, "build_share"), 0, 1e-9);
+	assert_near(cell_real(t, 0, "api_share"), 0.04, 1e-9);
+	assert_near(cell_real(t, 0, "io_share"), 0.26, 1e-9);
+	assert_near(cell_real(t, 0, "wait_share"), 0, 1e-9);
+	assert_near(cell_real(t, 0, "running_share"), 0.08, 1e-9);
+	assert_near(cell_real(t, 0, "unknown_share"), 0.32, 1e-9);
+	assert_string_equal(sonde_report_cell_text(t, 0, "zone"), "load");
+	assert_string_equal(sonde_report_cell_text(t, 0, "function"), "decode");
+	assert_string_equal(sonde_report_cell_text(t, 0, "next"), "l");
+	assert_string_equal(sonde_report_cell_text(t, 0, "thread"), "prog (100)");
+	assert_int_equal(cell_int(t, 1, "gap_ns"), 1 * MS);
+	assert_near(cell_real(t, 1, "asked_share"), 1, 1e-9);
+	assert_near(cell_real(t, 1, "unknown_share"), 0, 1e-9);
+	assert_string_equal(sonde_report_cell_text(t, 1, "zone"), "step");
+	assert_absent(t, 1, "function", "no sample");
+	assert_true(sections_noted(t->notes, "2 gaps, 0.051 s in all"));
+	sections_free(&s);
+	s = sections_of(path, "device-gaps", &(struct sonde_pass_options){.limit = 1});
+	t = sections_get(&s, "device-gaps");
+	assert_int_equal(t->table.row_count, 1);
+	assert_int_equal(t->table.omitted, 1);
+	assert_int_equal(cell_int(t, 0, "gap_ns"), 50 * MS);
+	sections_free(&s);
+}
+
+static void nobody_is_blamed_for_the_unknown(void **state)
+{
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	uint32_t queue = recording_queue(&r, device(&r, "sole", 0), "q", 1), k = kernel(&r, "k");
+	recording_activity(&r, (struct recording_activity){START, MS, k, queue, 0, 0, 0, 0, 0, 0});
+	recording_activity(&r, (struct recording_activity){START + 9 * MS, MS, k, queue, 0, 0, 0, 0, 0, 0});
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "device-gaps", NULL);
+	const struct sonde_section *t = sections_get(&s, "device-gaps");
+	assert_int_equal(cell_int(t, 0, "gap_ns"), 8 * MS);
+	assert_near(cell_real(t, 0, "unknown_share"), 1, 1e-9);
+	assert_absent(t, 0, "thread", "not known");
+	sections_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +395,8 @@ int main(void)
 	    cmocka_unit_test(calls_of_the_host_by_name),
 	    cmocka_unit_test(memory_is_paired_by_address),
 	    cmocka_unit_test(memory_of_a_part_of_the_time),
+	    cmocka_unit_test(gaps_say_what_the_host_did),
+	    cmocka_unit_test(nobody_is_blamed_for_the_unknown),
 	    cmocka_unit_test(a_call_without_a_queue_is_of_the_only_device),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
