@@ -9,32 +9,47 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/machine_devices.h"
 #include "analyze/marks.h"
 #include "util/error.h"
 
 #define LEAST_NS 50000000u /* CPUs are accounted for in ticks of 10 ms at the most */
 #define TITLE "The machine meanwhile"
+#define BYTES_TITLE "Bytes that disks, networks and devices moved"
 
 /* --- what is known ----------------------------------------------------------------------------------------------- */
+
+/* Bytes in and out, and how long it was busy; −1 = that is not told. */
+static const struct {
+	enum sonde_metric in, out;
+	int busy, stacked;
+} kinds[] = {
+    [SONDE_MACHINE_DISKS] = {SONDE_METRIC_DISK_READ, SONDE_METRIC_DISK_WRITTEN, SONDE_METRIC_DISK_BUSY, -1},
+    [SONDE_MACHINE_NETWORKS] = {SONDE_METRIC_NETWORK_RECEIVED, SONDE_METRIC_NETWORK_SENT, -1,
+				SONDE_METRIC_NETWORK_STACKED},
+    [SONDE_MACHINE_PCIE] = {SONDE_METRIC_DEVICE_PCIE_RECEIVED, SONDE_METRIC_DEVICE_PCIE_SENT, -1, -1},
+    [SONDE_MACHINE_NVLINK] = {SONDE_METRIC_DEVICE_NVLINK_RECEIVED, SONDE_METRIC_DEVICE_NVLINK_SENT, -1, -1},
+};
+
+static const struct sonde_series_sum *sum_or_none(const struct sonde_series_sums *sums, int metric, const char *object)
+{
+	return metric < 0 ? NULL : sonde_series_sum_of_object(sums, (enum sonde_metric)metric, object);
+}
 
 size_t sonde_machine_objects(const struct sonde_series_sums *sums, enum sonde_machine_kind kind,
 			     struct sonde_machine_object *out)
 {
-	int is_disk = kind == SONDE_MACHINE_DISKS;
-	enum sonde_metric in = is_disk ? SONDE_METRIC_DISK_READ : SONDE_METRIC_NETWORK_RECEIVED;
-	enum sonde_metric written = is_disk ? SONDE_METRIC_DISK_WRITTEN : SONDE_METRIC_NETWORK_SENT;
 	size_t count = 0;
 	for (uint32_t id = 1; id <= sums->count && count < SONDE_MACHINE_OBJECTS_MAX; id++) {
 		const struct sonde_series *series = sonde_session_series(sums->session, id);
-		if (sums->metric[id] != (int)in || series->process || !sums->sum[id].count)
+		if (sums->metric[id] != (int)kinds[kind].in || series->process || !sums->sum[id].count)
 			continue;
 		out[count++] = (struct sonde_machine_object){
 		    .name = series->object,
 		    .in = &sums->sum[id],
-		    .out = sonde_series_sum_of_object(sums, written, series->object),
-		    .busy = is_disk ? sonde_series_sum_of_object(sums, SONDE_METRIC_DISK_BUSY, series->object) : NULL,
-		    .is_stacked =
-			!is_disk && sonde_series_sum_of_object(sums, SONDE_METRIC_NETWORK_STACKED, series->object)};
+		    .out = sonde_series_sum_of_object(sums, kinds[kind].out, series->object),
+		    .busy = sum_or_none(sums, kinds[kind].busy, series->object),
+		    .is_stacked = sum_or_none(sums, kinds[kind].stacked, series->object) != NULL};
 	}
 	return count;
 }
@@ -263,6 +278,17 @@ static void group_rows(struct machine *machine)
 		  sonde_report_text(machine->report, "%.0f periods of its quota", periods));
 }
 
+static void put_device(void *context, const struct sonde_machine_row *from)
+{
+	struct machine *machine = context;
+	if (machine->rc)
+		return;
+	struct sonde_cell *row = share_add(machine, from->what, from->object, from->mean, from->whole);
+	row[MEAN] = share_or(from->mean, from->why);
+	row[MOST] = share_or(from->most < 1 ? from->most : 1, from->why);
+	row[LEAST] = share_or(from->least, from->why);
+}
+
 /* --- bytes ------------------------------------------------------------------------------------------------------- */
 
 enum { KIND, NAME, IN_B, OUT_B, IN_RATE, OUT_RATE, IN_MOST, OUT_MOST, BYTE_COLUMNS };
@@ -323,6 +349,31 @@ static int moved(const struct sonde_machine_object *objects, size_t count)
 	return 0;
 }
 
+/* All kinds, in a table that is made for the first that moved something. */
+static void bytes_add(struct machine *machine)
+{
+	static const struct {
+		enum sonde_machine_kind kind;
+		const char *name;
+	} rows[] = {{SONDE_MACHINE_DISKS, "disk"},
+		    {SONDE_MACHINE_NETWORKS, "network"},
+		    {SONDE_MACHINE_PCIE, "PCIe"},
+		    {SONDE_MACHINE_NVLINK, "NVLink"}};
+	struct sonde_machine_object objects[SONDE_MACHINE_OBJECTS_MAX];
+	machine->section = NULL;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows && machine->rc == 0; i++) {
+		size_t count = sonde_machine_objects(&machine->sums, rows[i].kind, objects);
+		if (!moved(objects, count))
+			continue;
+		if (!machine->section)
+			machine->section =
+			    sonde_report_table(machine->report, "machine-io", BYTES_TITLE, byte_columns, BYTE_COLUMNS);
+		if (!machine->section)
+			machine->rc = sonde_error(ENOMEM, "out of memory for the machine");
+		byte_rows(machine, rows[i].name, objects, count);
+	}
+}
+
 /* --- the pass ---------------------------------------------------------------------------------------------------- */
 
 static int machine_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
@@ -361,13 +412,12 @@ static int machine_finish(void *state, struct sonde_report *report)
 	static const char note[] = "whoever used it, from the first reading to the last; tasks waited for a CPU, for "
 				   "memory, for I/O (pressure)";
 	struct machine *machine = state;
-	struct sonde_machine_object disks[SONDE_MACHINE_OBJECTS_MAX], networks[SONDE_MACHINE_OBJECTS_MAX];
+	struct sonde_machine_object disks[SONDE_MACHINE_OBJECTS_MAX];
 	sonde_series_sums_finish(&machine->sums);
 	if (!is_read(&machine->sums))
 		return sonde_pass_nothing(&machine->options, report, "machine", TITLE,
 					  "the recording has no readings of the machine");
 	size_t disk_count = sonde_machine_objects(&machine->sums, SONDE_MACHINE_DISKS, disks);
-	size_t network_count = sonde_machine_objects(&machine->sums, SONDE_MACHINE_NETWORKS, networks);
 	machine->report = report;
 	machine->section = sonde_report_table(report, "machine", TITLE, columns, COLUMNS);
 	if (!machine->section || sonde_report_note(report, machine->section, 0, note))
@@ -377,20 +427,17 @@ static int machine_finish(void *state, struct sonde_report *report)
 	disk_rows(machine, disks, disk_count);
 	pressure_rows(machine);
 	group_rows(machine);
-	if (machine->rc || (!moved(disks, disk_count) && !moved(networks, network_count)))
-		return machine->rc;
-	machine->section =
-	    sonde_report_table(report, "machine-io", "Bytes that disks and networks moved", byte_columns, BYTE_COLUMNS);
-	if (!machine->section)
-		return sonde_error(ENOMEM, "out of memory for the machine");
-	byte_rows(machine, "disk", disks, disk_count);
-	byte_rows(machine, "network", networks, network_count);
+	sonde_machine_devices_put(&machine->sums, report, put_device, machine);
+	if (machine->rc == 0)
+		machine->rc = sonde_machine_devices_note(&machine->sums, report, machine->section);
+	if (machine->rc == 0)
+		bytes_add(machine);
 	return machine->rc;
 }
 
 const struct sonde_pass sonde_pass_machine = {
     .name = "machine",
-    .title = "the machine meanwhile: CPUs, memory, disks, networks, pressure, throttling",
+    .title = "the machine meanwhile: CPUs, memory, disks, networks, pressure, throttling, devices",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,
     .begin = machine_begin,

@@ -14,7 +14,7 @@ struct sonde_machine_object {
 	int is_stacked;                          /* an interface whose bytes are others', too: it is in no sum */
 };
 
-enum sonde_machine_kind { SONDE_MACHINE_DISKS, SONDE_MACHINE_NETWORKS };
+enum sonde_machine_kind { SONDE_MACHINE_DISKS, SONDE_MACHINE_NETWORKS, SONDE_MACHINE_PCIE, SONDE_MACHINE_NVLINK };
 
 /* How many of a kind, at most SONDE_MACHINE_OBJECTS_MAX, in the order of the recording. */
 size_t sonde_machine_objects(const struct sonde_series_sums *sums, enum sonde_machine_kind kind,

@@ -44,6 +44,13 @@ static int metric_named(const char *name)
 	return -1;
 }
 
+/* Read at times of their own: they are in no round. */
+static int is_apart(int metric)
+{
+	return metric < 0 ||
+	       (metric >= (int)SONDE_METRIC_DEVICE_UTILIZATION && metric <= (int)SONDE_METRIC_DEVICE_SLOWED_SETTING);
+}
+
 static uint32_t *index_at(const struct sonde_series_sums *sums, size_t row, int metric)
 {
 	return &sums->index[row * SONDE_METRIC_COUNT + (size_t)metric];
@@ -324,7 +331,7 @@ static void point_add(struct sonde_series_sums *sums, uint32_t id, uint64_t time
 		sum->has_before = 1;
 		return;
 	}
-	if (metric < 0) { /* threads are read at times of their own */
+	if (is_apart(metric)) { /* threads are, too */
 		sum_add(sum, time_ns, value, sums->least_ns);
 		return;
 	}

@@ -13,8 +13,9 @@ static const struct unit {
 	const char *stored, *gauge, *rate;
 	double gauge_scale, rate_scale;
 } units[] = {
-    {"ns", "ns", "s/s", 1, 1e-9},     {"B", "B", "B/s", 1, 1}, {"uJ", "J", "W", 1e-6, 1e-6},
-    {"1/1000", "", "/s", 1e-3, 1e-3}, {"", "", "/s", 1, 1},
+    {"ns", "ns", "s/s", 1, 1e-9},     {"B", "B", "B/s", 1, 1},        {"uJ", "J", "W", 1e-6, 1e-6},
+    {"1/1000", "", "/s", 1e-3, 1e-3}, {"mW", "W", "W/s", 1e-3, 1e-3}, {"Hz", "Hz", "Hz/s", 1, 1},
+    {"°C", "°C", "°C/s", 1, 1},       {"", "", "/s", 1, 1},
 };
 
 #define NEAR_NS 5000000u
