@@ -1,5 +1,5 @@
 /* energy.c: joules of the run, by meter or by model, what idling took of them, and what each process had of the rest;
- * grams of CO₂e where an intensity was given.
+ * joules of devices by their own counters; grams of CO₂e where an intensity was given.
  *
  * Every row says how its figure came about. Of a time too short for the meters there is no figure. No country is
  * assumed: without an intensity there are joules and the sentence that says how to get grams.
@@ -204,17 +204,22 @@ static int cases_add(const struct energy *energy, const char *what, const char *
 	return 0;
 }
 
-static int meter_add(const struct energy *energy, const struct sonde_energy_meter *meter, struct sonde_report *report,
-		     struct sonde_section *section)
+/* Why a meter has no figure; NULL when it has. */
+static const char *why_none(const struct sonde_energy_meter *meter)
 {
-	const char *what = meter->is_package ? meter->name : sonde_report_text(report, "%s (not added)", meter->name);
+	return meter->covered_ns < SONDE_ENERGY_LEAST_NS ? "too short to measure: read over less than a second"
+	       : meter->uj > 0                           ? NULL
+							 : "the counter stands still";
+}
+
+static int meter_add(const struct energy *energy, const struct sonde_energy_meter *meter, int is_added,
+		     struct sonde_report *report, struct sonde_section *section)
+{
+	const char *what = is_added ? meter->name : sonde_report_text(report, "%s (not added)", meter->name);
 	struct sonde_cell *row = sonde_report_row(report, section);
 	if (!row || !what)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	const char *why = meter->covered_ns < SONDE_ENERGY_LEAST_NS
-			      ? "too short to measure: read over less than a second"
-			  : meter->uj > 0 ? NULL
-					  : "the counter stands still";
+	const char *why = why_none(meter);
 	row[WHAT] = sonde_cell_text(what);
 	row[HOW] = sonde_cell_text(why ? "unavailable" : "measured");
 	row[ENERGY] = why ? sonde_cell_absent(why) : sonde_cell_real(meter->uj / UJ_A_J, 0);
@@ -227,17 +232,27 @@ static int meter_add(const struct energy *energy, const struct sonde_energy_mete
 	return 0;
 }
 
+/* Devices' own counters: measured whatever the processors' energy is, and in no sum with it. */
+static int devices_add(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
+{
+	const struct sonde_energy_sums *sums = &energy->sums;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < sums->device_count; i++)
+		rc = meter_add(energy, &sums->devices[i], 0, report, section);
+	return rc;
+}
+
 static int meters_add(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_energy_sums *sums = &energy->sums;
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < sums->meter_count; i++)
-		rc = meter_add(energy, &sums->meters[i], report, section);
+		rc = meter_add(energy, &sums->meters[i], sums->meters[i].is_package, report, section);
 	if (rc == 0 && sums->fit.name)
 		rc = cases_add(energy, "a model of the server", "modelled", sums->uj, report, section);
 	else if (rc == 0 && sums->package_count > 1)
 		rc = cases_add(energy, "all packages", "measured", sums->uj, report, section);
-	return rc;
+	return rc ? rc : devices_add(energy, report, section);
 }
 
 static int note_idle(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
@@ -288,6 +303,24 @@ static int note_model(const struct energy *energy, struct sonde_report *report, 
 				 energy->sums.busy * 100);
 }
 
+/* What devices' figures are, or why there are none. */
+static int note_devices(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
+{
+	if (energy->sums.device_count)
+		return sonde_report_note(
+		    report, section, 0,
+		    "devices (GPU): by the driver's own counters, whoever used them; the energy of "
+		    "processors and processes does not hold it");
+	for (size_t i = 0; i < sonde_session_source_count(energy->session); i++) {
+		const struct sonde_source_row *row = sonde_session_source(energy->session, i);
+		if (!strcmp(row->name, "nvml") && *row->detail)
+			return sonde_report_note(report, section, 0, "devices (GPU): unavailable: %s", row->detail);
+	}
+	return sonde_report_note(report, section, 0,
+				 "devices (GPU): unavailable: no device with an energy counter was read (NVIDIA's, by "
+				 "libnvidia-ml.so.1)");
+}
+
 static int notes_add(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_energy_sums *sums = &energy->sums;
@@ -307,10 +340,7 @@ static int notes_add(const struct energy *energy, struct sonde_report *report, s
 	}
 	if (rc == 0)
 		rc = note_intensity(energy, report, section);
-	if (rc == 0)
-		rc = sonde_report_note(report, section, 0,
-				       "devices (GPU): unavailable: this version reads no meters of devices");
-	return rc;
+	return rc ? rc : note_devices(energy, report, section);
 }
 
 /* --- processes --------------------------------------------------------------------------------------------------- */
@@ -410,13 +440,33 @@ static int processes_add(const struct energy *energy, struct sonde_report *repor
 
 /* --- the pass ---------------------------------------------------------------------------------------------------- */
 
-/* A section that says why it has no figure. */
+/* Whether processors were to be measured, or modelled. */
+static int was_asked(const struct energy *energy)
+{
+	for (size_t i = 0; i < sonde_session_source_count(energy->session); i++)
+		if (!strcmp(sonde_session_source(energy->session, i)->name, "energy"))
+			return 1;
+	return energy->sums.meter_count > 0;
+}
+
+/* A section that says why it has no figure of the processors; devices may have theirs. */
 static int say_nothing(const struct energy *energy, struct sonde_report *report)
 {
-	struct sonde_section *section = sonde_report_table(report, "energy", TITLE, NULL, 0);
+	int has_devices = energy->sums.device_count > 0;
+	struct sonde_section *section =
+	    sonde_report_table(report, "energy", TITLE, has_devices ? meter_columns : NULL, has_devices ? COLUMNS : 0);
 	if (!section)
 		return sonde_error(ENOMEM, "out of memory for energy");
-	int rc = sonde_report_note(report, section, 1, "%s", energy->sums.why);
+	int rc = devices_add(energy, report, section);
+	if (rc == 0 && has_devices)
+		rc = note_devices(energy, report, section);
+	if (rc == 0 && has_devices)
+		rc = note_intensity(energy, report, section);
+	if (rc == 0 && !was_asked(energy))
+		return sonde_report_note(report, section, 0,
+					 "of processors nothing was recorded: sonde record --energy");
+	if (rc == 0)
+		rc = sonde_report_note(report, section, 1, "%s", energy->sums.why);
 	if (rc == 0 && !energy->sums.meter_count)
 		rc = sonde_report_note(report, section, 1, "not measured: %s", why_modelled(energy));
 	return rc;
@@ -434,9 +484,9 @@ static int energy_finish(void *state, struct sonde_report *report)
 		rc = sonde_energy_sums_init(&energy->sums, &energy->points, window.from_ns, window.to_ns);
 	if (rc)
 		return rc;
+	choose_intensity(energy);
 	if (!energy->sums.is_known)
 		return say_nothing(energy, report);
-	choose_intensity(energy);
 	const struct sonde_column *columns = sonde_energy_columns(&energy->sums, report, meter_columns, COLUMNS);
 	struct sonde_section *section = columns ? sonde_report_table(report, "energy", TITLE, columns, COLUMNS) : NULL;
 	if (!section)

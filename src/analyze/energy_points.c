@@ -36,7 +36,8 @@ static int clock_of(const struct sonde_series *series)
 static void place(struct sonde_energy_points *points, uint32_t id)
 {
 	const struct sonde_series *series = sonde_session_series(points->session, id);
-	if (is_metric(series, SONDE_METRIC_ENERGY) && !series->process) {
+	if ((is_metric(series, SONDE_METRIC_ENERGY) || is_metric(series, SONDE_METRIC_DEVICE_ENERGY)) &&
+	    !series->process) {
 		points->same[id] = id; /* begins anew after a gap: never the same */
 		return;
 	}
@@ -111,7 +112,9 @@ int sonde_energy_points_has(const struct sonde_energy_points *points)
 		if (!strcmp(sonde_session_source(points->session, i)->name, "energy"))
 			return 1;
 	for (uint32_t id = 1; id <= points->count; id++)
-		if (points->same[id] && !strcmp(sonde_session_series(points->session, id)->name, "energy"))
+		if (points->same[id] &&
+		    (is_metric(sonde_session_series(points->session, id), SONDE_METRIC_ENERGY) ||
+		     is_metric(sonde_session_series(points->session, id), SONDE_METRIC_DEVICE_ENERGY)))
 			return 1;
 	return sonde_session_info(points->session, "energy.model") != NULL;
 }

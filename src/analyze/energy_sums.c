@@ -63,23 +63,41 @@ static int compare_meters(const void *left, const void *right)
 	return a->is_package != b->is_package ? b->is_package - a->is_package : strcmp(a->name, b->name);
 }
 
+static void meter_add(struct sonde_energy_meter *meter, const struct sums_state *state, uint32_t id)
+{
+	const struct sonde_energy_track *track = &state->points->tracks[id];
+	struct window all = {.from_ns = state->sums->from_ns, .to_ns = state->sums->to_ns};
+	meter->uj += rise(state->points, id, &all);
+	meter->covered_ns += sonde_energy_track_covers_ns(track, all.from_ns, all.to_ns);
+	meter->readings += track->readings;
+	meter->longest_ns = track->longest_ns > meter->longest_ns ? track->longest_ns : meter->longest_ns;
+}
+
+static struct sonde_energy_meter *device_named(struct sonde_energy_sums *sums, const char *name)
+{
+	for (size_t i = 0; i < sums->device_count; i++)
+		if (!strcmp(sums->devices[i].name, name))
+			return &sums->devices[i];
+	struct sonde_energy_meter *device = &sums->devices[sums->device_count++];
+	*device = (struct sonde_energy_meter){.name = name};
+	return device;
+}
+
 static int read_meters(struct sums_state *state)
 {
 	struct sonde_energy_sums *sums = state->sums;
-	struct window all = {.from_ns = sums->from_ns, .to_ns = sums->to_ns};
 	sums->meters = calloc(state->points->count + 1, sizeof *sums->meters);
-	if (!sums->meters)
+	sums->devices = calloc(state->points->count + 1, sizeof *sums->devices);
+	if (!sums->meters || !sums->devices)
 		return sonde_error(ENOMEM, "out of memory for %zu meters", state->points->count);
 	for (uint32_t id = 1; id <= state->points->count; id++) {
-		const struct sonde_energy_track *track = &state->points->tracks[id];
-		if (!is_energy(state->points, id) || !track->count)
+		const struct sonde_series *series = sonde_session_series(state->points->session, id);
+		if (state->points->same[id] != id || !state->points->tracks[id].count)
 			continue;
-		struct sonde_energy_meter *meter =
-		    meter_named(sums, sonde_session_series(state->points->session, id)->object);
-		meter->uj += rise(state->points, id, &all);
-		meter->covered_ns += sonde_energy_track_covers_ns(track, all.from_ns, all.to_ns);
-		meter->readings += track->readings;
-		meter->longest_ns = track->longest_ns > meter->longest_ns ? track->longest_ns : meter->longest_ns;
+		if (is_energy(state->points, id))
+			meter_add(meter_named(sums, series->object), state, id);
+		else if (!strcmp(series->name, sonde_metric_row(SONDE_METRIC_DEVICE_ENERGY)->name))
+			meter_add(device_named(sums, series->object), state, id);
 	}
 	qsort(sums->meters, sums->meter_count, sizeof *sums->meters, compare_meters);
 	return 0;
@@ -384,6 +402,7 @@ int sonde_energy_sums_init(struct sonde_energy_sums *sums, const struct sonde_en
 void sonde_energy_sums_fini(struct sonde_energy_sums *sums)
 {
 	free(sums->meters);
+	free(sums->devices);
 	free(sums->shares);
 	*sums = (struct sonde_energy_sums){0};
 }

@@ -49,6 +49,8 @@ struct sonde_energy_sums {
 	uint64_t from_ns, to_ns;
 	struct sonde_energy_meter *meters;
 	size_t meter_count, package_count;
+	struct sonde_energy_meter *devices; /* of GPUs, each by itself: in no sum */
+	size_t device_count;
 	struct sonde_energy_fit fit;
 	int is_known;  /* package energy, or the model's; else `why` */
 	int has_clock; /* the machine's CPU time was recorded: there are shares */
