@@ -127,12 +127,13 @@ unwatch
 
 # At a terminal the page stays until Ctrl-C; while the command runs Ctrl-C is the command's.
 python3 - "$SONDE" <<'P' || fail "at a terminal"
-import os, pty, sys, time
+import json, os, pty, re, sys, time, urllib.request
 def read_until(fd, words):
     text, end = b"", time.monotonic() + 20
     while words not in text:
         assert time.monotonic() < end, text
         text += os.read(fd, 4096)
+    return text
 def live(*command):
     pid, fd = pty.fork()
     if pid == 0:
@@ -141,8 +142,12 @@ def live(*command):
 def code(pid):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 pid, fd = live("sh", "-c", "exit 5")
-read_until(fd, b"the page stays until Ctrl-C")
-time.sleep(1)
+address = re.search(rb"http://[0-9.:]+/", read_until(fd, b"the page stays until Ctrl-C")).group().decode()
+with urllib.request.urlopen(address + "api/events", timeout=20) as events: # it tells of the end, and goes on
+    while not (line := events.readline()).startswith(b"data:") or not json.loads(line[5:])["ended"]:
+        assert line, "it does not stay"
+with urllib.request.urlopen(address + "api/report?section=summary", timeout=20) as answer:
+    assert json.load(answer)["sections"], "it does not stay"
 assert os.waitpid(pid, os.WNOHANG) == (0, 0), "it does not stay"
 os.write(fd, b"\x03")
 assert code(pid) == 5
@@ -162,9 +167,8 @@ matches "$(cat .live)" 'sonde live: .*what was written before can be read'
 "$SONDE" report -q --json app.sonde >.out || fail "what was written cannot be read"
 
 # Signals are the command's: one that is sent to us alone reaches it, and what ended it ends us.
-live -q -- sh -c 'trap "echo usr1" USR1; trap "exit 9" TERM; while :; do sleep 0.05; done'
-wait_for test -s app.sonde
-sleep 0.3 # until it has its traps
+live -q -- sh -c 'trap "echo usr1" USR1; trap "exit 9" TERM; echo ready; while :; do sleep 0.05; done'
+wait_for grep -q ready .said
 kill -USR1 $pid
 wait_for grep -q usr1 .said
 stop TERM 9
@@ -172,6 +176,38 @@ live -q --once -- sh -c 'kill -TERM $$'
 ends 143
 live -q -- "$told"
 stop HUP 129
+
+# A target that is stopped: the page answers meanwhile, and when it goes on, so do figures.
+live --once -q -- "$told"
+watch
+tell 'alpha 2'
+wait_for counted alpha 2
+victim=$(pgrep -P "$(pgrep -P $pid)")
+stopped() {
+	[[ $(ps -o stat= -p "$victim") == T* ]]
+}
+kill -STOP "$victim"
+wait_for stopped
+equal "$(count alpha)" 2
+equal "$(get '/api/report?section=threads,functions')" 200
+kill -CONT "$victim"
+tell 'alpha 3'
+wait_for counted alpha 5
+echo 'exit 0' >&7
+ends 0
+unwatch
+
+# Two hundred children at once: all are there while they run.
+live --once -q -- sh -c 'exec 3<&0; for i in $(seq 200); do sh -c "read line" <&3 & done; wait; exit 5'
+watch
+processes() {
+	[ "$(curl -s "$url/api/recording" | jq '.processes | length')" -ge 201 ]
+}
+wait_for processes
+equal "$(get /api/lanes)" 200
+for i in $(seq 200); do echo go; done >&7
+ends 5
+unwatch
 
 # A target that is killed while it is looked at: the page is told, and all that was seen is kept.
 live -- "$told"
