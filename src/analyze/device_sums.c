@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/device_occupancy.h"
 #include "base/hash.h"
 #include "util/error.h"
 
@@ -39,6 +40,12 @@ void sonde_device_sum_add(struct sonde_device_sum *into, const struct sonde_devi
 	into->size_b += from->size_b;
 	into->queued += from->queued;
 	into->queued_ns += from->queued_ns;
+	into->occupied_ns += from->occupied_ns;
+	into->unoccupied = into->unoccupied ? into->unoccupied : from->unoccupied;
+	if (from->limited_ns > into->limited_ns) {
+		into->limited_by = from->limited_by;
+		into->limited_ns = from->limited_ns;
+	}
 	into->whole += from->whole;
 	into->whole_ns += from->whole_ns;
 	into->whole_b += from->whole_b;
@@ -158,14 +165,31 @@ static int by_time(const void *left, const void *right)
 	return (a->operation > b->operation) - (a->operation < b->operation);
 }
 
+static void occupy(const struct sonde_session *session, struct sonde_device_cell *cell)
+{
+	struct sonde_device_occupancy occupancy;
+	struct sonde_device_sum *sum = &cell->sum;
+	sum->unoccupied = sonde_device_occupancy(&occupancy, sonde_session_device(session, cell->device),
+						 sonde_session_operation(session, cell->operation));
+	if (sum->unoccupied)
+		return;
+	sum->occupied_ns = occupancy.share * (double)sum->total_ns;
+	sum->limited_by = occupancy.limited_by;
+	sum->limited_ns = sum->total_ns;
+}
+
 static size_t name_cells(struct named *out, const struct sonde_device_sums *sums, uint32_t kinds)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < sums->count; i++) {
 		const struct sonde_operation *operation =
 		    sonde_session_operation(sums->session, sums->cells[i].operation);
-		if (operation && operation->kind && kinds >> operation->kind & 1)
-			out[count++] = (struct named){sums->cells[i], operation->name, operation->kind};
+		if (!operation || !operation->kind || !(kinds >> operation->kind & 1))
+			continue;
+		out[count] = (struct named){sums->cells[i], operation->name, operation->kind};
+		if (operation->kind == SONDE_ACTIVITY_KERNEL)
+			occupy(sums->session, &out[count].cell);
+		count++;
 	}
 	return count;
 }

@@ -15,6 +15,11 @@ struct sonde_device_sum {
 	uint64_t count, total_ns, size_b;
 	uint64_t whole, whole_ns, whole_b, min_ns, max_ns; /* of those that lie in the window whole */
 	uint64_t queued, queued_ns; /* of those of which it is known: from being asked for to their start */
+	/* Of rows by name: theoretical occupancy times the time, of all of it or not at all (then: why). */
+	double occupied_ns;
+	const char *unoccupied;
+	const char *limited_by; /* in the launch configuration that took the most time */
+	uint64_t limited_ns;    /* that */
 };
 
 struct sonde_device_cell {

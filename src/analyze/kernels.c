@@ -8,7 +8,7 @@
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20 };
-enum { TOTAL, CALLS, MEAN, SHORTEST, LONGEST, NAME, DELAY, SHARE, DEVICE, COLUMNS };
+enum { TOTAL, CALLS, MEAN, SHORTEST, LONGEST, NAME, DELAY, SHARE, OCCUPANCY, LIMIT, DEVICE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
     [TOTAL] = {"total_ns", "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
@@ -19,6 +19,8 @@ static const struct sonde_column columns[COLUMNS] = {
     [NAME] = {"kernel", "kernel", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [DELAY] = {"mean_delay_ns", "mean delay", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
     [SHARE] = {"share", "of kernels", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
+    [OCCUPANCY] = {"occupancy", "theoretical occupancy", SONDE_UNIT_RATIO, SONDE_BASIS_MODELLED, 0, 3},
+    [LIMIT] = {"limited_by", "limited by", SONDE_UNIT_TEXT, SONDE_BASIS_MODELLED, 0, 4},
     [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
 };
 
@@ -42,6 +44,9 @@ static int row_add(const struct sonde_device_sums *sums, const struct sonde_devi
 				 : sonde_cell_absent("when they were asked for is not known");
 	row[SHARE] = all_ns ? sonde_cell_real((double)sum->total_ns / (double)all_ns, 0)
 			    : sonde_cell_absent("kernels took no time");
+	const char *why = sum->unoccupied ? sum->unoccupied : sum->total_ns ? NULL : "it took no time";
+	row[OCCUPANCY] = why ? sonde_cell_absent(why) : sonde_cell_real(sum->occupied_ns / (double)sum->total_ns, 0);
+	row[LIMIT] = why ? sonde_cell_absent(why) : sonde_cell_text(sum->limited_by);
 	row[DEVICE] = sonde_cell_text(device);
 	return 0;
 }
@@ -52,6 +57,7 @@ static int kernels_finish(void *state, struct sonde_report *report)
 	size_t limit = sums->options.limit ? sums->options.limit : DEFAULT_ROWS;
 	struct sonde_device_cell *rows = NULL;
 	uint64_t all_ns = 0, calls = 0;
+	int is_occupied = 0;
 	ptrdiff_t count = sonde_device_sums_by_name(&rows, sums, 1u << SONDE_ACTIVITY_KERNEL);
 	if (count <= 0) {
 		free(rows);
@@ -65,17 +71,24 @@ static int kernels_finish(void *state, struct sonde_report *report)
 	for (ptrdiff_t i = 0; i < count; i++) {
 		all_ns += rows[i].sum.total_ns;
 		calls += rows[i].sum.count;
+		is_occupied |= rows[i].sum.limited_by != NULL;
 	}
 	for (size_t i = 0; !rc && i < (size_t)count && i < limit; i++)
 		rc = row_add(sums, &rows[i], all_ns, report, section);
-	if (!rc)
-		section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
 	free(rows);
-	return rc ? rc
-		  : sonde_report_note(report, section, 0,
-				      "%llu kernel%s took %.3f s in all, of all queues together; a delay is from when "
-				      "one was asked for to its start",
-				      (unsigned long long)calls, sonde_plural(calls), (double)all_ns / 1e9);
+	if (rc)
+		return rc;
+	section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
+	rc = sonde_report_note(report, section, 0,
+			       "%llu kernel%s took %.3f s in all, of all queues together; a delay is from when "
+			       "one was asked for to its start",
+			       (unsigned long long)calls, sonde_plural(calls), (double)all_ns / 1e9);
+	return rc || !is_occupied
+		   ? rc
+		   : sonde_report_note(report, section, 0,
+				       "theoretical occupancy: the share of the warps that a unit of the device has "
+				       "room for which the launch "
+				       "configuration lets it have there at once, by time; modelled, not measured");
 }
 
 const struct sonde_pass sonde_pass_kernels = {

@@ -1,5 +1,6 @@
 /* test_devices_sections.c: kernels by name: windows, threads, devices, launch configurations, parts that are merged. */
 #include "device_fixture.h"
+#include "analyze/device_occupancy.h"
 
 /* Two devices: "a" (in two launch configurations) and "b" on the first, "a" on the second. */
 static void fill(struct recording *r)
@@ -151,6 +152,105 @@ static void without_devices_there_is_no_section_unless_it_is_asked_for(void **st
 	sections_free(&s);
 }
 
+/* --- occupancy --------------------------------------------------------------------------------------------------- */
+
+/* A unit with 64 warps of 32, 32 blocks, 65536 registers and 100 KiB of shared memory. */
+static const struct sonde_device unit = {
+    .warp = 32, .warps_unit = 64, .blocks_unit = 32, .registers_unit = 65536, .shared_unit_b = 102400};
+
+static const struct occupancy_case {
+	struct sonde_operation operation;
+	uint32_t blocks;
+	double share;
+	const char *limited_by;
+} occupancies[] = {
+    /* 8 warps a block: 64 ÷ 8 = 8 blocks; 32 registers · 32 = 1024 a warp: 16 in each of 4 parts: 64 warps */
+    {{.block = {256, 1, 1}, .registers = 32}, 8, 1, "warps"},
+    /* 33 · 32 = 1056, in 256s 1280: 16384 ÷ 1280 = 12 in each part: 48 warps, 6 blocks of 8 */
+    {{.block = {256, 1, 1}, .registers = 33}, 6, 0.75, "registers"},
+    /* 255 · 32 = 8160, in 256s 8192: 2 in each part: 8 warps: one block of 8 */
+    {{.block = {16, 16, 1}, .registers = 255}, 1, 0.125, "registers"},
+    /* one warp a block: 32 blocks of 64 warps */
+    {{.block = {32, 1, 1}, .registers = 16}, 32, 0.5, "blocks"},
+    /* 48 KiB of 100: 2 blocks of 4 warps */
+    {{.block = {128, 1, 1}, .registers = 16, .static_shared_b = 16384, .dynamic_shared_b = 32768},
+     2,
+     0.125,
+     "shared memory"},
+    /* 33 bytes are 128; 64 KiB were set apart: 512 blocks, warps limit: 100 threads are 4 warps */
+    {{.block = {100, 1, 1}, .registers = 16, .static_shared_b = 33, .shared_unit_b = 65536}, 16, 1, "warps"},
+    /* 3 · 320 threads = 30 warps: 2 blocks, 60 of 64 */
+    {{.block = {320, 3, 1}, .registers = 24}, 2, 60.0 / 64, "warps"},
+};
+
+static void occupancy_is_as_computed_by_hand(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof occupancies / sizeof *occupancies; i++) {
+		const struct occupancy_case *row = &occupancies[i];
+		struct sonde_device_occupancy out;
+		assert_null(sonde_device_occupancy(&out, &unit, &row->operation));
+		assert_int_equal(out.blocks, row->blocks);
+		assert_near(out.share, row->share, 1e-12);
+		assert_string_equal(out.limited_by, row->limited_by);
+	}
+}
+
+static void occupancy_is_absent_where_something_is_not_known(void **state)
+{
+	static const struct sonde_operation known = {.block = {256, 1, 1}, .registers = 32, .static_shared_b = 1};
+	struct sonde_device_occupancy out;
+	struct sonde_operation operation = known;
+	struct sonde_device limits = unit;
+	(void)state;
+	assert_non_null(strstr(sonde_device_occupancy(&out, NULL, &known), "limits"));
+	limits.warps_unit = 0;
+	assert_non_null(strstr(sonde_device_occupancy(&out, &limits, &known), "limits"));
+	limits = unit;
+	limits.shared_unit_b = 0;
+	assert_non_null(strstr(sonde_device_occupancy(&out, &limits, &known), "shared memory"));
+	operation.registers = 0;
+	assert_non_null(strstr(sonde_device_occupancy(&out, &unit, &operation), "registers"));
+	operation = known;
+	operation.block[1] = 0;
+	assert_non_null(strstr(sonde_device_occupancy(&out, &unit, &operation), "size of its blocks"));
+	operation.block[1] = operation.block[2] = UINT32_MAX;
+	assert_non_null(strstr(sonde_device_occupancy(&out, &unit, &operation), "size of its blocks"));
+	operation = known;
+	operation.block[0] = 4096;
+	assert_non_null(strstr(sonde_device_occupancy(&out, &unit, &operation), "no room"));
+}
+
+/* 10 ms at 1 and 30 ms at 0.75. */
+static void occupancy_of_a_kernel_is_by_time(void **state)
+{
+	static const struct sonde_meta_device limits = {.kind = 1,
+							.warp = 32,
+							.warps_unit = 64,
+							.blocks_unit = 32,
+							.registers_unit = 65536,
+							.shared_unit_b = 102400};
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	uint32_t queue = recording_queue(&r, recording_device(&r, 1, "Own", "gpu", limits), "q", 1);
+	uint32_t full = recording_operation(&r, SONDE_ACTIVITY_KERNEL, "k",
+					    (struct sonde_meta_operation){.block = {256, 1, 1}, .registers = 32});
+	uint32_t less = recording_operation(&r, SONDE_ACTIVITY_KERNEL, "k",
+					    (struct sonde_meta_operation){.block = {256, 1, 1}, .registers = 33});
+	put(&r, full, queue, -1, 10, 10);
+	put(&r, less, queue, -1, 30, 30);
+	put(&r, kernel(&r, "unsaid"), queue, -1, 70, 1);
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "kernels", NULL);
+	const struct sonde_section *kernels = sections_get(&s, "kernels");
+	assert_near(cell_real(kernels, 0, "occupancy"), (10 + 30 * 0.75) / 40, 1e-9);
+	assert_string_equal(sonde_report_cell_text(kernels, 0, "limited_by"), "registers");
+	assert_absent(kernels, 1, "occupancy", "size of its blocks is not known");
+	assert_true(sections_noted(kernels->notes, "modelled, not measured"));
+	sections_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +258,9 @@ int main(void)
 	    cmocka_unit_test(an_activity_is_cut_by_the_window),
 	    cmocka_unit_test(threads_are_those_that_asked),
 	    cmocka_unit_test(parts_merge_to_the_whole),
+	    cmocka_unit_test(occupancy_is_as_computed_by_hand),
+	    cmocka_unit_test(occupancy_is_absent_where_something_is_not_known),
+	    cmocka_unit_test(occupancy_of_a_kernel_is_by_time),
 	    cmocka_unit_test(without_devices_there_is_no_section_unless_it_is_asked_for),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
