@@ -341,7 +341,9 @@ static int zones_finish(void *state, struct sonde_report *report)
 	if (rc == 0 && count == 0) {
 		free(ids);
 		return sonde_pass_nothing(&zones->options, report, "zones", "Zones",
-					  "no zones: mark scopes with SONDE_ZONE(\"name\") (sonde/sonde.h)");
+					  sonde_session_event_count(zones->session, SONDE_CHUNK_ZONES)
+					      ? "no zones in the time and the threads that were chosen"
+					      : "no zones: mark scopes with SONDE_ZONE(\"name\") (sonde/sonde.h)");
 	}
 	struct sonde_section *section =
 	    sonde_report_table(report, "zones", "Zones", columns, zones->works.count ? WORK_COLUMNS : COLUMNS);
