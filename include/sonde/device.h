@@ -124,10 +124,12 @@ struct sonde_operation_info {
 /* One more operation, or 0. Whoever has many activities of one operation adds it once. */
 SONDE_CALL(uint32_t, sonde_operation_add(const struct sonde_operation_info *info), 0)
 
+#define SONDE_TID_UNKNOWN UINT32_MAX
+
 struct sonde_activity {
 	uint32_t operation;
 	uint32_t queue;        /* 0: on the host */
-	uint32_t tid;          /* whose thread asked for it, as gettid() says; 0: the calling one */
+	uint32_t tid;          /* whose thread asked for it, as gettid() says; 0: the calling one; SONDE_TID_UNKNOWN */
 	uint64_t queued_ns;    /* when it was asked for: the call began */
 	uint64_t submitted_ns; /* when it was handed over to the device */
 	uint64_t start_ns, end_ns;

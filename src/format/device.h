@@ -12,7 +12,8 @@
 
 #include "format/event.h"
 
-#define SONDE_DEVICE_NUMBER_MAX (1u << 20) /* of devices, queues and operations of a process */
+#define SONDE_DEVICE_TID_UNKNOWN UINT32_MAX /* in the event of an activity: nobody knows who asked */
+#define SONDE_DEVICE_NUMBER_MAX (1u << 20)  /* of devices, queues and operations of a process */
 
 enum sonde_activity_where { SONDE_ACTIVITY_ON_NOTHING = 0, SONDE_ACTIVITY_ON_DEVICE, SONDE_ACTIVITY_ON_HOST };
 
@@ -75,7 +76,7 @@ _Static_assert(sizeof(struct sonde_event_operation) == 72, "operation event");
 struct sonde_event_activity {
 	struct sonde_event head;
 	uint32_t operation, queue;
-	uint32_t tid; /* of the process's namespace; 0 = the thread that tells */
+	uint32_t tid; /* of the process's namespace; 0 = the thread that tells; or SONDE_DEVICE_TID_UNKNOWN */
 	uint32_t reserved;
 	uint64_t start_ns, end_ns;
 	uint64_t queued_ns, submitted_ns; /* 0 = not known */

@@ -18,6 +18,8 @@
 #include "format/activities.def"
 #undef SONDE_ACTIVITY
 
+_Static_assert(SONDE_TID_UNKNOWN == SONDE_DEVICE_TID_UNKNOWN, "threads that are not known");
+
 static _Atomic uint32_t devices, queues, operations; /* numbers given */
 
 /* A forked child sets itself up here, as at any other event. */

@@ -267,7 +267,9 @@ static void take_device_event(struct sonde_pool *pool, uint32_t thread, const st
 	const struct sonde_event_activity *activity = (const void *)event;
 	if (!pool->devices && sonde_devices_new(&pool->devices, pool->options.recorder, pool->process))
 		return;
-	if (event->type == SONDE_EVENT_ACTIVITY && activity->tid)
+	if (event->type == SONDE_EVENT_ACTIVITY && activity->tid == SONDE_DEVICE_TID_UNKNOWN)
+		thread = 0;
+	else if (event->type == SONDE_EVENT_ACTIVITY && activity->tid)
 		thread = sonde_recorder_thread(pool->options.recorder, pool->options.pid,
 					       outer_tid(pool, activity->tid), event->time);
 	sonde_devices_event(pool->devices, thread, event);
