@@ -4,8 +4,10 @@
 #include <stddef.h>
 
 #include "analyze/by_function.h"
+#include "analyze/device_memory.h"
 #include "format/metric.h"
 #include "session/intervals.h"
+#include "sonde/device.h"
 
 #define COUNT(words) (sizeof(words) / sizeof *(words))
 
@@ -38,6 +40,7 @@ NAME_OF(site_name, site, name)
 NAME_OF(module_name, module, name)
 NAME_OF(object_name, object, name)
 NAME_OF(series_name, series, name)
+NAME_OF(operation_name, operation, name)
 
 WORD_OF(site_kind, [SONDE_SITE_ZONE] = "zone", [SONDE_SITE_COUNTER] = "counter", [SONDE_SITE_GAUGE] = "gauge",
 	[SONDE_SITE_HISTOGRAM] = "histogram", [SONDE_SITE_SPAN] = "span", [SONDE_SITE_INSTANT] = "instant",
@@ -45,6 +48,8 @@ WORD_OF(site_kind, [SONDE_SITE_ZONE] = "zone", [SONDE_SITE_COUNTER] = "counter",
 
 WORD_OF(object_kind, [SONDE_OBJECT_LOCK] = "lock", [SONDE_OBJECT_FILE] = "file", [SONDE_OBJECT_SOCKET] = "socket",
 	[SONDE_OBJECT_PIPE] = "pipe", [SONDE_OBJECT_OTHER] = "other")
+WORD_OF(device_kind, [SONDE_DEVICE_OTHER] = "other", [SONDE_DEVICE_GPU] = "GPU", [SONDE_DEVICE_CPU] = "processor",
+	[SONDE_DEVICE_ACCELERATOR] = "accelerator")
 WORD_OF(series_kind, [SONDE_METRIC_GAUGE] = "gauge", [SONDE_METRIC_TOTAL] = "total")
 WORD_OF(heap_kind, [SONDE_HEAP_MALLOC] = "malloc", [SONDE_HEAP_MAPPING] = "mapping", [SONDE_HEAP_POOL] = "pool")
 WORD_OF(leak_kind, [SONDE_HEAP_UNREACHABLE] = "unreachable", [SONDE_HEAP_REACHABLE] = "reachable",
@@ -74,6 +79,31 @@ const char *sonde_query_wait_group(const struct sonde_session *session, uint64_t
 	return word(groups, COUNT(groups), sonde_wait_row((uint32_t)value)->group);
 }
 
+const char *sonde_query_operation_kind(const struct sonde_session *session, uint64_t value)
+{
+	(void)session;
+	return sonde_activity_row((uint32_t)value)->name;
+}
+
+const char *sonde_query_kind_of_operation(const struct sonde_session *session, uint64_t value)
+{
+	const struct sonde_operation *operation = sonde_session_operation(session, (uint32_t)value);
+	return operation ? sonde_activity_row(operation->kind)->name : NULL;
+}
+
+const char *sonde_query_memory_kind(const struct sonde_session *session, uint64_t value)
+{
+	(void)session;
+	return value ? sonde_memory_word((uint32_t)value) : NULL;
+}
+
+const char *sonde_query_device_name_of_queue(const struct sonde_session *session, uint64_t value)
+{
+	const struct sonde_device *device =
+	    sonde_session_device(session, sonde_device_of_queue(session, (uint32_t)value));
+	return device ? device->name : NULL;
+}
+
 const char *sonde_query_thread_state(const struct sonde_session *session, uint64_t value)
 {
 	(void)session;
@@ -100,6 +130,12 @@ int64_t sonde_query_process_of_thread(const struct sonde_session *session, uint6
 {
 	const struct sonde_thread *thread = sonde_session_thread(session, (uint32_t)value);
 	return thread && thread->process ? (int64_t)thread->process : -1;
+}
+
+int64_t sonde_query_device_of_queue(const struct sonde_session *session, uint64_t value)
+{
+	uint32_t device = sonde_device_of_queue(session, (uint32_t)value);
+	return device ? (int64_t)device : -1;
 }
 
 int64_t sonde_query_is_sample(const struct sonde_session *session, uint64_t value)

@@ -7,29 +7,35 @@
 
 #include "session/session.h"
 
-#define SONDE_QUERY_NAMES(X)   \
-	X(process_name)        \
-	X(thread_name)         \
-	X(site_name)           \
-	X(site_kind)           \
-	X(module_name)         \
-	X(function_name)       \
-	X(function_module)     \
-	X(frame_function_name) \
-	X(frame_file)          \
-	X(object_name)         \
-	X(object_kind)         \
-	X(series_name)         \
-	X(series_kind)         \
-	X(heap_kind)           \
-	X(leak_kind)           \
-	X(snapshot_reason)     \
-	X(source_state)        \
-	X(stack_status)        \
-	X(switch_kind)         \
-	X(wait_kind)           \
-	X(wait_group)          \
-	X(event_kind)          \
+#define SONDE_QUERY_NAMES(X)    \
+	X(process_name)         \
+	X(thread_name)          \
+	X(site_name)            \
+	X(site_kind)            \
+	X(module_name)          \
+	X(function_name)        \
+	X(function_module)      \
+	X(frame_function_name)  \
+	X(frame_file)           \
+	X(object_name)          \
+	X(object_kind)          \
+	X(device_kind)          \
+	X(device_name_of_queue) \
+	X(kind_of_operation)    \
+	X(memory_kind)          \
+	X(operation_kind)       \
+	X(operation_name)       \
+	X(series_name)          \
+	X(series_kind)          \
+	X(heap_kind)            \
+	X(leak_kind)            \
+	X(snapshot_reason)      \
+	X(source_state)         \
+	X(stack_status)         \
+	X(switch_kind)          \
+	X(wait_kind)            \
+	X(wait_group)           \
+	X(event_kind)           \
 	X(thread_state)
 
 #define SONDE_QUERY_DECLARE(name) const char *sonde_query_##name(const struct sonde_session *session, uint64_t value);
@@ -39,6 +45,7 @@ SONDE_QUERY_NAMES(SONDE_QUERY_DECLARE)
 /* Numbers that follow from others; −1: none. */
 #define SONDE_QUERY_NUMBERS(X) \
 	X(process_of_thread)   \
+	X(device_of_queue)     \
 	X(is_sample)           \
 	X(frame_address)       \
 	X(frame_module)        \

@@ -19,6 +19,9 @@ BY_ID(node)
 BY_ID(object)
 BY_ID(series)
 BY_ID(heap)
+BY_ID(device)
+BY_ID(queue)
+BY_ID(operation)
 
 #define BY_INDEX(row)                                                              \
 	static const void *row##_at(const struct sonde_session *session, size_t i) \
@@ -63,6 +66,9 @@ static const void *run_at(const struct sonde_session *session, size_t i)
 #define row_function sonde_function
 #define row_node sonde_node
 #define row_object sonde_object
+#define row_device sonde_device
+#define row_queue sonde_queue
+#define row_operation sonde_operation
 #define row_series sonde_series
 #define row_heap sonde_heap
 #define row_heap_rest sonde_heap_rest

@@ -20,3 +20,17 @@ equal "$(rows m.sonde kernels | jq -c 'map([.kernel, .calls, .total_ns])')" \
 run 0 env SONDE_OUT=self.sonde "$program"
 run 0 "$SONDE" report --section kernels self*.sonde
 matches "$out" "13 .*activities of devices"
+# A query comes to what the report says (where SQLite is there).
+sql="SELECT operation, count(*), sum(dur_ns) FROM activities WHERE kind = 'kernel' GROUP BY 1"
+if "$SONDE" query d.sonde "SELECT 1" >.one 2>.err; then
+	equal "$("$SONDE" query -q -f csv d.sonde "$sql" | tr -d '\r' | tail -n +2)" \
+		'"alpha(float*, int)",10,50000000
+beta,1,30000000'
+fi
+# What the queues did: 62 ms in which one of them was busy, and a copy of 2 ms.
+devices=$(rows d.sonde devices)
+equal "$(jq -c 'map([.kernel_ns, .copy_ns, .copied_b, .queues, (.concurrency * 64 | round)])' <<<"$devices")" '[[80000000,2000000,4000000,2,82]]'
+equal "$(rows d.sonde copies | jq -c 'map([.from, .to, .copies, .b_per_s])')" '[["pageable","device",1,2000000000]]'
+equal "$(rows d.sonde streams | jq -c 'map([.queue, .activities, .gaps, .idle_ns, (.overlap_share * 100 | round)])')" \
+	'[["first",11,10,44000000,35],["queue 8",1,0,0,60]]'
+equal "$(rows d.sonde device-calls | jq -c 'map([.call, .kind, .total_ns])')" '[["wait","sync",20000000]]'

@@ -231,6 +231,43 @@ static void refuse(const char *sql)
 	assert_true(strlen(sonde_error_text()) > 10);
 }
 
+static void tables_of_devices(void **state)
+{
+	struct recording recording;
+	(void)state;
+	recording_open(&recording, path);
+	recording_process(&recording, 100, 0, "prog", START);
+	recording_thread(&recording, 1, 100, "first", START);
+	uint32_t device = recording_device(&recording, 1, "CUDA", "toy",
+					   (struct sonde_meta_device){.kind = 1, .index = 3, .units = 132});
+	uint32_t queue = recording_queue(&recording, device, "main", 7);
+	uint32_t kernel = recording_operation(&recording, SONDE_ACTIVITY_KERNEL, "k",
+					      (struct sonde_meta_operation){.grid = {64, 2, 1}, .block = {256}});
+	uint32_t copy = recording_operation(&recording, SONDE_ACTIVITY_COPY, "up",
+					    (struct sonde_meta_operation){.from = 2, .to = 3});
+	uint32_t call = recording_operation(&recording, SONDE_ACTIVITY_API, "launch", (struct sonde_meta_operation){0});
+	recording_activity(
+	    &recording, (struct recording_activity){START + 10, 5, kernel, queue, 1, START + 4, START + 9, 77, 0, 0});
+	recording_activity(&recording, (struct recording_activity){START + 20, 8, copy, queue, 1, 0, 0, 0, 4096, 0});
+	recording_activity(&recording, (struct recording_activity){START + 3, 2, call, 0, 1, 0, 0, 77, 0, 0});
+	recording_close(&recording, START + 100, 0);
+	query_open(&none);
+	expect("SELECT id, process_id, api, name, number, kind, uuid, units, clock_mhz FROM devices",
+	       "1,1,CUDA,toy,3,GPU,NULL,132,NULL");
+	expect("SELECT id, device_id, name, handle, is_default FROM queues", "1,1,main,7,0");
+	expect("SELECT id, kind, name, grid_x, grid_y, block_x, block_y, from_memory, to_memory FROM operations",
+	       "1,kernel,k,64,2,256,NULL,NULL,NULL;2,copy,up,NULL,NULL,NULL,NULL,pinned,device;"
+	       "3,api,launch,NULL,NULL,NULL,NULL,NULL,NULL");
+	expect("SELECT start_ns, end_ns, operation, kind, queue_id, device, delay_ns, submitted_delay_ns, size_b "
+	       "FROM activities ORDER BY start_ns",
+	       "3,5,launch,api,NULL,NULL,NULL,NULL,0;10,15,k,kernel,1,toy,6,1,0;20,28,up,copy,1,toy,NULL,NULL,4096");
+	expect("SELECT a.start_ns - c.start_ns FROM activities a JOIN activities c USING (correlation) "
+	       "WHERE a.kind = 'kernel' AND c.kind = 'api'",
+	       "7");
+	expect("SELECT sum(dur_ns) FROM activities WHERE start_ns >= 10 AND start_ns < 20", "5");
+	query_close();
+}
+
 static void nothing_is_changed(void **state)
 {
 	(void)state;
@@ -295,8 +332,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(tables_of_the_run),         cmocka_unit_test(tables_of_stacks),
 	    cmocka_unit_test(tables_of_waits_and_heaps), cmocka_unit_test(tables_of_events),
-	    cmocka_unit_test(tables_of_findings),        cmocka_unit_test(nothing_is_changed),
-	    cmocka_unit_test(every_table_is_described),
+	    cmocka_unit_test(tables_of_devices),         cmocka_unit_test(tables_of_findings),
+	    cmocka_unit_test(nothing_is_changed),        cmocka_unit_test(every_table_is_described),
 	};
 	return cmocka_run_group_tests(tests, enter, leave);
 }
