@@ -14,7 +14,7 @@ if ! (cd "$packages" && npm ci --ignore-scripts --no-audit --no-fund >&2); then
 	unavailable "$figure" "–" "$bar" "npm ci failed"
 	exit
 fi
-"$SONDE" record -q -o small.sonde -- "$programs/split" 1 >&2 || "$SONDE" record -q -o small.sonde -- sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done' >&2
+"$SONDE" record -q --force -o small.sonde -- sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done' >&2
 "$SONDE" report -q -f html -o small.html small.sonde >&2
 for ((i = 0; i < $(n 5 1); i++)); do
 	SONDE_UI_PACKAGES=$packages node "$repo/bench/flame.mjs" "$browser" "$work/small.html" "$work" >measured
