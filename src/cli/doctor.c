@@ -43,7 +43,7 @@ static const struct {
 static void probe_source(const struct sonde_source *source, struct sonde_finding *out)
 {
 	const struct sonde_record_options options = {
-	    .rate_hz = 1000, .blas = 1, .flop = 1, .energy = 1, .heap = 1, .waits = SONDE_WAIT_WHAT_LOCKS | SONDE_WAIT_WHAT_IO};
+	    .rate_hz = 1000, .blas = 1, .gpu = SONDE_GPU_API, .flop = 1, .energy = 1, .heap = 1, .waits = SONDE_WAIT_WHAT_LOCKS | SONDE_WAIT_WHAT_IO};
 	char why[sizeof out->what] = "";
 	int code = source->probe ? source->probe(&options, why, sizeof why) : 0;
 	out->verdict = code || *why ? SONDE_VERDICT_YELLOW : SONDE_VERDICT_GREEN;

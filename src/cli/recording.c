@@ -20,9 +20,16 @@
 #define DEFAULT_HEAP_MEAN "512K"
 #define PROCESS_BUFFER_MAX_B (SONDE_RING_MAX_CHUNKS * SONDE_RING_CHUNK_B)
 
+static void say_warning(const struct sonde_record_options *options, const char *text)
+{
+	if (!options->quiet)
+		fprintf(stderr, "sonde: warning: %s\n", text);
+}
+
 void sonde_recording_init(struct sonde_recording *recording)
 {
-	recording->options = (struct sonde_record_options){.rate_hz = DEFAULT_RATE_HZ, .buffer_b = DEFAULT_BUFFER_B};
+	recording->options = (struct sonde_record_options){
+	    .rate_hz = DEFAULT_RATE_HZ, .buffer_b = DEFAULT_BUFFER_B, .warn = say_warning};
 }
 
 /* --- options ----------------------------------------------------------------------------------------------------- */
@@ -70,6 +77,20 @@ int sonde_recording_set_heap(void *context, const char *value)
 	if (!rc && !record->heap_mean_b)
 		rc = sonde_error(EINVAL, "'%s': --heap=full records every allocation", value);
 	return rc;
+}
+
+int sonde_recording_set_gpu(void *context, const char *value)
+{
+	static const char *const names[] = {
+	    [SONDE_GPU_KERNELS] = "kernels", [SONDE_GPU_API] = "api", [SONDE_GPU_FULL] = "full"};
+	struct sonde_recording *recording = context;
+	for (int level = SONDE_GPU_KERNELS; level <= SONDE_GPU_FULL; level++) {
+		if (!strcmp(value ? value : "api", names[level])) {
+			recording->options.gpu = level;
+			return 0;
+		}
+	}
+	return sonde_error(EINVAL, "'%s' is not kernels, api or full", value);
 }
 
 int sonde_recording_set_memory(void *context, const char *value)
@@ -127,8 +148,12 @@ int sonde_recording_check(const struct sonde_recording *recording, const char *c
 	else if (record->blas && record->attach)
 		wrong = "--blas is for a command (sonde record --blas -- ./app): calls are recorded inside the "
 			"processes, and nothing is put into one that runs";
-	else if ((record->heap || record->blas || record->waits & SONDE_WAIT_WHAT_IO) && record->no_inject)
-		wrong = "--heap, --io and --blas record inside the processes: leave --no-inject out";
+	else if (record->gpu && record->attach)
+		wrong = "--gpu is for a command (sonde record --gpu -- ./app): devices are recorded inside the "
+			"processes, and nothing is put into one that runs";
+	else if ((record->heap || record->blas || record->gpu || record->waits & SONDE_WAIT_WHAT_IO) &&
+		 record->no_inject)
+		wrong = "--heap, --io, --blas and --gpu record inside the processes: leave --no-inject out";
 	else if ((record->carbon_intensity || record->country) && !record->energy)
 		wrong = "--country and --carbon-intensity are for --energy: add it";
 	if (wrong)

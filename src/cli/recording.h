@@ -26,6 +26,7 @@ int sonde_recording_set_on_full(void *context, const char *value);
 int sonde_recording_set_threads(void *context, const char *value);
 int sonde_recording_set_io(void *context, const char *value);
 int sonde_recording_set_heap(void *context, const char *value); /* NULL: sampled */
+int sonde_recording_set_gpu(void *context, const char *value);  /* NULL: api */
 int sonde_recording_set_memory(void *context, const char *value);
 int sonde_recording_set_stack(void *context, const char *value);
 int sonde_recording_set_carbon_intensity(void *context, const char *value);

@@ -21,6 +21,9 @@ struct sonde_writer;
 
 enum sonde_on_full { SONDE_ON_FULL_DROP = 0, SONDE_ON_FULL_OVERWRITE, SONDE_ON_FULL_BLOCK };
 
+/* Of devices: what they do; and what the host does for them; and where in the program. */
+enum sonde_gpu_level { SONDE_GPU_KERNELS = 1, SONDE_GPU_API, SONDE_GPU_FULL };
+
 /* What `sonde record` was asked. Texts are borrowed. */
 struct sonde_record_options {
 	const char *output;
@@ -42,8 +45,8 @@ struct sonde_record_options {
 	uint32_t stack_b;            /* stack copy per sample, 0 = default */
 	uint32_t waits;              /* what threads wait for: bits of enum sonde_wait_what */
 	int blas;                    /* record calls of BLAS and LAPACK */
+	int gpu;                     /* enum sonde_gpu_level: what devices do; 0 = not */
 	int flop;                    /* FLOP by the processor's counters */
-	int gpu;                     /* what devices do and use: --gpu */
 	int heap;                    /* record allocations */
 	int heap_is_light;           /* allocations alone, of processes that have a sample */
 	uint64_t heap_mean_b;        /* bytes between samples; 0 = every allocation */
