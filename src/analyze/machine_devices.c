@@ -70,7 +70,7 @@ static void utilization_row(const struct writer *writer)
 {
 	const struct sonde_series_sum *sum = sum_of(writer->sums, SONDE_METRIC_DEVICE_UTILIZATION, writer->device);
 	if (sum)
-		put_gauge(writer, "device busy", sum, 1000, "time in which any kernel ran, by the driver");
+		put_gauge(writer, "device busy", sum, 1000, "time, of any kernel, by the driver");
 }
 
 static void memory_row(const struct writer *writer)
@@ -113,10 +113,10 @@ static void counter_rows(const struct writer *writer)
 		enum sonde_metric metric;
 		const char *what, *whole;
 	} rows[] = {
-	    {SONDE_METRIC_DEVICE_SM_ACTIVE, "multiprocessors active", "time of all multiprocessors"},
-	    {SONDE_METRIC_DEVICE_SM_OCCUPANCY, "warps resident", "warps that fit, at all times (achieved occupancy)"},
-	    {SONDE_METRIC_DEVICE_TENSOR_ACTIVE, "tensor cores active", "time of all tensor cores"},
-	    {SONDE_METRIC_DEVICE_DRAM_ACTIVE, "device memory bandwidth", "the most that its memory can do"},
+	    {SONDE_METRIC_DEVICE_SM_ACTIVE, "SMs active", "time of all multiprocessors"},
+	    {SONDE_METRIC_DEVICE_SM_OCCUPANCY, "SM occupancy", "all warps that fit (achieved)"},
+	    {SONDE_METRIC_DEVICE_TENSOR_ACTIVE, "tensor cores", "time of all tensor cores"},
+	    {SONDE_METRIC_DEVICE_DRAM_ACTIVE, "device bandwidth", "the most that its memory can do"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const struct sonde_series_sum *sum = sum_of(writer->sums, rows[i].metric, writer->device);
@@ -146,10 +146,10 @@ static void slowed_rows(const struct writer *writer)
 		enum sonde_metric metric;
 		const char *what;
 	} rows[] = {
-	    {SONDE_METRIC_DEVICE_SLOWED_POWER, "slowed down to save power"},
-	    {SONDE_METRIC_DEVICE_SLOWED_HEAT, "slowed down for the heat"},
-	    {SONDE_METRIC_DEVICE_SLOWED_HARDWARE, "slowed down by the hardware"},
-	    {SONDE_METRIC_DEVICE_SLOWED_SETTING, "kept slow by a setting"},
+	    {SONDE_METRIC_DEVICE_SLOWED_POWER, "throttled: power"},
+	    {SONDE_METRIC_DEVICE_SLOWED_HEAT, "throttled: heat"},
+	    {SONDE_METRIC_DEVICE_SLOWED_HARDWARE, "throttled: hardware"},
+	    {SONDE_METRIC_DEVICE_SLOWED_SETTING, "clocks set low"},
 	};
 	double time_ns = read_ns(writer);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
