@@ -15,6 +15,7 @@ int sonde_device_times_begin(void **state, struct sonde_session *session, const 
 	times->session = session;
 	times->options = *options;
 	times->window = sonde_window_of(session, options);
+	times->kinds = UINT32_MAX;
 	*state = times;
 	return 0;
 }
@@ -47,6 +48,8 @@ static int room_for(struct sonde_device_times *times, size_t more)
 
 static int is_kept(const struct sonde_device_times *times, const struct sonde_batch *batch, size_t i, uint32_t kind)
 {
+	if (!(times->kinds >> kind & 1))
+		return 0;
 	if (!kind || kind == SONDE_ACTIVITY_ALLOC || kind == SONDE_ACTIVITY_FREE)
 		return kind != 0;
 	if (times->options.thread && !times->options.thread[batch->thread_of[i]])

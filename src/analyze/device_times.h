@@ -24,6 +24,7 @@ struct sonde_device_times {
 	struct sonde_session *session;
 	struct sonde_pass_options options;
 	struct sonde_window window;
+	uint32_t kinds; /* that are kept, bits 1 << kind; all of them unless it is set after `begin` */
 	struct sonde_device_time *rows;
 	size_t count, cap;
 	uint64_t left_out;

@@ -1,4 +1,5 @@
-/* arrows.c: what leads from one thread to another: wake-ups, locks that were handed over, the critical path. */
+/* arrows.c: what leads from one thread to another: wake-ups, locks that were handed over, the critical path; and to
+ * queues of devices. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -28,6 +29,7 @@ static int by_time(const void *left, const void *right)
 	const struct sonde_tile_arrow_row *a = left, *b = right;
 	int by = (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 	by = by ? by : (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
+	by = by ? by : (a->kind > b->kind) - (a->kind < b->kind);
 	return by ? by : (a->to > b->to) - (a->to < b->to);
 }
 
@@ -35,10 +37,13 @@ int sonde_tiles_arrows_sort(struct sonde_tiles *tiles)
 {
 	size_t threads = (size_t)tiles->threads + 1;
 	tiles->thread_lanes = calloc(threads, sizeof *tiles->thread_lanes);
-	if (!tiles->thread_lanes)
+	tiles->queue_lanes = calloc(tiles->queues + 1, sizeof *tiles->queue_lanes);
+	if (!tiles->thread_lanes || !tiles->queue_lanes)
 		return sonde_error(ENOMEM, "out of memory for %zu threads", threads);
 	for (size_t i = tiles->lane_count; i > 0; i--) {
 		const struct sonde_tile_lane *lane = &tiles->lanes[i - 1]->lane;
+		if (lane->kind == SONDE_TILE_DEVICE && tiles->lanes[i - 1]->sub <= tiles->queues)
+			tiles->queue_lanes[tiles->lanes[i - 1]->sub] = lane->id + 1;
 		uint32_t *first = &tiles->thread_lanes[lane->thread < threads ? lane->thread : 0];
 		int has_states = *first && tiles->lanes[*first - 1]->lane.kind == SONDE_TILE_STATES;
 		if (lane->kind == SONDE_TILE_STATES || !has_states)
@@ -50,18 +55,27 @@ int sonde_tiles_arrows_sort(struct sonde_tiles *tiles)
 	return 0;
 }
 
+/* The lane of its end, + 1; 0 = it has none. */
+static uint32_t lane_to(const struct sonde_tiles *tiles, const struct sonde_tile_arrow_row *row)
+{
+	if (row->kind == SONDE_TILE_LAUNCHES)
+		return row->to <= tiles->queues ? tiles->queue_lanes[row->to] : 0;
+	return row->to <= tiles->threads ? tiles->thread_lanes[row->to] : 0;
+}
+
 /* Whether it lies in the time, and both ends have a lane. */
 static int is_seen(const struct sonde_tiles *tiles, const struct sonde_tile_arrow_row *row,
 		   const struct sonde_tile_view *view)
 {
-	size_t threads = (size_t)tiles->threads + 1;
-	return row->to_ns >= view->from_ns && row->from_ns <= view->to_ns && row->from < threads && row->to < threads &&
-	       tiles->thread_lanes[row->from] && tiles->thread_lanes[row->to];
+	return row->to_ns >= view->from_ns && row->from_ns <= view->to_ns && row->from <= tiles->threads &&
+	       tiles->thread_lanes[row->from] && lane_to(tiles, row);
 }
 
 size_t sonde_tiles_arrows(const struct sonde_tiles *tiles, const struct sonde_tile_view *view, size_t limit,
 			  struct sonde_tile_arrow *out, size_t *of)
 {
+	static const char *const words[] = {
+	    [SONDE_TILE_WAKES] = "wake-up", [SONDE_TILE_UNLOCKS] = "lock", [SONDE_TILE_LAUNCHES] = "launch"};
 	size_t seen = 0, shown = 0, count = 0;
 	for (size_t i = 0; i < tiles->arrow_count; i++)
 		count += (size_t)is_seen(tiles, &tiles->arrows[i], view);
@@ -70,9 +84,9 @@ size_t sonde_tiles_arrows(const struct sonde_tiles *tiles, const struct sonde_ti
 		if (!is_seen(tiles, row, view))
 			continue;
 		if (count <= limit || (double)seen++ * (double)limit / (double)count >= (double)shown)
-			out[shown++] = (struct sonde_tile_arrow){
-			    row->from_ns, row->to_ns, tiles->thread_lanes[row->from] - 1,
-			    tiles->thread_lanes[row->to] - 1, row->is_lock ? "lock" : "wake-up"};
+			out[shown++] =
+			    (struct sonde_tile_arrow){row->from_ns, row->to_ns, tiles->thread_lanes[row->from] - 1,
+						      lane_to(tiles, row) - 1, words[row->kind]};
 	}
 	*of = count;
 	return shown;

@@ -53,6 +53,8 @@ struct sonde_tiles {
 	struct sonde_tile_arrow_row *arrows; /* by time */
 	size_t arrow_count, arrow_cap;
 	uint32_t *thread_lanes; /* by thread: the first lane of it, + 1: of its states where it has them; 0 = none */
+	uint32_t *queue_lanes;  /* by queue: the first lane of it, + 1; 0 = none */
+	size_t queues;          /* of devices */
 	size_t next_chunk;      /* the first that zones have not been read of */
 	struct sonde_tile_last *lasts; /* by thread */
 	int is_vague;                  /* zones were read whose thread or site is not known: it may be later */
@@ -60,10 +62,12 @@ struct sonde_tiles {
 	    makings[SONDE_TILE_MAKINGS]; /* when, CLOCK_MONOTONIC ns; those before, the last first; 0 = none */
 };
 
+enum sonde_tile_arrow_kind { SONDE_TILE_WAKES, SONDE_TILE_UNLOCKS, SONDE_TILE_LAUNCHES };
+
 struct sonde_tile_arrow_row {
 	uint64_t from_ns, to_ns;
-	uint32_t from, to; /* threads */
-	uint8_t is_lock;
+	uint32_t from, to; /* threads; of LAUNCHES `to` is a queue */
+	uint8_t kind;      /* enum sonde_tile_arrow_kind */
 };
 
 /* --- tiles.c: for readers ----------------------------------------------------------------------------------------- */
@@ -129,7 +133,7 @@ int sonde_tile_items_lay(struct sonde_tiles *tiles, struct sonde_tile_items *ite
 typedef int sonde_tile_reader(struct sonde_tiles *tiles);
 
 sonde_tile_reader sonde_tile_read_zones, sonde_tile_read_states, sonde_tile_read_waits, sonde_tile_read_cpu,
-    sonde_tile_read_series, sonde_tile_read_heaps, sonde_tile_read_events, sonde_tile_read_path;
+    sonde_tile_read_series, sonde_tile_read_heaps, sonde_tile_read_events, sonde_tile_read_path, sonde_tile_read_devices;
 
 /* --- others ------------------------------------------------------------------------------------------------------- */
 

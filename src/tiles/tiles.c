@@ -15,12 +15,14 @@
 static sonde_tile_reader *const readers[] = {
     sonde_tile_read_zones,  sonde_tile_read_states, sonde_tile_read_waits,  sonde_tile_read_cpu,
     sonde_tile_read_series, sonde_tile_read_heaps,  sonde_tile_read_events, sonde_tile_read_path,
+    sonde_tile_read_devices,
 };
 
 const char *sonde_tile_kind_word(enum sonde_tile_kind kind)
 {
 	static const char *const words[SONDE_TILE_KINDS] = {
 	    [SONDE_TILE_PATH] = "path",
+	    [SONDE_TILE_DEVICE] = "device",
 	    [SONDE_TILE_HEAP] = "heap",
 	    [SONDE_TILE_SERIES] = "series",
 	    [SONDE_TILE_SPANS] = "spans",
@@ -192,6 +194,7 @@ int sonde_tiles_init(struct sonde_tiles *tiles, struct sonde_session *session)
 	tiles->period_ns = sonde_session_period_ns(session);
 	tiles->sites = (uint32_t)sonde_session_site_count(session);
 	tiles->threads = (uint32_t)sonde_session_thread_count(session);
+	tiles->queues = sonde_session_queue_count(session);
 	tiles->file_b = sonde_session_run(session)->file_b;
 	tiles->room_b = SONDE_TILE_LEAVES_MAX_B;
 	tiles->site_names = calloc((size_t)tiles->sites + 1, sizeof *tiles->site_names);
@@ -231,6 +234,7 @@ void sonde_tiles_close(struct sonde_tiles *tiles)
 	sonde_tile_cache_fini(&tiles->cache);
 	free(tiles->arrows);
 	free(tiles->thread_lanes);
+	free(tiles->queue_lanes);
 	free(tiles->names);
 	free(tiles->site_names);
 	free(tiles->lasts);

@@ -22,6 +22,7 @@ enum sonde_tile_form { SONDE_TILE_SLICES = 1, SONDE_TILE_CURVE = 2, SONDE_TILE_M
 /* In the order in which the lanes of a thread are drawn. */
 enum sonde_tile_kind {
 	SONDE_TILE_PATH,
+	SONDE_TILE_DEVICE, /* a queue of a device: of its process */
 	SONDE_TILE_HEAP,
 	SONDE_TILE_SERIES,
 	SONDE_TILE_SPANS,
@@ -168,11 +169,12 @@ struct sonde_tile_search {
 int sonde_tiles_find(struct sonde_tiles *tiles, const struct sonde_tile_search *search, struct sonde_tile_finds *out);
 void sonde_tile_finds_fini(struct sonde_tile_finds *finds);
 
-/* From one thread to another: who woke whom, who gave a lock to whom. */
+/* From one thread to another: who woke whom, who gave a lock to whom; from a thread to a queue of a device: what it asked
+ * for, from when it did to its start. */
 struct sonde_tile_arrow {
 	uint64_t from_ns, to_ns;
 	uint32_t from_lane, to_lane;
-	const char *kind; /* "wake-up", "lock" */
+	const char *kind; /* "wake-up", "lock", "launch" */
 };
 
 /* Writes at most `limit` of the arrows in a time, evenly chosen where there are more; how many there are in `of`. */

@@ -15,13 +15,13 @@ export interface Row {
 }
 
 export const HEIGHTS: Record<Kind, number> = {
-	zones: 18, spans: 18, iterations: 18, path: 18, states: 14, waits: 16, cpu: 28, series: 34, heap: 34, counters: 34, instants: 16,
+	zones: 18, spans: 18, iterations: 18, path: 18, states: 14, waits: 16, cpu: 28, series: 34, heap: 34, counters: 34, instants: 16, device: 18,
 };
 const PROCESS = 24, SMALL = 22; /* curves of a thread */
 
 const TITLES: Record<Kind, string> = {
 	zones: "zones", spans: "spans", iterations: "iterations", path: "critical path", states: "states", waits: "waits", cpu: "CPU",
-	series: "", heap: "heap", counters: "", instants: "instants",
+	series: "", heap: "heap", counters: "", instants: "instants", device: "device",
 };
 
 /* A lane by what it shows: its own title, or what lanes of its kind are called. */

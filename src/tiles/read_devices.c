@@ -1,0 +1,305 @@
+/* read_devices.c: queues of devices as lanes: what they did as slices, an arrow from who asked for it; and memory that
+ * was allocated on a device as a curve.
+ *
+ * What overlaps in a queue is in a lane more of it. When something was asked for is what it says itself; else when the
+ * call of the API began that has its correlation.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/device_memory.h"
+#include "tiles/state.h"
+#include "util/error.h"
+
+#define MEMORY_SUB 0x80000000u /* tells devices' curves from those of heaps */
+
+struct call {
+	uint64_t correlation, start_ns;
+	uint32_t process, thread;
+};
+
+/* What is to have an arrow once all calls are known. */
+struct unasked {
+	uint64_t correlation, start_ns;
+	uint32_t process, queue;
+};
+
+struct list {
+	void *all;
+	size_t count, cap;
+};
+
+struct reading {
+	struct sonde_tiles *tiles;
+	struct sonde_tile_items items;
+	uint32_t *names; /* by operation: + 1; 0 = not yet */
+	struct list calls, unasked;
+};
+
+/* Where the next one goes; NULL: no memory is left for it, and it is left out. */
+static void *list_add(struct reading *reading, struct list *list, size_t size_b)
+{
+	if (list->count == list->cap) {
+		size_t cap = list->cap ? 2 * list->cap : 256, more_b = (cap - list->cap) * size_b;
+		void *all = more_b > reading->tiles->room_b ? NULL : realloc(list->all, cap * size_b);
+		if (!all)
+			return NULL;
+		reading->tiles->room_b -= more_b;
+		list->all = all;
+		list->cap = cap;
+	}
+	return (char *)list->all + size_b * list->count++;
+}
+
+static void list_fini(struct reading *reading, struct list *list, size_t size_b)
+{
+	reading->tiles->room_b += list->cap * size_b;
+	free(list->all);
+}
+
+/* --- what they did ----------------------------------------------------------------------------------------------- */
+
+static int name_of(struct reading *reading, const struct sonde_operation *operation, uint32_t *name)
+{
+	uint32_t *known = &reading->names[operation->id];
+	const char *text = *operation->name ? operation->name : sonde_activity_row(operation->kind)->name;
+	int error = *known ? 0 : sonde_tiles_name_of(reading->tiles, text ? text : "(unnamed)", 0, name);
+	*known = *known || error ? *known : *name + 1;
+	*name = *known - 1;
+	return error;
+}
+
+static int take_asked(struct reading *reading, const struct sonde_batch *batch, size_t i, uint32_t process)
+{
+	uint64_t start_ns = batch->start_ns[i];
+	if (batch->queued_ns[i] && batch->thread_of[i])
+		return sonde_tiles_arrow(reading->tiles,
+					 &(struct sonde_tile_arrow_row){start_ns - (batch->queued_ns[i] - 1), start_ns,
+									batch->thread_of[i], batch->queue[i],
+									SONDE_TILE_LAUNCHES});
+	struct unasked *row =
+	    batch->correlation[i] ? list_add(reading, &reading->unasked, sizeof(struct unasked)) : NULL;
+	if (row)
+		*row = (struct unasked){batch->correlation[i], start_ns, process, batch->queue[i]};
+	return 0;
+}
+
+static int take_one(struct reading *reading, const struct sonde_batch *batch, size_t i)
+{
+	const struct sonde_session *session = reading->tiles->session;
+	const struct sonde_operation *operation = sonde_session_operation(session, batch->operation[i]);
+	const struct sonde_queue *queue = sonde_session_queue(session, batch->queue[i]);
+	if (!operation || !operation->id)
+		return 0;
+	if (operation->kind == SONDE_ACTIVITY_API && batch->correlation[i] && batch->thread_of[i]) {
+		struct call *call = list_add(reading, &reading->calls, sizeof *call);
+		if (call)
+			*call = (struct call){batch->correlation[i], batch->start_ns[i], operation->process,
+					      batch->thread_of[i]};
+	}
+	if (!queue || sonde_activity_row(operation->kind)->where != SONDE_ACTIVITY_ON_DEVICE)
+		return 0;
+	struct sonde_tile_item item = {.from_ns = batch->start_ns[i],
+				       .to_ns = batch->start_ns[i] + batch->dur_ns[i],
+				       .process = queue->process,
+				       .sub = queue->id};
+	int error = name_of(reading, operation, &item.name);
+	error = error ? error : sonde_tile_items_add(reading->tiles, &reading->items, item);
+	return error ? error : take_asked(reading, batch, i, operation->process);
+}
+
+static int take(void *context, const struct sonde_batch *batch)
+{
+	int error = 0;
+	for (size_t i = 0; i < batch->count && !error; i++)
+		error = take_one(context, batch, i);
+	return error;
+}
+
+/* --- who asked for it -------------------------------------------------------------------------------------------- */
+
+static int by_correlation(const void *left, const void *right)
+{
+	const struct call *a = left, *b = right;
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	return (a->correlation > b->correlation) - (a->correlation < b->correlation);
+}
+
+static int add_arrows(struct reading *reading)
+{
+	const struct unasked *unasked = reading->unasked.all;
+	int error = 0;
+	if (!reading->calls.count)
+		return 0;
+	qsort(reading->calls.all, reading->calls.count, sizeof(struct call), by_correlation);
+	for (size_t i = 0; i < reading->unasked.count && !error; i++) {
+		const struct call wanted = {.correlation = unasked[i].correlation, .process = unasked[i].process};
+		const struct call *call =
+		    bsearch(&wanted, reading->calls.all, reading->calls.count, sizeof wanted, by_correlation);
+		if (call && call->start_ns <= unasked[i].start_ns)
+			error = sonde_tiles_arrow(reading->tiles, &(struct sonde_tile_arrow_row){
+								      call->start_ns, unasked[i].start_ns, call->thread,
+								      unasked[i].queue, SONDE_TILE_LAUNCHES});
+	}
+	return error;
+}
+
+/* --- lanes ------------------------------------------------------------------------------------------------------- */
+
+static const char *device_label(struct sonde_tiles *tiles, uint32_t id)
+{
+	const struct sonde_device *device = sonde_session_device(tiles->session, id);
+	if (!device || !*device->name)
+		return "device";
+	return sonde_arena_printf(&tiles->arena, "%s %u", device->name, device->index);
+}
+
+static const char *title_of(struct sonde_tiles *tiles, uint32_t id)
+{
+	const struct sonde_queue *queue = sonde_session_queue(tiles->session, id);
+	const char *device = device_label(tiles, queue->device);
+	if (!device)
+		return NULL;
+	return *queue->name
+		   ? sonde_arena_printf(&tiles->arena, "%s: %s", device, queue->name)
+		   : sonde_arena_printf(&tiles->arena, "%s: queue %llu", device, (unsigned long long)queue->handle);
+}
+
+static int lay(struct reading *reading)
+{
+	struct sonde_tile_items *items = &reading->items;
+	int error = 0;
+	sonde_tile_items_sort(items);
+	for (size_t from = 0, to; from < items->count && !error; from = to) {
+		const struct sonde_tile_item *first = &items->all[from];
+		for (to = from;
+		     to < items->count && items->all[to].process == first->process && items->all[to].sub == first->sub;)
+			to++;
+		struct sonde_tile_items queue = {.all = &items->all[from], .count = to - from};
+		const struct sonde_tile_of of = {.kind = SONDE_TILE_DEVICE,
+						 .form = SONDE_TILE_SLICES,
+						 .sub = first->sub,
+						 .title = title_of(reading->tiles, first->sub)};
+		error = of.title ? sonde_tile_items_lay(reading->tiles, &queue, &of)
+				 : sonde_error(ENOMEM, "out of memory for the name of a queue");
+	}
+	return error;
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------ */
+
+struct change {
+	uint64_t time_ns;
+	double b;
+};
+
+static int by_time(const void *left, const void *right)
+{
+	const struct change *a = left, *b = right;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return (a->b > b->b) - (a->b < b->b);
+}
+
+static int add_changes(struct sonde_tiles *tiles, struct sonde_tile_lane_data *lane, const struct change *changes,
+		       size_t count)
+{
+	double now_b = 0;
+	int error = 0;
+	for (size_t i = 0, next; i < count && !error; i = next) {
+		for (next = i; next < count && changes[next].time_ns == changes[i].time_ns; next++)
+			now_b += changes[next].b;
+		uint64_t to_ns = next < count ? changes[next].time_ns : sonde_session_run(tiles->session)->end_ns;
+		to_ns = to_ns > changes[i].time_ns ? to_ns : changes[i].time_ns;
+		error = sonde_tile_lane_piece(lane, (struct sonde_tile_piece){changes[i].time_ns, to_ns, now_b, now_b},
+					      &tiles->room_b);
+	}
+	return error;
+}
+
+static int add_curve(struct sonde_tiles *tiles, const struct sonde_device_block *blocks, size_t count)
+{
+	const struct sonde_device *device = sonde_session_device(tiles->session, blocks->device);
+	const char *label = device ? device_label(tiles, blocks->device) : "a device";
+	const struct sonde_tile_of of = {
+	    .kind = SONDE_TILE_HEAP,
+	    .form = SONDE_TILE_CURVE,
+	    .process = device ? device->process : blocks->process,
+	    .sub = MEMORY_SUB | blocks->device,
+	    .title = label ? sonde_arena_printf(&tiles->arena, "memory of %s", label) : NULL,
+	    .unit = "B",
+	};
+	struct change *changes = calloc(2 * count, sizeof *changes);
+	struct sonde_tile_lane_data *lane = changes && of.title ? sonde_tiles_lane_of(tiles, &of) : NULL;
+	size_t changed = 0;
+	for (size_t i = 0; lane && i < count; i++) {
+		if (blocks[i].ended_ns <= blocks[i].begun_ns)
+			continue;
+		changes[changed++] = (struct change){blocks[i].begun_ns, (double)blocks[i].size_b};
+		if (blocks[i].ended_ns != UINT64_MAX)
+			changes[changed++] = (struct change){blocks[i].ended_ns, -(double)blocks[i].size_b};
+	}
+	if (changed)
+		qsort(changes, changed, sizeof *changes, by_time);
+	int error = lane ? add_changes(tiles, lane, changes, changed)
+			 : sonde_error(ENOMEM, "out of memory for the memory of a device");
+	free(changes);
+	return error;
+}
+
+static int add_memory(struct sonde_tiles *tiles, const struct sonde_device_times *times)
+{
+	struct sonde_device_blocks blocks;
+	int error = sonde_device_blocks_read(&blocks, times);
+	if (error)
+		return error;
+	for (size_t from = 0, to; from < blocks.count && !error; from = to) {
+		uint32_t device = blocks.all[from].device;
+		size_t own = from;
+		for (to = from; to < blocks.count && blocks.all[to].device == device; to++)
+			own += !sonde_memory_is_host(blocks.all[to].kind);
+		error = own > from ? add_curve(tiles, &blocks.all[from], own - from) : 0;
+	}
+	sonde_device_blocks_fini(&blocks);
+	return error;
+}
+
+static int take_memory(void *context, const struct sonde_batch *batch)
+{
+	return sonde_device_times_feed(context, batch);
+}
+
+static int read_memory(struct sonde_tiles *tiles)
+{
+	static const struct sonde_pass_options all;
+	void *state;
+	int error = sonde_device_times_begin(&state, tiles->session, &all);
+	if (error)
+		return error;
+	struct sonde_device_times *times = state;
+	times->kinds = 1u << SONDE_ACTIVITY_ALLOC | 1u << SONDE_ACTIVITY_FREE;
+	error = sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_ACTIVITIES, take_memory, times);
+	sonde_device_times_sort(times);
+	error = error ? error : add_memory(tiles, times);
+	sonde_device_times_end(state);
+	return error;
+}
+
+int sonde_tile_read_devices(struct sonde_tiles *tiles)
+{
+	struct reading reading = {.tiles = tiles};
+	size_t operations = sonde_session_operation_count(tiles->session);
+	if (!operations)
+		return 0;
+	reading.names = calloc(operations + 1, sizeof *reading.names);
+	int error = reading.names ? sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_ACTIVITIES, take, &reading)
+				  : sonde_error(ENOMEM, "out of memory for %zu names", operations);
+	error = error ? error : lay(&reading);
+	error = error ? error : add_arrows(&reading);
+	sonde_tile_items_fini(tiles, &reading.items);
+	list_fini(&reading, &reading.calls, sizeof(struct call));
+	list_fini(&reading, &reading.unasked, sizeof(struct unasked));
+	free(reading.names);
+	return error ? error : read_memory(tiles);
+}
