@@ -90,10 +90,17 @@ struct opencl_clock {
 	int is_known;
 };
 
-/* The device read device_ns between from_ns and to_ns. */
-void opencl_clock_seen(struct opencl_clock *clock, uint64_t from_ns, uint64_t to_ns, uint64_t device_ns);
+/* By the host's clock, a call from … to queued a command that was seen to be done; by the device's, it was queued and
+ * ended. */
+struct opencl_seen {
+	uint64_t from_ns, to_ns, done_ns;
+	uint64_t queued_ns, end_ns;
+};
+
+void opencl_clock_seen(struct opencl_clock *clock, const struct opencl_seen *seen);
 uint64_t opencl_clock_time(const struct opencl_clock *clock, uint64_t device_ns);
-uint64_t opencl_clock_error(const struct opencl_clock *clock);
+/* Of times from oldest_ns on. */
+uint64_t opencl_clock_error(const struct opencl_clock *clock, uint64_t oldest_ns);
 
 enum { OPENCL_DEVICES = 64 };
 
@@ -101,8 +108,8 @@ enum { OPENCL_DEVICES = 64 };
 uint32_t opencl_device(cl_device_id handle);
 uint32_t opencl_device_number(uint32_t place); /* sonde_device_add()'s; 0 = not told */
 struct opencl_clock *opencl_device_clock(uint32_t place);
-/* Says how exact times are, now and then. */
-void opencl_device_say_error(uint32_t place);
+/* Says how exact times from oldest_ns on are, now and then. */
+void opencl_device_say_error(uint32_t place, uint64_t oldest_ns);
 void opencl_devices_forget(void);
 
 /* --- queues and commands (opencl_queues.c, opencl_commands.c) ---------------------------------------------------- */

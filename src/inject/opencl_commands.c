@@ -78,10 +78,14 @@ static void tell(const struct done *batch, size_t count)
 	struct sonde_activity told[BATCH];
 	uint32_t device = commands[batch->at].device;
 	struct opencl_clock *clock = opencl_device_clock(device);
+	uint64_t now_ns = sonde_clock_now_ns(), oldest_ns = now_ns;
 	opencl_lock();
-	for (size_t i = 0; i < count; i++)
-		opencl_clock_seen(clock, commands[batch[i].at].from_ns, commands[batch[i].at].to_ns,
-				  batch[i].queued_ns);
+	for (size_t i = 0; i < count; i++) {
+		const struct command *command = &commands[batch[i].at];
+		opencl_clock_seen(clock, &(struct opencl_seen){command->from_ns, command->to_ns, now_ns,
+							       batch[i].queued_ns, batch[i].end_ns});
+		oldest_ns = command->from_ns < oldest_ns ? command->from_ns : oldest_ns;
+	}
 	for (size_t i = 0; i < count; i++) {
 		const struct command *command = &commands[batch[i].at];
 		told[i] = (struct sonde_activity){
@@ -99,7 +103,7 @@ static void tell(const struct done *batch, size_t count)
 	opencl_unlock();
 	for (size_t i = 0; i < count; i++)
 		sonde_activity_add(&told[i]);
-	opencl_device_say_error(device);
+	opencl_device_say_error(device, oldest_ns);
 }
 
 /* Those of the batch are told, and those from `gone` on given up. The list of them is emptied. */

@@ -13,7 +13,7 @@ static struct device {
 	cl_device_id handle;
 	uint32_t number; /* sonde_device_add()'s; 0 = not told */
 	struct opencl_clock clock;
-	uint64_t said_ns;
+	uint64_t said_ns, said_error_ns;
 } devices[OPENCL_DEVICES];
 static uint32_t device_count; /* under the lock, as all of it */
 
@@ -132,15 +132,17 @@ struct opencl_clock *opencl_device_clock(uint32_t place)
 	return place < OPENCL_DEVICES ? &devices[place].clock : NULL;
 }
 
-void opencl_device_say_error(uint32_t place)
+void opencl_device_say_error(uint32_t place, uint64_t oldest_ns)
 {
 	char name[64];
 	uint64_t now_ns = sonde_clock_now_ns(), error_ns = 0;
 	opencl_lock();
 	struct device *device = &devices[place];
-	if (device->clock.is_known && now_ns - device->said_ns >= SAY_EVERY_NS) {
+	uint64_t least_ns = device->clock.is_known ? opencl_clock_error(&device->clock, oldest_ns) : UINT64_MAX;
+	int is_time = now_ns - device->said_ns >= SAY_EVERY_NS && device->clock.is_known;
+	if (is_time || least_ns < device->said_error_ns / 2) {
 		device->said_ns = now_ns;
-		error_ns = opencl_clock_error(&device->clock);
+		error_ns = device->said_error_ns = least_ns;
 	}
 	opencl_unlock();
 	if (!error_ns)

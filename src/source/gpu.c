@@ -21,11 +21,12 @@
 static const struct api {
 	const char *name, *object;
 	const char *variable;
-	char separator; /* what is there stays in front, behind this; 0 = it is replaced */
+	char separator; /* what is there stays in front, behind this; 0 = we give way to it */
 	const char *needs;
 } apis[] = {
     {"OpenCL", "libsonde-opencl.so", "OPENCL_LAYERS", ':',
      "its loader knows layers (ocl-icd from 2.3, Khronos' from 2020), and the program is linked to it"},
+    {"CUDA", "libsonde-cuda.so", "CUDA_INJECTION64_PATH", 0, "the program initialises it"},
 };
 
 #define APIS (sizeof apis / sizeof *apis)
@@ -45,6 +46,13 @@ static int object_find(const struct api *api, char *out, size_t out_b)
 		return sonde_error(EINVAL, "%s: %s takes no path with a '%c'; install sonde elsewhere", out,
 				   api->variable, api->separator);
 	return result;
+}
+
+/* Another tool's object, where there can be only one; else NULL. */
+static const char *taken_by(const struct api *api)
+{
+	const char *other = api->separator ? NULL : getenv(api->variable);
+	return other && *other ? other : NULL;
 }
 
 static int gpu_probe(const struct sonde_record_options *options, char *why, size_t why_b)
@@ -79,7 +87,7 @@ static int api_prepare(const struct api *api, struct sonde_launch *launch)
 {
 	char path[PATH_MAX], *value;
 	const char *before = api->separator ? getenv(api->variable) : NULL;
-	if (object_find(api, path, sizeof path)) /* not built: the others go on */
+	if (object_find(api, path, sizeof path) || taken_by(api)) /* not built: the others go on */
 		return 0;
 	int has = before && *before;
 	if (asprintf(&value, "%s%.*s%s", has ? before : "", has, &api->separator, path) < 0)
@@ -107,15 +115,20 @@ static int gpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fina
 /* Why nobody told of a device. */
 static void say_none(char *out, size_t out_b)
 {
-	size_t used = (size_t)snprintf(out, out_b, "no process used a device in a way that is seen:");
+	size_t used =
+	    (size_t)snprintf(out, out_b, "no process gave a device anything to do in a way that is recorded.");
 	for (size_t i = 0; i < APIS && used < out_b; i++) {
 		char path[PATH_MAX];
 		if (object_find(&apis[i], path, sizeof path))
 			used += (size_t)snprintf(out + used, out_b - used, " %s cannot be recorded (%s).", apis[i].name,
 						 sonde_error_text());
+		else if (taken_by(&apis[i]))
+			used += (size_t)snprintf(out + used, out_b - used,
+						 " %s is left to another tool (%s is set to %.200s).", apis[i].name,
+						 apis[i].variable, taken_by(&apis[i]));
 		else
-			used +=
-			    (size_t)snprintf(out + used, out_b - used, " %s is if %s.", apis[i].name, apis[i].needs);
+			used += (size_t)snprintf(out + used, out_b - used, " %s is recorded if %s.", apis[i].name,
+						 apis[i].needs);
 	}
 }
 
@@ -139,7 +152,7 @@ static void gpu_stop(struct sonde_source_run *run)
 
 const struct sonde_source sonde_source_gpu = {
     .name = "gpu",
-    .title = "kernels and copies of devices, and what the host does for them: OpenCL (--gpu)",
+    .title = "kernels and copies of devices, and what the host does for them: OpenCL, CUDA (--gpu)",
     .cost = "about 1 µs a command",
     .probe = gpu_probe,
     .open = gpu_open,

@@ -1,0 +1,64 @@
+# opencl-ends.sh: OpenCL programs that end badly, fork, fail, use threads or lose their recorder go on as without us.
+# timeout: 180
+. "$(dirname "$0")/lib.sh"
+need jq
+known=$(target opencl_known)
+queues=$(target opencl_queues)
+layer=$SONDE_BUILD/src/inject/libsonde-opencl.so
+[ -e "$layer" ] || skip "libsonde-opencl.so is not built (package opencl-c-headers)"
+"$known" >expected 2>/dev/null || { [ $? -ne 77 ] || skip "no OpenCL device (package pocl-opencl-icd)"; fail "it fails without us"; }
+
+# same CODE SCALES MODE: it prints and returns what it does without us; so many kernels "scale", and all others
+same() {
+	local code=0 expected
+	expected=$("$known" "$3" 2>/dev/null) || code=$?
+	equal $code "$1"
+	run "$1" "$SONDE" record --gpu -q -o "$3.sonde" -- "$known" "$3"
+	equal "$out" "$expected"
+	equal "$(rows "$3.sonde" kernels | jq -c 'map([.kernel, .calls]) | sort')" "[[\"scale\",$2],[\"sums\",10],[\"tiny\",7]]"
+}
+same 5 50 exit
+same 5 50 leave
+same 0 50 fork
+same 0 250 threads
+equal "$("$SONDE" query -f csv threads.sonde "select count(distinct thread_id), count(distinct queue_id) from activities
+	where operation = 'scale'" | tail -n 1 | tr -d '\r')" 5,5
+same 0 50 fail
+run 0 "$SONDE" report fail.sonde
+has "$out" "1 lost: OpenCL: the command failed"
+
+# as an ordinary user
+export POCL_CACHE_DIR=$work/user-cache
+run 0 as_user "$SONDE" record --gpu -q -o user.sonde -- "$known"
+equal "$out" "$(cat expected)"
+equal "$(rows user.sonde kernels | jq 'map(.calls) | add')" 67
+unset POCL_CACHE_DIR
+
+# without a recorder, and with one that never was there
+run 0 env OPENCL_LAYERS="$layer" "$known"
+equal "$out" "$(cat expected)"
+run 0 env OPENCL_LAYERS="$layer" SONDE_GPU=api SONDE_SOCKET=nobody "$known"
+equal "$out" "$(cat expected)"
+run 0 env OPENCL_LAYERS="$layer" SONDE_GPU=api SONDE_OUT=own.sonde "$known"
+equal "$out" "$(cat expected)"
+
+# the recorder dies: the program goes on to its end
+"$SONDE" record --gpu -q -o dies.sonde -- "$queues" many 30000 >many.out 2>many.err &
+recorder=$!
+wait_for pgrep -P $recorder opencl_queues
+wait_for test -s dies.sonde
+sleep 0.3
+kill -9 $recorder
+wait $recorder || true
+ended() { [ "$(wc -l <many.out)" = 2 ]; }
+wait_for ended
+equal "$(cat many.err)" ""
+
+# the program is killed: what was done before is there
+"$SONDE" record --gpu -q -o killed.sonde -- "$queues" many 100000000 >/dev/null 2>&1 &
+recorder=$!
+wait_for pgrep -P $recorder opencl_queues
+sleep 1
+kill -9 "$(pgrep -P $recorder opencl_queues)"
+wait $recorder || equal $? 137
+holds "$(rows killed.sonde kernels | jq '.[0].calls') > 500"
