@@ -2,12 +2,13 @@
  *
  * Written as the file is read, but for the critical path, which is found before: zones and waits are complete events
  * (X), counters and resources C, marks i; arrows (s, f) from who unlocked to who waited for it; then states of threads,
- * as complete events on tracks of their own, with arrows from who woke them, where that is known; then the critical
- * path; then spans as asynchronous events (b, e) with an arrow (s, f) where one ends in another thread; then what was
- * alive of each heap, as counters; then CPU samples. Zones of a thread that do not nest, which viewers would draw
- * wrongly, become asynchronous events too. Every event has name, cat, pid, tid, ts and args, because some readers want
- * them all. Timestamps are microseconds since the recording began, exact to the nanosecond; baseTimeNanoseconds is that
- * beginning on the wall clock. Only arguments of zones, and spans, are held in memory (marks.h).
+ * as complete events on tracks of their own, with arrows from who woke them, where that is known; then what
+ * devices did, on processes of their own, with arrows from the calls that had them do it; then the critical path; then
+ * spans as asynchronous events (b, e) with an arrow (s, f) where one ends in another thread; then what was alive of
+ * each heap, as counters; then CPU samples. Zones of a thread that do not nest, which viewers would draw wrongly,
+ * become asynchronous events too. Every event has name, cat, pid, tid, ts and args, because some readers want them all.
+ * Timestamps are microseconds since the recording began, exact to the nanosecond; baseTimeNanoseconds is that beginning
+ * on the wall clock. Only arguments of zones, and spans, are held in memory (marks.h).
  */
 #include "export/chrome.h"
 
@@ -47,7 +48,7 @@ void sonde_chrome_begin(struct sonde_chrome *chrome, const struct sonde_chrome_e
 	sonde_json_put_text(json, "ph", event->phase);
 	sonde_json_put_text(json, "name", event->name);
 	sonde_json_put_text(json, "cat", event->category);
-	sonde_json_put_uint(json, "pid", process ? process->pid : 0);
+	sonde_json_put_uint(json, "pid", event->pid ? event->pid : process ? process->pid : 0);
 	sonde_json_put_uint(json, "tid",
 			    event->track ? event->track
 			    : thread     ? thread->tid
@@ -81,6 +82,7 @@ void sonde_chrome_arrow(struct sonde_chrome *chrome, const char *name, uint64_t 
 						   .category = "flow",
 						   .thread = at->thread,
 						   .track = at->track,
+						   .pid = at->pid,
 						   .time_ns = at->time_ns};
 		sonde_chrome_begin(chrome, &event);
 		sonde_json_put_text(&chrome->json, "id", id);
@@ -97,8 +99,8 @@ const char *sonde_chrome_site(const struct sonde_chrome *chrome, uint32_t id)
 	return site && *site->name ? site->name : "(unnamed)";
 }
 
-static void put_metadata(struct sonde_chrome *chrome, const char *what, struct sonde_chrome_event event,
-			 const char *name)
+void sonde_chrome_metadata(struct sonde_chrome *chrome, const char *what, struct sonde_chrome_event event,
+			   const char *name)
 {
 	event.phase = "M";
 	event.name = what;
@@ -113,14 +115,14 @@ static void put_metadata(struct sonde_chrome *chrome, const char *what, struct s
 static void put_names(struct sonde_chrome *chrome)
 {
 	if (sonde_chrome_has_machine(chrome))
-		put_metadata(chrome, "process_name", (struct sonde_chrome_event){0}, "machine");
+		sonde_chrome_metadata(chrome, "process_name", (struct sonde_chrome_event){0}, "machine");
 	for (uint32_t i = 1; i <= sonde_session_process_count(chrome->session); i++)
-		put_metadata(chrome, "process_name", (struct sonde_chrome_event){.process = i},
-			     sonde_session_process(chrome->session, i)->name);
+		sonde_chrome_metadata(chrome, "process_name", (struct sonde_chrome_event){.process = i},
+				      sonde_session_process(chrome->session, i)->name);
 	for (uint32_t i = 1; i <= sonde_session_thread_count(chrome->session); i++)
 		if (!chrome->options->thread || chrome->options->thread[i])
-			put_metadata(chrome, "thread_name", (struct sonde_chrome_event){.thread = i},
-				     sonde_session_thread(chrome->session, i)->name);
+			sonde_chrome_metadata(chrome, "thread_name", (struct sonde_chrome_event){.thread = i},
+					      sonde_session_thread(chrome->session, i)->name);
 }
 
 /* Where an imported recording comes from, and what it lacks. */
@@ -177,6 +179,8 @@ static void put_tail(struct sonde_chrome *chrome)
 	}
 	sonde_json_put_uint(json, "lock_arrows", chrome->lock_arrows);
 	sonde_json_put_uint(json, "wake_arrows", chrome->wake_arrows);
+	sonde_json_put_uint(json, "device_slices", chrome->device_slices);
+	sonde_json_put_uint(json, "device_slices_left_out", chrome->device_slices_left_out);
 	sonde_json_put_uint(json, "critical_path_steps", chrome->path_steps);
 	sonde_json_put_uint(json, "critical_path_steps_left_out", chrome->path_left_out);
 	sonde_json_end(json);
@@ -221,6 +225,7 @@ static int put_document(struct sonde_chrome *chrome)
 	if (error)
 		return error;
 	error = sonde_chrome_states(chrome);
+	error = error ? error : sonde_chrome_devices(chrome);
 	if (error)
 		return error;
 	sonde_chrome_path(chrome);
@@ -260,7 +265,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_chrome = {
     .name = "chrome",
     .extension = ".trace.json",
-    .title = "trace events: zones, waits, states, critical path, counters, heaps, samples; for Perfetto",
+    .title = "trace events: zones, waits, states, devices, critical path, counters, heaps, samples; for Perfetto",
     .section = "critical-steps",
     .export = export,
 };

@@ -44,6 +44,7 @@ struct sonde_chrome {
 	uint64_t wait_slices, waits_shared, waits_least_ns; /* the same of calls that waited */
 	uint64_t lock_arrows, wake_arrows;
 	uint64_t path_steps, path_left_out; /* of the critical path */
+	uint64_t device_slices, device_slices_left_out;
 	uint64_t heaps_damaged; /* whose curves lack chunks that could not be read */
 	struct sonde_chrome_calls *calls;
 };
@@ -53,6 +54,7 @@ struct sonde_chrome_event {
 	uint32_t thread; /* id; 0 = of the process */
 	uint32_t process;
 	uint32_t track; /* instead of the thread's number; 0 = that */
+	uint32_t pid;   /* instead of the process's number; 0 = that */
 	uint64_t time_ns;
 };
 
@@ -67,6 +69,7 @@ void sonde_chrome_end(struct sonde_chrome *chrome);
 struct sonde_chrome_moment {
 	uint32_t thread, track; /* as of an event */
 	uint64_t time_ns;
+	uint32_t pid; /* the same */
 };
 void sonde_chrome_arrow(struct sonde_chrome *chrome, const char *name, uint64_t number,
 			const struct sonde_chrome_moment *from, const struct sonde_chrome_moment *to);
@@ -74,6 +77,10 @@ void sonde_chrome_arrow(struct sonde_chrome *chrome, const char *name, uint64_t 
 /* Nanoseconds as microseconds with three decimals, exactly. */
 void sonde_chrome_micros(struct sonde_chrome *chrome, const char *key, uint64_t ns);
 void sonde_chrome_micros_value(struct sonde_chrome *chrome, int64_t ns);
+
+/* What the process or track of an event is called: "process_name", "thread_name". */
+void sonde_chrome_metadata(struct sonde_chrome *chrome, const char *what, struct sonde_chrome_event event,
+		       const char *name);
 
 /* A site's name; "(unnamed)" where it has none. */
 const char *sonde_chrome_site(const struct sonde_chrome *chrome, uint32_t site);
@@ -110,6 +117,9 @@ int sonde_chrome_has_machine(const struct sonde_chrome *chrome);
 
 /* CPU samples as V8's "Profile" and "ProfileChunk" events, which Chromium's, Firefox's and Perfetto's viewers read. */
 int sonde_chrome_samples(struct sonde_chrome *chrome);
+
+/* What devices did, and the host for them. */
+int sonde_chrome_devices(struct sonde_chrome *chrome);
 
 /* The critical path, where the options' report has its steps. */
 void sonde_chrome_path(struct sonde_chrome *chrome);

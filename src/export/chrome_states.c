@@ -123,8 +123,8 @@ static void put_arrow(struct sonde_chrome *chrome, const struct sonde_interval *
 	    interval->by > sonde_session_thread_count(chrome->session) || part->from_ns != interval->from_ns ||
 	    !sonde_format_takes(chrome->options, interval->woken_ns, interval->by))
 		return;
-	struct sonde_chrome_moment from = {interval->by, TRACK_LEAST + interval->by, interval->woken_ns};
-	struct sonde_chrome_moment to = {interval->thread, TRACK_LEAST + interval->thread, interval->from_ns};
+	struct sonde_chrome_moment from = {interval->by, TRACK_LEAST + interval->by, interval->woken_ns, 0};
+	struct sonde_chrome_moment to = {interval->thread, TRACK_LEAST + interval->thread, interval->from_ns, 0};
 	sonde_chrome_arrow(chrome, "wake-up", ++chrome->wake_arrows, &from, &to);
 }
 

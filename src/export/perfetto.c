@@ -3,7 +3,8 @@
  * One sequence of packets (perfetto_packet.c), in the order of what they are about; readers sort them by time. Times
  * are CLOCK_MONOTONIC, which is the trace's clock; a snapshot says what the wall clock was, and the clock that goes on
  * while the machine sleeps, by which a trace of the kernel fits. Zones and marks are on their threads' tracks;
- * counters, spans, calls that waited, states and the critical path have tracks below those of threads and processes.
+ * counters, spans, calls that waited, states and the critical path have tracks below those of threads and processes;
+ * queues have tracks below those of their devices.
  * What could not be shown as it is, an instant in the end says. Only tables, arguments of zones and spans (marks.h),
  * and the longest calls are held in memory.
  */
@@ -99,6 +100,7 @@ static void put_about(struct sonde_perfetto *perfetto)
 		    {"states_shared_below_ns", perfetto->states_least_ns},
 		    {"critical_path_steps_left_out", perfetto->path_left},
 		    {"heap_curves_damaged", perfetto->heaps_damaged},
+		    {"device_slices_left_out", perfetto->devices_left},
 		    {"records_lost", lacks.lost},
 		    {"bytes_not_readable", lacks.damaged_b},
 		    {"chunks_skipped", lacks.skipped},
@@ -120,9 +122,9 @@ static void put_about(struct sonde_perfetto *perfetto)
 
 static int put_all(struct sonde_perfetto *perfetto)
 {
-	static int (*const parts[])(struct sonde_perfetto *) = {put_batches,           sonde_perfetto_calls,
-								sonde_perfetto_states, sonde_perfetto_series,
-								sonde_perfetto_heaps,  sonde_perfetto_samples};
+	static int (*const parts[])(struct sonde_perfetto *) = {
+	    put_batches,          sonde_perfetto_calls,   sonde_perfetto_states, sonde_perfetto_series,
+	    sonde_perfetto_heaps, sonde_perfetto_samples, sonde_perfetto_devices};
 	put_head(perfetto);
 	put_names(perfetto);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -168,7 +170,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_perfetto = {
     .name = "perfetto",
     .extension = ".pftrace",
-    .title = "protobuf trace: zones, waits, states, critical path, counters, heaps, samples; for Perfetto",
+    .title = "protobuf trace: zones, waits, states, devices, critical path, counters, heaps, samples; for Perfetto",
     .section = "critical-steps",
     .binary = 1,
     .export = export,

@@ -26,6 +26,9 @@ enum sonde_perfetto_kind {
 	SONDE_PERFETTO_VALUE,       /* site; thread, or with 2^32 process, that counts it */
 	SONDE_PERFETTO_SERIES,      /* id */
 	SONDE_PERFETTO_HEAP,        /* id */
+	SONDE_PERFETTO_DEVICE,       /* id, process */
+	SONDE_PERFETTO_QUEUE,        /* id, lane */
+	SONDE_PERFETTO_DEVICE_CALLS, /* thread, lane */
 	SONDE_PERFETTO_PATH,
 	SONDE_PERFETTO_ABOUT,
 };
@@ -68,7 +71,7 @@ struct sonde_perfetto {
 	size_t thread_count;
 	/* What could not be shown as it is; said in the end. */
 	uint64_t apart, unbegun, calls_left, calls_left_ns, calls_least_ns, states_shared, states_least_ns;
-	uint64_t path_left, heaps_damaged;
+	uint64_t path_left, heaps_damaged, devices_left;
 };
 
 /* --- packets ------------------------------------------------------------------------------------------------------ */
@@ -147,6 +150,7 @@ int sonde_perfetto_series(struct sonde_perfetto *perfetto);
 int sonde_perfetto_heaps(struct sonde_perfetto *perfetto);
 int sonde_perfetto_calls(struct sonde_perfetto *perfetto);
 int sonde_perfetto_states(struct sonde_perfetto *perfetto);
+int sonde_perfetto_devices(struct sonde_perfetto *perfetto);
 int sonde_perfetto_samples(struct sonde_perfetto *perfetto);
 
 #endif

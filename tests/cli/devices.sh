@@ -34,3 +34,14 @@ equal "$(rows d.sonde copies | jq -c 'map([.from, .to, .copies, .b_per_s])')" '[
 equal "$(rows d.sonde streams | jq -c 'map([.queue, .activities, .gaps, .idle_ns, (.overlap_share * 100 | round)])')" \
 	'[["first",11,10,44000000,35],["queue 8",1,0,0,60]]'
 equal "$(rows d.sonde device-calls | jq -c 'map([.call, .kind, .total_ns])')" '[["wait","sync",20000000]]'
+# Exchange formats have a track for each queue, below its device.
+run 0 "$SONDE" export -q -f chrome -o d.json d.sonde
+equal "$(jq -c '[.traceEvents[] | select(.cat == "device") | [.name, .dur]] | unique' d.json)" \
+	'[["alpha(float*, int)",5000],["beta",30000],["upload",2000]]'
+equal "$(jq -c '[.traceEvents[] | select(.ph == "M" and .pid > 4194304) | .args.name] | unique' d.json)" '["Own toy <b> 0","first","queue 8"]'
+equal "$(jq -c '[.traceEvents[] | select(.name == "upload") | .args | [.kind, .bytes, .delay_ns]]' d.json)" '[["copy",4000000,1000000]]'
+run 0 "$SONDE" export -q -f perfetto -o d.pftrace d.sonde
+if command -v python3 >.which; then
+	run 0 python3 "$repo/tests/validate/check.py" chrome d.json
+	"${PYTHON:-python3}" "$repo/tests/validate/check.py" perfetto d.pftrace || [ $? -eq 77 ] || fail "the perfetto trace is not right"
+fi
