@@ -1,11 +1,12 @@
 /* json_summary.c: "summary" of a JSON report: timing.NAME.mean, .std, .min, .max and percentiles, in ms;
- * memory.peak_allocated and .peak_reserved, in bytes; throughput.samples_per_sec and .iterations_per_sec.
+ * memory.peak_allocated and .peak_reserved, in bytes, and memory.devices.NAME.peak_allocated;
+ * throughput.samples_per_sec and .iterations_per_sec.
  *
  * No figure is its own: an operation is a row of the section zones, throughput the first row of iterations, and memory
  * comes from the section summary: allocated is the highest that a heap had alive, reserved the most that was resident
- * of one process. What was not measured is null, and "absent" has the reason under its path. Zones of one name at
- * several places are told apart by these. The section has no more rows than were asked for: "timing_omitted" is how
- * many zones are not in timing.
+ * of one process; of devices it is what section devices says. What was not measured is null, and "absent" has the
+ * reason under its path. Zones of one name at several places are told apart by these. The section has no more rows than
+ * were asked for: "timing_omitted" is how many zones are not in timing.
  */
 #include "export/json_summary.h"
 
@@ -109,18 +110,62 @@ static int put_timing(struct sonde_json *json, const struct sonde_section *zones
 static void put_why(struct sonde_json *json, const char *group, const char *key, const struct sonde_cell *cell,
 		    const char *otherwise)
 {
-	char path[80];
+	char path[400];
 	if (cell->kind != SONDE_CELL_ABSENT)
 		return;
 	snprintf(path, sizeof path, "%s.%s", group, key);
 	sonde_json_put_text(json, path, cell->text ? cell->text : otherwise);
 }
 
+/* --- devices ----------------------------------------------------------------------------------------------------- */
+
+static const struct figure device_peak = {"peak_allocated", "peak_b", 1};
+
+/* The device of a row, with its API and number; of several processes' the same once more with " 2". */
+static int device_name(char out[256], struct sonde_intern *names, const struct sonde_section *devices, size_t row)
+{
+	const char *name = sonde_report_cell_text(devices, row, "device");
+	size_t before = names->count;
+	int error = 0;
+	snprintf(out, 256, "%.200s", name);
+	for (size_t again = 2; !error; again++) {
+		sonde_intern(names, out, &error);
+		if (names->count > before)
+			return 0;
+		snprintf(out, 256, "%.200s %zu", name, again);
+	}
+	return sonde_error(ENOMEM, "out of memory for names of devices");
+}
+
+/* Their figures, or why there are none. */
+static int put_devices(struct sonde_json *json, const struct sonde_section *devices, int is_why)
+{
+	struct sonde_intern names = {0};
+	char name[256], group[300];
+	int error = 0;
+	for (size_t row = 0; devices && row < devices->table.row_count && !error; row++) {
+		const struct sonde_cell *cell = sonde_report_cell(devices, row, device_peak.column);
+		error = device_name(name, &names, devices, row);
+		if (!error && is_why) {
+			snprintf(group, sizeof group, "memory.devices.%s", name);
+			put_why(json, group, device_peak.key, cell, "not recorded");
+		} else if (!error) {
+			sonde_json_key(json, name);
+			sonde_json_object(json);
+			put_cell(json, &device_peak, cell);
+			sonde_json_end(json);
+		}
+	}
+	sonde_intern_fini(&names);
+	return error;
+}
+
 int sonde_json_summary(struct sonde_json *json, const struct sonde_report *report)
 {
 	const struct sonde_section *summary = sonde_report_find(report, "summary"),
 				   *zones = sonde_report_find(report, "zones"),
-				   *iterations = sonde_report_find(report, "iterations");
+				   *iterations = sonde_report_find(report, "iterations"),
+				   *devices = sonde_report_find(report, "devices");
 	if (!summary && !zones && !iterations)
 		return 0;
 	sonde_json_key(json, "summary");
@@ -132,6 +177,14 @@ int sonde_json_summary(struct sonde_json *json, const struct sonde_report *repor
 	sonde_json_object(json);
 	for (size_t i = 0; i < COUNT(memory); i++)
 		put_cell(json, &memory[i], metric_of(summary, memory[i].column));
+	if (devices) {
+		sonde_json_key(json, "devices");
+		sonde_json_object(json);
+		error = put_devices(json, devices, 0);
+		sonde_json_end(json);
+	}
+	if (error)
+		return error;
 	sonde_json_end(json);
 	sonde_json_key(json, "throughput");
 	sonde_json_object(json);
@@ -146,7 +199,8 @@ int sonde_json_summary(struct sonde_json *json, const struct sonde_report *repor
 	for (size_t i = 0; i < COUNT(rates); i++)
 		put_why(json, "throughput", rates[i].key, sonde_report_cell(iterations, 0, rates[i].column),
 			"no iterations are marked (SONDE_ITERATION), or the section is not in this report");
+	error = put_devices(json, devices, 1);
 	sonde_json_end(json);
 	sonde_json_end(json);
-	return 0;
+	return error;
 }

@@ -45,3 +45,7 @@ if command -v python3 >.which; then
 	run 0 python3 "$repo/tests/validate/check.py" chrome d.json
 	"${PYTHON:-python3}" "$repo/tests/validate/check.py" perfetto d.pftrace || [ $? -eq 77 ] || fail "the perfetto trace is not right"
 fi
+# The summary of a JSON report has what was allocated on each device: of this one nothing is known.
+"$SONDE" report -q --json d.sonde >all.json
+equal "$(jq -c '.summary.memory.devices' all.json)" '{"Own toy <b> 0":{"peak_allocated":null}}'
+equal "$(jq -r '.summary.absent["memory.devices.Own toy <b> 0.peak_allocated"]' all.json)" "no allocation of its memory was recorded"
