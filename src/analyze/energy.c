@@ -446,7 +446,7 @@ static int was_asked(const struct energy *energy)
 	for (size_t i = 0; i < sonde_session_source_count(energy->session); i++)
 		if (!strcmp(sonde_session_source(energy->session, i)->name, "energy"))
 			return 1;
-	return energy->sums.meter_count > 0;
+	return energy->sums.meter_count || sonde_session_info(energy->session, "energy.model");
 }
 
 /* A section that says why it has no figure of the processors; devices may have theirs. */
@@ -462,7 +462,7 @@ static int say_nothing(const struct energy *energy, struct sonde_report *report)
 		rc = note_devices(energy, report, section);
 	if (rc == 0 && has_devices)
 		rc = note_intensity(energy, report, section);
-	if (rc == 0 && !was_asked(energy))
+	if (rc == 0 && has_devices && !was_asked(energy))
 		return sonde_report_note(report, section, 0,
 					 "of processors nothing was recorded: sonde record --energy");
 	if (rc == 0)
