@@ -80,7 +80,7 @@ export function FlameCanvas({ tree, look, zoomed: wanted, onZoom, onName, laid, 
 	useLayoutEffect(() => {
 		if (canvas.current)
 			setLeftOut(draw(canvas.current, tree, scene, look, fills));
-	});
+	}, [tree, at, found, zoomed, scene.current, scene.over, size, look.dark, look.upside, fills]);
 	function walk(to: number): void {
 		const of = zoomFor(at, zoomed, to, size.width);
 		if (of !== zoomed)
