@@ -53,7 +53,7 @@ near "$(share both 'SMs active' "$one" mean)" 0.8 0.01
 near "$(share both 'SMs active' "$one" max)" 0.8 0.01
 near "$(share both 'SM occupancy' "$one" mean)" 0.5 0.01
 near "$(share both 'tensor cores' "$one" mean)" 0.25 0.01
-equal "$(share both 'device bandwidth' "$one" mean)" '' # it was no number
+near "$(share both 'device bandwidth' "$one" mean)" 0.4 0.01
 equal "$(share both 'SMs active' "$two" mean)" ''
 near "$(share both 'throttled: power' "$one" mean)" 0.5 0.15
 equal "$(share both 'throttled: heat' "$one" mean)" ''
@@ -67,6 +67,9 @@ near "$(jq -r '.sections[] | select(.id == "machine-io") | .rows[] | select(.kin
 near "$(jq -r '.sections[] | select(.id == "machine-io") | .rows[] | select(.kind == "PCIe") | .out_per_s_b' both.json)" 1e9 0.02
 near "$(jq -r '.sections[] | select(.id == "machine-io") | .rows[] | select(.kind == "NVLink") | .in_per_s_b' both.json)" 1073741824 0.02
 equal "$(jq -r '[.sections[] | select(.id == "machine-io") | .rows[] | select(.name | startswith("GPU 1"))] | length' both.json)" 0
+run 0 "$SONDE" query -f csv both.sonde "SELECT DISTINCT s.name, p.value FROM series s JOIN points p ON p.series_id = s.id
+	WHERE s.object = '$one' AND s.name IN ('device.clock.memory', 'device.temperature') ORDER BY 1"
+equal "$(tail -n +2 <<<"${out//$'\r'/}")" $'device.clock.memory,2600000000\ndevice.temperature,60'
 # memory above 90 %: as it happens, once, and in the report
 equal "$(grep -c 'warning: GPU 0 Stand-in one: 9[1-5] % of its memory is in use' <<<"$said")" 1
 lacks "$said" 'GPU 1'
@@ -119,6 +122,8 @@ has "$out" "$two: the device is lost"
 # counters that begin again midway take nothing away, and add nothing
 gpu again new again sleep 2
 near "$(cell again energy meter "$one (not added)" energy_j)" 195 0.1
+near "$(share again 'SMs active' "$one" mean)" 0.8 0.01
+equal "$(share again 'device bandwidth' "$one" mean)" '' # it was no number
 
 # a driver that does not answer any more holds nobody up
 how=(--gpu -q)
