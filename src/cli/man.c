@@ -100,6 +100,9 @@ static const struct {
     {"XDG_CACHE_HOME", "the folder in which sonde keeps symbols and unwind tables, instead of ~/.cache"},
     {"SONDE_OUT", "a program that uses the API records itself, without sonde record, to this name with its process id "
 		  "before the extension (app.sonde: app.4711.sonde), or in the place of %p"},
+    {"NVTX_INJECTION64_PATH",
+     "sonde record sets it for its command, where it is not set, so that annotations for NVTX are recorded; "
+     "not with --no-inject"},
     {"SONDE_SUMMARY", "1: a program that uses the API prints a table of its zones on the standard error at its end"},
 };
 

@@ -10,7 +10,7 @@ for check in "perf events" "kernel frames" "perf buffers" attaching "hardware co
 	matches "$rows" "^$check"
 done
 # What recording costs stands beside each source, and nowhere else.
-equal "$(jq '[.sections[0].rows[] | select(.cost)] | length' .out)" "$(jq '[.sections[0].rows[] | select(.check | IN("cpu", "zones", "blas", "gpu", "nvml", "flop", "heap", "threads", "resources", "energy", "memory", "waits", "blocked"))] | length' .out)"
+equal "$(jq '[.sections[0].rows[] | select(.cost)] | length' .out)" "$(jq '[.sections[0].rows[] | select(.check | IN("cpu", "zones", "blas", "nvtx", "gpu", "nvml", "flop", "heap", "threads", "resources", "energy", "memory", "waits", "blocked"))] | length' .out)"
 matches "$(jq -r '.sections[0].rows[] | select(.check == "cpu") | .cost' .out)" "1000 .*%.* of .*CPU time"
 if [ -r /proc/sys/kernel/perf_event_paranoid ]; then
 	has "$rows" "perf_event_paranoid is $(cat /proc/sys/kernel/perf_event_paranoid)"
@@ -26,7 +26,7 @@ fi
 run 0 "$SONDE" doctor
 cp .out plain
 matches "$out" '^(green|yellow) +perf events'
-equal "$(grep -A 1 -E '^[a-z]+ +(cpu|zones|blas|gpu|nvml|flop|heap|threads|resources|energy|memory|waits|blocked) ' plain | grep -c '^ *cost: ')" "$(grep -c '^ *cost: ' plain)"
+equal "$(grep -A 1 -E '^[a-z]+ +(cpu|zones|blas|nvtx|gpu|nvml|flop|heap|threads|resources|energy|memory|waits|blocked) ' plain | grep -c '^ *cost: ')" "$(grep -c '^ *cost: ' plain)"
 grep -q $'\033' plain && fail "colours in a file"
 run 0 "$SONDE" doctor -q
 equal "$out" ""
