@@ -17,9 +17,9 @@ static const char *names[NAMES];
 static uint32_t name_count;
 static struct {
 	struct sonde_operation_info info;
-	uint32_t number; /* 0 = empty */
+	uint32_t number, generation; /* empty: of another generation, 0 at first */
 } operations[OPERATIONS];
-static uint32_t operation_count;
+static uint32_t operation_count, generation = 1;
 
 const char *opencl_name(const char *text)
 {
@@ -52,18 +52,24 @@ static int is_same(const struct sonde_operation_info *a, const struct sonde_oper
 	       a->static_shared_b == b->static_shared_b && a->local_b == b->local_b;
 }
 
+static int is_there(uint32_t at)
+{
+	return operations[at].generation == generation;
+}
+
 /* Under the mutex. 0: not told. */
 static uint32_t number_of(const struct sonde_operation_info *info, uint32_t most)
 {
 	uint32_t at = (uint32_t)hash_of(info) & (OPERATIONS - 1);
-	while (operations[at].number && !is_same(&operations[at].info, info))
+	while (is_there(at) && !is_same(&operations[at].info, info))
 		at = (at + 1) & (OPERATIONS - 1);
-	if (operations[at].number || operation_count >= most)
+	if (is_there(at))
 		return operations[at].number;
-	uint32_t number = sonde_operation_add(info);
+	uint32_t number = operation_count < most ? sonde_operation_add(info) : 0;
 	if (number) {
 		operations[at].info = *info;
 		operations[at].number = number;
+		operations[at].generation = generation;
 		operation_count++;
 	}
 	return number;
@@ -82,10 +88,10 @@ uint32_t opencl_operation(const struct sonde_operation_info *info)
 	return number;
 }
 
-/* In a forked child, whose numbers are its own. */
+/* In a forked child, whose numbers are its own; no page of the table is touched. */
 void opencl_operations_forget(void)
 {
 	pthread_mutex_init(&mutex, NULL);
-	memset(operations, 0, sizeof(operations));
+	generation++;
 	operation_count = 0;
 }

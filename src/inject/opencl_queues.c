@@ -116,6 +116,7 @@ static void created(struct opencl_queue *made, cl_command_queue_properties prope
 	made->is_out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
 	made->is_hidden = made->has_times && !(properties & CL_QUEUE_PROFILING_ENABLE);
 	opencl_at_exit();
+	opencl_look(NULL); /* of released queues that were done, places are free */
 	opencl_lock();
 	add(made);
 	opencl_unlock();
