@@ -1,0 +1,495 @@
+/* cupti_stand_in.c: a library that answers as CUPTI does, and tells of work with known times: there is no device.
+ *
+ * STAND_IN in the environment says what it is like, words with commas between them:
+ *	version=N	of which version it is, and its records
+ *	busy		another tool has subscribed
+ *	fails		nothing works: there is no driver
+ *	dropped=N	it says that it dropped so many, once
+ *	unknown		some records are of a kind that nobody knows
+ *	cut		the last record of a buffer is not whole
+ *	copies		copies cannot be told
+ * STAND_IN_LOG names a file for the calls, in their order. Compiled with STAND_IN_PLAIN it has neither a clock that can
+ *be set nor cuptiSubscribe_v2(), and tells the time of day.
+ */
+#include "cupti_stand_in.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inject/cuda_abi.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define MS UINT64_C(1000000)
+#define MANY_NS UINT64_C(20)
+#define UNKNOWN_KIND 60
+#define UNKNOWN_B 32
+#define RECORD_MAX_B 256
+#define NEWER_B 16 /* more in each kernel's record than in those that are known */
+#define PUT(record, field, value)                                        \
+	do {                                                             \
+		__typeof__(value) value_ = (value);                      \
+		memcpy((record) + CUDA_##field, &value_, sizeof value_); \
+	} while (0)
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* over the buffer */
+static pthread_mutex_t working = PTHREAD_MUTEX_INITIALIZER; /* what was told at once is flushed at once */
+static uint8_t *buffer;
+static size_t buffer_b, filled_b, lost;
+static cuda_request *request;
+static cuda_complete *complete;
+static cuda_clock *clock_of;
+static uint8_t is_enabled[CUDA_KINDS];
+
+/* --- what it is like ---------------------------------------------------------------------------------------------- */
+
+static const char *word(const char *name)
+{
+	const char *words = getenv("STAND_IN");
+	const char *at = words ? strstr(words, name) : NULL;
+	return at ? at + strlen(name) : NULL;
+}
+
+static uint32_t version(void)
+{
+	const char *value = word("version=");
+	return value ? (uint32_t)atoi(value) : 130001;
+}
+
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+	const char *path = getenv("STAND_IN_LOG");
+	FILE *file = path ? fopen(path, "a") : NULL;
+	va_list values;
+	if (!file)
+		return;
+	va_start(values, format);
+	vfprintf(file, format, values);
+	va_end(values);
+	fputc('\n', file);
+	fclose(file);
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* The time as its records tell it. */
+static uint64_t told_ns(void)
+{
+	return clock_of ? clock_of() : now_ns(CLOCK_REALTIME);
+}
+
+static size_t record_b(uint32_t kind)
+{
+	size_t size_b = kind == UNKNOWN_KIND ? UNKNOWN_B : 0;
+#define SIZE(name, since, bytes)                              \
+	if (kind == CUDA_KIND_##name && version() >= (since)) \
+		size_b = (bytes);
+	CUDA_SIZES(SIZE)
+#undef SIZE
+	return size_b + (kind == CUDA_KIND_CONCURRENT_KERNEL && version() > 130100 ? NEWER_B : 0);
+}
+
+/* --- buffers ------------------------------------------------------------------------------------------------------ */
+
+static void give_back(void)
+{
+	pthread_mutex_lock(&lock);
+	uint8_t *full = buffer;
+	size_t full_b = filled_b, size_b = buffer_b;
+	buffer = NULL;
+	filled_b = 0;
+	pthread_mutex_unlock(&lock);
+	if (full)
+		complete(NULL, 0, full, size_b, full_b);
+}
+
+static void put(const uint8_t *record, uint32_t kind)
+{
+	size_t size_b = record_b(kind), max = 0;
+	if (kind != UNKNOWN_KIND && !is_enabled[kind])
+		return;
+	if (buffer && filled_b + size_b > buffer_b)
+		give_back();
+	pthread_mutex_lock(&lock);
+	if (!buffer) {
+		request(&buffer, &buffer_b, &max);
+		for (size_t i = 0; buffer && i < buffer_b; i += 4096)
+			if (buffer[i])
+				abort(); /* it was said to be zeroed */
+	}
+	if (buffer)
+		memcpy(buffer + filled_b, record, size_b);
+	else
+		lost++;
+	filled_b += buffer ? size_b : 0;
+	pthread_mutex_unlock(&lock);
+}
+
+static void begin(uint8_t record[RECORD_MAX_B], uint32_t kind)
+{
+	memset(record, 0, RECORD_MAX_B);
+	/* what stands behind what is known must not matter */
+	memset(record + record_b(kind), 0xee, RECORD_MAX_B - record_b(kind));
+	memcpy(record, &kind, sizeof kind);
+}
+
+/* --- records ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t own_tid(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+static void put_device(void)
+{
+	uint8_t record[RECORD_MAX_B];
+	begin(record, CUDA_KIND_DEVICE);
+	for (uint8_t i = 0; i < 16; i++)
+		record[CUDA_Device5_uuid + i] = (uint8_t)(0x10 + i);
+	PUT(record, Device5_name, (const char *)"Stand-in <G1>");
+	PUT(record, Device5_globalMemorySize, UINT64_C(80000000000));
+	PUT(record, Device5_coreClockRate, 1980000u);
+	PUT(record, Device5_numMultiprocessors, 132u);
+	PUT(record, Device5_numThreadsPerWarp, 32u);
+	PUT(record, Device5_maxWarpsPerMultiprocessor, 64u);
+	PUT(record, Device5_maxBlocksPerMultiprocessor, 32u);
+	PUT(record, Device5_maxRegistersPerMultiprocessor, 65536u);
+	PUT(record, Device5_maxSharedMemoryPerMultiprocessor, 233472u);
+	put(record, CUDA_KIND_DEVICE);
+	begin(record, CUDA_KIND_CONTEXT);
+	PUT(record, Context3_contextId, 1u);
+	PUT(record, Context3_nullStreamId, (uint16_t)7);
+	put(record, CUDA_KIND_CONTEXT);
+}
+
+static void put_call(uint32_t kind, uint32_t number, uint32_t correlation, uint64_t start_ns, uint64_t end_ns)
+{
+	uint8_t record[RECORD_MAX_B];
+	begin(record, kind);
+	PUT(record, API_cbid, number);
+	PUT(record, API_start, start_ns);
+	PUT(record, API_end, end_ns);
+	PUT(record, API_threadId, own_tid());
+	PUT(record, API_correlationId, correlation);
+	put(record, kind);
+}
+
+struct kernel {
+	const char *name;
+	uint32_t stream, correlation;
+	uint64_t start_ns, end_ns;
+};
+
+static void put_kernel(const struct kernel *kernel)
+{
+	uint8_t record[RECORD_MAX_B];
+	const uint32_t grid[3] = {64, 2, 1}, block[3] = {256, 1, 1};
+	begin(record, CUDA_KIND_CONCURRENT_KERNEL);
+	PUT(record, Kernel10_name, kernel->name);
+	PUT(record, Kernel10_start, kernel->start_ns);
+	PUT(record, Kernel10_end, kernel->end_ns);
+	PUT(record, Kernel10_contextId, 1u);
+	PUT(record, Kernel10_streamId, kernel->stream);
+	PUT(record, Kernel10_correlationId, kernel->correlation);
+	PUT(record, Kernel10_registersPerThread, (uint16_t)40);
+	PUT(record, Kernel10_staticSharedMemory, 1024u);
+	PUT(record, Kernel10_dynamicSharedMemory, 2048u);
+	PUT(record, Kernel10_sharedMemoryExecuted, 65536u);
+	memcpy(record + CUDA_Kernel10_gridX, grid, sizeof grid);
+	memcpy(record + CUDA_Kernel10_blockX, block, sizeof block);
+	put(record, CUDA_KIND_CONCURRENT_KERNEL);
+}
+
+struct copy {
+	uint8_t kind, from, to;
+	uint32_t correlation;
+	uint64_t start_ns, end_ns, size_b;
+};
+
+static void put_copy(const struct copy *copy)
+{
+	uint8_t record[RECORD_MAX_B];
+	begin(record, CUDA_KIND_MEMCPY);
+	PUT(record, Memcpy6_copyKind, copy->kind);
+	PUT(record, Memcpy6_srcKind, copy->from);
+	PUT(record, Memcpy6_dstKind, copy->to);
+	PUT(record, Memcpy6_bytes, copy->size_b);
+	PUT(record, Memcpy6_start, copy->start_ns);
+	PUT(record, Memcpy6_end, copy->end_ns);
+	PUT(record, Memcpy6_contextId, 1u);
+	PUT(record, Memcpy6_streamId, 7u);
+	PUT(record, Memcpy6_correlationId, copy->correlation);
+	put(record, CUDA_KIND_MEMCPY);
+}
+
+static void put_peer_copy(uint64_t start_ns, uint64_t end_ns)
+{
+	uint8_t record[RECORD_MAX_B];
+	begin(record, CUDA_KIND_MEMCPY2);
+	PUT(record, MemcpyPtoP4_bytes, UINT64_C(2000000));
+	PUT(record, MemcpyPtoP4_start, start_ns);
+	PUT(record, MemcpyPtoP4_end, end_ns);
+	PUT(record, MemcpyPtoP4_contextId, 1u);
+	PUT(record, MemcpyPtoP4_streamId, 7u);
+	PUT(record, MemcpyPtoP4_dstDeviceId, 1u);
+	put(record, CUDA_KIND_MEMCPY2);
+}
+
+static void put_fill(uint64_t start_ns, uint64_t end_ns)
+{
+	uint8_t record[RECORD_MAX_B];
+	begin(record, CUDA_KIND_MEMSET);
+	PUT(record, Memset4_bytes, UINT64_C(512));
+	PUT(record, Memset4_start, start_ns);
+	PUT(record, Memset4_end, end_ns);
+	PUT(record, Memset4_contextId, 1u);
+	PUT(record, Memset4_streamId, 7u);
+	PUT(record, Memset4_memoryKind, (uint16_t)3);
+	put(record, CUDA_KIND_MEMSET);
+}
+
+static void put_memory(uint32_t operation, uint64_t time_ns, uint64_t address, uint64_t size_b)
+{
+	uint8_t record[RECORD_MAX_B];
+	begin(record, CUDA_KIND_MEMORY2);
+	PUT(record, Memory4_memoryOperationType, operation);
+	PUT(record, Memory4_memoryKind, 3u);
+	PUT(record, Memory4_address, address);
+	PUT(record, Memory4_bytes, size_b);
+	PUT(record, Memory4_timestamp, time_ns);
+	PUT(record, Memory4_contextId, 1u);
+	PUT(record, Memory4_streamId, (uint32_t)CUDA_NO_STREAM);
+	put(record, CUDA_KIND_MEMORY2);
+}
+
+static void put_sync(uint32_t type, uint64_t start_ns, uint64_t end_ns)
+{
+	uint8_t record[RECORD_MAX_B];
+	begin(record, CUDA_KIND_SYNCHRONIZATION);
+	PUT(record, Synchronization2_type, type);
+	PUT(record, Synchronization2_start, start_ns);
+	PUT(record, Synchronization2_end, end_ns);
+	PUT(record, Synchronization2_correlationId, 50u);
+	put(record, CUDA_KIND_SYNCHRONIZATION);
+}
+
+static void put_overhead(uint64_t start_ns, uint64_t end_ns)
+{
+	uint8_t record[RECORD_MAX_B];
+	begin(record, CUDA_KIND_OVERHEAD);
+	PUT(record, Overhead3_overheadKind, 1u << 16);
+	PUT(record, Overhead3_objectKind, (uint32_t)CUDA_OBJECT_THREAD);
+	memcpy(record + CUDA_Overhead3_objectId + 4, &(uint32_t){own_tid()}, 4);
+	PUT(record, Overhead3_start, start_ns);
+	PUT(record, Overhead3_end, end_ns);
+	put(record, CUDA_KIND_OVERHEAD);
+}
+
+static void tell_work(void)
+{
+	uint64_t base = told_ns();
+	uint8_t record[RECORD_MAX_B];
+	for (uint32_t i = 0; i < 10; i++)
+		put_kernel(&(struct kernel){"_Z5alphaPfi", 7, i + 1, base + (1 + 8 * i) * MS, base + (6 + 8 * i) * MS});
+	put_kernel(&(struct kernel){"beta", 13, 20, base + 20 * MS, base + 50 * MS});
+	put_kernel(&(struct kernel){"_Z5alphaPfi", 7, 21, 0, 0}); /* it had not ended */
+	if (word("unknown")) {
+		begin(record, UNKNOWN_KIND);
+		put(record, UNKNOWN_KIND);
+	}
+	put_copy(&(struct copy){1, 1, 3, 31, base + 95 * MS, base + 97 * MS, 4000000});
+	put_copy(&(struct copy){2, 3, 2, 32, base + 98 * MS, base + 99 * MS, 1000000});
+	put_peer_copy(base + 91 * MS, base + 92 * MS);
+	put_fill(base + 93 * MS, base + 94 * MS);
+	put_memory(CUDA_MEMORY_ALLOCATION, base, 0x7f0000000000, 1 << 20);
+	put_memory(CUDA_MEMORY_RELEASE, base + 99 * MS, 0x7f0000000000, 1 << 20);
+	put_sync(CUDA_SYNC_STREAM, base + 80 * MS, base + 100 * MS);
+	put_sync(CUDA_SYNC_STREAM_WAIT, base + 70 * MS, base + 71 * MS);
+	put_overhead(base + 60 * MS, base + 61 * MS);
+	/* Records of calls come after those of what they launched, and in the same round. */
+	for (uint32_t i = 0; i < 10; i++)
+		put_call(CUDA_KIND_RUNTIME, 211, i + 1, base + 8 * i * MS, base + 8 * i * MS + MS / 10);
+	put_call(CUDA_KIND_RUNTIME, 131, 50, base + 80 * MS, base + 100 * MS);
+	put_call(CUDA_KIND_RUNTIME, 9999, 51, base + 2 * MS, base + 3 * MS);
+	put_call(CUDA_KIND_DRIVER, 307, 1, base + MS / 100, base + MS / 20);
+	if (word("cut")) {
+		put_fill(base, base + MS);
+		filled_b -= 40;
+	}
+}
+
+EXPORT void stand_in_work(void)
+{
+	pthread_mutex_lock(&working);
+	if (complete)
+		tell_work();
+	pthread_mutex_unlock(&working);
+}
+
+EXPORT void stand_in_many(uint64_t count)
+{
+	uint64_t from_ns = told_ns() - MANY_NS * count;
+	for (uint64_t i = 0; complete && i < count; i++, from_ns += MANY_NS)
+		put_kernel(&(struct kernel){"many", 7, 0, from_ns, from_ns + MANY_NS});
+}
+
+/* --- CUPTI's own functions ---------------------------------------------------------------------------------------- */
+
+EXPORT int cuptiGetVersion(uint32_t *out);
+EXPORT int cuptiGetResultString(int code, const char **text);
+EXPORT int cuptiGetTimestamp(uint64_t *time_ns);
+EXPORT int cuptiSubscribe(void **subscriber, cuda_callback *call, void *context);
+EXPORT int cuptiSubscribe_v2(void **subscriber, cuda_callback *call, void *context,
+			     struct cuda_subscriber_params *params);
+EXPORT int cuptiUnsubscribe(void *subscriber);
+EXPORT int cuptiSetThreadIdType(int type);
+EXPORT int cuptiActivityRegisterTimestampCallback(cuda_clock *clock);
+EXPORT int cuptiActivitySetAttribute(int attribute, size_t *value_b, void *value);
+EXPORT int cuptiActivityRegisterCallbacks(cuda_request *asks, cuda_complete *completes);
+EXPORT int cuptiActivityEnable(int kind);
+EXPORT int cuptiActivityEnableRuntimeApi(uint32_t call, uint8_t enable);
+EXPORT int cuptiActivityEnableDriverApi(uint32_t call, uint8_t enable);
+EXPORT int cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid_b, void **record);
+EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped);
+EXPORT int cuptiActivityFlushAll(uint32_t flag);
+
+int cuptiGetVersion(uint32_t *out)
+{
+	*out = version();
+	return 0;
+}
+
+int cuptiGetResultString(int code, const char **text)
+{
+	*text = code == 999 ? "CUPTI_ERROR_UNKNOWN" : code == 27 ? "CUPTI_ERROR_NOT_SUPPORTED" : "CUPTI_ERROR";
+	return 0;
+}
+
+int cuptiGetTimestamp(uint64_t *time_ns)
+{
+	*time_ns = told_ns();
+	return 0;
+}
+
+int cuptiSubscribe(void **subscriber, cuda_callback *call, void *context)
+{
+	static int subscribed;
+	(void)context;
+	say("subscribe");
+	*subscriber = &subscribed;
+	return word("busy") ? CUDA_ERROR_MULTIPLE_SUBSCRIBERS : word("fails") || !call ? 999 : 0;
+}
+
+#ifndef STAND_IN_PLAIN
+int cuptiSubscribe_v2(void **subscriber, cuda_callback *call, void *context, struct cuda_subscriber_params *params)
+{
+	if (word("busy"))
+		snprintf(params->old_name, params->old_name_b, "CUPTI for Another Tool");
+	return cuptiSubscribe(subscriber, call, context);
+}
+
+int cuptiActivityRegisterTimestampCallback(cuda_clock *clock)
+{
+	say("clock");
+	clock_of = clock;
+	return 0;
+}
+#endif
+
+int cuptiUnsubscribe(void *subscriber)
+{
+	say("unsubscribe");
+	return !subscriber;
+}
+
+int cuptiSetThreadIdType(int type)
+{
+	say("thread ids %d", type);
+	return 0;
+}
+
+int cuptiActivitySetAttribute(int attribute, size_t *value_b, void *value)
+{
+	say("attribute %d of %zu: %d", attribute, *value_b, *(uint8_t *)value);
+	return 0;
+}
+
+int cuptiActivityRegisterCallbacks(cuda_request *asks, cuda_complete *completes)
+{
+	say("callbacks");
+	request = asks;
+	complete = completes;
+	return 0;
+}
+
+int cuptiActivityEnable(int kind)
+{
+	say("enable %d", kind);
+	if (kind == CUDA_KIND_MEMCPY && word("copies"))
+		return 27;
+	is_enabled[kind] = 1;
+	if (kind == CUDA_KIND_CONTEXT)
+		put_device();
+	return 0;
+}
+
+int cuptiActivityEnableRuntimeApi(uint32_t call, uint8_t enable)
+{
+	say("runtime call %u: %d", call, enable);
+	return 0;
+}
+
+int cuptiActivityEnableDriverApi(uint32_t call, uint8_t enable)
+{
+	say("driver call %u: %d", call, enable);
+	return 0;
+}
+
+int cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid_b, void **record)
+{
+	uint32_t kind;
+	uint8_t *next = bytes;
+	if (*record) {
+		memcpy(&kind, *record, sizeof kind);
+		next = (uint8_t *)*record + record_b(kind);
+	}
+	if (next >= bytes + valid_b)
+		return 12;
+	*record = next;
+	return 0;
+}
+
+int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped)
+{
+	static int is_told;
+	const char *value = word("dropped=");
+	(void)context;
+	(void)stream;
+	pthread_mutex_lock(&lock);
+	*dropped = lost + (value && !is_told ? (size_t)atoi(value) : 0);
+	is_told = 1;
+	lost = 0;
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+int cuptiActivityFlushAll(uint32_t flag)
+{
+	if (flag)
+		say("flush %u", flag);
+	pthread_mutex_lock(&working);
+	if (complete)
+		give_back();
+	pthread_mutex_unlock(&working);
+	return 0;
+}

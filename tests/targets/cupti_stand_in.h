@@ -1,0 +1,12 @@
+/* cupti_stand_in.h: what a program asks of the library that stands in for CUPTI: to have a device do something. */
+#ifndef SONDE_TESTS_CUPTI_STAND_IN_H
+#define SONDE_TESTS_CUPTI_STAND_IN_H
+
+#include <stdint.h>
+
+/* The work with known times (cuda_driver.c says which), from now on. */
+void stand_in_work(void);
+/* So many kernels of 20 ns, one after the other, which end now. */
+void stand_in_many(uint64_t count);
+
+#endif
