@@ -124,7 +124,10 @@ uint32_t opencl_device(cl_device_id handle)
 
 uint32_t opencl_device_number(uint32_t place)
 {
-	return place < OPENCL_DEVICES ? devices[place].number : 0;
+	opencl_lock();
+	uint32_t number = place < OPENCL_DEVICES ? devices[place].number : 0;
+	opencl_unlock();
+	return number;
 }
 
 struct opencl_clock *opencl_device_clock(uint32_t place)

@@ -26,6 +26,10 @@ equal "$("$SONDE" query -f csv threads.sonde "select count(distinct thread_id), 
 same 0 50 fail
 run 0 "$SONDE" report fail.sonde
 has "$out" "1 lost: OpenCL: the command failed"
+run 0 "$SONDE" record --gpu -q -o abandon.sonde -- "$queues" abandon
+equal "$(rows abandon.sonde kernels | jq -c 'map([.kernel, .calls])')" '[["spin",1]]'
+run 0 "$SONDE" report abandon.sonde
+has "$out" "1 lost: OpenCL: not done when the program ended"
 
 # as an ordinary user
 export POCL_CACHE_DIR=$work/user-cache

@@ -1,10 +1,11 @@
 /* opencl_queues.c: two queues, or one out of order.
  *
- * Usage: opencl_queues overlap|apart|unordered|build|many N
+ * Usage: opencl_queues overlap|apart|unordered|build|abandon|many N
  * overlap: five kernels "spin" (of one work-group, which takes a while) in each of two queues, none waits for another;
  * apart: the same, but each waits for the one before it in the other queue; unordered: one queue out of order with four
- * of them, with an event between the first two; build: a program of many functions is built, no kernel is run; many: N
- * kernels "spin" that do next to nothing, then ns a clEnqueueNDRangeKernel (the mean) on standard output, twice.
+ * of them, with an event between the first two; build: a program of many functions is built, no kernel is run; abandon:
+ * one that is done, and one that is not when it exits; many: N kernels "spin" that do next to nothing, then ns a
+ * clEnqueueNDRangeKernel (the mean) on standard output, twice.
  */
 #include <string.h>
 
@@ -83,6 +84,14 @@ static void build(void)
 	free(text);
 }
 
+static void abandon(void)
+{
+	cl_command_queue queue = queue_of(&cl, 0);
+	spin(queue, spin_of(buffer_of(&cl, 4, 0), 1), NULL, NULL);
+	need(clFinish(queue), "clFinish");
+	spin(queue, spin_of(buffer_of(&cl, 4, 0), 200000000), NULL, NULL);
+}
+
 static void many(int count)
 {
 	cl_command_queue queue = queue_of(&cl, 0);
@@ -113,6 +122,8 @@ int main(int argc, char **argv)
 		unordered();
 	else if (!strcmp(mode, "build"))
 		build();
+	else if (!strcmp(mode, "abandon"))
+		abandon();
 	else if (!strcmp(mode, "many") && argc > 2)
 		many(atoi(argv[2]));
 	else
