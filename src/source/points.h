@@ -1,4 +1,7 @@
-/* points.h: numbers that are read again and again: series (format/metrics.def), and the SERIES chunk being filled. */
+/* points.h: numbers that are read again and again: series (format/metrics.def), and the SERIES chunk being filled.
+ *
+ * Sources read one after the other, some in threads of their own: what one read first may come last. A chunk is put
+ * into the order of time as it is written; what comes after that is in the next one. */
 #ifndef SONDE_SOURCE_POINTS_H
 #define SONDE_SOURCE_POINTS_H
 
@@ -8,8 +11,17 @@
 #include "source/columns.h"
 #include "trace/writer.h"
 
+struct sonde_points_row {
+	uint64_t time_ns;
+	int64_t value;
+	uint32_t series;
+};
+
 struct sonde_points {
 	struct sonde_columns columns;
+	struct sonde_points_row *rows; /* of the chunk, by time */
+	uint32_t row_count, row_cap;
+	int is_short;  /* of memory: a row was lost */
 	int64_t *last; /* by series id − 1: the value before in this chunk */
 	uint32_t count, cap;
 };
