@@ -82,6 +82,10 @@ has "$out" 'driver 999.1: 2 devices'
 run 0 "$SONDE" report -f html -o both.html both.sonde
 lacks "$(cat both.html)" 'Stand-in <b>two'
 
+# the same while a run is looked at
+run 0 env LD_LIBRARY_PATH="$work/new" "$SONDE" live --gpu --no-open --once -o live.sonde -- sleep 1.5
+has "$err" 'warning: GPU 0 Stand-in one: 9'
+
 # what a process of the run holds of a device
 cat >holds.sh <<'END'
 echo $$ >pid

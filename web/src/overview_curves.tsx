@@ -12,7 +12,8 @@ import type { Bins, Lane, Lanes } from "./tiles";
 const WANTED = [
 	"CPU time of user code", "CPU time in the kernel", "resident memory", "read by system calls, from whatever it was",
 	"written by system calls, to whatever it was", "read from storage", "written to storage",
-	"CPUs had nothing to do but to wait for a disk", "could be had without swapping", "read from the disk", "written to the disk",
+	"CPUs had nothing to do but to wait for a disk", "could be had without swapping", "device memory in use", "multiprocessors had work",
+	"tensor cores had work", "read from the disk", "written to the disk",
 	"received by the interface", "sent by the interface",
 ];
 const WIDTH = 300, MOST = 16;
