@@ -1,7 +1,7 @@
 # opencl-ends.sh: OpenCL programs that end badly, fork, fail, use threads or lose their recorder go on as without us.
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
-need jq
+need jq pgrep
 known=$(target opencl_known)
 queues=$(target opencl_queues)
 layer=$SONDE_BUILD/src/inject/libsonde-opencl.so
