@@ -16,6 +16,8 @@ run 0 "$SONDE" record -q -o e.sonde -- "$program"
 run 0 "$SONDE" merge -q -o m.sonde d.sonde e.sonde
 equal "$(rows m.sonde kernels | jq -c 'map([.kernel, .calls, .total_ns])')" \
 	'[["alpha(float*, int)",10,50000000],["alpha(float*, int)",10,50000000],["beta",1,30000000],["beta",1,30000000]]'
+equal "$(rows m.sonde devices | jq -c 'map([.busy_share, .kernel_ns, .concurrency])')" \
+	"$(for part in d e; do rows $part.sonde devices; done | jq -cs 'add | map([.busy_share, .kernel_ns, .concurrency])')"
 # A process that records itself says that it left them out.
 run 0 env SONDE_OUT=self.sonde "$program"
 run 0 "$SONDE" report --section kernels self*.sonde
