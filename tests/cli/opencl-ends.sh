@@ -23,6 +23,11 @@ same 0 50 fork
 same 0 250 threads
 equal "$("$SONDE" query -f csv threads.sonde "select count(distinct thread_id), count(distinct queue_id) from activities
 	where operation = 'scale'" | tail -n 1 | tr -d '\r')" 5,5
+# one queue of many threads, and events that the program gives back at once: none is lost, none told twice
+run 0 "$SONDE" record --gpu -q -o crowd.sonde -- "$queues" crowd
+equal "$("$SONDE" query -f csv crowd.sonde "select queue_id, count(*), count(distinct correlation), count(distinct thread_id)
+	from activities where operation = 'spin' group by 1" | tail -n +2 | tr -d '\r')" $'1,4000,4000,4\n2,4000,4000,4'
+equal "$("$SONDE" query -f csv crowd.sonde "select count(*) from lost where source = 'gpu'" | tail -n 1 | tr -d '\r')" 0
 same 0 50 fail
 run 0 "$SONDE" report fail.sonde
 has "$out" "1 lost: OpenCL: the command failed"

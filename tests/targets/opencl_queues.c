@@ -1,12 +1,14 @@
 /* opencl_queues.c: two queues, or one out of order.
  *
- * Usage: opencl_queues overlap|apart|unordered|build|abandon|many N
+ * Usage: opencl_queues overlap|apart|unordered|build|abandon|crowd|many N
  * overlap: five kernels "spin" (of one work-group, which takes a while) in each of two queues, none waits for another;
  * apart: the same, but each waits for the one before it in the other queue; unordered: one queue out of order with four
  * of them, with an event between the first two; build: a program of many functions is built, no kernel is run; abandon:
- * one that is done, and one that is not when it exits; many: N kernels "spin" that do next to nothing, then ns a
+ * one that is done, and one that is not when it exits; crowd: four threads put 2000 kernels each into one queue and a
+ * queue out of order in turn, half of them with an event; many: N kernels "spin" that do next to nothing, then ns a
  * clEnqueueNDRangeKernel (the mean) on standard output, twice.
  */
+#include <pthread.h>
 #include <string.h>
 
 #include "opencl_known.h"
@@ -92,6 +94,41 @@ static void abandon(void)
 	spin(queue, spin_of(buffer_of(&cl, 4, 0), 200000000), NULL, NULL);
 }
 
+static cl_command_queue crowded[2];
+
+static void *crowd_main(void *unused)
+{
+	const size_t one = 1;
+	cl_kernel kernel = spin_of(buffer_of(&cl, 4, 0), 1);
+	for (int i = 0; i < 2000; i++) {
+		cl_event event = NULL;
+		need(clEnqueueNDRangeKernel(crowded[i % 2], kernel, 1, NULL, &one, &one, 0, NULL,
+					    i % 4 < 2 ? &event : NULL),
+		     "spin");
+		if (i % 100 == 1)
+			need(clWaitForEvents(1, &event), "clWaitForEvents");
+		if (event)
+			need(clReleaseEvent(event), "clReleaseEvent");
+		if (i % 150 == 149)
+			need(clFinish(crowded[i % 2]), "clFinish");
+	}
+	return unused;
+}
+
+static void crowd(void)
+{
+	pthread_t threads[4];
+	crowded[0] = queue_of(&cl, 0);
+	crowded[1] = queue_of(&cl, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	for (int i = 0; i < 4; i++)
+		if (pthread_create(&threads[i], NULL, crowd_main, NULL))
+			exit(3);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < 2; i++)
+		need(clFinish(crowded[i]), "clFinish");
+}
+
 static void many(int count)
 {
 	cl_command_queue queue = queue_of(&cl, 0);
@@ -122,6 +159,8 @@ int main(int argc, char **argv)
 		unordered();
 	else if (!strcmp(mode, "build"))
 		build();
+	else if (!strcmp(mode, "crowd"))
+		crowd();
 	else if (!strcmp(mode, "abandon"))
 		abandon();
 	else if (!strcmp(mode, "many") && argc > 2)
