@@ -149,3 +149,13 @@ run 5 env LD_LIBRARY_PATH="$work/cuda13" CUDA_INJECTION64_PATH=/nowhere/else.so 
 has "$out" "not loaded: /nowhere/else.so"
 run 0 "$SONDE" report c.sonde
 has "$(tr -s ' \n' ' ' <<<"$out")" "CUDA is left to another tool (CUDA_INJECTION64_PATH is set to /nowhere/else.so)"
+
+# the recorder is killed while the program runs
+CUDA_INJECTION64_PATH=$object LD_LIBRARY_PATH=$work/cuda13 "$SONDE" record -q -f -o c.sonde -- sh -c \
+	'kill -9 $PPID; "$0" quick; echo "it exited with $?"' "$program" >alone.out 2>alone.err || true
+for ((i = 0; i < 100; i++)); do
+	grep -q "it exited with" alone.out && break
+	sleep 0.1
+done
+has "$(cat alone.out)" "it exited with 5"
+[ ! -s alone.err ] || matches "$(cat alone.err)" 'Killed'
