@@ -12,7 +12,7 @@
 
 #define SONDE_CHROME_TEXT_B 1024 /* longer texts of events are cut */
 
-#define SONDE_CHROME_OWN_B 256   /* room for a key of ours */
+#define SONDE_CHROME_OWN_B 256 /* room for a key of ours */
 
 enum { SONDE_CHROME_SAID_MAX = 32 }; /* arguments of one zone or span; more are counted as dropped marks */
 
@@ -80,7 +80,7 @@ void sonde_chrome_micros_value(struct sonde_chrome *chrome, int64_t ns);
 
 /* What the process or track of an event is called: "process_name", "thread_name". */
 void sonde_chrome_metadata(struct sonde_chrome *chrome, const char *what, struct sonde_chrome_event event,
-		       const char *name);
+			   const char *name);
 
 /* A site's name; "(unnamed)" where it has none. */
 const char *sonde_chrome_site(const struct sonde_chrome *chrome, uint32_t site);

@@ -18,14 +18,14 @@
 
 /* Kinds of tracks, and what tells those of a kind apart. */
 enum sonde_perfetto_kind {
-	SONDE_PERFETTO_PROCESS = 1, /* id; 0 = the machine */
-	SONDE_PERFETTO_THREAD,      /* id */
-	SONDE_PERFETTO_CALLS,       /* thread, lane */
-	SONDE_PERFETTO_STATES,      /* thread */
-	SONDE_PERFETTO_SAMPLED,     /* thread: CPU time of its samples */
-	SONDE_PERFETTO_VALUE,       /* site; thread, or with 2^32 process, that counts it */
-	SONDE_PERFETTO_SERIES,      /* id */
-	SONDE_PERFETTO_HEAP,        /* id */
+	SONDE_PERFETTO_PROCESS = 1,  /* id; 0 = the machine */
+	SONDE_PERFETTO_THREAD,       /* id */
+	SONDE_PERFETTO_CALLS,        /* thread, lane */
+	SONDE_PERFETTO_STATES,       /* thread */
+	SONDE_PERFETTO_SAMPLED,      /* thread: CPU time of its samples */
+	SONDE_PERFETTO_VALUE,        /* site; thread, or with 2^32 process, that counts it */
+	SONDE_PERFETTO_SERIES,       /* id */
+	SONDE_PERFETTO_HEAP,         /* id */
 	SONDE_PERFETTO_DEVICE,       /* id, process */
 	SONDE_PERFETTO_QUEUE,        /* id, lane */
 	SONDE_PERFETTO_DEVICE_CALLS, /* thread, lane */

@@ -44,7 +44,7 @@ static int take(void *context, const struct sonde_batch *batch)
 						     .name = name};
 		error = sonde_tile_items_add(reading->tiles, &reading->items, item);
 		const struct sonde_tile_arrow_row arrow = {item.to_ns, item.to_ns, batch->other[i], thread->id,
-							    SONDE_TILE_UNLOCKS};
+							   SONDE_TILE_UNLOCKS};
 		if (!error && row->group == SONDE_WAIT_GROUP_LOCK && batch->other[i])
 			error = sonde_tiles_arrow(reading->tiles, &arrow);
 	}

@@ -13,26 +13,20 @@
 #define NAMES_MAX 200000u /* texts of messages are anybody's: others of these are "…" */
 
 static sonde_tile_reader *const readers[] = {
-    sonde_tile_read_zones,  sonde_tile_read_states, sonde_tile_read_waits,  sonde_tile_read_cpu,
-    sonde_tile_read_series, sonde_tile_read_heaps,  sonde_tile_read_events, sonde_tile_read_path,
-    sonde_tile_read_devices,
+    sonde_tile_read_zones,  sonde_tile_read_states, sonde_tile_read_waits,
+    sonde_tile_read_cpu,    sonde_tile_read_series, sonde_tile_read_heaps,
+    sonde_tile_read_events, sonde_tile_read_path,   sonde_tile_read_devices,
 };
 
 const char *sonde_tile_kind_word(enum sonde_tile_kind kind)
 {
 	static const char *const words[SONDE_TILE_KINDS] = {
-	    [SONDE_TILE_PATH] = "path",
-	    [SONDE_TILE_DEVICE] = "device",
-	    [SONDE_TILE_HEAP] = "heap",
-	    [SONDE_TILE_SERIES] = "series",
-	    [SONDE_TILE_SPANS] = "spans",
-	    [SONDE_TILE_COUNTERS] = "counters",
-	    [SONDE_TILE_STATES] = "states",
-	    [SONDE_TILE_CPU] = "cpu",
-	    [SONDE_TILE_WAITS] = "waits",
-	    [SONDE_TILE_ITERATIONS] = "iterations",
-	    [SONDE_TILE_INSTANTS] = "instants",
-	    [SONDE_TILE_ZONES] = "zones",
+	    [SONDE_TILE_PATH] = "path",         [SONDE_TILE_DEVICE] = "device",
+	    [SONDE_TILE_HEAP] = "heap",         [SONDE_TILE_SERIES] = "series",
+	    [SONDE_TILE_SPANS] = "spans",       [SONDE_TILE_COUNTERS] = "counters",
+	    [SONDE_TILE_STATES] = "states",     [SONDE_TILE_CPU] = "cpu",
+	    [SONDE_TILE_WAITS] = "waits",       [SONDE_TILE_ITERATIONS] = "iterations",
+	    [SONDE_TILE_INSTANTS] = "instants", [SONDE_TILE_ZONES] = "zones",
 	};
 	return words[kind];
 }

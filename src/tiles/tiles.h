@@ -169,8 +169,8 @@ struct sonde_tile_search {
 int sonde_tiles_find(struct sonde_tiles *tiles, const struct sonde_tile_search *search, struct sonde_tile_finds *out);
 void sonde_tile_finds_fini(struct sonde_tile_finds *finds);
 
-/* From one thread to another: who woke whom, who gave a lock to whom; from a thread to a queue of a device: what it asked
- * for, from when it did to its start. */
+/* From one thread to another: who woke whom, who gave a lock to whom; from a thread to a queue of a device: what it
+ * asked for, from when it did to its start. */
 struct sonde_tile_arrow {
 	uint64_t from_ns, to_ns;
 	uint32_t from_lane, to_lane;
