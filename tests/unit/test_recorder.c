@@ -72,6 +72,30 @@ static void a_thread_has_the_name_that_its_program_gave(void **state)
 	assert_string_equal(sonde_session_thread(reopen(fixture), thread)->name, "chief");
 }
 
+/* Some read first and tell last: each value keeps the time at which it was read. */
+static void readings_told_late_keep_their_time(void **state)
+{
+	static const uint64_t times[] = {5000, 7000, 4000, 7000, 100};
+	static const uint64_t in_order[] = {100, 4000, 5000, 7000, 7000};
+	static const int64_t values[] = {4, 2, 0, 1, 3};
+	struct fixture *fixture = *state;
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	uint64_t base_ns = sonde_writer_start_ns(fixture->writer);
+	uint32_t series = sonde_recorder_series(fixture->recorder, SONDE_METRIC_MEMORY_RSS, 0, 0, NULL);
+	for (int64_t i = 0; i < 5; i++)
+		sonde_recorder_point(fixture->recorder, base_ns + times[i], series, i);
+	struct sonde_session *session = reopen(fixture);
+	assert_int_equal(sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_SERIES), 0);
+	assert_int_equal(sonde_cursor_next(cursor, &batch), 1);
+	assert_int_equal(batch->count, 5);
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(batch->time_ns[i], base_ns + in_order[i]);
+		assert_int_equal(batch->value[i], values[i]);
+	}
+	sonde_cursor_close(cursor);
+}
+
 static void a_number_used_again_is_another_life(void **state)
 {
 	struct fixture *fixture = *state;
@@ -238,6 +262,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_thread_has_the_name_that_its_program_gave, setup, teardown),
+	    cmocka_unit_test_setup_teardown(readings_told_late_keep_their_time, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_number_used_again_is_another_life, setup, teardown),
 	    cmocka_unit_test_setup_teardown(equal_stacks_are_one_node, setup, teardown),
 	    cmocka_unit_test_setup_teardown(samples_come_back_in_order, setup, teardown),
