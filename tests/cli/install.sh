@@ -25,6 +25,18 @@ done
 "$SONDE" doctor -f csv >built.csv
 cmp installed.csv built.csv || fail "$(diff installed.csv built.csv)"
 
+# Objects that a program's own libraries load find the installed libsonde.
+client=$SONDE_BUILD/tests/targets/nvtx_told
+if [ -x "$client" ]; then
+	run 0 "$moved/bin/sonde" record -q -o nvtx.sonde -- "$client" names
+	holds "$(metric nvtx.sonde zones.count) > 0"
+fi
+client=$SONDE_BUILD/tests/targets/opencl_known
+if [ -x "$client" ] && "$client" >/dev/null 2>&1; then
+	run 0 "$moved/bin/sonde" record -q --gpu -o opencl.sonde -- "$client"
+	holds "$(rows opencl.sonde kernels | jq length) > 0"
+fi
+
 # Where LD_PRELOAD leads is laid out for the machine that was built for, not for the one that builds.
 for machine in aarch64 x86_64; do
 	mkdir $machine
