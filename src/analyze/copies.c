@@ -8,7 +8,6 @@
 #include "analyze/words.h"
 #include "util/error.h"
 
-enum { MEMORY_KINDS = 256 };
 enum { TOTAL, COUNT, SIZE, RATE, MEAN, FROM, TO, DEVICE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
@@ -52,7 +51,8 @@ static size_t ways_of(struct way *ways, const struct sonde_device_sums *sums)
 		const struct sonde_device_cell *cell = &sums->cells[i];
 		const struct sonde_operation *operation = sonde_session_operation(sums->session, cell->operation);
 		if (operation && operation->kind == SONDE_ACTIVITY_COPY)
-			ways[all++] = (struct way){cell->sum, cell->device, operation->from, operation->to};
+			ways[all++] = (struct way){cell->sum, cell->device, sonde_memory_kind(operation->from),
+						   sonde_memory_kind(operation->to)};
 	}
 	qsort(ways, all, sizeof *ways, by_way);
 	for (size_t i = 0; i < all; i++)

@@ -16,6 +16,11 @@ static const struct {
     [SONDE_MEMORY_PEER] = {"peer", 0},         [SONDE_MEMORY_HOST] = {"host", 1},
 };
 
+uint8_t sonde_memory_kind(uint32_t kind)
+{
+	return kind < sizeof kinds / sizeof *kinds ? (uint8_t)kind : SONDE_MEMORY_UNKNOWN;
+}
+
 int sonde_memory_is_host(uint32_t kind)
 {
 	return kind < sizeof kinds / sizeof *kinds && kinds[kind].is_host;
@@ -75,7 +80,7 @@ static size_t take_calls(struct call *calls, const struct sonde_device_times *ti
 					       operation->process,
 					       row->operation,
 					       row->queue,
-					       operation->to,
+					       sonde_memory_kind(operation->to),
 					       (uint8_t)is_free};
 	}
 	qsort(calls, count, sizeof *calls, by_address);

@@ -289,6 +289,9 @@ static void a_call_without_a_queue_is_of_the_only_device(void **state)
 	simple_open(&r);
 	device(&r, "sole", 0);
 	uint32_t get = recording_operation(&r, SONDE_ACTIVITY_ALLOC, "get", (struct sonde_meta_operation){0});
+	uint32_t odd = recording_operation(&r, SONDE_ACTIVITY_ALLOC, "odd", (struct sonde_meta_operation){.to = 99});
+	recording_activity(&r,
+			   (struct recording_activity){START, MS, odd, 0, 1, 0, 0, 0, 6, 7}); /* a kind that is none */
 	recording_activity(&r, (struct recording_activity){START, MS, get, 0, 1, 0, 0, 0, 64, 5});
 	recording_activity(&r, (struct recording_activity){START, MS, get, 0, 1, 0, 0, 0, 64, 0});
 	recording_close(&r, START + 100 * MS, 0);
@@ -296,7 +299,8 @@ static void a_call_without_a_queue_is_of_the_only_device(void **state)
 	const struct sonde_section *t = sections_get(&s, "device-memory");
 	assert_int_equal(t->table.row_count, 1);
 	assert_string_equal(sonde_report_cell_text(t, 0, "device"), "Own sole 0");
-	assert_int_equal(cell_int(t, 0, "peak_b"), 64);
+	assert_string_equal(sonde_report_cell_text(t, 0, "memory"), "not known");
+	assert_int_equal(cell_int(t, 0, "peak_b"), 70);
 	assert_true(sections_noted(t->notes, "1 allocation of unknown size or place is left out"));
 	sections_free(&s);
 }
