@@ -3,7 +3,9 @@
  * Everything happens in the order in which it was recorded: what ends, who lets whom go on, who is created. Of each
  * thread is kept where it is, in the recording and in the other run, and where it last got on: that is the moment which
  * another thread that waited for it waited for, as in the walk back. What is not in order is put into it: some segments
- * are told late, those at the ends of threads.
+ * are told late, those at the ends of threads. A thread that runs less waits less for a CPU, whoever had that: CPUs are
+ * shared by time, so that it waits for each ns that it runs as long as it did. So its waits within what is scaled are
+ * scaled, too.
  */
 #include "analyze/critical_replay.h"
 
@@ -140,8 +142,8 @@ static int begin(struct replay *replay)
 /* --- the other run --------------------------------------------------------------------------------------------------
  */
 
-/* A thread gets on up to a moment. */
-static void get_on(struct replay *replay, uint32_t thread, uint64_t to_ns)
+/* A thread runs, or waits for a CPU, up to a moment. */
+static void pass_time(struct replay *replay, uint32_t thread, uint64_t to_ns)
 {
 	struct clock *clock = &replay->clocks[thread];
 	if (to_ns <= clock->now.recorded_ns)
@@ -151,6 +153,15 @@ static void get_on(struct replay *replay, uint32_t thread, uint64_t to_ns)
 	int64_t whole_ns = llround(saved_ns);
 	clock->now.other_ns += whole_ns < (int64_t)all_ns ? (uint64_t)((int64_t)all_ns - whole_ns) : 0;
 	clock->now.recorded_ns = to_ns;
+}
+
+/* A thread gets on up to a moment. */
+static void get_on(struct replay *replay, uint32_t thread, uint64_t to_ns)
+{
+	struct clock *clock = &replay->clocks[thread];
+	if (to_ns <= clock->now.recorded_ns)
+		return;
+	pass_time(replay, thread, to_ns);
 	clock->active = clock->now;
 }
 
@@ -163,6 +174,8 @@ static void end_segment(struct replay *replay, uint32_t id)
 	uint64_t to_ns = segment->to_ns, from_ns = sonde_critical_from(replay->critical, thread, id);
 	if (sonde_critical_is_active(segment->state)) {
 		get_on(replay, thread, to_ns);
+	} else if (segment->state == SONDE_INTERVAL_RUNNABLE) {
+		pass_time(replay, thread, to_ns);
 	} else if (segment->state == SONDE_INTERVAL_BLOCKED && let_go->recorded_ns > from_ns) {
 		uint64_t then_ns = let_go->other_ns + (to_ns - let_go->recorded_ns);
 		clock->now.other_ns = then_ns > clock->now.other_ns ? then_ns : clock->now.other_ns;
@@ -216,6 +229,8 @@ static uint64_t span_of(struct replay *replay)
 	const struct sonde_critical *critical = replay->critical;
 	struct clock *clock = &replay->clocks[critical->final];
 	last_active(replay, critical->final, critical->to_ns);
+	if (clock->next && critical->segments[clock->next].state == SONDE_INTERVAL_RUNNABLE)
+		pass_time(replay, critical->final, critical->to_ns);
 	uint64_t rest_ns = critical->to_ns > clock->now.recorded_ns ? critical->to_ns - clock->now.recorded_ns : 0;
 	uint64_t end_ns = clock->now.other_ns + rest_ns;
 	return end_ns > critical->from_ns ? end_ns - critical->from_ns : 0;

@@ -30,9 +30,9 @@ struct sonde_critical_outcome {
 };
 
 /* The same segments once more, forward: a segment begins when the one before it ends, and where it waited for another
- * thread ends as long after that thread's moment as it did. What waited for nobody keeps its length, and what waited
- * for a CPU. With no scales, or all of speed 1, the span is the recorded one. Each reading of the file is one more;
- * -ENOMEM. */
+ * thread ends as long after that thread's moment as it did. What waited for nobody keeps its length; what waited for a
+ * CPU within what is scaled is scaled with it, since that is shared by time. With no scales, or all of speed 1, the
+ * span is the recorded one. Each reading of the file is one more; -ENOMEM. */
 int sonde_critical_replay(struct sonde_critical_outcome *out, const struct sonde_critical *critical,
 			  const struct sonde_critical_scale *scales, size_t count);
 
@@ -57,7 +57,7 @@ int sonde_critical_scaled_read(struct sonde_critical_scaled *out, const struct s
 			       const struct sonde_critical_scale *scales, size_t count);
 void sonde_critical_scaled_fini(struct sonde_critical_scaled *scaled);
 
-/* How much shorter a time would be in which a thread gets on, in ns. */
+/* How much shorter a time would be in which a thread gets on, or waits for a CPU, in ns. */
 double sonde_critical_scaled_saved(const struct sonde_critical_scaled *scaled, uint32_t thread, uint64_t from_ns,
 				   uint64_t to_ns);
 

@@ -141,6 +141,7 @@ static int hot_add(const struct sonde_facts *facts, const char *kind, const char
 				: sonde_report_text(found->report, "%.3f s of the %.3f s %s are in this %s itself",
 						    time_ns / 1e9, facts->span_ns / 1e9, what, kind),
 		.saves_ns = saves_ns,
+		.has_waits = 1,
 		.weighs = own ? fmax(self_ns / facts->span_ns, sonde_facts_share(facts, total_ns, saves_ns))
 			      : fmin(self_ns / facts->span_ns, 1)});
 }
@@ -196,6 +197,7 @@ SONDE_JUDGE(many_calls)
 								       "s; a part of that is calling, and recording it",
 								       calls, self_ns / calls, self_ns / 1e9),
 					 .saves_ns = on_path_ns,
+					 .has_waits = 1,
 					 .weighs = fmin(share, 1)});
 	}
 	return rc;
@@ -240,6 +242,7 @@ SONDE_JUDGE(page_faults)
 					       fault_ns / 1e9, 100 * fault_ns / facts->cpu_ns,
 					       free_ns > 0 ? ", besides what giving memory back takes" : ""),
 					   .saves_ns = fmin(saves_ns, facts->span_ns),
+					   .has_waits = 1,
 					   .confidence = confidence,
 					   .weighs = sonde_facts_share(facts, all_ns, saves_ns)});
 }
@@ -302,15 +305,63 @@ static int is_entry(const char *name)
 	return 0;
 }
 
+/* Of malloc's blocks: mappings are beside them, pools inside. */
+struct churn {
+	double begins, temporary; /* NAN: samples cannot tell what was temporary */
+	const char *where;        /* most temporary blocks; "" = not known */
+};
+
+static struct churn churn_of(const struct sonde_facts *facts)
+{
+	const struct sonde_section *heaps = sonde_facts_section(facts, "heaps"),
+				   *rows = sonde_facts_section(facts, "temporary");
+	struct churn churn = {.where = ""};
+	int is_sampled = 0;
+	for (size_t i = 0; heaps && i < heaps->table.row_count; i++) {
+		if (strcmp(sonde_facts_text(heaps, i, "kind"), "malloc") != 0)
+			continue;
+		churn.begins += fmax(sonde_facts_number(heaps, i, "allocations"), 0);
+		is_sampled |= isnan(sonde_facts_number(heaps, i, "unknown")); /* of samples it is not known */
+	}
+	for (size_t i = 0; !is_sampled && rows && i < rows->table.row_count; i++) {
+		const char *heap = sonde_facts_text(rows, i, "heap"); /* "": all are malloc's */
+		if (*heap && strcmp(heap, "malloc") != 0)
+			continue;
+		churn.temporary += fmax(sonde_facts_number(rows, i, "temporary"), 0);
+		churn.where = *churn.where ? churn.where : sonde_facts_text(rows, i, "function");
+	}
+	if (is_sampled)
+		churn.temporary = NAN;
+	return churn;
+}
+
+static const char *churn_text(const struct churn *churn, double rate, struct sonde_report *report)
+{
+	if (!(churn->begins > 0))
+		return "; how many allocations, record --heap tells";
+	const char *many = sonde_figure_text(report, rate);
+	if (!many)
+		return NULL;
+	if (isnan(churn->temporary))
+		return sonde_report_text(report,
+					 "; about %s allocations a second (sampled); how many of them are temporary "
+					 "is not known: record --heap=full tells",
+					 many);
+	const char *most =
+	    *churn->where ? sonde_report_text(report, "; most temporary blocks are %s's", churn->where) : "";
+	return most ? sonde_report_text(report, "; %s allocations a second, %.0f %% of them temporary%s", many,
+					100 * fmin(churn->temporary / churn->begins, 1), most)
+		    : NULL;
+}
+
 SONDE_JUDGE(allocator)
 {
 	enum { MAX = 64 };
 	const struct sonde_section *functions = sonde_facts_section(facts, "functions");
-	const struct sonde_section *heaps = sonde_facts_section(facts, "heaps"),
-				   *heap = sonde_facts_section(facts, "temporary");
+	const struct churn churn = churn_of(facts);
 	const char *names[MAX];
 	size_t count = 0;
-	double self_ns = 0, total_ns = 0, begins = 0, temporary = 0;
+	double self_ns = 0, total_ns = 0;
 	for (size_t i = 0; functions && i < functions->table.row_count; i++) {
 		const char *name = sonde_facts_text(functions, i, "function");
 		if (!strncmp(sonde_facts_text(functions, i, "module"), "libsonde", 8))
@@ -323,33 +374,27 @@ SONDE_JUDGE(allocator)
 		if (count < MAX)
 			names[count++] = name;
 	}
-	for (size_t i = 0; heaps && i < heaps->table.row_count; i++)
-		begins += fmax(sonde_facts_number(heaps, i, "allocations"), 0);
-	for (size_t i = 0; heap && i < heap->table.row_count; i++)
-		temporary += fmax(sonde_facts_number(heap, i, "temporary"), 0);
 	double all_ns = fmin(fmax(self_ns, total_ns), facts->cpu_ns), share = all_ns / facts->cpu_ns;
-	double rate = begins / (facts->span_ns / 1e9);
+	double rate = churn.begins / (facts->span_ns / 1e9);
 	int is_many = rate > facts->threshold[SONDE_THRESHOLD_ALLOCATIONS] ||
-		      (begins > 0 && temporary / begins > facts->threshold[SONDE_THRESHOLD_TEMPORARY] && rate > 1e5);
+		      (churn.begins > 0 && rate > 1e5 &&
+		       churn.temporary / churn.begins > facts->threshold[SONDE_THRESHOLD_TEMPORARY]);
 	if (!(share > facts->threshold[SONDE_THRESHOLD_ALLOCATOR]) && !(is_many && share > 0.01))
 		return 0;
 	double saves_ns = sonde_facts_cpu_on_path(facts, names, count, self_ns);
 	saves_ns = fmax(saves_ns, sonde_facts_cpu_on_path(facts, NULL, 0, all_ns));
-	const char *where = sonde_facts_text(heap, 0, "function");
-	const char *most = *where ? sonde_report_text(found->report, "; most temporary blocks are %s's", where) : "";
-	const char *calls =
-	    begins > 0 ? sonde_report_text(found->report, "; %.3g allocations a second, %.0f %% of them temporary",
-					   rate, 100 * fmin(temporary / begins, 1))
-		       : "; how many allocations, record --heap tells";
-	if (!most || !calls)
+	const char *calls = churn_text(&churn, rate, found->report);
+	if (!calls)
 		return sonde_found_add(found, &(struct sonde_finding){0});
 	return sonde_found_add(
-	    found, &(struct sonde_finding){
-		       .subject = *where ? sonde_report_text(found->report, "%s", where) : "malloc and free",
-		       .evidence = sonde_report_text(found->report, "%.3f s (%.1f %% of CPU time) in the allocator%s%s",
-						     all_ns / 1e9, 100 * share, calls, most),
-		       .saves_ns = saves_ns,
-		       .weighs = sonde_facts_share(facts, all_ns, saves_ns)});
+	    found,
+	    &(struct sonde_finding){
+		.subject = *churn.where ? sonde_report_text(found->report, "%s", churn.where) : "malloc and free",
+		.evidence = sonde_report_text(found->report, "%.3f s (%.1f %% of CPU time) in the allocator%s",
+					      all_ns / 1e9, 100 * share, calls),
+		.saves_ns = saves_ns,
+		.has_waits = 1,
+		.weighs = sonde_facts_share(facts, all_ns, saves_ns)});
 }
 
 /* --- ourselves, work, energy ---------------------------------------------------------------------------------------
@@ -383,6 +428,7 @@ SONDE_JUDGE(profiler_cost)
 		    "%.3f s (%.1f %% of CPU time) are the recorder's own code within the program; beside it %.3f s",
 		    inside_ns / 1e9, 100 * share, beside_ns / 1e9),
 		.saves_ns = saves_ns,
+		.has_waits = 1,
 		.weighs = sonde_facts_share(facts, inside_ns, saves_ns)});
 }
 

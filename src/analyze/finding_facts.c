@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/findings.h"
+#include "analyze/heap_pass.h"
 
 #define WANTS 0.30 /* of the span on a CPU, or waiting for one */
 
@@ -89,6 +90,14 @@ double sonde_facts_cpu_on_path(const struct sonde_facts *facts, const char *cons
 	double unnamed_ns =
 	    count ? or_0(facts->running_ns - named_ns) : facts->running_ns; /* by zones, or by nothing */
 	return sonde_facts_stretched(facts, fmin(found_ns + fmin(unnamed_ns, cpu_ns), facts->running_ns));
+}
+
+const char *sonde_figure_text(struct sonde_report *report, double value)
+{
+	if (!(value >= 999.5)) /* from there on %g has an exponent */
+		return sonde_report_text(report, "%.3g", value);
+	double unit = pow(10, floor(log10(value)) - 2);
+	return sonde_heap_count_text(report, round(value / unit) * unit);
 }
 
 double sonde_facts_share(const struct sonde_facts *facts, double cpu_ns, double saves_ns)

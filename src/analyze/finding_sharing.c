@@ -349,7 +349,7 @@ static int suspect_add(const struct sonde_facts *facts, const struct suspect *su
 	const char *inlined = sonde_session_function(session, frame->locations[0].function)->name;
 	double samples, time_ns = on_path(facts, name, inlined, &samples);
 	if (!(time_ns > 0)) { /* zones name the path, or there is none */
-		time_ns = sonde_facts_cpu_on_path(facts, &name, 1, (double)suspect->ns);
+		time_ns = sonde_facts_cpu_on_path(facts, &name, 1, (double)suspect->ns) / facts->stretch;
 		samples = (double)suspect->count;
 	}
 	/* As of a hot function: the upper end of a binomial share. */
@@ -372,6 +372,7 @@ static int suspect_add(const struct sonde_facts *facts, const struct suspect *su
 		    100 * (double)suspect->on_write / (double)suspect->count, suspect->write.text,
 		    sonde_session_module(session, frame->module)->name, (unsigned long long)suspect->write.address),
 		.saves_ns = saves_ns,
+		.has_waits = 1,
 		.weighs = fmin(saves_ns / facts->span_ns, 1)});
 }
 

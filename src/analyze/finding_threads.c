@@ -287,6 +287,7 @@ SONDE_JUDGE(imbalance)
 		    "tid %u used %.3f s of CPU time, their mean is %.3f s: the others waited for it, or ended before",
 		    thread->tid, worst.most_ns / 1e9, mean_ns / 1e9),
 		.saves_ns = saves_ns,
+		.has_waits = !(wanted > worst.most_ns),
 		.weighs = share});
 }
 
@@ -350,6 +351,7 @@ SONDE_JUDGE(serial)
 		    "%.3f s of %.3f s it runs alone, before, between or after %zu threads that share work; %.0f CPUs",
 		    alone_ns / 1e9, facts->span_ns / 1e9, workers, facts->cores),
 		.saves_ns = saves_ns,
+		.has_waits = 1,
 		.weighs = saves_ns / facts->span_ns});
 }
 
@@ -385,12 +387,15 @@ SONDE_JUDGE(hand_overs)
 						     "%.3f s in such waits",
 						     calls, median_ns / 1e3, waking_ns / 1e9, blocked_ns / 1e9),
 		       .saves_ns = saves_ns,
+		       .has_waits = 1,
 		       .weighs = fmin(share, 1)});
 }
 
+/* The path's time, parts and their mean; the calls are of the thread, on the path and off it. */
 SONDE_JUDGE(sleeping)
 {
 	const struct sonde_section *waits = sonde_facts_section(facts, "waits");
+	const struct sonde_section *path = sonde_facts_section(facts, "critical-path");
 	double asleep_ns = sonde_facts_on_path(facts, "sleep", NULL, NULL), share = asleep_ns / facts->span_ns;
 	if (!(share > facts->threshold[SONDE_THRESHOLD_SLEEP]))
 		return 0;
@@ -399,15 +404,26 @@ SONDE_JUDGE(sleeping)
 		row++;
 	const char *where = sonde_facts_text(waits, row, "function");
 	double calls = sonde_facts_number(waits, row, "calls"), mean_ns = sonde_facts_number(waits, row, "mean_ns");
-	if (!(calls >= 10)) /* a pause that is meant */
+	double parts = 0;
+	for (size_t i = 0; path && i < path->table.row_count; i++)
+		if (!strcmp(sonde_facts_text(path, i, "kind"), "sleep"))
+			parts += or_0(sonde_facts_number(path, i, "count"));
+	if (!(calls >= 10) || !(parts > 0)) /* a pause that is meant */
 		return 0;
+	const char *part = sonde_figure_text(found->report, asleep_ns / parts / 1e6);
+	const char *mean = sonde_figure_text(found->report, mean_ns / 1e6);
+	if (!part || !mean)
+		return sonde_found_add(found, &(struct sonde_finding){0});
 	return sonde_found_add(
-	    found, &(struct sonde_finding){.subject = *where ? sonde_report_text(found->report, "%s", where) : "sleep",
-					   .evidence = sonde_report_text(
-					       found->report, "%.3f s of the critical path asleep: %.0f times %.3g ms",
-					       asleep_ns / 1e9, calls, mean_ns / 1e6),
-					   .saves_ns = asleep_ns,
-					   .weighs = fmin(share, 1)});
+	    found,
+	    &(struct sonde_finding){.subject = *where ? sonde_report_text(found->report, "%s", where) : "sleep",
+				    .evidence = sonde_report_text(
+					found->report,
+					"%.3f s of the critical path asleep: %.0f times %s ms; on the path and "
+					"off it %s slept %.0f times, %s ms in the mean",
+					asleep_ns / 1e9, parts, part, *where ? where : "the program", calls, mean),
+				    .saves_ns = asleep_ns,
+				    .weighs = fmin(share, 1)});
 }
 
 SONDE_JUDGE(spawn)

@@ -266,6 +266,18 @@ static const char *command_line(const struct sonde_session *session)
 	return line && *line && strlen(line) < CUT_B && !line[strspn(line, SONDE_SHELL_PLAIN " ")] ? line : NULL;
 }
 
+/* What could go, in its two parts, as what-if takes them. */
+static int waits_say(const struct sonde_facts *facts, struct sonde_finding *finding, struct sonde_report *report)
+{
+	double running_ns = finding->saves_ns / facts->stretch, waits_ns = finding->saves_ns - running_ns;
+	if (!finding->has_waits || !(waits_ns >= 0.5e6)) /* shown to the ms */
+		return 0;
+	finding->evidence =
+	    sonde_report_text(report, "%s; could go, at most: running %.3f s + waiting for a CPU %.3f s",
+			      finding->evidence, running_ns / 1e9, waits_ns / 1e9);
+	return finding->evidence ? 0 : sonde_error(ENOMEM, "out of memory for findings");
+}
+
 int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 			const struct sonde_pass_options *options, struct sonde_report *report,
 			struct sonde_section *section)
@@ -284,6 +296,8 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 	}
 	for (size_t i = 0; !rc && i < out->count; i++)
 		rc = sonde_finding_batch(&out->rows[i], options->batch, report);
+	for (size_t i = 0; !rc && i < out->count; i++)
+		rc = waits_say(&facts, &out->rows[i], report);
 	rc = rc ? rc : suppress(out, session, report, section);
 	rc = rc ? rc : sonde_finding_device(session, options->device, report, section);
 	rc = rc ? rc : note_unjudged(&facts, report, section);

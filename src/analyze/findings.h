@@ -92,6 +92,9 @@ double sonde_facts_most_total_ns(const struct sonde_facts *facts, const char *co
 double sonde_facts_cpu_on_path(const struct sonde_facts *facts, const char *const *functions, size_t count,
 			       double cpu_ns);
 
+/* To three digits, as people read it: "5.11", "412,000". In the report; NULL without memory. */
+const char *sonde_figure_text(struct sonde_report *report, double value);
+
 /* What to rank by where saves_ns is such a bound: of the path as much as cpu_ns is of all CPU time. */
 double sonde_facts_share(const struct sonde_facts *facts, double cpu_ns, double saves_ns);
 
@@ -110,6 +113,7 @@ struct sonde_finding {
 	double confidence;    /* 0: the rule's own */
 	const char *limiter;  /* NULL: the rule's own */
 	double peak_share;    /* of the measured peak of what limits it; 0 = not known */
+	int has_waits; /* saves_ns is running time × stretch (struct sonde_facts), which the evidence then says */
 };
 
 struct sonde_found {
@@ -148,7 +152,8 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 			const struct sonde_pass_options *options, struct sonde_report *report,
 			struct sonde_section *section);
 
-/* finding_target.c: notes what device the advice is for; -EINVAL with a sentence where the recording has no such one. */
+/* finding_target.c: notes what device the advice is for; -EINVAL with a sentence where the recording has no such one.
+ */
 int sonde_finding_device(struct sonde_session *session, const char *name, struct sonde_report *report,
 			 struct sonde_section *section);
 /* What is left of a promise when so many items are handled at once; 0 or 1 leave it as it is. */

@@ -102,8 +102,9 @@ static int notes_add(const struct sonde_critical *critical, const struct asking 
 	}
 	rc = sonde_report_note(
 	    report, section, 0,
-	    "modelled: what waited for another thread waits for its new moment; what waited for "
-	    "time, files and CPUs takes as long as it did; the order in which locks were taken stays");
+	    "modelled: what waited for another thread waits for its new moment; a thread that runs less waits less "
+	    "for a CPU, in proportion; what waited for time and files takes as long as it did; the order in which "
+	    "locks were taken stays");
 	if (!rc && by_function)
 		rc = sonde_report_note(report, section, 0,
 				       "functions: with what they call, as samples found them (estimated)");

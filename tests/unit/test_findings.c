@@ -446,6 +446,156 @@ static void threads_that_began_alike_are_compared(void **state)
 	forget(&read);
 }
 
+static void judge_made(struct read *read)
+{
+	struct sonde_pass_options options = {0};
+	assert_int_equal(sonde_session_open(&read->session, PATH, NULL), 0);
+	assert_int_equal(sonde_report_new(&read->report), 0);
+	assert_int_equal(sonde_findings_find(&read->found, read->session, &options, read->report, NULL), 0);
+}
+
+/* 100 ms, all in malloc: 4 blocks of it that are freed at once, and a mapping that is, too. */
+static void make_churn(uint64_t mean_b)
+{
+	struct recording r;
+	uint64_t start_ns = RECORDING_START_NS, end_ns = start_ns + 100 * MS;
+	recording_open(&r, PATH);
+	r.mean_b = mean_b;
+	uint32_t process = recording_process(&r, 10, 0, "app", start_ns);
+	uint32_t thread = recording_thread(&r, process, 10, "app", start_ns);
+	uint32_t app = recording_module(&r, "/usr/bin/app", 0), libc = recording_module(&r, "/lib/libc.so.6", 0);
+	uint32_t churner = recording_call(&r, 0, app, "churner", 1), mapper = recording_call(&r, 0, app, "mapper", 9);
+	uint32_t in_malloc = recording_call(&r, churner, libc, "malloc", 1);
+	for (uint64_t i = 1; i <= 100; i++)
+		recording_sample(&r, (struct recording_sample){start_ns + i * MS, thread, in_malloc, MS, 0});
+	uint32_t heap = recording_heap(&r, process, SONDE_HEAP_MALLOC, NULL);
+	uint32_t mappings = recording_heap(&r, process, SONDE_HEAP_MAPPING, NULL);
+	uint32_t site = recording_heap_site(&r, heap, thread, churner);
+	uint32_t map_site = recording_heap_site(&r, mappings, thread, mapper);
+	for (uint64_t i = 0; i < 4; i++) {
+		size_t block = recording_begins(&r, site, start_ns + (10 + 2 * i) * MS, 100);
+		recording_ends(&r, heap, block, thread, start_ns + (11 + 2 * i) * MS);
+	}
+	recording_ends(&r, mappings, recording_begins(&r, map_site, start_ns + 30 * MS, 1 << 20), thread,
+		       start_ns + 31 * MS);
+	recording_process_end(&r, process, end_ns, 100 * MS, 0);
+	recording_close(&r, end_ns, 0);
+}
+
+/* Mappings are recorded exactly also where malloc's blocks are sampled: their share is not malloc's. */
+static void samples_tell_no_temporary_share(void **state)
+{
+	struct read read;
+	(void)state;
+	make_churn(1000);
+	judge_made(&read);
+	const struct sonde_finding *churn = finding_of(&read, "allocation-churn", "malloc and free");
+	assert_non_null(churn);
+	assert_non_null(
+	    strstr(churn->evidence, "how many of them are temporary is not known: record --heap=full tells"));
+	assert_null(strstr(churn->evidence, "% of them temporary"));
+	assert_null(strstr(churn->evidence, "mapper"));
+	/* in 0.1 s four, each of which stands for 10.5: in whole ones 11 */
+	assert_non_null(strstr(churn->evidence, "; about 440 allocations a second (sampled)"));
+	forget(&read);
+	make_churn(0);
+	judge_made(&read);
+	churn = finding_of(&read, "allocation-churn", "churner");
+	assert_non_null(churn);
+	assert_non_null(strstr(churn->evidence, "; 40 allocations a second, 100 % of them temporary; most temporary "
+						"blocks are churner's"));
+	forget(&read);
+	for (size_t i = 0; i < sonde_rule_count; i++) /* what tells it is not what was done */
+		if (!strcmp(sonde_rules[i].id, "allocation-churn"))
+			assert_non_null(strstr(sonde_rules[i].steps[2], "record --heap=full"));
+}
+
+static void figures_are_read_without_exponents(void **state)
+{
+	static const struct {
+		double value;
+		const char *text;
+	} known[] = {{5.114, "5.11"},     {999.4, "999"},      {999.7, "1,000"},
+		     {412345, "412,000"}, {400000, "400,000"}, {1234567890, "1,230,000,000"}};
+	struct sonde_report *report;
+	(void)state;
+	assert_int_equal(sonde_report_new(&report), 0);
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		assert_string_equal(sonde_figure_text(report, known[i].value), known[i].text);
+	sonde_report_free(report);
+}
+
+/* The first thread runs 20 ms, sleeps 12 times 5 ms, and runs on; another sleeps 12 times 10 ms off the path. */
+static void sleeps_on_the_path_are_counted(void **state)
+{
+	struct recording r;
+	struct read read;
+	uint64_t start_ns = RECORDING_START_NS, end_ns = start_ns + 140 * MS;
+	(void)state;
+	recording_open(&r, PATH);
+	uint32_t process = recording_process(&r, 10, 0, "app", start_ns);
+	uint32_t first = recording_thread(&r, process, 10, "app", start_ns);
+	uint32_t other = recording_thread(&r, process, 11, "other", start_ns);
+	uint32_t app = recording_module(&r, "/usr/bin/app", 0);
+	uint32_t poll = recording_call(&r, 0, app, "poll_it", 1);
+	recording_switch_on(&r, start_ns, first, SONDE_SWITCH_IN, 0);
+	recording_switch_on(&r, start_ns, other, SONDE_SWITCH_IN, 1);
+	for (unsigned i = 0; i < 12; i++) {
+		uint64_t from_ns = start_ns + (20 + 10 * i) * MS;
+		recording_switch_on(&r, from_ns, first, SONDE_SWITCH_OUT_BLOCKED, 0);
+		recording_switch_on(&r, from_ns, other, SONDE_SWITCH_OUT_BLOCKED, 1);
+		recording_wait(&r, (struct recording_wait){.start_ns = from_ns,
+							   .dur_ns = 5 * MS,
+							   .thread = first,
+							   .kind = SONDE_WAIT_SLEEP,
+							   .stack = poll});
+		recording_switch_on(&r, from_ns + 5 * MS, first, SONDE_SWITCH_IN, 0);
+		recording_wait(&r, (struct recording_wait){.start_ns = from_ns,
+							   .dur_ns = 9 * MS,
+							   .thread = other,
+							   .kind = SONDE_WAIT_SLEEP,
+							   .stack = poll});
+		recording_switch_on(&r, from_ns + 9 * MS, other, SONDE_SWITCH_IN, 1);
+	}
+	recording_process_end(&r, process, end_ns, 80 * MS, 0);
+	recording_close(&r, end_ns, 0);
+	judge_made(&read);
+	const struct sonde_finding *asleep = finding_of(&read, "sleep-polling", NULL);
+	assert_non_null(asleep);
+	assert_non_null(strstr(asleep->evidence, "0.060 s of the critical path asleep: 12 times 5 ms; on the path and "
+						 "off it poll_it slept 24 times, 7 ms in the mean"));
+	forget(&read);
+}
+
+/* Other programs have the CPU half of the time. What could go is what ran and as much waiting, and both are said. */
+static void waiting_for_a_cpu_is_said_apart(void **state)
+{
+	struct recording r;
+	struct read read;
+	uint64_t start_ns = RECORDING_START_NS, end_ns = start_ns + 1000 * MS;
+	(void)state;
+	recording_open(&r, PATH);
+	recording_info(&r, "run.cpus", "2");
+	uint32_t process = recording_process(&r, 10, 0, "app", start_ns);
+	uint32_t thread = recording_thread(&r, process, 10, "app", start_ns);
+	uint32_t app = recording_module(&r, "/usr/bin/app", 0);
+	uint32_t hot = recording_call(&r, 0, app, "hot", 1);
+	for (uint64_t from_ns = start_ns; from_ns < end_ns; from_ns += 10 * MS) {
+		recording_switch_on(&r, from_ns, thread, SONDE_SWITCH_IN, 0);
+		recording_switch_on(&r, from_ns + 5 * MS, thread, SONDE_SWITCH_OUT_PREEMPTED, 0);
+		for (uint64_t i = 1; i <= 5; i++)
+			recording_sample(&r, (struct recording_sample){from_ns + i * MS - MS / 2, thread, hot, MS, 0});
+	}
+	recording_process_end(&r, process, end_ns, 500 * MS, 0);
+	recording_close(&r, end_ns, 0);
+	judge_made(&read);
+	const struct sonde_finding *found = finding_of(&read, "hot-function", "hot");
+	assert_non_null(found);
+	assert_true(found->saves_ns > 0.97e9);
+	assert_non_null(strstr(found->evidence, "could go, at most: running 0.500 s + waiting for a CPU 0.500 s"));
+	forget(&read);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -464,6 +614,10 @@ int main(void)
 	    cmocka_unit_test(the_table_is_whole),
 	    cmocka_unit_test(batches_leave_a_part),
 	    cmocka_unit_test(a_device_is_known_or_refused),
+	    cmocka_unit_test(samples_tell_no_temporary_share),
+	    cmocka_unit_test(figures_are_read_without_exponents),
+	    cmocka_unit_test(sleeps_on_the_path_are_counted),
+	    cmocka_unit_test(waiting_for_a_cpu_is_said_apart),
 	};
 	setenv("HOME", "/nonexistent", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);

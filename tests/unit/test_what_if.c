@@ -117,6 +117,44 @@ static void the_last_holder(void **state)
 	}
 }
 
+/* Other programs have the CPU half of the time: 5 ms of running, 5 ms of waiting, six times in 60 ms; the zone is open
+ * from 20 to 60, in which 20 ms run and 20 ms wait. Who runs less waits less: twice as fast is 20 + 20. The second
+ * thread has a CPU of its own, and is joined. */
+static void who_runs_less_waits_less(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t ms;
+	} known[] = {
+	    {"zone=part,speed=2", 40},   {"zone=part,speed=4", 30},       {"zone=part,speed=inf", 20},
+	    {"zone=part,speed=1", 60},   {"zone=part,speed=0.5", 100},    {"thread=prog,speed=2", 30},
+	    {"thread=none,speed=2", 60}, {"function=work,speed=inf", 30},
+	};
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	uint32_t none = worker(&r, "none", 101, 0, 10);
+	uint32_t part = recording_site(&r, SONDE_SITE_ZONE, "part", NULL);
+	uint32_t work = recording_call(&r, 0, 1, "work", 10), idle = recording_call(&r, 0, 1, "idle", 20);
+	at(&r, 0, none, IN);
+	for (uint64_t from = 0; from < 60; from += 10) {
+		at(&r, from, 1, IN);
+		at(&r, from + 5, 1, PREEMPTED);
+	}
+	at(&r, 60, 1, IN);
+	recording_begin(&r, 1, part, START + 20 * MS);
+	recording_end(&r, 1, START + 60 * MS);
+	/* a sample at 30 and one at 60: from the one to the other it was in `work` */
+	recording_sample(&r, (struct recording_sample){START + 30 * MS, 1, idle, 15 * MS, SONDE_STACK_COMPLETE});
+	recording_sample(&r, (struct recording_sample){START + 60 * MS, 1, work, 15 * MS, SONDE_STACK_COMPLETE});
+	recording_thread_end(&r, 1, START + 60 * MS, 0);
+	recording_close(&r, START + 60 * MS, 0);
+	struct looked looked = look(NULL);
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		assert_int_equal(replayed_ns(&looked.critical, known[i].what, NULL), known[i].ms * MS);
+	look_away(&looked);
+}
+
 /* What is not there has no prediction; what cannot be read is refused, with what can. */
 static void what_cannot(void **state)
 {
@@ -147,9 +185,8 @@ static void what_cannot(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_faster_half),
-	    cmocka_unit_test(what_can_be_faster),
-	    cmocka_unit_test(the_last_holder),
+	    cmocka_unit_test(a_faster_half),   cmocka_unit_test(what_can_be_faster),
+	    cmocka_unit_test(the_last_holder), cmocka_unit_test(who_runs_less_waits_less),
 	    cmocka_unit_test(what_cannot),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
