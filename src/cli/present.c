@@ -18,6 +18,7 @@
 #include "analyze/words.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/reading.h"
 #include "cli/weigh.h"
 #include "export/gzip.h"
 #include "report/report.h"
@@ -182,6 +183,20 @@ static const struct sonde_format *format_of_output(const struct sonde_present *p
 	return best;
 }
 
+/* Whether the output's name has an ending, one that no format has and that is not of texts. */
+static int ends_like_another(const struct sonde_present *present)
+{
+	static const char *const plain[] = {".txt", ".log", ".report", ZIPPED};
+	const char *slash = present->output ? strrchr(present->output, '/') : NULL;
+	const char *name = slash ? slash + 1 : present->output, *dot = name ? strrchr(name, '.') : NULL;
+	if (!dot || dot == name || !dot[1])
+		return 0;
+	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+		if (!strcmp(dot, plain[i]))
+			return 0;
+	return 1;
+}
+
 static const struct sonde_format *choose_format(const struct sonde_present *present)
 {
 	if (present->picture)
@@ -191,6 +206,9 @@ static const struct sonde_format *choose_format(const struct sonde_present *pres
 	const struct sonde_format *format = format_of_output(present);
 	if (format)
 		return format;
+	if (!present->beside && ends_like_another(present) && !present->quiet)
+		fprintf(stderr, "sonde %s: '%s' ends like no format: it is written as text; -f names another\n",
+			present->command, present->output);
 	if (!present->beside)
 		return sonde_format_find("text");
 	if (present->output)
@@ -488,7 +506,7 @@ int sonde_present_run(struct sonde_present *present)
 	if (!present->quiet)
 		sonde_progress_begin(
 		    "sonde: reading the recording and looking up symbols; --no-symbols takes what it holds\n");
-	int code = sonde_session_open(&session, present->file, &present->session);
+	int code = sonde_reading_open(&session, present->file, &present->session);
 	sonde_progress_end();
 	if (code < 0)
 		return complain(present, SONDE_EXIT_UNREADABLE);

@@ -8,10 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analyze/words.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/query_print.h"
+#include "cli/reading.h"
 #include "query/query.h"
 #include "session/session.h"
 #include "util/error.h"
@@ -68,6 +70,18 @@ static int exit_code(int error)
 							 : SONDE_EXIT_UNREADABLE;
 }
 
+/* Of the two what there is. */
+static void say_unread(uint64_t damaged_b, uint64_t chunks)
+{
+	char bytes[32] = "", whole[32] = "";
+	if (damaged_b)
+		snprintf(bytes, sizeof bytes, "%llu byte%s", (unsigned long long)damaged_b, sonde_plural(damaged_b));
+	if (chunks)
+		snprintf(whole, sizeof whole, "%llu chunk%s", (unsigned long long)chunks, sonde_plural(chunks));
+	fprintf(stderr, "sonde query: %s%s%s of the recording could not be read: what they held is not in the answer\n",
+		bytes, damaged_b && chunks ? " and " : "", whole);
+}
+
 /* What the answer lacks. */
 static void say_missing(const struct sonde_session *session, int lacks)
 {
@@ -79,11 +93,7 @@ static void say_missing(const struct sonde_session *session, int lacks)
 		fprintf(stderr, "sonde query: %llu events are not in the recording: the table lost says which\n",
 			(unsigned long long)lost);
 	if (damaged_b || run->skipped_chunks)
-		fprintf(stderr,
-			"sonde query: %llu bytes and %llu chunks of the recording could not be read: what they held is "
-			"not in "
-			"the answer\n",
-			(unsigned long long)damaged_b, (unsigned long long)run->skipped_chunks);
+		say_unread(damaged_b, run->skipped_chunks);
 	else if (lacks)
 		fprintf(stderr, "sonde query: chunks that make no sense were left out of the answer\n");
 }
@@ -145,7 +155,7 @@ static int run_query(const struct request *request, const struct sonde_query_for
 	if (!request->quiet)
 		sonde_progress_begin(
 		    "sonde: reading the recording and looking up symbols; --no-symbols takes what it holds\n");
-	code = sonde_session_open(&session, file, &request->session);
+	code = sonde_reading_open(&session, file, &request->session);
 	sonde_progress_end();
 	if (code < 0)
 		return complain(SONDE_EXIT_UNREADABLE);

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/reading.h"
 #include "serve/server.h"
 #include "session/session.h"
 #include "util/error.h"
@@ -87,7 +88,7 @@ static int view(const struct request *request)
 		sonde_progress_begin(
 		    "sonde: reading the recording and looking up symbols; --no-symbols takes what it holds\n");
 	for (int i = 0; i < request->count && code >= 0; i++)
-		code = sonde_session_open(&sessions[i], request->files[i], &request->session);
+		code = sonde_reading_open(&sessions[i], request->files[i], &request->session);
 	sonde_progress_end();
 	if (code < 0) {
 		code = complain(SONDE_EXIT_UNREADABLE);

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "import/out.h"
+#include "import/proto.h"
 #include "util/error.h"
 
-enum { PEEK_B = 64 << 10 };
+enum { PEEK_B = 64 << 10, PACKETS_LOOKED_AT = 16 };
 
 #define SONDE_IMPORT_FORMAT(name) extern const struct sonde_import_format sonde_import_format_##name;
 #include "import/formats.def"
@@ -27,6 +29,26 @@ static const struct sonde_import_format *named(const char *name)
 		if (!strcmp(sonde_import_formats[i]->name, name))
 			return sonde_import_formats[i];
 	return NULL;
+}
+
+/* A trace of Perfetto begins as a profile of pprof does: with messages in field 1. But a type of values has two fields,
+ * and a packet has others. */
+static int is_perfetto(const uint8_t *bytes, size_t size_b)
+{
+	struct sonde_proto in = sonde_proto_of(bytes, size_b);
+	for (int i = 0; i < PACKETS_LOOKED_AT && sonde_proto_next(&in); i++) {
+		if (in.field != 1 || !in.is_bytes)
+			return 0;
+		struct sonde_proto packet = sonde_proto_of(in.bytes, in.bytes_b);
+		int others = 0;
+		while (sonde_proto_next(&packet))
+			others |= packet.field > 2;
+		if (packet.broken)
+			return 0;
+		if (others)
+			return 1;
+	}
+	return 0;
 }
 
 /* Known files of other kinds, so that a sentence can name them. */
@@ -54,7 +76,9 @@ static const char *foreign(const uint8_t *bytes, size_t size_b)
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (size_b >= kinds[i].size_b && !memcmp(bytes, kinds[i].magic, kinds[i].size_b))
 			return kinds[i].what;
-	return NULL;
+	return is_perfetto(bytes, size_b) ? "a trace of Perfetto in its own format, which is not imported: make trace "
+					    "events in JSON of it (traceconv json TRACE TRACE.json) and import those"
+					  : NULL;
 }
 
 static const struct sonde_import_format *detect(const uint8_t *bytes, size_t size_b, int gz)
@@ -96,6 +120,22 @@ static int choose(const struct sonde_import_format **out, struct sonde_import_jo
 				    "folded stacks",
 				    name);
 	return error ? error : sonde_input_rewind(job->input);
+}
+
+const char *sonde_import_title(const char *path)
+{
+	struct stat status;
+	struct sonde_input *input;
+	if (stat(path, &status) || !S_ISREG(status.st_mode) || sonde_input_open(&input, path, NULL))
+		return NULL;
+	const struct sonde_import_format *format = NULL;
+	uint8_t *bytes = malloc(PEEK_B);
+	ssize_t got_b = bytes ? sonde_input_read(input, bytes, PEEK_B) : 0;
+	if (got_b > 0 && !foreign(bytes, (size_t)got_b))
+		format = detect(bytes, (size_t)got_b, sonde_input_is_gz(input));
+	free(bytes);
+	sonde_input_close(input);
+	return format ? format->title : NULL;
 }
 
 int sonde_import(struct sonde_import_result *out, const struct sonde_import_options *options)

@@ -34,6 +34,10 @@ struct sonde_import_result {
 int sonde_import(struct sonde_import_result *out, const struct sonde_import_options *options);
 void sonde_import_result_fini(struct sonde_import_result *result);
 
+/* What a file is that can be imported, by its first bytes: static, "a pprof profile"; NULL = nothing that is known, or
+ * no regular file, which may leave another sentence of an error. */
+const char *sonde_import_title(const char *path);
+
 struct sonde_input;
 struct sonde_import_job;
 

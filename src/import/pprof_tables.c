@@ -267,11 +267,13 @@ static int cannot_choose(const struct sonde_pprof *pprof, const char *why)
 {
 	char all[1024] = "", one[256];
 	for (size_t i = 0; i < pprof->type_count && strlen(all) + sizeof one < sizeof all; i++) {
-		strcat(all, i ? ", " : "");
+		if (!*sonde_pprof_text(pprof, pprof->types[i].type, one, sizeof one))
+			continue;
+		strcat(all, *all ? ", " : "");
 		strcat(all, sonde_pprof_type_name(pprof, i, one, sizeof one));
 	}
-	return sonde_error(EINVAL, "%s %s; it has %s; choose one with --type", sonde_input_name(pprof->job->input), why,
-			   *all ? all : "no types of values");
+	return sonde_error(EINVAL, "%s %s; it has %s", sonde_input_name(pprof->job->input), why,
+			   *all ? strcat(all, "; choose one with --type") : "no types of values with a name");
 }
 
 /* What one of the unit weighs, and what has to be said of that. */

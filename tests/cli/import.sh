@@ -176,6 +176,19 @@ run 2 "$SONDE" import
 run 2 "$SONDE" import -o none.sonde --type wall cpu.pb.gz
 has "$err" "has no such values; it has samples (count), cpu (nanoseconds); choose one with --type"
 
+# Who reads such a file as a recording is told of the import; a trace of Perfetto is no profile.
+for command in report "view --no-open"; do
+	run 4 "$SONDE" $command cpu.pb.gz
+	has "$err" "cpu.pb.gz is not a sonde recording; it looks like a pprof profile: sonde import cpu.pb.gz makes one of it"
+done
+run 4 "$SONDE" query zones.json 'select 1'
+has "$err" "it looks like trace events (Chrome, Perfetto, PyTorch): sonde import zones.json makes one of it"
+run 0 "$SONDE" export -q -f perfetto -o zones.perfetto-trace zones.sonde
+run 4 "$SONDE" import -o none.sonde zones.perfetto-trace
+has "$err" "zones.perfetto-trace is a trace of Perfetto in its own format, which is not imported"
+run 4 "$SONDE" report zones.perfetto-trace
+has "$err" "zones.perfetto-trace: not a sonde recording"
+
 # perf.data: what perf itself says of the same file, function by function, of a file and of a pipe.
 command -v perf >/dev/null || skip "perf is not installed: all but perf.data is tested"
 perf record -q -F 999 -g -o perf.data -- "$shares" 60 30 10 >/dev/null 2>.err || skip "perf cannot record here: all but perf.data is tested"
