@@ -115,6 +115,28 @@ static void wait_a_little(struct live *live, uint64_t most_ns)
 
 /* --- how it ended ------------------------------------------------------------------------------------------------ */
 
+/* A zombie is no more. */
+static int is_running(pid_t pid)
+{
+	char path[64], line[512];
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	FILE *file = fopen(path, "re");
+	const char *name_end = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+	char state = name_end && name_end[1] ? name_end[2] : 'X';
+	if (file)
+		fclose(file);
+	return state != 'Z' && state != 'X';
+}
+
+/* Of a process that is not our child nobody tells us how it ended. */
+static void describe_left(pid_t pid, char *out, size_t out_b)
+{
+	if (is_running(pid))
+		snprintf(out, out_b, "Recording has ended; process %d goes on.", pid);
+	else
+		snprintf(out, out_b, "Process %d has ended (how is told to its parent only).", pid);
+}
+
 static void describe_end(const struct live *live, char *out, size_t out_b)
 {
 	const struct sonde_live_recorder *recorder = &live->recorder;
@@ -127,7 +149,7 @@ static void describe_end(const struct live *live, char *out, size_t out_b)
 	else if (recorder->result.error)
 		snprintf(out, out_b, "Recording failed (%s): what was written before is here.", recorder->error);
 	else if (status == -1)
-		snprintf(out, out_b, "The process is not looked at any more.");
+		describe_left(recorder->options->attach, out, out_b);
 	else if (WIFSIGNALED(status))
 		snprintf(out, out_b, "The command was killed by signal %d (%s).", WTERMSIG(status),
 			 strsignal(WTERMSIG(status)));

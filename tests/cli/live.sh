@@ -317,6 +317,21 @@ kill -0 $sleeper || fail "what was attached to has ended"
 kill $sleeper
 rows attached.sonde summary >/dev/null
 
+# One that is killed: the page is told that it has ended.
+sleep 60 &
+sleeper=$!
+rm -f .live
+env --default-signal=INT "$SONDE" live -q --no-open --port 0 -o killed.sonde -p $sleeper >.said 2>.live &
+pid=$!
+wait_for grep -q '^http' .live
+url=$(grep -m 1 '^http' .live) url=${url%/}
+watch
+kill -9 $sleeper
+wait_for over
+equal "$(states | tail -n 1 | jq -r .ended)" "Process $sleeper has ended (how is told to its parent only)."
+unwatch
+stop TERM 0
+
 # A token is asked for, and not shown.
 token=Secret-0123456789
 live -q --token $token -- "$told"
