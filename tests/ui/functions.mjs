@@ -23,6 +23,7 @@ async function table(page) {
 	const callers = await rows("callers", ["--focus", "beta"]);
 	await until(page, (many) => document.querySelectorAll("section .grid tbody tr:not([aria-hidden])").length === many, callers.length);
 	assert.deepEqual((await cells(page, "section .grid")).map((row) => row[4]), callers.map((row) => row.function));
+	assert(!(await page.textContent("main")).includes("--focus"), "the page speaks of what can be clicked, not of options");
 }
 
 async function assembly(page) {
@@ -73,6 +74,10 @@ async function many(browser) {
 	await page.fill(".search", "^f4999.$");
 	await until(page, () => document.querySelector(".tools .count")?.textContent.startsWith("10 of 100,000"));
 	assert.deepEqual((await cells(page, "main > div .grid")).map((at) => at[5]), Array.from({ length: 10 }, (_, i) => `f${49999 - i}`));
+	assert.equal(await page.locator(".invalid").count(), 0);
+	await page.fill(".search", "(f4");
+	await page.waitForSelector(".invalid >> text=No regular expression (unterminated group)");
+	assert.equal(await page.getAttribute(".search", "aria-invalid"), "true");
 	assert.deepEqual(page.wrong, []);
 	await page.context().close();
 }

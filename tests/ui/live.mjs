@@ -85,6 +85,13 @@ async function follows(page, run) {
 	assert.equal(await page.locator(".stale").count(), 0, "what is asked again does not fade");
 	await accessible(page, "a live page");
 	await shoot(page, "live");
+	await page.goto(`${run.url}#/overview`);
+	await page.waitForSelector("[data-fact=as-of] >> text=/As of [0-9.]+ m?s of the run/");
+	for (const metric of ["timing.cpu_time_s", "compute.cpu_utilization_percent", "memory.peak_process_rss_b"])
+		await until(page, (name) => /^≥ [0-9.]+/.test(document.querySelector(`[data-metric="${name}"] dd`)?.textContent ?? ""), metric);
+	await page.waitForSelector("[data-fact=read]");
+	await accessible(page, "a live overview");
+	await page.goto(`${run.url}#/zones`);
 }
 
 async function pauses(page, run) {

@@ -2,6 +2,7 @@
  * answers are there for the whole run, and what is asked of a part of it is refused with a sentence. */
 import type { Unit } from "./figure";
 import { follow, type Listener } from "./follow";
+import { reportInPage } from "./said";
 import type { Selection } from "./selection";
 import { type Arrows, decode, type Found, type Lanes, type Path, type Tiles, type View, type Wanted } from "./tiles";
 import { FileLanes, packed } from "./tiles_file";
@@ -188,10 +189,11 @@ export function overHttp(run = ""): DataSource {
 			throw new Error("sonde's answer was cut off");
 		return body;
 	}
-	function kept(url: string): Promise<unknown> {
+	const said = (answer: unknown): unknown => reportInPage(answer as Report);
+	function kept(url: string, made = (answer: unknown): unknown => answer): Promise<unknown> {
 		let answer = answers.get(url);
 		if (!answer) {
-			answer = ask(url);
+			answer = ask(url).then(made);
 			answers.set(url, answer);
 			answer.catch(() => answers.delete(url));
 			if (answers.size > KEPT)
@@ -204,7 +206,7 @@ export function overHttp(run = ""): DataSource {
 		recording: () => kept("api/recording") as Promise<Recording>,
 		runs: async () => (await kept("api/runs") as { runs: Run[] }).runs,
 		of: (wanted) => (wanted !== "b" || run === "b" ? mine : other ??= overHttp("b")),
-		diff: (sections, limit) => kept("api/diff?" + (sections.length ? `section=${sections.join(",")}&` : "") + `limit=${limit}`) as Promise<Report>,
+		diff: (sections, limit) => kept("api/diff?" + (sections.length ? `section=${sections.join(",")}&` : "") + `limit=${limit}`, said) as Promise<Report>,
 		follow: (listener) => follow("api/events", listener),
 		renew: () => answers.clear(),
 		waiting: () => waiting,
@@ -216,7 +218,7 @@ export function overHttp(run = ""): DataSource {
 					words.set(key, selection[key] as string);
 			if (limit)
 				words.set("limit", String(limit));
-			return kept("api/report?" + words.toString()) as Promise<Report>;
+			return kept("api/report?" + words.toString(), said) as Promise<Report>;
 		},
 		stacks(thread, from, to, limit) {
 			const words = Object.entries({ thread, from, to, limit: String(limit) }).filter(([, word]) => word);
@@ -241,7 +243,8 @@ function written(words: object): string {
 const COME_WITH: Record<string, string> = { "zone-durations": "zone-histogram", roofs: "roofline" };
 
 export function inFile(content: Promise<string>, timeline: () => Promise<ArrayBuffer | null>): DataSource {
-	const held = content.then((text) => JSON.parse(text) as { recording: Recording; report: Report });
+	const held = content.then((text) => JSON.parse(text) as { recording: Recording; report: Report })
+		.then(({ recording, report }) => ({ recording, report: reportInPage(report) }));
 	let read: Promise<FileLanes> | null = null;
 	const lanes = () => (read ??= timeline().then(async (found) => {
 		if (!found)

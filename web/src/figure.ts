@@ -99,6 +99,17 @@ export function matcher(words: string): RegExp | null {
 	}
 }
 
+/* Why it is no regular expression: "Unterminated group"; "" where it is one. */
+export function invalid(words: string): string {
+	try {
+		new RegExp(words, "i");
+		return "";
+	} catch (error) {
+		const said = error instanceof Error ? error.message : "";
+		return clean(said.slice(said.lastIndexOf(": ") + 1).trim().toLowerCase()) || "it cannot be read";
+	}
+}
+
 /* The same, of one name and no other. */
 export function only(name: string): string {
 	return "^" + name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$";

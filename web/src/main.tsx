@@ -174,8 +174,9 @@ function Page({ data, recording: first, runs }: { data: DataSource; recording: R
 	/* The file has tables of the whole run; what is chosen of the time is of its timeline alone. */
 	const isWhole = data.inFile && selection.page !== "timeline" && !!(selection.from || selection.to);
 	const shown = useMemo(() => (isWhole ? { ...selection, from: "", to: "", last: "" } : selection), [isWhole, selection]);
-	const roofline = useRoofline(data, recording, !live.state || !!live.state.ended);
-	const world = useMemo(() => ({ data, recording, runs, selection, dark, roofline, revision }), [data, recording, runs, selection, dark, roofline, revision]);
+	const growing = !!live.state && !live.state.ended;
+	const roofline = useRoofline(data, recording, !growing);
+	const world = useMemo(() => ({ data, recording, runs, selection, dark, roofline, revision, live: growing }), [data, recording, runs, selection, dark, roofline, revision, growing]);
 	const inside = useMemo(() => ({ ...world, selection: shown }), [world, shown]);
 	useEffect(() => {
 		document.title = `${titleOf(selection.section || selection.page)}: ${clean(recording.command)}: sonde`;

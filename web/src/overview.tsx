@@ -36,6 +36,55 @@ function shown(report: Report, name: string, unit: Unit, scale: number): string 
 	return (text(row!, "unit").endsWith("at least") ? "≥ " : "") + figure(unit, found * scale);
 }
 
+/* What is known of the whole only when its end is, or not at all where its end was not seen, and what readings of the
+ * processes say of it: at least so much. */
+const READ: Record<string, (rows: Row[], wall: number) => number | null> = {
+	"timing.cpu_time_s": (rows) => sumOf(rows) / 1e9,
+	"compute.cpu_utilization_percent": (rows, wall) => (wall > 0 ? sumOf(rows) / wall * 100 : null),
+	"memory.peak_process_rss_b": (rows) => Math.max(...rows.map((row) => Number(value(row, "peak_rss_b") ?? 0))) || null,
+};
+
+function sumOf(rows: Row[]): number {
+	return rows.reduce((sum, row) => sum + Number(value(row, "cpu_ns") ?? 0), 0);
+}
+
+/* The summary with what was read in the place of what is not known. */
+function completed(report: Report, read: Report | null): Report {
+	const rows = (read ? table(read, "resources")?.rows : undefined) ?? [], wall = metric(report, "timing.wall_time_s");
+	if (!rows.length)
+		return report;
+	const wallNs = wall ? Number(value(wall, "value") ?? 0) * 1e9 : 0;
+	const fill = (row: Row): Row => {
+		const found = value(row, "value") === null ? READ[text(row, "metric")]?.(rows, wallNs) : null;
+		return typeof found === "number" ? { ...row, value: found, unit: `${text(row, "unit")}, as read so far: at least` } as Row : row;
+	};
+	return { ...report, sections: report.sections.map((section) => (section.kind === "table" && section.id === "summary" ? { ...section, rows: section.rows.map(fill) } : section)) };
+}
+
+function isUnknown(report: Report): boolean {
+	return Object.keys(READ).some((name) => {
+		const row = metric(report, name);
+		return !!row && value(row, "value") === null;
+	});
+}
+
+function ReadFigures({ report }: { report: Report }) {
+	const { live } = useWorld(), read = useReport(["resources"], {}, 100000);
+	const shown = completed(report, read.report);
+	return (
+		<>
+			<Figures report={shown} />
+			{shown !== report && <p class="count" data-fact="read">≥: as was read of the processes {live ? "so far; the whole is known when the run has ended" : "while they ran; the whole is not known"}.</p>}
+		</>
+	);
+}
+
+/* Of when this is: a page that shows a run lags behind it. */
+function AsOf({ report }: { report: Report }) {
+	const { live } = useWorld();
+	return live ? <p class="count" data-fact="as-of">As of {shown(report, "timing.wall_time_s", "ns", 1e9)} of the run; what takes long to work out comes more rarely.</p> : null;
+}
+
 function Figures({ report }: { report: Report }) {
 	const there = FIGURES.filter(([name]) => metric(report, name) && (name !== "zones.count" || value(metric(report, name)!, "value") !== 0));
 	return (
@@ -246,7 +295,7 @@ export function Overview() {
 	const summary = useReport(["summary"], part), findings = useReport(["findings"], part, 50);
 	return (
 		<>
-			<h1 class="subject"><code>{clean(recording.command)}</code></h1>
+			<h1 class="subject"><code>{clean(recording.command || recording.file)}</code></h1>
 			<Await answer={summary}>
 				{(report) => (
 					<>
@@ -254,7 +303,8 @@ export function Overview() {
 							<div class="banner" role="note" aria-label="Warnings"><Notes notes={report.notes.filter((note) => note.warning)} /></div>
 						)}
 						{(selection.thread || selection.from || selection.to) && <p class="lead">Of the whole run, but for the samples, which are of what is chosen:</p>}
-						<Figures report={report} />
+						{isUnknown(report) && recording.sections.includes("resources") ? <ReadFigures report={report} /> : <Figures report={report} />}
+						<AsOf report={report} />
 						<Notes notes={report.notes.filter((note) => !note.warning)} />
 					</>
 				)}

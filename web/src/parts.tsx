@@ -16,6 +16,7 @@ export interface World {
 	selection: Selection;
 	dark: boolean;
 	roofline: Roofline;
+	live: boolean; /* the recording is still being written */
 	revision: number; /* rises when a recording that is still being written is asked again */
 }
 

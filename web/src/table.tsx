@@ -1,9 +1,9 @@
 /* table.tsx: any table of a report: sorted by a click on a column, filtered by words, and drawn only where it is in sight,
  * so that a hundred thousand rows scroll as ten do. Widths are fixed by what the first rows hold: scrolling moves nothing. */
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { type Column, type Row, type Table, value } from "./data";
-import { clean, figure, matcher } from "./figure";
+import { clean, figure, invalid, matcher } from "./figure";
 import { said, useWorld, why } from "./parts";
 import { refine } from "./selection";
 
@@ -155,5 +155,12 @@ export function Count({ table, filter }: { table: Table; filter: string }) {
 }
 
 export function Filter({ words, onWords, label }: { words: string; onWords: (words: string) => void; label: string }) {
-	return <input class="search" type="search" value={words} placeholder={label} aria-label={label} onInput={(event) => onWords(event.currentTarget.value)} />;
+	const wrong = invalid(words), id = useId();
+	return (
+		<>
+			<input class="search" type="search" value={words} placeholder={label} aria-label={label} aria-invalid={wrong ? "true" : undefined} aria-describedby={wrong ? id : undefined}
+				onInput={(event) => onWords(event.currentTarget.value)} />
+			{wrong && <span class="invalid" id={id} role="status">No regular expression ({wrong}): looked for as it is.</span>}
+		</>
+	);
 }
