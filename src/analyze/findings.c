@@ -235,11 +235,39 @@ static int has_source(const struct sonde_session *session, const char *name)
 	return 0;
 }
 
+/* Time that was used without a sample of it has no place either. */
+static int has_samples(const struct sonde_facts *facts)
+{
+	double all_s = sonde_facts_metric(facts, "samples.cpu_time_s"),
+	       missing_s = sonde_facts_metric(facts, "samples.not_sampled_s");
+	return sonde_session_event_count(facts->session, SONDE_CHUNK_SAMPLES) && !(all_s <= missing_s);
+}
+
+/* What the beginning of a recording says was asked for: sources say at its end how they did. */
+static const char *note_cut_off(const struct sonde_facts *facts, struct sonde_report *report)
+{
+	const struct sonde_session *session = facts->session;
+	int has_heap = sonde_session_heap_site_count(session) > 0;
+	int has_heap_events = sonde_session_event_count(session, SONDE_CHUNK_HEAP) > 0;
+	const char *rate = sonde_session_info(session, "option.rate_hz");
+	const char *samples = has_samples(facts)           ? ""
+			      : rate && strtod(rate, NULL) ? ", CPU time (sampled, but no sample can be read)"
+							   : ", CPU time (no sample can be read)";
+	const char *waits = sonde_session_event_count(session, SONDE_CHUNK_WAITS) ? "" : ", calls that wait";
+	const char *heap = has_heap_events ? ""
+			   : has_heap      ? ", allocations (recorded, but none can be read)"
+					   : ", allocations";
+	const char *path = facts->has_path ? "" : ", who waited for whom (no critical path)";
+	return sonde_report_text(report, "%s%s%s%s", samples, waits, heap, path);
+}
+
 /* Which rules had nothing to read. */
 static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_session *session = facts->session;
-	const char *samples = sonde_session_event_count(session, SONDE_CHUNK_SAMPLES) ? "" : ", CPU time (no samples)";
+	const struct sonde_run *run = sonde_session_run(session);
+	int is_cut_off = !run->closed && !run->growing;
+	const char *samples = has_samples(facts) ? "" : ", CPU time (no samples)";
 	const char *waits = has_source(session, "waits") ? "" : ", calls that wait (record --threads --io)";
 	const char *heap = has_source(session, "heap") ? "" : ", allocations (record --heap)";
 	const char *path = facts->has_path ? "" : ", who waited for whom (no critical path)";
@@ -247,12 +275,18 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *r
 	const char *remote = nodes && nodes[strspn(nodes, "0123456789")]
 				 ? ", remote NUMA memory (nobody counts accesses to other nodes)"
 				 : "";
-	if (!*samples && !*waits && !*heap && !*path && !*remote)
-		return 0;
-	const char *all = sonde_report_text(report, "%s%s%s%s%s", samples, waits, heap, path, remote);
+	const char *all = is_cut_off ? note_cut_off(facts, report)
+				     : sonde_report_text(report, "%s%s%s%s", samples, waits, heap, path);
+	all = all ? sonde_report_text(report, "%s%s", all, remote) : NULL;
 	if (!all)
 		return sonde_error(ENOMEM, "out of memory for findings");
-	return sonde_report_note(report, section, 0, "not judged, since not recorded: %s", all + 2);
+	if (!*all)
+		return 0;
+	return sonde_report_note(
+	    report, section, is_cut_off,
+	    is_cut_off ? "not judged, since the recording was cut off, and what there is of it tells nothing of: %s"
+		       : "not judged, since not recorded: %s",
+	    all + 2);
 }
 
 /* The command as a shell takes it; NULL where its words are not known: of old recordings, that had none, and of several

@@ -45,5 +45,7 @@ void sonde_heap_facts_read(struct sonde_heap_facts *out, struct sonde_session *s
 		if (heap && heap->kind == SONDE_HEAP_MALLOC && sums.sites[id].largest_b > out->largest_b)
 			out->largest_b = sums.sites[id].largest_b;
 	}
+	if (!out->why_not && !out->begins && !sonde_session_run(session)->closed)
+		out->why_not = "not known: the recording was cut off before the first allocation that can be read";
 	sonde_heap_sums_free(&sums);
 }

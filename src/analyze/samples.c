@@ -16,6 +16,8 @@
 #include "analyze/words.h"
 #include "util/error.h"
 
+#define SAMPLES_FEW 10 /* expected at a rate: none of so few is chance */
+
 enum { AHEAD = 16 }; /* samples whose node is fetched early */
 
 static const char *const status_texts[SONDE_STACK_STATUS_COUNT] = {
@@ -267,10 +269,27 @@ uint64_t sonde_samples_broken(const struct sonde_samples *samples)
 	       samples->by_status[SONDE_STACK_FRAME_POINTER];
 }
 
+/* CPU time, and not one sample of it: shares have nothing to rest on. */
+static int note_unsampled(const struct sonde_samples *samples, struct sonde_report *report,
+			  struct sonde_section *section)
+{
+	const char *rate = sonde_session_info(samples->session, "option.rate_hz");
+	double hz = rate ? strtod(rate, NULL) : 0, cpu_s = (double)samples->all.ns / 1e9;
+	if (hz > 0 && hz * cpu_s < SAMPLES_FEW)
+		return sonde_report_note(report, section, 1,
+					 "no shares: the rate was too low: at %g a second of CPU time not one sample "
+					 "was taken in %.3f s; raise it with -F",
+					 hz, cpu_s);
+	return sonde_report_note(report, section, 1,
+				 "no shares: of %.3f s of CPU time there is not one sample with a stack", cpu_s);
+}
+
 int sonde_samples_note_shares(const struct sonde_samples *samples, struct sonde_report *report,
 			      struct sonde_section *section)
 {
 	char whole[192];
+	if (!samples->all.count && !samples->measured.ns)
+		return note_unsampled(samples, report, section);
 	sonde_samples_say_whole(samples->all, samples->measured.ns, whole, sizeof whole);
 	return sonde_report_note(report, section, 0,
 				 "%s; ± is the 95 %% interval (Wilson) for the %.0f equally weighted samples that "
@@ -294,7 +313,8 @@ int sonde_samples_note_missing(const struct sonde_samples *samples, struct sonde
 			       struct sonde_section *section)
 {
 	uint64_t missing_ns = samples->self[0].ns;
-	if (!missing_ns)
+	if (!missing_ns ||
+	    (!samples->all.count && !samples->measured.ns)) /* sonde_samples_note_shares() has the cause */
 		return 0;
 	return sonde_report_note(
 	    report, section, 1,
@@ -343,6 +363,13 @@ int sonde_samples_none(const struct sonde_samples *samples, struct sonde_report 
 		return sonde_error(ENOMEM, "out of memory for the section %s", id);
 	if (why)
 		return sonde_report_note(report, section, 1, "no CPU samples: %s", why);
+	const struct sonde_run *run = sonde_session_run(samples->session);
+	if (!run->closed && !run->growing && !sonde_pass_selects(&samples->options))
+		return sonde_report_note(report, section, 1,
+					 "no CPU samples: the recording was cut off before the first that can be read "
+					 "(%llu of %llu bytes cannot be)",
+					 (unsigned long long)sonde_session_damaged_b(samples->session),
+					 (unsigned long long)run->file_b);
 	return sonde_report_note(report, section, 1,
 				 "no CPU samples in %s: the program used hardly any CPU time there, or sampling was "
 				 "off; record with sonde record -- COMMAND, for short runs with -F 10000",

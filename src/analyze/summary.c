@@ -221,6 +221,26 @@ static const char *why_no_stolen(const struct sonde_summary_facts *facts)
 				 : "not measured";
 }
 
+int sonde_summary_is_lost_known(const struct sonde_summary_facts *facts)
+{
+	return facts->lost || facts->run->closed || facts->run->growing;
+}
+
+static struct sonde_cell lost_cell(const struct sonde_summary_facts *facts)
+{
+	return sonde_summary_is_lost_known(facts)
+		   ? sonde_cell_int(facts->lost)
+		   : sonde_cell_absent("not known: the recording was not closed in order, and what was lost is written "
+				       "at its end");
+}
+
+static struct sonde_cell zones_cell(const struct sonde_summary_facts *facts)
+{
+	return facts->zones || !sonde_session_damaged_b(facts->session)
+		   ? sonde_cell_int(facts->zones)
+		   : sonde_cell_absent("not known: a part of the recording cannot be read");
+}
+
 static int section_fill(const struct sonde_summary_facts *facts, struct sonde_report *report,
 			struct sonde_section *section)
 {
@@ -261,8 +281,8 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 	    {"samples.not_sampled_s", seconds(none, samples->self[0].ns), "s of samples.cpu_time_s"},
 	    {"samples.kernel_measured_s", seconds(none, samples->measured.ns), "s of samples.cpu_time_s"},
 	    {"samples.complete_percent", percent(none || stacks ? none : "no samples", whole), "%"},
-	    {"zones.count", sonde_cell_int(facts->zones), ""},
-	    {"lost.count", sonde_cell_int(facts->lost), ""},
+	    {"zones.count", zones_cell(facts), ""},
+	    {"lost.count", lost_cell(facts), ""},
 	    {"cost.recorder_cpu_time_s", seconds(no_cost, facts->cost_ns), "s"},
 	    {"cost.recorder_percent",
 	     percent(sonde_summary_is_cost_known(facts) ? NULL

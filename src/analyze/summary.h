@@ -19,6 +19,9 @@ struct sonde_summary_facts {
 
 struct sonde_summary_facts sonde_summary_facts_of(const struct sonde_samples *samples);
 
+/* Losses are written when a recording is closed: of one that was cut off none is said to be 0. */
+int sonde_summary_is_lost_known(const struct sonde_summary_facts *facts);
+
 /* The recorder's CPU time as a share of the run's, or of its wall time where the CPU time cannot be known (attached).
  * What is left of a recording that was cut off may be far less than what the recorder's time was spent on. */
 double sonde_summary_cost_share(const struct sonde_summary_facts *facts);

@@ -80,8 +80,10 @@ static void line_samples(struct sonde_buf *line, const struct sonde_summary_fact
 	if (facts->lost_zones)
 		sonde_buf_printf(line, ", %llu event%s lost (a zone is two)", (unsigned long long)facts->lost,
 				 sonde_plural(facts->lost));
-	else
+	else if (sonde_summary_is_lost_known(facts))
 		sonde_buf_printf(line, ", %llu lost", (unsigned long long)facts->lost);
+	else
+		sonde_buf_text(line, ", what was lost is not known");
 	if (sonde_summary_is_cost_known(facts))
 		sonde_buf_printf(line, " · recorder cost %s%.1f %% of %s", facts->cpu.at_least ? "≤ " : "",
 				 100 * sonde_summary_cost_share(facts), cost_whole(facts));
@@ -312,8 +314,9 @@ static void titles_set(const struct sonde_summary_facts *facts, struct sonde_rep
 int sonde_summary_notes(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	static int (*const notes[])(const struct sonde_summary_facts *, struct sonde_report *) = {
-	    note_line, sonde_import_notes, sonde_merged_notes, note_cpu_time,  note_stolen, note_rate,     note_selected, note_kept,
-	    note_file, note_lost,          note_unmatched, note_broken, note_borrowed, note_sources,
+	    note_line,      sonde_import_notes, sonde_merged_notes, note_cpu_time, note_stolen,
+	    note_rate,      note_selected,      note_kept,          note_file,     note_lost,
+	    note_unmatched, note_broken,        note_borrowed,      note_sources,
 	};
 	int rc = 0;
 	titles_set(facts, report);

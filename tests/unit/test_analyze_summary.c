@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -313,6 +314,64 @@ static void a_heap_without_blocks_has_its_own_reason(void **state)
 	}
 }
 
+/* Cut off after the names of its heap: what was allocated and lost is not 0, but not known. */
+static void what_was_cut_off_is_not_0(void **state)
+{
+	static const char *const unknown[] = {"memory.heap_peak_b",
+					      "memory.heap_peak_at_s",
+					      "memory.heap_allocations",
+					      "memory.heap_allocated_b",
+					      "memory.heap_left_b",
+					      "memory.heap_largest_b",
+					      "lost.count"};
+	(void)state;
+	struct recording r;
+	struct stat whole;
+	simple_open(&r);
+	uint32_t heap = recording_heap(&r, 1, SONDE_HEAP_MALLOC, NULL);
+	uint32_t site = recording_heap_site(&r, heap, 1, recording_call(&r, 0, 1, "f", 1));
+	recording_flush(&r);
+	assert_int_equal(stat(path, &whole), 0);
+	recording_begins(&r, site, START + MS, 100);
+	recording_close(&r, START + 2 * MS, 0);
+	for (int is_cut = 0; is_cut < 2; is_cut++) {
+		if (is_cut)
+			assert_int_equal(truncate(path, whole.st_size), 0);
+		struct sections s = sections_of(path, "summary", NULL);
+		const struct sonde_section *t = sections_get(&s, "summary");
+		for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+			assert_int_equal(sections_cell(t, sections_row(t, "metric", unknown[i]), "value")->kind ==
+					     SONDE_CELL_ABSENT,
+					 is_cut);
+		assert_int_equal(sections_noted(s.report->notes, ", what was lost is not known"), is_cut);
+		assert_int_equal(sections_noted(s.report->notes, ", 0 lost"), !is_cut);
+		sections_free(&s);
+		s = sections_of(path, "functions", &(struct sonde_pass_options){.asked = 1});
+		assert_int_equal(
+		    sections_noted(sections_get(&s, "functions")->notes, "the recording was cut off before the first"),
+		    is_cut);
+		sections_free(&s);
+	}
+}
+
+/* Half a second at one sample a second, none of which was taken: no interval of no samples, and what to do. */
+static void a_rate_that_is_too_low_is_said(void **state)
+{
+	(void)state;
+	struct recording r;
+	simple_open(&r);
+	recording_info(&r, "option.rate_hz", "1");
+	recording_sample(&r, (struct recording_sample){START + 500 * MS, 1, 0, 500 * MS, SONDE_STACK_NOT_SAMPLED});
+	recording_close(&r, START + 500 * MS, 0);
+	struct sections s = sections_of(path, "functions", &(struct sonde_pass_options){.asked = 1});
+	const struct sonde_section *t = sections_get(&s, "functions");
+	assert_true(sections_noted(t->notes,
+				   "no shares: the rate was too low: at 1 a second of CPU time not one sample "
+				   "was taken in 0.500 s; raise it with -F"));
+	assert_false(sections_noted(t->notes, "Wilson"));
+	sections_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +385,8 @@ int main(void)
 	    cmocka_unit_test(what_a_low_rate_means_depends_on_the_method),
 	    cmocka_unit_test(empty_and_single),
 	    cmocka_unit_test(a_heap_without_blocks_has_its_own_reason),
+	    cmocka_unit_test(what_was_cut_off_is_not_0),
+	    cmocka_unit_test(a_rate_that_is_too_low_is_said),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }

@@ -596,6 +596,51 @@ static void waiting_for_a_cpu_is_said_apart(void **state)
 	forget(&read);
 }
 
+/* Cut off before the first chunk: what was recorded is said to be so, and not to have been left out. */
+static void what_was_cut_off_is_not_called_unrecorded(void **state)
+{
+	struct recording r;
+	struct read read;
+	(void)state;
+	recording_open(&r, PATH);
+	recording_info(&r, "option.rate_hz", "1000");
+	uint32_t process = recording_process(&r, 10, 0, "app", RECORDING_START_NS);
+	uint32_t thread = recording_thread(&r, process, 10, "app", RECORDING_START_NS);
+	uint32_t app = recording_module(&r, "/usr/bin/app", 0);
+	uint32_t stack = recording_call(&r, 0, app, "f", 1);
+	recording_heap_site(&r, recording_heap(&r, process, SONDE_HEAP_MALLOC, NULL), thread, stack);
+	recording_flush(&r);
+	struct stat whole;
+	assert_int_equal(stat(PATH, &whole), 0);
+	recording_sample(&r, (struct recording_sample){RECORDING_START_NS + MS, thread, stack, MS, 0});
+	recording_close(&r, RECORDING_START_NS + 2 * MS, 0);
+	assert_int_equal(truncate(PATH, whole.st_size), 0);
+	judge_made(&read);
+	assert_true(is_said(&read, "not judged, since the recording was cut off, and what there is of it tells nothing "
+				   "of: CPU time (sampled, but no sample can be read), calls that wait, allocations "
+				   "(recorded, but none can be read)"));
+	assert_false(is_said(&read, "since not recorded"));
+	forget(&read);
+}
+
+/* CPU time of which not one sample was taken: it is in no function. */
+static void time_without_samples_is_not_judged(void **state)
+{
+	struct recording r;
+	struct read read;
+	(void)state;
+	recording_open(&r, PATH);
+	uint32_t process = recording_process(&r, 10, 0, "app", RECORDING_START_NS);
+	uint32_t thread = recording_thread(&r, process, 10, "app", RECORDING_START_NS);
+	recording_sample(
+	    &r, (struct recording_sample){RECORDING_START_NS + 500 * MS, thread, 0, 500 * MS, SONDE_STACK_NOT_SAMPLED});
+	recording_process_end(&r, process, RECORDING_START_NS + 500 * MS, 500 * MS, 0);
+	recording_close(&r, RECORDING_START_NS + 500 * MS, 0);
+	judge_made(&read);
+	assert_true(is_said(&read, "not judged, since not recorded: CPU time (no samples)"));
+	forget(&read);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -618,6 +663,8 @@ int main(void)
 	    cmocka_unit_test(figures_are_read_without_exponents),
 	    cmocka_unit_test(sleeps_on_the_path_are_counted),
 	    cmocka_unit_test(waiting_for_a_cpu_is_said_apart),
+	    cmocka_unit_test(what_was_cut_off_is_not_called_unrecorded),
+	    cmocka_unit_test(time_without_samples_is_not_judged),
 	};
 	setenv("HOME", "/nonexistent", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
