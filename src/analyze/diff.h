@@ -23,8 +23,11 @@ struct sonde_diff {
 	struct sonde_report *report;
 	enum sonde_verdict verdict;
 	int is_comparable;
-	int is_whole;          /* no events of either were lost, or cannot be read */
-	double speedup;        /* baseline ÷ candidate; NAN = not known */
+	int is_other_program; /* next to nothing that ran is in both */
+	double common_share;  /* then: of the candidate's CPU time in functions that both have */
+	const char *renamed;  /* then: they are the same but for the name of their module, which this says; NULL = no */
+	int is_whole;         /* no events of either were lost, or cannot be read */
+	double speedup;       /* baseline ÷ candidate; NAN = not known */
 	const char *iteration; /* that verdict and speed-up are of; NULL = of none */
 };
 
@@ -47,6 +50,9 @@ void sonde_diff_choose(struct sonde_report *report, const char *sections);
 /* Machines, kernels and programs that differ, as notes; clears is_comparable where times of one say nothing of the
  * other. */
 int sonde_diff_machines(struct sonde_diff *diff);
+
+/* Before all other notes: what must be read first. NULL: out of memory. */
+int sonde_diff_note_first(struct sonde_report *report, const char *text);
 
 /* What of either recording is missing, as notes. After all was read. */
 int sonde_diff_losses(struct sonde_diff *diff);

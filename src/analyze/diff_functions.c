@@ -24,6 +24,7 @@ enum { CHANGE, BASE_SHARE, SHARE, BASE_NS, NS, CHANGE_NS, P, FUNCTION, MODULE, T
 enum { BASELINE, CANDIDATE, SIDES };
 
 #define SURE_P 0.01
+#define COMMON_LEAST 0.1 /* of CPU time, in functions that both have: of one program */
 
 static const struct sonde_column columns[COLUMNS] = {
     [CHANGE] = {"share_change", "change", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
@@ -260,16 +261,52 @@ static int row_add(struct sonde_diff *diff, struct sonde_section *section, const
 	return 0;
 }
 
+/* Most of the time that is in functions of one name on both sides, in modules of two: what it is named after on either
+ * side, "" = there is none. Functions without a name of their own say nothing. */
+static int find_renamed(struct sonde_diff *diff, struct table *table)
+{
+	double common = 0;
+	uint64_t most_ns = 0;
+	const struct row *of[SIDES] = {0};
+	qsort(table->rows, table->count, sizeof *table->rows, by_name);
+	for (size_t i = 0; i + 1 < table->count; i++) {
+		const struct row *a = &table->rows[i], *b = a + 1;
+		const struct row *candidate = a->ns[CANDIDATE] ? a : b, *baseline = candidate == a ? b : a;
+		if (strcmp(a->name, b->name) != 0 || *a->name == '(' || *a->name == '[' || !baseline->ns[BASELINE] ||
+		    !candidate->ns[CANDIDATE])
+			continue;
+		common += (double)candidate->ns[CANDIDATE] / (double)table->all_ns[CANDIDATE];
+		if (candidate->ns[CANDIDATE] <= most_ns)
+			continue;
+		most_ns = candidate->ns[CANDIDATE];
+		of[BASELINE] = baseline;
+		of[CANDIDATE] = candidate;
+	}
+	if (common < COMMON_LEAST)
+		return 0;
+	diff->renamed =
+	    sonde_report_text(diff->report,
+			      "functions of the same names made %.1f %% of the candidate's CPU time, but lie "
+			      "in %s there and in %s in the baseline",
+			      100 * common, of[CANDIDATE]->module, of[BASELINE]->module);
+	return diff->renamed ? 0 : sonde_error(ENOMEM, "out of memory for a note");
+}
+
 /* Programs that have next to nothing in common are not two versions of one. */
-static int check_common(struct sonde_diff *diff, const struct table *table, struct sonde_section *section)
+static int check_common(struct sonde_diff *diff, struct table *table, struct sonde_section *section)
 {
 	double common = 0;
 	for (size_t i = 0; i < table->count; i++)
 		if (table->rows[i].ns[BASELINE] && table->rows[i].ns[CANDIDATE])
 			common += (double)table->rows[i].ns[CANDIDATE] / (double)table->all_ns[CANDIDATE];
-	if (common >= 0.1)
+	if (common >= COMMON_LEAST)
 		return 0;
 	diff->is_comparable = 0;
+	diff->is_other_program = 1;
+	diff->common_share = common;
+	int code = find_renamed(diff, table);
+	if (code || diff->renamed)
+		return code ? code : sonde_report_note(diff->report, section, 1, "%s", diff->renamed);
 	return sonde_report_note(
 	    diff->report, section, 1,
 	    "functions that both have made %.1f %% of the candidate's CPU time: these are different "

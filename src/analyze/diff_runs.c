@@ -368,6 +368,13 @@ static int say_verdict(struct sonde_diff_runs *runs, const struct sonde_diff_com
 		runs->verdict = sonde_shift_verdict(shift, margin_of(runs));
 	int code =
 	    sonde_diff_facts(report, runs->verdict, shift, by == SONDE_DIFF_CPU ? "cpu" : "wall", runs->is_comparable);
+	if (!code && runs->is_other_program)
+		return sonde_diff_note_first(
+		    report,
+		    sonde_report_text(report,
+				      "different programs, not comparable: functions that both have made %.1f %% "
+				      "of the candidate's CPU time",
+				      100 * runs->common_share));
 	if (code || !is_known)
 		return code ? code
 			    : sonde_report_note(report, NULL, 1,

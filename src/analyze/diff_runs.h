@@ -17,7 +17,9 @@ struct sonde_diff_runs {
 	/* What it came to. */
 	enum sonde_verdict verdict;
 	int is_comparable;
-	int is_in_turn; /* runs of both sides were made at one time, mixed */
+	int is_other_program; /* next to nothing that ran is in both */
+	double common_share;  /* then: of the candidate's CPU time in functions that both have */
+	int is_in_turn;       /* runs of both sides were made at one time, mixed */
 };
 
 /* Adds the sections `diff`, `diff-iterations`, `diff-zones` and `diff-functions` and the facts `verdict`, `speedup` and

@@ -150,6 +150,8 @@ static int check_common(struct sonde_diff_runs *runs, struct sonde_section *sect
 	if (common >= COMMON_LEAST)
 		return 0;
 	runs->is_comparable = 0;
+	runs->is_other_program = 1;
+	runs->common_share = common;
 	return sonde_report_note(
 	    runs->report, section, 1,
 	    "functions that both have made %.1f %% of the candidate's CPU time: these are different "

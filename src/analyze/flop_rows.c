@@ -212,7 +212,10 @@ static int notes_add(const struct sonde_flop *flop, const struct sonde_flop_zone
 		rc = library_notes(by_library, report, section);
 	if (rc == 0 && by_program->reports)
 		rc = sonde_report_note(
-		    report, section, 0, "counted by program: as it reported them (SONDE_ZONE_WORK), bytes too%s",
+		    report, section, 0, "counted by program: as it reported them (SONDE_ZONE_WORK), bytes too%s%s",
+		    by_program->bytes > 0 && by_library->bytes > 0
+			? ", so that of bytes only library calls' are modelled"
+			: "",
 		    by_library->calls ? "; library calls inside such zones may be the same work, so the "
 					"two are not added"
 				      : "");
@@ -242,13 +245,30 @@ static int compare_rows(const void *left, const void *right, void *state)
 	return (a > b) - (a < b);
 }
 
+/* Bytes of library calls are a model; programs report their own. */
+static const struct sonde_column *columns_of(struct sonde_report *report, const struct sonde_flop_zone *by_library,
+					     const struct sonde_flop_zone *by_program)
+{
+	static const int by_bytes[] = {BYTES, BYTES_RATE, INTENSITY};
+	if (!(by_program->bytes > 0))
+		return columns;
+	struct sonde_column *out = sonde_arena_alloc(&report->arena, sizeof columns);
+	if (!out)
+		return NULL;
+	memcpy(out, columns, sizeof columns);
+	for (size_t i = 0; i < sizeof by_bytes / sizeof *by_bytes; i++)
+		out[by_bytes[i]].basis = by_library->bytes > 0 ? SONDE_BASIS_MODELLED : SONDE_BASIS_MEASURED;
+	return out;
+}
+
 int sonde_flop_section_add(const struct sonde_flop *flop, struct sonde_report *report)
 {
 	size_t limit = flop->options.limit ? flop->options.limit : DEFAULT_ROWS, count = 0;
 	struct sonde_flop_zone by_library = sum_of(flop, 1), by_program = sum_of(flop, 0);
 	uint32_t *ids = malloc(flop->sites * sizeof *ids);
+	const struct sonde_column *shown = columns_of(report, &by_library, &by_program);
 	struct sonde_section *section =
-	    ids ? sonde_report_table(report, SONDE_FLOP_ID, SONDE_FLOP_TITLE, columns, COLUMNS) : NULL;
+	    ids && shown ? sonde_report_table(report, SONDE_FLOP_ID, SONDE_FLOP_TITLE, shown, COLUMNS) : NULL;
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for FLOP");
 	for (uint32_t id = 0; ids && id < flop->sites; id++)
 		if (flop->zones[id].calls || flop->zones[id].reports)

@@ -59,6 +59,9 @@ static int row_add(const struct sonde_critical *critical, const struct sonde_cri
 	struct sonde_critical_outcome outcome;
 	uint64_t span_ns = critical->to_ns - critical->from_ns;
 	int rc = sonde_critical_replay(&outcome, critical, scales, count);
+	if (!rc && !outcome.is_found) /* several: each was found alone */
+		rc = sonde_error(EINVAL, "--what-if: the recording has no %s called '%s'",
+				 sonde_critical_of_name(scales->of), scales->name);
 	struct sonde_cell *row = rc ? NULL : sonde_report_row(report, section);
 	const char *name = count == 1 ? sonde_report_text(report, "%s", scales->name) : "all of these";
 	if (rc)
@@ -71,13 +74,6 @@ static int row_add(const struct sonde_critical *critical, const struct sonde_cri
 	row[SPEED] = count > 1              ? sonde_cell_absent("each its own")
 		     : isinf(scales->speed) ? sonde_cell_absent("without limit: it takes no time")
 					    : sonde_cell_real(scales->speed, 0);
-	if (!outcome.is_found) {
-		row[PREDICTED] = row[SAVED] = row[FACTOR] =
-		    sonde_cell_absent(count == 1 ? "the recording has nothing of that name" : "not all are there");
-		return count > 1 ? 0
-				 : sonde_report_note(report, section, 1, "the recording has no %s called %s",
-						     sonde_critical_of_name(scales->of), name);
-	}
 	if (count == 1 && outcome.assumed)
 		rc = sonde_report_note(
 		    report, section, 0,

@@ -19,6 +19,7 @@
 /* A recording of samples in three functions, and iterations; 0 = none. */
 struct made {
 	const char *path, *cpu, *prefix;
+	const char *module; /* NULL: /usr/bin/app */
 	unsigned samples[3];
 	unsigned iterations;
 	double iteration_ms, spread;
@@ -46,7 +47,7 @@ static void make(const struct made *made)
 	recording_info(&recording, "host.cpu", made->cpu ? made->cpu : "a processor");
 	uint32_t process = recording_process(&recording, 10, 0, "app", RECORDING_START_NS);
 	uint32_t thread = recording_thread(&recording, process, 10, "app", RECORDING_START_NS);
-	uint32_t module = recording_module(&recording, "/usr/bin/app", 0);
+	uint32_t module = recording_module(&recording, made->module ? made->module : "/usr/bin/app", 0);
 	for (int i = 0; i < 3; i++) {
 		char name[64];
 		snprintf(name, sizeof name, "%s%s", made->prefix ? made->prefix : "", names[i]);
@@ -281,6 +282,26 @@ static void other_machines_and_programs_are_not_comparable(void **state)
 	assert_false(diff.is_comparable);
 	assert_true(sections_noted(section_of(&diff, "diff-functions")->notes, "different programs"));
 	assert_int_equal(section_of(&diff, "diff-functions")->table.row_count, 6);
+	assert_ptr_equal(strstr(diff.report->notes->text, "different programs, not comparable"),
+			 diff.report->notes->text);
+	assert_false(sections_noted(diff.report->notes, "inconclusive"));
+	done(&diff);
+}
+
+/* The same functions in a file of another name: that is what is said first, and what to do. */
+static void a_program_by_another_name_is_told(void **state)
+{
+	const struct made a = {.path = "diff-a.sonde", .samples = {100, 100, 100}},
+			  b = {.path = "diff-b.sonde", .module = "/usr/bin/app-new", .samples = {100, 100, 100}};
+	struct sonde_diff diff;
+	(void)state;
+	compare(&diff, &a, &b);
+	assert_false(diff.is_comparable);
+	assert_ptr_equal(
+	    strstr(diff.report->notes->text,
+		   "different programs by their names, not comparable: functions of the same names made 100.0 % of the "
+		   "candidate's CPU time, but lie in app-new there and in app in the baseline"),
+	    diff.report->notes->text);
 	done(&diff);
 }
 
@@ -307,6 +328,7 @@ int main(void)
 	    cmocka_unit_test(time_without_a_stack_is_in_no_share),
 	    cmocka_unit_test(other_machines_and_programs_are_not_comparable),
 	    cmocka_unit_test(empty_recordings_say_nothing),
+	    cmocka_unit_test(a_program_by_another_name_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

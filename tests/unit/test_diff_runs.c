@@ -233,6 +233,8 @@ static void other_machines_programs_and_times_are_said(void **state)
 	compare(&compared, 6, &a, &program, 1);
 	assert_false(compared.runs.is_comparable);
 	assert_true(sections_noted(section_of(&compared, "diff-functions")->notes, "different programs"));
+	assert_ptr_equal(strstr(compared.runs.report->notes->text, "different programs, not comparable"),
+			 compared.runs.report->notes->text);
 	done(&compared);
 	compare(&compared, 1, &nothing, &nothing, 1);
 	assert_int_equal(compared.runs.verdict, SONDE_VERDICT_INCONCLUSIVE);

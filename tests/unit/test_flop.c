@@ -221,12 +221,48 @@ static void counters_that_are_not_there_say_why(void **state)
 	sections_free(&s);
 }
 
+static enum sonde_basis basis_of(const struct sonde_section *section, const char *key)
+{
+	for (size_t i = 0; i < section->table.column_count; i++)
+		if (!strcmp(section->table.columns[i].key, key))
+			return section->table.columns[i].basis;
+	fail();
+	return SONDE_BASIS_MEASURED;
+}
+
+/* Bytes that the program reports are no model; a library's are, and beside reported ones the note says whose. */
+static void bytes_are_of_whom_they_are(void **state)
+{
+	static const char *const keys[] = {"bytes", "bytes_per_sec", "flop_per_byte"};
+	(void)state;
+	for (int is_mixed = 0; is_mixed < 2; is_mixed++) {
+		struct recording r;
+		simple_open(&r);
+		uint32_t own = recording_site(&r, SONDE_SITE_ZONE, "own", NULL);
+		uint32_t dgemm = recording_site(&r, SONDE_SITE_ZONE, "dgemm", "blas");
+		recording_begin(&r, 1, own, START + 10 * MS);
+		recording_work(&r, 1, START + 11 * MS, 1e6, 2e6, 3);
+		recording_end(&r, 1, START + 20 * MS);
+		if (is_mixed)
+			call(&r, 1, dgemm, START + 30 * MS, 5 * MS, 64);
+		recording_close(&r, START + 50 * MS, 0);
+		struct sections s = sections_of(path, "flop", &(struct sonde_pass_options){.asked = 1});
+		const struct sonde_section *t = sections_get(&s, "flop");
+		for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+			assert_int_equal(basis_of(t, keys[i]), is_mixed ? SONDE_BASIS_MODELLED : SONDE_BASIS_MEASURED);
+		assert_near(sections_real(t, "zone", "own", "bytes"), 2e6, 0);
+		assert_int_equal(sections_noted(t->notes, "of bytes only library calls' are modelled"), is_mixed);
+		sections_free(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(calls_and_reports_are_apart),  cmocka_unit_test(a_part_is_of_its_calls),
 	    cmocka_unit_test(nothing_counted_is_not_zero),  cmocka_unit_test(reports_beyond_the_most_are_counted_alone),
 	    cmocka_unit_test(the_processor_counts_the_run), cmocka_unit_test(counters_that_are_not_there_say_why),
+	    cmocka_unit_test(bytes_are_of_whom_they_are),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "critical_fixture.h"
+#include "util/error.h"
 
 /* The slow half faster: until it is no longer the slow one. Its end was 60 ms after both began. */
 static void a_faster_half(void **state)
@@ -155,7 +156,7 @@ static void who_runs_less_waits_less(void **state)
 	look_away(&looked);
 }
 
-/* What is not there has no prediction; what cannot be read is refused, with what can. */
+/* What is not there is an error that says so; what cannot be read is refused, with what can. */
 static void what_cannot(void **state)
 {
 	static const char *const wrong[] = {"zone=a",           "zone=,speed=2",        "zone=a,speed=0",
@@ -169,17 +170,24 @@ static void what_cannot(void **state)
 	assert_int_equal(sonde_critical_scale_parse(&scale, "zone=a,speed=2,b=c,speed=1.5"), 0);
 	assert_string_equal(scale.name, "a,speed=2,b=c");
 	fork_join(&r, 1);
-	const char *const asked[] = {"thread=slow,speed=2", "zone=none,speed=2"};
-	const struct sonde_pass_options options = {.asked = 1, .what_if = asked, .what_ifs = 2};
+	const char *const asked[] = {"thread=slow,speed=2", "thread=fast,speed=2", "zone=none,speed=2"};
+	struct sonde_pass_options options = {.asked = 1, .what_if = asked, .what_ifs = 2};
 	struct sections s = sections_of(path, "what-if", &options);
 	const struct sonde_section *section = sections_get(&s, "what-if");
 	assert_int_equal(sections_int(section, "name", "slow", "predicted_ns"), 50 * MS);
 	assert_near(sections_real(section, "name", "slow", "saved_share"), 0.375, 1e-9);
-	const struct sonde_cell *none = sections_row(section, "name", "none");
-	assert_int_equal(sections_cell(section, none, "predicted_ns")->kind, SONDE_CELL_ABSENT);
-	assert_int_equal(sections_cell(section, sections_row(section, "name", "all of these"), "predicted_ns")->kind,
-			 SONDE_CELL_ABSENT);
+	assert_int_equal(sections_int(section, "name", "all of these", "predicted_ns"), 50 * MS);
 	sections_free(&s);
+	struct sonde_session *session;
+	struct sonde_report *report;
+	const struct sonde_pass *pass = sonde_pass_find("what-if");
+	options.what_ifs = 3;
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	assert_int_equal(sonde_report_new(&report), 0);
+	assert_int_equal(sonde_pass_run(session, &pass, 1, &options, report), -EINVAL);
+	assert_string_equal(sonde_error_text(), "--what-if: the recording has no zone called 'none'");
+	sonde_report_free(report);
+	sonde_session_close(session);
 }
 
 int main(void)
