@@ -3,14 +3,17 @@
  * First every source's own probe, then the checks of checks.c. All formats but text are the report's; the text is
  * written here, because a table would cut the sentences that matter. Red means that nothing can be recorded.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/checks.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "export/format.h"
+#include "export/text.h"
 #include "report/report.h"
 #include "format/wait.h"
 #include "source/source.h"
@@ -42,8 +45,13 @@ static const struct {
 
 static void probe_source(const struct sonde_source *source, struct sonde_finding *out)
 {
-	const struct sonde_record_options options = {
-	    .rate_hz = 1000, .blas = 1, .gpu = SONDE_GPU_API, .flop = 1, .energy = 1, .heap = 1, .waits = SONDE_WAIT_WHAT_LOCKS | SONDE_WAIT_WHAT_IO};
+	const struct sonde_record_options options = {.rate_hz = 1000,
+						     .blas = 1,
+						     .gpu = SONDE_GPU_API,
+						     .flop = 1,
+						     .energy = 1,
+						     .heap = 1,
+						     .waits = SONDE_WAIT_WHAT_LOCKS | SONDE_WAIT_WHAT_IO};
 	char why[sizeof out->what] = "";
 	int code = source->probe ? source->probe(&options, why, sizeof why) : 0;
 	out->verdict = code || *why ? SONDE_VERDICT_YELLOW : SONDE_VERDICT_GREEN;
@@ -76,6 +84,8 @@ static int look(struct doctor *doctor)
 	return 1;
 }
 
+enum { FOUND_AT = 27 }; /* columns before what was found */
+
 /* --- saying ------------------------------------------------------------------------------------------------------ */
 
 static const char *summary(const struct doctor *doctor)
@@ -88,21 +98,35 @@ static const char *summary(const struct doctor *doctor)
 	return sentences[doctor->worst];
 }
 
+/* Where nobody sets a width, a line is a line: for grep. */
+static int width_of(const struct sonde_format_options *style, FILE *out)
+{
+	return isatty(fileno(out)) || getenv("COLUMNS") ? style->width : INT_MAX;
+}
+
+static void write_more(FILE *out, const char *title, const char *text, int width)
+{
+	int indent = FOUND_AT + (int)strlen(title);
+	fprintf(out, "%*s%s", FOUND_AT, "", title);
+	sonde_text_wrap(out, text, width, indent);
+}
+
 static void write_text(const struct doctor *doctor, FILE *out)
 {
 	struct sonde_format_options style;
 	sonde_output_style(&style, out);
+	int width = width_of(&style, out);
 	for (size_t i = 0; i < doctor->count; i++) {
 		const struct row *row = &doctor->rows[i];
 		if (doctor->quiet && row->finding.verdict != SONDE_VERDICT_RED)
 			continue;
-		fprintf(out, "%s%-7s%s %-18s %s\n", style.color ? verdicts[row->finding.verdict].color : "",
-			verdicts[row->finding.verdict].word, style.color ? "\033[0m" : "", row->name,
-			row->finding.what);
+		fprintf(out, "%s%-7s%s %-18s ", style.color ? verdicts[row->finding.verdict].color : "",
+			verdicts[row->finding.verdict].word, style.color ? "\033[0m" : "", row->name);
+		sonde_text_wrap(out, row->finding.what, width, FOUND_AT);
 		if (*row->finding.fix && row->finding.verdict != SONDE_VERDICT_GREEN)
-			fprintf(out, "%26s fix: %s\n", "", row->finding.fix);
+			write_more(out, "fix: ", row->finding.fix, width);
 		if (row->cost && !doctor->quiet)
-			fprintf(out, "%26s cost: %s\n", "", row->cost);
+			write_more(out, "cost: ", row->cost, width);
 	}
 	if (!doctor->quiet)
 		fprintf(out, "%s\n", summary(doctor));

@@ -197,6 +197,6 @@ void sonde_recording_say(const struct sonde_record_options *record, const struct
 		return;
 	}
 	fprintf(stderr, "sonde: %.2f s, %" PRIu64 " sample%s, %.1f KB in %s  (sonde report %s)\n",
-		(double)result->wall_ns / 1e9, result->samples, result->samples == 1 ? "" : "s",
+		(double)result->recorded_ns / 1e9, result->samples, result->samples == 1 ? "" : "s",
 		(double)file.st_size / 1e3, record->output, record->output);
 }

@@ -2,7 +2,8 @@
  *
  * Drawn from the tables of the report, whose columns are found by their keys. Solid lines are what all CPUs did when
  * they were measured, dotted ones a single thread, dashed ones what the maker says. A point whose bytes are a model is
- * hollow, with an arrow to the left: it lies there or further left. What has no intensity has no point.
+ * hollow, with an arrow to the left: it lies there or further left. What has no intensity has no point. One far below
+ * all ceilings stands at the lower edge with an arrow: it would press all others together.
  */
 #include "export/roofline_svg.h"
 
@@ -24,7 +25,10 @@ enum {
 	POINTS_MAX = 20,
 	LABELS_MAX = 48,
 	ROW = 23,
-	POWERS_MAX = 30
+	POWERS_MAX = 30,
+	BELOW_MAX = 2, /* powers of ten below the ceilings that have room */
+	LABEL_WIDTH = 170,
+	LABEL_STEPS = 4
 };
 #define TEXT_MAX_B (1 << 16)
 
@@ -32,7 +36,7 @@ struct point {
 	const char *name, *bound;
 	double x, y, share; /* share: of the run */
 	double roof_share;
-	int is_model;
+	int is_model, is_below;
 };
 
 struct picture {
@@ -40,10 +44,14 @@ struct picture {
 	const struct sonde_section *roofs, *points;
 	struct sonde_buf scratch;
 	struct point point[POINTS_MAX];
-	size_t count, left_out;
+	size_t count, left_out, below;
 	double x_min, x_max, y_min, y_max; /* decimal logarithms */
 	double labels[LABELS_MAX];         /* heights of labels at the right edge */
 	size_t label_count;
+	struct {
+		double x, y;
+	} memory[LABELS_MAX]; /* where labels along diagonals begin */
+	size_t memory_count;
 };
 
 /* --- the report --------------------------------------------------------------------------------------------------- */
@@ -102,6 +110,19 @@ static void widen(double *low, double *high, double value)
 	*high = log10(value) > *high ? log10(value) : *high;
 }
 
+/* Points that are far below the ceilings do not stretch the axis. */
+static void place_points(struct picture *picture)
+{
+	double lowest = picture->y_min <= picture->y_max ? picture->y_min - BELOW_MAX : -1e9;
+	for (size_t i = 0; i < picture->count; i++) {
+		struct point *point = &picture->point[i];
+		point->is_below = log10(point->y) < lowest;
+		picture->below += (size_t)point->is_below;
+		if (!point->is_below)
+			widen(&picture->y_min, &picture->y_max, point->y);
+	}
+}
+
 static void choose_scale(struct picture *picture)
 {
 	double peak = best_of(picture, "FP32", "all_threads"), dram = best_of(picture, "DRAM", "one_thread");
@@ -109,15 +130,14 @@ static void choose_scale(struct picture *picture)
 	picture->x_max = 2;
 	picture->y_min = 1e9;
 	picture->y_max = -1e9;
-	for (size_t i = 0; i < picture->count; i++) {
+	for (size_t i = 0; i < picture->count; i++)
 		widen(&picture->x_min, &picture->x_max, picture->point[i].x);
-		widen(&picture->y_min, &picture->y_max, picture->point[i].y);
-	}
 	widen(&picture->y_min, &picture->y_max, peak);
 	widen(&picture->y_min, &picture->y_max, best_of(picture, "FP64", "all_threads"));
 	widen(&picture->y_min, &picture->y_max, best_of(picture, "FP32", "datasheet"));
 	if (dram > 0)
 		widen(&picture->y_min, &picture->y_max, dram * pow(10, picture->x_min));
+	place_points(picture);
 	if (picture->y_min > picture->y_max)
 		picture->y_min = picture->y_max = 0;
 	picture->x_min -= 0.15;
@@ -242,6 +262,27 @@ static void put_peak(struct picture *picture, double rate, const char *classes, 
 			RIGHT - 6, y - 4, label, rate);
 }
 
+/* How far along its line a label has to stand so that it lies on no other; all lines have one slope. */
+static double label_shift(struct picture *picture, double x, double y, double slope)
+{
+	double shift = 0;
+	for (int step = 0; step < LABEL_STEPS; step++) {
+		int taken = 0;
+		for (size_t i = 0; i < picture->memory_count; i++) {
+			double dx = picture->memory[i].x - x - shift, dy = picture->memory[i].y - y - shift * slope;
+			taken |= fabs(dx) < LABEL_WIDTH && fabs(dy - dx * slope) < 16;
+		}
+		if (!taken)
+			break;
+		shift += LABEL_WIDTH;
+	}
+	if (picture->memory_count < LABELS_MAX) {
+		picture->memory[picture->memory_count].x = x + shift;
+		picture->memory[picture->memory_count++].y = y + shift * slope;
+	}
+	return shift;
+}
+
 /* The diagonal of a bandwidth in GB/s, up to the highest peak. */
 static void put_memory(struct picture *picture, double bandwidth, const char *classes, double peak, const char *label)
 {
@@ -256,10 +297,11 @@ static void put_memory(struct picture *picture, double bandwidth, const char *cl
 	double x2 = x_of(picture, to), y2 = y_of(picture, to + slope);
 	fprintf(picture->out, "<line class=\"mem %s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", classes, x1,
 		y1, x2, y2);
+	double along = 8 + label_shift(picture, x1, y1, (y2 - y1) / (x2 - x1));
 	fprintf(picture->out,
-		"<text class=\"meml\" transform=\"translate(%.1f %.1f) rotate(%.1f)\">%s %.4g GB/s</text>\n", x1 + 8,
-		y1 - 5 - 8 * (y1 - y2) / (x2 - x1), -atan2(y1 - y2, x2 - x1) * 180 / 3.14159265358979, label,
-		bandwidth);
+		"<text class=\"meml\" transform=\"translate(%.1f %.1f) rotate(%.1f)\">%s %.4g GB/s</text>\n",
+		x1 + along, y1 - 5 - along * (y1 - y2) / (x2 - x1), -atan2(y1 - y2, x2 - x1) * 180 / 3.14159265358979,
+		label, bandwidth);
 }
 
 static void put_ceilings(struct picture *picture)
@@ -294,11 +336,15 @@ static void put_point(struct picture *picture, size_t number, const struct point
 	FILE *out = picture->out;
 	double x = x_of(picture, log10(point->x)), y = y_of(picture, log10(point->y));
 	double radius = 8 + 7 * sqrt(point->share < 0 ? 0 : point->share > 1 ? 1 : point->share);
+	if (point->is_below)
+		y = BOTTOM - radius - 16;
 	fputs("<g><title>", out);
 	put_name(picture, point->name, 200);
 	fprintf(out, ": %.4g GFLOP/s, %s%.4g FLOP/byte</title>", point->y, point->is_model ? "at most " : "", point->x);
 	if (point->is_model)
 		fprintf(out, "<path class=\"arrow\" d=\"M%.1f %.1fh-26m7 -5l-7 5l7 5\"/>", x - radius, y);
+	if (point->is_below)
+		fprintf(out, "<path class=\"arrow low\" d=\"M%.1f %.1fv14m-5 -7l5 7l5 -7\"/>", x, y + radius);
 	fprintf(out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>", point->is_model ? "model" : "dot", x,
 		y, radius);
 	fprintf(out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%zu</text></g>\n",
@@ -329,6 +375,10 @@ static void put_points(struct picture *picture)
 		fprintf(picture->out,
 			"<text class=\"sub\" x=\"%d\" y=\"%d\">No zone has known FLOP and bytes.</text>\n", KEY_X,
 			TOP + 14);
+	if (picture->below)
+		fprintf(picture->out,
+			"<text class=\"sub\" x=\"%d\" y=\"%d\">%zu with an arrow down: far lower</text>\n", KEY_X,
+			BOTTOM - ROW, picture->below);
 	if (picture->left_out)
 		fprintf(picture->out, "<text class=\"sub\" x=\"%d\" y=\"%d\">%zu zone%s not in the picture</text>\n",
 			KEY_X, BOTTOM, picture->left_out, picture->left_out == 1 ? " is" : "s are");

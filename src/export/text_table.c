@@ -1,8 +1,9 @@
 /* text_table.c: a table as aligned columns.
  *
  * All cells are formatted first. Columns of detail are left out, and named below the table, while the line is too long
- * even with its texts cut; the width that it then has too much is taken from text columns, the one marked wide last.
- * Figures are never cut. Where even that is not enough, each cell gets a line of its own.
+ * even with its texts cut as far as they can still be read; the width that it then has too much is taken from text
+ * columns, the one marked wide last. Figures are never cut. Where even that is not enough, each cell gets a line of its
+ * own.
  */
 #include "export/text.h"
 
@@ -14,7 +15,16 @@
 #include "export/shorten.h"
 #include "util/error.h"
 
-enum { GAP = 2, TEXT_LEAST = 8, TEXT_WANT = 13, WIDE_LEAST = 16, WIDE_WANT = 32, CELL_MAX_B = 1 << 20 };
+enum {
+	GAP = 2,
+	TEXT_LEAST = 8,
+	TEXT_WANT = 13,
+	DETAIL_LEAST = 20,
+	WHOLE_MOST = 32,
+	WIDE_LEAST = 16,
+	WIDE_WANT = 32,
+	CELL_MAX_B = 1 << 20
+};
 
 enum { HIDDEN_EMPTY = 1, HIDDEN_NARROW = 2 };
 
@@ -36,6 +46,17 @@ static int is_text(const struct sonde_column *column)
 static int is_left(const struct sonde_column *column)
 {
 	return is_text(column) || column->unit == SONDE_UNIT_BAR;
+}
+
+/* Below which a column of texts is not cut. Words that stand for something each, as names of rules do, are not cut at
+ * all, and a column of detail is left out before nothing can be read in it. */
+static size_t least_of(const struct sonde_column *column, size_t least)
+{
+	static const char *const whole[] = {"rule", "severity"};
+	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+		if (!strcmp(column->key, whole[i]))
+			return WHOLE_MOST;
+	return column->detail && least < DETAIL_LEAST ? DETAIL_LEAST : least;
 }
 
 static const char *format_cell(struct grid *grid, const struct sonde_column *column, const struct sonde_cell *cell)
@@ -82,7 +103,7 @@ static void shrink(struct grid *grid, int wide, size_t least, size_t *excess)
 		size_t widest = table->column_count;
 		for (size_t i = 0; i < table->column_count; i++)
 			if (is_text(&table->columns[i]) && !table->columns[i].wide == !wide &&
-			    grid->widths[i] > least && !grid->hidden[i] &&
+			    grid->widths[i] > least_of(&table->columns[i], least) && !grid->hidden[i] &&
 			    (widest == table->column_count || grid->widths[i] > grid->widths[widest]))
 				widest = i;
 		if (widest == table->column_count)
@@ -98,7 +119,7 @@ static size_t line_width(const struct grid *grid, int cut)
 	size_t total = 0;
 	for (size_t i = 0; i < grid->table->column_count; i++) {
 		const struct sonde_column *column = &grid->table->columns[i];
-		size_t least = column->wide ? WIDE_WANT : TEXT_LEAST;
+		size_t least = least_of(column, column->wide ? WIDE_WANT : TEXT_LEAST);
 		int shorter = cut && is_text(column) && grid->widths[i] > least;
 		total += grid->hidden[i] ? 0 : GAP + (shorter ? least : grid->widths[i]);
 	}

@@ -84,7 +84,8 @@ static int open_sources(struct supervisor *supervisor)
 		struct sonde_source_run *run;
 		char why[512] = "";
 		if (supervisor->options->only_resources && strcmp(source->name, "resources") != 0 &&
-		    strcmp(source->name, "threads") != 0 && !(supervisor->options->flop && !strcmp(source->name, "flop")))
+		    strcmp(source->name, "threads") != 0 &&
+		    !(supervisor->options->flop && !strcmp(source->name, "flop")))
 			continue;
 		if (source->probe(supervisor->options, why, sizeof why)) {
 			if (*why)
@@ -373,6 +374,7 @@ static uint64_t look_up(struct supervisor *supervisor)
 static void finish(struct supervisor *supervisor, struct sonde_supervise_result *result)
 {
 	uint64_t end_ns = sonde_clock_now_ns(), stolen_ns = sonde_proc_stolen_ns();
+	uint64_t begun_ns = sonde_writer_start_ns(supervisor->writer);
 	drain_sources(supervisor, 1);
 	while (supervisor->active_count)
 		drop_source(supervisor, supervisor->active_count - 1);
@@ -390,6 +392,7 @@ static void finish(struct supervisor *supervisor, struct sonde_supervise_result 
 	result->error = result->error ? result->error : rc;
 	result->started = 1;
 	result->wall_ns = end_ns - supervisor->start_ns;
+	result->recorded_ns = end_ns - begun_ns;
 	result->samples = sonde_recorder_sample_count(supervisor->recorder);
 	result->kept_nothing = supervisor->options->keep_ns && !sonde_recorder_saves(supervisor->recorder);
 }

@@ -13,8 +13,10 @@ struct sonde_supervise_result {
 	int status;  /* of the command, as wait(2); −1 = not known (attached) */
 	int error;   /* 0 or a negative errno: what went wrong with the recording; sonde_error_text() says it */
 	uint64_t samples;
-	uint64_t wall_ns;
-	int kept_nothing; /* flight recorder: no trigger came */
+	uint64_t wall_ns;     /* from the command's release to its end */
+	uint64_t recorded_ns; /* from the recording's start to its end: wall time in reports, which holds the sources'
+				 start */
+	int kept_nothing;     /* flight recorder: no trigger came */
 };
 
 /* Returns 0 when a recording was made (perhaps with result->error), else a negative errno before anything ran: -ENOENT

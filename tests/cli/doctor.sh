@@ -30,6 +30,10 @@ equal "$(grep -A 1 -E '^[a-z]+ +(cpu|zones|blas|nvtx|gpu|nvml|flop|heap|threads|
 grep -q $'\033' plain && fail "colours in a file"
 run 0 "$SONDE" doctor -q
 equal "$out" ""
+# A width that somebody sets is kept, but for words that are longer; where nobody does, a line is a line.
+run 0 env COLUMNS=80 LC_ALL=C.UTF-8 "$SONDE" doctor
+equal "$(awk 'length > 80 && !/[^ ]{50}/' .out)" ""
+equal "$(tr -s ' \n' ' ' <.out)" "$(tr -s ' \n' ' ' <plain)"
 
 # What is set and what is not is seen, with the fix beside it.
 run 0 env DEBUGINFOD_URLS=http://localhost:1 "$SONDE" doctor

@@ -15,6 +15,17 @@ run 0 "$SONDE" report old.sonde
 has "$out" "echo first"
 lacks "$out" $'\033'
 
+# What recording says of the time is what the report calls wall time.
+run 0 "$SONDE" record -o timed.sonde -- sleep 0.2
+said=$(sed -n 's/^sonde: \([0-9.]*\) s, .*/\1/p' <<<"$err")
+equal "$said" "$("$SONDE" report -q --json --section summary timed.sonde | jq '.sections[0].rows[] | select(.metric == "timing.wall_time_s").value' | xargs printf %.2f)"
+rm timed.sonde
+# An output whose ending no format has is text, and that is said.
+run 0 "$SONDE" report -o odd.foo old.sonde
+has "$err" "'odd.foo' ends like no format: it is written as text; -f names another"
+run 0 "$SONDE" report -o plain.txt old.sonde
+lacks "$err" "ends like"
+
 # Options before and after the file mean the same.
 run 0 "$SONDE" report --json old.sonde
 jq -e '.schema == "sonde-report"' .out >/dev/null || fail "no report in JSON"

@@ -259,6 +259,37 @@ static void many_columns_fit_every_width(void **state)
 	sonde_report_free(report);
 }
 
+/* A name that stands for a rule is whole at 80 columns, and a column of detail is left out before it is a stump. */
+static void names_of_rules_are_whole(void **state)
+{
+	(void)state;
+	static const struct sonde_column columns[] = {
+	    {.key = "severity", .title = "severity"},
+	    {.key = "rule", .title = "rule"},
+	    {.key = "finding", .title = "finding", .detail = 1},
+	    {.key = "subject", .title = "where", .wide = 1},
+	    {.key = "limiter", .title = "limited by", .detail = 2},
+	};
+	struct sonde_report *report = NULL;
+	assert_int_equal(sonde_report_new(&report), 0);
+	struct sonde_section *section = sonde_report_table(report, "findings", "Findings", columns, 5);
+	struct sonde_cell *cells = sonde_report_row(report, section);
+	cells[0] = sonde_cell_text("critical");
+	cells[1] = sonde_cell_text("interpreter-lock");
+	cells[2] = sonde_cell_text("Threads are ready to run and wait without a CPU of their own");
+	cells[3] = sonde_cell_text("the lock of the interpreter, which one thread of a process can have at a time");
+	cells[4] = sonde_cell_text("synchronisation");
+	report->title = report->path = "";
+	for (int width = 80; width < 130; width++) {
+		char *text = rendered("text", report, &(struct sonde_format_options){.width = width});
+		assert_has(text, "interpreter-lock");
+		assert_has(text, "critical");
+		assert_true(strstr(text, "synchronisation") || strstr(text, "left out for want of width:"));
+		free(text);
+	}
+	sonde_report_free(report);
+}
+
 static void text_is_as_expected(void **state)
 {
 	(void)state;
@@ -571,6 +602,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(json_escapes_everything),
 	    cmocka_unit_test(text_fits_every_width),
 	    cmocka_unit_test(many_columns_fit_every_width),
+	    cmocka_unit_test(names_of_rules_are_whole),
 	    cmocka_unit_test(text_is_as_expected),
 	    cmocka_unit_test(text_colours_only_when_asked),
 	    cmocka_unit_test(json_report_is_exact),

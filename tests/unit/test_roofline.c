@@ -618,13 +618,16 @@ static void points_beyond_all_axes_are_left_out(void **state)
 	call(&r, 1, recording_site(&r, SONDE_SITE_ZONE, "endless", NULL), 0, 100, 1e300, 1e-20);
 	call(&r, 1, recording_site(&r, SONDE_SITE_ZONE, "far", NULL), 100, 200, 1e9, 1e-40);
 	call(&r, 1, recording_site(&r, SONDE_SITE_ZONE, "near", NULL), 200, 300, 80e6, 800e6);
+	call(&r, 1, recording_site(&r, SONDE_SITE_ZONE, "tiny", NULL), 300, 400, 1e3, 1e4);
 	recording_close(&r, START + 1000 * MS, 0);
 	struct sections s = sections_of(path, "roofline", &options);
 	char *svg = rendered(&sonde_format_roofline_svg, s.report, 0);
-	assert_int_equal(count_of(svg, "<circle"), 1);
+	assert_int_equal(count_of(svg, "<circle"), 2);
 	assert_non_null(strstr(svg, "2 zones are not in the picture"));
+	assert_int_equal(count_of(svg, "arrow low"), 1); /* and stretches no axis */
+	assert_non_null(strstr(svg, "1 with an arrow down"));
 	assert_null(strstr(svg, "inf"));
-	assert_true(count_of(svg, "class=\"grid\"") < 100);
+	assert_true(count_of(svg, "class=\"grid\"") < 16);
 	free(svg);
 	sections_free(&s);
 }
