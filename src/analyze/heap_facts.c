@@ -29,6 +29,15 @@ static void add_heap(struct sonde_heap_facts *facts, const struct sonde_heap_tot
 	facts->left_b += total->left_b;
 }
 
+/* Samples of sites do not depend on each other. */
+static void add_site(struct sonde_heap_facts *facts, const struct sonde_heap_sum *sum, int is_of_peak)
+{
+	facts->largest_b = sum->largest_b > facts->largest_b ? sum->largest_b : facts->largest_b;
+	facts->peak_variance += is_of_peak ? sum->peak_variance : 0;
+	facts->begun_variance += sum->begun_variance;
+	facts->left_variance += sum->left_variance;
+}
+
 void sonde_heap_facts_read(struct sonde_heap_facts *out, struct sonde_session *session)
 {
 	struct sonde_heap_sums sums;
@@ -37,13 +46,17 @@ void sonde_heap_facts_read(struct sonde_heap_facts *out, struct sonde_session *s
 		return;
 	int rc = sonde_session_heap_sums(session, &sums);
 	out->why_not = rc < 0 ? "not known: a part of the allocations cannot be read" : NULL;
-	for (uint32_t id = 1; sums.heaps && id <= sonde_session_heap_count(session); id++)
-		if (sonde_session_heap(session, id)->kind == SONDE_HEAP_MALLOC)
-			add_heap(out, &sums.heaps[id]);
+	uint32_t highest = 0;
+	for (uint32_t id = 1; sums.heaps && id <= sonde_session_heap_count(session); id++) {
+		if (sonde_session_heap(session, id)->kind != SONDE_HEAP_MALLOC)
+			continue;
+		highest = sums.heaps[id].peak_b > out->peak_b ? id : highest;
+		add_heap(out, &sums.heaps[id]);
+	}
 	for (uint32_t id = 1; sums.sites && id <= sonde_session_heap_site_count(session); id++) {
 		const struct sonde_heap *heap = sonde_session_heap(session, sonde_session_heap_site(session, id)->heap);
-		if (heap && heap->kind == SONDE_HEAP_MALLOC && sums.sites[id].largest_b > out->largest_b)
-			out->largest_b = sums.sites[id].largest_b;
+		if (heap && heap->kind == SONDE_HEAP_MALLOC)
+			add_site(out, &sums.sites[id], sonde_session_heap_site(session, id)->heap == highest);
 	}
 	if (!out->why_not && !out->begins && !sonde_session_run(session)->closed)
 		out->why_not = "not known: the recording was cut off before the first allocation that can be read";

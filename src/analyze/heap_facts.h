@@ -11,6 +11,7 @@ struct sonde_heap_facts {
 	uint64_t mean_b;          /* bytes between samples; 0 = every block was recorded */
 	uint64_t peak_b, peak_ns; /* of the process with the highest */
 	uint64_t begins, begun_b, left_b, largest_b;
+	double peak_variance, begun_variance, left_variance; /* of estimates, in B² */
 };
 
 void sonde_heap_facts_read(struct sonde_heap_facts *out, struct sonde_session *session);

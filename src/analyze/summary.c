@@ -6,6 +6,7 @@
 #include "analyze/summary.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +16,13 @@
 #include "analyze/stats.h"
 #include "util/error.h"
 
-enum { METRIC, VALUE, UNIT, COLUMNS };
+enum { METRIC, VALUE, UNIT, BASIS, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
     [METRIC] = {"metric", "metric", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [VALUE] = {"value", "value", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 0},
     [UNIT] = {"unit", "unit", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [BASIS] = {"basis", "basis", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1}, /* of this value */
 };
 
 static uint64_t zones_count(struct sonde_session *session)
@@ -98,15 +100,24 @@ const struct sonde_source_row *sonde_summary_source(const struct sonde_session *
 
 /* --- the figures ------------------------------------------------------------------------------------------------ */
 
-static int row_add(struct sonde_report *report, struct sonde_section *section, const char *metric,
-		   struct sonde_cell value, const char *unit)
+struct figure {
+	const char *metric;
+	struct sonde_cell value;
+	const char *unit;
+	const char *basis; /* NULL: measured */
+};
+
+static int row_add(struct sonde_report *report, struct sonde_section *section, const struct figure *figure)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for a row");
-	row[METRIC] = sonde_cell_text(metric);
-	row[VALUE] = value;
-	row[UNIT] = sonde_cell_text(unit);
+	row[METRIC] = sonde_cell_text(figure->metric);
+	row[VALUE] = figure->value;
+	row[UNIT] = sonde_cell_text(figure->unit);
+	row[BASIS] = figure->value.kind == SONDE_CELL_ABSENT
+			 ? sonde_cell_absent("there is no value")
+			 : sonde_cell_text(figure->basis ? figure->basis : "measured");
 	return 0;
 }
 
@@ -131,32 +142,37 @@ static struct sonde_cell count_or(const char *why_not, uint64_t value)
 	return why_not ? sonde_cell_absent(why_not) : sonde_cell_int(value);
 }
 
+/* Of samples with its 95 % interval. */
+static struct sonde_cell bytes_or(const struct sonde_heap_facts *heap, uint64_t size_b, double variance)
+{
+	if (heap->why_not || !heap->mean_b)
+		return count_or(heap->why_not, size_b);
+	return sonde_cell_real((double)size_b, variance > 1 ? 1.96 * sqrt(variance) : 0);
+}
+
 static int heap_fill(const struct sonde_summary_facts *facts, struct sonde_report *report,
 		     struct sonde_section *section)
 {
 	struct sonde_heap_facts heap;
 	sonde_heap_facts_read(&heap, facts->session);
 	const char *why = heap.why_not;
-	const char *bytes = heap.mean_b ? "B, estimated" : "B";
+	const char *bytes = heap.mean_b ? "B, estimated" : "B", *basis = heap.mean_b ? "estimated" : NULL;
 	uint64_t start_ns = facts->run->start_ns;
-	const struct {
-		const char *metric;
-		struct sonde_cell value;
-		const char *unit;
-	} rows[] = {
-	    {"memory.heap_peak_b", count_or(why, heap.peak_b),
+	const struct figure rows[] = {
+	    {"memory.heap_peak_b", bytes_or(&heap, heap.peak_b, heap.peak_variance),
 	     heap.processes < 2 ? bytes
 	     : heap.mean_b      ? "B, of the process with most, estimated"
-				: "B, of the process with most"},
-	    {"memory.heap_peak_at_s", seconds(why, heap.peak_ns > start_ns ? heap.peak_ns - start_ns : 0), "s"},
-	    {"memory.heap_allocations", count_or(why, heap.begins), heap.mean_b ? "estimated" : ""},
-	    {"memory.heap_allocated_b", count_or(why, heap.begun_b), bytes},
-	    {"memory.heap_left_b", count_or(why, heap.left_b), bytes},
-	    {"memory.heap_largest_b", count_or(why, heap.largest_b), heap.mean_b ? "B, of the sampled" : "B"},
+				: "B, of the process with most",
+	     basis},
+	    {"memory.heap_peak_at_s", seconds(why, heap.peak_ns > start_ns ? heap.peak_ns - start_ns : 0), "s", basis},
+	    {"memory.heap_allocations", count_or(why, heap.begins), heap.mean_b ? "estimated" : "", basis},
+	    {"memory.heap_allocated_b", bytes_or(&heap, heap.begun_b, heap.begun_variance), bytes, basis},
+	    {"memory.heap_left_b", bytes_or(&heap, heap.left_b, heap.left_variance), bytes, basis},
+	    {"memory.heap_largest_b", count_or(why, heap.largest_b), heap.mean_b ? "B, of the sampled" : "B", NULL},
 	};
 	int rc = 0;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows && rc == 0; i++)
-		rc = row_add(report, section, rows[i].metric, rows[i].value, rows[i].unit);
+		rc = row_add(report, section, &rows[i]);
 	return rc;
 }
 
@@ -177,15 +193,17 @@ static int flop_fill(const struct sonde_summary_facts *facts, struct sonde_repor
 	else if (!(flop > 0))
 		why = "not counted: sonde record --blas, or SONDE_ZONE_WORK()";
 	rc =
-	    row_add(report, section, "compute.estimated_flops", why ? sonde_cell_absent(why) : sonde_cell_real(flop, 0),
-		    "FLOP that were counted: at least (--section flop)");
+	    row_add(report, section,
+		    &(struct figure){"compute.estimated_flops", why ? sonde_cell_absent(why) : sonde_cell_real(flop, 0),
+				     "FLOP that were counted: at least (--section flop)", NULL});
 	if (!why && !facts->run->wall_ns)
 		why = "no wall time";
 	return rc ? rc
-		  : row_add(report, section, "compute.flops_per_second",
-			    why ? sonde_cell_absent(why)
-				: sonde_cell_real(flop / ((double)facts->run->wall_ns / 1e9), 0),
-			    "FLOP/s of wall time, at least");
+		  : row_add(report, section,
+			    &(struct figure){"compute.flops_per_second",
+					     why ? sonde_cell_absent(why)
+						 : sonde_cell_real(flop / ((double)facts->run->wall_ns / 1e9), 0),
+					     "FLOP/s of wall time, at least", NULL});
 }
 
 static struct sonde_cell percent(const char *why_not, double share)
@@ -258,32 +276,30 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 				    ? NULL
 				    : sonde_samples_why_none(facts->session, &samples->options);
 	int least = facts->cpu.at_least;
-	const struct {
-		const char *metric;
-		struct sonde_cell value;
-		const char *unit;
-	} rows[] = {
-	    {"timing.wall_time_s", seconds(why_no_wall_time(facts), run->wall_ns), "s"},
-	    {"timing.cpu_time_s", seconds(no_cpu, facts->cpu.ns), least ? "s, at least" : "s"},
-	    {"timing.user_time_s", seconds(no_split, facts->cpu.user_ns), "s"},
-	    {"timing.system_time_s", seconds(no_split, facts->cpu.system_ns), "s"},
+	const struct figure rows[] = {
+	    {"timing.wall_time_s", seconds(why_no_wall_time(facts), run->wall_ns), "s", NULL},
+	    {"timing.cpu_time_s", seconds(no_cpu, facts->cpu.ns), least ? "s, at least" : "s", NULL},
+	    {"timing.user_time_s", seconds(no_split, facts->cpu.user_ns), "s", NULL},
+	    {"timing.system_time_s", seconds(no_split, facts->cpu.system_ns), "s", NULL},
 	    {"timing.stolen_time_s", seconds(why_no_stolen(facts), facts->cpu.stolen_ns),
-	     "s of all CPUs, by a hypervisor"},
+	     "s of all CPUs, by a hypervisor", NULL},
 	    {"compute.cpu_utilization_percent", percent(run->wall_ns ? no_cpu : "no wall time", busy),
-	     least ? "% of one CPU, at least" : "% of one CPU"},
-	    {"memory.peak_process_rss_b", peak_b ? sonde_cell_int(peak_b) : sonde_cell_absent("not measured"), "B"},
-	    {NULL, {0}, NULL},
-	    {"run.processes", sonde_cell_int(sonde_session_process_count(facts->session)), ""},
-	    {"run.threads", sonde_cell_int(sonde_session_thread_count(facts->session)), ""},
-	    {"samples.count", unsampled ? sonde_cell_absent(unsampled) : sonde_cell_int(count), ""},
-	    {"samples.extra", unsampled ? sonde_cell_absent(unsampled) : sonde_cell_int(samples->extra.count), ""},
-	    {"samples.cpu_time_s", seconds(none, samples->all.ns), "s"},
-	    {"samples.not_sampled_s", seconds(none, samples->self[0].ns), "s of samples.cpu_time_s"},
-	    {"samples.kernel_measured_s", seconds(none, samples->measured.ns), "s of samples.cpu_time_s"},
-	    {"samples.complete_percent", percent(none || stacks ? none : "no samples", whole), "%"},
-	    {"zones.count", zones_cell(facts), ""},
-	    {"lost.count", lost_cell(facts), ""},
-	    {"cost.recorder_cpu_time_s", seconds(no_cost, facts->cost_ns), "s"},
+	     least ? "% of one CPU, at least" : "% of one CPU", NULL},
+	    {"memory.peak_process_rss_b", peak_b ? sonde_cell_int(peak_b) : sonde_cell_absent("not measured"), "B",
+	     NULL},
+	    {NULL, {0}, NULL, NULL}, /* here are the heap's */
+	    {"run.processes", sonde_cell_int(sonde_session_process_count(facts->session)), "", NULL},
+	    {"run.threads", sonde_cell_int(sonde_session_thread_count(facts->session)), "", NULL},
+	    {"samples.count", unsampled ? sonde_cell_absent(unsampled) : sonde_cell_int(count), "", NULL},
+	    {"samples.extra", unsampled ? sonde_cell_absent(unsampled) : sonde_cell_int(samples->extra.count), "",
+	     NULL},
+	    {"samples.cpu_time_s", seconds(none, samples->all.ns), "s", NULL},
+	    {"samples.not_sampled_s", seconds(none, samples->self[0].ns), "s of samples.cpu_time_s", NULL},
+	    {"samples.kernel_measured_s", seconds(none, samples->measured.ns), "s of samples.cpu_time_s", NULL},
+	    {"samples.complete_percent", percent(none || stacks ? none : "no samples", whole), "%", NULL},
+	    {"zones.count", zones_cell(facts), "", NULL},
+	    {"lost.count", lost_cell(facts), "", NULL},
+	    {"cost.recorder_cpu_time_s", seconds(no_cost, facts->cost_ns), "s", NULL},
 	    {"cost.recorder_percent",
 	     percent(sonde_summary_is_cost_known(facts) ? NULL
 		     : no_cost                          ? no_cost
@@ -291,13 +307,13 @@ static int section_fill(const struct sonde_summary_facts *facts, struct sonde_re
 		     sonde_summary_cost_share(facts)),
 	     least              ? "% of the run's CPU time, at most"
 	     : facts->cpu.known ? "% of the run's CPU time"
-				: "% of wall time"},
-	    {"file.size_b", sonde_cell_int(run->file_b), "B"},
+				: "% of wall time",
+	     NULL},
+	    {"file.size_b", sonde_cell_int(run->file_b), "B", NULL},
 	};
 	int rc = 0;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows && rc == 0; i++)
-		rc = rows[i].metric ? row_add(report, section, rows[i].metric, rows[i].value, rows[i].unit)
-				    : heap_fill(facts, report, section);
+		rc = rows[i].metric ? row_add(report, section, &rows[i]) : heap_fill(facts, report, section);
 	return rc ? rc : flop_fill(facts, report, section);
 }
 

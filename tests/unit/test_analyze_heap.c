@@ -308,6 +308,18 @@ static void samples_are_estimates(void **state)
 	assert_true(sections_noted(t->notes, "figures are estimates"));
 	assert_true(sections_noted(sections_get(&s, "temporary")->notes, "--heap=full"));
 	sections_free(&s);
+	s = sections_of(path, "summary", NULL);
+	t = sections_get(&s, "summary");
+	static const char *const bytes[] = {"memory.heap_peak_b", "memory.heap_allocated_b", "memory.heap_left_b"};
+	for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+		row = sections_row(t, "metric", bytes[i]);
+		assert_near(sections_cell(t, row, "value")->real, 100 / seen, 0.5);
+		assert_near(sections_cell(t, row, "value")->plus_minus, 1.96 * 100 * sqrt(1 - seen) / seen, 1e-6);
+		assert_string_equal(sections_cell(t, row, "basis")->text, "estimated");
+	}
+	row = sections_row(t, "metric", "memory.heap_largest_b"); /* of the sampled: that one is exact */
+	assert_string_equal(sections_cell(t, row, "basis")->text, "measured");
+	sections_free(&s);
 }
 
 static void nothing_is_said_why(void **state)
