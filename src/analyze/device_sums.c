@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/device_occupancy.h"
+#include "analyze/device_shape.h"
 #include "base/hash.h"
 #include "util/error.h"
 
@@ -42,6 +43,10 @@ void sonde_device_sum_add(struct sonde_device_sum *into, const struct sonde_devi
 	into->queued_ns += from->queued_ns;
 	into->occupied_ns += from->occupied_ns;
 	into->unoccupied = into->unoccupied ? into->unoccupied : from->unoccupied;
+	into->filled_ns += from->filled_ns;
+	into->unfilled = into->unfilled ? into->unfilled : from->unfilled;
+	into->lanes_ns += from->lanes_ns;
+	into->unlaned = into->unlaned ? into->unlaned : from->unlaned;
 	if (from->limited_ns > into->limited_ns) {
 		into->limited_by = from->limited_by;
 		into->limited_ns = from->limited_ns;
@@ -169,8 +174,14 @@ static void occupy(const struct sonde_session *session, struct sonde_device_cell
 {
 	struct sonde_device_occupancy occupancy;
 	struct sonde_device_sum *sum = &cell->sum;
-	sum->unoccupied = sonde_device_occupancy(&occupancy, sonde_session_device(session, cell->device),
-						 sonde_session_operation(session, cell->operation));
+	const struct sonde_device *device = sonde_session_device(session, cell->device);
+	const struct sonde_operation *operation = sonde_session_operation(session, cell->operation);
+	double filled = 0, lanes = 0;
+	sum->unfilled = sonde_device_filled(&filled, device, operation);
+	sum->unlaned = sonde_device_lanes(&lanes, device, operation);
+	sum->filled_ns = filled * (double)sum->total_ns;
+	sum->lanes_ns = lanes * (double)sum->total_ns;
+	sum->unoccupied = sonde_device_occupancy(&occupancy, device, operation);
 	if (sum->unoccupied)
 		return;
 	sum->occupied_ns = occupancy.share * (double)sum->total_ns;

@@ -20,6 +20,9 @@ struct sonde_device_sum {
 	const char *unoccupied;
 	const char *limited_by; /* in the launch configuration that took the most time */
 	uint64_t limited_ns;    /* that */
+	/* The same of the units that are filled, and of the lanes that have a thread (device_shape.h). */
+	double filled_ns, lanes_ns;
+	const char *unfilled, *unlaned;
 };
 
 struct sonde_device_cell {

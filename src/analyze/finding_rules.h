@@ -47,4 +47,22 @@ SONDE_JUDGE(below_roof);
 SONDE_JUDGE(memory_bound);
 SONDE_JUDGE(small_blas);
 
+/* finding_devices.c */
+SONDE_JUDGE(device_starved);
+SONDE_JUDGE(tiny_kernels);
+SONDE_JUDGE(device_idle);
+SONDE_JUDGE(device_gap);
+SONDE_JUDGE(step_sync);
+
+/* finding_device_work.c */
+SONDE_JUDGE(pageable_copies);
+SONDE_JUDGE(blocking_copies);
+SONDE_JUDGE(serial_copies);
+SONDE_JUDGE(small_copies);
+SONDE_JUDGE(low_occupancy);
+SONDE_JUDGE(small_grid);
+SONDE_JUDGE(ragged_blocks);
+SONDE_JUDGE(device_allocations);
+SONDE_JUDGE(device_full);
+
 #endif

@@ -58,10 +58,11 @@ static const struct sonde_column columns[COLUMNS] = {
     [AGAIN] = {"measure_again", "measure again", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 8},
 };
 
-static const char *const sections[] = {"functions", "calltree", "threads",   "processes",  "critical-path", "waits",
-				       "locks",     "io",       "io-phases", "wait-kinds", "resources",     "heap",
-				       "heaps",     "leaks",    "temporary", "memory",     "energy",        "zones",
-				       "roofline",  "machine",  "summary"};
+static const char *const sections[] = {
+    "functions", "calltree",  "threads",    "processes", "critical-path", "waits",       "locks",
+    "io",        "io-phases", "wait-kinds", "resources", "heap",          "heaps",       "leaks",
+    "temporary", "memory",    "energy",     "zones",     "roofline",      "machine",     "summary",
+    "devices",   "kernels",   "copies",     "streams",   "device-gaps",   "device-calls"};
 
 int sonde_found_add(struct sonde_found *found, const struct sonde_finding *finding)
 {
@@ -173,6 +174,7 @@ static const struct {
     {"waits", SONDE_NEEDS_WAITS | SONDE_NEEDS_PATH, 1u << SONDE_CHUNK_WAITS},
     {"heap", SONDE_NEEDS_HEAP, 1u << SONDE_CHUNK_HEAP},
     {"zones", SONDE_NEEDS_ZONES, 1u << SONDE_CHUNK_ZONES},
+    {"gpu", SONDE_NEEDS_DEVICES, 1u << SONDE_CHUNK_ACTIVITIES},
 };
 
 static uint64_t events_of(const struct sonde_session *session, uint32_t types)
@@ -250,9 +252,9 @@ static const char *note_cut_off(const struct sonde_facts *facts, struct sonde_re
 	int has_heap = sonde_session_heap_site_count(session) > 0;
 	int has_heap_events = sonde_session_event_count(session, SONDE_CHUNK_HEAP) > 0;
 	const char *rate = sonde_session_info(session, "option.rate_hz");
-	const char *samples = has_samples(facts)           ? ""
-			      : rate && strtod(rate, NULL) ? ", CPU time (sampled, but no sample can be read)"
-							   : ", CPU time (no sample can be read)";
+	const char *samples = has_samples(facts)               ? ""
+			      : rate && strtod(rate, NULL) > 0 ? ", CPU time (sampled, but no sample can be read)"
+							       : ", CPU time (no sample can be read)";
 	const char *waits = sonde_session_event_count(session, SONDE_CHUNK_WAITS) ? "" : ", calls that wait";
 	const char *heap = has_heap_events ? ""
 			   : has_heap      ? ", allocations (recorded, but none can be read)"
@@ -260,6 +262,10 @@ static const char *note_cut_off(const struct sonde_facts *facts, struct sonde_re
 	const char *path = facts->has_path ? "" : ", who waited for whom (no critical path)";
 	return sonde_report_text(report, "%s%s%s%s", samples, waits, heap, path);
 }
+
+/* Of devices: what no source tells. */
+static const char uncounted[] =
+    ", matrix units of devices (nobody counts their work), what allocators of devices hold unused (they do not tell)";
 
 /* Which rules had nothing to read. */
 static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *report, struct sonde_section *section)
@@ -277,7 +283,8 @@ static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *r
 				 : "";
 	const char *all = is_cut_off ? note_cut_off(facts, report)
 				     : sonde_report_text(report, "%s%s%s%s", samples, waits, heap, path);
-	all = all ? sonde_report_text(report, "%s%s", all, remote) : NULL;
+	const char *devices = sonde_session_device_count(session) ? uncounted : "";
+	all = all ? sonde_report_text(report, "%s%s%s", all, remote, devices) : NULL;
 	if (!all)
 		return sonde_error(ENOMEM, "out of memory for findings");
 	if (!*all)

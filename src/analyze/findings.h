@@ -25,6 +25,7 @@ enum sonde_finding_needs {
 	SONDE_NEEDS_HEAP = 8,
 	SONDE_NEEDS_ZONES = 16,
 	SONDE_NEEDS_RESOURCES = 32,
+	SONDE_NEEDS_DEVICES = 64,
 };
 
 /* --- thresholds ----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20 };
-enum { TOTAL, CALLS, MEAN, SHORTEST, LONGEST, NAME, DELAY, SHARE, OCCUPANCY, LIMIT, DEVICE, COLUMNS };
+enum { TOTAL, CALLS, MEAN, SHORTEST, LONGEST, NAME, DELAY, SHARE, OCCUPANCY, LIMIT, FILLED, LANES, DEVICE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
     [TOTAL] = {"total_ns", "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
@@ -21,8 +21,17 @@ static const struct sonde_column columns[COLUMNS] = {
     [SHARE] = {"share", "of kernels", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
     [OCCUPANCY] = {"occupancy", "theoretical occupancy", SONDE_UNIT_RATIO, SONDE_BASIS_MODELLED, 0, 3},
     [LIMIT] = {"limited_by", "limited by", SONDE_UNIT_TEXT, SONDE_BASIS_MODELLED, 0, 4},
+    [FILLED] = {"filled_share", "units filled", SONDE_UNIT_RATIO, SONDE_BASIS_MODELLED, 0, 5},
+    [LANES] = {"lanes_share", "lanes used", SONDE_UNIT_RATIO, SONDE_BASIS_MODELLED, 0, 5},
     [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
 };
+
+/* What is modelled, by time. */
+static struct sonde_cell modelled(const struct sonde_device_sum *sum, double share_ns, const char *why)
+{
+	why = why ? why : sum->total_ns ? NULL : "it took no time";
+	return why ? sonde_cell_absent(why) : sonde_cell_real(share_ns / (double)sum->total_ns, 0);
+}
 
 static int row_add(const struct sonde_device_sums *sums, const struct sonde_device_cell *cell, uint64_t all_ns,
 		   struct sonde_report *report, struct sonde_section *section)
@@ -45,7 +54,9 @@ static int row_add(const struct sonde_device_sums *sums, const struct sonde_devi
 	row[SHARE] = all_ns ? sonde_cell_real((double)sum->total_ns / (double)all_ns, 0)
 			    : sonde_cell_absent("kernels took no time");
 	const char *why = sum->unoccupied ? sum->unoccupied : sum->total_ns ? NULL : "it took no time";
-	row[OCCUPANCY] = why ? sonde_cell_absent(why) : sonde_cell_real(sum->occupied_ns / (double)sum->total_ns, 0);
+	row[OCCUPANCY] = modelled(sum, sum->occupied_ns, sum->unoccupied);
+	row[FILLED] = modelled(sum, sum->filled_ns, sum->unfilled);
+	row[LANES] = modelled(sum, sum->lanes_ns, sum->unlaned);
 	row[LIMIT] = why ? sonde_cell_absent(why) : sonde_cell_text(sum->limited_by);
 	row[DEVICE] = sonde_cell_text(device);
 	return 0;

@@ -1,0 +1,469 @@
+/* test_finding_devices.c: rules about devices: each on a recording whose answer is computed by hand, and just beside
+ * its threshold, where it is silent. */
+#include "device_fixture.h"
+
+#include "analyze/device_shape.h"
+#include "analyze/findings.h"
+#include "sonde/device.h"
+
+#define END_MS 1000
+
+struct judged {
+	struct sonde_session *session;
+	struct sonde_report *report;
+	struct sonde_found found;
+};
+
+static void judge(struct judged *judged, struct recording *r)
+{
+	struct sonde_pass_options options = {0};
+	recording_close(r, START + END_MS * MS, 0);
+	assert_int_equal(sonde_session_open(&judged->session, path, &(struct sonde_session_options){.no_symbols = 1}),
+			 0);
+	assert_int_equal(sonde_report_new(&judged->report), 0);
+	assert_int_equal(sonde_findings_find(&judged->found, judged->session, &options, judged->report, NULL), 0);
+}
+
+static void forget(struct judged *judged)
+{
+	free(judged->found.rows);
+	sonde_report_free(judged->report);
+	sonde_session_close(judged->session);
+}
+
+static const struct sonde_finding *finding_of(const struct judged *judged, const char *rule)
+{
+	for (size_t i = 0; i < judged->found.count; i++)
+		if (!strcmp(judged->found.rows[i].rule->id, rule))
+			return &judged->found.rows[i];
+	return NULL;
+}
+
+static int is_said(const struct judged *judged, const char *words)
+{
+	for (const struct sonde_note *note = judged->report->notes; note; note = note->next)
+		if (strstr(note->text, words))
+			return 1;
+	return 0;
+}
+
+/* The rule and what it saves; negative: it is silent. Nothing is critical in any of these. */
+static void expect(struct recording *r, const char *rule, double saves_ms)
+{
+	struct judged judged;
+	judge(&judged, r);
+	const struct sonde_finding *finding = finding_of(&judged, rule);
+	for (size_t i = 0; i < judged.found.count; i++) {
+		assert_true(judged.found.rows[i].saves_ns <= judged.found.span_ns);
+		assert_true(sonde_finding_severity(&judged.found.rows[i]) < SONDE_SEVERITY_CRITICAL);
+	}
+	if (saves_ms < 0 && finding)
+		fail_msg("%s: %s", rule, finding->evidence);
+	if (saves_ms >= 0) {
+		assert_non_null(finding);
+		assert_near(finding->saves_ns / 1e6, saves_ms, 0.01);
+	}
+	forget(&judged);
+}
+
+static uint32_t call(struct recording *r, enum sonde_activity_kind kind, const char *name)
+{
+	return recording_operation(r, kind, name, (struct sonde_meta_operation){0});
+}
+
+static uint32_t copy(struct recording *r, uint8_t from, uint8_t to)
+{
+	return recording_operation(r, SONDE_ACTIVITY_COPY, "copy",
+				   (struct sonde_meta_operation){.from = from, .to = to});
+}
+
+static uint32_t open_queue(struct recording *r)
+{
+	simple_open(r);
+	return recording_queue(r, device(r, "gpu", 0), "one", 1);
+}
+
+/* Ten steps of 100 ms from 0 on, the device busy for all but host_ms of each; asked for as it starts. */
+static void steps(struct recording *r, double host_ms)
+{
+	uint32_t queue = open_queue(r), work = kernel(r, "work");
+	for (int i = 0; i < 10; i++)
+		put(r, work, queue, i * 100 + host_ms, i * 100 + host_ms, 100 - host_ms);
+}
+
+static void a_device_that_waits_for_the_host(void **state)
+{
+	static const struct {
+		double host_ms, saves_ms;
+	} cases[] = {{0, -1}, {11, -1}, {12, 108}, {40, 360}, {60, 400}};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) { /* nine gaps; at 60 ms the device has less to do */
+		struct recording r;
+		steps(&r, cases[i].host_ms);
+		expect(&r, "device-starved", cases[i].saves_ms);
+	}
+}
+
+/* The same, but all had been asked for long before: the host is not to blame. */
+static void what_was_asked_for_does_not_wait_for_the_host(void **state)
+{
+	struct recording r;
+	(void)state;
+	uint32_t queue = open_queue(&r), work = kernel(&r, "work");
+	for (int i = 0; i < 10; i++)
+		put(&r, work, queue, 0, i * 100 + 40, 60);
+	expect(&r, "device-starved", -1);
+}
+
+/* 60 ms of 100 is less than two CPUs that are busy for 1500 of 2000 ms let overlap: 250 ms. */
+static void a_processor_saves_what_is_idle_of_it(void **state)
+{
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	recording_info(&r, "run.cpus", "2");
+	uint32_t id = recording_device(&r, 1, "OpenCL", "cpu", (struct sonde_meta_device){.kind = SONDE_DEVICE_CPU});
+	uint32_t queue = recording_queue(&r, id, "one", 1), work = kernel(&r, "work");
+	for (int i = 0; i < 10; i++)
+		put(&r, work, queue, i * 100 + 50, i * 100 + 50, 50);
+	uint32_t stack = recording_call(&r, 0, 1, "prepare", 1);
+	for (uint64_t i = 0; i < 750; i++)
+		recording_sample(&r, (struct recording_sample){START + (i + 1) * MS, 1, stack, 2 * MS, 0});
+	expect(&r, "device-starved", 250);
+}
+
+/* So many kernels of `us` µs, each gap µs after the one before. */
+static void many(struct recording *r, int count, double us, double gap_us)
+{
+	uint32_t queue = open_queue(r), work = kernel(r, "tiny");
+	for (int i = 0; i < count; i++)
+		put(r, work, queue, -1, i * (us + gap_us) / 1e3, us / 1e3);
+}
+
+static void tiny_kernels(void **state)
+{
+	static const struct {
+		int count;
+		double us, gap_us, saves_ms;
+	} cases[] = {
+	    {5001, 5, 20, 100},   {5001, 9, 20, 100}, {5001, 10, 20, -1}, /* not tiny */
+	    {5001, 9, 8, -1},                                             /* shorter between them than they are */
+	    {999, 5, 60, -1},                                             /* few */
+	    {2501, 5, 20, -1},                                            /* 5 % of the run */
+	    {2502, 5, 20, 50.02},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct recording r;
+		many(&r, cases[i].count, cases[i].us, cases[i].gap_us);
+		expect(&r, "tiny-kernels", cases[i].saves_ms);
+	}
+}
+
+/* One kernel at the end of the run, which is no gap. */
+static void a_device_with_little_to_do(void **state)
+{
+	static const struct {
+		double ms, saves_ms;
+	} cases[] = {{501, -1}, {499, 499}, {60, 60}, {49, -1}};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct recording r;
+		uint32_t queue = open_queue(&r);
+		put(&r, kernel(&r, "work"), queue, 1, 1, cases[i].ms);
+		expect(&r, "device-idle", cases[i].saves_ms);
+	}
+}
+
+static void a_long_gap(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct recording r;
+		uint32_t queue = open_queue(&r), work = kernel(&r, "work");
+		put(&r, work, queue, 0, 0, 200);
+		put(&r, work, queue, 0, i ? 701 : 699, 200);
+		expect(&r, "device-gap", i ? 400 : -1); /* no more than the device has to do */
+	}
+}
+
+/* Copies of 40 ms in and of 40 ms out; pinned ones in are twice as fast. */
+static void pageable_copies(void **state)
+{
+	(void)state;
+	for (int is_async = 0; is_async < 2; is_async++) {
+		struct recording r;
+		uint32_t queue = open_queue(&r);
+		put_sized(&r, copy(&r, SONDE_MEMORY_PAGEABLE, SONDE_MEMORY_DEVICE), queue, 0, 40, 40000000);
+		put_sized(&r, copy(&r, SONDE_MEMORY_DEVICE, SONDE_MEMORY_PAGEABLE), queue, 40, 40, 40000000);
+		put_sized(&r, copy(&r, SONDE_MEMORY_PINNED, SONDE_MEMORY_DEVICE), queue, 80, 10, 20000000);
+		put(&r, call(&r, SONDE_ACTIVITY_API, is_async ? "cudaMemcpyAsync_v3020" : "cudaMemcpy_v3020"), 0, -1, 0,
+		    1);
+		expect(&r, "pageable-copies", is_async ? 20 : -1);
+	}
+}
+
+static void pageable_copies_without_a_measure_promise_nothing(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct recording r;
+		uint32_t queue = open_queue(&r);
+		put_sized(&r, copy(&r, SONDE_MEMORY_PAGEABLE, SONDE_MEMORY_DEVICE), queue, 0, i ? 31 : 29, 1000);
+		put(&r, call(&r, SONDE_ACTIVITY_API, "cudaMemcpyAsync_v3020"), 0, -1, 0, 1);
+		expect(&r, "pageable-copies", i ? 0 : -1);
+	}
+}
+
+/* Ten steps: a call that the host is held up in for 20 ms, of which the device is idle for idle_ms. */
+static void held_up(struct recording *r, enum sonde_activity_kind kind, const char *name, double idle_ms, int times)
+{
+	uint32_t queue = open_queue(r), work = kernel(r, "work"), blocks = call(r, kind, name);
+	for (int i = 0; i < times; i++) {
+		double length = 1000.0 / times;
+		put(r, work, queue, i * length, i * length, length - idle_ms);
+		put(r, blocks, 0, -1, i * length, length / 5);
+	}
+}
+
+static void copies_that_the_host_waits_for(void **state)
+{
+	static const struct {
+		enum sonde_activity_kind kind;
+		const char *name;
+		double idle_ms, saves_ms;
+	} cases[] = {
+	    {SONDE_ACTIVITY_SYNC, "clEnqueueReadBuffer", 10, 90},
+	    {SONDE_ACTIVITY_API, "cudaMemcpy_v3020", 30, 200},
+	    {SONDE_ACTIVITY_SYNC, "clEnqueueReadBuffer", 5, -1}, /* the device is busy: 45 ms */
+	    {SONDE_ACTIVITY_SYNC, "clFinish", 10, -1},
+	    {SONDE_ACTIVITY_API, "cudaMemcpyAsync_v3020", 30, -1},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct recording r;
+		held_up(&r, cases[i].kind, cases[i].name, cases[i].idle_ms, 10);
+		expect(&r, "blocking-copies", cases[i].saves_ms);
+	}
+}
+
+static void allocations_again_and_again(void **state)
+{
+	static const struct {
+		int times;
+		double idle_ms, saves_ms;
+	} cases[] = {{100, 1, 99}, {99, 1, -1}, {100, 0.3, -1}};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct recording r;
+		held_up(&r, SONDE_ACTIVITY_ALLOC, "cudaMalloc", cases[i].idle_ms, cases[i].times);
+		expect(&r, "device-allocations", cases[i].saves_ms);
+	}
+}
+
+/* Steps that end with waiting: until the device works again, half of the gap is waiting, half what the host does. */
+static void waiting_each_step(void **state)
+{
+	static const struct {
+		int times;
+		double gap_ms, saves_ms;
+	} cases[] = {{100, 2, 99}, {99, 2, -1}, {100, 1, -1}};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct recording r;
+		uint32_t queue = open_queue(&r), work = kernel(&r, "work");
+		uint32_t waits = call(&r, SONDE_ACTIVITY_SYNC, "cudaStreamSynchronize");
+		for (int k = 0; k < cases[i].times; k++) {
+			double busy_ms = 10 - cases[i].gap_ms;
+			put(&r, work, queue, k * 10, k * 10, busy_ms);
+			put(&r, waits, 0, -1, k * 10 + busy_ms, cases[i].gap_ms / 2);
+		}
+		expect(&r, "step-sync", cases[i].saves_ms);
+	}
+}
+
+/* In turn: a copy, and a kernel; or in two queues, at the same time. */
+static void copies_beside_kernels(void **state)
+{
+	static const struct {
+		int times, is_beside;
+		double copy_ms, saves_ms;
+	} cases[] = {{10, 0, 30, 300}, {10, 0, 60, 400}, {9, 0, 30, -1}, {10, 0, 5, -1}, {10, 1, 30, -1}};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct recording r;
+		uint32_t one = open_queue(&r), two = recording_queue(&r, 1, "two", 2), work = kernel(&r, "work");
+		uint32_t in = copy(&r, SONDE_MEMORY_PINNED, SONDE_MEMORY_DEVICE);
+		for (int k = 0; k < cases[i].times; k++) {
+			double copy_ms = cases[i].copy_ms, from_ms = cases[i].is_beside ? 0 : copy_ms;
+			put_sized(&r, in, cases[i].is_beside ? two : one, k * 100, copy_ms, 1000000);
+			put(&r, work, one, k * 100, k * 100 + from_ms, 100 - from_ms);
+		}
+		expect(&r, "serial-copies", cases[i].saves_ms);
+	}
+}
+
+static void small_copies(void **state)
+{
+	static const struct {
+		int count;
+		uint64_t size_b;
+		double saves_ms;
+	} cases[] = {{1000, 32768, 50}, {1000, 65536, -1}, {999, 32768, -1}, {1000, 49152, -1}};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct recording r;
+		uint32_t queue = open_queue(&r), in = copy(&r, SONDE_MEMORY_PAGEABLE, SONDE_MEMORY_DEVICE);
+		for (int k = 0; k < cases[i].count; k++) /* of 48 KB each a quarter goes: 25 ms, less than 3 % */
+			put_sized(&r, in, queue, k, 0.1, cases[i].size_b);
+		expect(&r, "small-copies", cases[i].saves_ms);
+	}
+}
+
+/* A kernel of 400 ms on a device of 10 units, each with 64 warps of 32. */
+static void shaped(struct recording *r, struct sonde_meta_operation shape)
+{
+	simple_open(r);
+	uint32_t id = recording_device(
+	    r, 1, "CUDA", "gpu",
+	    (struct sonde_meta_device){
+		.units = 10, .warp = 32, .warps_unit = 64, .blocks_unit = 32, .registers_unit = 65536});
+	uint32_t queue = recording_queue(r, id, "one", 1);
+	put(r, recording_operation(r, SONDE_ACTIVITY_KERNEL, "shaped", shape), queue, 0, 0, 400);
+}
+
+static void shapes_of_launches(void **state)
+{
+	static const struct {
+		struct sonde_meta_operation shape;
+		const char *rule;
+		double saves_ms;
+	} cases[] = {
+	    /* 7 of 10 units: 30 % of 400 ms; 8: a fifth is nobody's */
+	    {{.grid = {7, 1, 1}, .block = {256, 1, 1}, .registers = 32}, "small-grid", 120},
+	    {{.grid = {8, 1, 1}, .block = {256, 1, 1}, .registers = 32}, "small-grid", -1},
+	    /* 80 places: 88 blocks are 1.1 waves of 2; 160 fill both */
+	    {{.grid = {88, 1, 1}, .block = {256, 1, 1}, .registers = 32}, "small-grid", 180},
+	    {{.grid = {160, 1, 1}, .block = {256, 1, 1}, .registers = 32}, "small-grid", -1},
+	    /* 12 blocks on 10 units that have room for 8 each: 2 on some, 0.6 of what that could do */
+	    {{.grid = {12, 1, 1}, .block = {256, 1, 1}, .registers = 32}, "small-grid", 160},
+	    /* 48 of 64 lanes, 250 of 256, 256 of 256 */
+	    {{.grid = {160, 1, 1}, .block = {48, 1, 1}, .registers = 32}, "ragged-blocks", 100},
+	    {{.grid = {160, 1, 1}, .block = {250, 1, 1}, .registers = 32}, "ragged-blocks", -1},
+	    {{.grid = {160, 1, 1}, .block = {16, 16, 1}, .registers = 32}, "ragged-blocks", -1},
+	    /* 255 registers: 8 warps of 64; 64 registers: 32, which is no less than half */
+	    {{.grid = {160, 1, 1}, .block = {256, 1, 1}, .registers = 255}, "low-occupancy", 350},
+	    {{.grid = {160, 1, 1}, .block = {256, 1, 1}, .registers = 64}, "low-occupancy", -1},
+	    /* nothing is known of them */
+	    {{.grid = {7, 1, 1}, .registers = 32}, "small-grid", -1},
+	    {{.grid = {7, 1, 1}, .registers = 32}, "ragged-blocks", -1},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct recording r;
+		shaped(&r, cases[i].shape);
+		expect(&r, cases[i].rule, cases[i].saves_ms);
+	}
+}
+
+static void full_memory(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct recording r;
+		struct judged judged;
+		simple_open(&r);
+		uint32_t id = recording_device(&r, 1, "CUDA", "gpu", (struct sonde_meta_device){.memory_b = 1000000});
+		put(&r, kernel(&r, "work"), recording_queue(&r, id, "one", 1), 0, 0, 900);
+		uint32_t allocation = recording_operation(&r, SONDE_ACTIVITY_ALLOC, "cudaMalloc",
+							  (struct sonde_meta_operation){.to = SONDE_MEMORY_DEVICE});
+		recording_activity(&r, (struct recording_activity){.start_ns = START,
+								   .dur_ns = 10,
+								   .operation = allocation,
+								   .thread = 1,
+								   .size_b = i ? 910000 : 890000,
+								   .address = 4096});
+		judge(&judged, &r);
+		const struct sonde_finding *full = finding_of(&judged, "device-full");
+		assert_int_equal(full != NULL, i);
+		if (full) {
+			assert_near(full->bytes, 910000, 0.5);
+			assert_int_equal(sonde_finding_severity(full), SONDE_SEVERITY_LOW);
+		}
+		forget(&judged);
+	}
+}
+
+/* Large kernels, one after the other, with a copy in and one out: nothing is wrong with it. */
+static void nothing_is_said_of_what_is_well_made(void **state)
+{
+	struct recording r;
+	struct judged judged;
+	(void)state;
+	uint32_t queue = open_queue(&r), work = kernel(&r, "work");
+	put_sized(&r, copy(&r, SONDE_MEMORY_PAGEABLE, SONDE_MEMORY_DEVICE), queue, 1, 8, 1 << 20);
+	for (int i = 0; i < 48; i++)
+		put(&r, work, queue, 0, 10 + 20 * i, 19.99);
+	put_sized(&r, copy(&r, SONDE_MEMORY_DEVICE, SONDE_MEMORY_PAGEABLE), queue, 971, 8, 1 << 20);
+	put(&r, call(&r, SONDE_ACTIVITY_SYNC, "clEnqueueReadBuffer"), 0, -1, 10, 970);
+	judge(&judged, &r);
+	assert_int_equal(judged.found.count, 0);
+	assert_true(is_said(&judged, "matrix units of devices"));
+	forget(&judged);
+}
+
+static void lost_activities_are_no_evidence(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct recording r;
+		struct judged judged;
+		steps(&r, 40);
+		if (i)
+			recording_lost(&r, "gpu", "ring full", 1);
+		judge(&judged, &r);
+		assert_int_equal(finding_of(&judged, "device-starved") != NULL, !i);
+		assert_int_equal(is_said(&judged, "suppressed: device-starved"), i);
+		forget(&judged);
+	}
+}
+
+/* Two machines' devices of one name, merged: sums are those of one. */
+static void devices_of_one_name_are_one(void **state)
+{
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	uint32_t work = kernel(&r, "work");
+	for (int d = 0; d < 2; d++) {
+		uint32_t queue = recording_queue(&r, device(&r, "gpu", 0), "one", 1);
+		for (int i = 0; i < 10; i++)
+			put(&r, work, queue, i * 100 + 40, i * 100 + 40, 60);
+	}
+	expect(&r, "device-starved", 360);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_device_that_waits_for_the_host),
+	    cmocka_unit_test(what_was_asked_for_does_not_wait_for_the_host),
+	    cmocka_unit_test(a_processor_saves_what_is_idle_of_it),
+	    cmocka_unit_test(tiny_kernels),
+	    cmocka_unit_test(a_device_with_little_to_do),
+	    cmocka_unit_test(a_long_gap),
+	    cmocka_unit_test(pageable_copies),
+	    cmocka_unit_test(pageable_copies_without_a_measure_promise_nothing),
+	    cmocka_unit_test(copies_that_the_host_waits_for),
+	    cmocka_unit_test(allocations_again_and_again),
+	    cmocka_unit_test(waiting_each_step),
+	    cmocka_unit_test(copies_beside_kernels),
+	    cmocka_unit_test(small_copies),
+	    cmocka_unit_test(shapes_of_launches),
+	    cmocka_unit_test(full_memory),
+	    cmocka_unit_test(nothing_is_said_of_what_is_well_made),
+	    cmocka_unit_test(lost_activities_are_no_evidence),
+	    cmocka_unit_test(devices_of_one_name_are_one),
+	};
+	return cmocka_run_group_tests(tests, path_make, path_remove);
+}
