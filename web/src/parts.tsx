@@ -92,6 +92,8 @@ export function Notes({ notes }: { notes: Note[] }) {
 /* The text of a cell: as `sonde report` writes it. */
 export function said(row: Row, column: Column): string {
 	const cell = value(row, column.key);
+	if (column.key === "p" && typeof cell === "number" && cell >= 0 && cell < 0.005)
+		return "<0.01"; /* never nothing */
 	return cell === null ? "–" : typeof cell === "string" ? clean(cell) : figure(column.unit, cell, row.plus_minus?.[column.key] ?? 0);
 }
 

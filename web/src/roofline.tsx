@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { type DataSource, type Recording, type Table, table, text, value } from "./data";
 import { clean, figure } from "./figure";
 import { Await, Command, Notes, type Roofline as Standing, said, useReport, useWorld } from "./parts";
-import { ceilingsOf, type Point, pointsOf, powers, type Scale, scaleOf, segment, type Ceiling } from "./roofline_scale";
+import { ceilingsOf, isBelow, type Point, pointsOf, powers, type Scale, scaleOf, segment, type Ceiling } from "./roofline_scale";
 import { elsewhere, go } from "./selection";
 import { DataTable } from "./table";
 
@@ -43,9 +43,15 @@ function powerText(power: number): string {
 	return power >= -3 && power <= 4 ? String(10 ** power).slice(0, 6) : `10${power < 0 ? "⁻" : ""}${[...String(Math.abs(power))].map((digit) => SMALL[Number(digit)]).join("")}`;
 }
 
+/* GFLOP/s, or a smaller unit where two decimals of those would be zeros. */
+function rate(y: number): string {
+	const [scale, unit] = y >= 0.01 ? [1, "GFLOP/s"] as const : y >= 1e-5 ? [1e3, "MFLOP/s"] as const : [1e9, "FLOP/s"] as const;
+	return `${figure("number", y * scale)} ${unit}`;
+}
+
 function saidOf(point: Point): string {
 	const share = value(point.row, "roof_share"), bound = text(point.row, "bound");
-	return `${clean(point.name)}: ${figure("number", point.y)} GFLOP/s at ${point.atMost ? "at most " : ""}${figure("number", point.x)} FLOP/byte`
+	return `${clean(point.name)}: ${rate(point.y)}${point.atMost ? ", at most " : " at "}${figure("number", point.x)} FLOP/byte`
 		+ (typeof share === "number" ? `, ${point.atMost ? "at least " : ""}${figure("ratio", share)} of its roof` : "") + (bound ? `, bound: ${clean(bound)}` : "");
 }
 
@@ -118,11 +124,12 @@ function Points({ points, scale, picked }: { points: Point[]; scale: Scale; pick
 	return (
 		<g>
 			{[...points].reverse().map((point, back) => { /* the longest on top */
-				const i = points.length - 1 - back, x = scale.x(Math.log10(point.x)), y = scale.y(Math.log10(point.y)), radius = 8 + 7 * Math.sqrt(point.share), roof = value(point.row, "roof_gflop_per_s");
+				const i = points.length - 1 - back, x = scale.x(Math.log10(point.x)), radius = 8 + 7 * Math.sqrt(point.share), y = isBelow(point, scale) ? scale.bottom - radius - 16 : scale.y(Math.log10(point.y)), roof = value(point.row, "roof_gflop_per_s");
 				return (
 					<g class={point.atMost ? "point at-most" : "point"} data-point={i} data-zone={point.name} role="button" tabindex={i === Math.max(0, chosen) ? 0 : -1} aria-pressed={i === chosen} aria-label={`${i + 1} ${saidOf(point)}`}
 						onClick={() => pick(chosen === i ? -1 : i)} onKeyDown={(event) => step(event, i)} onFocus={() => look(i)} onBlur={() => look(-1)} onMouseEnter={() => look(i)} onMouseLeave={() => look(-1)}>
 						{i === chosen && typeof roof === "number" && roof > 0 && <line class="to-roof" x1={x} x2={x} y1={y} y2={scale.y(Math.min(scale.ys[1], Math.log10(roof)))} />}
+						{isBelow(point, scale) && <path d={`M${x} ${y + radius}v14m-5 -7l5 7l5 -7`} data-below />}
 						{point.atMost && <path d={`M${x - radius} ${y}h-26m7 -5l-7 5l7 5`} />}
 						<circle cx={x} cy={y} r={radius} />
 						<text x={x} y={y + 4} text-anchor="middle">{i + 1}</text>
@@ -149,6 +156,7 @@ function useWidth() {
 function Picture({ points, roofs, picked }: { points: Point[]; roofs: Table; picked: Picked }) {
 	const { box, width } = useWidth(), height = width < 600 ? 360 : 520;
 	const ceilings = useMemo(() => ceilingsOf(roofs), [roofs]), scale = useMemo(() => scaleOf(points, ceilings, width, height), [points, ceilings, width, height]);
+	const below = points.filter((point) => isBelow(point, scale)).length;
 	return (
 		<div class="roofline" ref={box}>
 			<svg width={width} height={height} role="group" aria-label="Roofline: zones under the ceilings of the machine. Arrow keys go from point to point, Enter chooses one. The same is there as a table.">
@@ -156,6 +164,7 @@ function Picture({ points, roofs, picked }: { points: Point[]; roofs: Table; pic
 				<Ceilings ceilings={ceilings} scale={scale} />
 				<Points points={points} scale={scale} picked={picked} />
 			</svg>
+			{below > 0 && <p class="count" data-fact="below">{figure("count", below)} with an arrow down: far below all ceilings, and below this picture.</p>}
 		</div>
 	);
 }

@@ -30,6 +30,7 @@ export interface Scale {
 	ys: [least: number, most: number];
 }
 
+const BELOW_MOST = 2; /* powers of ten below the ceilings that have room */
 const POWERS_MOST = 30; /* an axis has a line for each */
 
 function real(row: Row, key: string): number {
@@ -77,12 +78,19 @@ export function highest(ceilings: Ceiling[], kind: Ceiling["kind"]): number {
 	return ceilings.reduce((most, at) => (at.form === "peak" && at.kind === kind ? Math.max(most, at.rate) : most), 0);
 }
 
+/* A point far below all ceilings would press all others together: it stands at the lower edge. */
+export function isBelow(point: Point, scale: Scale): boolean {
+	return Math.log10(point.y) < scale.ys[0];
+}
+
 export function scaleOf(points: Point[], ceilings: Ceiling[], width: number, height: number): Scale {
 	const at = { left: 64, right: width - 12, top: 14, bottom: height - 46 }, slow = ceilings.find(({ name }) => name === "DRAM, one thread")?.rate;
 	const xs = [-1.5, 2, ...points.map((point) => Math.log10(point.x))], from = Math.min(...xs);
-	const ys = [...points.map((point) => Math.log10(point.y)), ...ceilings.filter(({ form, kind }) => form === "peak" && kind !== "set" && kind !== "one").map(({ rate }) => Math.log10(rate))];
+	const ys = [...ceilings.filter(({ form, kind }) => form === "peak" && kind !== "set" && kind !== "one").map(({ rate }) => Math.log10(rate))];
 	if (slow)
 		ys.push(Math.log10(slow) + from);
+	const lowest = ys.length ? Math.min(...ys) - BELOW_MOST : -Infinity;
+	ys.push(...points.map((point) => Math.log10(point.y)).filter((power) => power >= lowest));
 	const x: [number, number] = [from - 0.15, Math.max(...xs) + 0.15], y: [number, number] = ys.length ? [Math.min(...ys) - 0.2, Math.max(...ys) + 0.25] : [-0.2, 0.25];
 	return {
 		...at, xs: x, ys: y,

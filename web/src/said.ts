@@ -1,5 +1,5 @@
 /* said.ts: what reports say in the words of the command line, in the words of the page: here things are clicked. */
-import type { Note, Report } from "./data";
+import { type Column, type Note, type Report, type Row, type Section, value } from "./data";
 
 /* What a sentence or title has, and what the page has in its place. */
 const WORDS: [RegExp, string][] = [
@@ -18,11 +18,26 @@ export function inPage(text: string): string {
 	return WORDS.reduce((now, [from, to]) => now.replace(from, to), text);
 }
 
+/* A change in seconds has the unit that fits it: reports have numbers, which pictures and scripts go by. */
+function inUnits(section: Section): Section {
+	if (section.kind !== "table" || !section.columns.some(({ key }) => key === "change_s"))
+		return section;
+	const columns = section.columns.map((column): Column => (column.key === "change_s" ? { ...column, key: "change_ns", title: "change", unit: "ns" } : column));
+	const rows = section.rows.map((row): Row => {
+		const change = value(row, "change_s"), half = row.plus_minus?.["change_s"], absent = row.absent?.["change_s"];
+		return {
+			...row, change_ns: typeof change === "number" ? change * 1e9 : null,
+			...(half !== undefined && { plus_minus: { ...row.plus_minus, change_ns: half * 1e9 } }), ...(absent !== undefined && { absent: { ...row.absent, change_ns: absent } }),
+		} as Row;
+	});
+	return { ...section, columns, rows };
+}
+
 const noteInPage = (note: Note): Note => ({ ...note, text: inPage(note.text) });
 
 export function reportInPage(report: Report): Report {
 	return {
 		...report, notes: report.notes.map(noteInPage),
-		sections: report.sections.map((section) => ({ ...section, title: inPage(section.title), notes: section.notes.map(noteInPage) })),
+		sections: report.sections.map((section) => ({ ...section, title: inPage(section.title), notes: section.notes.map(noteInPage) })).map(inUnits),
 	};
 }

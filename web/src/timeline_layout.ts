@@ -32,9 +32,15 @@ export function titleOf(lane: Lane): string {
 export class People {
 	private threads: Map<number, string>;
 	private processes: Map<number, string>;
+	private tids: Map<number, number>;
 	constructor(recording: Recording) {
 		this.threads = new Map(recording.threads.map((at) => [at.id, `${clean(at.name) || "thread"} (${at.tid})`]));
+		this.tids = new Map(recording.threads.map((at) => [at.id, at.tid]));
 		this.processes = new Map(recording.processes.map((at) => [at.id, `${clean(at.name) || "process"} (${at.pid})`]));
+	}
+	/* 0 of what is of no thread. */
+	tid(id: number): number {
+		return this.tids.get(id) ?? 0;
 	}
 	thread(id: number): string {
 		return this.threads.get(id) ?? `thread ${id}`;
@@ -49,7 +55,8 @@ export class People {
 }
 
 /* Lanes as they stand below each other: those of a process that were only read off now and then, and a thread's such, come last. */
-function ordered(lanes: Lane[]): Lane[] {
+/* Threads of a process in the order of their numbers, so that one is found. */
+function ordered(lanes: Lane[], people: People): Lane[] {
 	const rank = (lane: Lane) => (lane.kind === "path" ? 0 : lane.kind !== "series" ? 1 : 2);
 	const process = new Map<number, number>(), thread = new Map<string, number>();
 	lanes.forEach((lane, i) => {
@@ -59,7 +66,7 @@ function ordered(lanes: Lane[]): Lane[] {
 		thread.set(`${lane.process} ${lane.thread}`, thread.get(`${lane.process} ${lane.thread}`) ?? i);
 	});
 	const place = (lane: Lane): number[] => lane.kind === "path" ? [-1] : [
-		process.get(lane.process)!, !lane.thread && lane.kind === "series" ? 1 : 0, thread.get(`${lane.process} ${lane.thread}`)!, rank(lane), lane.id,
+		process.get(lane.process)!, !lane.thread && lane.kind === "series" ? 1 : 0, people.tid(lane.thread), thread.get(`${lane.process} ${lane.thread}`)!, rank(lane), lane.id,
 	];
 	const places = new Map(lanes.map((lane) => [lane, place(lane)]));
 	return [...lanes].sort((a, b) => {
@@ -78,7 +85,7 @@ export function foldedAtFirst(lanes: Lanes): Set<string> {
 /* `thread`: this one's lanes and those of no thread; 0 = all. `narrow`: there is no room for a thread's name beside a lane's
  * title; it has a row of its own. */
 export function layout(lanes: Lanes, people: People, folded: Set<string>, thread: number, narrow = false): Row[] {
-	const rows: Row[] = [], wanted = ordered(lanes.lanes).filter((lane) => !thread || !lane.thread || lane.thread === thread);
+	const rows: Row[] = [], wanted = ordered(lanes.lanes, people).filter((lane) => !thread || !lane.thread || lane.thread === thread);
 	const readings = (process: number) => wanted.filter((lane) => lane.process === process && !lane.thread && lane.kind === "series").length;
 	let top = 0, process = -1, group = "";
 	const add = (row: Omit<Row, "top">) => {
