@@ -234,19 +234,31 @@ static int note_unmatched(const struct sonde_summary_facts *facts, struct sonde_
 				 sonde_word(unmatched, "is", "are"));
 }
 
+enum { PERCENT_B = 16 };
+
+/* Of what there is, never nothing: "<0.1". */
+static const char *percent_text(char out[PERCENT_B], double share)
+{
+	if (share > 0 && share < 0.0005)
+		return "<0.1";
+	snprintf(out, PERCENT_B, "%.1f", 100 * share);
+	return out;
+}
+
 /* Short-lived threads: their time is measured, where it went is known of others only. */
 static int note_borrowed(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_samples *samples = facts->samples;
 	uint64_t count = samples->borrowed.count;
+	char percent[PERCENT_B];
 	if (!count)
 		return 0;
 	return sonde_report_note(
 	    report, NULL, 0,
-	    "%llu stack%s (%.1f %% of the time) %s of another thread of the same program: the own one ended before it "
+	    "%llu stack%s (%s %% of the time) %s of another thread of the same program: the own one ended before it "
 	    "could be sampled",
 	    (unsigned long long)count, sonde_plural(count),
-	    100 * sonde_stats_share((double)samples->borrowed.ns, (double)samples->all.ns),
+	    percent_text(percent, sonde_stats_share((double)samples->borrowed.ns, (double)samples->all.ns)),
 	    sonde_word(count, "is", "are"));
 }
 
@@ -256,11 +268,13 @@ static int note_broken(const struct sonde_summary_facts *facts, struct sonde_rep
 	for (unsigned i = 0; i < SONDE_STACK_STATUS_COUNT; i++) {
 		if (i == SONDE_STACK_COMPLETE || i == SONDE_STACK_FRAME_POINTER || !samples->by_status[i])
 			continue;
-		int rc = sonde_report_note(
-		    report, NULL, 1, "%llu stack%s (%.1f %%) %s before the root: %s",
-		    (unsigned long long)samples->by_status[i], sonde_plural(samples->by_status[i]),
-		    100 * sonde_stats_share((double)samples->by_status[i], (double)sonde_samples_stacks(samples)),
-		    sonde_word(samples->by_status[i], "stops", "stop"), sonde_samples_status_text(i));
+		char percent[PERCENT_B];
+		int rc =
+		    sonde_report_note(report, NULL, 1, "%llu stack%s (%s %%) %s before the root: %s",
+				      (unsigned long long)samples->by_status[i], sonde_plural(samples->by_status[i]),
+				      percent_text(percent, sonde_stats_share((double)samples->by_status[i],
+									      (double)sonde_samples_stacks(samples))),
+				      sonde_word(samples->by_status[i], "stops", "stop"), sonde_samples_status_text(i));
 		if (rc < 0)
 			return rc;
 	}

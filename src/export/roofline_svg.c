@@ -298,10 +298,11 @@ static void put_memory(struct picture *picture, double bandwidth, const char *cl
 	fprintf(picture->out, "<line class=\"mem %s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", classes, x1,
 		y1, x2, y2);
 	double along = 8 + label_shift(picture, x1, y1, (y2 - y1) / (x2 - x1));
+	double above = along > 8 ? -19 : 5; /* below its line where another one is just above it */
 	fprintf(picture->out,
 		"<text class=\"meml\" transform=\"translate(%.1f %.1f) rotate(%.1f)\">%s %.4g GB/s</text>\n",
-		x1 + along, y1 - 5 - along * (y1 - y2) / (x2 - x1), -atan2(y1 - y2, x2 - x1) * 180 / 3.14159265358979,
-		label, bandwidth);
+		x1 + along, y1 - above - along * (y1 - y2) / (x2 - x1),
+		-atan2(y1 - y2, x2 - x1) * 180 / 3.14159265358979, label, bandwidth);
 }
 
 static void put_ceilings(struct picture *picture)
@@ -360,7 +361,8 @@ static void put_key_row(struct picture *picture, size_t number, const struct poi
 	put_name(picture, point->name, 24);
 	fprintf(out, "</text><text class=\"sub\" x=\"%d\" y=\"%d\" text-anchor=\"end\">", SONDE_ROOFLINE_WIDTH - 16, y);
 	if (point->roof_share >= 0)
-		fprintf(out, "%s%.1f %% of ", point->is_model ? "≥ " : "", point->roof_share * 100);
+		fprintf(out, point->roof_share < 0.0005 ? "%s%.1g %% of " : "%s%.1f %% of ",
+			point->is_model ? "≥ " : "", point->roof_share * 100);
 	sonde_clean_markup(out, *point->bound ? point->bound : "no roof");
 	fputs("</text>\n", out);
 }
