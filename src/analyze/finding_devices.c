@@ -297,22 +297,26 @@ static int is_used(const struct sonde_facts *facts, const struct sonde_device_wo
 	return work->busy_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_DEVICE_USED];
 }
 
+/* From its first activity to its last: what comes before and after is not its own. */
 SONDE_JUDGE(device_idle)
 {
 	struct sonde_device_work work;
 	int rc = 0;
 	for (size_t i = 0; !rc && i < sonde_device_count(facts); i++) {
-		if (!sonde_device_work_of(&work, facts, i) || !is_used(facts, &work) ||
-		    !(work.busy_ns / facts->span_ns < facts->threshold[SONDE_THRESHOLD_DEVICE_BUSY]) ||
+		if (!sonde_device_work_of(&work, facts, i) || !is_used(facts, &work))
+			continue;
+		double used_ns = work.busy_ns + work.idle_ns;
+		double saves_ns = fmin(fmin(work.idle_ns, work.busy_ns), work.span_ns);
+		if (!(work.busy_ns / used_ns < facts->threshold[SONDE_THRESHOLD_DEVICE_BUSY]) ||
 		    is_found(found, "device-starved", work.name) || is_found(found, "tiny-kernels", work.name))
 			continue;
-		double saves_ns = fmin(fmin(facts->span_ns - work.busy_ns, work.busy_ns), work.span_ns);
 		rc = sonde_found_add(
 		    found, &(struct sonde_finding){
 			       .subject = sonde_report_text(found->report, "%s", work.name),
-			       .evidence = sonde_report_text(found->report, "busy for %.3f s of %.3f s (%.1f %%)",
-							     work.busy_ns / 1e9, facts->span_ns / 1e9,
-							     100 * work.busy_ns / facts->span_ns),
+			       .evidence = sonde_report_text(
+				   found->report,
+				   "busy for %.3f s of the %.3f s from its first activity to its last (%.1f %%)",
+				   work.busy_ns / 1e9, used_ns / 1e9, 100 * work.busy_ns / used_ns),
 			       .saves_ns = saves_ns,
 			       .weighs = saves_ns / facts->span_ns});
 	}

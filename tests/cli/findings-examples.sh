@@ -29,6 +29,13 @@ command_of() {
 measured=
 "$SONDE" roofline --measure >.roof 2>&1 && measured=1
 
+# Those that use OpenCL end with 77 where there is no device of it.
+opencl="libsonde-opencl.so is not built"
+if [ -x "$examples/tiny_kernels" ] && [ -e "$SONDE_BUILD/src/inject/libsonde-opencl.so" ]; then
+	opencl=
+	timeout 60 "$examples/tiny_kernels" fixed >/dev/null 2>&1 || { [ $? -ne 77 ] || opencl="no OpenCL device (package pocl-opencl-icd)"; }
+fi
+
 # What the machine's processors, and those of this test, worked so far, in ticks.
 machine_ticks() {
 	awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9 }' /proc/stat
@@ -87,6 +94,9 @@ judge_all() {
 			continue
 		elif [[ $options == *--blas* ]] && ! grep -q -- --blas .help; then
 			skipped+=("$name: this sonde does not record --blas")
+			continue
+		elif [[ $options == *--gpu* ]] && [ -n "$opencl" ]; then
+			skipped+=("$name: $opencl")
 			continue
 		elif [[ $expected =~ roof|memory-bound ]] && [ -z "$measured" ]; then
 			skipped+=("$name: the machine's ceilings are not measured")

@@ -160,17 +160,19 @@ static void tiny_kernels(void **state)
 	}
 }
 
-/* One kernel at the end of the run, which is no gap. */
+/* Two kernels, the second asked for with the first, and so long between them; 200 ms before and after are not its own.
+ */
 static void a_device_with_little_to_do(void **state)
 {
 	static const struct {
-		double ms, saves_ms;
-	} cases[] = {{501, -1}, {499, 499}, {60, 60}, {49, -1}};
+		double ms, gap_ms, saves_ms;
+	} cases[] = {{150, 302, 300}, {150, 298, -1}, {26, 400, 52}, {24, 400, -1}};
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct recording r;
-		uint32_t queue = open_queue(&r);
-		put(&r, kernel(&r, "work"), queue, 1, 1, cases[i].ms);
+		uint32_t queue = open_queue(&r), work = kernel(&r, "work");
+		put(&r, work, queue, 200, 200, cases[i].ms);
+		put(&r, work, queue, 200, 200 + cases[i].ms + cases[i].gap_ms, cases[i].ms);
 		expect(&r, "device-idle", cases[i].saves_ms);
 	}
 }
