@@ -10,3 +10,22 @@ for ((i = 0; i < rounds; i++)); do
 done
 judge "1 M kernel records of CUPTI decoded" kernels s "–" "≤ 0.1 s" "<=" 0.1 "one core; 40 kernels with names of 200 bytes in turn, 12 streams"
 info "the same, with a record of the call that launched each" calls s "–" "2 M records"
+
+# A kernel that does next to nothing, put into a queue: what the call takes with a recorder beyond what it takes alone.
+opencl=$programs/opencl_queues
+if [ -x "$opencl" ] && "$opencl" many 10 >/dev/null 2>&1; then
+	kernels=$(n 20000 2000)
+	for ((i = 0; i < rounds; i++)); do
+		alone=$("$opencl" many "$kernels" | tail -n 1)
+		for level in kernels api; do
+			recorded=$("$SONDE" record -q --force --gpu=$level -o many.sonde -- "$opencl" many "$kernels" | tail -n 1)
+			echo "$alone $recorded" | awk '{ printf "%.3f\n", ($2 - $1) / 1000 }' | keep "enqueue.$level"
+		done
+		echo "$alone" | awk '{ printf "%.3f\n", $1 / 1000 }' | keep alone
+	done
+	for level in kernels api; do
+		judge "OpenCL, a kernel put into a queue, level $level" "enqueue.$level" µs "alone $(text alone µs)" "≤ 2 µs" "<=" 2 "of the thread that asks; pocl on the same CPUs"
+	done
+else
+	row "OpenCL, a kernel put into a queue" "–" "–" "≤ 2 µs" unavailable "no OpenCL implementation: pocl-opencl-icd"
+fi
