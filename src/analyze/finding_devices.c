@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "analyze/finding_rules.h"
+#include "analyze/window.h"
 
 #define LAUNCH_NS 100000.0 /* a shorter gap is a launch; a longer one is something that the host did */
 #define KERNELS_LEAST 1000
 #define STEPS_LEAST 100 /* what comes so often is done each step */
 #define NAMES 16
+#define DEVICES_MAX 64 /* that are judged: each looks at all rows of other sections */
 #define GAPS_NAMED 3
 
 /* --- a device's sums -----------------------------------------------------------------------------------------------
@@ -18,7 +20,7 @@
 size_t sonde_device_count(const struct sonde_facts *facts)
 {
 	const struct sonde_section *devices = sonde_facts_section(facts, "devices");
-	return devices ? devices->table.row_count : 0;
+	return !devices ? 0 : devices->table.row_count < DEVICES_MAX ? devices->table.row_count : DEVICES_MAX;
 }
 
 size_t sonde_device_row(const struct sonde_section *section, size_t row, const char *device)
@@ -78,8 +80,8 @@ int sonde_device_work_of(struct sonde_device_work *out, const struct sonde_facts
 {
 	const struct sonde_section *devices = sonde_facts_section(facts, "devices");
 	const char *name = sonde_facts_text(devices, row, "device");
-	double run_ns = 1e9 * sonde_facts_metric(facts, "timing.wall_time_s");
-	run_ns = run_ns > 0 ? run_ns : facts->span_ns;
+	const struct sonde_window window = sonde_window_of(facts->session, facts->options); /* shares are of it */
+	double run_ns = 1e9 * sonde_window_s(&window);
 	struct sonde_device_work work = {.name = name, .parts = rows_of(facts, "devices", name)};
 	if (sonde_device_row(devices, 0, name) != row)
 		return 0;
@@ -285,9 +287,11 @@ SONDE_JUDGE(tiny_kernels)
 
 static int is_found(const struct sonde_found *found, const char *rule, const char *device)
 {
-	for (size_t i = 0; i < found->count; i++)
-		if (!strcmp(found->rows[i].rule->id, rule) && strstr(found->rows[i].subject, device))
+	for (size_t i = 0; i < found->count; i++) {
+		const char *at = strcmp(found->rows[i].rule->id, rule) ? NULL : strstr(found->rows[i].subject, device);
+		if (at && (!at[strlen(device)] || at[strlen(device)] == ',')) /* "gpu 1" is not "gpu 10" */
 			return 1;
+	}
 	return 0;
 }
 

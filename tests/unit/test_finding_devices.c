@@ -414,6 +414,25 @@ static void nothing_is_said_of_what_is_well_made(void **state)
 	forget(&judged);
 }
 
+/* Of the second half of the run: what is saved is of that. */
+static void a_window_is_judged_by_itself(void **state)
+{
+	struct sonde_pass_options options = {.from_ns = START + 500 * MS, .to_ns = START + 1000 * MS};
+	struct recording r;
+	struct judged judged;
+	(void)state;
+	steps(&r, 40);
+	recording_close(&r, START + END_MS * MS, 0);
+	assert_int_equal(sonde_session_open(&judged.session, path, &(struct sonde_session_options){.no_symbols = 1}),
+			 0);
+	assert_int_equal(sonde_report_new(&judged.report), 0);
+	assert_int_equal(sonde_findings_find(&judged.found, judged.session, &options, judged.report, NULL), 0);
+	const struct sonde_finding *starved = finding_of(&judged, "device-starved");
+	assert_non_null(starved);
+	assert_near(starved->saves_ns / 1e6, 160, 0.01); /* four gaps: the first thing in it ends none */
+	forget(&judged);
+}
+
 static void lost_activities_are_no_evidence(void **state)
 {
 	(void)state;
@@ -464,6 +483,7 @@ int main(void)
 	    cmocka_unit_test(shapes_of_launches),
 	    cmocka_unit_test(full_memory),
 	    cmocka_unit_test(nothing_is_said_of_what_is_well_made),
+	    cmocka_unit_test(a_window_is_judged_by_itself),
 	    cmocka_unit_test(lost_activities_are_no_evidence),
 	    cmocka_unit_test(devices_of_one_name_are_one),
 	};
