@@ -70,6 +70,13 @@ static int take(void *context, const struct sonde_option *option, const char *va
 	return 0;
 }
 
+/* In one line where that fits a terminal of 80. */
+static void print_threshold(const struct sonde_threshold_row *threshold, double value)
+{
+	int length = snprintf(NULL, 0, "    %s = %.10g  %s", threshold->name, value, threshold->meaning);
+	printf("    %s = %.10g%s%s\n", threshold->name, value, length <= 80 ? "  " : "\n        ", threshold->meaning);
+}
+
 static int list_rules(const struct sonde_present *present)
 {
 	double values[SONDE_THRESHOLDS];
@@ -88,8 +95,7 @@ static int list_rules(const struct sonde_present *present)
 		for (size_t k = 0; k < SONDE_THRESHOLDS; k++)
 			if (!strncmp(sonde_thresholds[k].name, rule->id, length) &&
 			    sonde_thresholds[k].name[length] == '.')
-				printf("    %s = %g  %s\n", sonde_thresholds[k].name, values[k],
-				       sonde_thresholds[k].meaning);
+				print_threshold(&sonde_thresholds[k], values[k]);
 	}
 	return 0;
 }
