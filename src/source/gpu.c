@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "run/paths.h"
-#include "source/recorder_state.h"
+#include "source/recorder.h"
 #include "source/source.h"
 #include "util/error.h"
 
@@ -138,7 +138,7 @@ static void gpu_stop(struct sonde_source_run *run)
 	int level = sonde_recorder_options(run->recorder)->gpu;
 	struct sonde_recorder_state state = {.state = SONDE_SOURCE_ON, .method = method};
 	snprintf(method, sizeof method, "layers in front of drivers, level %s", levels[level]);
-	if (!run->recorder->devices) {
+	if (!sonde_recorder_devices(run->recorder)) {
 		say_none(why, sizeof why);
 		state.state = SONDE_SOURCE_UNAVAILABLE;
 		state.detail = why;

@@ -224,6 +224,9 @@ uint32_t sonde_recorder_device(struct sonde_recorder *recorder, struct sonde_met
 uint32_t sonde_recorder_queue(struct sonde_recorder *recorder, struct sonde_meta_queue *record);
 uint32_t sonde_recorder_operation(struct sonde_recorder *recorder, struct sonde_meta_operation *record);
 
+/* How many devices there are so far, each as often as a process has told of it. */
+uint32_t sonde_recorder_devices(const struct sonde_recorder *recorder);
+
 struct sonde_timed;
 /* In any order of time (activities.h). */
 void sonde_recorder_activity(struct sonde_recorder *recorder, const struct sonde_timed *row);

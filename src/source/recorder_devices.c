@@ -26,6 +26,11 @@ uint32_t sonde_recorder_operation(struct sonde_recorder *recorder, struct sonde_
 	return record->id;
 }
 
+uint32_t sonde_recorder_devices(const struct sonde_recorder *recorder)
+{
+	return recorder->devices;
+}
+
 void sonde_recorder_activity(struct sonde_recorder *recorder, const struct sonde_timed *row)
 {
 	if (sonde_activities_put(&recorder->activities, row))
