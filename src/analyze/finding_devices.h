@@ -18,9 +18,9 @@ struct sonde_device_work {
 	double span_ns; /* of the run, what can be saved by overlapping at most */
 	double kernels; /* how many */
 	double kernel_ns, copy_ns;
-	double at_once;      /* of its queues, while it is busy */
-	double overlapped;   /* of copies' time, under kernels, at most */
-	double is_processor; /* 0 or 1 */
+	double at_once;    /* of its queues, while it is busy */
+	double overlapped; /* of copies' time, under kernels, at most */
+	int is_processor;
 };
 
 /* Of the row of the section `devices`; 0: it did nothing, or a row before it is called so. */
