@@ -108,6 +108,8 @@ static int add_nodes(struct sonde_session *session, uint32_t first, size_t count
 {
 	struct sonde_stacks *stacks = &session->stacks;
 	uint64_t address = 0;
+	if (!count)
+		return 0;
 	if (!stacks->recent)
 		stacks->recent = calloc((size_t)1 << RECENT_BITS, sizeof *stacks->recent);
 	if (!stacks->recent || sonde_rows_reserve(&stacks->nodes, first - 1 + count))

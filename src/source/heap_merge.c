@@ -235,7 +235,8 @@ int sonde_heap_merge_add(struct sonde_heap_merge *merge, uint64_t serial, uint32
 	int code = reserve(queue, count);
 	if (code)
 		return code;
-	memcpy(queue->words + queue->end, words, count * sizeof *words);
+	if (count)
+		memcpy(queue->words + queue->end, words, count * sizeof *words);
 	queue->end += count;
 	if (queue->next == NEVER)
 		take_definitions(merge, queue);

@@ -152,10 +152,11 @@ void sonde_recorder_lost(struct sonde_recorder *recorder, const struct sonde_rec
 	uint32_t source = sonde_recorder_text(recorder, loss->source);
 	uint32_t cause = sonde_recorder_text(recorder, loss->cause);
 	struct sonde_meta_lost *row = recorder->lost;
-	struct sonde_meta_lost *end = row + recorder->lost_count;
-	while (row < end && (row->source != source || row->cause != cause || row->thread != loss->thread))
-		row++;
-	if (row == end) {
+	size_t i = 0;
+	for (; i < recorder->lost_count; i++, row++)
+		if (row->source == source && row->cause == cause && row->thread == loss->thread)
+			break;
+	if (i == recorder->lost_count) {
 		struct sonde_meta_lost *rows = realloc(recorder->lost, (recorder->lost_count + 1) * sizeof *rows);
 		if (!rows) {
 			sonde_recorder_keep_error(recorder, -ENOMEM);
