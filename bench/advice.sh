@@ -1,8 +1,9 @@
 # advice: what sonde advise predicts for programs with a known fix, beside what the fix brings
 source "$(dirname "$0")/lib.bash"
 
-# The prediction is that of the first finding, by the median of some recordings of `slow`; what the fix brings is the median,
-# over rounds that run both in turn, of wall time slow ÷ fixed.
+# Two predictions: the estimate T / (T - f), and the bound, all time within the function that holds it. They are those of the
+# first finding, by the median of some recordings of `slow`; what the fix brings is the median, over rounds that run both in
+# turn, of wall time slow ÷ fixed.
 rounds=$(n 9 5)
 recordings=$(n 3 1)
 examples=$programs/../examples
@@ -20,7 +21,8 @@ command_of() {
 # Ceilings of this machine, by which some are judged.
 "$SONDE" roofline --measure >&2 || true
 
-# predict NAME OPTIONS: keeps the share of the span that the first finding says could be saved, and its rule in NAME.rule.
+# predict NAME OPTIONS: keeps the shares of the span that the first finding says could be saved, and at most, and its rule in
+# NAME.rule.
 predict() {
 	local options=() command
 	[ "$2" = - ] || read -ra options <<<"$2"
@@ -30,6 +32,11 @@ predict() {
 	jq '[.sections[] | select(.id == "findings") | .rows[]][0]' advice.json >first.json
 	jq -r '.rule // "nothing"' first.json >"$1.rule"
 	jq -r '.saves_share // empty' first.json | keep "$1.share"
+	jq -r '.at_most_share // empty' first.json | keep "$1.most"
+}
+
+speedup() {
+	awk -v s="$1" 'BEGIN { if (s < 1 - 1e-9) printf "%.3g", 1 / (1 - s); else print "∞" }'
 }
 
 while IFS=$'\t' read -r name threads options expected also where limiter fix; do
@@ -49,20 +56,24 @@ while IFS=$'\t' read -r name threads options expected also where limiter fix; do
 	paired "$name" "$name.slow" "$name.fixed" wall 'a / b'
 	promised="no time is promised"
 	if has "$name.share"; then
-		share=$(median "$name.share")
-		promised="at most × $(awk -v s="$share" 'BEGIN { if (s < 1) printf "%.3g", 1 / (1 - s); else print "∞" }')"
-		awk -v realised="$(median "$name")" -v share="$share" 'BEGIN {
-			bound = share >= 1 || realised <= 1.02 / (1 - share)
+		share=$(median "$name.share") most=$(median "$name.most")
+		promised="× $(speedup "$share"), at most × $(speedup "$most")"
+		awk -v realised="$(median "$name")" -v share="$share" -v most="$most" 'BEGIN {
+			bound = most > 1 - 1e-9 || realised <= 1.02 / (1 - most)
+			estimate = share > 1 - 1e-9 || realised <= 1.02 / (1 - share)
 			half = 1 - 1 / realised >= share / 2
-			print bound + 0, half + 0
+			print bound + 0, half + 0, estimate + 0
 		}' >>held.tsv
 	fi
 	info "$name: $fix" "$name" "×" "$promised" "$(cat "$name.rule")"
 done <"$repo/examples/examples.tsv"
 
 count=$(wc -l <held.tsv)
-awk '{ bound += $1; half += $2 } END { if (NR) { print 100 * bound / NR >"bound"; print 100 * half / NR >"half" } }' held.tsv
-[ ! -f bound ] || keep bound <bound
-[ ! -f half ] || keep half <half
-judge "$count fixes: the speed-up is at most what was predicted (2 % more is allowed)" bound % "–" "≥ 95 %" ">=" 95
-judge "$count fixes: at least half of the time that was predicted is saved" half % "–" "≥ 70 %" ">=" 70
+awk '{ bound += $1; half += $2; estimate += $3 }
+	END { if (NR) { print 100 * bound / NR >"bound"; print 100 * half / NR >"half"; print 100 * estimate / NR >"estimate" } }' held.tsv
+for share in bound half estimate; do
+	[ ! -f $share ] || keep $share <$share
+done
+judge "$count fixes: the speed-up is at most the bound (2 % more is allowed)" bound % "–" "≥ 95 %" ">=" 95
+judge "$count fixes: at least half of the time that was estimated is saved" half % "–" "≥ 70 %" ">=" 70
+info "$count fixes: the speed-up is at most the estimate (2 % more is allowed)" estimate % "–" ""

@@ -142,6 +142,10 @@ static int hot_add(const struct sonde_facts *facts, const char *kind, const char
 						    time_ns / 1e9, facts->span_ns / 1e9, what, kind),
 		.saves_ns = saves_ns,
 		.has_waits = 1,
+		.place = {.function = strcmp(kind, "function") ? NULL
+				      : own                    ? own
+							       : name,
+			  .ns = strcmp(kind, "function") ? sonde_facts_zone_ns(facts, name) : 0},
 		.weighs = own ? fmax(self_ns / facts->span_ns, sonde_facts_share(facts, total_ns, saves_ns))
 			      : fmin(self_ns / facts->span_ns, 1)});
 }
@@ -212,6 +216,22 @@ SONDE_JUDGE(page_faults)
 	static const char *const names[] = {
 	    "asm_exc_page_fault", "exc_page_fault", "do_user_addr_fault", "handle_mm_fault", "do_page_fault",
 	    "do_mem_abort",       "el0_da"};
+	static const char *const both[] = {"asm_exc_page_fault",
+					   "exc_page_fault",
+					   "do_user_addr_fault",
+					   "handle_mm_fault",
+					   "do_page_fault",
+					   "do_mem_abort",
+					   "el0_da",
+					   "__x64_sys_munmap",
+					   "__arm64_sys_munmap",
+					   "__x64_sys_mmap",
+					   "__arm64_sys_mmap",
+					   "__x64_sys_brk",
+					   "__arm64_sys_brk",
+					   "__x64_sys_madvise",
+					   "__arm64_sys_madvise",
+					   NULL};
 	static const char *const frees[][2] = {{"__x64_sys_munmap", "__arm64_sys_munmap"},
 					       {"__x64_sys_mmap", "__arm64_sys_mmap"},
 					       {"__x64_sys_brk", "__arm64_sys_brk"},
@@ -243,6 +263,7 @@ SONDE_JUDGE(page_faults)
 					       free_ns > 0 ? ", besides what giving memory back takes" : ""),
 					   .saves_ns = fmin(saves_ns, facts->span_ns),
 					   .has_waits = 1,
+					   .place = {.functions = confidence > 0 ? NULL : both},
 					   .confidence = confidence,
 					   .weighs = sonde_facts_share(facts, all_ns, saves_ns)});
 }
@@ -294,13 +315,14 @@ static int is_allocator(const char *name)
 }
 
 /* With all that it calls, copying too: of the program's allocator, not of what records it. */
+static const char *const entries[] = {
+    "malloc", "__libc_malloc", "calloc",   "__libc_calloc",  "realloc",       "__libc_realloc", "free",
+    "cfree",  "__libc_free",   "memalign", "posix_memalign", "aligned_alloc", "reallocarray",   NULL};
+
 static int is_entry(const char *name)
 {
-	static const char *const names[] = {
-	    "malloc", "__libc_malloc", "calloc",   "__libc_calloc",  "realloc",       "__libc_realloc", "free",
-	    "cfree",  "__libc_free",   "memalign", "posix_memalign", "aligned_alloc", "reallocarray"};
-	for (size_t i = 0; i < COUNT(names); i++)
-		if (strcmp(name, names[i]) == 0)
+	for (size_t i = 0; entries[i]; i++)
+		if (strcmp(name, entries[i]) == 0)
 			return 1;
 	return 0;
 }
@@ -394,6 +416,7 @@ SONDE_JUDGE(allocator)
 					      all_ns / 1e9, 100 * share, calls),
 		.saves_ns = saves_ns,
 		.has_waits = 1,
+		.place = {.functions = entries},
 		.weighs = sonde_facts_share(facts, all_ns, saves_ns)});
 }
 

@@ -63,6 +63,16 @@ double sonde_facts_busy_threads(const struct sonde_facts *facts)
 	return count;
 }
 
+double sonde_facts_zone_ns(const struct sonde_facts *facts, const char *name)
+{
+	const struct sonde_section *zones = sonde_facts_section(facts, "zones");
+	double sum_ns = 0;
+	for (size_t i = 0; zones && i < zones->table.row_count; i++)
+		if (!strcmp(sonde_facts_text(zones, i, "zone"), name))
+			sum_ns += or_0(sonde_facts_number(zones, i, "total_ns"));
+	return sum_ns;
+}
+
 double sonde_facts_stretched(const struct sonde_facts *facts, double running_ns)
 {
 	return fmin(running_ns * facts->stretch, facts->span_ns);

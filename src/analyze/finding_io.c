@@ -65,6 +65,7 @@ static int small_add(const struct sonde_facts *facts, const struct sonde_section
 		    calls, is_write ? "writes" : "reads", bytes / calls, time_ns / calls / 1e3, time_ns / 1e9,
 		    ceil(bytes / BLOCK_B)),
 		.saves_ns = saves_ns,
+		.place = {.function = *where ? where : NULL},
 		.weighs = saves_ns / facts->span_ns});
 }
 
@@ -118,6 +119,7 @@ SONDE_JUDGE(sync)
 					       "%.0f calls of fsync and its kin, %.3f s of the critical path (%.1f %%)",
 					       calls, time_ns / 1e9, 100 * share),
 					   .saves_ns = time_ns,
+					   .place = {.waits = SONDE_PLACE_WAITS(SYNC)},
 					   .weighs = fmin(share, 1)});
 }
 
@@ -185,6 +187,7 @@ SONDE_JUDGE(loading)
 			    "%.3f s of the critical path waiting for what comes through pipes and sockets (%.0f reads)",
 			    alone_ns / 1e9, both_of(facts, 0, "calls")),
 			.saves_ns = saves_ns,
+			.place = {.waits = SONDE_PLACE_WAITS(READ) | SONDE_PLACE_WAITS(RECEIVE)},
 			.confidence = 0.5,
 			.limiter = "latency",
 			.weighs = fmin(share, 1)});
@@ -199,6 +202,7 @@ SONDE_JUDGE(loading)
 		    count, read_b / 1e6, alone_ns / 1e9),
 		.confidence = 0.2 + 0.6 * blocked,
 		.saves_ns = saves_ns,
+		.place = {.waits = SONDE_PLACE_WAITS(READ)},
 		.weighs = fmin(share, 1)});
 }
 
@@ -227,11 +231,14 @@ SONDE_JUDGE(files)
 	if (!(share > facts->threshold[SONDE_THRESHOLD_FILES]))
 		return 0;
 	return sonde_found_add(
-	    found, &(struct sonde_finding){
-		       .subject = slowest_file(facts, found->report),
-		       .evidence = sonde_report_text(found->report,
-						     "%.3f s of the critical path blocked in calls on files (%.1f %%)",
-						     blocked_ns / 1e9, 100 * share),
-		       .saves_ns = blocked_ns,
-		       .weighs = fmin(share, 1)});
+	    found,
+	    &(struct sonde_finding){
+		.subject = slowest_file(facts, found->report),
+		.evidence =
+		    sonde_report_text(found->report, "%.3f s of the critical path blocked in calls on files (%.1f %%)",
+				      blocked_ns / 1e9, 100 * share),
+		.saves_ns = blocked_ns,
+		.place = {.waits = SONDE_PLACE_WAITS(OPEN) | SONDE_PLACE_WAITS(READ) | SONDE_PLACE_WAITS(WRITE) |
+				   SONDE_PLACE_WAITS(CLOSE) | SONDE_PLACE_WAITS(STAT) | SONDE_PLACE_WAITS(FAULT)},
+		.weighs = fmin(share, 1)});
 }

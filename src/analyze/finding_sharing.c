@@ -373,6 +373,7 @@ static int suspect_add(const struct sonde_facts *facts, const struct suspect *su
 		    sonde_session_module(session, frame->module)->name, (unsigned long long)suspect->write.address),
 		.saves_ns = saves_ns,
 		.has_waits = 1,
+		.place = {.function = name},
 		.weighs = fmin(saves_ns / facts->span_ns, 1)});
 }
 

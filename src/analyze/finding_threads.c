@@ -73,6 +73,7 @@ SONDE_JUDGE(lock)
 			    waiters, waits, waited_ns / 1e9, 100 * share, *where ? ", most in " : "", where,
 			    *held ? ", while held in " : "", held),
 			.saves_ns = saves_ns,
+			.place = {.function = *where ? where : NULL, .also = *held ? held : NULL},
 			.weighs = fmin(saves_ns / facts->span_ns, 1)});
 	}
 	return rc;
@@ -110,6 +111,7 @@ SONDE_JUDGE(interpreter_lock)
 struct group {
 	uint32_t busiest; /* thread id; 0 = none */
 	double count, most_ns, sum_ns, ended_early_ns;
+	uint64_t from_ns, to_ns; /* the first of them began, the last ended */
 };
 
 static uint64_t end_of(const struct sonde_facts *facts, const struct sonde_thread *thread)
@@ -190,8 +192,9 @@ static int may_be_alike(const struct alike *alike, uint32_t thread)
 static struct group group_of(const struct sonde_facts *facts, const struct alike *alike)
 {
 	const struct sonde_thread *most = sonde_session_thread(facts->session, alike->of);
-	struct group group = {.busiest = alike->of, .most_ns = (double)most->cpu_ns};
 	uint64_t most_end_ns = end_of(facts, most);
+	struct group group = {
+	    .busiest = alike->of, .most_ns = (double)most->cpu_ns, .from_ns = most->start_ns, .to_ns = most_end_ns};
 	for (uint32_t id = 1; id <= sonde_session_thread_count(facts->session); id++) {
 		const struct sonde_thread *thread = sonde_session_thread(facts->session, id);
 		const struct sonde_process *process = sonde_session_process(facts->session, thread->process);
@@ -204,6 +207,8 @@ static struct group group_of(const struct sonde_facts *facts, const struct alike
 		if (to_ns <= from_ns || 2 * (to_ns - from_ns) < end_ns - thread->start_ns)
 			continue;
 		group.count++;
+		group.from_ns = thread->start_ns < group.from_ns ? thread->start_ns : group.from_ns;
+		group.to_ns = end_ns > group.to_ns ? end_ns : group.to_ns;
 		group.sum_ns += (double)thread->cpu_ns;
 		group.ended_early_ns += (double)(most_end_ns - to_ns);
 	}
@@ -287,6 +292,7 @@ SONDE_JUDGE(imbalance)
 		    "tid %u used %.3f s of CPU time, their mean is %.3f s: the others waited for it, or ended before",
 		    thread->tid, worst.most_ns / 1e9, mean_ns / 1e9),
 		.saves_ns = saves_ns,
+		.place = {.ns = (double)(worst.to_ns - worst.from_ns)},
 		.has_waits = !(wanted > worst.most_ns),
 		.weighs = share});
 }
@@ -352,6 +358,7 @@ SONDE_JUDGE(serial)
 		    alone_ns / 1e9, facts->span_ns / 1e9, workers, facts->cores),
 		.saves_ns = saves_ns,
 		.has_waits = 1,
+		.place = {.ns = facts->span_ns - together_ns},
 		.weighs = saves_ns / facts->span_ns});
 }
 
@@ -388,6 +395,7 @@ SONDE_JUDGE(hand_overs)
 						     calls, median_ns / 1e3, waking_ns / 1e9, blocked_ns / 1e9),
 		       .saves_ns = saves_ns,
 		       .has_waits = 1,
+		       .place = {.waits = SONDE_PLACE_WAITS(CONDITION) | SONDE_PLACE_WAITS(SEMAPHORE)},
 		       .weighs = fmin(share, 1)});
 }
 
@@ -423,6 +431,7 @@ SONDE_JUDGE(sleeping)
 					"off it %s slept %.0f times, %s ms in the mean",
 					asleep_ns / 1e9, parts, part, *where ? where : "the program", calls, mean),
 				    .saves_ns = asleep_ns,
+				    .place = {.waits = SONDE_PLACE_WAITS(SLEEP)},
 				    .weighs = fmin(share, 1)});
 }
 
@@ -447,8 +456,8 @@ SONDE_JUDGE(spawn)
 	double together_ns = (double)union_ns(lives, (size_t)count);
 	free(lives);
 	/* What it takes to begin them, in who does. */
-	static const char *const begins[] = {"fork",     "__libc_fork", "vfork", "posix_spawn",
-					     "__spawni", "do_system",   "system"};
+	static const char *const begins[] = {"fork",     "__libc_fork", "vfork",  "posix_spawn",
+					     "__spawni", "do_system",   "system", NULL};
 	double begins_ns = sonde_facts_cpu_on_path(facts, NULL, 0, sonde_facts_most_total_ns(facts, begins, 7));
 	double share = together_ns / facts->span_ns;
 	if (count < 50 || !(share > facts->threshold[SONDE_THRESHOLD_SPAWN]))
@@ -461,5 +470,6 @@ SONDE_JUDGE(spawn)
 		.evidence = sonde_report_text(found->report, "they lived %.3g ms each; for %.3f s at least one did",
 					      sum_ns / count / 1e6, together_ns / 1e9),
 		.saves_ns = saves_ns,
+		.place = {.functions = begins, .waits = SONDE_PLACE_WAITS(CHILD)},
 		.weighs = fmin(share, 1)});
 }

@@ -37,6 +37,7 @@ SONDE_JUDGE(low_throughput)
 			       .evidence = sonde_report_text(found->report, "%.3g FLOP at %.3g FLOP/s in %.3f s", flop,
 							     rate, wall_ns / 1e9),
 			       .saves_ns = roof_share > 0 ? saves_ns * (1 - fmin(roof_share, 1)) : saves_ns,
+			       .place = {.ns = sonde_facts_zone_ns(facts, name)},
 			       .peak_share = roof_share > 0 ? roof_share : 0,
 			       .weighs = share});
 	}
@@ -66,6 +67,7 @@ SONDE_JUDGE(below_roof)
 			    "%.3g GFLOP/s, %.1f %% of the %.3g that its intensity and the machine allow (bytes: %s)",
 			    gflops, 100 * share, sonde_facts_number(zones, i, "roof_gflop_per_s"), bytes),
 			.saves_ns = saves_ns,
+			.place = {.ns = sonde_facts_zone_ns(facts, name)},
 			.peak_share = share,
 			.weighs = saves_ns / facts->span_ns});
 	}
@@ -107,6 +109,7 @@ SONDE_JUDGE(memory_bound)
 			    sonde_facts_number(zones, i, "bytes_per_s") / 1e9, 100 * share, threads,
 			    sonde_facts_number(zones, i, "flop_per_byte")),
 			.saves_ns = saves_ns,
+			.place = {.ns = sonde_facts_zone_ns(facts, name)},
 			.peak_share = fmin(share, 1),
 			.weighs = saves_ns / facts->span_ns});
 	}

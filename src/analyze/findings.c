@@ -31,6 +31,10 @@ enum {
 	SAVES,
 	SHARE,
 	SPEEDUP,
+	AT_MOST,
+	AT_MOST_SHARE,
+	AT_MOST_SPEEDUP,
+	WITHIN,
 	CONFIDENCE,
 	LIMITER,
 	PEAK,
@@ -49,6 +53,10 @@ static const struct sonde_column columns[COLUMNS] = {
     [SAVES] = {"saves_ns", "could save", SONDE_UNIT_NS, SONDE_BASIS_ESTIMATED, 0, 0},
     [SHARE] = {"saves_share", "of span", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 1},
     [SPEEDUP] = {"expected_speedup", "speedup", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 1},
+    [AT_MOST] = {"at_most_ns", "at most", SONDE_UNIT_NS, SONDE_BASIS_ESTIMATED, 0, 2},
+    [AT_MOST_SHARE] = {"at_most_share", "of span", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 3},
+    [AT_MOST_SPEEDUP] = {"at_most_speedup", "speedup at most", SONDE_UNIT_FACTOR, SONDE_BASIS_ESTIMATED, 0, 2},
+    [WITHIN] = {"within", "of all within", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 4},
     [CONFIDENCE] = {"confidence", "confidence", SONDE_UNIT_RATIO, SONDE_BASIS_ESTIMATED, 0, 3},
     [LIMITER] = {"limiter", "limited by", SONDE_UNIT_TEXT, SONDE_BASIS_ESTIMATED, 0, 2},
     [PEAK] = {"peak_share", "of peak", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 5},
@@ -314,7 +322,7 @@ static int waits_say(const struct sonde_facts *facts, struct sonde_finding *find
 	if (!finding->has_waits || !(waits_ns >= 0.5e6)) /* shown to the ms */
 		return 0;
 	finding->evidence =
-	    sonde_report_text(report, "%s; could go, at most: running %.3f s + waiting for a CPU %.3f s",
+	    sonde_report_text(report, "%s; could go: running %.3f s + waiting for a CPU %.3f s",
 			      finding->evidence, running_ns / 1e9, waits_ns / 1e9);
 	return finding->evidence ? 0 : sonde_error(ENOMEM, "out of memory for findings");
 }
@@ -339,6 +347,7 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 		rc = sonde_finding_batch(&out->rows[i], options->batch, report);
 	for (size_t i = 0; !rc && i < out->count; i++)
 		rc = waits_say(&facts, &out->rows[i], report);
+	rc = rc ? rc : sonde_finding_bounds(&facts, out);
 	rc = rc ? rc : suppress(out, session, report, section);
 	rc = rc ? rc : sonde_finding_device(session, options->device, report, section);
 	rc = rc ? rc : note_unjudged(&facts, report, section);
@@ -364,6 +373,12 @@ static const char *steps_of(const struct sonde_rule *rule, struct sonde_report *
 	return text;
 }
 
+static struct sonde_cell speedup(double span_ns, double saved_ns)
+{
+	return span_ns - saved_ns >= 1 ? sonde_cell_real(span_ns / (span_ns - saved_ns), 0)
+				  : sonde_cell_absent("nothing would be left");
+}
+
 static int row_add(const struct sonde_found *found, const struct sonde_finding *finding, struct sonde_report *report,
 		   struct sonde_section *section)
 {
@@ -375,7 +390,6 @@ static int row_add(const struct sonde_found *found, const struct sonde_finding *
 	if (!row || !steps || !again)
 		return sonde_error(ENOMEM, "out of memory for findings");
 	int is_time = finding->saves_ns > 0;
-	double left_ns = found->span_ns - finding->saves_ns;
 	const char *why = finding->bytes > 0 ? "it is about bytes" : "it is not known";
 	row[SEVERITY] = sonde_cell_text(sonde_severity_name(sonde_finding_severity(finding)));
 	row[RULE] = sonde_cell_text(rule->id);
@@ -383,9 +397,15 @@ static int row_add(const struct sonde_found *found, const struct sonde_finding *
 	row[SUBJECT] = sonde_cell_text(finding->subject);
 	row[SAVES] = is_time ? sonde_cell_int((uint64_t)finding->saves_ns) : sonde_cell_absent(why);
 	row[SHARE] = is_time ? sonde_cell_real(finding->saves_ns / found->span_ns, 0) : sonde_cell_absent(why);
-	row[SPEEDUP] = !is_time      ? sonde_cell_absent(why)
-		       : left_ns > 0 ? sonde_cell_real(found->span_ns / left_ns, 0)
-				     : sonde_cell_absent("nothing would be left");
+	row[SPEEDUP] = is_time ? speedup(found->span_ns, finding->saves_ns) : sonde_cell_absent(why);
+	row[AT_MOST] = is_time ? sonde_cell_int((uint64_t)finding->at_most_ns) : sonde_cell_absent(why);
+	row[AT_MOST_SHARE] =
+	    is_time ? sonde_cell_real(finding->at_most_ns / found->span_ns, 0) : sonde_cell_absent(why);
+	row[AT_MOST_SPEEDUP] = is_time ? speedup(found->span_ns, finding->at_most_ns) : sonde_cell_absent(why);
+	row[WITHIN] = is_time && finding->within ? sonde_cell_text(finding->within)
+		      : !is_time                 ? sonde_cell_absent(why)
+		      : finding->place.ns > 0    ? sonde_cell_absent("it is a zone, or a phase")
+					      : sonde_cell_absent("no function of the program's is known to hold it");
 	row[CONFIDENCE] = sonde_cell_real(sonde_finding_confidence(finding), 0);
 	row[LIMITER] = sonde_cell_text(finding->limiter ? finding->limiter : rule->limiter);
 	row[PEAK] = finding->peak_share > 0 ? sonde_cell_real(finding->peak_share, 0)
@@ -439,6 +459,7 @@ static int findings_finish(void *state, struct sonde_report *report)
 		    report, section, 0,
 		    "an estimate: T / (T - f), f the time of the run (%.3f s) that could go away "
 		    "with everything else as it was; sorted by f, or the share of bytes, × confidence; "
+		    "at most: all time within the program's own function that holds it; "
 		    "sonde advise says why, and what to do",
 		    found.span_ns / 1e9);
 	free(found.rows);

@@ -2,8 +2,8 @@
  *
  * A rule is a row of finding_rules.c: what it is called, what limits the program where it holds, which records it rests
  * on, what to do. Its trigger is a function that reads the cells of other passes' sections, so that each figure of a
- * finding is one that the report has, too. What fixing it could save is a bound: time of the critical path that could
- * go away with everything else as it was, or bytes.
+ * finding is one that the report has, too. What fixing it could save is an estimate: time of the critical path that could
+ * go away with everything else as it was, or bytes. Beside it stands a bound: all time within the code around it.
  */
 #ifndef SONDE_ANALYZE_FINDINGS_H
 #define SONDE_ANALYZE_FINDINGS_H
@@ -83,6 +83,8 @@ double sonde_facts_on_path(const struct sonde_facts *facts, const char *kind, co
 /* Running time of the path with its part of what the path waited for CPUs that other programs had: when the one goes,
  * so does the other. */
 double sonde_facts_stretched(const struct sonde_facts *facts, double running_ns);
+/* Time of zones of a name with all inside them, of all threads together; 0. */
+double sonde_facts_zone_ns(const struct sonde_facts *facts, const char *name);
 /* Threads that want a CPU for a good part of the run. */
 double sonde_facts_busy_threads(const struct sonde_facts *facts);
 /* CPU time of one of these functions with all that they call: of that which has most; 0. */
@@ -104,17 +106,29 @@ double sonde_facts_share(const struct sonde_facts *facts, double cpu_ns, double 
 
 struct sonde_rule;
 
+/* Where the time of a finding was seen: on stacks with one of these functions, in waits of these kinds. */
+#define SONDE_PLACE_WAITS(kind) (UINT64_C(1) << SONDE_WAIT_##kind)
+struct sonde_finding_place {
+	const char *function, *also;  /* NULL = none; they live as long as the facts */
+	const char *const *functions; /* NULL ends them; static */
+	uint64_t waits;               /* bits 1 << enum sonde_wait_kind */
+	double ns;                    /* not by stacks: the time of the zone, or the phase; 0 = by them */
+};
+
 struct sonde_finding {
 	const struct sonde_rule *rule;
 	const char *subject;  /* what it is about: a function, a lock, a file */
 	const char *evidence; /* a sentence with figures */
-	double saves_ns;      /* of the critical path, at most; 0 = no time, or not known */
+	double saves_ns;      /* of the critical path, by what was seen; 0 = no time, or not known */
 	double weighs;        /* what it ranks by: the share of span, or of bytes, that it is about: 0 … 1 */
 	double bytes;         /* that it is about; 0 = none */
 	double confidence;    /* 0: the rule's own */
 	const char *limiter;  /* NULL: the rule's own */
 	double peak_share;    /* of the measured peak of what limits it; 0 = not known */
 	int has_waits; /* saves_ns is running time × stretch (struct sonde_facts), which the evidence then says */
+	struct sonde_finding_place place;
+	double at_most_ns;  /* no change there saves more, of the critical path; sonde_finding_bounds() */
+	const char *within; /* the function whose time that is; NULL = not known, or place.ns is its time */
 };
 
 struct sonde_found {
@@ -152,6 +166,10 @@ extern const size_t sonde_rule_count;
 int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 			const struct sonde_pass_options *options, struct sonde_report *report,
 			struct sonde_section *section);
+
+/* finding_bounds.c: at_most_ns and within of all that was found, by the place of each; where that is not known all of
+ * the span. Reads samples and waits twice. -ENOMEM with a sentence. */
+int sonde_finding_bounds(const struct sonde_facts *facts, struct sonde_found *found);
 
 /* finding_target.c: notes what device the advice is for; -EINVAL with a sentence where the recording has no such one.
  */

@@ -22,6 +22,25 @@ static void put_line(const char *label, const char *text, const struct sonde_for
 	sonde_buf_fini(&clean);
 }
 
+/* "; at most 1.20 s, all within next_word: 3.40 times". */
+static void put_at_most(struct sonde_buf *line, const struct sonde_section *section, size_t row,
+			const struct sonde_format_options *options)
+{
+	const struct sonde_cell *most = sonde_report_cell(section, row, "at_most_ns"),
+				*factor = sonde_report_cell(section, row, "at_most_speedup");
+	const char *within = sonde_report_cell_text(section, row, "within");
+	if (most->kind == SONDE_CELL_ABSENT)
+		return;
+	sonde_buf_text(line, "; at most ");
+	sonde_figure(line, SONDE_UNIT_NS, most, options->ascii);
+	if (*within)
+		sonde_buf_printf(line, ", all within %s", within);
+	if (factor->kind == SONDE_CELL_REAL)
+		sonde_buf_printf(line, ": %.2f times", factor->real);
+	else if (!*within)
+		sonde_buf_text(line, " (all: what holds it is not known)");
+}
+
 /* "0.84 s, 49.2 % of the critical path could go: 1.97 times as fast (estimate)". */
 static void put_gain(const struct sonde_section *section, size_t row, const struct sonde_format_options *options,
 		     FILE *out)
@@ -38,6 +57,7 @@ static void put_gain(const struct sonde_section *section, size_t row, const stru
 		sonde_buf_text(&line, " of the critical path could go");
 		if (factor->kind == SONDE_CELL_REAL)
 			sonde_buf_printf(&line, ": %.2f times as fast (estimate)", factor->real);
+		put_at_most(&line, section, row, options);
 	} else if (bytes->kind != SONDE_CELL_ABSENT) {
 		sonde_figure(&line, SONDE_UNIT_BYTES, bytes, options->ascii);
 		sonde_buf_text(&line, " of memory; no time is promised");

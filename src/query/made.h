@@ -46,7 +46,8 @@ int sonde_query_make_states(struct sonde_session *session, struct sonde_query_ma
 
 struct sonde_query_finding {
 	const char *rule, *title, *severity, *limiter, *subject, *evidence;
-	uint64_t saves_ns, bytes; /* 0 = not known, or none */
+	uint64_t saves_ns, at_most_ns, bytes; /* 0 = not known, or none */
+	const char *within;                   /* "" = not known */
 	double confidence;
 };
 int sonde_query_make_findings(struct sonde_session *session, struct sonde_query_made *made);

@@ -8,11 +8,17 @@
 #include "query/made.h"
 #include "util/error.h"
 
+static const char *within_of(const struct sonde_finding *finding)
+{
+	return finding->within ? finding->within : "";
+}
+
 static size_t texts_b(const struct sonde_found *found)
 {
 	size_t sum_b = 0;
 	for (size_t i = 0; i < found->count; i++)
-		sum_b += strlen(found->rows[i].subject) + strlen(found->rows[i].evidence) + 2;
+		sum_b += strlen(found->rows[i].subject) + strlen(found->rows[i].evidence) +
+			 strlen(within_of(&found->rows[i])) + 3;
 	return sum_b;
 }
 
@@ -41,6 +47,8 @@ static int take(const struct sonde_found *found, struct sonde_query_made *made)
 		    .subject = keep(&at, finding->subject),
 		    .evidence = keep(&at, finding->evidence),
 		    .saves_ns = finding->saves_ns > 0 ? (uint64_t)finding->saves_ns : 0,
+		    .at_most_ns = finding->saves_ns > 0 ? (uint64_t)finding->at_most_ns : 0,
+		    .within = keep(&at, within_of(finding)),
 		    .bytes = finding->bytes > 0 ? (uint64_t)finding->bytes : 0,
 		    .confidence = sonde_finding_confidence(finding),
 		};

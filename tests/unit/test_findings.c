@@ -1,5 +1,6 @@
 /* test_findings.c: rules over recordings whose answer is known; thresholds; what rests on lost records. */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,6 +106,8 @@ static void where_time_is_spent(void **state)
 	assert_non_null(hot);
 	assert_null(finding_of(&read, "hot-function", "cold"));
 	assert_true(hot->saves_ns > 0.88 * read.found.span_ns && hot->saves_ns < 0.96 * read.found.span_ns);
+	assert_null(hot->within); /* there is no main(): what is the program's own is not known, and the bound is all */
+	assert_true(hot->at_most_ns == read.found.span_ns);
 	assert_true(sonde_finding_severity(hot) < SONDE_SEVERITY_CRITICAL); /* nothing says that it can be faster */
 	forget(&read);
 }
@@ -592,7 +595,7 @@ static void waiting_for_a_cpu_is_said_apart(void **state)
 	const struct sonde_finding *found = finding_of(&read, "hot-function", "hot");
 	assert_non_null(found);
 	assert_true(found->saves_ns > 0.97e9);
-	assert_non_null(strstr(found->evidence, "could go, at most: running 0.500 s + waiting for a CPU 0.500 s"));
+	assert_non_null(strstr(found->evidence, "could go: running 0.500 s + waiting for a CPU 0.500 s"));
 	forget(&read);
 }
 
@@ -641,6 +644,124 @@ static void time_without_samples_is_not_judged(void **state)
 	forget(&read);
 }
 
+/* --- bounds: all time within the program's own function --------------------------------------------------------- */
+
+struct program {
+	struct recording r;
+	uint32_t thread, app, libc, main_;
+	uint64_t at_ns;
+};
+
+static void program_open(struct program *program)
+{
+	struct recording *r = &program->r;
+	recording_open(r, PATH);
+	uint32_t process = recording_process(r, 10, 0, "app", RECORDING_START_NS);
+	program->thread = recording_thread(r, process, 10, "app", RECORDING_START_NS);
+	program->app = recording_module(r, "/usr/bin/app", 0);
+	program->libc = recording_module(r, "/usr/lib/libc.so.6", 0);
+	program->main_ = recording_call(r, 0, program->app, "main", 1);
+	program->at_ns = RECORDING_START_NS;
+}
+
+static void program_runs(struct program *program, uint32_t stack, unsigned ms)
+{
+	for (unsigned i = 0; i < ms; i++)
+		recording_sample(&program->r,
+				 (struct recording_sample){program->at_ns += MS, program->thread, stack, MS, 0});
+}
+
+static void program_judge(struct program *program, struct read *read)
+{
+	uint32_t end = recording_call(&program->r, program->main_, program->app, "end", 1);
+	program_runs(program, end, 1); /* what follows the last sample is not of what is judged */
+	recording_process_end(&program->r, 1, program->at_ns, program->at_ns - RECORDING_START_NS, 0);
+	recording_close(&program->r, program->at_ns, 0);
+	judge_made(read);
+}
+
+static void assert_bound(const struct read *read, const char *rule, const char *subject, const char *within, double ms)
+{
+	const struct sonde_finding *found = finding_of(read, rule, subject);
+	assert_non_null(found);
+	assert_non_null(found->within);
+	assert_string_equal(found->within, within);
+	double span_ms = read->found.span_ns / MS; /* a sample each ms */
+	double upper_ms = ms + 1.96 * sqrt(ms * (span_ms - ms) / span_ms);
+	assert_true(fabs(found->at_most_ns / MS - upper_ms) < 0.02);
+	assert_true(found->saves_ns <= found->at_most_ns);
+}
+
+/* f calls g: 40 and 30 ms of 111; h has 40, of which 30 are in no sample between two of it. */
+static void a_bound_is_all_time_within_the_function(void **state)
+{
+	struct program program;
+	struct read read;
+	(void)state;
+	program_open(&program);
+	uint32_t f = recording_call(&program.r, program.main_, program.app, "f", 2);
+	uint32_t g = recording_call(&program.r, f, program.libc, "g", 3);
+	uint32_t h = recording_call(&program.r, program.main_, program.app, "h", 4);
+	program_runs(&program, f, 40);
+	program_runs(&program, g, 30);
+	program_runs(&program, h, 5);
+	program.at_ns += 30 * MS; /* asleep, say */
+	program_runs(&program, h, 5);
+	program_judge(&program, &read);
+	assert_true(fabs(read.found.span_ns / MS - 111) < 0.01);
+	assert_bound(&read, "hot-function", "f", "f", 70);
+	assert_bound(&read, "hot-function", "f, which calls g", "f", 70);
+	forget(&read);
+}
+
+/* What two of the program's functions do to one degree is within the one that calls both. */
+static void a_bound_is_of_the_function_that_has_most_of_the_evidence(void **state)
+{
+	struct program program;
+	struct read read;
+	(void)state;
+	program_open(&program);
+	uint32_t work = recording_call(&program.r, program.main_, program.app, "work", 2);
+	uint32_t a = recording_call(&program.r, work, program.app, "a", 3);
+	uint32_t b = recording_call(&program.r, work, program.app, "b", 4);
+	uint32_t in_a = recording_call(&program.r, a, program.libc, "malloc", 5);
+	uint32_t in_b = recording_call(&program.r, b, program.libc, "malloc", 5);
+	uint32_t rest = recording_call(&program.r, program.main_, program.app, "rest", 6);
+	program_runs(&program, in_a, 20);
+	program_runs(&program, in_b, 20);
+	program_runs(&program, work, 20);
+	program_runs(&program, rest, 39);
+	program_judge(&program, &read);
+	assert_bound(&read, "allocation-churn", NULL, "work", 60);
+	forget(&read);
+}
+
+/* 2000 reads of 20 µs, and the work between them, in one of two functions. */
+static void a_bound_has_waits(void **state)
+{
+	struct program program;
+	struct read read;
+	(void)state;
+	program_open(&program);
+	uint32_t load = recording_call(&program.r, program.main_, program.app, "load", 2);
+	uint32_t rest = recording_call(&program.r, program.main_, program.app, "rest", 3);
+	uint32_t file = recording_object(&program.r, 1, SONDE_OBJECT_FILE, "/tmp/data", 3);
+	program_runs(&program, rest, 40);
+	for (unsigned i = 0; i < 2000; i++, program.at_ns += MS / 50)
+		recording_wait(&program.r, (struct recording_wait){.start_ns = program.at_ns,
+								   .dur_ns = MS / 50,
+								   .thread = program.thread,
+								   .kind = SONDE_WAIT_READ,
+								   .stack = load,
+								   .object = file,
+								   .amount = 1});
+	program_runs(&program, load, 20);
+	program_runs(&program, rest, 20);
+	program_judge(&program, &read);
+	assert_bound(&read, "small-reads", NULL, "load", 60);
+	forget(&read);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -665,6 +786,9 @@ int main(void)
 	    cmocka_unit_test(waiting_for_a_cpu_is_said_apart),
 	    cmocka_unit_test(what_was_cut_off_is_not_called_unrecorded),
 	    cmocka_unit_test(time_without_samples_is_not_judged),
+	    cmocka_unit_test(a_bound_is_all_time_within_the_function),
+	    cmocka_unit_test(a_bound_is_of_the_function_that_has_most_of_the_evidence),
+	    cmocka_unit_test(a_bound_has_waits),
 	};
 	setenv("HOME", "/nonexistent", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);

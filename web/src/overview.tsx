@@ -112,9 +112,12 @@ const EVIDENCE: Record<string, string> = {
 
 function gain(row: Row): string {
 	const saves = value(row, "saves_ns"), bytes = value(row, "bytes"), share = value(row, "saves_share"), factor = value(row, "expected_speedup");
+	const most = value(row, "at_most_ns"), least = value(row, "at_most_speedup"), within = text(row, "within");
 	if (typeof saves === "number")
 		return `${figure("ns", saves)}${typeof share === "number" ? `, ${figure("ratio", share)} of the span` : ""} could go` +
-			(typeof factor === "number" ? `: ${factor.toFixed(2)} times as fast (estimate)` : "");
+			(typeof factor === "number" ? `: ${factor.toFixed(2)} times as fast (estimate)` : "") +
+			(typeof most !== "number" ? "" : `; at most ${figure("ns", most)}${within ? `, all within ${clean(within)}` : ""}` +
+				(typeof least === "number" ? `: ${least.toFixed(2)} times` : ""));
 	return typeof bytes === "number" ? `${figure("bytes", bytes)} of memory; no time is promised` : "not known";
 }
 
