@@ -26,6 +26,11 @@
 #define BIT(i) (UINT64_C(1) << (i))
 enum { BINS = 1 << 14, FINDINGS_MAX = 64, CELLS_MAX = 1 << 24 };
 
+/* Of the time: what threads were within in parts of it, and how many more are in all of it than of the one before. */
+struct bin {
+	double part, begins;
+};
+
 struct bounding {
 	struct sonde_session *session;
 	const struct sonde_facts *facts;
@@ -44,7 +49,7 @@ struct bounding {
 	size_t stamps;
 	uint64_t *marks;                /* by node, a bit a finding: its place, later its context, is on this stack */
 	uint64_t *last_ns, *last_mask;  /* by thread: its last sample */
-	double *bins;                   /* by finding */
+	struct bin *bins;               /* by finding, and one more each */
 	uint64_t looked_for;            /* a bit a finding: it has a place on stacks */
 	uint64_t of_kind[64];           /* by kind of wait: whose place it is; [0]: nobody's */
 	uint32_t context[FINDINGS_MAX]; /* function; 0 = none is known */
@@ -78,7 +83,7 @@ static int bounding_init(struct bounding *all)
 	all->marks = calloc(nodes, sizeof *all->marks);
 	all->last_ns = calloc(threads, sizeof *all->last_ns);
 	all->last_mask = calloc(threads, sizeof *all->last_mask);
-	all->bins = calloc((all->count + 1) * BINS, sizeof *all->bins);
+	all->bins = calloc(all->count * (BINS + 1), sizeof *all->bins);
 	return all->own && all->all_ns && all->part_ns && all->evidence_ns && all->total_ns && all->holds_ns &&
 		       all->stamp && all->marks && all->last_ns && all->last_mask && all->bins
 		   ? 0
@@ -224,11 +229,16 @@ static void add_time(struct bounding *all, uint64_t mask, uint64_t from_ns, uint
 	if (!mask || to_ns <= from_ns)
 		return;
 	double width = (double)(all->to_ns - all->from_ns) / BINS;
-	double from = (double)(from_ns - all->from_ns) / width, to = (double)(to_ns - all->from_ns) / width;
-	for (size_t bin = (size_t)from; bin < BINS && (double)bin < to; bin++) {
-		double part = fmin(to, (double)bin + 1) - fmax(from, (double)bin);
-		for (uint64_t left = mask; left; left &= left - 1)
-			all->bins[(size_t)__builtin_ctzll(left) * BINS + bin] += part;
+	double from = (double)(from_ns - all->from_ns) / width, to = fmin((double)(to_ns - all->from_ns) / width, BINS);
+	size_t first = (size_t)from, last = (size_t)to; /* at most BINS */
+	for (; mask; mask &= mask - 1) {
+		struct bin *bins = all->bins + (size_t)__builtin_ctzll(mask) * (BINS + 1);
+		bins[first].part += first == last ? to - from : (double)first + 1 - from;
+		if (first == last)
+			continue;
+		bins[last].part += to - (double)last;
+		bins[first + 1].begins++;
+		bins[last].begins--;
 	}
 }
 
@@ -283,9 +293,12 @@ static void add_ends(struct bounding *all)
 /* With the upper end of a binomial share, of as many samples as would fill the time. */
 static double within_ns(const struct bounding *all, size_t finding)
 {
-	double sum = 0, whole_ns = (double)(all->to_ns - all->from_ns);
-	for (size_t bin = 0; bin < BINS; bin++)
-		sum += fmin(all->bins[finding * BINS + bin], 1);
+	const struct bin *bins = all->bins + finding * (BINS + 1);
+	double sum = 0, open = 0, whole_ns = (double)(all->to_ns - all->from_ns);
+	for (size_t i = 0; i < BINS; i++) {
+		open += bins[i].begins;
+		sum += fmin(open + bins[i].part, 1);
+	}
 	double share = sum / BINS, period_ns = all->samples > 0 ? all->sampled_ns / all->samples : 0;
 	return share * whole_ns + Z_95 * sqrt(fmax(share * (1 - share), 0) * whole_ns * period_ns);
 }

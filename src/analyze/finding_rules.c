@@ -1,7 +1,7 @@
 /* finding_rules.c: every rule. Thresholds are in finding_thresholds.def, triggers where finding_rules.h says.
  *
- * Confidence is a judgement of how much of the bound a fix reaches: 0.9 where the fix is mechanical, 0.25 where nothing
- * says more than that time is spent there.
+ * Confidence is a judgement of how much of the estimate a fix reaches: 0.9 where the fix is mechanical, 0.25 where
+ * nothing says more than that time is spent there.
  */
 #include "analyze/finding_rules.h"
 

@@ -321,9 +321,8 @@ static int waits_say(const struct sonde_facts *facts, struct sonde_finding *find
 	double running_ns = finding->saves_ns / facts->stretch, waits_ns = finding->saves_ns - running_ns;
 	if (!finding->has_waits || !(waits_ns >= 0.5e6)) /* shown to the ms */
 		return 0;
-	finding->evidence =
-	    sonde_report_text(report, "%s; could go: running %.3f s + waiting for a CPU %.3f s",
-			      finding->evidence, running_ns / 1e9, waits_ns / 1e9);
+	finding->evidence = sonde_report_text(report, "%s; could go: running %.3f s + waiting for a CPU %.3f s",
+					      finding->evidence, running_ns / 1e9, waits_ns / 1e9);
 	return finding->evidence ? 0 : sonde_error(ENOMEM, "out of memory for findings");
 }
 
@@ -376,7 +375,7 @@ static const char *steps_of(const struct sonde_rule *rule, struct sonde_report *
 static struct sonde_cell speedup(double span_ns, double saved_ns)
 {
 	return span_ns - saved_ns >= 1 ? sonde_cell_real(span_ns / (span_ns - saved_ns), 0)
-				  : sonde_cell_absent("nothing would be left");
+				       : sonde_cell_absent("nothing would be left");
 }
 
 static int row_add(const struct sonde_found *found, const struct sonde_finding *finding, struct sonde_report *report,

@@ -28,17 +28,17 @@ static void put_at_most(struct sonde_buf *line, const struct sonde_section *sect
 {
 	const struct sonde_cell *most = sonde_report_cell(section, row, "at_most_ns"),
 				*factor = sonde_report_cell(section, row, "at_most_speedup");
-	const char *within = sonde_report_cell_text(section, row, "within");
+	const struct sonde_cell *within = sonde_report_cell(section, row, "within");
 	if (most->kind == SONDE_CELL_ABSENT)
 		return;
 	sonde_buf_text(line, "; at most ");
 	sonde_figure(line, SONDE_UNIT_NS, most, options->ascii);
-	if (*within)
-		sonde_buf_printf(line, ", all within %s", within);
+	if (within->kind == SONDE_CELL_TEXT)
+		sonde_buf_printf(line, ", all within %s", within->text);
 	if (factor->kind == SONDE_CELL_REAL)
 		sonde_buf_printf(line, ": %.2f times", factor->real);
-	else if (!*within)
-		sonde_buf_text(line, " (all: what holds it is not known)");
+	else if (within->kind == SONDE_CELL_ABSENT && within->text)
+		sonde_buf_printf(line, ", all of it: %s", within->text);
 }
 
 /* "0.84 s, 49.2 % of the critical path could go: 1.97 times as fast (estimate)". */
