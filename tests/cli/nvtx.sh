@@ -10,7 +10,7 @@ object=$SONDE_BUILD/src/inject/libsonde-nvtx.so
 record() {
 	local file=$1
 	shift
-	run 0 "$SONDE" record -q -f -o "$file" -- "$@"
+	run 0 "$SONDE" record -q -f --on-full block -o "$file" -- "$@"
 }
 # zones FILE: "NAME CALLS", by name
 zones() {
