@@ -113,7 +113,7 @@ lib: domain's 4"
 	# 8 threads at once
 	record t.sonde "$told" threads 500
 	equal "$(rows t.sonde zones | jq '[.[].calls] | add')" 8000
-	equal "$(rows t.sonde zones | jq -c '[[.[] | select(.zone == "shared").calls] | add, ([.[] | select(.zone != "shared").calls] | add)]')" "[4000,4000]"
+	equal "$(rows t.sonde zones | jq -c '[([.[] | select(.zone == "shared").calls] | add), ([.[] | select(.zone != "shared").calls] | add)]')" "[4000,4000]"
 	lost t.sonde
 
 	# names of threads: the caller's, and of one that annotates later
