@@ -41,7 +41,6 @@ void sonde_drain_format(struct sonde_ring_pool *pool, uint32_t chunks, uint32_t 
 
 void sonde_drain_rewind_sites(struct sonde_drain *drain)
 {
-	drain->sites_at = 0;
 	memset(drain->known, 0, sizeof(drain->known));
 	drain->known[0] = UINT64_C(1) | UINT64_C(1) << SONDE_RING_SITE_OTHER; /* an end, and what found no room */
 	drain->known_below = SONDE_RING_SITE_OTHER + 1;
@@ -69,7 +68,8 @@ static int site_known(const struct sonde_drain *drain, uint32_t id)
 	return id < SONDE_RING_MAX_SITES && drain->known[id / 64] >> id % 64 & 1;
 }
 
-static void site_announce(const struct sonde_drain_round *round, const struct sonde_ring_site *head, const char *texts)
+static void site_announce(const struct sonde_drain_round *round, uint32_t id, const struct sonde_ring_site *head,
+			  const char *texts)
 {
 	struct sonde_drain *drain = round->drain;
 	uint32_t lengths[4] = {head->name_b, head->function_b, head->file_b, head->unit_b};
@@ -82,7 +82,6 @@ static void site_announce(const struct sonde_drain_round *round, const struct so
 		to += lengths[i] + 1;
 		texts += lengths[i] + 1;
 	}
-	uint32_t id = atomic_load_explicit(&head->id, memory_order_relaxed);
 	struct sonde_drain_site site = {id,       head->kind, head->line, head->color & 0xffffff,
 					parts[0], parts[1],   parts[2],   parts[3]};
 	drain->known[id / 64] |= UINT64_C(1) << id % 64;
@@ -93,40 +92,38 @@ static void site_announce(const struct sonde_drain_round *round, const struct so
 	round->sink->site(round->sink->context, &site);
 }
 
-/* Reads the entries that are complete and new. */
+/* Announces a site if it is there and what we write. */
+static void site_read(const struct sonde_drain_round *round, uint32_t id)
+{
+	const struct sonde_ring_pool *pool = round->drain->pool;
+	uint32_t at = atomic_load_explicit(&sonde_ring_site_index(pool)[id], memory_order_acquire) - 1;
+	struct sonde_ring_site head;
+	if (at > SONDE_RING_SITES_B - sizeof(head) || at % 8)
+		return;
+	const char *entry = (const char *)pool + SONDE_RING_SITES_OFFSET + at;
+	memcpy(&head, entry, sizeof(head));
+	size_t texts_b = (size_t)head.name_b + head.function_b + head.file_b + head.unit_b + 4;
+	if (texts_b <= SONDE_RING_SITES_B - at - sizeof(head) && head.kind >= SONDE_SITE_ZONE &&
+	    head.kind <= SONDE_SITE_POOL)
+		site_announce(round, id, &head, entry + sizeof(head));
+}
+
+/* Those that are new. */
 static void sites_read(const struct sonde_drain_round *round)
 {
-	struct sonde_drain *drain = round->drain;
-	const char *heap = (const char *)drain->pool + SONDE_RING_SITES_OFFSET;
-	uint32_t used = atomic_load_explicit(&drain->pool->sites_b, memory_order_acquire);
-	if (used > SONDE_RING_SITES_B)
-		used = SONDE_RING_SITES_B;
-	while (drain->sites_at + sizeof(struct sonde_ring_site) <= used) {
-		const struct sonde_ring_site *entry = (const void *)(heap + drain->sites_at);
-		uint32_t size_b = atomic_load_explicit(&entry->size_b, memory_order_acquire);
-		uint32_t id = atomic_load_explicit(&entry->id, memory_order_acquire);
-		if (!id && !round->final)
-			return;
-		if (size_b < sizeof(*entry) || size_b % 8 || size_b > used - drain->sites_at) {
-			drain->sites_at = SONDE_RING_SITES_B; /* not what we write: believe nothing after it */
-			return;
-		}
-		struct sonde_ring_site head;
-		memcpy((void *)&head, (const void *)entry, sizeof(head));
-		atomic_store_explicit(&head.id, id, memory_order_relaxed);
-		size_t texts_b = (size_t)head.name_b + head.function_b + head.file_b + head.unit_b + 4;
-		if (id > SONDE_RING_SITE_OTHER && id < SONDE_RING_MAX_SITES && !site_known(drain, id) &&
-		    texts_b <= size_b - sizeof(head) && head.kind >= SONDE_SITE_ZONE && head.kind <= SONDE_SITE_POOL)
-			site_announce(round, &head, (const char *)(entry + 1));
-		drain->sites_at += size_b;
-	}
+	const struct sonde_drain *drain = round->drain;
+	uint32_t last = atomic_load_explicit(&drain->pool->sites, memory_order_relaxed);
+	last = last < SONDE_RING_MAX_SITES - 1 - SONDE_RING_SITE_OTHER ? last + SONDE_RING_SITE_OTHER
+								       : SONDE_RING_MAX_SITES - 1;
+	for (uint32_t id = drain->known_below; id <= last; id++)
+		if (!site_known(drain, id))
+			site_read(round, id);
 }
 
 uint32_t sonde_drain_site(const struct sonde_drain_round *round, uint32_t id)
 {
-	if (site_known(round->drain, id))
-		return id;
-	sites_read(round);
+	if (!site_known(round->drain, id) && id < SONDE_RING_MAX_SITES)
+		site_read(round, id);
 	return site_known(round->drain, id) ? id : SONDE_RING_SITE_OTHER;
 }
 

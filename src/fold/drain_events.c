@@ -173,7 +173,8 @@ int sonde_drain_counters_read(const struct sonde_drain_round *round, struct sond
 	_Atomic uint64_t *totals = sonde_ring_words(chunk);
 	for (uint32_t site = SONDE_RING_SITE_OTHER; site <= drain->site_highest; site++) {
 		uint64_t total = atomic_load_explicit(&totals[site], memory_order_relaxed);
-		if (total && counter_changed(drain, thread->serial, site, total))
+		if (total && sonde_drain_site(round, site) == site &&
+		    counter_changed(drain, thread->serial, site, total))
 			round->sink->counter(round->sink->context, thread, site, total);
 	}
 	if (!sonde_drain_chunk_released(round, thread, state))

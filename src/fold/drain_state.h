@@ -30,7 +30,6 @@ struct sonde_drain {
 	struct sonde_ring_pool *pool;
 	uint32_t chunk_count;
 	uint32_t clock;
-	uint32_t sites_at;
 	uint32_t site_highest;
 	uint32_t rounds;
 	uint32_t rows;     /* highest used + 1 */

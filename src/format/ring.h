@@ -1,7 +1,7 @@
 /* ring.h: the shared memory between a target and whoever drains it (the recorder, or the target's own drain thread).
  *
  * A process has one pool: a memfd of fixed size, sealed, made and allocated by the drainer. It holds this head, a heap
- * of sites, and 64 KB chunks. A thread takes a free chunk by clearing its bit in free_map; only the drainer sets bits
+ * of sites, their index by id, and 64 KB chunks. A thread takes a free chunk by clearing its bit in free_map; only the drainer sets bits
  * again, after it has read the chunk and zeroed it. Only the first `committed` chunks have memory behind them; the
  * drainer raises that while the session's cap allows.
  *
@@ -29,7 +29,7 @@
 #include <stdatomic.h>
 
 #define SONDE_RING_MAGIC 0x314c4f4f50444e53u /* "SNDPOOL1" */
-#define SONDE_RING_VERSION 1u
+#define SONDE_RING_VERSION 2u
 
 #define SONDE_RING_CHUNK_B 65536u
 #define SONDE_RING_HEAD_B 128u
@@ -45,9 +45,10 @@
 #define SONDE_RING_TIME_MASK ((UINT64_C(1) << 44) - 1u)
 
 #define SONDE_RING_SITES_OFFSET 4096u
-#define SONDE_RING_SITES_B (8u * SONDE_RING_CHUNK_B - SONDE_RING_SITES_OFFSET)
 #define SONDE_RING_CHUNKS_OFFSET (8u * SONDE_RING_CHUNK_B)
 #define SONDE_RING_MAX_SITES SONDE_RING_WORDS /* a counter chunk has a slot for each */
+#define SONDE_RING_INDEX_OFFSET (SONDE_RING_CHUNKS_OFFSET - 4u * SONDE_RING_MAX_SITES)
+#define SONDE_RING_SITES_B (SONDE_RING_INDEX_OFFSET - SONDE_RING_SITES_OFFSET)
 #define SONDE_RING_SITE_OTHER 1u              /* where sites go that found no room */
 
 enum sonde_ring_clock { SONDE_RING_CLOCK_CYCLES = 1, SONDE_RING_CLOCK_NS = 2 };
@@ -105,11 +106,11 @@ struct sonde_ring_pool {
 };
 _Static_assert(sizeof(struct sonde_ring_pool) <= SONDE_RING_SITES_OFFSET, "pool head");
 
-/* An entry of the site heap; entries stand one after the other. name_b … unit_b bytes of text follow, each with a NUL.
- * `id` is stored last; an entry whose size is known but whose id is 0 is being written. */
+/* An entry of the site heap. name_b … unit_b bytes of text follow, each with a NUL. What the index leads to is complete,
+ * and no event has an id that the index does not lead on from. */
 struct sonde_ring_site {
-	_Atomic uint32_t size_b; /* multiple of 8; reserved by adding to sites_b */
-	_Atomic uint32_t id;
+	uint32_t size_b; /* multiple of 8; reserved by adding to sites_b */
+	uint32_t id;
 	uint64_t hash;
 	uint32_t kind;
 	uint32_t line;
@@ -175,6 +176,12 @@ static inline struct sonde_ring_chunk *sonde_ring_chunk_at(struct sonde_ring_poo
 static inline struct sonde_ring_chunk *sonde_ring_part_at(struct sonde_ring_chunk *chunk, uint32_t part)
 {
 	return (struct sonde_ring_chunk *)(void *)((char *)chunk + (size_t)part * SONDE_RING_PART_B);
+}
+
+/* One a site id: offset in the site heap + 1; 0 = no such site yet. Stored after the entry, before any event of it. */
+static inline _Atomic uint32_t *sonde_ring_site_index(const struct sonde_ring_pool *pool)
+{
+	return (_Atomic uint32_t *)((uintptr_t)pool + SONDE_RING_INDEX_OFFSET);
 }
 
 static inline _Atomic uint64_t *sonde_ring_words(struct sonde_ring_chunk *chunk)

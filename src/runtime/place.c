@@ -77,7 +77,7 @@ static struct sonde_ring_site *heap_reserve(struct sonde_ring_pool *pool, uint32
 			return NULL;
 	} while (!atomic_compare_exchange_weak(&pool->sites_b, &at, at + size_b));
 	struct sonde_ring_site *entry = entry_at(pool, at);
-	atomic_store_explicit(&entry->size_b, size_b, memory_order_release);
+	entry->size_b = size_b;
 	return entry;
 }
 
@@ -120,10 +120,11 @@ static struct sonde_ring_site *place_register(struct sonde_ring_pool *pool, cons
 	entry_fill(entry, place, texts);
 	/* Threads that came past the check together may pass the end by a few: those share '(other)'. */
 	uint32_t id = atomic_fetch_add(&pool->sites, 1) + 1 + SONDE_RING_SITE_OTHER;
-	if (id >= SONDE_RING_MAX_SITES)
-		id = SONDE_RING_SITE_OTHER;
-	atomic_store_explicit(&entry->id, id, memory_order_release);
-	return placed_find(pool, hash, (uint32_t)((char *)entry - (char *)pool) - SONDE_RING_SITES_OFFSET + 1);
+	entry->id = id < SONDE_RING_MAX_SITES ? id : SONDE_RING_SITE_OTHER;
+	uint32_t offset = (uint32_t)((char *)entry - (char *)pool) - SONDE_RING_SITES_OFFSET + 1;
+	if (entry->id != SONDE_RING_SITE_OTHER)
+		atomic_store_explicit(&sonde_ring_site_index(pool)[id], offset, memory_order_release);
+	return placed_find(pool, hash, offset);
 }
 
 uint32_t sonde_place_id(struct sonde_ring_pool *pool, struct sonde_place *place)
@@ -134,7 +135,7 @@ uint32_t sonde_place_id(struct sonde_ring_pool *pool, struct sonde_place *place)
 	struct sonde_ring_site *entry = place_register(pool, place);
 	if (!entry)
 		sonde_process_lost(pool, SONDE_RING_LOST_SITES, 1);
-	uint32_t id = entry ? atomic_load(&entry->id) : SONDE_RING_SITE_OTHER;
+	uint32_t id = entry ? entry->id : SONDE_RING_SITE_OTHER;
 	__atomic_store_n(&place->id, id, __ATOMIC_RELEASE);
 	return id;
 }
@@ -154,58 +155,35 @@ uint32_t sonde_place_named(struct sonde_ring_pool *pool, uint32_t kind, const ch
 			}
 			uint32_t made = (uint32_t)((char *)entry - (char *)pool) - SONDE_RING_SITES_OFFSET + 1;
 			atomic_compare_exchange_strong(&named[at], &offset, made);
-			return atomic_load(&entry->id);
+			return entry->id;
 		}
 		const struct sonde_ring_site *entry = entry_at(pool, offset - 1);
 		if (entry->kind == kind && entry->name_b == name_b && !memcmp(entry + 1, name, name_b))
-			return atomic_load_explicit(&entry->id, memory_order_relaxed);
+			return entry->id;
 	}
 	return SONDE_RING_SITE_OTHER;
 }
 
+/* Other threads of the parent go on with its pool. What they reach after the index was read has no event of ours. */
 void sonde_place_inherit(struct sonde_ring_pool *into, const struct sonde_ring_pool *from)
 {
+	_Atomic uint32_t *to_index = sonde_ring_site_index(into), *from_index = sonde_ring_site_index(from);
+	atomic_store(&into->sites, atomic_load(&from->sites));
+	for (uint32_t id = 0; id < SONDE_RING_MAX_SITES; id++)
+		atomic_store_explicit(&to_index[id], atomic_load_explicit(&from_index[id], memory_order_acquire),
+				      memory_order_relaxed);
 	uint32_t used = heap_used(from);
 	memcpy(entry_at(into, 0), entry_at(from, 0), used);
-	uint32_t highest = SONDE_RING_SITE_OTHER, at = 0;
-	while (at + sizeof(struct sonde_ring_site) <= used) {
-		struct sonde_ring_site *entry = entry_at(into, at);
-		uint32_t size_b = atomic_load(&entry->size_b);
-		if (!size_b)
-			break;
-		uint32_t id = atomic_load(&entry->id);
-		if (!id) /* another thread was writing it when we forked */
-			memset(entry + 1, 0, size_b - sizeof(*entry));
-		if (!id)
-			atomic_store(&entry->id, SONDE_RING_SITE_OTHER);
-		highest = id > highest ? id : highest;
-		at += size_b;
-	}
-	atomic_store(&into->sites, highest - SONDE_RING_SITE_OTHER);
-	atomic_store(&into->sites_b, at);
-	/* What other threads put behind one that was being reserved is not in this pool: its room is given out again. */
-	for (uint32_t i = 0; i < INDEX_SIZE; i++) {
-		if (atomic_load_explicit(&named[i], memory_order_relaxed) > at)
-			atomic_store_explicit(&named[i], 0, memory_order_relaxed);
-		if (atomic_load_explicit(&placed[i], memory_order_relaxed) > at)
-			atomic_store_explicit(&placed[i], 0, memory_order_relaxed);
-	}
+	atomic_store_explicit(&into->sites_b, used, memory_order_release);
 }
 
 size_t sonde_place_text(struct sonde_ring_pool *pool, uint32_t id, char *out, size_t out_b)
 {
-	uint32_t used = heap_used(pool);
-	for (uint32_t at = 0; at + sizeof(struct sonde_ring_site) <= used;) {
-		const struct sonde_ring_site *entry = entry_at(pool, at);
-		uint32_t size_b = atomic_load_explicit(&entry->size_b, memory_order_acquire);
-		if (atomic_load_explicit(&entry->id, memory_order_acquire) == id) {
-			size_t text_b = entry->name_b < out_b ? entry->name_b : out_b;
-			memcpy(out, entry + 1, text_b);
-			return text_b;
-		}
-		if (!size_b)
-			break;
-		at += size_b;
-	}
-	return 0;
+	uint32_t offset = atomic_load_explicit(&sonde_ring_site_index(pool)[id], memory_order_acquire);
+	if (!offset)
+		return 0;
+	const struct sonde_ring_site *entry = entry_at(pool, offset - 1);
+	size_t text_b = entry->name_b < out_b ? entry->name_b : out_b;
+	memcpy(out, entry + 1, text_b);
+	return text_b;
 }

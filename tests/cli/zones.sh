@@ -28,8 +28,10 @@ equal "$(rows known.sonde counters | jq -r '.[] | select(.name == "rounds").valu
 run 0 "$SONDE" report --json --section zones --thread "$(rows known.sonde threads | jq '.[] | select(.thread == "second").tid')" known.sonde
 equal "$(jq '.sections[0].rows[] | select(.zone == "compute").calls' .out)" 30
 
-# Grouped by name, in the order that was asked for, so many rows.
-for order in "total compute rest" "self rest compute" "name compute inner"; do
+# Grouped by name, in the order that was asked for, so many rows. By the program's own clock compute or rest is longer,
+# as the machine is fast.
+first() { awk -v self="$1" '{ c += $2 - self * $3; r += $4 } END { print (c > r ? "compute rest" : "rest compute") }' said; }
+for order in "total $(first 0)" "self $(first 1)" "name compute inner"; do
 	run 0 "$SONDE" report --json --section zones --sort "${order%% *}" -n 2 known.sonde
 	equal "$(jq -r '[.sections[0].rows[].zone] | join(" ")' .out)" "${order#* }"
 done

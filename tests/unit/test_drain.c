@@ -184,6 +184,34 @@ static void reading_stops_at_words_not_yet_stored(void **state)
 	pool_end(&pool);
 }
 
+/* A thread stopped while it wrote its site holds up no other's; what leads to no site is nobody's. */
+static void sites_are_found_behind_one_that_is_being_written(void **state)
+{
+	(void)state;
+	struct pool pool;
+	pool_make(&pool);
+	const uint32_t size_b = 64;
+	struct sonde_ring_site site = {.size_b = size_b, .id = 3, .kind = SONDE_SITE_ZONE, .name_b = 4};
+	char *heap = (char *)pool.ring + SONDE_RING_SITES_OFFSET;
+	memcpy(heap + size_b, &site, sizeof(site)); /* the one before it has its room, and no more */
+	memcpy(heap + size_b + sizeof(site), "name", 4);
+	atomic_store(&pool.ring->sites_b, 2 * size_b);
+	atomic_store(&pool.ring->sites, 2);
+	atomic_store(&sonde_ring_site_index(pool.ring)[3], size_b + 1);
+	static const uint32_t wrong[] = {SONDE_RING_SITES_B, SONDE_RING_SITES_B - 39, 4, UINT32_MAX};
+	for (uint32_t i = 0; i < 4; i++)
+		atomic_store(&sonde_ring_site_index(pool.ring)[4 + i], wrong[i] + 1);
+	uint64_t now = sonde_clock_now_ns() & SONDE_RING_TIME_MASK, words[8];
+	for (uint32_t i = 0; i < 8; i++)
+		words[i] = now << 20 | (i < 6 ? i + 2 : 0xfff00 + i);
+	chunk_put(&pool, words, 8);
+	sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 0);
+	assert_int_equal(pool.seen.zones, 8);
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(pool.seen.sites[i], i == 1 ? 3 : SONDE_RING_SITE_OTHER);
+	pool_end(&pool);
+}
+
 /* In the ring nothing is left of a stack that was taken, and everything of one that is still being written. */
 static void copies_of_stacks_are_cleared_as_they_are_taken(void **state)
 {
@@ -450,6 +478,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(reading_stops_at_words_not_yet_stored),
+	    cmocka_unit_test(sites_are_found_behind_one_that_is_being_written),
 	    cmocka_unit_test(copies_of_stacks_are_cleared_as_they_are_taken),
 	    cmocka_unit_test(handlers_are_put_in_order_at_any_place),
 	    cmocka_unit_test(times_are_made_whole),
