@@ -33,7 +33,8 @@ function shown(report: Report, name: string, unit: Unit, scale: number): string 
 	const row = metric(report, name), found = row ? value(row, "value") : null;
 	if (typeof found !== "number")
 		return "–";
-	return (text(row!, "unit").endsWith("at least") ? "≥ " : "") + figure(unit, found * scale);
+	const said = figure(unit, found * scale);
+	return text(row!, "unit").endsWith("at least") ? `≥ ${said.replace(/^<0\.1/, "0.0")}` : said; /* "at least less than" is no bound */
 }
 
 /* What is known of the whole only when its end is, or not at all where its end was not seen, and what readings of the
