@@ -33,6 +33,7 @@ enum fact {
 	COUNTERS,
 	ITERATIONS,
 	HISTOGRAMS,
+	DEVICES,
 };
 
 static const struct {
@@ -49,6 +50,15 @@ static const struct {
     {"critical-path", SAMPLES_OR_WAITS},
     {"critical-steps", SAMPLES_OR_WAITS},
     {"what-if", NEVER},
+    {"devices", DEVICES},
+    {"kernels", DEVICES},
+    {"launches", DEVICES},
+    {"copies", DEVICES},
+    {"streams", DEVICES},
+    {"device-gaps", DEVICES},
+    {"device-calls", DEVICES},
+    {"device-memory", DEVICES},
+    {"device-peak", DEVICES},
     {"waits", WAITS},
     {"locks", WAITS},
     {"io", WAITS},
@@ -157,6 +167,8 @@ static int holds(const struct sonde_session *session, enum fact fact)
 		return has_site(session, 1u << SONDE_SITE_ITERATION);
 	case HISTOGRAMS:
 		return sonde_session_histogram_count(session) != 0;
+	case DEVICES:
+		return sonde_weigh_has(session, SONDE_CHUNK_ACTIVITIES);
 	default:
 		return 0;
 	}

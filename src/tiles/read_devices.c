@@ -161,9 +161,10 @@ static const char *title_of(struct sonde_tiles *tiles, uint32_t id)
 	const char *device = device_label(tiles, queue->device);
 	if (!device)
 		return NULL;
+	/* the queue first: what has no room is cut off at the end, and names of devices are long */
 	return *queue->name
-		   ? sonde_arena_printf(&tiles->arena, "%s: %s", device, queue->name)
-		   : sonde_arena_printf(&tiles->arena, "%s: queue %llu", device, (unsigned long long)queue->handle);
+		   ? sonde_arena_printf(&tiles->arena, "%s of %s", queue->name, device)
+		   : sonde_arena_printf(&tiles->arena, "queue %llu of %s", (unsigned long long)queue->handle, device);
 }
 
 static int lay(struct reading *reading)

@@ -85,8 +85,8 @@ static void queues_are_lanes(void **state)
 	assert_non_null(over);
 	assert_null(lane_of(SONDE_TILE_DEVICE, 3));
 	assert_string_equal(sonde_tile_kind_word(first->kind), "device");
-	assert_string_equal(first->title, "toy 1: first");
-	assert_string_equal(second->title, "toy 1: queue 9");
+	assert_string_equal(first->title, "first of toy 1");
+	assert_string_equal(second->title, "queue 9 of toy 1");
 	assert_int_equal(first->process, 1);
 	assert_int_equal(first->thread, 0);
 	assert_int_equal(over->depth, 1);

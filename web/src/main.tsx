@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Compare } from "./compare";
 import { FlameDifference } from "./compare_flame";
 import { type DataSource, type Recording, type Run, source } from "./data";
+import { Devices, OF_DEVICES } from "./devices";
 import { clean, figure } from "./figure";
 import { Flame } from "./flame";
 import { Functions } from "./functions";
@@ -26,6 +27,7 @@ const PAGES: [name: string, title: string, section: string, view: () => preact.J
 	["functions", "Functions", "functions", Functions],
 	["zones", "Zones", "zones", Zones],
 	["memory", "Memory", "memory", Memory],
+	["devices", "Devices", "devices", Devices],
 	["roofline", "Roofline", "roofline", Roofline],
 	["compare", "Compare", "", Compare],
 	["flame-difference", "Flame difference", "", FlameDifference],
@@ -75,7 +77,7 @@ function useTheme(): [theme: Theme, dark: boolean, set: (theme: Theme) => void] 
 function Menu() {
 	const { recording, roofline, runs, selection } = useWorld();
 	const isThere = (name: string, section: string) => name === "roofline" ? roofline === "there" : name === "timeline" ? recording.timeline : OF_TWO.includes(name) ? runs.length > 1 : !section || recording.sections.includes(section);
-	const rest = recording.sections.filter((section) => !HAVE_PAGES.includes(section) && !(roofline === "there" && OF_ROOFLINE.includes(section)));
+	const rest = recording.sections.filter((section) => !HAVE_PAGES.includes(section) && !OF_DEVICES.includes(section) && !(roofline === "there" && OF_ROOFLINE.includes(section)));
 	const at = (page: string) => (selection.page === page ? "page" : undefined);
 	const pages = useRef<HTMLDivElement>(null);
 	useEffect(() => { /* where the menu is wider than its place, this page stays in sight */

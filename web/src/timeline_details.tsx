@@ -1,6 +1,7 @@
 /* timeline_details.tsx: what is known of the slice that was chosen: its place, its part of what holds it, the arrows that touch its
  * thread in its time, and where else it is told of. */
 import { useEffect, useState } from "preact/hooks";
+import { DeviceFacts } from "./devices_slice";
 import { figure, only } from "./figure";
 import { useWorld } from "./parts";
 import { elsewhere } from "./selection";
@@ -49,8 +50,13 @@ export function touching(lanes: Lanes, arrows: Arrow[], slice: Slice): Arrow[] {
 
 const ARROWS_MOST = 100, ARROWS_SHOWN = 6;
 
-function useArrows(lanes: Lanes, spot: Spot): { found: Arrow[]; cut: boolean } {
-	const { data } = useWorld(), [state, set] = useState({ found: [] as Arrow[], cut: false });
+interface Touching {
+	found: Arrow[];
+	cut: boolean; /* there are more */
+}
+
+function useArrows(lanes: Lanes, spot: Spot): Touching {
+	const { data } = useWorld(), [state, set] = useState<Touching>({ found: [], cut: false });
 	useEffect(() => {
 		let current = true;
 		set({ found: [], cut: false });
@@ -63,8 +69,8 @@ function useArrows(lanes: Lanes, spot: Spot): { found: Arrow[]; cut: boolean } {
 	return state;
 }
 
-function Arrows({ lanes, people, spot, show }: { lanes: Lanes; people: People; spot: Spot; show: (slice: Slice) => void }) {
-	const { found, cut } = useArrows(lanes, spot), own = lanes.lanes[spot.lane]!;
+function Arrows({ lanes, people, spot, show, touch: { found, cut } }: { lanes: Lanes; people: People; spot: Spot; show: (slice: Slice) => void; touch: Touching }) {
+	const own = lanes.lanes[spot.lane]!;
 	if (!found.length && !cut)
 		return null;
 	return (
@@ -100,7 +106,7 @@ export interface Ways {
 
 export function Details({ lanes, people, spot, ways }: { lanes: Lanes; people: People; spot: Spot; ways: Ways }) {
 	const { selection, recording } = useWorld();
-	const lane = lanes.lanes[spot.lane], parent = useParent(lanes, spot), name = sayName(lanes, spot), group = spot.many > 1;
+	const lane = lanes.lanes[spot.lane], parent = useParent(lanes, spot), name = sayName(lanes, spot), group = spot.many > 1, touch = useArrows(lanes, spot);
 	if (!lane)
 		return null;
 	const end = spot.start + Math.max(1, spot.length), step = Math.max(1, spot.length / 1000);
@@ -126,13 +132,15 @@ export function Details({ lanes, people, spot, ways }: { lanes: Lanes; people: P
 						</dd>
 					</>
 				)}
-				{!group && <Arrows lanes={lanes} people={people} spot={spot} show={ways.show} />}
+				{!group && lane.kind === "device" && <DeviceFacts name={raw} start={spot.start} arrows={touch.found} />}
+				{!group && <Arrows lanes={lanes} people={people} spot={spot} show={ways.show} touch={touch} />}
 			</dl>
 			<p class="tools">
 				<button type="button" onClick={ways.fit}>{group ? "Zoom in (F)" : "Fit it (F)"}</button>
 				{!group && <button type="button" onClick={() => ways.before(spot.name)}>Previous of this name</button>}
 				{!group && <button type="button" onClick={() => ways.next(spot.name)}>Next of this name</button>}
 				{lane.kind === "zones" && recording.sections.includes("zones") && <a href={elsewhere(selection, "zones", { search: only(raw) })}>Show in zones</a>}
+				{lane.kind === "device" && recording.sections.includes("devices") && <a href={elsewhere(selection, "devices", { focus: raw })}>Show in devices</a>}
 				{recording.sections.includes("calltree") && (
 					<a href={elsewhere(selection, "flame", { ...time, thread: lane.thread ? String(lane.thread) : "" })}>Flame graph of its time{lane.thread ? " and thread" : ""}</a>
 				)}
