@@ -59,6 +59,7 @@ static const struct {
     {"device-calls", DEVICES},
     {"device-memory", DEVICES},
     {"device-peak", DEVICES},
+    {"device-zones", DEVICES},
     {"waits", WAITS},
     {"locks", WAITS},
     {"io", WAITS},
