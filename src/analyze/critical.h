@@ -1,9 +1,9 @@
 /* critical.h: what each thread did, interval after interval, and what let it go on: the graph of a recording.
  *
  * A thread's time is a chain of segments without gap and overlap. One that was blocked may have a cause: the thread
- * that let it go on, and when. A thread has a creator. Times are CLOCK_MONOTONIC ns. The path is found backward
- * (critical_walk.c), another run is computed forward (critical_replay.c), both over the same segments. 16 bytes a
- * segment, 24 more where it was blocked.
+ * that let it go on, and when; or what a device did (critical_devices.h). A thread has a creator. Times are
+ * CLOCK_MONOTONIC ns. The path is found backward (critical_walk.c), another run is computed forward
+ * (critical_replay.c), both over the same segments. 16 bytes a segment, 24 more where it was blocked.
  */
 #ifndef SONDE_ANALYZE_CRITICAL_H
 #define SONDE_ANALYZE_CRITICAL_H
@@ -26,8 +26,22 @@ struct sonde_critical_cause {
 	uint64_t at_ns;
 	uint32_t thread; /* that let it go on; 0 = not known */
 	uint32_t object; /* of the call; 0 = none */
+	uint32_t work;   /* of a device, that was waited for: then it has no thread; 0 = none */
 	uint8_t kind;    /* of the call: enum sonde_wait_kind; 0 = not known */
 	uint8_t is_held; /* the thread had the lock when the wait began; it gave it up some time before at_ns */
+};
+
+/* Something that a device did. By queue, then by end. */
+struct sonde_critical_work {
+	uint64_t start_ns, end_ns;
+	uint64_t asked_ns; /* when it was asked for, 0 = not known */
+	uint64_t correlation;
+	uint32_t operation, queue;
+	uint32_t thread;         /* that asked for it, 0 = not known */
+	uint32_t before;         /* the one before it in a queue that is in order; 0 = none */
+	unsigned is_after : 1;   /* it waited for that one, else for the thread that asked */
+	unsigned is_unasked : 1; /* the thread is the one that waited for it, since it is not known who asked */
+	unsigned is_waited_for : 1;
 };
 
 struct sonde_critical_life {
@@ -48,6 +62,10 @@ struct sonde_critical {
 	uint64_t from_ns, to_ns;           /* the span */
 	uint32_t final;                    /* the thread whose end is the span's; 0 = there is none */
 	int has_switches, has_wakeups, has_calls;
+	struct sonde_critical_work *works;  /* [0] is none */
+	size_t work_count;                  /* 0 where there are none */
+	size_t device_waits, unended_waits; /* of threads for devices; nothing is known to have ended so many */
+	size_t devices_left_out;            /* activities for which there was no room: then there are no works */
 };
 
 /* Reads the whole recording. -ENOMEM, -EOVERFLOW: too many segments. Free with sonde_critical_fini(). */
@@ -95,16 +113,19 @@ enum sonde_critical_kind {
 	SONDE_CRITICAL_WAKING,      /* could go on, and did not run yet: on the way to a CPU */
 	SONDE_CRITICAL_BLOCKED,     /* not known for whom, or for nobody who was recorded */
 	SONDE_CRITICAL_UNBORN,      /* before the thread, whose creator is not known */
+	SONDE_CRITICAL_DEVICE,      /* a device did something that a thread waited for */
+	SONDE_CRITICAL_QUEUED,      /* it had been asked for, and nothing of its queue was before it any more */
 	SONDE_CRITICAL_KINDS
 };
 
 /* A step ends where the next one begins, the last at the end of the span. */
 struct sonde_critical_step {
 	uint64_t from_ns;
-	uint32_t thread;
-	uint32_t object;
-	uint8_t kind; /* enum sonde_critical_kind */
-	uint8_t call; /* of what is blocked: enum sonde_wait_kind; 0 = not known */
+	uint32_t thread; /* of devices: the one that waited */
+	uint32_t object; /* of devices: the operation */
+	uint32_t queue;  /* 0 = none: it is no device's */
+	uint8_t kind;    /* enum sonde_critical_kind */
+	uint8_t call;    /* of what is blocked: enum sonde_wait_kind; of a device: of activities.def; 0 = not known */
 };
 
 struct sonde_critical_path {
@@ -112,6 +133,7 @@ struct sonde_critical_path {
 	size_t count, cap;
 	uint64_t from_ns, to_ns;
 	size_t handed_over; /* how often the path goes from one thread to another */
+	size_t unasked;     /* how often it comes from a device, and nobody is known to have asked for what that did */
 };
 
 /* -ENOMEM. Free with sonde_critical_path_fini(). */

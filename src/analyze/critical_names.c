@@ -10,6 +10,8 @@
 
 #include "analyze/by_function.h"
 #include "analyze/critical_sums.h"
+#include "analyze/device_sums.h"
+#include "format/device.h"
 #include "util/error.h"
 
 struct naming {
@@ -26,7 +28,8 @@ const char *sonde_critical_state_name(uint8_t state)
 	static const char *const names[SONDE_CRITICAL_KINDS] = {
 	    [SONDE_CRITICAL_RUNNING] = "running",   [SONDE_CRITICAL_UNSEEN] = "unseen",
 	    [SONDE_CRITICAL_RUNNABLE] = "runnable", [SONDE_CRITICAL_WAKING] = "waking",
-	    [SONDE_CRITICAL_BLOCKED] = "blocked",   [SONDE_CRITICAL_UNBORN] = "not known"};
+	    [SONDE_CRITICAL_BLOCKED] = "blocked",   [SONDE_CRITICAL_UNBORN] = "not known",
+	    [SONDE_CRITICAL_DEVICE] = "device",     [SONDE_CRITICAL_QUEUED] = "queued"};
 	return names[state < SONDE_CRITICAL_KINDS ? state : SONDE_CRITICAL_UNBORN];
 }
 
@@ -35,16 +38,22 @@ const char *sonde_critical_step_kind(const struct sonde_critical_step *step)
 	static const char *const kinds[SONDE_CRITICAL_KINDS] = {
 	    [SONDE_CRITICAL_RUNNING] = "thread",          [SONDE_CRITICAL_UNSEEN] = "thread",
 	    [SONDE_CRITICAL_RUNNABLE] = "wait for a CPU", [SONDE_CRITICAL_WAKING] = "wake-up",
-	    [SONDE_CRITICAL_BLOCKED] = "blocked",         [SONDE_CRITICAL_UNBORN] = "not known"};
-	const char *call = step->call ? sonde_wait_row(step->call)->name : NULL;
+	    [SONDE_CRITICAL_BLOCKED] = "blocked",         [SONDE_CRITICAL_UNBORN] = "not known",
+	    [SONDE_CRITICAL_DEVICE] = "device",           [SONDE_CRITICAL_QUEUED] = "wait for a device"};
+	const char *call = step->kind == SONDE_CRITICAL_DEVICE ? sonde_activity_row(step->call)->name
+			   : step->call                        ? sonde_wait_row(step->call)->name
+							       : NULL;
 	return call ? call : kinds[step->kind < SONDE_CRITICAL_KINDS ? step->kind : SONDE_CRITICAL_UNBORN];
 }
 
 const char *sonde_critical_step_name(const struct sonde_session *session, const struct sonde_critical_step *step,
 				     struct sonde_report *report)
 {
-	const struct sonde_object *object = sonde_session_object(session, step->object);
+	const struct sonde_operation *operation = sonde_session_operation(session, step->queue ? step->object : 0);
+	const struct sonde_object *object = sonde_session_object(session, step->queue ? 0 : step->object);
 	const struct sonde_thread *thread = sonde_session_thread(session, step->thread);
+	if (operation)
+		return operation->name;
 	if (object && *object->name)
 		return object->name;
 	if (object && object->address)
@@ -52,6 +61,21 @@ const char *sonde_critical_step_name(const struct sonde_session *session, const 
 	if (step->kind == SONDE_CRITICAL_UNBORN)
 		return sonde_report_text(report, "before %s began", thread ? thread->name : "it");
 	return thread ? thread->name : "";
+}
+
+const char *sonde_critical_step_where(const struct sonde_session *session, const struct sonde_critical_step *step,
+				      struct sonde_report *report)
+{
+	const struct sonde_queue *queue = sonde_session_queue(session, step->queue);
+	const struct sonde_thread *thread = sonde_session_thread(session, step->thread);
+	if (!queue)
+		return thread ? thread->name : "";
+	const char *device = sonde_device_label(session, queue->device, report);
+	const char *on = device && *device ? " on " : "";
+	if (!device)
+		return NULL;
+	return *queue->name ? sonde_report_text(report, "%s%s%s", queue->name, on, device)
+			    : sonde_report_text(report, "queue %" PRIu64 "%s%s", queue->handle, on, device);
 }
 
 static int is_external(uint8_t call)

@@ -32,5 +32,8 @@ const char *sonde_critical_step_kind(const struct sonde_critical_step *step);
 const char *sonde_critical_step_name(const struct sonde_session *session, const struct sonde_critical_step *step,
 				     struct sonde_report *report);
 const char *sonde_critical_state_name(uint8_t state);
+/* The thread, or the queue and the device that it lies on. NULL: out of memory. */
+const char *sonde_critical_step_where(const struct sonde_session *session, const struct sonde_critical_step *step,
+				      struct sonde_report *report);
 
 #endif

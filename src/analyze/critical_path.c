@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/critical_devices.h"
 #include "analyze/critical_names.h"
 #include "analyze/marks.h"
 #include "analyze/stats.h"
@@ -37,7 +38,7 @@ static const struct sonde_column step_columns[STEP_COLUMNS] = {
     [STEP_KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [STEP_STATE] = {"state", "state", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
     [STEP_NAME] = {"name", "name", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
-    [THREAD] = {"thread", "thread", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
+    [THREAD] = {"thread", "thread or queue", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [TID] = {"tid", "tid", SONDE_UNIT_ID, SONDE_BASIS_MEASURED, 0, 1},
 };
 
@@ -107,6 +108,38 @@ static int notes_add(const struct sonde_critical *critical, const struct sonde_c
 	return rc;
 }
 
+/* What the path has of devices, and what is not known of them. */
+static int devices_note(const struct sonde_critical *critical, const struct sonde_critical_path *path,
+			const struct sonde_critical_elements *elements, struct sonde_report *report,
+			struct sonde_section *section)
+{
+	uint64_t done_ns = elements->by_state_ns[SONDE_CRITICAL_DEVICE];
+	uint64_t queued_ns = elements->by_state_ns[SONDE_CRITICAL_QUEUED];
+	if (critical->devices_left_out)
+		return sonde_report_note(report, section, 1,
+					 "devices are not in it: %zu activities are more than there is room for "
+					 "(--from and --to leave less)",
+					 critical->devices_left_out + SONDE_CRITICAL_WORKS_MAX);
+	int rc = 0;
+	if (done_ns || queued_ns)
+		rc = sonde_report_note(
+		    report, section, 0,
+		    "%.1f %% of the path is what devices did that threads waited for, and %.1f %% what had been asked "
+		    "for and had not started; a wait that names no queue is taken to end with what ended last",
+		    share_of(path, done_ns), share_of(path, queued_ns));
+	if (!rc && path->unasked)
+		rc = sonde_report_note(report, section, 1,
+				       "%zu time%s it is not known who asked a device for something, and when: the "
+				       "path goes on in the thread that waited",
+				       path->unasked, sonde_plural(path->unasked));
+	if (!rc && critical->unended_waits)
+		rc = sonde_report_note(report, section, 1,
+				       "in %zu of %zu calls that wait for devices nothing is known to have ended: "
+				       "they are their threads' own time",
+				       critical->unended_waits, critical->device_waits);
+	return rc;
+}
+
 static int losses_note(const struct sonde_critical *critical, struct sonde_report *report,
 		       struct sonde_section *section)
 {
@@ -160,6 +193,7 @@ static int elements_add(const struct sonde_critical *critical, const struct sond
 	if (!rc)
 		section->table.omitted = elements.count > limit ? elements.count - limit : 0;
 	rc = rc ? rc : notes_add(critical, path, &elements, report, section);
+	rc = rc ? rc : devices_note(critical, path, &elements, report, section);
 	rc = rc ? rc : losses_note(critical, report, section);
 	sonde_critical_elements_fini(&elements);
 	return rc;
@@ -175,15 +209,16 @@ static int step_add(const struct sonde_critical *critical, const struct sonde_cr
 	const struct sonde_thread *thread = sonde_session_thread(critical->session, step->thread);
 	struct sonde_cell *row = sonde_report_row(report, section);
 	const char *name = sonde_critical_step_name(critical->session, step, report);
-	if (!row || !name)
+	const char *where = sonde_critical_step_where(critical->session, step, report);
+	if (!row || !name || !where)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	row[BEGINS] = sonde_cell_int(step->from_ns - sonde_session_run(critical->session)->start_ns);
 	row[LASTS] = sonde_cell_int(sonde_critical_step_end(path, i) - step->from_ns);
 	row[STEP_KIND] = sonde_cell_text(sonde_critical_step_kind(step));
 	row[STEP_STATE] = sonde_cell_text(sonde_critical_state_name(step->kind));
 	row[STEP_NAME] = sonde_cell_text(name);
-	row[THREAD] = sonde_cell_text(thread->name);
-	row[TID] = sonde_cell_int(thread->tid);
+	row[THREAD] = sonde_cell_text(where);
+	row[TID] = step->queue ? sonde_cell_absent("it is a device's") : sonde_cell_int(thread->tid);
 	return 0;
 }
 

@@ -27,12 +27,14 @@ struct clock {
 	uint32_t next;             /* segment; 0 = it has ended */
 };
 
-/* Something that is asked of a thread: where it was at a moment. */
+/* What is asked about a moment: where a thread was then. Of devices last, since that may be when they were asked. */
+enum question { AT_CAUSE, AT_BIRTH, AT_LAUNCH, AT_WORK_END };
+
 struct asked {
 	uint64_t at_ns;
 	uint32_t thread;
-	uint32_t cause; /* else of a thread that it creates */
-	uint32_t created;
+	uint32_t id; /* of the cause; of the thread that it creates; of what a device did */
+	enum question question;
 };
 
 struct replay {
@@ -43,6 +45,8 @@ struct replay {
 	uint32_t *owner;         /* by segment */
 	uint32_t *order;         /* segments by their ends */
 	struct moment *let_go;   /* by cause: when the other thread did that */
+	struct moment *launched; /* by work of devices: where the thread was that asked for it */
+	struct moment *done;     /* by work of devices: its end */
 	struct asked *questions; /* by time */
 	size_t question_count;
 };
@@ -62,7 +66,11 @@ static int compare_ends(const void *left, const void *right, void *context)
 static int compare_questions(const void *left, const void *right)
 {
 	const struct asked *a = left, *b = right;
-	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	if (a->question != b->question)
+		return a->question < b->question ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
 }
 
 /* Most come in order: only those that are late are sorted, and merged. */
@@ -92,23 +100,29 @@ static int put_in_order(struct replay *replay)
 	return 0;
 }
 
+static void ask_one(struct replay *replay, enum question question, uint32_t id, uint32_t thread, uint64_t at_ns)
+{
+	if (thread && thread <= replay->critical->threads)
+		replay->questions[replay->question_count++] =
+		    (struct asked){.at_ns = at_ns, .thread = thread, .id = id, .question = question};
+}
+
 static int ask(struct replay *replay)
 {
 	const struct sonde_critical *critical = replay->critical;
-	replay->questions = malloc((critical->cause_count + critical->threads + 1) * sizeof *replay->questions);
+	size_t count = critical->cause_count + critical->threads + 2 * critical->work_count;
+	replay->questions = malloc((count + 1) * sizeof *replay->questions);
 	if (!replay->questions)
-		return sonde_error(ENOMEM, "out of memory for %zu causes", critical->cause_count);
-	for (uint32_t id = 1; id < critical->cause_count; id++) {
-		const struct sonde_critical_cause *cause = &critical->causes[id];
-		if (cause->thread && cause->thread <= critical->threads)
-			replay->questions[replay->question_count++] =
-			    (struct asked){.at_ns = cause->at_ns, .thread = cause->thread, .cause = id};
-	}
-	for (uint32_t id = 1; id <= critical->threads; id++) {
-		const struct sonde_critical_life *life = &critical->lives[id];
-		if (life->creator && life->creator <= critical->threads)
-			replay->questions[replay->question_count++] =
-			    (struct asked){.at_ns = life->created_ns, .thread = life->creator, .created = id};
+		return sonde_error(ENOMEM, "out of memory for %zu causes", count);
+	for (uint32_t id = 1; id < critical->cause_count; id++)
+		ask_one(replay, AT_CAUSE, id, critical->causes[id].thread, critical->causes[id].at_ns);
+	for (uint32_t id = 1; id <= critical->threads; id++)
+		ask_one(replay, AT_BIRTH, id, critical->lives[id].creator, critical->lives[id].created_ns);
+	for (uint32_t id = 1; id < critical->work_count; id++) {
+		const struct sonde_critical_work *work = &critical->works[id];
+		if (work->asked_ns)
+			ask_one(replay, AT_LAUNCH, id, work->thread, work->asked_ns);
+		ask_one(replay, AT_WORK_END, id, critical->final, work->end_ns);
 	}
 	qsort(replay->questions, replay->question_count, sizeof *replay->questions, compare_questions);
 	return 0;
@@ -122,7 +136,10 @@ static int begin(struct replay *replay)
 	replay->owner = calloc(critical->count, sizeof *replay->owner);
 	replay->order = calloc(critical->count, sizeof *replay->order);
 	replay->let_go = calloc(critical->cause_count, sizeof *replay->let_go);
-	if (!replay->clocks || !replay->following || !replay->owner || !replay->order || !replay->let_go)
+	replay->launched = calloc(critical->work_count + 1, sizeof *replay->launched);
+	replay->done = calloc(critical->work_count + 1, sizeof *replay->done);
+	if (!replay->clocks || !replay->following || !replay->owner || !replay->order || !replay->let_go ||
+	    !replay->launched || !replay->done)
 		return sonde_error(ENOMEM, "out of memory for %zu segments", critical->count);
 	for (uint32_t thread = 1; thread <= critical->threads; thread++) {
 		uint32_t next = 0;
@@ -170,7 +187,8 @@ static void end_segment(struct replay *replay, uint32_t id)
 	const struct sonde_critical_segment *segment = &replay->critical->segments[id];
 	uint32_t thread = replay->owner[id];
 	struct clock *clock = &replay->clocks[thread];
-	const struct moment *let_go = &replay->let_go[segment->cause];
+	uint32_t work = replay->critical->causes[segment->cause].work;
+	const struct moment *let_go = work ? &replay->done[work] : &replay->let_go[segment->cause];
 	uint64_t to_ns = segment->to_ns, from_ns = sonde_critical_from(replay->critical, thread, id);
 	if (sonde_critical_is_active(segment->state)) {
 		get_on(replay, thread, to_ns);
@@ -196,16 +214,43 @@ static struct moment last_active(struct replay *replay, uint32_t thread, uint64_
 	return clock->active;
 }
 
+static void be_born(struct replay *replay, uint32_t thread, const struct moment *moment)
+{
+	struct clock *created = &replay->clocks[thread];
+	if (moment->recorded_ns && created->now.recorded_ns >= moment->recorded_ns)
+		created->now.other_ns = moment->other_ns + (created->now.recorded_ns - moment->recorded_ns);
+}
+
+/* As long after what it waited for as it began, and not before what it did not have to wait for. What depends on
+ * nothing that is known has no end: nobody waited for it. */
+static void end_work(struct replay *replay, uint32_t id)
+{
+	const struct sonde_critical_work *work = &replay->critical->works[id];
+	const struct moment *before = &replay->done[work->before], *launched = &replay->launched[id];
+	const struct moment *waited = work->is_after ? before : launched, *other = work->is_after ? launched : before;
+	if (!waited->recorded_ns || waited->recorded_ns > work->start_ns)
+		return;
+	uint64_t start_ns = waited->other_ns + (work->start_ns - waited->recorded_ns);
+	if (other->recorded_ns && other->other_ns > start_ns)
+		start_ns = other->other_ns;
+	double takes_ns =
+	    (double)(work->end_ns - work->start_ns) * sonde_critical_scaled_takes(&replay->scaled, work->operation);
+	replay->done[id] = (struct moment){work->end_ns, start_ns + (uint64_t)llround(takes_ns)};
+}
+
 static void answer(struct replay *replay, const struct asked *question)
 {
-	struct moment moment = last_active(replay, question->thread, question->at_ns);
-	if (question->cause) {
-		replay->let_go[question->cause] = moment;
+	if (question->question == AT_WORK_END) {
+		end_work(replay, question->id);
 		return;
 	}
-	struct clock *created = &replay->clocks[question->created];
-	if (moment.recorded_ns && created->now.recorded_ns >= moment.recorded_ns)
-		created->now.other_ns = moment.other_ns + (created->now.recorded_ns - moment.recorded_ns);
+	struct moment moment = last_active(replay, question->thread, question->at_ns);
+	if (question->question == AT_CAUSE)
+		replay->let_go[question->id] = moment;
+	else if (question->question == AT_LAUNCH)
+		replay->launched[question->id] = moment;
+	else
+		be_born(replay, question->id, &moment);
 }
 
 /* What is asked about a moment is answered before what ends then. */
@@ -219,7 +264,8 @@ static void run(struct replay *replay)
 			break;
 		for (; at < replay->question_count && replay->questions[at].at_ns <= critical->segments[id].to_ns; at++)
 			answer(replay, &replay->questions[at]);
-		end_segment(replay, id);
+		if (replay->owner[id]) /* else another is in its place: its thread waited for a device */
+			end_segment(replay, id);
 	}
 }
 
@@ -253,6 +299,8 @@ int sonde_critical_replay(struct sonde_critical_outcome *out, const struct sonde
 	free(replay.owner);
 	free(replay.order);
 	free(replay.let_go);
+	free(replay.launched);
+	free(replay.done);
 	free(replay.questions);
 	return rc;
 }
@@ -260,10 +308,10 @@ int sonde_critical_replay(struct sonde_critical_outcome *out, const struct sonde
 /* --- what is asked for ----------------------------------------------------------------------------------------------
  */
 
-static const char *const of_names[SONDE_CRITICAL_OFS] = {[SONDE_CRITICAL_OF_ZONE] = "zone",
-							 [SONDE_CRITICAL_OF_FUNCTION] = "function",
-							 [SONDE_CRITICAL_OF_LOCK] = "lock",
-							 [SONDE_CRITICAL_OF_THREAD] = "thread"};
+static const char *const of_names[SONDE_CRITICAL_OFS] = {
+    [SONDE_CRITICAL_OF_ZONE] = "zone",     [SONDE_CRITICAL_OF_FUNCTION] = "function",
+    [SONDE_CRITICAL_OF_LOCK] = "lock",     [SONDE_CRITICAL_OF_THREAD] = "thread",
+    [SONDE_CRITICAL_OF_KERNEL] = "kernel", [SONDE_CRITICAL_OF_COPY] = "copy"};
 
 const char *sonde_critical_of_name(enum sonde_critical_of of)
 {
@@ -304,7 +352,7 @@ int sonde_critical_scale_parse(struct sonde_critical_scale *out, const char *tex
 		return 0;
 	}
 	return sonde_error(EINVAL,
-			   "'%s' is not KIND=NAME,speed=N with KIND zone, function, lock or thread, and N above 0 or "
-			   "inf; for instance zone=parse,speed=2",
+			   "'%s' is not KIND=NAME,speed=N with KIND zone, function, lock, thread, kernel or copy, and "
+			   "N above 0 or inf; for instance zone=parse,speed=2",
 			   text);
 }

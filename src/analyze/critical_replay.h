@@ -9,6 +9,8 @@ enum sonde_critical_of {
 	SONDE_CRITICAL_OF_FUNCTION, /* while it is on the stack, by samples */
 	SONDE_CRITICAL_OF_LOCK,     /* while it is held, but for who had it before the first waited */
 	SONDE_CRITICAL_OF_THREAD,
+	SONDE_CRITICAL_OF_KERNEL, /* of devices, in all queues */
+	SONDE_CRITICAL_OF_COPY,
 	SONDE_CRITICAL_OFS
 };
 
@@ -31,8 +33,9 @@ struct sonde_critical_outcome {
 
 /* The same segments once more, forward: a segment begins when the one before it ends, and where it waited for another
  * thread ends as long after that thread's moment as it did. What waited for nobody keeps its length; what waited for a
- * CPU within what is scaled is scaled with it, since that is shared by time. With no scales, or all of speed 1, the
- * span is the recorded one. Each reading of the file is one more; -ENOMEM. */
+ * CPU within what is scaled is scaled with it, since that is shared by time. What a device does begins as long after
+ * what it waited for, and not before the one before it in its queue has ended and it has been asked for. With no
+ * scales, or all of speed 1, the span is the recorded one. Each reading of the file is one more; -ENOMEM. */
 int sonde_critical_replay(struct sonde_critical_outcome *out, const struct sonde_critical *critical,
 			  const struct sonde_critical_scale *scales, size_t count);
 
@@ -49,6 +52,7 @@ struct sonde_critical_part {
 struct sonde_critical_scaled {
 	struct sonde_critical_part *parts;
 	size_t *begin; /* by thread id, one more */
+	double *takes; /* by operation of devices: of its time; NULL = all of it */
 	int is_found;
 	uint64_t assumed; /* holds that were not recorded (critical_holds.h) */
 };
@@ -56,6 +60,9 @@ struct sonde_critical_scaled {
 int sonde_critical_scaled_read(struct sonde_critical_scaled *out, const struct sonde_critical *critical,
 			       const struct sonde_critical_scale *scales, size_t count);
 void sonde_critical_scaled_fini(struct sonde_critical_scaled *scaled);
+
+/* How much of its time what a device does takes. */
+double sonde_critical_scaled_takes(const struct sonde_critical_scaled *scaled, uint32_t operation);
 
 /* How much shorter a time would be in which a thread gets on, or waits for a CPU, in ns. */
 double sonde_critical_scaled_saved(const struct sonde_critical_scaled *scaled, uint32_t thread, uint64_t from_ns,

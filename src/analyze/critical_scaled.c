@@ -2,7 +2,7 @@
  *
  * Zones, holds and lives of threads are exact, but for holds that nobody waited for (critical_holds.h). A function has
  * the time from one sample of the thread to the next where the later one found it on the stack. Where scales overlap
- * they multiply; what overlaps within one counts once.
+ * they multiply; what overlaps within one counts once. What devices do is scaled by operation, and has no parts.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,6 +13,7 @@
 
 #include "analyze/critical_holds.h"
 #include "analyze/critical_replay.h"
+#include "format/device.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -34,6 +35,7 @@ struct scaling {
 	int is_found;
 	struct sonde_critical_holds holds; /* of the lock that is read */
 	uint64_t assumed;
+	double *takes; /* by operation of devices */
 };
 
 static int add_edge(struct scaling *scaling, uint32_t thread, uint64_t at_ns, int by)
@@ -159,14 +161,41 @@ static int add_threads(struct scaling *scaling, const char *name)
 	return error;
 }
 
+/* Of that name, whatever the launch configuration. */
+static int add_operations(struct scaling *scaling, const char *name)
+{
+	const struct sonde_session *session = scaling->critical->session;
+	const struct sonde_critical_scale *scale = &scaling->scales[scaling->scale];
+	uint32_t kind = scale->of == SONDE_CRITICAL_OF_COPY ? SONDE_ACTIVITY_COPY : SONDE_ACTIVITY_KERNEL;
+	size_t count = sonde_session_operation_count(session);
+	double *takes = scaling->takes ? scaling->takes : malloc((count + 1) * sizeof *takes);
+	if (!takes)
+		return sonde_error(ENOMEM, "out of memory for %zu operations of devices", count);
+	for (size_t id = 0; id <= count && !scaling->takes; id++)
+		takes[id] = 1;
+	scaling->takes = takes;
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct sonde_operation *operation = sonde_session_operation(session, id);
+		if (operation->kind != kind || strcmp(operation->name, name) != 0)
+			continue;
+		scaling->is_found = 1;
+		takes[id] /= scale->speed;
+	}
+	return 0;
+}
+
 static const struct reader {
 	enum sonde_chunk_type type;
 	int (*take)(struct scaling *scaling, const struct sonde_batch *batch, const char *name);
-	int (*finish)(struct scaling *scaling); /* NULL = nothing is left to do */
+	int (*finish)(struct scaling *scaling);                /* NULL = nothing is left to do */
+	int (*add)(struct scaling *scaling, const char *name); /* in place of both: nothing is to be read */
 } readers[SONDE_CRITICAL_OFS] = {
-    [SONDE_CRITICAL_OF_ZONE] = {SONDE_CHUNK_ZONES, take_zones, NULL},
-    [SONDE_CRITICAL_OF_FUNCTION] = {SONDE_CHUNK_SAMPLES, take_samples, NULL},
-    [SONDE_CRITICAL_OF_LOCK] = {SONDE_CHUNK_WAITS, take_holds, add_holds},
+    [SONDE_CRITICAL_OF_ZONE] = {SONDE_CHUNK_ZONES, take_zones, NULL, NULL},
+    [SONDE_CRITICAL_OF_FUNCTION] = {SONDE_CHUNK_SAMPLES, take_samples, NULL, NULL},
+    [SONDE_CRITICAL_OF_LOCK] = {SONDE_CHUNK_WAITS, take_holds, add_holds, NULL},
+    [SONDE_CRITICAL_OF_THREAD] = {.add = add_threads},
+    [SONDE_CRITICAL_OF_KERNEL] = {.add = add_operations},
+    [SONDE_CRITICAL_OF_COPY] = {.add = add_operations},
 };
 
 static int read_scale(struct scaling *scaling)
@@ -175,8 +204,8 @@ static int read_scale(struct scaling *scaling)
 	const struct reader *reader = &readers[scale->of];
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;
-	if (!reader->take)
-		return add_threads(scaling, scale->name);
+	if (reader->add)
+		return reader->add(scaling, scale->name);
 	int error = scale->of == SONDE_CRITICAL_OF_FUNCTION ? find_stacks(scaling, scale->name) : 0;
 	int rc = error ? error : sonde_cursor_open(&cursor, scaling->critical->session, 1u << reader->type);
 	if (rc < 0)
@@ -259,6 +288,7 @@ int sonde_critical_scaled_read(struct sonde_critical_scaled *out, const struct s
 		scaling.sampled_ns = NULL;
 	}
 	out->assumed = scaling.assumed;
+	out->takes = scaling.takes;
 	rc = rc < 0 ? rc : lay_flat(out, &scaling);
 	free(scaling.edges);
 	if (rc < 0)
@@ -270,7 +300,13 @@ void sonde_critical_scaled_fini(struct sonde_critical_scaled *scaled)
 {
 	free(scaled->parts);
 	free(scaled->begin);
+	free(scaled->takes);
 	*scaled = (struct sonde_critical_scaled){0};
+}
+
+double sonde_critical_scaled_takes(const struct sonde_critical_scaled *scaled, uint32_t operation)
+{
+	return scaled->takes ? scaled->takes[operation] : 1;
 }
 
 static double saved_until(const struct sonde_critical_scaled *scaled, uint32_t thread, uint64_t time_ns)

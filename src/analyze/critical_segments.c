@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/critical.h"
+#include "analyze/critical_devices.h"
 #include "analyze/window.h"
 #include "session/wait_cover.h"
 #include "session/weigh.h"
@@ -46,35 +46,44 @@ static int room(void **rows, size_t *cap, size_t count, size_t row_b)
 	return 0;
 }
 
-static int add_segment(struct sonde_critical *critical, uint32_t thread, enum sonde_interval_state state,
-		       uint64_t to_ns)
+/* Of a segment. */
+static int add_cause(struct sonde_critical *critical, uint32_t id, const struct sonde_critical_cause *cause)
 {
-	struct sonde_critical_life *life = &critical->lives[thread];
-	if (to_ns <= (life->last ? (uint64_t)critical->segments[life->last].to_ns : life->start_ns))
-		return 0;
-	if (critical->count == UINT32_MAX)
-		return sonde_error(EOVERFLOW, "more than %u segments of threads", UINT32_MAX);
-	int error = room((void **)&critical->segments, &critical->cap, critical->count, sizeof *critical->segments);
-	if (error)
-		return error;
-	critical->segments[critical->count] = (struct sonde_critical_segment){
-	    .to_ns = to_ns & ((UINT64_C(1) << 61) - 1), .state = state & 7u, .previous = life->last};
-	life->last = (uint32_t)critical->count++;
-	return 0;
-}
-
-/* Of the thread's last segment. */
-static int add_cause(struct sonde_critical *critical, uint32_t thread, struct sonde_critical_cause cause)
-{
-	if (!cause.thread && !cause.kind)
+	if (!cause->thread && !cause->kind && !cause->work)
 		return 0;
 	int error =
 	    room((void **)&critical->causes, &critical->cause_cap, critical->cause_count, sizeof *critical->causes);
 	if (error)
 		return error;
-	critical->segments[critical->lives[thread].last].cause = (uint32_t)critical->cause_count;
-	critical->causes[critical->cause_count++] = cause;
+	critical->segments[id].cause = (uint32_t)critical->cause_count;
+	critical->causes[critical->cause_count++] = *cause;
 	return 0;
+}
+
+int sonde_critical_segment_new(struct sonde_critical *critical, uint32_t *out, struct sonde_critical_segment segment,
+			       const struct sonde_critical_cause *cause)
+{
+	if (critical->count == UINT32_MAX)
+		return sonde_error(EOVERFLOW, "more than %u segments of threads", UINT32_MAX);
+	int error = room((void **)&critical->segments, &critical->cap, critical->count, sizeof *critical->segments);
+	if (error)
+		return error;
+	segment.cause = 0;
+	critical->segments[critical->count] = segment;
+	*out = (uint32_t)critical->count++;
+	return add_cause(critical, *out, cause);
+}
+
+static int add_segment(struct sonde_critical *critical, uint32_t thread, enum sonde_interval_state state,
+		       uint64_t to_ns)
+{
+	static const struct sonde_critical_cause none;
+	struct sonde_critical_life *life = &critical->lives[thread];
+	if (to_ns <= (life->last ? (uint64_t)critical->segments[life->last].to_ns : life->start_ns))
+		return 0;
+	const struct sonde_critical_segment segment = {
+	    .to_ns = to_ns & ((UINT64_C(1) << 61) - 1), .state = state & 7u, .previous = life->last};
+	return sonde_critical_segment_new(critical, &life->last, segment, &none);
 }
 
 static int add_blocked(struct reading *reading, const struct sonde_critical_call *call)
@@ -84,7 +93,8 @@ static int add_blocked(struct reading *reading, const struct sonde_critical_call
 	int error = add_segment(critical, call->thread, SONDE_INTERVAL_BLOCKED, call->to_ns);
 	if (error || critical->count == before)
 		return error;
-	return add_cause(critical, call->thread, sonde_critical_causes_find(reading->causes, call));
+	const struct sonde_critical_cause cause = sonde_critical_causes_find(reading->causes, call);
+	return add_cause(critical, critical->lives[call->thread].last, &cause);
 }
 
 static void keep_piece(void *context, const struct sonde_wait_piece *piece)
@@ -153,11 +163,7 @@ static int take_waker(struct sonde_critical *critical, const struct sonde_interv
 			critical->causes[segment->cause] = cause;
 			return 0;
 		}
-		uint32_t last = life->last;
-		life->last = at;
-		int error = add_cause(critical, interval->thread, cause);
-		life->last = last;
-		return error;
+		return add_cause(critical, at, &cause);
 	}
 	if (!at && interval->woken_ns <= interval->from_ns) {
 		life->creator = interval->by;
@@ -276,7 +282,7 @@ static int read_all(struct reading *reading)
 	critical->has_calls = sonde_weigh_has(critical->session, SONDE_CHUNK_WAITS);
 	find_creators(reading);
 	find_span(critical);
-	return 0;
+	return sonde_critical_devices_read(critical);
 }
 
 int sonde_critical_read(struct sonde_critical *out, struct sonde_session *session,
@@ -305,5 +311,6 @@ void sonde_critical_fini(struct sonde_critical *critical)
 	free(critical->segments);
 	free(critical->causes);
 	free(critical->lives);
+	free(critical->works);
 	*critical = (struct sonde_critical){0};
 }

@@ -6,6 +6,9 @@
  * was, or nobody who is recorded was it, the time of being blocked is a step of its own. So the steps cover the span
  * without gap and overlap. Each thread is gone through backward once, so that the path takes time in proportion to its
  * segments.
+ *
+ * Where it waited for a device the path goes through what that did, back through the queue as long as one thing waited
+ * for the one before it, and from there to the thread that asked for the first of them, to the moment when it did.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +54,7 @@ static int step(struct walk *walk, uint64_t from_ns, struct sonde_critical_step 
 	step.thread = walk->thread;
 	struct sonde_critical_step *last = path->count ? &path->steps[path->count - 1] : NULL;
 	if (last && last->thread == step.thread && last->kind == step.kind && last->call == step.call &&
-	    last->object == step.object && step.kind != SONDE_CRITICAL_BLOCKED) {
+	    last->object == step.object && step.kind != SONDE_CRITICAL_BLOCKED && !step.queue) {
 		last->from_ns = from_ns;
 		return 0;
 	}
@@ -94,6 +97,32 @@ static int go_over(struct walk *walk, const struct sonde_critical_cause *cause, 
 	return 1;
 }
 
+/* Back through what devices did, from the one that ended last to who asked for the first. */
+static int leave_device(struct walk *walk, uint32_t id)
+{
+	const struct sonde_critical_work *works = walk->critical->works, *work = &works[id];
+	int error = step(walk, work->end_ns, (struct sonde_critical_step){.kind = SONDE_CRITICAL_WAKING});
+	for (; !error; work = &works[work->before]) {
+		const struct sonde_operation *operation =
+		    sonde_session_operation(walk->critical->session, work->operation);
+		struct sonde_critical_step what = {.kind = SONDE_CRITICAL_DEVICE,
+						   .object = work->operation,
+						   .queue = work->queue,
+						   .call = operation ? (uint8_t)operation->kind : 0};
+		error = step(walk, work->start_ns, what);
+		what.kind = SONDE_CRITICAL_QUEUED;
+		what.call = 0;
+		if (!error)
+			error = step(walk, work->is_after ? works[work->before].end_ns : work->asked_ns, what);
+		if (!work->is_after)
+			break;
+	}
+	walk->path->unasked += work->is_unasked;
+	walk->path->handed_over += work->thread != walk->thread;
+	walk->thread = work->thread;
+	return error;
+}
+
 static int leave_blocked(struct walk *walk, uint32_t id)
 {
 	const struct sonde_critical *critical = walk->critical;
@@ -101,6 +130,14 @@ static int leave_blocked(struct walk *walk, uint32_t id)
 	const struct sonde_critical_cause *cause = &critical->causes[segment->cause];
 	uint64_t from_ns = from_of(walk, walk->thread, id);
 	int error = 0;
+	if (cause->work && cause->at_ns <= walk->now_ns) {
+		uint64_t now_ns = walk->now_ns;
+		uint32_t thread = walk->thread;
+		error = leave_device(walk, cause->work);
+		if (error || walk->now_ns < now_ns)
+			return error;
+		walk->thread = thread; /* all of it in no time */
+	}
 	/* A part of the recording that ends while it is blocked says nothing of how that ended. */
 	if (segment->to_ns <= walk->now_ns && go_over(walk, cause, from_ns, &error))
 		return error;

@@ -22,8 +22,8 @@ struct request {
 #define AT(member) offsetof(struct sonde_present, member)
 
 static const struct sonde_option options[] = {
-    {"what-if", 0, "KIND=NAME,speed=N", "how long with this N times as fast: zone, function, lock, thread",
-     SONDE_FOUND},
+    {"what-if", 0, "KIND=NAME,speed=N",
+     "how long with this N times as fast: zone, function, lock, thread, kernel, copy", SONDE_FOUND},
     {"threshold", 0, "NAME=VALUE", "when a rule speaks up, in place of its default", SONDE_FOUND},
     {"device", 0, "NAME", "the device that it is for: cpu, or a part of its name", SONDE_TEXT(AT(pass.device))},
     {"batch-size", 0, "N", "promise what is left when N items are handled at once", SONDE_FOUND},

@@ -196,6 +196,9 @@ void recording_wait(struct recording *recording, struct recording_wait wait);
 uint32_t recording_device(struct recording *recording, uint32_t process, const char *api, const char *name,
 			  struct sonde_meta_device with);
 uint32_t recording_queue(struct recording *recording, uint32_t device, const char *name, uint64_t handle);
+/* `flags`: enum sonde_queue_flag. */
+uint32_t recording_queue_with(struct recording *recording, uint32_t device, const char *name, uint64_t handle,
+			      uint32_t flags);
 uint32_t recording_operation(struct recording *recording, enum sonde_activity_kind kind, const char *name,
 			     struct sonde_meta_operation with);
 void recording_activity(struct recording *recording, struct recording_activity activity);

@@ -24,10 +24,17 @@ uint32_t recording_device(struct recording *recording, uint32_t process, const c
 
 uint32_t recording_queue(struct recording *recording, uint32_t device, const char *name, uint64_t handle)
 {
+	return recording_queue_with(recording, device, name, handle, 0);
+}
+
+uint32_t recording_queue_with(struct recording *recording, uint32_t device, const char *name, uint64_t handle,
+			      uint32_t flags)
+{
 	struct sonde_meta_queue record = {.head.type = SONDE_META_QUEUE,
 					  .id = ++recording->queues,
 					  .process = 1,
 					  .device = device,
+					  .flags = flags,
 					  .handle = handle,
 					  .name = name_of(recording, name)};
 	meta(recording, &record, sizeof record, NULL, 0);

@@ -1,0 +1,438 @@
+/* critical_devices.c: what devices did, what each of it waited for, and which of it ended a thread's wait for a device.
+ *
+ * A wait ends with what its own call asked for, where the two have one correlation; else with what ended last until
+ * then, in its queue if the call says which, in all queues of its process if not. What ended before the call began is
+ * none. In a queue that is in order, something starts after the one before it has ended: if it had been asked for by
+ * then it waited for that, else for the thread that asked. In others it is not known what it waited for once it was
+ * asked for. Who asked is told with it, or by the call with its correlation; if neither says so, the path goes on in
+ * the thread that waited. Markers do nothing, and are left out. All is done by sorting and binary search: n log n.
+ */
+#include "analyze/critical_devices.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/device.h"
+#include "sonde/device.h"
+#include "util/error.h"
+#include "util/search.h"
+
+#define BACK_TO_BACK_NS 10000u  /* what starts so soon after another, and was asked for at a time not known */
+#define CLOCKS_APART_NS 100000u /* so much later than its own call what a device did may seem to end */
+
+/* Something with a correlation; that belongs to the process. */
+struct keyed {
+	uint64_t correlation;
+	uint32_t process, id;
+};
+
+struct reading {
+	struct sonde_critical *critical;
+	struct sonde_critical_device_wait *waits;
+	size_t work_cap, wait_count, wait_cap, left_out;
+	struct keyed *keyed;
+	size_t keyed_count;
+};
+
+/* 0 = not known. */
+static uint32_t known_process(const struct reading *reading, uint32_t id)
+{
+	return id <= sonde_session_process_count(reading->critical->session) ? id : 0;
+}
+
+static uint32_t process_of(const struct reading *reading, const struct sonde_critical_work *work)
+{
+	return known_process(reading, sonde_session_queue(reading->critical->session, work->queue)->process);
+}
+
+/* --- what was recorded ---------------------------------------------------------------------------------------------
+ */
+
+/* Room for one more of `count`; 0 where there is too much of it already. */
+static int room(struct reading *reading, void **rows, size_t *cap, size_t count, size_t row_b)
+{
+	if (count >= SONDE_CRITICAL_WORKS_MAX) {
+		reading->left_out++;
+		return 0;
+	}
+	if (count < *cap)
+		return 1;
+	size_t more = *cap ? 2 * *cap : 1024;
+	void *grown = realloc(*rows, more * row_b);
+	if (!grown)
+		return sonde_error(ENOMEM, "out of memory for %zu activities of devices", more);
+	*rows = grown;
+	*cap = more;
+	return 1;
+}
+
+static int add_work(struct reading *reading, const struct sonde_batch *batch, size_t i)
+{
+	struct sonde_critical *critical = reading->critical;
+	int rc = room(reading, (void **)&critical->works, &reading->work_cap, critical->work_count + 1,
+		      sizeof *critical->works);
+	if (rc <= 0)
+		return rc;
+	if (!critical->work_count)
+		critical->works[critical->work_count++] = (struct sonde_critical_work){0};
+	uint32_t thread = batch->thread_of[i] <= critical->threads ? batch->thread_of[i] : 0;
+	uint64_t start_ns = batch->start_ns[i], delay_ns = batch->queued_ns[i] ? batch->queued_ns[i] - 1 : 0;
+	critical->works[critical->work_count++] =
+	    (struct sonde_critical_work){.start_ns = start_ns,
+					 .end_ns = start_ns + batch->dur_ns[i],
+					 .asked_ns = batch->queued_ns[i] ? start_ns - delay_ns : 0,
+					 .correlation = batch->correlation[i],
+					 .operation = batch->operation[i],
+					 .queue = batch->queue[i],
+					 .thread = thread};
+	return 0;
+}
+
+static int add_wait(struct reading *reading, const struct sonde_batch *batch, size_t i)
+{
+	const struct sonde_thread *thread = sonde_session_thread(reading->critical->session, batch->thread_of[i]);
+	if (!thread || !batch->dur_ns[i] || batch->thread_of[i] > reading->critical->threads)
+		return 0;
+	int rc =
+	    room(reading, (void **)&reading->waits, &reading->wait_cap, reading->wait_count, sizeof *reading->waits);
+	if (rc <= 0)
+		return rc;
+	reading->waits[reading->wait_count++] =
+	    (struct sonde_critical_device_wait){.from_ns = batch->start_ns[i],
+						.to_ns = batch->start_ns[i] + batch->dur_ns[i],
+						.correlation = batch->correlation[i],
+						.thread = batch->thread_of[i],
+						.process = known_process(reading, thread->process),
+						.queue = batch->queue[i]};
+	return 0;
+}
+
+/* An end, or a start, outside the span is none of the path. */
+static int take(struct reading *reading, const struct sonde_batch *batch, size_t i, uint32_t kind)
+{
+	const struct sonde_critical *critical = reading->critical;
+	if (batch->start_ns[i] >= critical->to_ns || batch->start_ns[i] + batch->dur_ns[i] <= critical->from_ns)
+		return 0;
+	if (kind == SONDE_ACTIVITY_SYNC)
+		return add_wait(reading, batch, i);
+	if (sonde_activity_row(kind)->where != SONDE_ACTIVITY_ON_DEVICE || kind == SONDE_ACTIVITY_MARKER ||
+	    !sonde_session_queue(critical->session, batch->queue[i]))
+		return 0;
+	return add_work(reading, batch, i);
+}
+
+static int read_activities(struct reading *reading,
+			   int (*each)(struct reading *, const struct sonde_batch *, size_t i, uint32_t kind))
+{
+	const struct sonde_critical *critical = reading->critical;
+	const struct sonde_cursor_wanted wanted = {.from_ns = critical->from_ns, .to_ns = critical->to_ns};
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	int error = 0, rc = sonde_cursor_open(&cursor, critical->session, 1u << SONDE_CHUNK_ACTIVITIES);
+	if (rc)
+		return rc;
+	rc = sonde_cursor_want(cursor, &wanted);
+	while (rc >= 0 && !error && (rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
+		for (size_t i = 0; rc > 0 && i < batch->count && !error; i++) {
+			const struct sonde_operation *operation =
+			    sonde_session_operation(critical->session, batch->operation[i]);
+			error = operation ? each(reading, batch, i, operation->kind) : 0;
+		}
+		rc = 0; /* a chunk that cannot be read is said where bytes are (critical_path.c) */
+	}
+	sonde_cursor_close(cursor);
+	return error ? error : rc;
+}
+
+/* --- by correlation ------------------------------------------------------------------------------------------------
+ */
+
+static int order(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_keyed(const void *left, const void *right)
+{
+	const struct keyed *a = left, *b = right;
+	int by = order(a->correlation, b->correlation);
+	by = by ? by : order(a->process, b->process);
+	return by ? by : order(a->id, b->id);
+}
+
+static int key_begin(struct reading *reading, size_t most)
+{
+	reading->keyed_count = 0;
+	free(reading->keyed);
+	reading->keyed = malloc((most + 1) * sizeof *reading->keyed);
+	return reading->keyed ? 0 : sonde_error(ENOMEM, "out of memory for %zu activities of devices", most);
+}
+
+static void key_sort(struct reading *reading)
+{
+	if (reading->keyed_count)
+		qsort(reading->keyed, reading->keyed_count, sizeof *reading->keyed, compare_keyed);
+}
+
+static int is_key(const struct reading *reading, size_t at, uint64_t correlation, uint32_t process)
+{
+	return at < reading->keyed_count && reading->keyed[at].correlation == correlation &&
+	       reading->keyed[at].process == process;
+}
+
+/* The first of a key; is_key() says whether it is one. */
+static size_t key_find(const struct reading *reading, uint64_t correlation, uint32_t process)
+{
+	const struct keyed wanted = {correlation, process, 0};
+	return SONDE_SEARCH(i, 0, reading->keyed_count, compare_keyed(&reading->keyed[i], &wanted) < 0);
+}
+
+/* --- what ended a wait ---------------------------------------------------------------------------------------------
+ */
+
+static struct sonde_critical_device_wait *wait_of(const struct reading *reading, const struct sonde_critical_work *work)
+{
+	uint32_t process = process_of(reading, work);
+	size_t at = work->correlation ? key_find(reading, work->correlation, process) : 0;
+	if (!work->correlation || !is_key(reading, at, work->correlation, process))
+		return NULL;
+	return &reading->waits[reading->keyed[at].id];
+}
+
+/* What a call waited for has ended when it returns: what seems to end later does so by the error of a clock. */
+static int key_waits(struct reading *reading)
+{
+	struct sonde_critical *critical = reading->critical;
+	int rc = key_begin(reading, reading->wait_count);
+	for (size_t i = 0; !rc && i < reading->wait_count; i++)
+		if (reading->waits[i].correlation)
+			reading->keyed[reading->keyed_count++] =
+			    (struct keyed){reading->waits[i].correlation, reading->waits[i].process, (uint32_t)i};
+	if (rc)
+		return rc;
+	key_sort(reading);
+	for (size_t id = 1; id < critical->work_count && reading->keyed_count; id++) {
+		struct sonde_critical_work *work = &critical->works[id];
+		const struct sonde_critical_device_wait *wait = wait_of(reading, work);
+		if (wait && work->end_ns > wait->to_ns && work->end_ns - wait->to_ns <= CLOCKS_APART_NS &&
+		    work->start_ns < wait->to_ns)
+			work->end_ns = wait->to_ns;
+	}
+	return 0;
+}
+
+static int compare_works(const void *left, const void *right)
+{
+	const struct sonde_critical_work *a = left, *b = right;
+	int by = order(a->queue, b->queue);
+	by = by ? by : order(a->end_ns, b->end_ns);
+	by = by ? by : order(a->start_ns, b->start_ns);
+	by = by ? by : order(a->operation, b->operation);
+	by = by ? by : order(a->thread, b->thread);
+	by = by ? by : order(a->asked_ns, b->asked_ns);
+	return by ? by : order(a->correlation, b->correlation);
+}
+
+static void sort_works(struct sonde_critical *critical)
+{
+	size_t at = 2;
+	while (at < critical->work_count && compare_works(&critical->works[at - 1], &critical->works[at]) <= 0)
+		at++;
+	if (at < critical->work_count)
+		qsort(critical->works + 1, critical->work_count - 1, sizeof *critical->works, compare_works);
+}
+
+/* Whether what ended then may have ended the wait. */
+static int can_end(const struct sonde_critical_device_wait *wait, const struct sonde_critical_work *work)
+{
+	return work->end_ns > wait->from_ns && work->end_ns <= wait->to_ns;
+}
+
+static int compare_ends(const void *left, const void *right, void *context)
+{
+	const struct sonde_critical_work *works = context;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	int by = order(works[a].end_ns, works[b].end_ns);
+	return by ? by : order(a, b);
+}
+
+static int compare_waits(const void *left, const void *right)
+{
+	const struct sonde_critical_device_wait *a = left, *b = right;
+	int by = order(a->to_ns, b->to_ns);
+	by = by ? by : order(a->from_ns, b->from_ns);
+	by = by ? by : order(a->thread, b->thread);
+	return by ? by : order(a->correlation, b->correlation);
+}
+
+/* Through all that ended, in order of time, with the last one of each queue and of each process. */
+static void sweep(struct reading *reading, const uint32_t *by_end, uint32_t *of_queue, uint32_t *of_process)
+{
+	const struct sonde_critical *critical = reading->critical;
+	const struct sonde_critical_work *works = critical->works;
+	size_t at = 0;
+	for (size_t i = 0; i < reading->wait_count; i++) {
+		struct sonde_critical_device_wait *wait = &reading->waits[i];
+		for (; at + 1 < critical->work_count && works[by_end[at]].end_ns <= wait->to_ns; at++) {
+			of_queue[works[by_end[at]].queue] = by_end[at];
+			of_process[process_of(reading, &works[by_end[at]])] = by_end[at];
+		}
+		uint32_t last = wait->queue ? of_queue[wait->queue] : of_process[wait->process];
+		if (!wait->work && last && can_end(wait, &works[last]))
+			wait->work = last;
+	}
+}
+
+static int end_waits(struct reading *reading)
+{
+	struct sonde_critical *critical = reading->critical;
+	for (size_t id = 1; id < critical->work_count && reading->keyed_count; id++) {
+		struct sonde_critical_device_wait *wait = wait_of(reading, &critical->works[id]);
+		if (wait && can_end(wait, &critical->works[id]) &&
+		    (!wait->work || critical->works[id].end_ns >= critical->works[wait->work].end_ns))
+			wait->work = (uint32_t)id;
+	}
+	size_t processes = sonde_session_process_count(critical->session), works = critical->work_count;
+	size_t queues = sonde_session_queue_count(critical->session);
+	uint32_t *of_queue = calloc(queues + 1, sizeof *of_queue), *by_end = calloc(works + 1, sizeof *by_end);
+	uint32_t *of_process = calloc(processes + 1, sizeof *of_process);
+	int rc = of_queue && by_end && of_process
+		     ? 0
+		     : sonde_error(ENOMEM, "out of memory for %zu activities of devices", works);
+	if (!rc) {
+		for (size_t id = 1; id < works; id++)
+			by_end[id - 1] = (uint32_t)id;
+		qsort_r(by_end, works - 1, sizeof *by_end, compare_ends, critical->works);
+		qsort(reading->waits, reading->wait_count, sizeof *reading->waits, compare_waits);
+		sweep(reading, by_end, of_queue, of_process);
+	}
+	free(of_queue);
+	free(by_end);
+	free(of_process);
+	return rc;
+}
+
+/* --- what it waited for itself -------------------------------------------------------------------------------------
+ */
+
+static int is_asked(const struct sonde_critical_work *work)
+{
+	return work->asked_ns && work->thread;
+}
+
+/* A call that asked for what does not say it. All of a key get the first call that can have been it. */
+static int take_call(struct reading *reading, const struct sonde_batch *batch, size_t i, uint32_t kind)
+{
+	struct sonde_critical *critical = reading->critical;
+	const struct sonde_thread *thread = sonde_session_thread(critical->session, batch->thread_of[i]);
+	uint64_t correlation = batch->correlation[i], from_ns = batch->start_ns[i];
+	if ((kind != SONDE_ACTIVITY_API && kind != SONDE_ACTIVITY_SYNC) || !correlation || !thread || !from_ns ||
+	    batch->thread_of[i] > critical->threads)
+		return 0;
+	size_t at = key_find(reading, correlation, thread->process);
+	if (!is_key(reading, at, correlation, thread->process) || is_asked(&critical->works[reading->keyed[at].id]) ||
+	    critical->works[reading->keyed[at].id].start_ns < from_ns)
+		return 0;
+	for (; is_key(reading, at, correlation, thread->process); at++) {
+		struct sonde_critical_work *work = &critical->works[reading->keyed[at].id];
+		if (work->start_ns < from_ns)
+			continue;
+		work->asked_ns = from_ns;
+		work->thread = batch->thread_of[i];
+	}
+	return 0;
+}
+
+static int find_calls(struct reading *reading)
+{
+	struct sonde_critical *critical = reading->critical;
+	int rc = key_begin(reading, critical->work_count);
+	for (size_t id = 1; !rc && id < critical->work_count; id++)
+		if (!is_asked(&critical->works[id]) && critical->works[id].correlation)
+			reading->keyed[reading->keyed_count++] = (struct keyed){
+			    critical->works[id].correlation, process_of(reading, &critical->works[id]), (uint32_t)id};
+	if (rc || !reading->keyed_count)
+		return rc;
+	key_sort(reading);
+	return read_activities(reading, take_call);
+}
+
+/* In a queue, which is `first` … `end` − 1. */
+static void find_before(struct sonde_critical *critical, size_t first, size_t end)
+{
+	struct sonde_critical_work *works = critical->works;
+	if (sonde_session_queue(critical->session, works[first].queue)->flags & SONDE_QUEUE_OUT_OF_ORDER)
+		return;
+	for (size_t id = first; id < end; id++) {
+		struct sonde_critical_work *work = &works[id];
+		size_t after = SONDE_SEARCH(i, first, id, works[i].end_ns <= work->start_ns);
+		if (after == first)
+			continue;
+		work->before = (uint32_t)(after - 1);
+		uint64_t ended_ns = works[work->before].end_ns;
+		work->is_after =
+		    work->asked_ns ? ended_ns > work->asked_ns : work->start_ns - ended_ns <= BACK_TO_BACK_NS;
+	}
+}
+
+static void find_all_before(struct sonde_critical *critical)
+{
+	for (size_t first = 1, end; first < critical->work_count; first = end) {
+		uint32_t queue = critical->works[first].queue;
+		end = SONDE_SEARCH(i, first, critical->work_count, critical->works[i].queue <= queue);
+		find_before(critical, first, end);
+	}
+}
+
+/* Of what nobody is known to have asked for: whoever waited for it, or for what came after it. */
+static void find_unasked(struct reading *reading)
+{
+	struct sonde_critical *critical = reading->critical;
+	for (size_t i = 0; i < reading->wait_count; i++) {
+		uint32_t id = reading->waits[i].work;
+		while (id && !critical->works[id].is_waited_for) {
+			struct sonde_critical_work *work = &critical->works[id];
+			work->is_waited_for = 1;
+			id = work->is_after ? work->before : 0;
+			if (id || is_asked(work))
+				continue;
+			work->is_unasked = 1;
+			work->thread = reading->waits[i].thread;
+			work->asked_ns = work->asked_ns ? work->asked_ns : work->start_ns;
+		}
+	}
+}
+
+static int connect(struct reading *reading)
+{
+	struct sonde_critical *critical = reading->critical;
+	int rc = key_waits(reading);
+	if (rc)
+		return rc;
+	sort_works(critical);
+	rc = end_waits(reading);
+	rc = rc ? rc : find_calls(reading);
+	if (rc)
+		return rc;
+	find_all_before(critical);
+	find_unasked(reading);
+	for (size_t i = 0; i < reading->wait_count; i++)
+		critical->unended_waits += !reading->waits[i].work;
+	critical->device_waits = reading->wait_count;
+	return sonde_critical_device_waits_put(critical, reading->waits, reading->wait_count);
+}
+
+int sonde_critical_devices_read(struct sonde_critical *critical)
+{
+	struct reading reading = {.critical = critical};
+	int rc = critical->to_ns > critical->from_ns ? read_activities(&reading, take) : 0;
+	critical->devices_left_out = reading.left_out;
+	if (!rc && !reading.left_out && critical->work_count && reading.wait_count)
+		rc = connect(&reading);
+	else
+		critical->unended_waits = critical->device_waits = reading.wait_count;
+	free(reading.waits);
+	free(reading.keyed);
+	return rc;
+}

@@ -1,0 +1,347 @@
+/* test_critical_devices.c: critical paths through what devices did, in made recordings, whose chains are known to the
+ * ms. look() holds for each of them: parts are the span to the ns, and the run once more is as long as it was. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "critical_fixture.h"
+#include "device_fixture.h"
+#include "sonde/device.h"
+
+struct toy {
+	struct recording r;
+	uint32_t device, queue, k, copy, wait, api;
+};
+
+static void toy_open(struct toy *toy)
+{
+	static const struct sonde_meta_operation none;
+	simple_open(&toy->r);
+	toy->device = device(&toy->r, "toy", 0);
+	toy->queue = recording_queue(&toy->r, toy->device, "compute", 1);
+	toy->k = kernel(&toy->r, "k");
+	toy->copy = recording_operation(&toy->r, SONDE_ACTIVITY_COPY, "up", none);
+	toy->wait = recording_operation(&toy->r, SONDE_ACTIVITY_SYNC, "wait", none);
+	toy->api = recording_operation(&toy->r, SONDE_ACTIVITY_API, "launch", none);
+	at(&toy->r, 0, 1, IN);
+}
+
+static void toy_close(struct toy *toy)
+{
+	recording_thread_end(&toy->r, 1, START + 100 * MS, 0);
+	recording_close(&toy->r, START + 100 * MS, 0);
+}
+
+/* A call of a thread for a device, from and to in ms. */
+static void told(struct toy *toy, uint32_t operation, uint32_t thread, uint32_t queue, uint64_t from_ms, uint64_t to_ms,
+		 uint64_t correlation)
+{
+	recording_activity(&toy->r, (struct recording_activity){.start_ns = START + from_ms * MS,
+								.dur_ns = (to_ms - from_ms) * MS,
+								.operation = operation,
+								.queue = queue,
+								.thread = thread,
+								.correlation = correlation});
+}
+
+/* Asked for at 10, it runs from 20 to 80; the thread does something else until 30, then waits, and is told to go on. */
+static void fill_one(struct toy *toy, int blocks)
+{
+	toy_open(toy);
+	uint32_t beside = recording_site(&toy->r, SONDE_SITE_ZONE, "beside", NULL);
+	put(&toy->r, toy->k, toy->queue, 10, 20, 60);
+	recording_begin(&toy->r, 1, beside, START + 12 * MS);
+	recording_end(&toy->r, 1, START + 30 * MS);
+	told(toy, toy->wait, 1, 0, 30, 83, 0);
+	if (blocks) {
+		at(&toy->r, 31, 1, BLOCKS);
+		at(&toy->r, 81, 1, IN);
+	}
+	toy_close(toy);
+}
+
+static void a_wait_goes_on_in_the_kernel(void **state)
+{
+	struct toy toy;
+	(void)state;
+	fill_one(&toy, 1);
+	struct looked looked = look(NULL);
+	assert_int_equal(span_of(&looked), 100 * MS);
+	assert_int_equal(ms_of(&looked, "kernel", "k"), 60);
+	assert_int_equal(ms_of(&looked, "wait for a device", "k"), 10);
+	assert_int_equal(ms_of(&looked, "wake-up", "prog"), 1);
+	assert_int_equal(ms_of(&looked, "thread", "prog"), 10 + 19);
+	assert_int_equal(ms_of(&looked, "zone", "beside"), 0);
+	assert_int_equal(looked.elements.by_state_ns[SONDE_CRITICAL_DEVICE], 60 * MS);
+	assert_int_equal(looked.elements.by_state_ns[SONDE_CRITICAL_QUEUED], 10 * MS);
+	assert_int_equal(looked.path.handed_over, 0);
+	look_away(&looked);
+}
+
+/* What the host does beside the kernel costs nothing; the kernel does, until it ends before the host is done. */
+static void a_faster_kernel(void **state)
+{
+	struct toy toy;
+	(void)state;
+	fill_one(&toy, 1);
+	struct looked looked = look(NULL);
+	assert_int_equal(replayed_ns(&looked.critical, "zone=beside,speed=inf", NULL), 100 * MS);
+	assert_int_equal(replayed_ns(&looked.critical, "kernel=k,speed=2", NULL), 70 * MS);
+	assert_int_equal(replayed_ns(&looked.critical, "kernel=k,speed=0.5", NULL), 160 * MS);
+	assert_int_equal(replayed_ns(&looked.critical, "kernel=k,speed=inf", NULL), (30 + 19) * MS);
+	assert_int_equal(replayed_ns(&looked.critical, "thread=prog,speed=inf", NULL), (10 + 60 + 1) * MS);
+	assert_int_equal(replayed_ns(&looked.critical, "zone=beside,speed=inf", "kernel=k,speed=inf"), (21 + 19) * MS);
+	struct sonde_critical_scale scale;
+	struct sonde_critical_outcome outcome;
+	assert_int_equal(sonde_critical_scale_parse(&scale, "copy=k,speed=2"), 0);
+	assert_int_equal(sonde_critical_replay(&outcome, &looked.critical, &scale, 1), 0);
+	assert_false(outcome.is_found); /* it is a kernel */
+	look_away(&looked);
+}
+
+/* A thread that asks again and again whether the device is done runs, and waits all the same. */
+static void who_spins_waits_too(void **state)
+{
+	struct toy toy;
+	(void)state;
+	fill_one(&toy, 0);
+	struct looked looked = look(NULL);
+	assert_int_equal(ms_of(&looked, "kernel", "k"), 60);
+	assert_int_equal(ms_of(&looked, "wait for a device", "k"), 10);
+	assert_int_equal(ms_of(&looked, "thread", "prog"), 10 + 20);
+	look_away(&looked);
+}
+
+static void parts_of_the_time(void **state)
+{
+	struct toy toy;
+	(void)state;
+	fill_one(&toy, 1);
+	struct sonde_pass_options part = {.from_ns = START + 50 * MS, .to_ns = START + 90 * MS};
+	struct looked looked = look(&part);
+	assert_int_equal(ms_of(&looked, "kernel", "k"), 30);
+	assert_int_equal(ms_of(&looked, "wake-up", "prog"), 1);
+	assert_int_equal(ms_of(&looked, "thread", "prog"), 9);
+	look_away(&looked);
+	part = (struct sonde_pass_options){.from_ns = START + 20 * MS, .to_ns = START + 60 * MS};
+	looked = look(&part);
+	assert_int_equal(ms_of(&looked, "blocked", "prog"), 30); /* it is not over yet */
+	assert_int_equal(ms_of(&looked, "zone", "beside"), 10);
+	look_away(&looked);
+}
+
+/* In a queue that is in order each waits for the one before it, if it had been asked for by then. */
+static void fill_queue(struct toy *toy, int names_queue)
+{
+	toy_open(toy);
+	uint32_t second = recording_queue(&toy->r, toy->device, "", 2), far = kernel(&toy->r, "far");
+	put(&toy->r, toy->copy, toy->queue, 5, 10, 30);
+	put(&toy->r, toy->k, toy->queue, 6, 40, 30);
+	put(&toy->r, kernel(&toy->r, "last"), toy->queue, 7, 75, 15);
+	put(&toy->r, far, second, 15, 50, 41);
+	told(toy, toy->wait, 1, names_queue ? toy->queue : 0, 20, 92, 0);
+	at(&toy->r, 20, 1, BLOCKS);
+	at(&toy->r, 92, 1, IN);
+	toy_close(toy);
+}
+
+static void a_queue_in_order(void **state)
+{
+	struct toy toy;
+	(void)state;
+	fill_queue(&toy, 1);
+	struct looked looked = look(NULL);
+	assert_int_equal(ms_of(&looked, "copy", "up"), 30);
+	assert_int_equal(ms_of(&looked, "kernel", "k"), 30);
+	assert_int_equal(ms_of(&looked, "kernel", "last"), 15);
+	assert_int_equal(ms_of(&looked, "kernel", "far"), 0);
+	assert_int_equal(ms_of(&looked, "wait for a device", "up"), 5);
+	assert_int_equal(ms_of(&looked, "wait for a device", "last"), 5);
+	assert_int_equal(ms_of(&looked, "wake-up", "prog"), 2);
+	assert_int_equal(ms_of(&looked, "thread", "prog"), 5 + 8);
+	assert_int_equal(replayed_ns(&looked.critical, "copy=up,speed=2", NULL), 85 * MS);
+	/* From 20 on the host waits, whatever the device does. */
+	assert_int_equal(replayed_ns(&looked.critical, "copy=up,speed=inf", "kernel=k,speed=inf"),
+			 (10 + 5 + 15 + 2 + 8) * MS);
+	look_away(&looked);
+	struct sections s = sections_of(path, "critical-steps", NULL);
+	const struct sonde_section *t = sections_get(&s, "critical-steps");
+	assert_int_equal(t->table.row_count, 8);
+	assert_string_equal(sonde_report_cell_text(t, 2, "name"), "up");
+	assert_string_equal(sonde_report_cell_text(t, 2, "kind"), "copy");
+	assert_string_equal(sonde_report_cell_text(t, 2, "state"), "device");
+	assert_string_equal(sonde_report_cell_text(t, 2, "thread"), "compute on Own toy 0");
+	assert_absent(t, 2, "tid", "a device's");
+	sections_free(&s);
+}
+
+/* A wait that does not say what it waits for: what ended last. */
+static void a_wait_for_any_queue(void **state)
+{
+	struct toy toy;
+	(void)state;
+	fill_queue(&toy, 0);
+	struct looked looked = look(NULL);
+	assert_int_equal(ms_of(&looked, "kernel", "far"), 41);
+	assert_int_equal(ms_of(&looked, "wait for a device", "far"), 35);
+	assert_int_equal(ms_of(&looked, "wake-up", "prog"), 1);
+	assert_int_equal(ms_of(&looked, "thread", "prog"), 15 + 8);
+	assert_int_equal(ms_of(&looked, "kernel", "last"), 0);
+	look_away(&looked);
+}
+
+/* What was asked for when the one before it was done waited for the host, and still has to come after it. */
+static void who_asks_late(void **state)
+{
+	struct toy toy;
+	(void)state;
+	toy_open(&toy);
+	uint32_t between = recording_site(&toy.r, SONDE_SITE_ZONE, "between", NULL);
+	put(&toy.r, toy.copy, toy.queue, 5, 10, 10);
+	put(&toy.r, toy.k, toy.queue, 50, 52, 38);
+	recording_begin(&toy.r, 1, between, START + 5 * MS);
+	recording_end(&toy.r, 1, START + 50 * MS);
+	told(&toy, toy.wait, 1, toy.queue, 60, 90, 0);
+	toy_close(&toy);
+	struct looked looked = look(NULL);
+	assert_int_equal(ms_of(&looked, "zone", "between"), 45);
+	assert_int_equal(ms_of(&looked, "kernel", "k"), 38);
+	assert_int_equal(ms_of(&looked, "wait for a device", "k"), 2);
+	assert_int_equal(ms_of(&looked, "copy", "up"), 0);
+	assert_int_equal(ms_of(&looked, "thread", "prog"), 5 + 10);
+	/* Asked for at 5, it begins when the copy is done: at 20. */
+	assert_int_equal(replayed_ns(&looked.critical, "zone=between,speed=inf", NULL), (20 + 38 + 10) * MS);
+	look_away(&looked);
+}
+
+/* In a queue out of order nobody knows that one thing waited for another. */
+static void a_queue_out_of_order(void **state)
+{
+	struct toy toy;
+	(void)state;
+	toy_open(&toy);
+	uint32_t loose = recording_queue_with(&toy.r, toy.device, "loose", 2, SONDE_QUEUE_OUT_OF_ORDER);
+	put(&toy.r, toy.copy, loose, 5, 10, 30);
+	put(&toy.r, toy.k, loose, 8, 40, 30);
+	told(&toy, toy.wait, 1, 0, 20, 70, 0);
+	toy_close(&toy);
+	struct looked looked = look(NULL);
+	assert_int_equal(ms_of(&looked, "kernel", "k"), 30);
+	assert_int_equal(ms_of(&looked, "wait for a device", "k"), 32);
+	assert_int_equal(ms_of(&looked, "copy", "up"), 0);
+	assert_int_equal(ms_of(&looked, "thread", "prog"), 8 + 30);
+	look_away(&looked);
+}
+
+/* A call and what it asked for have one correlation: it waited for that, even where the device's clock is a little
+ * late. What another thread's call asked for leads to that thread. */
+static void by_correlation(void **state)
+{
+	struct toy toy;
+	(void)state;
+	toy_open(&toy);
+	uint32_t other = worker(&toy.r, "other", 101, 0, 95);
+	uint32_t second = recording_queue(&toy.r, toy.device, "", 2);
+	at(&toy.r, 0, other, IN);
+	recording_activity(&toy.r, (struct recording_activity){.start_ns = START + 40 * MS,
+							       .dur_ns = 20 * MS + MS / 20,
+							       .operation = toy.copy,
+							       .queue = toy.queue,
+							       .correlation = 7});
+	told(&toy, toy.wait, 1, 0, 30, 60, 7);
+	told(&toy, toy.k, 0, second, 20, 59, 9);
+	told(&toy, toy.k, 0, second, 70, 90, 10);
+	told(&toy, toy.api, other, 0, 65, 66, 10);
+	told(&toy, toy.wait, 1, 0, 68, 92, 0);
+	toy_close(&toy);
+	struct looked looked = look(NULL);
+	assert_int_equal(ms_of(&looked, "kernel", "k"), 20);
+	assert_int_equal(ms_of(&looked, "wait for a device", "k"), 5);
+	assert_int_equal(ms_of(&looked, "thread", "other"), 65);
+	assert_int_equal(ms_of(&looked, "thread", "prog"), 10);
+	assert_int_equal(ms_of(&looked, "copy", "up"), 0);
+	assert_int_equal(looked.path.handed_over, 1);
+	look_away(&looked);
+	const struct sonde_pass_options part = {.from_ns = START, .to_ns = START + 65 * MS};
+	looked = look(&part);
+	assert_int_equal(ms_of(&looked, "copy", "up"), 20);
+	assert_int_equal(ms_of(&looked, "wait for a device", "up"), 10);
+	assert_int_equal(ms_of(&looked, "thread", "prog"), 30 + 5);
+	look_away(&looked);
+}
+
+/* Nobody is known to have asked: the path goes on in the thread that waited, and it is said. */
+static void nobody_asked(void **state)
+{
+	struct toy toy;
+	(void)state;
+	toy_open(&toy);
+	told(&toy, toy.k, 0, toy.queue, 30, 80, 0);
+	told(&toy, toy.wait, 1, 0, 20, 80, 0);
+	told(&toy, toy.wait, 1, 0, 85, 95, 0);
+	toy_close(&toy);
+	struct looked looked = look(NULL);
+	assert_int_equal(ms_of(&looked, "kernel", "k"), 50);
+	assert_int_equal(ms_of(&looked, "blocked", "prog"), 10);
+	assert_int_equal(ms_of(&looked, "thread", "prog"), 20 + 20);
+	assert_int_equal(replayed_ns(&looked.critical, "kernel=k,speed=inf", NULL), 50 * MS);
+	look_away(&looked);
+	struct sections s = sections_of(path, "critical-path", NULL);
+	const struct sonde_section *t = sections_get(&s, "critical-path");
+	assert_true(sections_noted(t->notes, "50.0 % of the path is what devices did"));
+	assert_true(sections_noted(t->notes, "1 time it is not known who asked"));
+	assert_true(sections_noted(t->notes, "in 1 of 2 calls that wait for devices nothing is known to have ended"));
+	sections_free(&s);
+}
+
+/* What makes no sense: work of no length asked for when it ended, before its thread began, after it ended, waits within
+ * each other, and before a thread's life. Whatever it says, look() holds. */
+static void what_makes_no_sense(void **state)
+{
+	struct toy toy;
+	(void)state;
+	toy_open(&toy);
+	uint32_t late = worker(&toy.r, "late", 101, 50, 60);
+	put(&toy.r, toy.k, toy.queue, 40, 40, 0);
+	put(&toy.r, toy.k, toy.queue, 40, 40, 0);
+	told(&toy, toy.wait, 1, 0, 30, 40, 0);
+	told(&toy, toy.wait, 1, 0, 35, 40, 0);
+	told(&toy, toy.wait, late, 0, 10, 55, 0);
+	recording_activity(&toy.r, (struct recording_activity){.start_ns = START + 70 * MS,
+							       .dur_ns = 5 * MS,
+							       .operation = toy.copy,
+							       .queue = toy.queue,
+							       .thread = late,
+							       .queued_ns = START + 20 * MS});
+	told(&toy, toy.wait, 1, toy.queue, 65, 75, 0);
+	told(&toy, toy.wait, 1, toy.queue, 60, 72, 0);
+	toy_close(&toy);
+	struct looked looked = look(NULL);
+	assert_int_equal(ms_of(&looked, "copy", "up"), 5);
+	assert_int_equal(looked.critical.device_waits, 5);
+	look_away(&looked);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_wait_goes_on_in_the_kernel),
+	    cmocka_unit_test(a_faster_kernel),
+	    cmocka_unit_test(who_spins_waits_too),
+	    cmocka_unit_test(parts_of_the_time),
+	    cmocka_unit_test(a_queue_in_order),
+	    cmocka_unit_test(a_wait_for_any_queue),
+	    cmocka_unit_test(who_asks_late),
+	    cmocka_unit_test(a_queue_out_of_order),
+	    cmocka_unit_test(by_correlation),
+	    cmocka_unit_test(nobody_asked),
+	    cmocka_unit_test(what_makes_no_sense),
+	};
+	return cmocka_run_group_tests(tests, path_make, path_remove);
+}
