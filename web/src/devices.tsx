@@ -10,7 +10,7 @@ import { OneTable } from "./sections";
 import { DataTable, filled } from "./table";
 import type { Lanes, Slice } from "./tiles";
 
-export const OF_DEVICES = ["devices", "streams", "kernels", "launches", "copies", "device-memory", "device-peak", "device-calls", "device-gaps"];
+export const OF_DEVICES = ["devices", "streams", "kernels", "launches", "copies", "peers", "device-memory", "device-peak", "device-zones", "device-calls", "device-gaps"];
 const MOST = 2000, INSTANCES = 500;
 const FIGURES = ["calls", "total_ns", "share", "mean_ns", "min_ns", "max_ns", "mean_delay_ns", "occupancy", "limited_by", "filled_share", "lanes_share"];
 
@@ -161,16 +161,19 @@ function All({ report }: { report: Report }) {
 			)}
 			{kernels && name && <OneKernel kernels={kernels} launches={table(report, "launches")} name={name} />}
 			<Part report={report} id="copies" title="Copies" />
+			<Part report={report} id="peers" title="Copies between devices" />
 			<Part report={report} id="device-gaps" title="Gaps: when a device had nothing to do" most={12} render={ofGaps} />
 			<Part report={report} id="device-calls" title="Calls for devices" />
 			<Part report={report} id="device-memory" title="Memory" />
 			<Part report={report} id="device-peak" title="What was held at its peak" />
+			<Part report={report} id="device-zones" title="Memory in zones" />
 		</>
 	);
 }
 
 export function Devices() {
-	const { selection } = useWorld(), answer = useReport(OF_DEVICES, { ...selection, focus: "", weigh: "", at: "", heap: "" }, MOST);
+	const { selection, recording } = useWorld(), there = OF_DEVICES.filter((id) => recording.sections.includes(id));
+	const answer = useReport(there.length ? there : ["devices"], { ...selection, focus: "", weigh: "", at: "", heap: "" }, MOST);
 	return (
 		<>
 			<h1>Devices</h1>

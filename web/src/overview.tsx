@@ -108,7 +108,9 @@ const EVIDENCE: Record<string, string> = {
 	"allocation-churn": "temporary", "memory-hotspot": "peak", "memory-leak": "leaks", fragmentation: "heap",
 	"lock-contention": "locks", "interpreter-lock": "locks", imbalance: "threads", serial: "threads", "starved-of-cpu": "machine",
 	"hand-over": "critical-path", "sleep-polling": "waits", "process-start": "processes", "small-writes": "io", "small-reads": "io",
-	fsync: "io", loading: "io-phases", "blocked-on-files": "io",
+	fsync: "io", loading: "io-phases", "blocked-on-files": "io", "device-starved": "devices", "tiny-kernels": "devices", "device-idle": "devices",
+	"device-gap": "devices", "pageable-copies": "devices", "blocking-copies": "devices", "step-sync": "devices", "serial-copies": "devices", "small-copies": "devices",
+	"low-occupancy": "devices", "small-grid": "devices", "ragged-blocks": "devices", "device-allocations": "devices", "device-full": "devices",
 };
 
 function gain(row: Row): string {
@@ -125,7 +127,7 @@ function gain(row: Row): string {
 /* Rules that judge who waited when, and for whom. */
 const IN_TIME = new Set([
 	"lock-contention", "interpreter-lock", "imbalance", "serial", "starved-of-cpu", "hand-over", "sleep-polling", "process-start", "loading",
-	"blocked-on-files", "many-calls",
+	"blocked-on-files", "many-calls", "device-starved", "tiny-kernels", "device-idle", "device-gap", "blocking-copies", "step-sync", "serial-copies",
 ]);
 
 function InTime({ row }: { row: Row }) {
@@ -141,7 +143,7 @@ function Evidence({ row }: { row: Row }) {
 	const section = EVIDENCE[text(row, "rule")] ?? "";
 	if (!recording.sections.includes(section))
 		return null;
-	const page = section === "functions" || section === "zones";
+	const page = ["functions", "zones", "devices"].includes(section);
 	const to = page ? elsewhere(selection, section, section === "functions" ? { focus: text(row, "subject").split(", which calls ")[0] } : {}) : elsewhere(selection, "section", { section });
 	return <a href={to} aria-label={`Evidence of: ${clean(text(row, "title"))}`}>evidence</a>;
 }
@@ -205,6 +207,7 @@ const MORE: [what: string, sections: string[], how: ComponentChildren][] = [
 	["Files, pipes and sockets", ["io"], <Command>sonde record --io -- COMMAND</Command>],
 	["Snapshots of memory", ["snapshots"], <Command>sonde record --snapshot-every 10s -- COMMAND</Command>],
 	["FLOP of BLAS and LAPACK", ["flop"], <Command>sonde record --blas -- COMMAND</Command>],
+	["What devices do: kernels, copies, gaps", ["devices"], <Command>sonde record --gpu -- COMMAND</Command>],
 	["Energy", ["energy"], <Command>sonde record --energy -- COMMAND</Command>],
 	["Zones, spans and counters of the program", ["zones", "spans", "counters"], <>the program calls <code>SONDE_ZONE("name")</code> of <code>sonde/sonde.h</code></>],
 ];
