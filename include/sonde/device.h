@@ -57,6 +57,9 @@ struct sonde_device_info {
 	uint32_t blocks_unit;    /* blocks (work-groups) */
 	uint32_t registers_unit; /* registers of 32 bits */
 	uint64_t shared_unit_b;  /* shared (local) memory */
+	/* What it can do at most is computed from these. */
+	uint32_t capability;     /* CUDA's compute capability, major × 10 + minor: 90 */
+	uint64_t memory_b_per_s; /* bandwidth of its memory: the most */
 };
 
 /* One more device, or 0. */
@@ -119,6 +122,8 @@ struct sonde_operation_info {
 	uint32_t dynamic_shared_b; /* of a block */
 	uint32_t shared_unit_b;    /* what of a unit's memory was set apart as shared */
 	uint8_t from, to;          /* enum sonde_memory_kind: of copies; of ALLOC and FREE `to` */
+	uint32_t from_device;      /* whose memory that is; 0: that of the queue's device, if it is a device's */
+	uint32_t to_device;
 };
 
 /* One more operation, or 0. Whoever has many activities of one operation adds it once. */

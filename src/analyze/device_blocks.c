@@ -94,10 +94,20 @@ static uint32_t *only_devices(const struct sonde_session *session)
 	uint32_t *only = calloc(count + 1, sizeof *only);
 	for (uint32_t id = 1; only && id <= sonde_session_device_count(session); id++) {
 		const struct sonde_device *device = sonde_session_device(session, id);
-		if (device && device->process <= count)
-			only[device->process] = only[device->process] ? UINT32_MAX : id;
+		if (!device || device->process > count)
+			continue;
+		uint32_t *known = &only[device->process];
+		*known = !*known || *known == device->same ? device->same : UINT32_MAX;
 	}
 	return only;
+}
+
+/* Whose memory it is: as the operation says, else its queue's device; 0 = neither says. */
+static uint32_t device_of(const struct sonde_session *session, const struct call *call)
+{
+	const struct sonde_operation *operation = sonde_session_operation(session, call->operation);
+	uint32_t told = operation ? sonde_device_same(session, operation->to_device) : 0;
+	return told ? told : sonde_device_of_queue(session, call->queue);
 }
 
 static void pair(struct sonde_device_blocks *out, const struct sonde_device_times *times, const struct call *calls,
@@ -115,7 +125,7 @@ static void pair(struct sonde_device_blocks *out, const struct sonde_device_time
 		}
 		/* Allocated again without having been seen to be given back: it was, by then. */
 		int is_ended = next && next->process == call->process && next->address == call->address;
-		uint32_t device = sonde_device_of_queue(times->session, call->queue);
+		uint32_t device = device_of(times->session, call);
 		uint32_t sole = call->process <= processes ? only[call->process] : 0;
 		if (!device && sole != UINT32_MAX)
 			device = sole;

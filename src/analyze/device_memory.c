@@ -47,8 +47,8 @@ static int note(const struct sonde_device_times *times, const struct sonde_devic
 	int rc =
 	    sonde_report_note(report, section, 0,
 			      "what was asked for, of all threads, by the addresses of what was allocated and given "
-			      "back; what drivers take beyond that is not in it; of a call that names no queue the "
-			      "device is the only one that its process has");
+			      "back; what drivers take beyond that is not in it; of a call that names no device "
+			      "and no queue it is the only device that its process has");
 	if (!rc && blocks->unsized)
 		rc = sonde_report_note(report, section, 1, "%llu allocation%s of unknown size or place %s left out",
 				       (unsigned long long)blocks->unsized, sonde_plural(blocks->unsized),

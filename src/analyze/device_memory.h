@@ -1,8 +1,8 @@
 /* device_memory.h: what was allocated of devices' memory, when, and when it was given back.
  *
  * A block lives from the end of the call that allocated it to the beginning of the one that gave it back; which one
- * that was its address says, within its process. The device is that of the call's queue; of a call without one, the
- * only device that its process told of; else it is not known (0).
+ * that was its address says, within its process. The device is the one that the operation names, else that of the call's
+ * queue; of a call without both, the only device that its process told of; else it is not known (0).
  */
 #ifndef SONDE_ANALYZE_DEVICE_MEMORY_H
 #define SONDE_ANALYZE_DEVICE_MEMORY_H

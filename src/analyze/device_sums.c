@@ -8,6 +8,7 @@
 
 #include "analyze/device_occupancy.h"
 #include "analyze/device_shape.h"
+#include "analyze/device_times.h"
 #include "base/hash.h"
 #include "util/error.h"
 
@@ -123,8 +124,8 @@ int sonde_device_sums_feed(void *state, const struct sonde_batch *batch)
 {
 	struct sonde_device_sums *sums = state;
 	for (size_t i = 0; i < batch->count; i++) {
-		const struct sonde_queue *queue = sonde_session_queue(sums->session, batch->queue[i]);
-		struct sonde_device_cell cell = {batch->operation[i], queue ? queue->device : 0, {0}};
+		uint32_t device = sonde_device_of_queue(sums->session, batch->queue[i]);
+		struct sonde_device_cell cell = {batch->operation[i], device, {0}};
 		if (sums->options.thread && !sums->options.thread[batch->thread_of[i]])
 			continue;
 		int rc = sum_of(&cell.sum, sums, batch, i) ? cell_add(sums, &cell) : 0;

@@ -128,10 +128,16 @@ void sonde_device_times_sort(struct sonde_device_times *times)
 	times->is_sorted = 1;
 }
 
+uint32_t sonde_device_same(const struct sonde_session *session, uint32_t device)
+{
+	const struct sonde_device *row = sonde_session_device(session, device);
+	return row ? row->same : 0;
+}
+
 uint32_t sonde_device_of_queue(const struct sonde_session *session, uint32_t queue)
 {
 	const struct sonde_queue *row = sonde_session_queue(session, queue);
-	return row && sonde_session_device(session, row->device) ? row->device : 0;
+	return row ? sonde_device_same(session, row->device) : 0;
 }
 
 int sonde_device_times_busy(const struct sonde_device_times *times, const struct sonde_device_time *row,

@@ -44,6 +44,8 @@ void sonde_device_times_sort(struct sonde_device_times *times);
  * The part of it in the window; 0 = it is not. */
 int sonde_device_times_busy(const struct sonde_device_times *times, const struct sonde_device_time *row,
 			    uint64_t *from_ns, uint64_t *to_ns);
+/* The first row of the same device, which several processes may use; that of a queue. 0 = not known. */
+uint32_t sonde_device_same(const struct sonde_session *session, uint32_t device);
 uint32_t sonde_device_of_queue(const struct sonde_session *session, uint32_t queue);
 
 /* The time that a device's figures are a share of: the window, as far as the recording of its process goes. */

@@ -147,11 +147,12 @@ static int row_add(const struct sonde_device_times *times, uint32_t id, const st
 
 static int rows_add(const struct sonde_device_times *times, const struct work *works, struct sonde_report *report)
 {
-	size_t count = sonde_session_device_count(times->session), limit = times->options.limit;
+	size_t all = sonde_session_device_count(times->session), limit = times->options.limit, count = 0;
 	struct sonde_section *section = sonde_report_table(report, "devices", "Devices", columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for devices");
-	for (uint32_t id = 1; !rc && id <= count && (!limit || id <= limit); id++)
-		rc = row_add(times, id, &works[id], report, section);
+	for (uint32_t id = 1; !rc && id <= all; id++)
+		if (sonde_device_same(times->session, id) == id && (!limit || count++ < limit))
+			rc = row_add(times, id, &works[id], report, section);
 	if (rc)
 		return rc;
 	section->table.omitted = limit && count > limit ? count - limit : 0;

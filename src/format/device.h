@@ -49,9 +49,10 @@ struct sonde_event_device {
 	uint32_t units, clock_mhz;
 	uint32_t warp, warps_unit, blocks_unit, registers_unit;
 	uint16_t api_b, name_b, uuid_b, driver_b;
-	uint64_t shared_unit_b, memory_b;
+	uint64_t shared_unit_b, memory_b, memory_b_per_s;
+	uint32_t capability, reserved;
 };
-_Static_assert(sizeof(struct sonde_event_device) == 80, "device event");
+_Static_assert(sizeof(struct sonde_event_device) == 96, "device event");
 
 struct sonde_event_queue {
 	struct sonde_event head;
@@ -70,8 +71,9 @@ struct sonde_event_operation {
 	uint32_t static_shared_b, dynamic_shared_b, shared_unit_b;
 	uint8_t from, to;
 	uint16_t name_b;
+	uint32_t from_device, to_device;
 };
-_Static_assert(sizeof(struct sonde_event_operation) == 72, "operation event");
+_Static_assert(sizeof(struct sonde_event_operation) == 80, "operation event");
 
 struct sonde_event_activity {
 	struct sonde_event head;

@@ -321,6 +321,9 @@ struct sonde_meta_device {
 	uint32_t units, clock_mhz;
 	uint32_t warp, warps_unit, blocks_unit, registers_unit;
 	uint64_t shared_unit_b, memory_b;
+	uint64_t memory_b_per_s; /* bandwidth of its memory */
+	uint32_t capability;     /* CUDA's, major × 10 + minor */
+	uint32_t reserved;
 };
 
 /* A queue or stream of a device. */
@@ -348,8 +351,9 @@ struct sonde_meta_operation {
 	uint32_t shared_unit_b;                     /* what of a unit's memory was set apart as shared */
 	uint8_t from, to;                           /* kinds of memory */
 	uint16_t reserved;
+	uint32_t from_device, to_device; /* ids: whose memory; 0 = that of the queue's device */
 };
-_Static_assert(sizeof(struct sonde_meta_operation) == 72, "operation record");
+_Static_assert(sizeof(struct sonde_meta_operation) == 80, "operation record");
 
 enum sonde_heap_leak {
 	SONDE_HEAP_UNREACHABLE = 1, /* when the process ended, nothing pointed to them */

@@ -139,6 +139,7 @@ enum cuda_kind {
 	FIELD(API, end, 16, 8)                                  \
 	FIELD(API, threadId, 28, 4)                             \
 	FIELD(API, correlationId, 32, 4)                        \
+	FIELD(Device5, globalMemoryBandwidth, 8, 8)             \
 	FIELD(Device5, globalMemorySize, 16, 8)                 \
 	FIELD(Device5, numThreadsPerWarp, 32, 4)                \
 	FIELD(Device5, coreClockRate, 36, 4)                    \
@@ -147,6 +148,8 @@ enum cuda_kind {
 	FIELD(Device5, maxBlocksPerMultiprocessor, 56, 4)       \
 	FIELD(Device5, maxSharedMemoryPerMultiprocessor, 60, 4) \
 	FIELD(Device5, maxRegistersPerMultiprocessor, 64, 4)    \
+	FIELD(Device5, computeCapabilityMajor, 104, 4)          \
+	FIELD(Device5, computeCapabilityMinor, 108, 4)          \
 	FIELD(Device5, id, 112, 4)                              \
 	FIELD(Device5, uuid, 120, 16)                           \
 	FIELD(Device5, name, 136, 8)                            \

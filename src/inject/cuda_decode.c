@@ -82,6 +82,8 @@ static uint32_t add_operation(struct cuda_decoder *decoder, const struct cuda_op
 	    .shared_unit_b = operation->shared_unit_b,
 	    .from = (uint8_t)operation->memory,
 	    .to = (uint8_t)(operation->memory >> 8),
+	    .from_device = operation->from_device,
+	    .to_device = operation->to_device,
 	};
 	memcpy(info.grid, operation->grid, sizeof info.grid);
 	memcpy(info.block, operation->block, sizeof info.block);
@@ -90,7 +92,7 @@ static uint32_t add_operation(struct cuda_decoder *decoder, const struct cuda_op
 
 uint32_t cuda_operation_of(struct cuda_decoder *decoder, const struct cuda_operation *operation)
 {
-	uint64_t key[7];
+	uint64_t key[CUDA_OPERATION_WORDS];
 	memcpy(key, operation, sizeof key);
 	uint64_t *number = cuda_table_of(&decoder->operations, key);
 	if (!number)
@@ -174,7 +176,7 @@ struct cuda_decoder *cuda_decoder_new(const struct cuda_out *out, uint32_t versi
 	decoder->devices = (struct cuda_table){.key_words = 1, .max = DEVICES_MAX};
 	decoder->contexts = (struct cuda_table){.key_words = 1, .max = CONTEXTS_MAX};
 	decoder->queues = (struct cuda_table){.key_words = 2, .max = QUEUES_MAX};
-	decoder->operations = (struct cuda_table){.key_words = 7, .max = OPERATIONS_MAX};
+	decoder->operations = (struct cuda_table){.key_words = CUDA_OPERATION_WORDS, .max = OPERATIONS_MAX};
 	return decoder;
 }
 

@@ -85,10 +85,17 @@ static void take_peer_copy(struct cuda_decoder *decoder, const uint8_t *record, 
 	char name[64];
 	(void)size_b;
 	snprintf(name, sizeof name, "copy device %u to device %u", source, to);
+	uint32_t from_kind = is_read ? SONDE_MEMORY_PEER : SONDE_MEMORY_DEVICE;
+	uint32_t to_kind = is_read || source == to ? SONDE_MEMORY_DEVICE : SONDE_MEMORY_PEER;
+	const struct cuda_operation operation = {
+	    .kind = SONDE_OPERATION_COPY,
+	    .name = cuda_name_of(&decoder->names, name),
+	    .memory = from_kind | to_kind << 8,
+	    .from_device = cuda_device_of(decoder, source, NULL),
+	    .to_device = cuda_device_of(decoder, to, NULL),
+	};
 	struct sonde_activity activity = {
-	    .operation =
-		cuda_named(decoder, SONDE_OPERATION_COPY, name, is_read ? SONDE_MEMORY_PEER : SONDE_MEMORY_DEVICE,
-			   is_read || source == to ? SONDE_MEMORY_DEVICE : SONDE_MEMORY_PEER),
+	    .operation = cuda_operation_of(decoder, &operation),
 	    .start_ns = cuda_moment(decoder, cuda_u64(record, CUDA_MemcpyPtoP4_start)),
 	    .end_ns = cuda_moment(decoder, cuda_u64(record, CUDA_MemcpyPtoP4_end)),
 	    .correlation = cuda_u32(record, CUDA_MemcpyPtoP4_correlationId),
@@ -156,10 +163,14 @@ static void take_memory(struct cuda_decoder *decoder, const uint8_t *record, siz
 		return;
 	}
 	uint64_t time_ns = cuda_moment(decoder, cuda_u64(record, CUDA_Memory4_timestamp));
+	const struct cuda_operation operation = {
+	    .kind = type == CUDA_MEMORY_ALLOCATION ? SONDE_OPERATION_ALLOC : SONDE_OPERATION_FREE,
+	    .name = cuda_name_of(&decoder->names, names[kind]),
+	    .memory = kind << 8,
+	    .to_device = cuda_device_of(decoder, cuda_u32(record, CUDA_Memory4_deviceId), NULL),
+	};
 	struct sonde_activity activity = {
-	    .operation =
-		cuda_named(decoder, type == CUDA_MEMORY_ALLOCATION ? SONDE_OPERATION_ALLOC : SONDE_OPERATION_FREE,
-			   names[kind], 0, kind),
+	    .operation = cuda_operation_of(decoder, &operation),
 	    .queue = memory_queue(decoder, record),
 	    .start_ns = time_ns,
 	    .end_ns = time_ns,
@@ -275,6 +286,7 @@ static void take_call(struct cuda_decoder *decoder, const uint8_t *record, size_
 
 static void take_device(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
 {
+	static const uint8_t none[16];
 	uint8_t id[16];
 	char uuid[48];
 	memcpy(id, record + CUDA_Device5_uuid, sizeof id);
@@ -285,12 +297,15 @@ static void take_device(struct cuda_decoder *decoder, const uint8_t *record, siz
 	struct sonde_device_info info = {
 	    .api = "CUDA",
 	    .name = cuda_text(record, CUDA_Device5_name),
-	    .uuid = uuid,
+	    .uuid = memcmp(id, none, sizeof id) ? uuid : NULL,
 	    .kind = SONDE_DEVICE_GPU,
 	    .index = cuda_u32(record, CUDA_Device5_id),
 	    .units = cuda_u32(record, CUDA_Device5_numMultiprocessors),
 	    .clock_mhz = cuda_u32(record, CUDA_Device5_coreClockRate) / 1000,
 	    .memory_b = cuda_u64(record, CUDA_Device5_globalMemorySize),
+	    .memory_b_per_s = cuda_u64(record, CUDA_Device5_globalMemoryBandwidth) * 1000,
+	    .capability = cuda_u32(record, CUDA_Device5_computeCapabilityMajor) * 10 +
+			  cuda_u32(record, CUDA_Device5_computeCapabilityMinor),
 	    .warp = cuda_u32(record, CUDA_Device5_numThreadsPerWarp),
 	    .warps_unit = cuda_u32(record, CUDA_Device5_maxWarpsPerMultiprocessor),
 	    .blocks_unit = cuda_u32(record, CUDA_Device5_maxBlocksPerMultiprocessor),

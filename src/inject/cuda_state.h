@@ -75,8 +75,10 @@ struct cuda_operation {
 	uint32_t grid[3], block[3];
 	uint32_t registers, local_b, static_shared_b, dynamic_shared_b, shared_unit_b;
 	uint32_t memory; /* from, and to × 256 */
+	uint32_t from_device, to_device;
 };
-_Static_assert(sizeof(struct cuda_operation) == 7 * sizeof(uint64_t), "a key of words");
+#define CUDA_OPERATION_WORDS 8
+_Static_assert(sizeof(struct cuda_operation) == CUDA_OPERATION_WORDS * sizeof(uint64_t), "a key of words");
 
 /* --- cuda_decode.c ------------------------------------------------------------------------------------------------ */
 

@@ -27,6 +27,8 @@ int sonde_merge_device(struct sonde_merge_out *out, const struct sonde_merge_inp
 	    .registers_unit = row->registers_unit,
 	    .shared_unit_b = row->shared_unit_b,
 	    .memory_b = row->memory_b,
+	    .memory_b_per_s = row->memory_b_per_s,
+	    .capability = row->capability,
 	};
 	return sonde_writer_meta(out->writer, &record, sizeof record, NULL, 0);
 }
@@ -50,6 +52,7 @@ int sonde_merge_queue(struct sonde_merge_out *out, const struct sonde_merge_inpu
 int sonde_merge_operation(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id)
 {
 	const struct sonde_operation *row = sonde_session_operation(input->session, id);
+	size_t devices = sonde_session_device_count(input->session);
 	struct sonde_meta_operation record = {
 	    .head.type = SONDE_META_OPERATION,
 	    .id = id + input->operations,
@@ -63,6 +66,8 @@ int sonde_merge_operation(struct sonde_merge_out *out, const struct sonde_merge_
 	    .shared_unit_b = row->shared_unit_b,
 	    .from = row->from,
 	    .to = row->to,
+	    .from_device = sonde_merge_id(row->from_device, devices, input->devices),
+	    .to_device = sonde_merge_id(row->to_device, devices, input->devices),
 	};
 	memcpy(record.grid, row->grid, sizeof record.grid);
 	memcpy(record.block, row->block, sizeof record.block);

@@ -134,8 +134,8 @@ int64_t sonde_query_process_of_thread(const struct sonde_session *session, uint6
 
 int64_t sonde_query_device_of_queue(const struct sonde_session *session, uint64_t value)
 {
-	uint32_t device = sonde_device_of_queue(session, (uint32_t)value);
-	return device ? (int64_t)device : -1;
+	const struct sonde_queue *queue = sonde_session_queue(session, (uint32_t)value);
+	return queue && sonde_session_device(session, queue->device) ? (int64_t)queue->device : -1;
 }
 
 int64_t sonde_query_is_sample(const struct sonde_session *session, uint64_t value)

@@ -66,6 +66,8 @@ uint32_t sonde_device_add(const struct sonde_device_info *info)
 	    .registers_unit = info->registers_unit,
 	    .shared_unit_b = info->shared_unit_b,
 	    .memory_b = info->memory_b,
+	    .memory_b_per_s = info->memory_b_per_s,
+	    .capability = info->capability,
 	};
 	event.api_b = append(texts, &texts_b, info->api);
 	event.name_b = append(texts, &texts_b, info->name);
@@ -111,6 +113,8 @@ uint32_t sonde_operation_add(const struct sonde_operation_info *info)
 	    .shared_unit_b = info->shared_unit_b,
 	    .from = info->from,
 	    .to = info->to,
+	    .from_device = info->from_device,
+	    .to_device = info->to_device,
 	    .name_b = (uint16_t)name_b,
 	};
 	memcpy(event.grid, info->grid, sizeof(event.grid));

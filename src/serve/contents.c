@@ -54,6 +54,7 @@ static const struct {
     {"kernels", DEVICES},
     {"launches", DEVICES},
     {"copies", DEVICES},
+    {"peers", DEVICES},
     {"streams", DEVICES},
     {"device-gaps", DEVICES},
     {"device-calls", DEVICES},

@@ -22,4 +22,7 @@ int sonde_meta_add_device(struct sonde_session *session, const struct sonde_meta
 int sonde_meta_add_queue(struct sonde_session *session, const struct sonde_meta_queue *from);
 int sonde_meta_add_operation(struct sonde_session *session, const struct sonde_meta_operation *from);
 
+/* Which rows are of the same device, after parts are settled. -ENOMEM. */
+int sonde_meta_devices_settle(struct sonde_session *session);
+
 #endif

@@ -1,8 +1,12 @@
 /* meta_devices.c: the records of devices, their queues, and what they do (meta.h). */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "session/meta.h"
 #include "session/state.h"
+#include "sonde/device.h"
+#include "util/error.h"
 
 int sonde_meta_add_device(struct sonde_session *session, const struct sonde_meta_device *from)
 {
@@ -27,6 +31,9 @@ int sonde_meta_add_device(struct sonde_session *session, const struct sonde_meta
 		    .registers_unit = from->registers_unit,
 		    .shared_unit_b = from->shared_unit_b,
 		    .memory_b = from->memory_b,
+		    .memory_b_per_s = from->memory_b_per_s,
+		    .capability = from->capability,
+		    .same = from->id,
 		};
 	return error;
 }
@@ -69,8 +76,65 @@ int sonde_meta_add_operation(struct sonde_session *session, const struct sonde_m
 	    .shared_unit_b = from->shared_unit_b,
 	    .from = from->from,
 	    .to = from->to,
+	    .from_device = from->from_device,
+	    .to_device = from->to_device,
 	};
 	memcpy(operation->grid, from->grid, sizeof operation->grid);
 	memcpy(operation->block, from->block, sizeof operation->block);
+	return 0;
+}
+
+/* --- devices that several processes use ----------------------------------------------------------------------------
+ *
+ * A row is a device as one process sees it. Which are one device their UUID says, of the same API, name and recording.
+ * Numbers of GPUs differ with what a process may see of them; others' are compared, too, since drivers that run on
+ * processors may give all of theirs one UUID.
+ */
+
+struct seen {
+	struct sonde_device *device;
+	const struct sonde_part *part;
+};
+
+static int order(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_device(const void *left, const void *right)
+{
+	const struct seen *a = left, *b = right;
+	int by = strcmp(a->device->uuid, b->device->uuid);
+	by = by ? by : strcmp(a->device->api, b->device->api);
+	by = by ? by : strcmp(a->device->name, b->device->name);
+	by = by ? by : order(a->part->first_process, b->part->first_process);
+	by = by ? by : order(a->device->kind, b->device->kind);
+	return by || a->device->kind == SONDE_DEVICE_GPU ? by : order(a->device->index, b->device->index);
+}
+
+static int by_device_and_id(const void *left, const void *right)
+{
+	const struct seen *a = left, *b = right;
+	int by = by_device(left, right);
+	return by ? by : order(a->device->id, b->device->id);
+}
+
+int sonde_meta_devices_settle(struct sonde_session *session)
+{
+	size_t all = session->devices.count, count = 0;
+	struct seen *seen = calloc(all + 1, sizeof *seen);
+	if (!seen)
+		return sonde_error(ENOMEM, "out of memory for %zu devices", all);
+	for (size_t i = 0; i < all; i++) {
+		struct sonde_device *device = sonde_rows_at(&session->devices, i);
+		device->same = device->id;
+		if (*device->uuid)
+			seen[count++] = (struct seen){device, sonde_session_part_of(session, device->process)};
+	}
+	qsort(seen, count, sizeof *seen, by_device_and_id);
+	for (size_t i = 1; i < count; i++)
+		if (by_device(&seen[i - 1], &seen[i]) == 0)
+			seen[i].device->same = seen[i - 1].device->same;
+	free(seen);
 	return 0;
 }

@@ -112,8 +112,12 @@ static void clamp_device_ids(struct sonde_session *session)
 		clamp(&row->process, processes);
 		clamp(&row->device, session->devices.count);
 	}
-	for (size_t i = 0; i < session->operations.count; i++)
-		clamp(&((struct sonde_operation *)sonde_rows_at(&session->operations, i))->process, processes);
+	for (size_t i = 0; i < session->operations.count; i++) {
+		struct sonde_operation *row = sonde_rows_at(&session->operations, i);
+		clamp(&row->process, processes);
+		clamp(&row->from_device, session->devices.count);
+		clamp(&row->to_device, session->devices.count);
+	}
 }
 
 /* References to rows that never came. */
@@ -214,6 +218,7 @@ static int settle(struct sonde_session *session)
 		error = sonde_session_stacks_settle(session);
 	settle_run(session);
 	int failed = sonde_parts_settle(session);
+	failed = failed ? failed : sonde_meta_devices_settle(session);
 	return error ? error : failed;
 }
 

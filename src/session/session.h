@@ -202,7 +202,9 @@ struct sonde_device {
 	const char *api, *name, *uuid, *driver; /* "" = not known */
 	uint32_t units, clock_mhz;
 	uint32_t warp, warps_unit, blocks_unit, registers_unit;
-	uint64_t shared_unit_b, memory_b;
+	uint64_t shared_unit_b, memory_b, memory_b_per_s;
+	uint32_t capability;
+	uint32_t same; /* id: the first row of the same device; of most its own (meta_devices.c) */
 };
 
 /* A queue or stream of a device. */
@@ -223,6 +225,7 @@ struct sonde_operation {
 	uint32_t registers, local_b;
 	uint32_t static_shared_b, dynamic_shared_b, shared_unit_b;
 	uint8_t from, to;
+	uint32_t from_device, to_device; /* ids, 0 = the queue's */
 };
 
 /* Where blocks of a heap begin. */

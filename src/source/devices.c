@@ -99,6 +99,8 @@ static void take_device(struct sonde_devices *devices, const struct sonde_event_
 	    .registers_unit = event->registers_unit,
 	    .shared_unit_b = event->shared_unit_b,
 	    .memory_b = event->memory_b,
+	    .memory_b_per_s = event->memory_b_per_s,
+	    .capability = event->capability,
 	};
 	record.api = text(devices, &at, event->api_b);
 	record.name = text(devices, &at, event->name_b);
@@ -144,6 +146,8 @@ static void take_operation(struct sonde_devices *devices, const struct sonde_eve
 	    .shared_unit_b = event->shared_unit_b,
 	    .from = event->from,
 	    .to = event->to,
+	    .from_device = id_of(&devices->devices, event->from_device),
+	    .to_device = id_of(&devices->devices, event->to_device),
 	};
 	if (!sonde_activity_row(event->kind)->name) {
 		devices->bad++;

@@ -45,7 +45,11 @@ asker=$out
 equal "$(kernels)" "$known"
 equal "$(lost "$unended")" 1
 equal "$(rows c.sonde devices | jq -c 'map([.device, .units, .clock_hz, .memory_b, .kind, .uuid, .kernel_ns, .copied_b, .peak_b, .queues])')" \
-	'[["CUDA Stand-in <G1> 0",132,1980000000,80000000000,"GPU","GPU-10111213-1415-1617-1819-1a1b1c1d1e1f",80000000,7000000,1048576,2]]'
+	'[["CUDA Stand-in <G1> 0",132,1980000000,80000000000,"GPU","GPU-10111213-1415-1617-1819-1a1b1c1d1e1f",80000000,7000000,1048576,2],["CUDA Stand-in <G1> 1",132,1980000000,80000000000,"GPU","GPU-20212223-2425-2627-2829-2a2b2c2d2e2f",0,0,null,0]]'
+equal "$(rows c.sonde peers | jq -c 'map([.from, .to, .copies, .size_b, .b_per_s, .busy_ns])')" \
+	'[["CUDA Stand-in <G1> 0","CUDA Stand-in <G1> 1",1,2000000,2000000000,1000000]]'
+equal "$("$SONDE" query -q -f csv c.sonde "SELECT name, from_device_id, to_device_id FROM operations WHERE to_memory = 'peer'" | tail -n 1 | tr -d '\r')" \
+	'copy device 0 to device 1,1,2'
 # 64 × 2 blocks of 256 threads with 40 registers: 6 of the 8 blocks that 2048 threads would be
 equal "$(rows c.sonde kernels | jq -c 'map(.occupancy)')" '[0.75,0.75]'
 equal "$(rows c.sonde copies | jq -c 'map([.from, .to, .copies, .size_b, .total_ns]) | sort')" \

@@ -150,14 +150,18 @@ static uint32_t own_tid(void)
 	return (uint32_t)syscall(SYS_gettid);
 }
 
-static void put_device(void)
+/* Two of a kind; the second has but copies from the first, and memory. */
+static void put_one_device(uint32_t id)
 {
 	uint8_t record[RECORD_MAX_B];
 	begin(record, CUDA_KIND_DEVICE);
+	PUT(record, Device5_id, id);
 	for (uint8_t i = 0; i < 16; i++)
-		record[CUDA_Device5_uuid + i] = (uint8_t)(0x10 + i);
+		record[CUDA_Device5_uuid + i] = (uint8_t)(0x10 * (id + 1) + i);
 	PUT(record, Device5_name, (const char *)"Stand-in <G1>");
 	PUT(record, Device5_globalMemorySize, UINT64_C(80000000000));
+	PUT(record, Device5_globalMemoryBandwidth, UINT64_C(3352320000));
+	PUT(record, Device5_computeCapabilityMajor, 9u);
 	PUT(record, Device5_coreClockRate, 1980000u);
 	PUT(record, Device5_numMultiprocessors, 132u);
 	PUT(record, Device5_numThreadsPerWarp, 32u);
@@ -166,6 +170,13 @@ static void put_device(void)
 	PUT(record, Device5_maxRegistersPerMultiprocessor, 65536u);
 	PUT(record, Device5_maxSharedMemoryPerMultiprocessor, 233472u);
 	put(record, CUDA_KIND_DEVICE);
+}
+
+static void put_device(void)
+{
+	uint8_t record[RECORD_MAX_B];
+	put_one_device(0);
+	put_one_device(1);
 	begin(record, CUDA_KIND_CONTEXT);
 	PUT(record, Context3_contextId, 1u);
 	PUT(record, Context3_nullStreamId, (uint16_t)7);

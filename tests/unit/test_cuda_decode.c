@@ -220,6 +220,12 @@ static void peers_are_told_apart(void **state)
 		assert_int_equal(told.operations[0].from, at ? SONDE_MEMORY_PEER : SONDE_MEMORY_DEVICE);
 		assert_int_equal(told.operations[0].to, at ? SONDE_MEMORY_DEVICE : SONDE_MEMORY_PEER);
 		assert_int_equal(told.activities[0].size_b, 7);
+		/* devices are told by their number where there is no record of them: the source first */
+		assert_int_equal(told.device_count, 2);
+		assert_true(told.devices[0].index == 0 && told.devices[1].index == 1);
+		assert_int_equal(told.operations[0].from_device, 1);
+		assert_int_equal(told.operations[0].to_device, 2);
+		assert_int_equal(told.queues[0].device, at + 1);
 		cuda_decoder_free(decoder);
 	}
 }
@@ -237,6 +243,10 @@ static void devices_and_contexts(void **state)
 		PUT(buffer, Device5_name, (const char *)"G1");
 		PUT(buffer, Device5_id, 1u);
 		PUT(buffer, Device5_globalMemorySize, UINT64_C(80000000000));
+		PUT(buffer, Device5_globalMemoryBandwidth, UINT64_C(3352320000)); /* kB/s */
+		PUT(buffer, Device5_computeCapabilityMajor, 9u);
+		PUT(buffer, Device5_computeCapabilityMinor, 0u);
+		buffer[CUDA_Device5_uuid] = (uint8_t)(v % 2 ? 0xab : 0);
 		PUT(buffer, Device5_coreClockRate, 1980000u);
 		PUT(buffer, Device5_numMultiprocessors, 132u);
 		PUT(buffer, Device5_numThreadsPerWarp, 32u);
@@ -253,6 +263,8 @@ static void devices_and_contexts(void **state)
 		const struct sonde_device_info *device = &told.devices[0];
 		assert_string_equal(device->api, "CUDA");
 		assert_true(device->index == 1 && device->units == 132 && device->clock_mhz == 1980);
+		assert_true(device->capability == 90 && device->memory_b_per_s == 3352320000000);
+		assert_int_equal(device->uuid != NULL, v % 2); /* all 0 is none */
 		assert_true(device->memory_b == 80000000000 && device->warp == 32 && device->warps_unit == 64);
 		assert_true(device->blocks_unit == 24 && device->registers_unit == 65536);
 		assert_true(device->shared_unit_b == 233472 && device->kind == SONDE_DEVICE_GPU);
@@ -277,11 +289,14 @@ static void memory_pools_waits_overhead(void **state)
 		PUT(record, Memory4_bytes, UINT64_C(64));
 		PUT(record, Memory4_timestamp, UINT64_C(5));
 		PUT(record, Memory4_streamId, (uint32_t)CUDA_NO_STREAM);
+		PUT(record, Memory4_deviceId, 3u);
 		decode(decoder, record, cuda_record_b(versions[v], CUDA_KIND_MEMORY2));
 		assert_int_equal(told.operations[0].kind, SONDE_OPERATION_FREE);
 		assert_int_equal(told.operations[0].to, SONDE_MEMORY_PINNED);
 		assert_true(told.activities[0].address == 0xdead000 && told.activities[0].size_b == 64);
 		assert_int_equal(told.activities[0].queue, 0);
+		assert_int_equal(told.operations[0].to_device, 1); /* whose memory it is needs no stream */
+		assert_int_equal(told.devices[0].index, 3);
 		begin(record, versions[v], CUDA_KIND_MEMORY_POOL);
 		PUT(record, MemoryPool3_memoryPoolOperationType, (uint32_t)CUDA_POOL_TRIMMED);
 		PUT(record, MemoryPool3_size, UINT64_C(4096));
