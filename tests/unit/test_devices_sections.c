@@ -251,6 +251,80 @@ static void occupancy_of_a_kernel_is_by_time(void **state)
 	sections_free(&s);
 }
 
+/* --- launch configurations --------------------------------------------------------------------------------------- */
+
+static void launch_is(const struct sonde_section *t, size_t row, const char *name, const char *grid, uint64_t calls,
+		      uint64_t total_ms)
+{
+	row_is(t, row, name, row == 0 ? "Own second 1" : "Own first 0", calls, total_ms);
+	if (grid)
+		assert_string_equal(sonde_report_cell_text(t, row, "grid"), grid);
+	else
+		assert_absent(t, row, "grid", "not told");
+}
+
+static void launches_are_apart_by_configuration_and_device(void **state)
+{
+	struct recording r;
+	(void)state;
+	fill(&r);
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "launches", NULL);
+	const struct sonde_section *t = sections_get(&s, "launches");
+	assert_int_equal(t->table.row_count, 4);
+	launch_is(t, 0, "a", "1", 1, 50);
+	launch_is(t, 1, "b", NULL, 2, 33);
+	launch_is(t, 2, "a", "9", 1, 20);
+	launch_is(t, 3, "a", "1", 2, 16);
+	assert_int_equal(cell_int(t, 3, "mean_ns"), 8 * MS);
+	assert_int_equal(cell_int(t, 3, "mean_delay_ns"), 2 * MS); /* of one */
+	assert_absent(t, 2, "block", "the driver chose them");
+	assert_absent(t, 2, "registers", "not told");
+	sections_free(&s);
+}
+
+/* What was told twice is one configuration; what differs in anything is another. */
+static void launches_have_the_sizes_that_were_told(void **state)
+{
+	static const struct sonde_meta_device limits = {.kind = 1,
+							.warp = 32,
+							.warps_unit = 64,
+							.blocks_unit = 32,
+							.registers_unit = 65536,
+							.shared_unit_b = 102400};
+	static const struct sonde_meta_operation one = {.grid = {64, 2, 1},
+							.block = {16, 16, 1},
+							.registers = 33,
+							.local_b = 8,
+							.static_shared_b = 1024,
+							.dynamic_shared_b = 2048};
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	struct sonde_meta_operation other = one;
+	other.grid[2] = 3;
+	uint32_t queue = recording_queue(&r, recording_device(&r, 1, "Own", "gpu", limits), "q", 1);
+	put(&r, recording_operation(&r, SONDE_ACTIVITY_KERNEL, "k", one), queue, -1, 10, 10);
+	put(&r, recording_operation(&r, SONDE_ACTIVITY_KERNEL, "k", one), queue, -1, 30, 20);
+	put(&r, recording_operation(&r, SONDE_ACTIVITY_KERNEL, "k", other), queue, -1, 60, 5);
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "launches", NULL);
+	const struct sonde_section *t = sections_get(&s, "launches");
+	assert_int_equal(t->table.row_count, 2);
+	assert_int_equal(cell_int(t, 0, "calls"), 2);
+	assert_int_equal(cell_int(t, 0, "total_ns"), 30 * MS);
+	assert_string_equal(sonde_report_cell_text(t, 0, "grid"), "64 × 2");
+	assert_string_equal(sonde_report_cell_text(t, 1, "grid"), "64 × 2 × 3");
+	assert_string_equal(sonde_report_cell_text(t, 0, "block"), "16 × 16");
+	assert_int_equal(cell_int(t, 0, "registers"), 33);
+	assert_int_equal(cell_int(t, 0, "shared_b"), 3072);
+	assert_int_equal(cell_int(t, 0, "local_b"), 8);
+	assert_near(cell_real(t, 0, "occupancy"), 0.75, 1e-12); /* 6 blocks of 8 warps, of 64 */
+	assert_string_equal(sonde_report_cell_text(t, 0, "limited_by"), "registers");
+	assert_true(sections_noted(t->notes, "modelled from them and the device's limits, not measured"));
+	sections_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -261,6 +335,8 @@ int main(void)
 	    cmocka_unit_test(occupancy_is_as_computed_by_hand),
 	    cmocka_unit_test(occupancy_is_absent_where_something_is_not_known),
 	    cmocka_unit_test(occupancy_of_a_kernel_is_by_time),
+	    cmocka_unit_test(launches_are_apart_by_configuration_and_device),
+	    cmocka_unit_test(launches_have_the_sizes_that_were_told),
 	    cmocka_unit_test(without_devices_there_is_no_section_unless_it_is_asked_for),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
