@@ -145,7 +145,7 @@ static void put_categories(struct sonde_json *json)
 	    [SONDE_FIREFOX_OTHER] = {"Other", "grey"},       [SONDE_FIREFOX_USER] = {"User", "yellow"},
 	    [SONDE_FIREFOX_KERNEL] = {"Kernel", "orange"},   [SONDE_FIREFOX_ZONE] = {"Zone", "blue"},
 	    [SONDE_FIREFOX_WAIT] = {"Wait", "purple"},       [SONDE_FIREFOX_MARK] = {"Mark", "green"},
-	    [SONDE_FIREFOX_PATH] = {"Critical path", "red"},
+	    [SONDE_FIREFOX_PATH] = {"Critical path", "red"}, [SONDE_FIREFOX_DEVICE] = {"Device", "lightblue"},
 	};
 	sonde_json_key(json, "categories");
 	sonde_json_array(json);
@@ -174,6 +174,7 @@ static void put_extra(const struct sonde_firefox *firefox, struct sonde_json *js
 		    {"They were shorter than", "nanoseconds", firefox->calls_least_ns},
 		    {"Arguments left out", "integer", firefox->marks.dropped},
 		    {"Steps of the critical path left out", "integer", firefox->path_left},
+		    {"Activities of devices left out", "integer", firefox->devices_left},
 		    {"Curves of heaps with parts not readable", "integer", firefox->heaps_damaged},
 		    {"Records lost", "integer", lacks.lost},
 		    {"Bytes that could not be read", "bytes", lacks.damaged_b},
@@ -355,6 +356,8 @@ static int put_document(struct sonde_firefox *firefox)
 	const struct sonde_thread nobody = {.name = "(thread not known)"};
 	if (!firefox->error && firefox->samples.rows && firefox->samples.counts[0])
 		sonde_firefox_thread(firefox, &nobody);
+	if (!firefox->error)
+		sonde_firefox_queues(firefox);
 	if (firefox->error)
 		return firefox->error;
 	sonde_json_end(json);
@@ -364,10 +367,11 @@ static int put_document(struct sonde_firefox *firefox)
 
 static int gather(struct sonde_firefox *firefox)
 {
-	static int (*const parts[])(struct sonde_firefox *) = {
-	    gather_samples, sonde_firefox_markers, sonde_firefox_calls, sonde_firefox_path, sonde_firefox_points};
+	static int (*const parts[])(struct sonde_firefox *) = {gather_samples,        sonde_firefox_markers,
+							       sonde_firefox_calls,   sonde_firefox_path,
+							       sonde_firefox_devices, sonde_firefox_points};
 	struct sonde_spool *const spools[] = {&firefox->samples, &firefox->markers, &firefox->points};
-	uint32_t threads = (uint32_t)sonde_session_thread_count(firefox->session) + 1,
+	uint32_t threads = sonde_firefox_groups(firefox),
 		 counters = (uint32_t)(sonde_session_heap_count(firefox->session) +
 				       sonde_session_series_count(firefox->session)) +
 			    1;
@@ -401,7 +405,7 @@ static int export(struct sonde_session *session, const struct sonde_format_optio
 const struct sonde_format sonde_format_firefox = {
     .name = "firefox",
     .extension = ".firefox.json",
-    .title = "processed profile: samples, zones, waits, critical path, memory; for the Firefox Profiler",
+    .title = "processed profile: samples, zones, waits, critical path, devices, memory; for the Firefox Profiler",
     .section = "critical-steps",
     .export = export,
 };

@@ -19,17 +19,10 @@ enum { SAID_MAX_B = 64 << 10 };
 
 /* --- one marker --------------------------------------------------------------------------------------------------- */
 
-struct marker {
-	struct sonde_firefox *firefox;
-	struct sonde_spool_row row;
-	struct sonde_json json;
-};
-
-/* Begins the marker's data. */
-static void begin(struct marker *marker, struct sonde_firefox *firefox, uint32_t thread, const char *name,
-		  const char *type)
+void sonde_firefox_begin(struct sonde_firefox_marker *marker, struct sonde_firefox *firefox, uint32_t group,
+			 const char *name, const char *type)
 {
-	*marker = (struct marker){.firefox = firefox, .row = {.group = thread}};
+	*marker = (struct sonde_firefox_marker){.firefox = firefox, .row = {.group = group}};
 	marker->row.name = sonde_intern(&firefox->names, name, &firefox->error);
 	sonde_spool_text_begin(&firefox->markers, &marker->row);
 	sonde_json_init(&marker->json, firefox->markers.texts, 0);
@@ -37,8 +30,8 @@ static void begin(struct marker *marker, struct sonde_firefox *firefox, uint32_t
 	sonde_json_put_text(&marker->json, "type", type);
 }
 
-/* to_ns 0: a moment. */
-static void end(struct marker *marker, enum sonde_firefox_category category, uint64_t from_ns, uint64_t to_ns)
+void sonde_firefox_end(struct sonde_firefox_marker *marker, enum sonde_firefox_category category, uint64_t from_ns,
+		       uint64_t to_ns)
 {
 	struct sonde_firefox *firefox = marker->firefox;
 	sonde_json_end(&marker->json);
@@ -50,7 +43,7 @@ static void end(struct marker *marker, enum sonde_firefox_category category, uin
 		firefox->error = sonde_spool_add(&firefox->markers, &marker->row);
 }
 
-static void put_text(struct marker *marker, const char *key, const char *text)
+static void put_text(struct sonde_firefox_marker *marker, const char *key, const char *text)
 {
 	if (*text)
 		sonde_json_put_text(&marker->json, key, text);
@@ -71,7 +64,7 @@ static void say(struct sonde_buf *out, const char *key, const struct sonde_event
 		sonde_buf_printf(out, "%.*s", (int)arg->value_b, (const char *)(arg + 1) + arg->key_b);
 }
 
-static void put_said(struct marker *marker)
+static void put_said(struct sonde_firefox_marker *marker)
 {
 	struct sonde_chrome_said *said = &marker->firefox->said;
 	struct sonde_buf text;
@@ -103,7 +96,7 @@ static void take_zone(struct sonde_firefox *firefox, const struct sonde_batch *b
 	    sonde_firefox_has(firefox, batch->thread) && sonde_format_takes(firefox->options, start_ns, batch->thread);
 	char name[SONDE_CHROME_TEXT_B] = "", place[SONDE_CHROME_TEXT_B] = "";
 	const struct sonde_mark *mark;
-	struct marker marker;
+	struct sonde_firefox_marker marker;
 	while ((mark = sonde_marks_take(&firefox->marks, batch->thread, start_ns, end_ns)))
 		if (mark->event->type == SONDE_EVENT_ZONE_NAME && !*name)
 			sonde_chrome_event_text(mark->event, name);
@@ -111,7 +104,7 @@ static void take_zone(struct sonde_firefox *firefox, const struct sonde_batch *b
 			sonde_chrome_say(&firefox->said, &firefox->marks.dropped, mark->event);
 	if (!is_wanted)
 		return;
-	begin(&marker, firefox, batch->thread, site_name(firefox, batch->site[i]), "zone");
+	sonde_firefox_begin(&marker, firefox, batch->thread, site_name(firefox, batch->site[i]), "zone");
 	put_text(&marker, "name", name);
 	sonde_json_key(&marker.json, "self");
 	sonde_firefox_ms(&marker.json, batch->self_ns[i]);
@@ -121,7 +114,7 @@ static void take_zone(struct sonde_firefox *firefox, const struct sonde_batch *b
 	put_said(&marker);
 	if (batch->zone_flags[i] & SONDE_ZONE_UNFINISHED)
 		put_text(&marker, "note", "unfinished");
-	end(&marker, SONDE_FIREFOX_ZONE, start_ns, end_ns);
+	sonde_firefox_end(&marker, SONDE_FIREFOX_ZONE, start_ns, end_ns);
 }
 
 static void take_event(struct sonde_firefox *firefox, uint32_t thread, const struct sonde_event *event)
@@ -131,16 +124,16 @@ static void take_event(struct sonde_firefox *firefox, uint32_t thread, const str
 	    event->type == SONDE_EVENT_ITERATION && (size_t)event->words * 8 >= sizeof(struct sonde_event_value);
 	int is_message = event->type == SONDE_EVENT_MESSAGE;
 	char text[SONDE_CHROME_TEXT_B] = "";
-	struct marker marker;
+	struct sonde_firefox_marker marker;
 	if (!is_iteration && !is_message && event->type != SONDE_EVENT_INSTANT && event->type != SONDE_EVENT_MISMATCH)
 		return;
 	if (!is_iteration)
 		sonde_chrome_event_text(event, text);
-	begin(&marker, firefox, thread, is_message ? "message" : site_name(firefox, event->site), "mark");
+	sonde_firefox_begin(&marker, firefox, thread, is_message ? "message" : site_name(firefox, event->site), "mark");
 	put_text(&marker, "text", text);
 	if (is_iteration)
 		sonde_json_put_real(&marker.json, "items", value->value);
-	end(&marker, SONDE_FIREFOX_MARK, event->time, 0);
+	sonde_firefox_end(&marker, SONDE_FIREFOX_MARK, event->time, 0);
 }
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */
@@ -155,15 +148,15 @@ static void put_span(struct sonde_firefox *firefox, const struct sonde_mark *fro
 {
 	const struct sonde_thread *ender = to ? sonde_session_thread(firefox->session, to->thread) : NULL;
 	uint64_t end_ns = to ? to->event->time : sonde_session_run(firefox->session)->end_ns;
-	struct marker marker;
-	begin(&marker, firefox, from->thread, site_name(firefox, from->event->site), "span");
+	struct sonde_firefox_marker marker;
+	sonde_firefox_begin(&marker, firefox, from->thread, site_name(firefox, from->event->site), "span");
 	for (size_t i = between; i > 0; i--)
 		sonde_chrome_say(&firefox->said, &firefox->marks.dropped, from[i].event);
 	put_said(&marker);
 	if (ender && to->thread != from->thread)
 		sonde_json_put_uint(&marker.json, "ended_by", ender->tid);
 	put_text(&marker, "note", to ? "" : "unfinished");
-	end(&marker, SONDE_FIREFOX_ZONE, from->event->time, end_ns);
+	sonde_firefox_end(&marker, SONDE_FIREFOX_ZONE, from->event->time, end_ns);
 }
 
 static void take_spans(struct sonde_firefox *firefox)
@@ -215,8 +208,8 @@ static void put_call(struct sonde_firefox *firefox, const struct sonde_call *cal
 	const struct sonde_thread *holder = sonde_session_thread(firefox->session, call->other);
 	int is_sampled = call->status & SONDE_WAIT_SAMPLED;
 	char object[SONDE_CHROME_TEXT_B];
-	struct marker marker;
-	begin(&marker, firefox, call->thread, row->name, "wait");
+	struct sonde_firefox_marker marker;
+	sonde_firefox_begin(&marker, firefox, call->thread, row->name, "wait");
 	put_text(&marker, "object", sonde_call_object(firefox->session, call->object, object, sizeof object));
 	if (is_sampled)
 		put_text(&marker, "note", "found by looks from outside");
@@ -224,7 +217,7 @@ static void put_call(struct sonde_firefox *firefox, const struct sonde_call *cal
 		sonde_json_put_uint(&marker.json, "bytes", call->amount);
 	if (holder)
 		put_text(&marker, "held_by", holder->name);
-	end(&marker, SONDE_FIREFOX_WAIT, call->from_ns, call->to_ns);
+	sonde_firefox_end(&marker, SONDE_FIREFOX_WAIT, call->from_ns, call->to_ns);
 }
 
 int sonde_firefox_calls(struct sonde_firefox *firefox)
@@ -298,16 +291,17 @@ static void put_step(struct sonde_firefox *firefox, const struct sonde_section *
 	    sonde_session_run(firefox->session)->start_ns + sonde_report_cell_uint(section, row, "start_ns");
 	uint32_t id = thread_at(firefox->session, threads, sonde_report_cell_uint(section, row, "tid"),
 				sonde_report_cell_text(section, row, "thread"), from_ns);
-	struct marker marker;
+	struct sonde_firefox_marker marker;
 	if (!id || !sonde_firefox_has(firefox, id)) {
 		firefox->path_left++;
 		return;
 	}
-	begin(&marker, firefox, id, "critical path", "step");
+	sonde_firefox_begin(&marker, firefox, id, "critical path", "step");
 	put_text(&marker, "name", sonde_report_cell_text(section, row, "name"));
 	put_text(&marker, "kind", sonde_report_cell_text(section, row, "kind"));
 	put_text(&marker, "state", sonde_report_cell_text(section, row, "state"));
-	end(&marker, SONDE_FIREFOX_PATH, from_ns, from_ns + sonde_report_cell_uint(section, row, "duration_ns"));
+	sonde_firefox_end(&marker, SONDE_FIREFOX_PATH, from_ns,
+			  from_ns + sonde_report_cell_uint(section, row, "duration_ns"));
 }
 
 int sonde_firefox_path(struct sonde_firefox *firefox)
@@ -333,7 +327,7 @@ struct field {
 
 static const struct {
 	const char *type, *label;
-	struct field fields[6];
+	struct field fields[12];
 } types[] = {
     {"zone",
      "{marker.data.name}",
@@ -355,6 +349,18 @@ static const struct {
     {"step",
      "{marker.data.name}",
      {{"name", "Of", "string"}, {"kind", "Kind", "string"}, {"state", "State", "string"}}},
+    {"device",
+     "{marker.data.kind}",
+     {{"kind", "Kind", "string"},
+      {"delay", "Asked for before", "duration"},
+      {"asked_by", "Asked for by thread", "integer"},
+      {"correlation", "Correlation", "integer"},
+      {"bytes", "Bytes", "bytes"},
+      {"grid", "Blocks", "string"},
+      {"block", "Threads of a block", "string"},
+      {"registers", "Registers of a thread", "integer"},
+      {"local", "Local memory of a thread", "bytes"},
+      {"shared", "Shared memory of a block", "bytes"}}},
 };
 
 void sonde_firefox_schema(struct sonde_json *json)

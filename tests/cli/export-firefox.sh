@@ -78,3 +78,28 @@ rm a.sonde
 run 0 "$SONDE" record -q -o a.sonde -- python3 -c 'sum(hash(str(i)) for i in range(300000))'
 figures
 equal "${out#* }" 0
+
+# What devices did: a thread for each queue, of the process; markers with their times, who asked and how it was launched.
+rm a.sonde
+run 0 "$SONDE" record -q -o a.sonde -- "$(target device_told)"
+asker=$(cat .out)
+figures
+# of THREAD FILTER: its markers, as [name, type, start, length in ms, data]
+of() {
+	jq -c --arg thread "$1" '[.threads[] | select(.name == $thread) | . as $t | .markers | range(.length) as $i |
+		[$t.stringArray[.name[$i]], .data[$i].type, .startTime[$i], ((.endTime[$i] - .startTime[$i]) * 1e6 | round / 1e6), .data[$i]]] | '"$2" a.firefox.json
+}
+first="first of Own toy <b> 0"
+equal "$(of "$first" "map([.[0], .[1], .[3]]) | group_by(.) | map([length] + .[0])")" \
+	'[[10,"alpha(float*, int)","device",5],[1,"upload","device",2]]'
+equal "$(of "$first" '[.[:10] | .[1:][] as $next | $next[2]] as $later | [.[:9] | to_entries[] | $later[.key] - .value[2] | . * 1e6 | round / 1e6] | unique')" '[8]'
+equal "$(of "$first" '.[0][4] | .delay += 0')" \
+	'{"type":"device","kind":"kernel","delay":1,"asked_by":'"$asker"',"correlation":1,"grid":"64","block":"256","registers":32}'
+equal "$(of "$first" '.[10][4] | [.kind, .bytes, .delay + 0]')" '["copy",4000000,1]'
+equal "$(of "queue 8 of Own toy <b> 0" 'map([.[0], .[3]])')" '[["beta",30]]'
+equal "$(of device_told 'map(select(.[1] == "device") | [.[0], .[3], .[4].kind])')" '[["wait",20,"sync"]]'
+equal "$(jq -c '[.threads[] | .pid] | unique | length' a.firefox.json)" 1
+# Of the run's first part there is what lies in it; of a thread that asked for nothing, no queue.
+at=$(rows a.sonde device-gaps | jq 'map(select(.gap_ns == 17000000))[0].at_ns')
+figures --to "${at}ns"
+equal "$(of "$first" length)" 10
