@@ -199,6 +199,16 @@ static const char *lost_what(const struct sonde_lost *lost)
 	return "events lost (a zone is two)";
 }
 
+/* Devices' losses are of processes that go on without, so it matters since when. */
+static void lost_since(const struct sonde_session *session, const char *source, uint64_t from_ns, char *out,
+		       size_t out_b)
+{
+	uint64_t start_ns = sonde_session_run(session)->start_ns;
+	*out = '\0';
+	if (!strcmp(source, "gpu") && from_ns >= start_ns)
+		snprintf(out, out_b, " (from %.3f s on)", (double)(from_ns - start_ns) / 1e9);
+}
+
 /* "cpu: 12 lost: ring full" for each source and cause, over all processes and threads. */
 static int note_lost(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
@@ -206,7 +216,8 @@ static int note_lost(const struct sonde_summary_facts *facts, struct sonde_repor
 	size_t count = sonde_session_lost_count(session);
 	for (size_t i = 0; i < count; i++) {
 		const struct sonde_lost *lost = sonde_session_lost(session, i);
-		uint64_t sum = 0;
+		uint64_t sum = 0, from_ns = lost->from_ns;
+		char since[48];
 		int again = 0;
 		for (size_t k = 0; k < count; k++) {
 			const struct sonde_lost *other = sonde_session_lost(session, k);
@@ -214,10 +225,13 @@ static int note_lost(const struct sonde_summary_facts *facts, struct sonde_repor
 				continue;
 			again |= k < i;
 			sum += other->count;
+			from_ns = other->from_ns < from_ns ? other->from_ns : from_ns;
 		}
-		int rc = again || !sum ? 0
-				       : sonde_report_note(report, NULL, 1, "%s: %llu %s: %s", lost->source,
-							   (unsigned long long)sum, lost_what(lost), lost->cause);
+		lost_since(session, lost->source, from_ns, since, sizeof since);
+		int rc = again || !sum
+			     ? 0
+			     : sonde_report_note(report, NULL, 1, "%s: %llu %s: %s%s", lost->source,
+						 (unsigned long long)sum, lost_what(lost), lost->cause, since);
 		if (rc < 0)
 			return rc;
 	}

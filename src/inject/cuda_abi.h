@@ -190,7 +190,7 @@ enum {
 	CUDA_SYNC_STREAM_WAIT = 2, /* a stream waits, not the caller */
 	CUDA_SYNC_STREAM = 3,
 	CUDA_SYNC_CONTEXT = 4,
-	CUDA_ATTRIBUTE_ZEROED = 5, /* buffers come zeroed; uint8_t */
+	CUDA_THREAD_ID_USUAL = 0,  /* as pthread_self() */
 	CUDA_THREAD_ID_SYSTEM = 1, /* as gettid() */
 	CUDA_FLUSH_FORCED = 1,
 	CUDA_ERROR_MULTIPLE_SUBSCRIBERS = 39,
@@ -225,6 +225,7 @@ typedef void cuda_complete(void *context, uint32_t stream, uint8_t *buffer, size
 	CALL(cuptiActivitySetAttribute, (int attribute, size_t *value_b, void *value), NEEDED)                         \
 	CALL(cuptiActivityRegisterCallbacks, (cuda_request * request, cuda_complete * complete), NEEDED)               \
 	CALL(cuptiActivityEnable, (int kind), NEEDED)                                                                  \
+	CALL(cuptiActivityDisable, (int kind), NEEDED)                                                                 \
 	CALL(cuptiActivityEnableRuntimeApi, (uint32_t call, uint8_t enable), OPTIONAL)                                 \
 	CALL(cuptiActivityEnableDriverApi, (uint32_t call, uint8_t enable), OPTIONAL)                                  \
 	CALL(cuptiActivityGetNextRecord, (uint8_t * buffer, size_t valid_b, void **record), NEEDED)                    \

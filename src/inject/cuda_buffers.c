@@ -92,6 +92,5 @@ uint8_t *cuda_buffers_bytes(uint32_t buffer, size_t *valid_b)
 
 void cuda_buffers_free(uint32_t buffer)
 {
-	memset(atomic_load(&buffers[buffer].bytes), 0, buffers[buffer].valid_b);
 	atomic_store(&buffers[buffer].state, FREE);
 }

@@ -1,6 +1,6 @@
 /* cuda_buffers.h: the memory that CUPTI writes records into. No lock: any thread of the program may be in here.
  *
- * A buffer is free, with CUPTI, or full; who moves it on owns it. They are zeroed when they are given out.
+ * A buffer is free, with CUPTI, or full; who moves it on owns it.
  */
 #ifndef SONDE_INJECT_CUDA_BUFFERS_H
 #define SONDE_INJECT_CUDA_BUFFERS_H

@@ -5,6 +5,10 @@
  * here waits for a device. At exit that thread has CUPTI give out what is left; the program waits for it, but not for
  * ever. Whatever fails is said in the recording, and the program goes on as without us. A forked child has no CUDA, so
  * nothing is done there.
+ *
+ * The program's own profiler comes first: as it begins (cuda_others.h), before CUPTI is asked, all that was traced is
+ * taken out, and CUPTI is left as it was found. There is no coming back: nobody tells when that profiler has all it
+ * wants.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,27 +26,27 @@
 #include "format/link.h"
 #include "inject/cuda_buffers.h"
 #include "inject/cuda_decode.h"
-#include "inject/cuda_library.h"
+#include "inject/cuda_others.h"
+#include "inject/cuda_tracing.h"
 
 #define ROUND_NS UINT64_C(200000000)
-#define EXIT_WAIT_NS UINT64_C(10000000000)
+#define WAIT_NS UINT64_C(10000000000) /* that the program waits for our thread at most */
 #define NS_PER_S UINT64_C(1000000000)
-
-enum level { LEVEL_KERNELS, LEVEL_API, LEVEL_FULL };
 
 static const struct cuda_out told = {sonde_device_add, sonde_queue_add, sonde_operation_add, sonde_activity_add,
 				     sonde_activity_lost};
 static struct cuda_library cupti;
 static struct cuda_decoder *decoder; /* our thread's */
-static void *subscriber;
+static struct cuda_tracing tracing;
 static pid_t home; /* the process that all this belongs to */
 static _Atomic uint32_t begun;
-static int has_own_clock; /* CUPTI asks us for the time */
 
-/* Between our thread and who ends the process. */
+/* Between our thread, who ends the process, and who is another profiler. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
 static int is_ending, has_ended;
+static enum { COMING, HERE, LEAVING, GONE } standing; /* with CUPTI */
+static int is_flushing;
 
 static uint64_t now_ns(void)
 {
@@ -76,20 +80,14 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 	cuda_buffers_full(buffer, valid_b);
 }
 
-/* Subscribed for the sake of being the one who is: nothing is called back. */
-static void called(void *context, uint32_t domain, uint32_t id, const void *data)
-{
-	(void)context;
-	(void)domain;
-	(void)id;
-	(void)data;
-}
-
 /* --- our thread --------------------------------------------------------------------------------------------------- */
 
-/* From CUPTI's clock to ours, where that cannot be set: it is read between two looks at ours, the closest of some. */
+/* From CUPTI's clock, the time of day, to ours: it is read between two looks at ours, the closest of some. What
+ * is known stays until a closer look, or one that contradicts it: then that clock was set, or goes at another speed. */
 static void calibrate(void)
 {
+	static uint64_t known_ns = UINT64_MAX; /* how exact */
+	static int64_t known_shift_ns;
 	uint64_t best_ns = UINT64_MAX;
 	int64_t shift_ns = 0;
 	for (int i = 0; i < 8; i++) {
@@ -101,6 +99,14 @@ static void calibrate(void)
 		best_ns = after - before;
 		shift_ns = (int64_t)(before + best_ns / 2 - theirs);
 	}
+	if (best_ns == UINT64_MAX)
+		return;
+	uint64_t apart_ns =
+	    (uint64_t)(shift_ns > known_shift_ns ? shift_ns - known_shift_ns : known_shift_ns - shift_ns);
+	if (best_ns >= known_ns && apart_ns <= (best_ns + known_ns) / 2)
+		return;
+	known_ns = best_ns;
+	known_shift_ns = shift_ns;
 	cuda_decoder_shift(decoder, shift_ns);
 }
 
@@ -121,36 +127,73 @@ static size_t decode_round(void)
 	return count;
 }
 
-static void flush_round(uint32_t flag)
+static void count_dropped(void)
 {
 	size_t dropped = 0;
-	cupti.cuptiActivityFlushAll(flag);
-	if (!has_own_clock)
-		calibrate();
-	decode_round();
 	if (!cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped)
 		sonde_activity_lost("CUDA: records that CUPTI dropped: no buffer was left", dropped);
 }
 
-/* Whether the process ends. */
-static int rest(void)
+/* Whether CUPTI is ours to ask. */
+static int may_flush(void)
 {
-	uint64_t until_ns = now_ns() + ROUND_NS;
-	struct timespec until = {(time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S)};
+	pthread_mutex_lock(&lock);
+	is_flushing = standing == COMING || standing == HERE;
+	int may = is_flushing;
+	pthread_mutex_unlock(&lock);
+	return may;
+}
+
+static void has_flushed(void)
+{
+	pthread_mutex_lock(&lock);
+	is_flushing = 0;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+}
+
+static void flush_round(uint32_t flag)
+{
+	if (may_flush()) {
+		cupti.cuptiActivityFlushAll(flag);
+		calibrate();
+		count_dropped();
+		has_flushed();
+	}
+	decode_round();
+}
+
+static struct timespec time_after(uint64_t span_ns)
+{
+	uint64_t until_ns = now_ns() + span_ns;
+	return (struct timespec){(time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S)};
+}
+
+/* Whether there is nothing more to come. */
+static int rest(int *is_here)
+{
+	struct timespec until = time_after(ROUND_NS);
 	pthread_mutex_lock(&lock);
 	int code = 0;
-	while (!is_ending && !code)
+	while (!is_ending && standing != GONE && !code)
 		code = pthread_cond_timedwait(&changed, &lock, &until);
-	int ends = is_ending;
+	int ends = is_ending || standing == GONE;
+	*is_here = standing == HERE;
 	pthread_mutex_unlock(&lock);
 	return ends;
 }
 
+static void hand_over(const char *who);
+
 static void *loop(void *unused)
 {
+	int is_here;
 	prctl(PR_SET_NAME, "sonde-cuda");
-	while (!rest())
+	while (!rest(&is_here)) {
+		if (is_here)
+			cuda_others_watch(&cupti, hand_over);
 		flush_round(0);
+	}
 	flush_round(CUDA_FLUSH_FORCED);
 	while (decode_round()) /* what threads that go on have filled meanwhile */
 		;
@@ -161,10 +204,11 @@ static void *loop(void *unused)
 	return unused;
 }
 
+/* --- as the program ends, or its own profiler begins -------------------------------------------------------------- */
+
 static void end(void)
 {
-	uint64_t until_ns = now_ns() + EXIT_WAIT_NS;
-	struct timespec until = {(time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S)};
+	struct timespec until = time_after(WAIT_NS);
 	if (home != getpid())
 		return;
 	pthread_mutex_lock(&lock);
@@ -176,6 +220,40 @@ static void end(void)
 	pthread_mutex_unlock(&lock);
 	if (code)
 		sonde_activity_lost("CUDA: processes whose last records did not come in time at their end", 1);
+}
+
+/* Whether the caller is to leave; another one that comes meanwhile waits until that is done. */
+static int begin_leaving(void)
+{
+	struct timespec until = time_after(WAIT_NS);
+	int code = 0;
+	pthread_mutex_lock(&lock);
+	int is_first = standing == HERE;
+	if (is_first)
+		standing = LEAVING;
+	while ((is_first ? is_flushing : standing == LEAVING) && !code)
+		code = pthread_cond_timedwait(&changed, &lock, &until);
+	pthread_mutex_unlock(&lock);
+	return is_first;
+}
+
+/* Another profiler of the process is about to begin, in this thread. */
+static void hand_over(const char *who)
+{
+	int saved = errno;
+	char cause[256];
+	if (home != getpid() || !begin_leaving())
+		return;
+	cuda_tracing_leave(&tracing);
+	count_dropped();
+	snprintf(cause, sizeof cause, "CUDA: processes whose device tracing was taken by another profiler: %.100s",
+		 *who ? who : "it has no name");
+	sonde_activity_lost(cause, 1);
+	pthread_mutex_lock(&lock);
+	standing = GONE;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	errno = saved;
 }
 
 static int start_thread(void)
@@ -197,117 +275,38 @@ static int start_thread(void)
 
 /* --- setting up --------------------------------------------------------------------------------------------------- */
 
-static enum level level_asked(void)
+static enum cuda_level level_asked(void)
 {
 	const char *level = secure_getenv("SONDE_GPU");
 	if (level && !strcmp(level, "kernels"))
-		return LEVEL_KERNELS;
-	return level && !strcmp(level, "full") ? LEVEL_FULL : LEVEL_API;
-}
-
-/* Before anything else: only one can have the device's records. */
-static int subscribe(char *why, size_t why_b)
-{
-	char other[CUDA_SUBSCRIBER_NAME_B] = "";
-	struct cuda_subscriber_params params = {
-	    .size_b = sizeof params, .name = "sonde", .old_name = other, .old_name_b = sizeof other};
-	int code = cupti.cuptiSubscribe_v2 ? cupti.cuptiSubscribe_v2(&subscriber, called, NULL, &params)
-					   : cupti.cuptiSubscribe(&subscriber, called, NULL);
-	other[sizeof other - 1] = '\0';
-	if (code == CUDA_ERROR_MULTIPLE_SUBSCRIBERS)
-		snprintf(why, why_b, "another tool traces them already: %s", *other ? other : "it has no name");
-	else if (code)
-		snprintf(why, why_b, "CUPTI cannot be subscribed to: %s (%d)", cuda_library_error(&cupti, code), code);
-	return code;
-}
-
-/* 0, or the name of the call that failed, with its code. */
-static const char *configure(int *code)
-{
-	uint8_t yes = 1;
-	size_t yes_b = sizeof yes;
-	has_own_clock =
-	    cupti.cuptiActivityRegisterTimestampCallback && !cupti.cuptiActivityRegisterTimestampCallback(now_ns);
-	if (cupti.cuptiSetThreadIdType && (*code = cupti.cuptiSetThreadIdType(CUDA_THREAD_ID_SYSTEM)))
-		return "cuptiSetThreadIdType";
-	/* That buffers are zeroed only saves CUPTI doing it again. */
-	cupti.cuptiActivitySetAttribute(CUDA_ATTRIBUTE_ZEROED, &yes_b, &yes);
-	*code = cupti.cuptiActivityRegisterCallbacks(request, complete);
-	return *code ? "cuptiActivityRegisterCallbacks" : NULL;
-}
-
-/* GRAPH_TRACE is left out: it hides the kernels of graphs. */
-static const struct {
-	int kind;
-	enum level least;
-	const char *name;
-} kinds[] = {
-    {CUDA_KIND_DEVICE, LEVEL_KERNELS, "devices"},
-    {CUDA_KIND_CONTEXT, LEVEL_KERNELS, "contexts"},
-    {CUDA_KIND_CONCURRENT_KERNEL, LEVEL_KERNELS, "kernels"},
-    {CUDA_KIND_MEMCPY, LEVEL_KERNELS, "copies"},
-    {CUDA_KIND_MEMCPY2, LEVEL_KERNELS, "copies between devices"},
-    {CUDA_KIND_MEMSET, LEVEL_KERNELS, "fills"},
-    {CUDA_KIND_MEMORY2, LEVEL_KERNELS, "allocations"},
-    {CUDA_KIND_MEMORY_POOL, LEVEL_KERNELS, "memory pools"},
-    {CUDA_KIND_SYNCHRONIZATION, LEVEL_KERNELS, "synchronisation"},
-    {CUDA_KIND_OVERHEAD, LEVEL_KERNELS, "overhead"},
-    {CUDA_KIND_RUNTIME, LEVEL_API, "calls of the run time"},
-    {CUDA_KIND_DRIVER, LEVEL_FULL, "calls of the driver"},
-};
-
-/* Calls that are made again and again and do nothing: a number, and whether it is the driver's. */
-static const struct {
-	uint16_t call;
-	uint8_t is_driver;
-} useless[] = {
-    {10, 0},  /* cudaGetLastError */
-    {11, 0},  /* cudaPeekAtLastError */
-    {16, 0},  /* cudaSetDevice */
-    {17, 0},  /* cudaGetDevice */
-    {304, 1}, /* cuCtxGetCurrent */
-    {392, 1}, /* cuDevicePrimaryCtxGetState */
-    {686, 1}, /* cuKernelGetAttribute */
-};
-
-static void enable(enum level level)
-{
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		int code = kinds[i].least <= level ? cupti.cuptiActivityEnable(kinds[i].kind) : 0;
-		char cause[256];
-		if (!code)
-			continue;
-		snprintf(cause, sizeof cause, "CUDA: processes of which %s are not recorded: %s (%d)", kinds[i].name,
-			 cuda_library_error(&cupti, code), code);
-		sonde_activity_lost(cause, 1);
-	}
-	for (size_t i = 0; level >= LEVEL_API && i < sizeof useless / sizeof *useless; i++) {
-		if (!useless[i].is_driver && cupti.cuptiActivityEnableRuntimeApi)
-			cupti.cuptiActivityEnableRuntimeApi(useless[i].call, 0);
-		if (useless[i].is_driver && level >= LEVEL_FULL && cupti.cuptiActivityEnableDriverApi)
-			cupti.cuptiActivityEnableDriverApi(useless[i].call, 0);
-	}
+		return CUDA_LEVEL_KERNELS;
+	return level && !strcmp(level, "full") ? CUDA_LEVEL_FULL : CUDA_LEVEL_API;
 }
 
 static int set_up(void)
 {
-	char why[200];
-	int code = 0;
+	static const struct cuda_tracing_calls calls = {request, complete};
+	char why[200] = "no memory";
 	if (cuda_library_load(&cupti, why, sizeof why))
 		return give_way(why);
-	if (subscribe(why, sizeof why))
+	tracing = (struct cuda_tracing){.cupti = &cupti, .level = level_asked()};
+	if (cuda_tracing_subscribe(&tracing, why, sizeof why))
 		return give_way(why);
 	decoder = cuda_decoder_new(&told, cupti.version);
-	const char *failed = decoder ? configure(&code) : "no memory";
-	if (!failed && start_thread())
-		failed = "no thread could be begun";
+	int failed = !decoder || cuda_tracing_configure(&tracing, &calls, why, sizeof why);
+	if (!failed)
+		calibrate();
+	if (!failed && (failed = start_thread()))
+		snprintf(why, sizeof why, "no thread could be begun");
 	if (failed) {
-		snprintf(why, sizeof why, "%s%s%s", failed, code ? ": " : "",
-			 code ? cuda_library_error(&cupti, code) : "");
-		cupti.cuptiUnsubscribe(subscriber);
+		cupti.cuptiUnsubscribe(tracing.subscriber);
 		return give_way(why);
 	}
-	enable(level_asked());
+	cuda_tracing_enable(&tracing);
+	cuda_others_watch(&cupti, hand_over);
+	pthread_mutex_lock(&lock);
+	standing = HERE;
+	pthread_mutex_unlock(&lock);
 	atexit(end);
 	return 1;
 }

@@ -69,8 +69,11 @@ static void *open_library(void)
 	dl_iterate_phdr(look, &mapped);
 	if (*mapped.cupti)
 		return dlopen(mapped.cupti, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-	void *handle = open_major(mapped.major == 12 ? 12 : 13);
-	return handle ? handle : open_major(mapped.major == 12 ? 13 : 12);
+	const int majors[] = {mapped.major > 12 ? mapped.major : 13 - (mapped.major == 12), 13, 12, 14};
+	void *handle = NULL;
+	for (size_t i = 0; !handle && i < sizeof majors / sizeof *majors; i++)
+		handle = open_major(majors[i]);
+	return handle;
 }
 
 /* The first function that is missing and needed; NULL: all are there. */

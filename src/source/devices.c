@@ -216,15 +216,20 @@ void sonde_devices_settle(struct sonde_devices *devices)
 
 /* --- events ------------------------------------------------------------------------------------------------------ */
 
-static void lose(const struct sonde_devices *devices, const char *cause, uint64_t count)
+static void lose_at(const struct sonde_devices *devices, const char *cause, uint64_t count, uint64_t time_ns)
 {
 	struct sonde_recorder_loss loss = {.source = "gpu",
 					   .cause = cause,
 					   .process = devices->process,
 					   .count = count,
-					   .time_ns = sonde_clock_now_ns()};
+					   .time_ns = time_ns};
 	if (count)
 		sonde_recorder_lost(devices->recorder, &loss);
+}
+
+static void lose(const struct sonde_devices *devices, const char *cause, uint64_t count)
+{
+	lose_at(devices, cause, count, sonde_clock_now_ns());
 }
 
 static void take_lost(struct sonde_devices *devices, const struct sonde_event_activity_lost *event)
@@ -233,7 +238,7 @@ static void take_lost(struct sonde_devices *devices, const struct sonde_event_ac
 	size_t cause_b = event->cause_b < sizeof cause ? event->cause_b : sizeof cause - 1;
 	memcpy(cause, event + 1, cause_b);
 	cause[cause_b] = '\0';
-	lose(devices, devices->causes++ < CAUSES_MAX ? cause : "of too many causes", event->count);
+	lose_at(devices, devices->causes++ < CAUSES_MAX ? cause : "of too many causes", event->count, event->head.time);
 }
 
 void sonde_devices_free(struct sonde_devices *devices)

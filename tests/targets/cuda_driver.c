@@ -6,7 +6,10 @@
  * 1 ms; 512 B filled; 1 MiB allocated and given back; a wait of 20 ms.
  * Usage: cuda_driver WHAT: work; fork: work, and a child that ends by itself; child: a child that begins with CUDA;
  * quick: as work, but ends by _exit() after half a second; killed: the same by SIGKILL; reset: the library is loaded
- * twice; many N: N kernels. It prints its thread.
+ * twice; many N: N kernels; device-reset: work, before and after the device is reset; nothing: no work; fork-work: a
+ * forked child has the device do something; fork-exec: a child becomes this program; early LIBRARY, profiled LIBRARY,
+ * late LIBRARY: a profiler of its own (cuda_profiler.h) begins before CUDA, after it, or is only loaded then and 0.5 s
+ * later begins; work before, in two sessions, and after them. It prints its thread, but for profilers what they saw.
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -18,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cuda_profiler.h"
+
 static void pause_ms(int ms)
 {
 	struct timespec rest = {ms / 1000, ms % 1000 * 1000000L};
@@ -28,7 +33,10 @@ static void pause_ms(int ms)
 static void init(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
-	dlopen("libcudart.so.12", RTLD_NOW); /* where there is one: then this is a program of CUDA 12 */
+	/* where there is one: then this is a program of that version */
+	static const char *const run_times[] = {"libcudart.so.11.0", "libcudart.so.12", "libcudart.so.14"};
+	for (size_t i = 0; i < sizeof run_times / sizeof *run_times; i++)
+		dlopen(run_times[i], RTLD_NOW);
 	void *handle = path ? dlopen(path, RTLD_NOW) : NULL;
 	int (*begin)(void) = handle ? (int (*)(void))dlsym(handle, "InitializeInjection") : NULL;
 	if (path && !handle)
@@ -54,6 +62,13 @@ static void work(void)
 	pause_ms(150);
 }
 
+static void reset(void)
+{
+	void (*begin)(void) = (void (*)(void))device("stand_in_reset");
+	if (begin)
+		begin();
+}
+
 static void many(uint64_t count)
 {
 	void (*begin)(uint64_t) = (void (*)(uint64_t))device("stand_in_many");
@@ -62,14 +77,20 @@ static void many(uint64_t count)
 		begin(count);
 }
 
-static void forked(int begins)
+enum child { CHILD_ENDS, CHILD_BEGINS, CHILD_WORKS, CHILD_EXECS };
+
+static void forked(enum child what)
 {
 	fflush(stdout);
 	pid_t child = fork();
-	if (!child && begins) {
-		init();
-		work();
+	if (!child && what == CHILD_EXECS) {
+		execl("/proc/self/exe", "cuda_driver", "work", (char *)NULL);
+		_exit(127);
 	}
+	if (!child && what == CHILD_BEGINS)
+		init();
+	if (!child && what != CHILD_ENDS)
+		work();
 	if (!child)
 		exit(3);
 	int status = 0;
@@ -77,11 +98,66 @@ static void forked(int begins)
 	printf("the child exited with %d\n", WEXITSTATUS(status));
 }
 
+/* --- a profiler of the program's own ------------------------------------------------------------------------------ */
+
+static int (*profiler_begins)(void);
+static struct profiler_events (*profiler_ends)(void);
+
+static void load_profiler(const char *path)
+{
+	void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	profiler_begins = handle ? (int (*)(void))dlsym(handle, "profiler_begin") : NULL;
+	profiler_ends = handle ? (struct profiler_events(*)(void))dlsym(handle, "profiler_end") : NULL;
+	if (profiler_begins && profiler_ends)
+		return;
+	printf("no profiler: %s\n", dlerror());
+	exit(2);
+}
+
+static void session(void)
+{
+	int code = profiler_begins();
+	if (code) {
+		printf("it has no device: %d\n", code);
+		return;
+	}
+	work();
+	struct profiler_events events = profiler_ends();
+	for (int i = 0; i < 64; i++)
+		if (events.counts[i])
+			printf("%d of kind %d, ", events.counts[i], i);
+	printf("%u outside, %d foreign, %d not returned\n", events.outside, events.foreign, events.unreturned);
+}
+
+static int profiled(const char *when, const char *path)
+{
+	if (strcmp(when, "late") != 0)
+		load_profiler(path);
+	if (!strcmp(when, "early"))
+		session();
+	init();
+	work();
+	if (!strcmp(when, "late")) {
+		load_profiler(path);
+		pause_ms(500);
+	}
+	session();
+	session();
+	work();
+	return 5;
+}
+
 int main(int argc, char **argv)
 {
+	static const struct {
+		const char *what;
+		enum child child;
+	} forks[] = {{"fork", CHILD_ENDS}, {"fork-work", CHILD_WORKS}, {"fork-exec", CHILD_EXECS}};
 	const char *what = argc > 1 ? argv[1] : "work";
+	if (argc > 2 && strcmp(what, "many") != 0)
+		return profiled(what, argv[2]);
 	if (!strcmp(what, "child")) {
-		forked(1);
+		forked(CHILD_BEGINS);
 		return 5;
 	}
 	init();
@@ -89,10 +165,15 @@ int main(int argc, char **argv)
 		init();
 	if (!strcmp(what, "many"))
 		many(argc > 2 ? strtoull(argv[2], NULL, 0) : 1000);
-	else
+	else if (strcmp(what, "nothing") != 0)
 		work();
-	if (!strcmp(what, "fork"))
-		forked(0);
+	if (!strcmp(what, "device-reset")) {
+		reset();
+		work();
+	}
+	for (size_t i = 0; i < sizeof forks / sizeof *forks; i++)
+		if (!strcmp(what, forks[i].what))
+			forked(forks[i].child);
 	printf("%d\n", (int)getpid());
 	fflush(stdout);
 	if (!strcmp(what, "quick") || !strcmp(what, "killed"))

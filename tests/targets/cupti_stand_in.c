@@ -9,7 +9,11 @@
  *	cut		the last record of a buffer is not whole
  *	copies		copies cannot be told
  * STAND_IN_LOG names a file for the calls, in their order. Compiled with STAND_IN_PLAIN it has neither a clock that can
- *be set nor cuptiSubscribe_v2(), and tells the time of day.
+ * be set nor cuptiSubscribe_v2(), and tells the time of day.
+ *
+ * As the real one before CUDA 13.3 it has one state for the whole process: one subscriber; the buffers' callbacks are
+ * those that were registered last, also of buffers that others gave; a kind is told while anybody has it on; and where
+ * the clock is set again, the first kernel after that has a time of the old one.
  */
 #include "cupti_stand_in.h"
 
@@ -45,6 +49,9 @@ static cuda_request *request;
 static cuda_complete *complete;
 static cuda_clock *clock_of;
 static uint8_t is_enabled[CUDA_KINDS];
+static const char *subscribed; /* who has */
+static int thread_ids, has_stale_time;
+static uint32_t context = 1;
 
 /* --- what it is like ---------------------------------------------------------------------------------------------- */
 
@@ -123,9 +130,8 @@ static void put(const uint8_t *record, uint32_t kind)
 	pthread_mutex_lock(&lock);
 	if (!buffer) {
 		request(&buffer, &buffer_b, &max);
-		for (size_t i = 0; buffer && i < buffer_b; i += 4096)
-			if (buffer[i])
-				abort(); /* it was said to be zeroed */
+		if (buffer)
+			memset(buffer, 0, buffer_b);
 	}
 	if (buffer)
 		memcpy(buffer + filled_b, record, size_b);
@@ -147,7 +153,7 @@ static void begin(uint8_t record[RECORD_MAX_B], uint32_t kind)
 
 static uint32_t own_tid(void)
 {
-	return (uint32_t)syscall(SYS_gettid);
+	return thread_ids == CUDA_THREAD_ID_SYSTEM ? (uint32_t)syscall(SYS_gettid) : (uint32_t)pthread_self();
 }
 
 /* Two of a kind; the second has but copies from the first, and memory. */
@@ -178,7 +184,7 @@ static void put_device(void)
 	put_one_device(0);
 	put_one_device(1);
 	begin(record, CUDA_KIND_CONTEXT);
-	PUT(record, Context3_contextId, 1u);
+	PUT(record, Context3_contextId, context);
 	PUT(record, Context3_nullStreamId, (uint16_t)7);
 	put(record, CUDA_KIND_CONTEXT);
 }
@@ -207,9 +213,11 @@ static void put_kernel(const struct kernel *kernel)
 	const uint32_t grid[3] = {64, 2, 1}, block[3] = {256, 1, 1};
 	begin(record, CUDA_KIND_CONCURRENT_KERNEL);
 	PUT(record, Kernel10_name, kernel->name);
-	PUT(record, Kernel10_start, kernel->start_ns);
-	PUT(record, Kernel10_end, kernel->end_ns);
-	PUT(record, Kernel10_contextId, 1u);
+	uint64_t shift_ns = has_stale_time && kernel->start_ns ? now_ns(CLOCK_REALTIME) - told_ns() : 0;
+	has_stale_time = 0;
+	PUT(record, Kernel10_start, kernel->start_ns + shift_ns);
+	PUT(record, Kernel10_end, kernel->end_ns + shift_ns);
+	PUT(record, Kernel10_contextId, context);
 	PUT(record, Kernel10_streamId, kernel->stream);
 	PUT(record, Kernel10_correlationId, kernel->correlation);
 	PUT(record, Kernel10_registersPerThread, (uint16_t)40);
@@ -237,7 +245,7 @@ static void put_copy(const struct copy *copy)
 	PUT(record, Memcpy6_bytes, copy->size_b);
 	PUT(record, Memcpy6_start, copy->start_ns);
 	PUT(record, Memcpy6_end, copy->end_ns);
-	PUT(record, Memcpy6_contextId, 1u);
+	PUT(record, Memcpy6_contextId, context);
 	PUT(record, Memcpy6_streamId, 7u);
 	PUT(record, Memcpy6_correlationId, copy->correlation);
 	put(record, CUDA_KIND_MEMCPY);
@@ -250,7 +258,7 @@ static void put_peer_copy(uint64_t start_ns, uint64_t end_ns)
 	PUT(record, MemcpyPtoP4_bytes, UINT64_C(2000000));
 	PUT(record, MemcpyPtoP4_start, start_ns);
 	PUT(record, MemcpyPtoP4_end, end_ns);
-	PUT(record, MemcpyPtoP4_contextId, 1u);
+	PUT(record, MemcpyPtoP4_contextId, context);
 	PUT(record, MemcpyPtoP4_streamId, 7u);
 	PUT(record, MemcpyPtoP4_dstDeviceId, 1u);
 	put(record, CUDA_KIND_MEMCPY2);
@@ -263,7 +271,7 @@ static void put_fill(uint64_t start_ns, uint64_t end_ns)
 	PUT(record, Memset4_bytes, UINT64_C(512));
 	PUT(record, Memset4_start, start_ns);
 	PUT(record, Memset4_end, end_ns);
-	PUT(record, Memset4_contextId, 1u);
+	PUT(record, Memset4_contextId, context);
 	PUT(record, Memset4_streamId, 7u);
 	PUT(record, Memset4_memoryKind, (uint16_t)3);
 	put(record, CUDA_KIND_MEMSET);
@@ -278,7 +286,7 @@ static void put_memory(uint32_t operation, uint64_t time_ns, uint64_t address, u
 	PUT(record, Memory4_address, address);
 	PUT(record, Memory4_bytes, size_b);
 	PUT(record, Memory4_timestamp, time_ns);
-	PUT(record, Memory4_contextId, 1u);
+	PUT(record, Memory4_contextId, context);
 	PUT(record, Memory4_streamId, (uint32_t)CUDA_NO_STREAM);
 	put(record, CUDA_KIND_MEMORY2);
 }
@@ -347,6 +355,15 @@ EXPORT void stand_in_work(void)
 	pthread_mutex_unlock(&working);
 }
 
+EXPORT void stand_in_reset(void)
+{
+	pthread_mutex_lock(&working);
+	context++;
+	if (complete)
+		put_device();
+	pthread_mutex_unlock(&working);
+}
+
 EXPORT void stand_in_many(uint64_t count)
 {
 	uint64_t from_ns = told_ns() - MANY_NS * count;
@@ -359,19 +376,19 @@ EXPORT void stand_in_many(uint64_t count)
 EXPORT int cuptiGetVersion(uint32_t *out);
 EXPORT int cuptiGetResultString(int code, const char **text);
 EXPORT int cuptiGetTimestamp(uint64_t *time_ns);
-EXPORT int cuptiSubscribe(void **subscriber, cuda_callback *call, void *context);
-EXPORT int cuptiSubscribe_v2(void **subscriber, cuda_callback *call, void *context,
-			     struct cuda_subscriber_params *params);
+EXPORT int cuptiSubscribe(void **subscriber, cuda_callback *call, void *data);
+EXPORT int cuptiSubscribe_v2(void **subscriber, cuda_callback *call, void *data, struct cuda_subscriber_params *params);
 EXPORT int cuptiUnsubscribe(void *subscriber);
 EXPORT int cuptiSetThreadIdType(int type);
 EXPORT int cuptiActivityRegisterTimestampCallback(cuda_clock *clock);
 EXPORT int cuptiActivitySetAttribute(int attribute, size_t *value_b, void *value);
 EXPORT int cuptiActivityRegisterCallbacks(cuda_request *asks, cuda_complete *completes);
 EXPORT int cuptiActivityEnable(int kind);
+EXPORT int cuptiActivityDisable(int kind);
 EXPORT int cuptiActivityEnableRuntimeApi(uint32_t call, uint8_t enable);
 EXPORT int cuptiActivityEnableDriverApi(uint32_t call, uint8_t enable);
 EXPORT int cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid_b, void **record);
-EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped);
+EXPORT int cuptiActivityGetNumDroppedRecords(void *of, uint32_t stream, size_t *dropped);
 EXPORT int cuptiActivityFlushAll(uint32_t flag);
 
 int cuptiGetVersion(uint32_t *out)
@@ -392,26 +409,38 @@ int cuptiGetTimestamp(uint64_t *time_ns)
 	return 0;
 }
 
-int cuptiSubscribe(void **subscriber, cuda_callback *call, void *context)
+static int subscribe(void **subscriber, cuda_callback *call, const char *name)
 {
-	static int subscribed;
-	(void)context;
-	say("subscribe");
-	*subscriber = &subscribed;
-	return word("busy") ? CUDA_ERROR_MULTIPLE_SUBSCRIBERS : word("fails") || !call ? 999 : 0;
+	say("subscribe %s", name);
+	*subscriber = is_enabled;
+	if (word("busy") || subscribed)
+		return CUDA_ERROR_MULTIPLE_SUBSCRIBERS;
+	if (word("fails") || !call)
+		return 999;
+	subscribed = name;
+	return 0;
+}
+
+int cuptiSubscribe(void **subscriber, cuda_callback *call, void *data)
+{
+	(void)data;
+	return subscribe(subscriber, call, "");
 }
 
 #ifndef STAND_IN_PLAIN
-int cuptiSubscribe_v2(void **subscriber, cuda_callback *call, void *context, struct cuda_subscriber_params *params)
+int cuptiSubscribe_v2(void **subscriber, cuda_callback *call, void *data, struct cuda_subscriber_params *params)
 {
-	if (word("busy"))
-		snprintf(params->old_name, params->old_name_b, "CUPTI for Another Tool");
-	return cuptiSubscribe(subscriber, call, context);
+	(void)data;
+	if (word("busy") || subscribed)
+		snprintf(params->old_name, params->old_name_b, "%s",
+			 subscribed ? subscribed : "CUPTI for Another Tool");
+	return subscribe(subscriber, call, params->name);
 }
 
 int cuptiActivityRegisterTimestampCallback(cuda_clock *clock)
 {
 	say("clock");
+	has_stale_time = clock_of != NULL;
 	clock_of = clock;
 	return 0;
 }
@@ -420,12 +449,14 @@ int cuptiActivityRegisterTimestampCallback(cuda_clock *clock)
 int cuptiUnsubscribe(void *subscriber)
 {
 	say("unsubscribe");
+	subscribed = NULL;
 	return !subscriber;
 }
 
 int cuptiSetThreadIdType(int type)
 {
 	say("thread ids %d", type);
+	thread_ids = type;
 	return 0;
 }
 
@@ -451,6 +482,13 @@ int cuptiActivityEnable(int kind)
 	is_enabled[kind] = 1;
 	if (kind == CUDA_KIND_CONTEXT)
 		put_device();
+	return 0;
+}
+
+int cuptiActivityDisable(int kind)
+{
+	say("disable %d", kind);
+	is_enabled[kind] = 0;
 	return 0;
 }
 
@@ -480,11 +518,11 @@ int cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid_b, void **record)
 	return 0;
 }
 
-int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped)
+int cuptiActivityGetNumDroppedRecords(void *of, uint32_t stream, size_t *dropped)
 {
 	static int is_told;
 	const char *value = word("dropped=");
-	(void)context;
+	(void)of;
 	(void)stream;
 	pthread_mutex_lock(&lock);
 	*dropped = lost + (value && !is_told ? (size_t)atoi(value) : 0);

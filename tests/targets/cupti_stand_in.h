@@ -6,6 +6,8 @@
 
 /* The work with known times (cuda_driver.c says which), from now on. */
 void stand_in_work(void);
+/* The device is reset: what comes now is of a new context. */
+void stand_in_reset(void);
 /* So many kernels of 20 ns, one after the other, which end now. */
 void stand_in_many(uint64_t count);
 

@@ -1,0 +1,101 @@
+# cuda-bad.sh: other profilers in a CUDA program, and programs, drivers and versions that are not as they should be: the
+# program prints and exits as without us, the recording opens, and says what is missing. All devices are stand-ins.
+# timeout: 180
+. "$(dirname "$0")/lib.sh"
+need jq
+program=$(target cuda_driver)
+new=$(target cupti_stand_in.so)
+object=$SONDE_BUILD/src/inject/libsonde-cuda.so
+[ -e "$object" ] || skip "libsonde-cuda.so is not built"
+mkdir -p cuda13 cuda14 cuda11
+cp "$new" cuda13/libcupti.so.13
+cp "$new" cuda14/libcupti.so.14
+cp "$new" cuda11/libcupti.so.11.8
+for major in 11.0 14; do cp "$(target nvtx_client.so)" cuda${major%.0}/libcudart.so.$major; done
+
+# same LIBRARIES LIKE ARGUMENTS…: the program by itself and recorded; but for its thread it prints the same.
+same() {
+	local libraries=$1 like=$2 alone
+	shift 2
+	alone=$(LD_LIBRARY_PATH=$work/$libraries STAND_IN=$like "$program" "$@") && code=0 || code=$?
+	run "$code" env CUDA_INJECTION64_PATH="$object" LD_LIBRARY_PATH="$work/$libraries" SONDE_GPU=full STAND_IN="$like" \
+		"$SONDE" record -q -f -o c.sonde -- "$program" "$@"
+	equal "$(grep -v -x '[0-9]*' <<<"$out" || true)" "$(grep -v -x '[0-9]*' <<<"$alone" || true)"
+	[ -z "$err" ] || fail "it says something: $err"
+	"$SONDE" report c.sonde | tr -s ' \n' ' ' >report
+}
+kernels() {
+	rows c.sonde kernels | jq -c 'map([.kernel, .calls])'
+}
+# lost CAUSE: how many, of causes that match
+lost() {
+	grep -o -E "! gpu: [0-9,]+ lost: [^!]*$1" report | sed -E 's/^! gpu: ([0-9]+) .*/\1/'
+}
+once='[["alpha(float*, int)",10],["beta",1]]'
+twice='[["alpha(float*, int)",20],["beta",2]]'
+
+# --- a profiler that the program starts itself ----------------------------------------------------------------------------
+# All of its events in the first session; in later ones a kernel less, whoever looks: its clock is set again, with times of
+# the clock before (as CUPTI does). Nobody's buffers go to somebody else.
+session='2 of kind 1, 1 of kind 2, 1 of kind 4, 12 of kind 5, 12 of kind 10, 1 of kind 17, 0 outside, 0 foreign, 0 not returned'
+export STAND_IN_LOG=$work/calls
+for profiler in cuda_profiler cuda_profiler_now; do # slots that are filled in when called, and at once
+	for how in "" silent; do                    # one that subscribes, and one that does not
+		export STAND_IN_PROFILER=$how
+		for when in profiled late; do
+			rm -f calls
+			same cuda13 "" $when "$(target $profiler.so)"
+			equal "$(head -n 1 <<<"$out")" "$session"
+			equal "$(kernels)" "$once"
+			equal "$(lost "taken by another profiler: $profiler.so \(from [0-9]+\.[0-9]+ s on\)")" 1
+			# left as it was found, before it is asked for anything else
+			sed -n '/^unsubscribe/q;p' calls >ours
+			equal "$(grep '^disable' ours | sort -n -k 2 | paste -sd ' ')" "$(grep '^enable' ours | sed s/en/dis/ | sort -n -k 2 | paste -sd ' ')"
+			equal "$(grep '^thread ids' calls | tail -n 1)" 'thread ids 0'
+			equal "$(grep -c -e ' call .*: 0' ours)" "$(grep -c -e ' call .*: 1' ours)"
+			equal "$(sed '1,/^unsubscribe/d' calls | grep -c -e '^flush' -e '^subscribe sonde' -e '^thread ids')" 2
+		done
+	done
+done
+unset STAND_IN_PROFILER
+# one that is there first keeps it
+for profiler in cuda_profiler cuda_profiler_now; do
+	same cuda13 "" early "$(target $profiler.so)"
+	equal "$(head -n 1 <<<"$out")" "$session"
+	equal "$(kernels)" '[]'
+	equal "$(lost 'another tool traces them already: it has no name')" 1
+done
+unset STAND_IN_LOG
+# nobody records: it is not in the way
+run 5 env CUDA_INJECTION64_PATH="$object" LD_LIBRARY_PATH="$work/cuda13" "$program" profiled "$(target cuda_profiler.so)"
+equal "$(head -n 1 <<<"$out")" "$session"
+
+# --- drivers and versions ---------------------------------------------------------------------------------------------------
+same cuda13 fails work # CUPTI without a driver
+equal "$(kernels)" '[]'
+equal "$(lost 'CUPTI cannot be subscribed to: CUPTI_ERROR_UNKNOWN .999.')" 1
+same cuda13 "" nothing # no device has done anything
+equal "$(kernels)" '[]'
+same cuda14 version=140000 work
+equal "$(kernels)" "$once"
+same cuda11 version=18 work # its CUPTI is not one that we would load
+equal "$(kernels)" '[]'
+[ -e /dev/nvidiactl ] || equal "$(lost '(libcupti.so.13 or .12 is not found|CUPTI cannot be subscribed to)')" 1
+
+# --- what programs do --------------------------------------------------------------------------------------------------------
+same cuda13 "" device-reset
+equal "$(kernels)" "$twice"
+equal "$(rows c.sonde streams | jq -c 'map([.queue, .activities])')" \
+	'[["default stream",14],["default stream",14],["queue 13",1],["queue 13",1]]'
+for how in fork fork-work; do # a child has no CUDA
+	same cuda13 "" $how
+	has "$out" "the child exited with 3"
+	equal "$(kernels)" "$once"
+done
+same cuda13 "" fork-exec # this one has
+has "$out" "the child exited with 5"
+equal "$(kernels)" "$twice"
+for how in quick killed; do
+	same cuda13 "" $how
+	equal "$(kernels)" "$once"
+done
