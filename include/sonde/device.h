@@ -145,6 +145,10 @@ struct sonde_activity {
 
 /* SONDE_ERR_ARGUMENT where it ends before it starts or has no operation. */
 SONDE_CALL(int, sonde_activity_add(const struct sonde_activity *activity), SONDE_ERR_OFF)
+/* Where the calling thread is: the stack of the call that has that correlation. What the call has a device do is found
+ * by it in the recording. Its cost is that of reading the thread's stack, of which 32 KB are told: for those who want to
+ * know it. A thread's first one, and each from a place that is new, makes system calls. */
+SONDE_CALL(int, sonde_call_stack(uint64_t correlation), SONDE_ERR_OFF)
 /* So many activities are not known, and why in a few words: the recording counts them. */
 SONDE_CALL(int, sonde_activity_lost(const char *cause, uint64_t count), SONDE_ERR_OFF)
 

@@ -59,6 +59,10 @@ static int event_valid(const struct sonde_event *event)
 	}
 	case SONDE_EVENT_ACTIVITY:
 		return size_b >= sizeof(struct sonde_event_activity);
+	case SONDE_EVENT_CALL_STACK: {
+		const struct sonde_event_call_stack *call = (const void *)event;
+		return size_b >= sizeof(*call) && call->stack_b <= size_b - sizeof(*call) && call->stack_b % 8 == 0;
+	}
 	case SONDE_EVENT_ACTIVITY_LOST: {
 		const struct sonde_event_activity_lost *lost = (const void *)event;
 		return size_b >= sizeof(*lost) && lost->cause_b <= size_b - sizeof(*lost);
@@ -110,7 +114,7 @@ static void wipe(struct sonde_ring_chunk *chunk, uint32_t at, uint32_t size, uin
 {
 	_Atomic uint64_t *words = sonde_ring_words(chunk);
 	uint32_t first = sizeof(struct sonde_event) / 8; /* which says where the next event is */
-	if ((head & 0xffff) != SONDE_EVENT_CPU_SAMPLE)
+	if ((head & 0xffff) != SONDE_EVENT_CPU_SAMPLE && (head & 0xffff) != SONDE_EVENT_CALL_STACK)
 		return;
 	for (uint32_t i = first; i < size; i++)
 		atomic_store_explicit(&words[at + i], 0, memory_order_relaxed);

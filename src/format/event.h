@@ -43,6 +43,7 @@ enum sonde_event_type {
 	SONDE_EVENT_OPERATION = 21,
 	SONDE_EVENT_ACTIVITY = 22,
 	SONDE_EVENT_ACTIVITY_LOST = 23, /* becomes a META LOST */
+	SONDE_EVENT_CALL_STACK = 24,    /* ring only: becomes a CALL_STACKS row */
 };
 
 /* INSTANT, MESSAGE, ZONE_NAME, THREAD_NAME, MISMATCH, SNAPSHOT: len_b bytes follow, padded with zeros. */
@@ -108,5 +109,20 @@ struct sonde_event_cpu_sample {
 	uint64_t pc, sp, fp, lr;
 	uint64_t stack_b; /* multiple of 8 */
 };
+
+/* CALL_STACK: where the thread was when it made the call of that correlation; stack_b bytes of the stack from `sp` up
+ * follow. pc 0: where it was when it told of that `number`, and nothing follows. `number` 0: it is not told of again.
+ * `sp` 0: as in a sample. */
+#define SONDE_CALL_STACKS_MAX (1u << 20) /* numbers of a process, from 1 */
+
+struct sonde_event_call_stack {
+	struct sonde_event head;
+	uint64_t correlation;
+	uint64_t pc, sp, fp; /* behind the call */
+	uint32_t number;
+	uint32_t reserved;
+	uint64_t stack_b; /* multiple of 8 */
+};
+_Static_assert(sizeof(struct sonde_event_call_stack) == 64, "call stack event");
 
 #endif

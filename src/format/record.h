@@ -55,7 +55,8 @@ enum sonde_chunk_type {
 	SONDE_CHUNK_SERIES = 9,   /* numbers that are read again and again, of all processes and the machine */
 	SONDE_CHUNK_WAITS = 10,   /* calls that may wait, all threads */
 	SONDE_CHUNK_ACTIVITIES = 11, /* what devices did, and what the host did for them, all processes */
-	SONDE_CHUNK_TYPES = 12, /* one more than the highest */
+	SONDE_CHUNK_CALL_STACKS = 12, /* where calls were that have devices do something, all threads */
+	SONDE_CHUNK_TYPES = 13,       /* one more than the highest */
 };
 
 #define SONDE_CHUNK_VERSION 1 /* of every type's body as described here */
@@ -155,6 +156,12 @@ _Static_assert(sizeof(struct sonde_file_tail) == 16, "file tail");
  *          7 correlation  varint zigzag delta: the same of a call and what it has a device do; 0 = none
  *          8 size    varint: bytes copied, filled or allocated
  *          9 address varint zigzag delta: of memory that is allocated or given back
+ * CALL_STACKS  where calls were that have devices do something, in no order
+ *          0 time    varint zigzag delta
+ *          1 thread  varint
+ *          2 correlation  varint zigzag delta: of the call, and of what it had a device do; never 0
+ *          3 stack   varint zigzag delta: leaf node, 0 = none
+ *          4 status  u8: enum sonde_stack_status
  * EVENTS   no columns: struct sonde_event after struct sonde_event (format/event.h).
  */
 struct sonde_stacks_summary {

@@ -39,6 +39,8 @@ void opencl_unlock(void);
 /* Something is recorded; `of_host`: what the host does, too. */
 int opencl_is_on(void);
 int opencl_is_of_host(void);
+/* Tells where the calling thread is, at level `full`: the stack of the call of that correlation. */
+void opencl_stack(uint64_t correlation);
 uint32_t opencl_tid(void);
 uint64_t opencl_correlation(void);
 /* What the program has asked for before, and is done, is told as it exits. Called once drivers are there. */

@@ -284,6 +284,7 @@ cl_int opencl_end(struct opencl_call *call, cl_int code, const struct opencl_wha
 					      .correlation = command.correlation});
 	if (code != CL_SUCCESS)
 		return code;
+	opencl_stack(command.correlation);
 	if (!call->is_timed || !*call->event) {
 		lost("OpenCL: the driver makes its queue without times");
 		return code;

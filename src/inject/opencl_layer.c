@@ -1,7 +1,8 @@
 /* opencl_layer.c: what the OpenCL loader asks of a layer, and what all calls share (opencl.h).
  *
  * OPENCL_LAYERS names us; without SONDE_GPU (the level: kernels, api, full) nothing is put in front of anything. Once
- * nobody records any more, calls only go through. Level `full` is as `api`: there are no stacks yet.
+ * nobody records any more, calls only go through. Level `full` is `api`, and the
+ * stacks of calls that enqueue or allocate.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ const struct _cl_icd_dispatch *opencl_next;
 static struct _cl_icd_dispatch ours;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
-static int is_of_host;
+static int is_of_host, is_full;
 static _Atomic uint64_t correlation;
 static _Atomic uint32_t generation = 1; /* of processes: a forked child's is another */
 static _Thread_local struct {
@@ -61,6 +62,12 @@ uint64_t opencl_correlation(void)
 	return ++correlation;
 }
 
+void opencl_stack(uint64_t of)
+{
+	if (is_full && of)
+		sonde_call_stack(of);
+}
+
 uint64_t opencl_host_begin(void)
 {
 	return opencl_is_of_host() ? sonde_clock_now_ns() : 0;
@@ -70,12 +77,15 @@ void opencl_host_end(const struct opencl_host *host)
 {
 	if (!host->from_ns || !opencl_is_of_host())
 		return;
+	uint64_t of = host->correlation, end_ns = sonde_clock_now_ns();
+	if (is_full && host->kind == SONDE_OPERATION_ALLOC && !of)
+		opencl_stack(of = opencl_correlation());
 	sonde_activity_add(&(struct sonde_activity){
 	    .operation = opencl_operation(
 		&(struct sonde_operation_info){.kind = host->kind, .name = host->call, .to = host->to}),
 	    .start_ns = host->from_ns,
-	    .end_ns = sonde_clock_now_ns(),
-	    .correlation = host->correlation,
+	    .end_ns = end_ns,
+	    .correlation = of,
 	    .size_b = host->size_b,
 	    .address = host->address,
 	});
@@ -156,6 +166,7 @@ EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count, const cl_icd_d
 		return CL_INVALID_VALUE;
 	opencl_next = next;
 	is_of_host = level && strcmp(level, "kernels") != 0;
+	is_full = level && !strcmp(level, "full");
 	if (level && *level) {
 		fill();
 		leave_out_missing();

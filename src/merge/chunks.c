@@ -381,6 +381,7 @@ int sonde_merge_chunks(struct sonde_merge_out *out)
 	    {SONDE_CHUNK_HEAP, add_heap, NULL},
 	    {SONDE_CHUNK_WAITS, NULL, add_waits},
 	    {SONDE_CHUNK_ACTIVITIES, NULL, sonde_merge_activities},
+	    {SONDE_CHUNK_CALL_STACKS, NULL, sonde_merge_call_stacks},
 	};
 	int error = 0;
 	for (size_t i = 0; !error && i < sizeof kinds / sizeof *kinds; i++)

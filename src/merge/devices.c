@@ -3,6 +3,7 @@
 
 #include "merge/out.h"
 #include "source/activities.h"
+#include "source/call_stacks.h"
 
 /* --- tables ------------------------------------------------------------------------------------------------------ */
 
@@ -107,5 +108,25 @@ int sonde_merge_activities(struct sonde_merge_out *out, const struct sonde_merge
 	}
 	int error = sonde_activities_flush(&into, out->writer);
 	sonde_activities_fini(&into);
+	return error;
+}
+
+int sonde_merge_call_stacks(struct sonde_merge_out *out, const struct sonde_merge_input *input,
+			    const struct sonde_batch *batch)
+{
+	struct sonde_call_rows into;
+	sonde_call_rows_init(&into);
+	for (size_t i = 0; i < batch->count; i++) {
+		struct sonde_call_row row = {
+		    .time_ns = sonde_merge_time(input, batch->time_ns[i]),
+		    .correlation = batch->correlation[i],
+		    .thread = sonde_merge_thread(input, batch->thread_of[i]),
+		    .stack = sonde_merge_node(input, batch->stack[i]),
+		    .status = batch->status[i],
+		};
+		(void)sonde_call_rows_put(&into, &row); /* of one chunk: they find room in one */
+	}
+	int error = sonde_call_rows_flush(&into, out->writer);
+	sonde_call_rows_fini(&into);
 	return error;
 }

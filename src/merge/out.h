@@ -91,6 +91,8 @@ int sonde_merge_queue(struct sonde_merge_out *out, const struct sonde_merge_inpu
 int sonde_merge_operation(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id);
 int sonde_merge_activities(struct sonde_merge_out *out, const struct sonde_merge_input *input,
 			   const struct sonde_batch *batch);
+int sonde_merge_call_stacks(struct sonde_merge_out *out, const struct sonde_merge_input *input,
+			    const struct sonde_batch *batch);
 int sonde_merge_tables(struct sonde_merge_out *out, size_t input);  /* processes, threads, and what belongs to them */
 int sonde_merge_series(struct sonde_merge_out *out, size_t input);
 int sonde_merge_rows(struct sonde_merge_out *out);   /* samples, switches, series: row by row in the order of time */

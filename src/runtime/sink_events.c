@@ -72,7 +72,7 @@ static void write_snapshot(struct sonde_sink *sink, const struct sonde_event_tex
 void sonde_sink_take_event(void *context, struct sonde_drain_thread *thread, const struct sonde_event *event)
 {
 	struct sonde_sink *sink = context;
-	if (event->type == SONDE_EVENT_CPU_SAMPLE)
+	if (event->type == SONDE_EVENT_CPU_SAMPLE || event->type == SONDE_EVENT_CALL_STACK)
 		return;
 	if (event->type >= SONDE_EVENT_DEVICE && event->type <= SONDE_EVENT_ACTIVITY_LOST) {
 		sink->activities += event->type == SONDE_EVENT_ACTIVITY;

@@ -233,6 +233,7 @@ static uint64_t claimed_b(const struct sonde_event *event)
 		       ((const struct sonde_event_arg *)event)->value_b;
 	case SONDE_EVENT_CPU_SAMPLE:
 	case SONDE_EVENT_SNAPSHOT:
+	case SONDE_EVENT_CALL_STACK:
 		return UINT64_MAX;
 	default:
 		return 0;
@@ -323,6 +324,35 @@ static int decode_activities(struct sonde_cursor *cursor)
 	return sonde_activities_decode(&cursor->batch, &cursor->data, cursor->session, memory);
 }
 
+static int decode_call_stacks(struct sonde_cursor *cursor)
+{
+	struct sonde_batch *batch = &cursor->batch;
+	struct sonde_column columns[5];
+	size_t count = cursor->data.head->count;
+	if (sonde_columns_split(columns, 5, &cursor->data) || count > sonde_column_b(&columns[0]))
+		return -EBADMSG;
+	uint64_t *times = scratch(cursor, count * (2 * sizeof(uint64_t) + 2 * sizeof(uint32_t)));
+	if (!times)
+		return sonde_buf_error(&cursor->scratch);
+	uint64_t *correlations = times + count;
+	uint32_t *threads = (uint32_t *)(correlations + count), *stacks = threads + count;
+	if (sonde_column_deltas(&columns[0], count, times) ||
+	    sonde_column_ids(&columns[1], count, cursor->threads, threads) ||
+	    sonde_column_deltas(&columns[2], count, correlations) ||
+	    sonde_column_id_deltas(&columns[3], count, cursor->nodes, stacks) ||
+	    take_bytes(&columns[4], count, &batch->status))
+		return -EBADMSG;
+	for (size_t i = 0; i < 4; i++)
+		if (sonde_column_end(&columns[i]))
+			return -EBADMSG;
+	batch->count = count;
+	batch->time_ns = times;
+	batch->thread_of = threads;
+	batch->correlation = correlations;
+	batch->stack = stacks;
+	return 0;
+}
+
 /* --- the cursor --------------------------------------------------------------------------------------------------- */
 
 static int (*const decoders[])(struct sonde_cursor *cursor) = {
@@ -330,6 +360,7 @@ static int (*const decoders[])(struct sonde_cursor *cursor) = {
     [SONDE_CHUNK_ZONES] = decode_zones,     [SONDE_CHUNK_EVENTS] = decode_events,
     [SONDE_CHUNK_HEAP] = decode_heap,       [SONDE_CHUNK_SERIES] = decode_series,
     [SONDE_CHUNK_WAITS] = decode_waits,     [SONDE_CHUNK_ACTIVITIES] = decode_activities,
+    [SONDE_CHUNK_CALL_STACKS] = decode_call_stacks,
 };
 
 int sonde_cursor_open(struct sonde_cursor **out, struct sonde_session *session, uint32_t types)

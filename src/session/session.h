@@ -346,6 +346,7 @@ struct sonde_batch {
 	const uint8_t *wait_kind; /* enum sonde_wait_kind */
 	const uint32_t *object;   /* id, 0 = none */
 	const uint64_t *amount;   /* bytes that were read or written */
+	/* CALL_STACKS, in no order: time_ns, thread_of, correlation, stack and status */
 	/* ACTIVITIES, in no order, with start_ns, dur_ns, thread_of and size_b */
 	const uint32_t *operation;    /* id, 0 = none that is known */
 	const uint32_t *queue;        /* id, 0 = on the host */

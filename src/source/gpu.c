@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "run/paths.h"
+#include "source/call_stacks.h"
 #include "source/recorder.h"
 #include "source/source.h"
 #include "util/error.h"
@@ -36,6 +37,7 @@ static const char *const levels[] = {
 
 struct sonde_source_run {
 	struct sonde_recorder *recorder;
+	struct sonde_call_stacks *stacks; /* of level `full`; else NULL */
 };
 
 /* Where its object is; else a sentence why it is of no use. */
@@ -79,6 +81,10 @@ static int gpu_open(struct sonde_source_run **out, struct sonde_recorder *record
 	if (!run)
 		return sonde_error(ENOMEM, "out of memory for the gpu source");
 	run->recorder = recorder;
+	if (sonde_recorder_options(recorder)->gpu == SONDE_GPU_FULL && sonde_call_stacks_new(&run->stacks, recorder)) {
+		free(run);
+		return -ENOMEM;
+	}
 	*out = run;
 	return 0;
 }
@@ -109,6 +115,8 @@ static int gpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fina
 {
 	(void)horizon_ns;
 	(void) final;
+	if (run->stacks)
+		sonde_call_stacks_drain(run->stacks);
 	return sonde_recorder_error(run->recorder);
 }
 
@@ -142,11 +150,9 @@ static void gpu_stop(struct sonde_source_run *run)
 		say_none(why, sizeof why);
 		state.state = SONDE_SOURCE_UNAVAILABLE;
 		state.detail = why;
-	} else if (level == SONDE_GPU_FULL) {
-		state.state = SONDE_SOURCE_LIMITED;
-		state.detail = "level full records as api does: stacks of calls are not recorded yet";
 	}
 	sonde_recorder_source(run->recorder, "gpu", &state);
+	sonde_call_stacks_free(run->stacks);
 	free(run);
 }
 

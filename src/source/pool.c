@@ -261,6 +261,16 @@ static int is_of_devices(const struct sonde_event *event)
 	return event->type >= SONDE_EVENT_DEVICE && event->type <= SONDE_EVENT_ACTIVITY_LOST;
 }
 
+/* What is told late may be of a thread that has ended since. */
+static uint32_t asker_of(struct sonde_pool *pool, const struct sonde_event_activity *activity)
+{
+	pid_t tid = outer_tid(pool, activity->tid);
+	uint64_t asked_ns = activity->queued_ns ? activity->queued_ns : activity->start_ns;
+	uint32_t thread = sonde_recorder_known(pool->options.recorder, pool->options.pid, tid, asked_ns);
+	return thread ? thread
+		      : sonde_recorder_thread(pool->options.recorder, pool->options.pid, tid, activity->head.time);
+}
+
 /* `thread`: of who tells. */
 static void take_device_event(struct sonde_pool *pool, uint32_t thread, const struct sonde_event *event)
 {
@@ -270,8 +280,7 @@ static void take_device_event(struct sonde_pool *pool, uint32_t thread, const st
 	if (event->type == SONDE_EVENT_ACTIVITY && activity->tid == SONDE_DEVICE_TID_UNKNOWN)
 		thread = 0;
 	else if (event->type == SONDE_EVENT_ACTIVITY && activity->tid)
-		thread = sonde_recorder_thread(pool->options.recorder, pool->options.pid,
-					       outer_tid(pool, activity->tid), event->time);
+		thread = asker_of(pool, activity);
 	sonde_devices_event(pool->devices, thread, event);
 }
 
@@ -283,6 +292,11 @@ static void take_event(void *context, struct sonde_drain_thread *thread, const s
 		if (pool->options.cpu_sample)
 			pool->options.cpu_sample(pool->options.context, pool->options.pid, outer_tid(pool, thread->tid),
 						 id, (const void *)event);
+		return;
+	}
+	if (event->type == SONDE_EVENT_CALL_STACK) {
+		if (pool->options.call)
+			pool->options.call(pool->options.context, pool->options.pid, id, (const void *)event);
 		return;
 	}
 	if (event->type == SONDE_EVENT_SNAPSHOT) {

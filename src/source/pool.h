@@ -38,6 +38,8 @@ struct sonde_pool_options {
 	void *context;
 	void (*cpu_sample)(void *context, pid_t pid, pid_t tid, uint32_t thread,
 			   const struct sonde_event_cpu_sample *sample); /* NULL = not a pool of samples */
+	/* Of SONDE_EVENT_CALL_STACK. NULL = dropped. */
+	void (*call)(void *context, pid_t pid, uint32_t thread, const struct sonde_event_call_stack *call);
 	/* Words of a thread's HEAP chunks; none, with `words` NULL, when the thread has ended. NULL = dropped. */
 	void (*heap)(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
 		     size_t count);

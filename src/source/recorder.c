@@ -56,6 +56,7 @@ int sonde_recorder_new(struct sonde_recorder **out, struct sonde_writer *writer,
 	sonde_columns_init(&recorder->switches, SWITCH_COLUMNS);
 	recorder->switches.count = SWITCH_COLUMNS_ALONE;
 	sonde_activities_init(&recorder->activities);
+	sonde_call_rows_init(&recorder->calls);
 	sonde_points_init(&recorder->points);
 	int rc = options->when ? arm(recorder) : 0;
 	rc = rc ? rc : sonde_snapshots_new(&recorder->snapshots, recorder, sonde_writer_start_ns(writer));
@@ -74,6 +75,7 @@ void sonde_recorder_free(struct sonde_recorder *recorder)
 	recorder->switches.count = SWITCH_COLUMNS;
 	sonde_columns_fini(&recorder->switches);
 	sonde_activities_fini(&recorder->activities);
+	sonde_call_rows_fini(&recorder->calls);
 	sonde_points_fini(&recorder->points);
 	sonde_streams_fini(&recorder->streams);
 	sonde_trie_fini(&recorder->stacks);
@@ -126,6 +128,7 @@ int sonde_recorder_flush(struct sonde_recorder *recorder)
 	flush_samples(recorder);
 	flush_columns(recorder, &recorder->switches, SONDE_CHUNK_SWITCHES);
 	sonde_recorder_keep_error(recorder, sonde_activities_flush(&recorder->activities, recorder->writer));
+	sonde_recorder_keep_error(recorder, sonde_recorder_calls_flush(recorder));
 	sonde_recorder_keep_error(recorder, sonde_points_flush(&recorder->points, recorder->writer));
 	sonde_recorder_keep_error(recorder, sonde_streams_flush(&recorder->streams));
 	sonde_recorder_keep_error(recorder, sonde_writer_flush(recorder->writer));

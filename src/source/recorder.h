@@ -230,6 +230,9 @@ uint32_t sonde_recorder_devices(const struct sonde_recorder *recorder);
 struct sonde_timed;
 /* In any order of time (activities.h). */
 void sonde_recorder_activity(struct sonde_recorder *recorder, const struct sonde_timed *row);
+struct sonde_call_row;
+/* The same, of where a call was (call_stacks.h). */
+void sonde_recorder_call(struct sonde_recorder *recorder, const struct sonde_call_row *row);
 
 /* --- allocations (heap_chunks.h) --------------------------------------------------------------------------- */
 

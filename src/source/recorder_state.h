@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "source/activities.h"
+#include "source/call_stacks.h"
 #include "source/columns.h"
 #include "source/points.h"
 #include "source/recorder.h"
@@ -26,6 +27,7 @@ struct sonde_recorder {
 	struct sonde_streams streams;
 	struct sonde_columns samples, switches;
 	struct sonde_activities activities;
+	struct sonde_call_rows calls;
 	struct sonde_points points;
 	uint64_t last_weight;
 	uint32_t last_stack;
@@ -45,6 +47,9 @@ struct sonde_recorder {
 	unsigned saves;
 	int error;
 };
+
+/* Writes out where calls were (recorder_devices.c). 0, or the writer's error. */
+int sonde_recorder_calls_flush(struct sonde_recorder *recorder);
 
 static inline void sonde_recorder_keep_error(struct sonde_recorder *recorder, int rc)
 {

@@ -107,6 +107,8 @@ void sonde_unwinder_begin(struct sonde_unwinder *unwinder)
 /* Whether the stack above the copy can be taken from the process as it is now. */
 static int live_is_same(struct walk *walk)
 {
+	if (walk->sample->copy_only)
+		return 0;
 	if (walk->live == LIVE_UNKNOWN) {
 		const struct sonde_unwind_sample *sample = walk->sample;
 		uint8_t now[BOUNDARY_B];

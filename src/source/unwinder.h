@@ -30,6 +30,7 @@ struct sonde_unwind_sample {
 	const uint64_t *kernel; /* kernel addresses, leaf first */
 	size_t kernel_count;
 	int has_user;  /* regs are valid */
+	int copy_only; /* nothing is read of the live stack above the copy */
 	int leaf_only; /* code of another machine type (32 bits): only its pc is used */
 	struct sonde_unwind_regs regs;
 	const uint8_t *stack; /* bytes from regs.sp upwards */

@@ -34,6 +34,7 @@ struct sonde_zones_listener {
 	void (*flags)(void *context, pid_t pid, uint32_t flags);  /* before that; enum sonde_link_flag */
 	void (*sample)(void *context, pid_t pid, pid_t tid, uint32_t thread,
 		       const struct sonde_event_cpu_sample *sample);
+	void (*call)(void *context, pid_t pid, uint32_t thread, const struct sonde_event_call_stack *call);
 	void (*heap)(void *context, pid_t pid, const struct sonde_pool_thread *thread, const uint64_t *words,
 		     size_t count);
 	void (*closed)(void *context, pid_t pid);

@@ -103,6 +103,7 @@ static int greet(struct sonde_source_run *run, struct sonde_zones_connection *co
 	    .source = source_of(hello->client),
 	    .context = listener->context,
 	    .cpu_sample = listener->sample,
+	    .call = listener->call,
 	    .heap = listener->heap,
 	};
 	run->has_own_tids |= options.own_pid != options.pid;

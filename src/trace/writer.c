@@ -310,7 +310,7 @@ static int is_event_type(uint16_t type)
 {
 	static const uint32_t types = 1u << SONDE_CHUNK_SAMPLES | 1u << SONDE_CHUNK_SWITCHES | 1u << SONDE_CHUNK_ZONES |
 				      1u << SONDE_CHUNK_EVENTS | 1u << SONDE_CHUNK_SERIES | 1u << SONDE_CHUNK_WAITS |
-				      1u << SONDE_CHUNK_ACTIVITIES;
+				      1u << SONDE_CHUNK_ACTIVITIES | 1u << SONDE_CHUNK_CALL_STACKS;
 	return type < SONDE_CHUNK_TYPES && types >> type & 1;
 }
 

@@ -87,7 +87,7 @@ run 0 "$SONDE" report none.sonde
 has "${out//$'\n' /}" "gpu: not recorded: no process gave a device anything to do"
 run 0 "$SONDE" record --gpu=full -q -o full.sonde -- "$known"
 run 0 "$SONDE" report full.sonde
-has "$out" "level full records as api does"
+lacks "$out" "stacks of calls"
 run 125 "$SONDE" record --gpu=all -q -o no.sonde -- true
 has "$err" "'all' is not kernels, api or full"
 run 125 "$SONDE" record --gpu --no-inject -q -o no.sonde -- true

@@ -1,0 +1,298 @@
+/* call_stack.c: where a thread is that calls for a device: its stack, once, and then that stack's number
+ * (sonde/device.h).
+ *
+ * The recorder walks a copy of the stack. A program calls from the same few places again and again, so a stack is known
+ * by the words on it that a walk can depend on, at their places: addresses of code and of the stack. Counters, times
+ * and what was left there do not count. Code lies in the program's own segments, or where the kernel maps things: the
+ * TiB below this library and all above to the end of addresses, where stacks lie, too. So two stacks that agree in
+ * these are walked alike, and only the first is told. (Not if they differ in code alone that a program has generated
+ * below 4 GiB.)
+ *
+ * A thread's numbers are its own: what it names stands before in its own ring. A stack pointer that is not on the
+ * thread's stack (coroutines) is copied by process_vm_readv, which stops where the mapping does.
+ * What a process that forbids to be read (PR_SET_DUMPABLE) has on its stack does not get into a ring.
+ */
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "format/event.h"
+#include "runtime/runtime.h"
+#include "sonde/device.h"
+
+#define COPY_MAX_B ((size_t)32 << 10)
+#define MAIN_STACK_B ((uintptr_t)128 << 20) /* the kernel maps nothing else so close below a program's first stack */
+#define FOREIGN_B ((size_t)8 << 10)         /* of a stack that is not the thread's */
+#define FOREIGNS 16u
+#define AREA_BELOW_B ((uintptr_t)1 << 40)
+#define TOLD 8192u /* a power of two */
+#define PROBES 4u
+#define AGAIN 1024u /* where chunks are overwritten, a stack is told again after so many calls of its thread */
+
+struct range {
+	uintptr_t low, end;
+};
+
+extern void *__libc_stack_end __attribute__((weak)); /* glibc's: where the first thread's stack begins */
+
+static _Thread_local struct {
+	struct range stack;
+	uint32_t calls;
+} self;
+static struct range program; /* its code */
+static pthread_once_t program_once = PTHREAD_ONCE_INIT;
+static _Atomic uint64_t told[TOLD]; /* 44 bits of a hash, and a number */
+static _Atomic uint32_t numbers;
+
+_Static_assert(SONDE_CALL_STACKS_MAX == 1u << 20, "a number's bits");
+
+/* --- what is known once ------------------------------------------------------------------------------------------ */
+
+/* The first object is the program. */
+static int look_at_program(struct dl_phdr_info *info, size_t size_b, void *unused)
+{
+	(void)size_b;
+	(void)unused;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		uintptr_t low = (uintptr_t)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+		uintptr_t end = low + (uintptr_t)info->dlpi_phdr[i].p_memsz;
+		if (info->dlpi_phdr[i].p_type != PT_LOAD || !(info->dlpi_phdr[i].p_flags & PF_X))
+			continue;
+		program.low = program.end && program.low < low ? program.low : low;
+		program.end = program.end > end ? program.end : end;
+	}
+	return 1;
+}
+
+static void find_program(void)
+{
+	dl_iterate_phdr(look_at_program, NULL);
+}
+
+/* As the C library has it, but for a thread's control block. */
+static struct range stack_told(void)
+{
+	pthread_attr_t attributes;
+	void *low;
+	size_t size_b;
+	uintptr_t control = (uintptr_t)__builtin_thread_pointer();
+	struct range range = {0, 0};
+	if (pthread_getattr_np(pthread_self(), &attributes))
+		return range;
+	if (!pthread_attr_getstack(&attributes, &low, &size_b))
+		range = (struct range){(uintptr_t)low, (uintptr_t)low + size_b};
+	pthread_attr_destroy(&attributes);
+	if (control > range.low && control < range.end)
+		range.end = control;
+	return range;
+}
+
+/* What lies above the first frame of the program is its environment. */
+static struct range stack_first(void)
+{
+	uintptr_t end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
+	return (struct range){end > MAIN_STACK_B ? end - MAIN_STACK_B : 0, end};
+}
+
+static int is_on(const struct range *range, uintptr_t sp)
+{
+	return sp >= range->low && sp < range->end;
+}
+
+/* Up to the end of the thread's stack; 0: it is on another. */
+static size_t extent(uintptr_t sp)
+{
+	if (!self.stack.end) {
+		struct range first = stack_first();
+		self.stack = is_on(&first, sp) ? first : stack_told();
+	}
+	if (!is_on(&self.stack, sp))
+		return 0;
+	size_t size_b = self.stack.end - sp;
+	return (size_b < COPY_MAX_B ? size_b : COPY_MAX_B) & ~(size_t)7;
+}
+
+/* --- stacks that were told --------------------------------------------------------------------------------------- */
+
+typedef uint64_t __attribute__((aligned(1), may_alias)) word;
+
+/* By hand, as the copy: what lies between variables may be read. */
+__attribute__((no_sanitize("address"))) static uint64_t hash_of(const struct sonde_event_call_stack *place,
+								const void *from, size_t size_b, uint64_t salt)
+{
+	const word *words = from;
+	uintptr_t here = (uintptr_t)&hash_of, area = here - AREA_BELOW_B, code_b = program.end - program.low;
+	uintptr_t area_b = (UINT64_C(2) << (63 - __builtin_clzll(here))) - area; /* up to where addresses end */
+	uint64_t hash = sonde_hash_pair(place->pc ^ salt, place->sp) ^ place->fp;
+	for (uint64_t i = 0; i < size_b / 8; i++) {
+		uint64_t value = words[i];
+		if (value - area >= area_b && value - program.low >= code_b && value - place->sp >= size_b)
+			continue;
+		hash = (hash ^ value ^ i << 56) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32 ^ i;
+	}
+	return sonde_hash_mix(hash);
+}
+
+static uint32_t find(uint64_t hash)
+{
+	for (uint32_t i = 0; i < PROBES; i++) {
+		uint64_t slot = atomic_load_explicit(&told[(hash + i) % TOLD], memory_order_relaxed);
+		if (slot && slot >> 20 == hash >> 20)
+			return (uint32_t)(slot & (SONDE_CALL_STACKS_MAX - 1));
+	}
+	return 0;
+}
+
+/* 0: there are no more numbers, and it is told again each time. */
+static uint32_t number_new(void)
+{
+	if (atomic_load(&numbers) >= SONDE_CALL_STACKS_MAX - 1)
+		return 0;
+	uint32_t number = atomic_fetch_add(&numbers, 1) + 1;
+	return number < SONDE_CALL_STACKS_MAX ? number : 0;
+}
+
+/* Where all are taken, one of them is told again when it is met. */
+static void keep(uint64_t hash, uint32_t number)
+{
+	uint32_t at = (uint32_t)(hash % TOLD);
+	for (uint32_t i = 0; i < PROBES; i++) {
+		uint64_t slot = atomic_load_explicit(&told[(hash + i) % TOLD], memory_order_relaxed);
+		if (!slot || slot >> 20 == hash >> 20) {
+			at = (uint32_t)((hash + i) % TOLD);
+			break;
+		}
+	}
+	atomic_store_explicit(&told[at], hash >> 20 << 20 | number, memory_order_relaxed);
+}
+
+__attribute__((no_sanitize("address"))) static void copy_words(void *to, const void *from, size_t size_b)
+{
+	const volatile word *in = from;
+	uint64_t *out = to;
+	for (size_t i = 0; i < size_b / 8; i++)
+		out[i] = in[i];
+}
+
+/* --- a stack that is not the thread's ---------------------------------------------------------------------------- */
+
+/* Where it is copied before it is known whether it is new. */
+static struct foreign {
+	_Atomic uint32_t is_used;
+	uint64_t words[FOREIGN_B / 8];
+} foreigns[FOREIGNS];
+
+/* NULL: as many threads as there are such places are here. */
+static struct foreign *foreign_take(void)
+{
+	for (uint32_t i = 0; i < FOREIGNS; i++)
+		if (!atomic_exchange_explicit(&foreigns[i].is_used, 1, memory_order_acquire))
+			return &foreigns[i];
+	return NULL;
+}
+
+static void foreign_give(struct foreign *foreign)
+{
+	if (foreign)
+		atomic_store_explicit(&foreign->is_used, 0, memory_order_release);
+}
+
+/* How much of it there is. */
+static size_t foreign_copy(struct foreign *foreign, uintptr_t sp)
+{
+	struct iovec local = {foreign->words, FOREIGN_B}, remote = {(void *)sp, FOREIGN_B};
+	long got = syscall(SYS_process_vm_readv, (long)getpid(), &local, 1UL, &remote, 1UL, 0UL);
+	return got > 0 ? (size_t)got & ~(size_t)7 : 0;
+}
+
+/* --- telling ----------------------------------------------------------------------------------------------------- */
+
+static int may_copy(void)
+{
+	return prctl(PR_GET_DUMPABLE) == 1;
+}
+
+/* With `size_b` of the stack, which stands at `from`. */
+static int tell(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_event_call_stack *event,
+		const void *from, size_t size_b)
+{
+	event->head.words = (uint16_t)((sizeof(*event) + size_b) / 8);
+	struct sonde_event *at = sonde_event_reserve(thread, pool, event->head.words);
+	if (!at)
+		return SONDE_ERR_FULL;
+	struct sonde_event_call_stack *out = (struct sonde_event_call_stack *)at;
+	event->stack_b = size_b;
+	copy_words(out + 1, from, size_b);
+	memcpy(&out->correlation, &event->correlation, sizeof(*event) - sizeof(event->head));
+	sonde_event_publish(at, &event->head);
+	return SONDE_OK;
+}
+
+/* A stack by its number, or as it stands at `from`. */
+static int tell_stack(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_event_call_stack *event,
+		      const void *from, size_t size_b)
+{
+	uint64_t salt = (uint64_t)thread->tid << 32 ^ thread->serial ^ (uint64_t)(uintptr_t)pool;
+	uint64_t hash = hash_of(event, from, size_b, salt);
+	struct sonde_event_call_stack again = {.head = event->head, .correlation = event->correlation};
+	if (pool->on_full != SONDE_RING_OVERWRITE || ++self.calls % AGAIN)
+		again.number = find(hash);
+	if (again.number)
+		return tell(thread, pool, &again, NULL, 0);
+	if (!may_copy()) {
+		event->sp = event->fp = 0;
+		return tell(thread, pool, event, NULL, 0);
+	}
+	event->number = number_new();
+	int code = tell(thread, pool, event, from, size_b);
+	if (code == SONDE_OK && event->number)
+		keep(hash, event->number);
+	return code;
+}
+
+static int tell_foreign(struct sonde_thread *thread, struct sonde_ring_pool *pool, struct sonde_event_call_stack *event)
+{
+	struct foreign *foreign = foreign_take();
+	size_t size_b = foreign ? foreign_copy(foreign, (uintptr_t)event->sp) : 0;
+	int code = size_b ? tell_stack(thread, pool, event, foreign->words, size_b)
+			  : tell(thread, pool, event, NULL, 0); /* its innermost function is all that is known */
+	foreign_give(foreign);
+	return code;
+}
+
+int sonde_call_stack(uint64_t correlation)
+{
+	struct sonde_event_call_stack event = {
+	    .head.type = SONDE_EVENT_CALL_STACK,
+	    .correlation = correlation,
+	    .pc = (uint64_t)(uintptr_t)__builtin_return_address(0),
+	    .sp = (uint64_t)(uintptr_t)__builtin_dwarf_cfa(),
+	    .fp = *(const uint64_t *)__builtin_frame_address(0),
+	};
+	struct sonde_ring_pool *pool;
+	int saved = errno, code = SONDE_ERR_OFF;
+	if (!correlation)
+		return SONDE_ERR_ARGUMENT;
+	if (!sonde_is_on())
+		return SONDE_ERR_OFF;
+	pthread_once(&program_once, find_program);
+	struct sonde_thread *thread = sonde_thread_enter(&pool);
+	if (!thread)
+		return SONDE_ERR_OFF;
+	if (atomic_load(&sonde_process_get()->state) == SONDE_PROCESS_ON) {
+		size_t size_b = extent((uintptr_t)event.sp);
+		event.head.time = sonde_event_time(pool);
+		code = size_b ? tell_stack(thread, pool, &event, (const void *)(uintptr_t)event.sp, size_b)
+			      : tell_foreign(thread, pool, &event);
+	}
+	errno = saved;
+	sonde_thread_leave(thread);
+	return code;
+}
