@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/device_roofs.h"
 #include "analyze/flop_counted.h"
 #include "analyze/marks.h"
 #include "analyze/roofline_calls.h"
@@ -323,7 +324,8 @@ static int roofline_finish(void *state, struct sonde_report *report)
 		rc = sonde_report_note(report, roofline->section, 1, "no roof: %s", why ? why : "out of memory");
 	/* The processor's counters tell of no zone and of no bytes: of them no point is drawn. */
 	rc = rc ? rc : sonde_flop_counted_note(&roofline->counted, 0, report, roofline->section);
-	return !rc && has_roof ? sonde_roofline_ceilings(&roofline->roof, report) : rc;
+	rc = !rc && has_roof ? sonde_roofline_ceilings(&roofline->roof, report) : rc;
+	return rc ? rc : sonde_device_roofs_add(calls->session, report);
 }
 
 const struct sonde_pass sonde_pass_roofline = {

@@ -81,7 +81,7 @@ static void put_section(FILE *out, struct sonde_buf *scratch, const struct sonde
 
 static int render(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out)
 {
-	static const char *const ids[] = {"roofline", "roofs"};
+	static const char *const ids[] = {"roofline", "roofs", "device-roofs"};
 	struct sonde_buf scratch;
 	(void)options;
 	sonde_buf_init(&scratch, TEXT_MAX_B);

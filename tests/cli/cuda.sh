@@ -50,6 +50,9 @@ equal "$(rows c.sonde peers | jq -c 'map([.from, .to, .copies, .size_b, .b_per_s
 	'[["CUDA Stand-in <G1> 0","CUDA Stand-in <G1> 1",1,2000000,2000000000,1000000]]'
 equal "$("$SONDE" query -q -f csv c.sonde "SELECT name, from_device_id, to_device_id FROM operations WHERE to_memory = 'peer'" | tail -n 1 | tr -d '\r')" \
 	'copy device 0 to device 1,1,2'
+"$SONDE" report -q --json --section roofline c.sonde >roofs.json
+equal "$(jq -c '[.sections[] | select(.id == "device-roofs") | .rows[] | select(.device == "CUDA Stand-in <G1> 0") | .rate | round]' roofs.json)" \
+	'[66908,33454,1070531,3352]'
 # 64 × 2 blocks of 256 threads with 40 registers: 6 of the 8 blocks that 2048 threads would be
 equal "$(rows c.sonde kernels | jq -c 'map(.occupancy)')" '[0.75,0.75]'
 equal "$(rows c.sonde copies | jq -c 'map([.from, .to, .copies, .size_b, .total_ns]) | sort')" \
