@@ -6,6 +6,9 @@
  * then it waited for that, else for the thread that asked. In others it is not known what it waited for once it was
  * asked for. Who asked is told with it, or by the call with its correlation; if neither says so, the path goes on in
  * the thread that waited. Markers do nothing, and are left out. All is done by sorting and binary search: n log n.
+ *
+ * CUDA tells of no wait where a call copies and returns when that is done: such a call is one if its copy was done when
+ * it returned.
  */
 #include "analyze/critical_devices.h"
 
@@ -89,7 +92,7 @@ static int add_work(struct reading *reading, const struct sonde_batch *batch, si
 	return 0;
 }
 
-static int add_wait(struct reading *reading, const struct sonde_batch *batch, size_t i)
+static int add_wait(struct reading *reading, const struct sonde_batch *batch, size_t i, uint32_t is_copy)
 {
 	const struct sonde_thread *thread = sonde_session_thread(reading->critical->session, batch->thread_of[i]);
 	if (!thread || !batch->dur_ns[i] || batch->thread_of[i] > reading->critical->threads)
@@ -104,26 +107,40 @@ static int add_wait(struct reading *reading, const struct sonde_batch *batch, si
 						.correlation = batch->correlation[i],
 						.thread = batch->thread_of[i],
 						.process = known_process(reading, thread->process),
-						.queue = batch->queue[i]};
+						.queue = batch->queue[i],
+						.is_copy = is_copy};
 	return 0;
 }
 
+/* "cudaMemcpy", "cuMemcpyDtoH_v2", not "cudaMemcpyAsync". */
+static int is_blocking_copy(const struct sonde_operation *operation)
+{
+	const char *name = operation->name;
+	name += strncmp(name, "cuda", 4) == 0 ? 4 : strncmp(name, "cu", 2) == 0 ? 2 : 0;
+	return operation->kind == SONDE_ACTIVITY_API && name != operation->name && strncmp(name, "Memcpy", 6) == 0 &&
+	       !strstr(name, "Async");
+}
+
 /* An end, or a start, outside the span is none of the path. */
-static int take(struct reading *reading, const struct sonde_batch *batch, size_t i, uint32_t kind)
+static int take(struct reading *reading, const struct sonde_batch *batch, size_t i,
+		const struct sonde_operation *operation)
 {
 	const struct sonde_critical *critical = reading->critical;
+	uint32_t kind = operation->kind;
 	if (batch->start_ns[i] >= critical->to_ns || batch->start_ns[i] + batch->dur_ns[i] <= critical->from_ns)
 		return 0;
 	if (kind == SONDE_ACTIVITY_SYNC)
-		return add_wait(reading, batch, i);
+		return add_wait(reading, batch, i, 0);
+	if (batch->correlation[i] && is_blocking_copy(operation))
+		return add_wait(reading, batch, i, 1);
 	if (sonde_activity_row(kind)->where != SONDE_ACTIVITY_ON_DEVICE || kind == SONDE_ACTIVITY_MARKER ||
 	    !sonde_session_queue(critical->session, batch->queue[i]))
 		return 0;
 	return add_work(reading, batch, i);
 }
 
-static int read_activities(struct reading *reading,
-			   int (*each)(struct reading *, const struct sonde_batch *, size_t i, uint32_t kind))
+static int read_activities(struct reading *reading, int (*each)(struct reading *, const struct sonde_batch *, size_t i,
+								const struct sonde_operation *operation))
 {
 	const struct sonde_critical *critical = reading->critical;
 	const struct sonde_cursor_wanted wanted = {.from_ns = critical->from_ns, .to_ns = critical->to_ns};
@@ -137,7 +154,7 @@ static int read_activities(struct reading *reading,
 		for (size_t i = 0; rc > 0 && i < batch->count && !error; i++) {
 			const struct sonde_operation *operation =
 			    sonde_session_operation(critical->session, batch->operation[i]);
-			error = operation ? each(reading, batch, i, operation->kind) : 0;
+			error = operation ? each(reading, batch, i, operation) : 0;
 		}
 		rc = 0; /* a chunk that cannot be read is said where bytes are (critical_path.c) */
 	}
@@ -279,7 +296,7 @@ static void sweep(struct reading *reading, const uint32_t *by_end, uint32_t *of_
 			of_process[process_of(reading, &works[by_end[at]])] = by_end[at];
 		}
 		uint32_t last = wait->queue ? of_queue[wait->queue] : of_process[wait->process];
-		if (!wait->work && last && can_end(wait, &works[last]))
+		if (!wait->work && !wait->is_copy && last && can_end(wait, &works[last]))
 			wait->work = last;
 	}
 }
@@ -322,10 +339,12 @@ static int is_asked(const struct sonde_critical_work *work)
 }
 
 /* A call that asked for what does not say it. All of a key get the first call that can have been it. */
-static int take_call(struct reading *reading, const struct sonde_batch *batch, size_t i, uint32_t kind)
+static int take_call(struct reading *reading, const struct sonde_batch *batch, size_t i,
+		     const struct sonde_operation *operation)
 {
 	struct sonde_critical *critical = reading->critical;
 	const struct sonde_thread *thread = sonde_session_thread(critical->session, batch->thread_of[i]);
+	uint32_t kind = operation->kind;
 	uint64_t correlation = batch->correlation[i], from_ns = batch->start_ns[i];
 	if ((kind != SONDE_ACTIVITY_API && kind != SONDE_ACTIVITY_SYNC) || !correlation || !thread || !from_ns ||
 	    batch->thread_of[i] > critical->threads)
@@ -404,6 +423,16 @@ static void find_unasked(struct reading *reading)
 	}
 }
 
+static void count_waits(struct reading *reading)
+{
+	struct sonde_critical *critical = reading->critical;
+	for (size_t i = 0; i < reading->wait_count; i++) {
+		const struct sonde_critical_device_wait *wait = &reading->waits[i];
+		critical->device_waits += wait->work || !wait->is_copy;
+		critical->unended_waits += !wait->work && !wait->is_copy;
+	}
+}
+
 static int connect(struct reading *reading)
 {
 	struct sonde_critical *critical = reading->critical;
@@ -417,9 +446,7 @@ static int connect(struct reading *reading)
 		return rc;
 	find_all_before(critical);
 	find_unasked(reading);
-	for (size_t i = 0; i < reading->wait_count; i++)
-		critical->unended_waits += !reading->waits[i].work;
-	critical->device_waits = reading->wait_count;
+	count_waits(reading);
 	return sonde_critical_device_waits_put(critical, reading->waits, reading->wait_count);
 }
 
@@ -431,7 +458,7 @@ int sonde_critical_devices_read(struct sonde_critical *critical)
 	if (!rc && !reading.left_out && critical->work_count && reading.wait_count)
 		rc = connect(&reading);
 	else
-		critical->unended_waits = critical->device_waits = reading.wait_count;
+		count_waits(&reading);
 	free(reading.waits);
 	free(reading.keyed);
 	return rc;

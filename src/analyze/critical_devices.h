@@ -16,6 +16,7 @@ struct sonde_critical_device_wait {
 	uint64_t from_ns, to_ns, correlation;
 	uint32_t thread, process, queue; /* queue 0 = not told */
 	uint32_t work;                   /* what ended it; 0 = not known */
+	uint32_t is_copy;                /* it waits for nothing but what has its correlation, if for anything */
 };
 
 /* Fills `works` of the graph, in the span, and puts into its segments what threads waited for. Once, when it has all

@@ -276,6 +276,32 @@ static void by_correlation(void **state)
 	look_away(&looked);
 }
 
+/* CUDA's call that copies returns when that is done: no wait is told. That of an asynchronous one waits for nothing,
+ * however soon the copy is done; nor does one that returns before it. */
+static void a_call_that_copies(void **state)
+{
+	struct toy toy;
+	(void)state;
+	toy_open(&toy);
+	static const struct sonde_meta_operation none;
+	uint32_t blocking = recording_operation(&toy.r, SONDE_ACTIVITY_API, "cudaMemcpy", none);
+	uint32_t other = recording_operation(&toy.r, SONDE_ACTIVITY_API, "cudaMemcpyAsync", none);
+	told(&toy, blocking, 1, 0, 10, 35, 1);
+	told(&toy, toy.copy, 0, toy.queue, 12, 30, 1);
+	told(&toy, other, 1, 0, 40, 55, 2);
+	told(&toy, toy.copy, 0, toy.queue, 45, 50, 2);
+	told(&toy, blocking, 1, 0, 60, 65, 3);
+	told(&toy, toy.copy, 0, toy.queue, 62, 70, 3);
+	toy_close(&toy);
+	struct looked looked = look(NULL);
+	assert_int_equal(ms_of(&looked, "copy", "up"), 18);
+	assert_int_equal(ms_of(&looked, "wait for a device", "up"), 2);
+	assert_int_equal(ms_of(&looked, "thread", "prog"), 80);
+	assert_int_equal(looked.critical.device_waits, 1);
+	assert_int_equal(looked.critical.unended_waits, 0);
+	look_away(&looked);
+}
+
 /* Nobody is known to have asked: the path goes on in the thread that waited, and it is said. */
 static void nobody_asked(void **state)
 {
@@ -340,6 +366,7 @@ int main(void)
 	    cmocka_unit_test(who_asks_late),
 	    cmocka_unit_test(a_queue_out_of_order),
 	    cmocka_unit_test(by_correlation),
+	    cmocka_unit_test(a_call_that_copies),
 	    cmocka_unit_test(nobody_asked),
 	    cmocka_unit_test(what_makes_no_sense),
 	};
