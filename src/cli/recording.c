@@ -148,9 +148,6 @@ int sonde_recording_check(const struct sonde_recording *recording, const char *c
 	else if (record->blas && record->attach)
 		wrong = "--blas is for a command (sonde record --blas -- ./app): calls are recorded inside the "
 			"processes, and nothing is put into one that runs";
-	else if (record->gpu && record->attach)
-		wrong = "--gpu is for a command (sonde record --gpu -- ./app): devices are recorded inside the "
-			"processes, and nothing is put into one that runs";
 	else if ((record->heap || record->blas || record->gpu || record->waits & SONDE_WAIT_WHAT_IO) &&
 		 record->no_inject)
 		wrong = "--heap, --io, --blas and --gpu record inside the processes: leave --no-inject out";

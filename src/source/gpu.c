@@ -65,7 +65,8 @@ static int gpu_probe(const struct sonde_record_options *options, char *why, size
 		return -ECANCELED;
 	if (options && (options->attach || options->no_inject)) {
 		snprintf(why, why_b,
-			 "devices are recorded inside of programs that sonde starts (sonde record --gpu -- …)");
+			 "kernels and copies are recorded inside of programs that sonde starts (sonde record --gpu -- "
+			 "CMD): nothing is put into a process that runs");
 		return -EOPNOTSUPP;
 	}
 	for (size_t i = 0; i < APIS && result; i++)

@@ -98,6 +98,24 @@ run 0 "$SONDE" query -f csv holds.sonde "SELECT DISTINCT s.object, p.value FROM 
 	WHERE s.name = 'device.memory.used' AND s.process_id IS NOT NULL"
 equal "$(tail -n +2 <<<"${out//$'\r'/}")" "$one,1000000000"
 
+# a process that runs already: devices are the machine's, so all of that is read; what a device is asked to do is not seen
+sleep 4 &
+export NVML_STAND_IN_PID=$work/pid
+echo $! >pid
+run 0 env LD_LIBRARY_PATH="$work/new" "$SONDE" record --gpu -f -o attached.sonde -p $!
+unset NVML_STAND_IN_PID
+has "$err" 'warning: GPU 0 Stand-in one: 9'
+run 0 "$SONDE" report --json --section machine,energy attached.sonde
+echo "$out" >attached.json
+near "$(share attached 'device busy' "$one" mean)" 0.4 1e-9
+near "$(share attached 'SMs active' "$one" mean)" 0.8 0.01
+near "$(cell attached energy meter "$one (not added)" mean_w)" 100 0.01
+run 0 "$SONDE" query -f csv attached.sonde "SELECT DISTINCT s.object, p.value FROM series s JOIN points p ON p.series_id = s.id
+	WHERE s.name = 'device.memory.used' AND s.process_id IS NOT NULL"
+equal "$(tail -n +2 <<<"${out//$'\r'/}")" "$one,1000000000"
+run 0 "$SONDE" report attached.sonde
+has "$(tr -s ' \n' ' ' <<<"$out")" 'gpu: not recorded: kernels and copies are recorded inside of programs that sonde starts'
+
 # an old driver: fewer functions, and the older name of one
 gpu old old '' sleep 1.5
 near "$(share old 'device busy' "$one" mean)" 0.4 1e-9

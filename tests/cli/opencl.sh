@@ -92,8 +92,11 @@ run 125 "$SONDE" record --gpu=all -q -o no.sonde -- true
 has "$err" "'all' is not kernels, api or full"
 run 125 "$SONDE" record --gpu --no-inject -q -o no.sonde -- true
 has "$err" "leave --no-inject out"
-run 125 "$SONDE" record --gpu -q -o no.sonde -p $$
-has "$err" "--gpu is for a command"
+# into a process that runs nothing is put, and the report says so
+sleep 1 &
+run 0 "$SONDE" record --gpu -q -o running.sonde -p $!
+run 0 "$SONDE" report running.sonde
+has "${out//$'\n' /}" "gpu: not recorded: kernels and copies are recorded inside of programs that sonde starts"
 # a layer that is there stays there, before ours
 run 0 env OPENCL_LAYERS=/its/own.so "$SONDE" record --gpu -q -o layers.sonde -- sh -c 'echo "$OPENCL_LAYERS"'
 matches "$out" '^/its/own.so:/[^:]*/libsonde-opencl.so$'
