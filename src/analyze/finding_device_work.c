@@ -132,7 +132,7 @@ static int pageable_add(const struct sonde_facts *facts, const struct sonde_devi
 {
 	const struct sonde_section *copies = sonde_facts_section(facts, "copies");
 	double time_ns = 0, saves_ns = 0, count = 0;
-	if (!(calls_of(facts, is_async_copy).count > 0))
+	if (work->is_processor || !(calls_of(facts, is_async_copy).count > 0)) /* there pinning changes nothing */
 		return 0;
 	for (size_t i = sonde_device_row(copies, 0, work->name); i != SIZE_MAX;
 	     i = sonde_device_row(copies, i + 1, work->name)) {
@@ -308,8 +308,9 @@ SONDE_JUDGE(ragged_blocks)
 /* --- memory --------------------------------------------------------------------------------------------------------
  */
 
+/* `all`: how much there is, and who says so. */
 static int full_add(const struct sonde_facts *facts, struct sonde_found *found, const char *device, double share,
-		    double peak_b)
+		    double peak_b, const char *all)
 {
 	double least = facts->threshold[SONDE_THRESHOLD_DEVICE_FULL];
 	if (!(share > least))
@@ -317,7 +318,8 @@ static int full_add(const struct sonde_facts *facts, struct sonde_found *found, 
 	return sonde_found_add(
 	    found, &(struct sonde_finding){
 		       .subject = sonde_report_text(found->report, "%s", device),
-		       .evidence = sonde_report_text(found->report, "%.1f %% of its memory at its peak", 100 * share),
+		       .evidence =
+			   all ? sonde_report_text(found->report, "%.1f %% of %s at its peak", 100 * share, all) : NULL,
 		       .bytes = peak_b > 0 ? peak_b : 0,
 		       .weighs = fmin(share - least, 1)});
 }
@@ -332,12 +334,14 @@ SONDE_JUDGE(device_full)
 	for (size_t i = 0; !rc && machine && i < machine->table.row_count; i++)
 		if (!strcmp(sonde_facts_text(machine, i, "what"), "device memory"))
 			rc = full_add(facts, found, sonde_facts_text(machine, i, "object"),
-				      sonde_facts_number(machine, i, "max"), 0);
+				      sonde_facts_number(machine, i, "max"), 0,
+				      sonde_report_text(found->report, "its %s, of all programs, by the driver,",
+							sonde_facts_text(machine, i, "whole")));
 	for (size_t i = 0; !rc && found->count == before && i < sonde_device_count(facts); i++) {
 		double peak_b = sonde_facts_number(devices, i, "peak_b");
 		if (strcmp(sonde_facts_text(devices, i, "kind"), "processor") != 0) /* its memory is the machine's */
 			rc = full_add(facts, found, sonde_facts_text(devices, i, "device"),
-				      peak_b / sonde_facts_number(devices, i, "memory_b"), peak_b);
+				      peak_b / sonde_facts_number(devices, i, "memory_b"), peak_b, "its memory");
 	}
 	return rc;
 }

@@ -396,6 +396,54 @@ static void full_memory(void **state)
 	}
 }
 
+/* As the driver reads it: 95 of 100 MB for a moment, or 89. No other record of a device is needed. */
+static void full_memory_by_the_driver(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct recording r;
+		struct judged judged;
+		simple_open(&r);
+		uint32_t used = recording_series(&r, SONDE_METRIC_DEVICE_MEMORY_USED, 0, 0, "GPU 0 G1");
+		uint32_t all = recording_series(&r, SONDE_METRIC_DEVICE_MEMORY_TOTAL, 0, 0, "GPU 0 G1");
+		for (uint64_t at = 0; at < 10; at++) {
+			recording_point(&r, START + at * 100 * MS, used, at == 5 ? (i ? 95000000 : 89000000) : 1000000);
+			recording_point(&r, START + at * 100 * MS, all, 100000000);
+		}
+		judge(&judged, &r);
+		const struct sonde_finding *full = finding_of(&judged, "device-full");
+		assert_int_equal(full != NULL, i);
+		if (full) {
+			assert_string_equal(full->subject, "GPU 0 G1");
+			assert_non_null(strstr(full->evidence, "95.0 % of its 0.1 GB, of all programs, by the driver"));
+		}
+		forget(&judged);
+	}
+}
+
+/* Copies of an OpenCL device that is the processor, beside CUDA's asynchronous ones: pinning changes nothing there.
+ * What OpenCL maps (`host`) may be pinned: nobody says, and nothing is said. */
+static void pageable_copies_are_not_those_of_processors(void **state)
+{
+	static const struct {
+		uint32_t kind;
+		uint8_t from;
+		double saves_ms;
+	} cases[] = {{SONDE_DEVICE_GPU, SONDE_MEMORY_PAGEABLE, 0},
+		     {SONDE_DEVICE_CPU, SONDE_MEMORY_PAGEABLE, -1},
+		     {SONDE_DEVICE_GPU, SONDE_MEMORY_HOST, -1}};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct recording r;
+		simple_open(&r);
+		uint32_t id = recording_device(&r, 1, "OpenCL", "d", (struct sonde_meta_device){.kind = cases[i].kind});
+		put_sized(&r, copy(&r, cases[i].from, SONDE_MEMORY_DEVICE), recording_queue(&r, id, "q", 1), 0, 40,
+			  1000);
+		put(&r, call(&r, SONDE_ACTIVITY_API, "cudaMemcpyAsync_v3020"), 0, -1, 0, 1);
+		expect(&r, "pageable-copies", cases[i].saves_ms);
+	}
+}
+
 /* Large kernels, one after the other, with a copy in and one out: nothing is wrong with it. */
 static void nothing_is_said_of_what_is_well_made(void **state)
 {
@@ -475,6 +523,8 @@ int main(void)
 	    cmocka_unit_test(a_long_gap),
 	    cmocka_unit_test(pageable_copies),
 	    cmocka_unit_test(pageable_copies_without_a_measure_promise_nothing),
+	    cmocka_unit_test(pageable_copies_are_not_those_of_processors),
+	    cmocka_unit_test(full_memory_by_the_driver),
 	    cmocka_unit_test(copies_that_the_host_waits_for),
 	    cmocka_unit_test(allocations_again_and_again),
 	    cmocka_unit_test(waiting_each_step),
