@@ -3,7 +3,7 @@
  * Written as the file is read, but for the critical path, which is found before: zones and waits are complete events
  * (X), counters and resources C, marks i; arrows (s, f) from who unlocked to who waited for it; then states of threads,
  * as complete events on tracks of their own, with arrows from who woke them, where that is known; then what
- * devices did, on processes of their own, with arrows from the calls that had them do it; then the critical path; then
+ * devices did, on processes of their own, with arrows (bind_id) from the calls that had them do it; then the critical path; then
  * spans as asynchronous events (b, e) with an arrow (s, f) where one ends in another thread; then what was alive of
  * each heap, as counters; then CPU samples. Zones of a thread that do not nest, which viewers would draw wrongly,
  * become asynchronous events too. Every event has name, cat, pid, tid, ts and args, because some readers want them all.

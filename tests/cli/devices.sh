@@ -41,7 +41,9 @@ run 0 "$SONDE" export -q -f chrome -o d.json d.sonde
 equal "$(jq -c '[.traceEvents[] | select(.cat == "device") | [.name, .dur]] | unique' d.json)" \
 	'[["alpha(float*, int)",5000],["beta",30000],["upload",2000]]'
 equal "$(jq -c '[.traceEvents[] | select(.ph == "M" and .pid > 4194304) | .args.name] | unique' d.json)" '["Own toy <b> 0","first","queue 8"]'
-equal "$(jq -c '[.traceEvents[] | select(.name == "upload") | .args | [.kind, .bytes, .delay_ns]]' d.json)" '[["copy",4000000,1000000]]'
+equal "$(jq -c '[.traceEvents[] | select(.cat == "device" and .name == "upload") | .args | [.kind, .bytes, .delay_ns]]' d.json)" '[["copy",4000000,1000000]]'
+equal "$(jq -c '[.traceEvents[] | select(.cat == "device" and .name == "alpha(float*, int)") | .args | [.grid, .block, .registers, .grid_x]] | unique' d.json)" \
+	'[[[64,1,1],[256,1,1],32,null]]'
 run 0 "$SONDE" export -q -f perfetto -o d.pftrace d.sonde
 if command -v python3 >.which; then
 	run 0 python3 "$repo/tests/validate/check.py" chrome d.json

@@ -28,7 +28,9 @@ equal "$(rows known.sonde device-memory | jq -c 'map([.memory, .peak_b, .end_b, 
 equal "$(rows known.sonde devices | jq '.[0].peak_b')" 5242880
 equal "$(rows known.sonde device-calls | jq -c 'map(select(.kind == "build") | .calls)')" '[1]'
 run 0 "$SONDE" export -q -f chrome -o known.json known.sonde
-equal "$(jq '[.traceEvents[] | select(.name == "launch" and .ph == "s")] | length >= 67' known.json)" true
+# each of them ends in the call that has the same correlation
+equal "$(jq -c '[.traceEvents[] | select(.bind_id)] | group_by(.bind_id) | map((map(.args.correlation) | unique | length), (map(select(.flow_out)) | length)) | unique' known.json)" '[1]'
+equal "$(jq '[.traceEvents[] | select(.cat == "device" and .flow_in) | .bind_id] | length >= 67' known.json)" true
 if command -v python3 >.which; then
 	run 0 python3 "$repo/tests/validate/check.py" chrome known.json
 fi

@@ -187,6 +187,7 @@ def check_chrome(path):
     trace = json.loads(text, object_pairs_hook=once)
     events = trace["traceEvents"]
     opened, flows, samples, ns = {}, {}, 0, 0
+    leave, reach = {}, {}  # arrows that are in their slices: when each begins, and each of its ends
     for event in events:
         missing = {"name", "cat", "ph", "pid", "tid", "ts", "args"} - set(event)
         expect(not missing, f"an event without {missing}: {event}")
@@ -197,6 +198,11 @@ def check_chrome(path):
         elif event["ph"] == "e":
             opened[key] = opened.get(key, 0) - 1
             expect(opened[key] >= 0, f"an end before its begin: {key}")
+        elif event.get("flow_out"):
+            expect(event["bind_id"] not in leave, f"two slices with the arrow {event['bind_id']}")
+            leave[event["bind_id"]] = event["ts"]
+        elif event.get("flow_in"):
+            reach.setdefault(event["bind_id"], []).append(event["ts"])
         elif event["ph"] in "sf":
             flows[key] = flows.get(key, 0) + (1 if event["ph"] == "s" else -1)
         elif event["name"] == "ProfileChunk":
@@ -205,6 +211,8 @@ def check_chrome(path):
             samples += len(data["timeDeltas"])
             ns += sum(data["cpuNanoseconds"])
     expect(not any(opened.values()) and not any(flows.values()), "a begin without its end")
+    expect(set(leave) == set(reach), "an arrow from nowhere, or to nowhere")
+    expect(all(leave[arrow] <= end for arrow, ends in reach.items() for end in ends), "an arrow to before its begin")
     expect(isinstance(trace["baseTimeNanoseconds"], int), "no baseTimeNanoseconds")
     check_nesting(events)
     return ns, samples
