@@ -89,6 +89,7 @@ enum cuda_kind {
 	FIELD(Kernel10, name, 104, 8)                           \
 	FIELD(Kernel10, submitted, 128, 8)                      \
 	FIELD(Kernel10, sharedMemoryExecuted, 140, 4)           \
+	FIELD(Kernel10, graphId, 156, 4)                        \
 	FIELD(Memcpy6, copyKind, 4, 1)                          \
 	FIELD(Memcpy6, srcKind, 5, 1)                           \
 	FIELD(Memcpy6, dstKind, 6, 1)                           \
@@ -99,6 +100,7 @@ enum cuda_kind {
 	FIELD(Memcpy6, contextId, 36, 4)                        \
 	FIELD(Memcpy6, streamId, 40, 4)                         \
 	FIELD(Memcpy6, correlationId, 44, 4)                    \
+	FIELD(Memcpy6, graphId, 72, 4)                          \
 	FIELD(MemcpyPtoP4, bytes, 8, 8)                         \
 	FIELD(MemcpyPtoP4, start, 16, 8)                        \
 	FIELD(MemcpyPtoP4, end, 24, 8)                          \
@@ -108,6 +110,7 @@ enum cuda_kind {
 	FIELD(MemcpyPtoP4, srcDeviceId, 44, 4)                  \
 	FIELD(MemcpyPtoP4, dstDeviceId, 52, 4)                  \
 	FIELD(MemcpyPtoP4, correlationId, 60, 4)                \
+	FIELD(MemcpyPtoP4, graphId, 80, 4)                      \
 	FIELD(Memset4, bytes, 8, 8)                             \
 	FIELD(Memset4, start, 16, 8)                            \
 	FIELD(Memset4, end, 24, 8)                              \
@@ -116,6 +119,7 @@ enum cuda_kind {
 	FIELD(Memset4, streamId, 40, 4)                         \
 	FIELD(Memset4, correlationId, 44, 4)                    \
 	FIELD(Memset4, memoryKind, 50, 2)                       \
+	FIELD(Memset4, graphId, 72, 4)                          \
 	FIELD(Memory4, memoryOperationType, 4, 4)               \
 	FIELD(Memory4, memoryKind, 8, 4)                        \
 	FIELD(Memory4, correlationId, 12, 4)                    \
@@ -195,6 +199,12 @@ enum {
 	CUDA_FLUSH_FORCED = 1,
 	CUDA_ERROR_MULTIPLE_SUBSCRIBERS = 39,
 	CUDA_SUBSCRIBER_NAME_B = 64,
+	CUDA_DOMAIN_DRIVER = 1,
+	CUDA_DOMAIN_RUNTIME = 2,
+	CUDA_SITE_ENTER = 0,
+	/* Where fields of what a callback about a call is given are: 4 bytes each. */
+	CUDA_CALLBACK_site = 0,
+	CUDA_CALLBACK_correlation = 64,
 };
 
 struct cuda_subscriber_params {
@@ -219,6 +229,7 @@ typedef void cuda_complete(void *context, uint32_t stream, uint8_t *buffer, size
 	CALL(cuptiSubscribe, (void **subscriber, cuda_callback *call, void *context), NEEDED)                          \
 	CALL(cuptiSubscribe_v2,                                                                                        \
 	     (void **subscriber, cuda_callback *call, void *context, struct cuda_subscriber_params *params), OPTIONAL) \
+	CALL(cuptiEnableCallback, (uint32_t enable, void *subscriber, int domain, uint32_t call), OPTIONAL)            \
 	CALL(cuptiUnsubscribe, (void *subscriber), NEEDED)                                                             \
 	CALL(cuptiSetThreadIdType, (int type), OPTIONAL)                                                               \
 	CALL(cuptiActivityRegisterTimestampCallback, (cuda_clock * clock), OPTIONAL)                                   \

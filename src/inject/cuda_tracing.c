@@ -11,6 +11,8 @@
 
 #include <sonde/device.h>
 
+#include "inject/cuda_stacks.h"
+
 /* GRAPH_TRACE is left out: it hides the kernels of graphs. */
 static const struct {
 	int kind;
@@ -47,13 +49,12 @@ static const struct {
     {686, 1}, /* cuKernelGetAttribute */
 };
 
-/* Subscribed for the sake of being the one who is: nothing is called back. */
+/* Subscribed for the sake of being the one who is: but for stacks (cuda_stacks.h) nothing is called back. */
 static void called(void *context, uint32_t domain, uint32_t id, const void *data)
 {
 	(void)context;
-	(void)domain;
 	(void)id;
-	(void)data;
+	cuda_stacks_called(domain, data);
 }
 
 int cuda_tracing_subscribe(struct cuda_tracing *tracing, char *why, size_t why_b)
@@ -113,6 +114,8 @@ void cuda_tracing_enable(const struct cuda_tracing *tracing)
 		sonde_activity_lost(cause, 1);
 	}
 	set_useless(tracing, 0);
+	if (tracing->level >= CUDA_LEVEL_FULL)
+		cuda_stacks_enable(cupti, tracing->subscriber);
 }
 
 /* A single call that is told is told even without its kind: so kinds come last. */

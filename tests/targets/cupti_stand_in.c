@@ -8,6 +8,7 @@
  *	unknown		some records are of a kind that nobody knows
  *	cut		the last record of a buffer is not whole
  *	copies		copies cannot be told
+ *	uncalled	nobody is called back as calls are entered
  * STAND_IN_LOG names a file for the calls, in their order. Compiled with STAND_IN_PLAIN it has neither a clock that can
  * be set nor cuptiSubscribe_v2(), and tells the time of day.
  *
@@ -49,7 +50,9 @@ static cuda_request *request;
 static cuda_complete *complete;
 static cuda_clock *clock_of;
 static uint8_t is_enabled[CUDA_KINDS];
-static const char *subscribed; /* who has */
+static const char *subscribed;     /* who has */
+static cuda_callback *callback;    /* whom that is */
+static uint8_t is_called[3][1024]; /* by domain and call: back */
 static int thread_ids, has_stale_time;
 static uint32_t context = 1;
 
@@ -277,12 +280,13 @@ static void put_fill(uint64_t start_ns, uint64_t end_ns)
 	put(record, CUDA_KIND_MEMSET);
 }
 
-static void put_memory(uint32_t operation, uint64_t time_ns, uint64_t address, uint64_t size_b)
+static void put_memory(uint32_t operation, uint32_t correlation, uint64_t time_ns, uint64_t address, uint64_t size_b)
 {
 	uint8_t record[RECORD_MAX_B];
 	begin(record, CUDA_KIND_MEMORY2);
 	PUT(record, Memory4_memoryOperationType, operation);
 	PUT(record, Memory4_memoryKind, 3u);
+	PUT(record, Memory4_correlationId, correlation);
 	PUT(record, Memory4_address, address);
 	PUT(record, Memory4_bytes, size_b);
 	PUT(record, Memory4_timestamp, time_ns);
@@ -330,8 +334,8 @@ static void tell_work(void)
 	put_copy(&(struct copy){2, 3, 2, 32, base + 98 * MS, base + 99 * MS, 1000000});
 	put_peer_copy(base + 91 * MS, base + 92 * MS);
 	put_fill(base + 93 * MS, base + 94 * MS);
-	put_memory(CUDA_MEMORY_ALLOCATION, base, 0x7f0000000000, 1 << 20);
-	put_memory(CUDA_MEMORY_RELEASE, base + 99 * MS, 0x7f0000000000, 1 << 20);
+	put_memory(CUDA_MEMORY_ALLOCATION, 0, base, 0x7f0000000000, 1 << 20);
+	put_memory(CUDA_MEMORY_RELEASE, 0, base + 99 * MS, 0x7f0000000000, 1 << 20);
 	put_sync(CUDA_SYNC_STREAM, base + 80 * MS, base + 100 * MS);
 	put_sync(CUDA_SYNC_STREAM_WAIT, base + 70 * MS, base + 71 * MS);
 	put_overhead(base + 60 * MS, base + 61 * MS);
@@ -371,6 +375,46 @@ EXPORT void stand_in_many(uint64_t count)
 		put_kernel(&(struct kernel){"many", 7, 0, from_ns, from_ns + MANY_NS});
 }
 
+static void call_back(int domain, uint32_t call, uint32_t site, uint32_t correlation)
+{
+	uint8_t data[72];
+	memset(data, 0xee, sizeof data);
+	memcpy(data + CUDA_CALLBACK_site, &site, sizeof site);
+	memcpy(data + CUDA_CALLBACK_correlation, &correlation, sizeof correlation);
+	if (callback && is_called[domain][call])
+		callback(NULL, (uint32_t)domain, call, data);
+}
+
+static void tell_call(int what, uint32_t number, uint32_t correlation, uint64_t dur_ns)
+{
+	uint64_t now = told_ns();
+	if (what == STAND_IN_LAUNCH)
+		put_kernel(&(struct kernel){"_Z5gammaf", 7, correlation, now - dur_ns, now});
+	else if (what == STAND_IN_COPY)
+		put_copy(&(struct copy){1, 1, 3, correlation, now - dur_ns, now, 4096});
+	else
+		put_memory(CUDA_MEMORY_ALLOCATION, correlation, now, 0x7f0000000000 + ((uint64_t)correlation << 12),
+			   4096);
+	put_call(CUDA_KIND_RUNTIME, number, correlation, now - dur_ns, now - dur_ns / 2);
+}
+
+EXPORT void stand_in_call(int what, uint64_t dur_ns)
+{
+	static const struct {
+		uint32_t run_time, driver;
+	} calls[] = {[STAND_IN_LAUNCH] = {211, 307}, [STAND_IN_COPY] = {31, 277}, [STAND_IN_ALLOCATE] = {20, 243}};
+	static _Atomic uint32_t correlations = 100000;
+	uint32_t correlation = ++correlations;
+	call_back(CUDA_DOMAIN_RUNTIME, calls[what].run_time, CUDA_SITE_ENTER, correlation);
+	call_back(CUDA_DOMAIN_DRIVER, calls[what].driver, CUDA_SITE_ENTER, correlation);
+	pthread_mutex_lock(&working);
+	if (complete)
+		tell_call(what, calls[what].run_time, correlation, dur_ns);
+	pthread_mutex_unlock(&working);
+	call_back(CUDA_DOMAIN_DRIVER, calls[what].driver, CUDA_SITE_ENTER + 1, correlation);
+	call_back(CUDA_DOMAIN_RUNTIME, calls[what].run_time, CUDA_SITE_ENTER + 1, correlation);
+}
+
 /* --- CUPTI's own functions ---------------------------------------------------------------------------------------- */
 
 EXPORT int cuptiGetVersion(uint32_t *out);
@@ -378,6 +422,7 @@ EXPORT int cuptiGetResultString(int code, const char **text);
 EXPORT int cuptiGetTimestamp(uint64_t *time_ns);
 EXPORT int cuptiSubscribe(void **subscriber, cuda_callback *call, void *data);
 EXPORT int cuptiSubscribe_v2(void **subscriber, cuda_callback *call, void *data, struct cuda_subscriber_params *params);
+EXPORT int cuptiEnableCallback(uint32_t enable, void *subscriber, int domain, uint32_t call);
 EXPORT int cuptiUnsubscribe(void *subscriber);
 EXPORT int cuptiSetThreadIdType(int type);
 EXPORT int cuptiActivityRegisterTimestampCallback(cuda_clock *clock);
@@ -418,6 +463,7 @@ static int subscribe(void **subscriber, cuda_callback *call, const char *name)
 	if (word("fails") || !call)
 		return 999;
 	subscribed = name;
+	callback = call;
 	return 0;
 }
 
@@ -446,10 +492,20 @@ int cuptiActivityRegisterTimestampCallback(cuda_clock *clock)
 }
 #endif
 
+int cuptiEnableCallback(uint32_t enable, void *subscriber, int domain, uint32_t call)
+{
+	if (word("uncalled") || !subscribed || !subscriber || domain < 1 || domain > 2 || call >= 1024)
+		return 1;
+	is_called[domain][call] = enable != 0;
+	return 0;
+}
+
 int cuptiUnsubscribe(void *subscriber)
 {
 	say("unsubscribe");
 	subscribed = NULL;
+	callback = NULL;
+	memset(is_called, 0, sizeof is_called);
 	return !subscriber;
 }
 

@@ -10,5 +10,9 @@ void stand_in_work(void);
 void stand_in_reset(void);
 /* So many kernels of 20 ns, one after the other, which end now. */
 void stand_in_many(uint64_t count);
+/* A call by the calling thread, of the run time, in which lies one of the driver with the same correlation; both are
+ * told to whoever is called back. What it asked of the device has just ended. */
+enum { STAND_IN_LAUNCH, STAND_IN_COPY, STAND_IN_ALLOCATE };
+void stand_in_call(int what, uint64_t dur_ns);
 
 #endif
