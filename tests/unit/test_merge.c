@@ -525,6 +525,64 @@ static void nodes_of_zones_have_their_sites(void **state)
 	sonde_session_close(seen.session);
 }
 
+/* Two devices with the same UUIDs in both; a copy from the first to the second of so many bytes, in 10 ms. */
+static void write_peers(unsigned i, const char *host, uint64_t size_b)
+{
+	struct recording r;
+	uint32_t devices[2];
+	recording_open(&r, named(i));
+	recording_info(&r, "host.boot_id", host);
+	recording_info(&r, "host.name", host);
+	recording_thread(&r, recording_process(&r, 100, 0, "app", T(0)), 100, "app", T(0));
+	for (uint32_t k = 0; k < 2; k++)
+		devices[k] = recording_device(&r, 1, "CUDA", "G1",
+					      (struct sonde_meta_device){.index = k,
+									 .kind = 1,
+									 .uuid = recording_string(&r, k ? "b" : "a"),
+									 .capability = 90,
+									 .memory_b_per_s = 1000000 + k});
+	struct sonde_meta_operation to_peer = {.from = 3, .to = 6, .from_device = devices[0], .to_device = devices[1]};
+	recording_activity(
+	    &r, (struct recording_activity){.start_ns = T(5),
+					    .dur_ns = 10 * MS,
+					    .operation = recording_operation(&r, SONDE_ACTIVITY_COPY, "copy", to_peer),
+					    .queue = recording_queue(&r, devices[0], "q", 1),
+					    .thread = 1,
+					    .size_b = size_b});
+	recording_close(&r, T(20), 0);
+	begin_at(named(i), i + 1, REAL_NS);
+}
+
+/* Each part has devices of its own, and its copies name them. */
+static void copies_between_devices_name_those_of_their_part(void **state)
+{
+	char out[100];
+	(void)state;
+	write_peers(0, "a", 1000);
+	write_peers(1, "b", 2000);
+	snprintf(out, sizeof out, "%s/peers.sonde", folder);
+	merged(out, 0, 2);
+	struct sections report = sections_of(out, "peers", NULL);
+	const struct sonde_section *peers = sections_get(&report, "peers");
+	assert_int_equal(peers->table.row_count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_string_equal(sonde_report_cell_text(peers, i, "from"), "CUDA G1 0");
+		assert_string_equal(sonde_report_cell_text(peers, i, "to"), "CUDA G1 1");
+		assert_int_equal(sonde_report_cell(peers, i, "size_b")->integer, i ? 1000 : 2000);
+	}
+	sections_free(&report);
+	struct sonde_session *session;
+	assert_int_equal(sonde_session_open(&session, out, &(struct sonde_session_options){.no_symbols = 1}), 0);
+	assert_int_equal(sonde_session_device_count(session), 4);
+	for (uint32_t id = 1; id <= 4; id++) {
+		const struct sonde_device *device = sonde_session_device(session, id);
+		assert_int_equal(device->same, id);
+		assert_int_equal(device->capability, 90);
+		assert_int_equal(device->memory_b_per_s, 1000000 + device->index);
+	}
+	sonde_session_close(session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -541,6 +599,7 @@ int main(void)
 	    cmocka_unit_test(cut_recordings_give_what_they_hold),
 	    cmocka_unit_test(damage_is_survived_and_counted),
 	    cmocka_unit_test(nodes_of_zones_have_their_sites),
+	    cmocka_unit_test(copies_between_devices_name_those_of_their_part),
 	};
 	return cmocka_run_group_tests(tests, enter, clean);
 }
