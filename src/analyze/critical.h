@@ -115,6 +115,7 @@ enum sonde_critical_kind {
 	SONDE_CRITICAL_UNBORN,      /* before the thread, whose creator is not known */
 	SONDE_CRITICAL_DEVICE,      /* a device did something that a thread waited for */
 	SONDE_CRITICAL_QUEUED,      /* it had been asked for, and nothing of its queue was before it any more */
+	SONDE_CRITICAL_NOTICING,    /* it was done, and the thread was on the way to a CPU */
 	SONDE_CRITICAL_KINDS
 };
 

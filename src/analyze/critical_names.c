@@ -29,17 +29,22 @@ const char *sonde_critical_state_name(uint8_t state)
 	    [SONDE_CRITICAL_RUNNING] = "running",   [SONDE_CRITICAL_UNSEEN] = "unseen",
 	    [SONDE_CRITICAL_RUNNABLE] = "runnable", [SONDE_CRITICAL_WAKING] = "waking",
 	    [SONDE_CRITICAL_BLOCKED] = "blocked",   [SONDE_CRITICAL_UNBORN] = "not known",
-	    [SONDE_CRITICAL_DEVICE] = "device",     [SONDE_CRITICAL_QUEUED] = "queued"};
+	    [SONDE_CRITICAL_DEVICE] = "device",     [SONDE_CRITICAL_QUEUED] = "queued",
+	    [SONDE_CRITICAL_NOTICING] = "noticing"};
 	return names[state < SONDE_CRITICAL_KINDS ? state : SONDE_CRITICAL_UNBORN];
 }
 
 const char *sonde_critical_step_kind(const struct sonde_critical_step *step)
 {
-	static const char *const kinds[SONDE_CRITICAL_KINDS] = {
-	    [SONDE_CRITICAL_RUNNING] = "thread",          [SONDE_CRITICAL_UNSEEN] = "thread",
-	    [SONDE_CRITICAL_RUNNABLE] = "wait for a CPU", [SONDE_CRITICAL_WAKING] = "wake-up",
-	    [SONDE_CRITICAL_BLOCKED] = "blocked",         [SONDE_CRITICAL_UNBORN] = "not known",
-	    [SONDE_CRITICAL_DEVICE] = "device",           [SONDE_CRITICAL_QUEUED] = "wait for a device"};
+	static const char *const kinds[SONDE_CRITICAL_KINDS] = {[SONDE_CRITICAL_RUNNING] = "thread",
+								[SONDE_CRITICAL_UNSEEN] = "thread",
+								[SONDE_CRITICAL_RUNNABLE] = "wait for a CPU",
+								[SONDE_CRITICAL_WAKING] = "wake-up",
+								[SONDE_CRITICAL_BLOCKED] = "blocked",
+								[SONDE_CRITICAL_UNBORN] = "not known",
+								[SONDE_CRITICAL_DEVICE] = "device",
+								[SONDE_CRITICAL_QUEUED] = "wait for a device",
+								[SONDE_CRITICAL_NOTICING] = "wake-up by a device"};
 	const char *call = step->kind == SONDE_CRITICAL_DEVICE ? sonde_activity_row(step->call)->name
 			   : step->call                        ? sonde_wait_row(step->call)->name
 							       : NULL;

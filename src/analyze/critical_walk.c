@@ -101,7 +101,7 @@ static int go_over(struct walk *walk, const struct sonde_critical_cause *cause, 
 static int leave_device(struct walk *walk, uint32_t id)
 {
 	const struct sonde_critical_work *works = walk->critical->works, *work = &works[id];
-	int error = step(walk, work->end_ns, (struct sonde_critical_step){.kind = SONDE_CRITICAL_WAKING});
+	int error = step(walk, work->end_ns, (struct sonde_critical_step){.kind = SONDE_CRITICAL_NOTICING});
 	for (; !error; work = &works[work->before]) {
 		const struct sonde_operation *operation =
 		    sonde_session_operation(walk->critical->session, work->operation);

@@ -75,7 +75,7 @@ static void a_wait_goes_on_in_the_kernel(void **state)
 	assert_int_equal(span_of(&looked), 100 * MS);
 	assert_int_equal(ms_of(&looked, "kernel", "k"), 60);
 	assert_int_equal(ms_of(&looked, "wait for a device", "k"), 10);
-	assert_int_equal(ms_of(&looked, "wake-up", "prog"), 1);
+	assert_int_equal(ms_of(&looked, "wake-up by a device", "prog"), 1);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 10 + 19);
 	assert_int_equal(ms_of(&looked, "zone", "beside"), 0);
 	assert_int_equal(looked.elements.by_state_ns[SONDE_CRITICAL_DEVICE], 60 * MS);
@@ -126,7 +126,7 @@ static void parts_of_the_time(void **state)
 	struct sonde_pass_options part = {.from_ns = START + 50 * MS, .to_ns = START + 90 * MS};
 	struct looked looked = look(&part);
 	assert_int_equal(ms_of(&looked, "kernel", "k"), 30);
-	assert_int_equal(ms_of(&looked, "wake-up", "prog"), 1);
+	assert_int_equal(ms_of(&looked, "wake-up by a device", "prog"), 1);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 9);
 	look_away(&looked);
 	part = (struct sonde_pass_options){.from_ns = START + 20 * MS, .to_ns = START + 60 * MS};
@@ -163,7 +163,7 @@ static void a_queue_in_order(void **state)
 	assert_int_equal(ms_of(&looked, "kernel", "far"), 0);
 	assert_int_equal(ms_of(&looked, "wait for a device", "up"), 5);
 	assert_int_equal(ms_of(&looked, "wait for a device", "last"), 5);
-	assert_int_equal(ms_of(&looked, "wake-up", "prog"), 2);
+	assert_int_equal(ms_of(&looked, "wake-up by a device", "prog"), 2);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 5 + 8);
 	assert_int_equal(replayed_ns(&looked.critical, "copy=up,speed=2", NULL), 85 * MS);
 	/* From 20 on the host waits, whatever the device does. */
@@ -190,7 +190,7 @@ static void a_wait_for_any_queue(void **state)
 	struct looked looked = look(NULL);
 	assert_int_equal(ms_of(&looked, "kernel", "far"), 41);
 	assert_int_equal(ms_of(&looked, "wait for a device", "far"), 35);
-	assert_int_equal(ms_of(&looked, "wake-up", "prog"), 1);
+	assert_int_equal(ms_of(&looked, "wake-up by a device", "prog"), 1);
 	assert_int_equal(ms_of(&looked, "thread", "prog"), 15 + 8);
 	assert_int_equal(ms_of(&looked, "kernel", "last"), 0);
 	look_away(&looked);
