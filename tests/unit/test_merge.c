@@ -556,13 +556,11 @@ static void write_peers(unsigned i, const char *host, uint64_t size_b)
 /* Each part has devices of its own, and its copies name them. */
 static void copies_between_devices_name_those_of_their_part(void **state)
 {
-	char out[100];
 	(void)state;
 	write_peers(0, "a", 1000);
 	write_peers(1, "b", 2000);
-	snprintf(out, sizeof out, "%s/peers.sonde", folder);
-	merged(out, 0, 2);
-	struct sections report = sections_of(out, "peers", NULL);
+	merged(path, 0, 2);
+	struct sections report = sections_of(path, "peers", NULL);
 	const struct sonde_section *peers = sections_get(&report, "peers");
 	assert_int_equal(peers->table.row_count, 2);
 	for (size_t i = 0; i < 2; i++) {
@@ -572,7 +570,7 @@ static void copies_between_devices_name_those_of_their_part(void **state)
 	}
 	sections_free(&report);
 	struct sonde_session *session;
-	assert_int_equal(sonde_session_open(&session, out, &(struct sonde_session_options){.no_symbols = 1}), 0);
+	assert_int_equal(sonde_session_open(&session, path, &(struct sonde_session_options){.no_symbols = 1}), 0);
 	assert_int_equal(sonde_session_device_count(session), 4);
 	for (uint32_t id = 1; id <= 4; id++) {
 		const struct sonde_device *device = sonde_session_device(session, id);
