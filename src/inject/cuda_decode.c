@@ -15,6 +15,7 @@
 #define QUEUES_MAX (1u << 14)
 #define DEVICES_MAX 256u
 #define CONTEXTS_MAX (1u << 12)
+#define GRAPHS_MAX (1u << 12)
 
 static const char *const losses[CUDA_LOSSES] = {
     [CUDA_LOSS_CUT] = "CUDA: records that were cut off",
@@ -176,6 +177,7 @@ struct cuda_decoder *cuda_decoder_new(const struct cuda_out *out, uint32_t versi
 	decoder->devices = (struct cuda_table){.key_words = 1, .max = DEVICES_MAX};
 	decoder->contexts = (struct cuda_table){.key_words = 1, .max = CONTEXTS_MAX};
 	decoder->queues = (struct cuda_table){.key_words = 2, .max = QUEUES_MAX};
+	decoder->graphs = (struct cuda_table){.key_words = 1, .max = GRAPHS_MAX};
 	decoder->operations = (struct cuda_table){.key_words = CUDA_OPERATION_WORDS, .max = OPERATIONS_MAX};
 	return decoder;
 }
@@ -187,6 +189,7 @@ void cuda_decoder_free(struct cuda_decoder *decoder)
 	cuda_table_fini(&decoder->devices);
 	cuda_table_fini(&decoder->contexts);
 	cuda_table_fini(&decoder->queues);
+	cuda_table_fini(&decoder->graphs);
 	cuda_table_fini(&decoder->operations);
 	cuda_names_fini(&decoder->names);
 	free(decoder);

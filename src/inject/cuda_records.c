@@ -6,6 +6,40 @@
 
 /* --- records ------------------------------------------------------------------------------------------------------ */
 
+/* Told apart by graph, as long as there are not too many. */
+static uint32_t launch_of(struct cuda_decoder *decoder, uint32_t graph)
+{
+	uint64_t *number = cuda_table_of(&decoder->graphs, &(uint64_t){graph});
+	char name[40] = "launch of a graph";
+	if (number && *number)
+		return (uint32_t)*number;
+	if (number)
+		snprintf(name, sizeof name, "launch of graph %u", graph);
+	uint32_t operation = cuda_named(decoder, SONDE_OPERATION_API, name, 0, 0);
+	if (number)
+		*number = operation;
+	return operation;
+}
+
+/* That a graph was launched is known by what it has the device do: the first of that is told as a call, as long as the
+ * one that launched it. Without calls that is not known. */
+static void take_launch(struct cuda_decoder *decoder, uint32_t graph, uint32_t correlation)
+{
+	const struct cuda_call *call = graph ? cuda_call_of(decoder, correlation) : NULL;
+	uint32_t *last = &decoder->launches[correlation % CUDA_LAUNCHES_KEPT];
+	if (!call || *last == correlation)
+		return;
+	*last = correlation;
+	struct sonde_activity activity = {
+	    .operation = launch_of(decoder, graph),
+	    .tid = call->tid,
+	    .start_ns = call->start_ns,
+	    .end_ns = call->end_ns,
+	    .correlation = correlation,
+	};
+	cuda_tell(decoder, &activity);
+}
+
 static void take_kernel(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
 {
 	struct cuda_operation operation = {
@@ -27,6 +61,7 @@ static void take_kernel(struct cuda_decoder *decoder, const uint8_t *record, siz
 	    .submitted_ns = cuda_moment(decoder, cuda_u64(record, CUDA_Kernel10_submitted)),
 	    .correlation = cuda_u32(record, CUDA_Kernel10_correlationId),
 	};
+	take_launch(decoder, cuda_u32(record, CUDA_Kernel10_graphId), (uint32_t)activity.correlation);
 	cuda_tell_work(decoder, &activity, record, CUDA_Kernel10_deviceId);
 }
 
@@ -73,6 +108,7 @@ static void take_copy(struct cuda_decoder *decoder, const uint8_t *record, size_
 	    .correlation = cuda_u32(record, CUDA_Memcpy6_correlationId),
 	    .size_b = cuda_u64(record, CUDA_Memcpy6_bytes),
 	};
+	take_launch(decoder, cuda_u32(record, CUDA_Memcpy6_graphId), (uint32_t)activity.correlation);
 	cuda_tell_work(decoder, &activity, record, CUDA_Memcpy6_deviceId);
 }
 
@@ -101,6 +137,7 @@ static void take_peer_copy(struct cuda_decoder *decoder, const uint8_t *record, 
 	    .correlation = cuda_u32(record, CUDA_MemcpyPtoP4_correlationId),
 	    .size_b = cuda_u64(record, CUDA_MemcpyPtoP4_bytes),
 	};
+	take_launch(decoder, cuda_u32(record, CUDA_MemcpyPtoP4_graphId), (uint32_t)activity.correlation);
 	cuda_tell_work(decoder, &activity, record, CUDA_MemcpyPtoP4_deviceId);
 }
 
@@ -115,6 +152,7 @@ static void take_fill(struct cuda_decoder *decoder, const uint8_t *record, size_
 	    .correlation = cuda_u32(record, CUDA_Memset4_correlationId),
 	    .size_b = cuda_u64(record, CUDA_Memset4_bytes),
 	};
+	take_launch(decoder, cuda_u32(record, CUDA_Memset4_graphId), (uint32_t)activity.correlation);
 	cuda_tell_work(decoder, &activity, record, CUDA_Memset4_deviceId);
 }
 
@@ -262,7 +300,8 @@ static void keep_call(struct cuda_decoder *decoder, const struct sonde_activity 
 	struct cuda_call *call = &decoder->calls[activity->correlation % CUDA_CALLS_KEPT];
 	if (activity->correlation && activity->start_ns &&
 	    (call->correlation != activity->correlation || activity->start_ns < call->start_ns))
-		*call = (struct cuda_call){(uint32_t)activity->correlation, activity->tid, activity->start_ns};
+		*call = (struct cuda_call){(uint32_t)activity->correlation, activity->tid, activity->start_ns,
+					   activity->end_ns};
 }
 
 static void take_call(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
@@ -331,16 +370,16 @@ static const struct {
 	uint16_t least_b;
 	uint8_t pass;
 } kinds[CUDA_KINDS] = {
-    [CUDA_KIND_MEMCPY] = {take_copy, CUDA_Memcpy6_correlationId + 4, CUDA_PASS_WORK},
-    [CUDA_KIND_MEMSET] = {take_fill, CUDA_Memset4_memoryKind + 2, CUDA_PASS_WORK},
-    [CUDA_KIND_KERNEL] = {take_kernel, CUDA_Kernel10_sharedMemoryExecuted + 4, CUDA_PASS_WORK},
-    [CUDA_KIND_CONCURRENT_KERNEL] = {take_kernel, CUDA_Kernel10_sharedMemoryExecuted + 4, CUDA_PASS_WORK},
+    [CUDA_KIND_MEMCPY] = {take_copy, CUDA_Memcpy6_graphId + 4, CUDA_PASS_WORK},
+    [CUDA_KIND_MEMSET] = {take_fill, CUDA_Memset4_graphId + 4, CUDA_PASS_WORK},
+    [CUDA_KIND_KERNEL] = {take_kernel, CUDA_Kernel10_graphId + 4, CUDA_PASS_WORK},
+    [CUDA_KIND_CONCURRENT_KERNEL] = {take_kernel, CUDA_Kernel10_graphId + 4, CUDA_PASS_WORK},
     [CUDA_KIND_DRIVER] = {take_call, CUDA_API_correlationId + 4, CUDA_PASS_FACTS},
     [CUDA_KIND_RUNTIME] = {take_call, CUDA_API_correlationId + 4, CUDA_PASS_FACTS},
     [CUDA_KIND_DEVICE] = {take_device, CUDA_Device5_name + 8, CUDA_PASS_FACTS},
     [CUDA_KIND_CONTEXT] = {take_context, CUDA_Context3_nullStreamId + 2, CUDA_PASS_FACTS},
     [CUDA_KIND_OVERHEAD] = {take_overhead, CUDA_Overhead3_end + 8, CUDA_PASS_WORK},
-    [CUDA_KIND_MEMCPY2] = {take_peer_copy, CUDA_MemcpyPtoP4_correlationId + 4, CUDA_PASS_WORK},
+    [CUDA_KIND_MEMCPY2] = {take_peer_copy, CUDA_MemcpyPtoP4_graphId + 4, CUDA_PASS_WORK},
     [CUDA_KIND_SYNCHRONIZATION] = {take_sync, CUDA_Synchronization2_correlationId + 4, CUDA_PASS_WORK},
     [CUDA_KIND_MEMORY2] = {take_memory, CUDA_Memory4_streamId + 4, CUDA_PASS_WORK},
     [CUDA_KIND_MEMORY_POOL] = {take_pool, CUDA_MemoryPool3_timestamp + 8, CUDA_PASS_WORK},

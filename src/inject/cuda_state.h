@@ -9,11 +9,12 @@
 #include "inject/cuda_intern.h"
 
 #define CUDA_CALLS_KEPT 65536u
+#define CUDA_LAUNCHES_KEPT 4096u
 
 /* Who called, and when. */
 struct cuda_call {
 	uint32_t correlation, tid;
-	uint64_t start_ns;
+	uint64_t start_ns, end_ns;
 };
 
 enum cuda_loss { CUDA_LOSS_CUT, CUDA_LOSS_KIND, CUDA_LOSS_TIMES, CUDA_LOSS_MANY, CUDA_LOSSES };
@@ -24,9 +25,10 @@ struct cuda_decoder {
 	uint64_t shift_ns;
 	uint64_t lost[CUDA_LOSSES];
 	uint32_t sizes[CUDA_KINDS];
-	struct cuda_table devices, contexts, queues, operations;
+	struct cuda_table devices, contexts, queues, operations, graphs;
 	struct cuda_names names;
 	struct cuda_call calls[CUDA_CALLS_KEPT];
+	uint32_t launches[CUDA_LAUNCHES_KEPT]; /* of graphs, that were told: by correlation */
 };
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */

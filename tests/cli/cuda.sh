@@ -97,6 +97,16 @@ equal "$(kernels)" "$known"
 CUDA_HOME=$work/home injected none api version=19
 equal "$(kernels)" "$known"
 
+# --- graphs: kernel by kernel, and each launch with what it had the device do -----------------------------------------------
+injected cuda13 api "" graph
+equal "$(kernels)" '[["first",3,3000000,1000000,1000000],["second",3,3000000,1000000,2000000]]'
+equal "$(rows c.sonde device-calls | jq -c 'map([.call, .calls, .total_ns, .kind]) | sort')" \
+	'[["cudaGraphLaunch",3,1500000,"api"],["launch of graph 9",3,1500000,"api"]]'
+equal "$("$SONDE" query -q -f csv c.sonde "SELECT count(*) FROM activities l JOIN operations o ON l.operation_id = o.id AND o.name = 'launch of graph 9'
+	JOIN activities k ON k.correlation = l.correlation JOIN operations p ON k.operation_id = p.id AND p.kind = 'kernel'" | tail -n 1 | tr -d '\r')" 6
+injected cuda13 kernels "" graph # who launched what is not known without calls
+equal "$(rows c.sonde device-calls)" '[]'
+
 # --- what goes wrong is said, and the program goes on ----------------------------------------------------------------------
 injected cuda13 api busy
 has "$(rows c.sonde kernels)" "$nothing"

@@ -6,10 +6,11 @@
  * 1 ms; 512 B filled; 1 MiB allocated and given back; a wait of 20 ms.
  * Usage: cuda_driver WHAT: work; fork: work, and a child that ends by itself; child: a child that begins with CUDA;
  * quick: as work, but ends by _exit() after half a second; killed: the same by SIGKILL; reset: the library is loaded
- * twice; many N: N kernels; device-reset: work, before and after the device is reset; nothing: no work; fork-work: a
- * forked child has the device do something; fork-exec: a child becomes this program; early LIBRARY, profiled LIBRARY,
- * late LIBRARY: a profiler of its own (cuda_profiler.h) begins before CUDA, after it, or is only loaded then and 0.5 s
- * later begins; work before, in two sessions, and after them. It prints its thread, but for profilers what they saw.
+ * twice; many N: N kernels; graph: a graph of two kernels is launched 3 times; device-reset: work, before and after the
+ * device is reset; nothing: no work; fork-work: a forked child has the device do something; fork-exec: a child becomes
+ * this program; early LIBRARY, profiled LIBRARY, late LIBRARY: a profiler of its own (cuda_profiler.h) begins before
+ * CUDA, after it, or is only loaded then and 0.5 s later begins; work before, in two sessions, and after them. It
+ * prints its thread, but for profilers what they saw.
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -67,6 +68,14 @@ static void reset(void)
 	void (*begin)(void) = (void (*)(void))device("stand_in_reset");
 	if (begin)
 		begin();
+}
+
+static void graph(void)
+{
+	void (*begin)(uint32_t) = (void (*)(uint32_t))device("stand_in_graph");
+	if (begin)
+		begin(3);
+	pause_ms(50);
 }
 
 static void many(uint64_t count)
@@ -165,6 +174,8 @@ int main(int argc, char **argv)
 		init();
 	if (!strcmp(what, "many"))
 		many(argc > 2 ? strtoull(argv[2], NULL, 0) : 1000);
+	else if (!strcmp(what, "graph"))
+		graph();
 	else if (strcmp(what, "nothing") != 0)
 		work();
 	if (!strcmp(what, "device-reset")) {

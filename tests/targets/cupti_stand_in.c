@@ -54,7 +54,7 @@ static const char *subscribed;     /* who has */
 static cuda_callback *callback;    /* whom that is */
 static uint8_t is_called[3][1024]; /* by domain and call: back */
 static int thread_ids, has_stale_time;
-static uint32_t context = 1;
+static uint32_t context = 1, graph; /* of kernels; 0 = none */
 
 /* --- what it is like ---------------------------------------------------------------------------------------------- */
 
@@ -223,6 +223,7 @@ static void put_kernel(const struct kernel *kernel)
 	PUT(record, Kernel10_contextId, context);
 	PUT(record, Kernel10_streamId, kernel->stream);
 	PUT(record, Kernel10_correlationId, kernel->correlation);
+	PUT(record, Kernel10_graphId, graph);
 	PUT(record, Kernel10_registersPerThread, (uint16_t)40);
 	PUT(record, Kernel10_staticSharedMemory, 1024u);
 	PUT(record, Kernel10_dynamicSharedMemory, 2048u);
@@ -356,6 +357,20 @@ EXPORT void stand_in_work(void)
 	pthread_mutex_lock(&working);
 	if (complete)
 		tell_work();
+	pthread_mutex_unlock(&working);
+}
+
+EXPORT void stand_in_graph(uint32_t count)
+{
+	pthread_mutex_lock(&working);
+	uint64_t at_ns = told_ns();
+	graph = 9;
+	for (uint32_t i = 0; complete && i < count; i++, at_ns += 3 * MS) {
+		put_kernel(&(struct kernel){"first", 7, 100 + i, at_ns + MS, at_ns + 2 * MS});
+		put_kernel(&(struct kernel){"second", 7, 100 + i, at_ns + 2 * MS, at_ns + 3 * MS});
+		put_call(CUDA_KIND_RUNTIME, 311, 100 + i, at_ns, at_ns + MS / 2);
+	}
+	graph = 0;
 	pthread_mutex_unlock(&working);
 }
 

@@ -8,6 +8,9 @@
 void stand_in_work(void);
 /* The device is reset: what comes now is of a new context. */
 void stand_in_reset(void);
+/* A graph of two kernels of 1 ms, "first" and "second", so many times, each launched 1 ms before by a call of 0.5 ms.
+ */
+void stand_in_graph(uint32_t count);
 /* So many kernels of 20 ns, one after the other, which end now. */
 void stand_in_many(uint64_t count);
 /* A call by the calling thread, of the run time, in which lies one of the driver with the same correlation; both are

@@ -163,6 +163,51 @@ static void kernels_of_every_version(void **state)
 	}
 }
 
+/* Two launches of a graph of two kernels and a copy, one of another, and a kernel whose call is not known. */
+static void launches_of_graphs_are_told_once(void **state)
+{
+	static const struct {
+		uint32_t correlation, graph;
+	} launched[] = {{77, 9}, {77, 9}, {76, 9}, {76, 9}, {75, 10}, {5, 9}, {74, 0}};
+	uint8_t buffer[16 * RECORD_MAX_B];
+	size_t at = 0, kernel_b = cuda_record_b(CUDA_12_0, CUDA_KIND_CONCURRENT_KERNEL);
+	struct cuda_decoder *decoder = cuda_decoder_new(&out, CUDA_12_0);
+	(void)state;
+	memset(&told, 0, sizeof told);
+	for (size_t i = 0; i < sizeof launched / sizeof *launched; i++, at += kernel_b) {
+		put_kernel(buffer + at, CUDA_12_0, "node", launched[i].correlation);
+		PUT(buffer + at, Kernel10_graphId, launched[i].graph);
+	}
+	begin(buffer + at, CUDA_12_0, CUDA_KIND_MEMCPY);
+	PUT(buffer + at, Memcpy6_start, UINT64_C(4000));
+	PUT(buffer + at, Memcpy6_end, UINT64_C(4100));
+	PUT(buffer + at, Memcpy6_correlationId, 77u);
+	PUT(buffer + at, Memcpy6_graphId, 9u);
+	at += cuda_record_b(CUDA_12_0, CUDA_KIND_MEMCPY);
+	for (uint32_t i = 0; i < 4; i++, at += cuda_record_b(CUDA_12_0, CUDA_KIND_RUNTIME)) {
+		put_call(buffer + at, CUDA_KIND_RUNTIME, 311, 400 + 100 * i, 4711);
+		PUT(buffer + at, API_correlationId, 77u - i);
+	}
+	decode(decoder, buffer, at);
+	uint32_t launches[2] = {0, 0};
+	for (size_t i = 0; i < told.activity_count; i++) {
+		const struct sonde_activity *activity = &told.activities[i];
+		const char *name = told.names[activity->operation - 1];
+		int graph = !strcmp(name, "launch of graph 9") ? 0 : !strcmp(name, "launch of graph 10") ? 1 : -1;
+		if (graph < 0)
+			continue;
+		launches[graph]++;
+		assert_int_equal(told.operations[activity->operation - 1].kind, SONDE_OPERATION_API);
+		assert_true(!activity->queue && activity->tid == 4711);
+		assert_int_equal(activity->start_ns, 400 + 100 * (77 - activity->correlation));
+		assert_int_equal(activity->end_ns, activity->start_ns + 50);
+	}
+	assert_true(launches[0] == 2 && launches[1] == 1);
+	assert_int_equal(told.activity_count, 7 + 1 + 4 + 3);
+	assert_int_equal(told.lost, 0);
+	cuda_decoder_free(decoder);
+}
+
 static void copies_have_a_direction(void **state)
 {
 	static const struct {
@@ -519,13 +564,21 @@ static void any_bytes_are_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(kernels_of_every_version),    cmocka_unit_test(copies_have_a_direction),
-	    cmocka_unit_test(peers_are_told_apart),        cmocka_unit_test(devices_and_contexts),
-	    cmocka_unit_test(memory_pools_waits_overhead), cmocka_unit_test(calls_in_calls_are_the_outer_ones),
-	    cmocka_unit_test(cut_records_are_counted),     cmocka_unit_test(unknown_kinds_are_counted),
-	    cmocka_unit_test(times_that_are_not_there),    cmocka_unit_test(times_are_shifted),
-	    cmocka_unit_test(names_are_compared),          cmocka_unit_test(refused_operations_are_tried_again),
-	    cmocka_unit_test(tables_are_bounded),          cmocka_unit_test(any_bytes_are_survived),
+	    cmocka_unit_test(kernels_of_every_version),
+	    cmocka_unit_test(launches_of_graphs_are_told_once),
+	    cmocka_unit_test(copies_have_a_direction),
+	    cmocka_unit_test(peers_are_told_apart),
+	    cmocka_unit_test(devices_and_contexts),
+	    cmocka_unit_test(memory_pools_waits_overhead),
+	    cmocka_unit_test(calls_in_calls_are_the_outer_ones),
+	    cmocka_unit_test(cut_records_are_counted),
+	    cmocka_unit_test(unknown_kinds_are_counted),
+	    cmocka_unit_test(times_that_are_not_there),
+	    cmocka_unit_test(times_are_shifted),
+	    cmocka_unit_test(names_are_compared),
+	    cmocka_unit_test(refused_operations_are_tried_again),
+	    cmocka_unit_test(tables_are_bounded),
+	    cmocka_unit_test(any_bytes_are_survived),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
