@@ -53,6 +53,21 @@ equal "$(cut -d ' ' -f 1,2 <<<"$out" | paste -sd ';')" 'assemble 6;solve 2;threa
 equal "$(ask private.sonde "select count(*), sum(status like '%PR_SET_DUMPABLE%') from call_stacks")" '18,18'
 equal "$(rows private.sonde launch-stacks | jq -c 'map([.kind, .launched_in])')" '[["kernel",null],["copy",null],["alloc",null]]'
 
-# without a recorder, or when it dies, it is what it is without us
-equal "$(env OPENCL_LAYERS="$SONDE_BUILD/src/inject/libsonde-opencl.so" SONDE_GPU=full "$program" 2 | cut -d ' ' -f 1,2 | paste -sd ';')" \
-	'assemble 6;solve 2;thread_main 2;stackless 2;deep 2'
+# without a recorder, and recording itself, it is what it is without us
+few='assemble 6;solve 2;thread_main 2;stackless 2;deep 2'
+layer=$SONDE_BUILD/src/inject/libsonde-opencl.so
+equal "$(env OPENCL_LAYERS="$layer" SONDE_GPU=full "$program" 2 | cut -d ' ' -f 1,2 | paste -sd ';')" "$few"
+equal "$(env OPENCL_LAYERS="$layer" SONDE_GPU=full SONDE_OUT=own.sonde "$program" 2 | cut -d ' ' -f 1,2 | paste -sd ';')" "$few"
+
+# the recorder dies: the program goes on to its end
+"$SONDE" record --gpu=full -q -o dies.sonde -- "$program" 10000 >many.out 2>many.err &
+recorder=$!
+wait_for pgrep -P $recorder opencl_stacks
+wait_for test -s dies.sonde
+sleep 0.3
+kill -9 $recorder
+wait $recorder || true
+ended() { [ "$(wc -l <many.out)" = 5 ]; }
+wait_for ended
+equal "$(cut -d ' ' -f 1,2 many.out | paste -sd ';')" 'assemble 30000;solve 10000;thread_main 10000;stackless 10000;deep 10000'
+equal "$(cat many.err)" ""

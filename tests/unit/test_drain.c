@@ -213,9 +213,8 @@ static void sites_are_found_behind_one_that_is_being_written(void **state)
 }
 
 /* In the ring nothing is left of a stack that was taken, and everything of one that is still being written. */
-static void copies_of_stacks_are_cleared_as_they_are_taken(void **state)
+static void is_cleared_as_it_is_taken(uint16_t type)
 {
-	(void)state;
 	enum { STACK_WORDS = 4, WORDS = sizeof(struct sonde_event_cpu_sample) / 8 + STACK_WORDS };
 	struct pool pool;
 	pool_make(&pool);
@@ -224,7 +223,7 @@ static void copies_of_stacks_are_cleared_as_they_are_taken(void **state)
 	uint64_t words[2 * WORDS], open_head;
 	for (int i = 0; i < 2; i++) {
 		memset(words + i * WORDS, 0xff, WORDS * sizeof(*words));
-		sample.head.type = i ? 0 : SONDE_EVENT_CPU_SAMPLE;
+		sample.head.type = i ? 0 : type;
 		memcpy(words + i * WORDS, &sample, sizeof(sample));
 	}
 	struct sonde_ring_chunk *chunk = chunk_put(&pool, words, 2 * WORDS);
@@ -233,7 +232,7 @@ static void copies_of_stacks_are_cleared_as_they_are_taken(void **state)
 	assert_int_equal(pool.seen.events, 1);
 	for (int i = 2; i < 2 * WORDS; i++)
 		assert_int_equal(atomic_load(&sonde_ring_words(chunk)[i]), i < WORDS ? 0 : words[i]);
-	sample.head.type = SONDE_EVENT_CPU_SAMPLE;
+	sample.head.type = type;
 	memcpy(&open_head, &sample, sizeof(open_head));
 	atomic_store(&sonde_ring_words(chunk)[WORDS], open_head);
 	sonde_drain_run(pool.drain, &pool.fit, sink_of(&pool.seen), 0);
@@ -241,6 +240,17 @@ static void copies_of_stacks_are_cleared_as_they_are_taken(void **state)
 	for (int i = WORDS + 2; i < 2 * WORDS; i++)
 		assert_int_equal(atomic_load(&sonde_ring_words(chunk)[i]), 0);
 	pool_end(&pool);
+}
+
+static void copies_of_stacks_are_cleared_as_they_are_taken(void **state)
+{
+	(void)state;
+	_Static_assert(sizeof(struct sonde_event_call_stack) == sizeof(struct sonde_event_cpu_sample) &&
+			   offsetof(struct sonde_event_call_stack, stack_b) ==
+			       offsetof(struct sonde_event_cpu_sample, stack_b),
+		       "one event does for both");
+	is_cleared_as_it_is_taken(SONDE_EVENT_CPU_SAMPLE);
+	is_cleared_as_it_is_taken(SONDE_EVENT_CALL_STACK);
 }
 
 /* A handler's zone stands behind the event that it interrupted, wherever that is, and loses none of its time. */
