@@ -354,6 +354,83 @@ static void what_makes_no_sense(void **state)
 	look_away(&looked);
 }
 
+/* --- whatever is recorded ------------------------------------------------------------------------------------------
+ */
+
+static uint64_t seed;
+
+static uint64_t below(uint64_t bound)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (seed >> 33) % bound;
+}
+
+static void fill_switches(struct recording *r, const uint32_t *threads)
+{
+	for (size_t i = 0; i < 4; i++) {
+		int is_on = 0;
+		for (uint64_t ms = below(10); ms < 100; ms += 1 + below(12), is_on = !is_on)
+			at(r, ms, threads[i], !is_on ? IN : below(3) ? BLOCKS : PREEMPTED);
+	}
+}
+
+static void fill_anything(struct toy *toy, size_t activities)
+{
+	static const struct sonde_meta_operation none;
+	uint32_t threads[4] = {1}, queues[3], kernels[2];
+	toy_open(toy);
+	for (size_t i = 1; i < 4; i++) {
+		uint64_t from_ms = below(50);
+		threads[i] = worker(&toy->r, "worker", 100 + (uint32_t)i, from_ms, from_ms + 1 + below(50));
+	}
+	for (size_t i = 0; i < 3; i++)
+		queues[i] =
+		    recording_queue_with(&toy->r, toy->device, "", 2 + i, i == 2 ? SONDE_QUEUE_OUT_OF_ORDER : 0);
+	kernels[0] = kernel(&toy->r, "a");
+	kernels[1] = kernel(&toy->r, "b");
+	uint32_t copies = recording_operation(&toy->r, SONDE_ACTIVITY_API, "cuMemcpyDtoH_v2", none);
+	if (below(4))
+		fill_switches(&toy->r, threads);
+	for (size_t i = 0; i < activities; i++) {
+		uint64_t from_ms = below(100), asked_ms = from_ms - below(from_ms + 1);
+		struct recording_activity activity = {.start_ns = START + from_ms * MS,
+						      .dur_ns = below(4) ? below(30) * MS + below(100000) : 0,
+						      .correlation = below(3) ? 0 : 1 + below(5),
+						      .thread = below(5) ? threads[below(4)] : 0,
+						      .queue = below(3) ? queues[below(3)] : 0,
+						      .operation = below(3) ? toy->wait : copies};
+		if (below(2)) {
+			activity.operation = kernels[below(2)];
+			activity.queue = queues[below(3)];
+			activity.queued_ns = below(4) ? START + asked_ms * MS : 0;
+		}
+		recording_activity(&toy->r, activity);
+	}
+	toy_close(toy);
+}
+
+/* Parts are the span, the run once more is as long, and with faster kernels no longer. */
+static void whatever_is_recorded(void **state)
+{
+	struct toy toy;
+	uint64_t devices_ns = 0;
+	(void)state;
+	for (uint64_t i = 1; i <= 200; i++) {
+		seed = i * 77777;
+		fill_anything(&toy, below(i % 2 ? 20 : 200));
+		struct looked looked = look(NULL);
+		devices_ns += looked.elements.by_state_ns[SONDE_CRITICAL_DEVICE];
+		assert_true(replayed_ns(&looked.critical, "kernel=a,speed=inf", "kernel=b,speed=3") <=
+			    span_of(&looked));
+		look_away(&looked);
+		const struct sonde_pass_options part = {.from_ns = START + below(50) * MS,
+							.to_ns = START + (50 + below(50)) * MS};
+		looked = look(&part);
+		look_away(&looked);
+	}
+	assert_true(devices_ns > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +446,7 @@ int main(void)
 	    cmocka_unit_test(a_call_that_copies),
 	    cmocka_unit_test(nobody_asked),
 	    cmocka_unit_test(what_makes_no_sense),
+	    cmocka_unit_test(whatever_is_recorded),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
