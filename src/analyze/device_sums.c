@@ -235,7 +235,7 @@ ptrdiff_t sonde_device_sums_by_name(struct sonde_device_cell **rows, const struc
 
 const char *sonde_device_label(const struct sonde_session *session, uint32_t device, struct sonde_report *report)
 {
-	const struct sonde_device *row = sonde_session_device(session, device);
+	const struct sonde_device *row = sonde_session_device(session, sonde_device_same(session, device));
 	if (!row)
 		return "";
 	return sonde_report_text(report, "%s%s%s %" PRIu32, row->api, *row->api ? " " : "",

@@ -212,6 +212,14 @@ static void one_device_of_two_processes_is_one(void **state)
 	assert_near(cell_real(streams, 2, "overlap_share"), 0, 1e-9);
 	sections_free(&s);
 
+	s = sections_of(path, "device-gaps", NULL);
+	const struct sonde_section *gaps = sections_get(&s, "device-gaps");
+	assert_int_equal(gaps->table.row_count,
+			 2); /* 40 … 60 and 65 … 70: what one process leaves the other may fill */
+	assert_int_equal(cell_int(gaps, 0, "gap_ns"), 20 * MS);
+	assert_int_equal(cell_int(gaps, 1, "gap_ns"), 5 * MS);
+	sections_free(&s);
+
 	s = sections_of(path, "device-memory", NULL);
 	const struct sonde_section *memory = sections_get(&s, "device-memory");
 	assert_int_equal(memory->table.row_count, 2);
