@@ -138,7 +138,7 @@ SONDE_CALL(int, sonde_instant(const char *name, const char *text), SONDE_ERR_OFF
 SONDE_CALL(int, sonde_message(const char *text), SONDE_ERR_OFF)
 /* A moment to look at and to compare with others: `sonde report --section snapshots --diff A,B`. Has the process's
  * resident memory, and under `sonde record --heap` everything that it has allocated and not freed, exactly as it was
- * here. Wakes the recorder with a system call; takes some microseconds. */
+ * here. Reads /proc/self/statm and wakes the recorder; takes some microseconds. */
 SONDE_CALL(int, sonde_snapshot(const char *label), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_counter_add(const char *name, uint64_t amount), SONDE_ERR_OFF)
 SONDE_CALL(int, sonde_gauge_set(const char *name, double value), SONDE_ERR_OFF)

@@ -16,10 +16,14 @@ static int event_valid(const struct sonde_event *event)
 	case SONDE_EVENT_MESSAGE:
 	case SONDE_EVENT_ZONE_NAME:
 	case SONDE_EVENT_THREAD_NAME:
-	case SONDE_EVENT_SNAPSHOT:
 	case SONDE_EVENT_MISMATCH: {
 		const struct sonde_event_text *text = (const void *)event;
 		return size_b >= sizeof(*text) && text->len_b <= size_b - sizeof(*text);
+	}
+	case SONDE_EVENT_SNAPSHOT: {
+		const struct sonde_event_snapshot *snapshot = (const void *)event;
+		return size_b >= sizeof(*snapshot) && snapshot->text.len_b >= sizeof(snapshot->rss_b) &&
+		       snapshot->text.len_b <= size_b - sizeof(snapshot->text);
 	}
 	case SONDE_EVENT_COUNTER:
 	case SONDE_EVENT_GAUGE:

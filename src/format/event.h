@@ -34,7 +34,7 @@ enum sonde_event_type {
 	SONDE_EVENT_MISMATCH = 12,    /* site that was to be ended; text says what was open */
 	SONDE_EVENT_COUNT = 13,       /* site; value = calls so far of a count-only zone */
 	SONDE_EVENT_CPU_SAMPLE = 14,  /* ring only: struct sonde_event_cpu_sample; becomes a SAMPLES row */
-	SONDE_EVENT_SNAPSHOT = 15,    /* ring only: text, the label; becomes a META SNAPSHOT */
+	SONDE_EVENT_SNAPSHOT = 15,    /* ring only: struct sonde_event_snapshot; becomes a META SNAPSHOT */
 	SONDE_EVENT_POOL_TAKE = 17,   /* site; a block of a pool begins: a HEAP row of the recording */
 	SONDE_EVENT_POOL_GIVE = 18,   /* site; it ends */
 	/* Of rings only (format/device.h): they become META records and rows of ACTIVITIES. */
@@ -46,10 +46,16 @@ enum sonde_event_type {
 	SONDE_EVENT_CALL_STACK = 24,    /* ring only: becomes a CALL_STACKS row */
 };
 
-/* INSTANT, MESSAGE, ZONE_NAME, THREAD_NAME, MISMATCH, SNAPSHOT: len_b bytes follow, padded with zeros. */
+/* INSTANT, MESSAGE, ZONE_NAME, THREAD_NAME, MISMATCH: len_b bytes follow, padded with zeros. */
 struct sonde_event_text {
 	struct sonde_event head;
 	uint64_t len_b;
+};
+
+/* SNAPSHOT: the label follows; len_b counts both. */
+struct sonde_event_snapshot {
+	struct sonde_event_text text;
+	uint64_t rss_b; /* of the process, as the program asked; 0 = not known */
 };
 
 /* COUNTER, GAUGE, ITERATION, COUNT. */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "format/heap.h"
 #include "runtime/runtime.h"
 
 #define KEY_MAX_B 255u
@@ -211,35 +210,6 @@ int sonde_instant(const char *name, const char *text)
 int sonde_message(const char *text)
 {
 	return text ? send_text(SONDE_EVENT_MESSAGE, NULL, text) : SONDE_ERR_ARGUMENT;
-}
-
-/* Waits until two ticks of the time by which allocations are stamped (format/heap.h) have passed: what this thread has
- * allocated before is then earlier than what comes now, by that time too. */
-static void settle(const struct sonde_ring_pool *pool)
-{
-	uint64_t from = sonde_event_time(pool);
-	while (sonde_event_time(pool) - from < (uint64_t)2 << SONDE_HEAP_TICK_SHIFT)
-		;
-}
-
-int sonde_snapshot(const char *label)
-{
-	if (!label)
-		return SONDE_ERR_ARGUMENT;
-	if (SONDE_HOT_LOAD(sonde_hot_self->off))
-		return SONDE_ERR_OFF;
-	struct sonde_process *process = sonde_process_get();
-	struct sonde_ring_pool *pool = process ? atomic_load(&process->pool) : NULL;
-	if (pool)
-		settle(pool);
-	int code = send_text(SONDE_EVENT_SNAPSHOT, NULL, label), saved = errno;
-	pool = process ? atomic_load(&process->pool) : NULL; /* the first event makes it */
-	if (code == SONDE_OK && pool) {
-		settle(pool);
-		sonde_process_wake(process, pool);
-	}
-	errno = saved;
-	return code;
 }
 
 static int send_block(uint16_t type, const char *name, const void *block, uint64_t size_b)

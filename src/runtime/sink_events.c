@@ -1,9 +1,7 @@
 /* sink_events.c: all that is no zone: events, counters, snapshots and histograms of the process into its file (sink.h).
  */
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "runtime/sink_state.h"
@@ -43,29 +41,14 @@ static void put_event(struct sonde_sink *sink, struct sonde_drain_thread *thread
 	events->size_b += size_b;
 }
 
-/* Resident bytes of this process; 0 where /proc is not to be had. */
-static uint64_t resident_b(void)
-{
-	char text[128];
-	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[got > 0 ? got : 0] = '\0';
-	const char *at = strchr(text, ' ');
-	uint64_t pages = 0;
-	for (at = at ? at + 1 : ""; *at >= '0' && *at <= '9'; at++)
-		pages = pages * 10 + (uint64_t)(*at - '0');
-	return pages * (uint64_t)getpagesize();
-}
-
-static void write_snapshot(struct sonde_sink *sink, const struct sonde_event_text *event)
+static void write_snapshot(struct sonde_sink *sink, const struct sonde_event_snapshot *event)
 {
 	struct sonde_meta_snapshot record = {.head.type = SONDE_META_SNAPSHOT, .process = 1};
-	record.label = sonde_file_string(sink->file, (const char *)(event + 1), event->len_b);
+	record.label =
+	    sonde_file_string(sink->file, (const char *)(event + 1), event->text.len_b - sizeof(event->rss_b));
 	record.reason = SONDE_SNAPSHOT_API;
-	record.time_ns = event->head.time;
-	record.rss_b = resident_b();
+	record.time_ns = event->text.head.time;
+	record.rss_b = event->rss_b;
 	sonde_file_meta(sink->file, &record, sizeof(record), NULL, 0);
 }
 

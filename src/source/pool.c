@@ -242,15 +242,16 @@ static void take_zones(void *context, struct sonde_drain_thread *thread, const u
 	sonde_recorder_zones(pool->options.recorder, pool->process, id, ids, times_ns, count);
 }
 
-static void ask_snapshot(const struct sonde_pool *pool, const struct sonde_event_text *event)
+static void ask_snapshot(const struct sonde_pool *pool, const struct sonde_event_snapshot *event)
 {
 	struct sonde_snapshot_ask ask = {
 	    .process = pool->process,
 	    .pid = pool->options.pid,
 	    .reason = SONDE_SNAPSHOT_API,
 	    .label = (const char *)(event + 1),
-	    .label_b = event->len_b,
-	    .time_ns = event->head.time,
+	    .label_b = event->text.len_b - sizeof(event->rss_b),
+	    .time_ns = event->text.head.time,
+	    .rss_b = event->rss_b,
 	    .answer_fd = -1,
 	};
 	sonde_recorder_ask(pool->options.recorder, &ask);

@@ -279,6 +279,7 @@ struct sonde_snapshot_ask {
 	const char *label; /* copied */
 	size_t label_b;
 	uint64_t time_ns;
+	uint64_t rss_b; /* as the process read it itself; 0 = it is to be read */
 	int answer_fd; /* a socket that gets a struct sonde_link_snapshot (format/link.h) and is closed; −1 = none */
 };
 

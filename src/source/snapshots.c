@@ -126,7 +126,7 @@ int sonde_snapshots_ask(struct sonde_snapshots *snapshots, const struct sonde_sn
 	    .reason = ask->reason,
 	    .answer_fd = ask->answer_fd,
 	    .time_ns = ask->time_ns,
-	    .rss_b = sonde_snapshots_resident_b(ask->pid),
+	    .rss_b = ask->rss_b ? ask->rss_b : sonde_snapshots_resident_b(ask->pid),
 	};
 	if (!row.rss_b && ask->reason != SONDE_SNAPSHOT_API)
 		return -ESRCH;

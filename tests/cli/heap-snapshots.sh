@@ -66,6 +66,13 @@ for file in b.sonde self*.sonde; do
 	equal "$(listed $file 'map("\(.label) \(.live_b)") | join(", ")')" "first null, second null, third null"
 	holds "$(listed $file '.[0].rss_b') > 100000"
 done
+# What was resident at that moment, whoever reads the ring and when.
+run 0 "$SONDE" record -q -o mapped.sonde -- "$program" mapped 20
+run 0 env SONDE_OUT=mapped-self.sonde "$program" mapped 20
+for file in mapped.sonde mapped-self*.sonde; do
+	equal "$(listed $file 'map(.label) | unique | join(" ")')" "with without"
+	equal "$(listed $file '. as $all | [range(0; length; 2) | $all[.].rss_b - $all[. + 1].rss_b | select(. > 60e6 and . < 70e6)] | length')" 20
+done
 run 1 "$program" known # nothing is recorded, and it goes on
 
 # waits FILE OPTIONS…: in the background, until it holds its blocks.

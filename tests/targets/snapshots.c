@@ -4,6 +4,7 @@
  *           "third" after 10 × 100000 B of third() and without 25 of the second
  * tight N   N times a block of 1000 B more and at once a snapshot "I", with blocks that come and go around it
  * threads N the same, while three threads allocate and free as fast as they can
+ * mapped N  N times "with" while 64 MiB more are resident than at the next "without", which comes at once
  * waits DIR writes DIR/pid, holds 8 × 1 MiB of holds(), and 4 × 1 MiB of more() once DIR/more is there, which it
  * removes; ends when DIR/stop is there, or after a minute
  */
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <sonde/sonde.h>
@@ -91,6 +93,18 @@ NO_INLINE int tight(int count)
 	return 0;
 }
 
+static int do_mapped(char **args)
+{
+	enum { SIZE_B = 64 << 20 };
+	for (int i = atoi(args[0]); i > 0; i--) {
+		void *part =
+		    mmap(NULL, SIZE_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		if (part == MAP_FAILED || sonde_snapshot("with") || munmap(part, SIZE_B) || sonde_snapshot("without"))
+			return 1;
+	}
+	return 0;
+}
+
 static int do_tight(char **args)
 {
 	return tight(atoi(args[0]));
@@ -162,8 +176,11 @@ int main(int argc, char **argv)
 		const char *name;
 		int arguments;
 		int (*run)(char **args);
-	} commands[] = {
-	    {"known", 0, do_known}, {"tight", 1, do_tight}, {"threads", 1, do_threads}, {"waits", 1, do_waits}};
+	} commands[] = {{"known", 0, do_known},
+			{"tight", 1, do_tight},
+			{"mapped", 1, do_mapped},
+			{"threads", 1, do_threads},
+			{"waits", 1, do_waits}};
 	for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
 		if (!strcmp(argv[1], commands[i].name) && argc - 2 >= commands[i].arguments)
 			return commands[i].run(argv + 2);

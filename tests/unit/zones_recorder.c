@@ -128,6 +128,16 @@ void sonde_recorder_zones(struct sonde_recorder *recorder, uint32_t process, uin
 		one_zone(recorder, thread, sites[i], times_ns[i]);
 }
 
+/* The last one with these numbers. */
+uint32_t sonde_recorder_known(const struct sonde_recorder *recorder, pid_t pid, pid_t tid, uint64_t time_ns)
+{
+	(void)time_ns;
+	uint32_t id = recorder->thread_count;
+	while (id && (recorder->threads[id].pid != pid || recorder->threads[id].tid != tid))
+		id--;
+	return id;
+}
+
 void sonde_recorder_thread_end(struct sonde_recorder *recorder, uint32_t thread)
 {
 	if (!thread || thread > recorder->thread_count)
