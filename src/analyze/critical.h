@@ -65,7 +65,7 @@ struct sonde_critical {
 	struct sonde_critical_work *works;  /* [0] is none */
 	size_t work_count;                  /* 0 where there are none */
 	size_t device_waits, unended_waits; /* of threads for devices; nothing is known to have ended so many */
-	size_t devices_left_out;            /* activities for which there was no room: then there are no works */
+	size_t devices_left_out;            /* activities, more than there is room for: then there are no works */
 };
 
 /* Reads the whole recording. -ENOMEM, -EOVERFLOW: too many segments. Free with sonde_critical_fini(). */

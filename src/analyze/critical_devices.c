@@ -33,7 +33,9 @@ struct keyed {
 struct reading {
 	struct sonde_critical *critical;
 	struct sonde_critical_device_wait *waits;
-	size_t work_cap, wait_count, wait_cap, left_out;
+	size_t work_cap, wait_count, wait_cap;
+	size_t seen; /* of both */
+	int is_full;
 	struct keyed *keyed;
 	size_t keyed_count;
 };
@@ -55,10 +57,10 @@ static uint32_t process_of(const struct reading *reading, const struct sonde_cri
 /* Room for one more of `count`; 0 where there is too much of it already. */
 static int room(struct reading *reading, void **rows, size_t *cap, size_t count, size_t row_b)
 {
-	if (count >= SONDE_CRITICAL_WORKS_MAX) {
-		reading->left_out++;
+	reading->seen++;
+	reading->is_full |= count >= SONDE_CRITICAL_WORKS_MAX;
+	if (reading->is_full)
 		return 0;
-	}
 	if (count < *cap)
 		return 1;
 	size_t more = *cap ? 2 * *cap : 1024;
@@ -454,8 +456,10 @@ int sonde_critical_devices_read(struct sonde_critical *critical)
 {
 	struct reading reading = {.critical = critical};
 	int rc = critical->to_ns > critical->from_ns ? read_activities(&reading, take) : 0;
-	critical->devices_left_out = reading.left_out;
-	if (!rc && !reading.left_out && critical->work_count && reading.wait_count)
+	if (reading.is_full) {
+		critical->devices_left_out = reading.seen;
+		critical->work_count = 0;
+	} else if (!rc && critical->work_count && reading.wait_count)
 		rc = connect(&reading);
 	else
 		count_waits(&reading);

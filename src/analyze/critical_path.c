@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/critical_devices.h"
 #include "analyze/critical_names.h"
 #include "analyze/marks.h"
 #include "analyze/stats.h"
@@ -108,6 +107,17 @@ static int notes_add(const struct sonde_critical *critical, const struct sonde_c
 	return rc;
 }
 
+static uint64_t lost_activities(const struct sonde_session *session)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < sonde_session_lost_count(session); i++) {
+		const struct sonde_lost *lost = sonde_session_lost(session, i);
+		if (!strcmp(lost->source, "gpu") && strncmp(lost->cause, PROCESSES, strlen(PROCESSES)) != 0)
+			count += lost->count;
+	}
+	return count;
+}
+
 /* What the path has of devices, and what is not known of them. */
 static int devices_note(const struct sonde_critical *critical, const struct sonde_critical_path *path,
 			const struct sonde_critical_elements *elements, struct sonde_report *report,
@@ -119,7 +129,7 @@ static int devices_note(const struct sonde_critical *critical, const struct sond
 		return sonde_report_note(report, section, 1,
 					 "devices are not in it: %zu activities are more than there is room for "
 					 "(--from and --to leave less)",
-					 critical->devices_left_out + SONDE_CRITICAL_WORKS_MAX);
+					 critical->devices_left_out);
 	int rc = 0;
 	if (done_ns || queued_ns)
 		rc = sonde_report_note(
@@ -137,6 +147,13 @@ static int devices_note(const struct sonde_critical *critical, const struct sond
 				       "in %zu of %zu calls that wait for devices nothing is known to have ended: "
 				       "they are their threads' own time",
 				       critical->unended_waits, critical->device_waits);
+	uint64_t lost = lost_activities(critical->session);
+	if (!rc && lost && critical->device_waits)
+		rc =
+		    sonde_report_note(report, section, 1,
+				      "%llu activities of devices were lost: what ended a wait may be one of them, and "
+				      "the one before it is named",
+				      (unsigned long long)lost);
 	return rc;
 }
 

@@ -311,6 +311,7 @@ static void nobody_asked(void **state)
 	told(&toy, toy.k, 0, toy.queue, 30, 80, 0);
 	told(&toy, toy.wait, 1, 0, 20, 80, 0);
 	told(&toy, toy.wait, 1, 0, 85, 95, 0);
+	recording_lost_of(&toy.r, "gpu", "ring full", 1, 5);
 	toy_close(&toy);
 	struct looked looked = look(NULL);
 	assert_int_equal(ms_of(&looked, "kernel", "k"), 50);
@@ -323,6 +324,7 @@ static void nobody_asked(void **state)
 	assert_true(sections_noted(t->notes, "50.0 % of the path is what devices did"));
 	assert_true(sections_noted(t->notes, "1 time it is not known who asked"));
 	assert_true(sections_noted(t->notes, "in 1 of 2 calls that wait for devices nothing is known to have ended"));
+	assert_true(sections_noted(t->notes, "5 activities of devices were lost"));
 	sections_free(&s);
 }
 
