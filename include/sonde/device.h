@@ -96,6 +96,7 @@ enum sonde_operation_kind {
 	SONDE_OPERATION_ALLOC = 19,
 	SONDE_OPERATION_FREE = 20,
 	SONDE_OPERATION_OVERHEAD = 21,
+	SONDE_OPERATION_POOL = 22, /* a pool has `size_b` of a device's memory in reserve from `end_ns` on */
 };
 
 /* Where copies come from and go to, and what is allocated. */
@@ -139,8 +140,8 @@ struct sonde_activity {
 	uint64_t submitted_ns; /* when it was handed over to the device */
 	uint64_t start_ns, end_ns;
 	uint64_t correlation; /* the same for a call and what it has the device do */
-	uint64_t size_b;      /* copied, filled, allocated */
-	uint64_t address;     /* of ALLOC and FREE */
+	uint64_t size_b;      /* copied, filled, allocated; 0 where a pool is no more */
+	uint64_t address;     /* of ALLOC and FREE; whatever tells a process's pools apart */
 };
 
 /* SONDE_ERR_ARGUMENT where it ends before it starts or has no operation. */

@@ -61,15 +61,19 @@ static int by_address(const void *left, const void *right)
 	return by ? by : order(a->size_b, b->size_b);
 }
 
-static size_t take_calls(struct call *calls, const struct sonde_device_times *times, uint64_t *unsized)
+#define KINDS_OF_BLOCKS (1u << SONDE_ACTIVITY_ALLOC | 1u << SONDE_ACTIVITY_FREE)
+#define KINDS_OF_POOLS (1u << SONDE_ACTIVITY_POOL)
+
+static size_t take_calls(struct call *calls, const struct sonde_device_times *times, uint32_t of_kinds,
+			 uint64_t *unsized)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < times->count; i++) {
 		const struct sonde_device_time *row = &times->rows[i];
 		int is_free = row->kind == SONDE_ACTIVITY_FREE;
-		if (row->kind != SONDE_ACTIVITY_ALLOC && !is_free)
+		if (!(of_kinds >> row->kind & 1))
 			continue;
-		if (!row->address || (!is_free && !row->size_b)) {
+		if (!row->address || (row->kind == SONDE_ACTIVITY_ALLOC && !row->size_b)) {
 			*unsized += !is_free;
 			continue;
 		}
@@ -148,17 +152,17 @@ static int by_device(const void *left, const void *right)
 	return by ? by : order(a->process, b->process);
 }
 
-int sonde_device_blocks_read(struct sonde_device_blocks *out, const struct sonde_device_times *times)
+static int read_kinds(struct sonde_device_blocks *out, const struct sonde_device_times *times, uint32_t of_kinds)
 {
 	size_t most = 0;
 	for (size_t i = 0; i < times->count; i++)
-		most += times->rows[i].kind == SONDE_ACTIVITY_ALLOC || times->rows[i].kind == SONDE_ACTIVITY_FREE;
+		most += of_kinds >> times->rows[i].kind & 1;
 	struct call *calls = calloc(most + 1, sizeof *calls);
 	uint32_t *only = only_devices(times->session);
 	*out = (struct sonde_device_blocks){.all = calloc(most + 1, sizeof *out->all)};
 	int rc = calls && only && out->all ? 0 : sonde_error(ENOMEM, "out of memory for %zu allocations", most);
 	if (!rc) {
-		size_t count = take_calls(calls, times, &out->unsized);
+		size_t count = take_calls(calls, times, of_kinds, &out->unsized);
 		pair(out, times, calls, count, only);
 		qsort(out->all, out->count, sizeof *out->all, by_device);
 	} else {
@@ -167,6 +171,16 @@ int sonde_device_blocks_read(struct sonde_device_blocks *out, const struct sonde
 	free(calls);
 	free(only);
 	return rc;
+}
+
+int sonde_device_blocks_read(struct sonde_device_blocks *out, const struct sonde_device_times *times)
+{
+	return read_kinds(out, times, KINDS_OF_BLOCKS);
+}
+
+int sonde_device_pools_read(struct sonde_device_blocks *out, const struct sonde_device_times *times)
+{
+	return read_kinds(out, times, KINDS_OF_POOLS);
 }
 
 /* --- over time --------------------------------------------------------------------------------------------------- */

@@ -25,6 +25,8 @@ struct sonde_device_blocks {
 
 /* Of sorted times. -ENOMEM. */
 int sonde_device_blocks_read(struct sonde_device_blocks *out, const struct sonde_device_times *times);
+/* What pools have in reserve, as if each size that one has had were a block: until it had another. */
+int sonde_device_pools_read(struct sonde_device_blocks *out, const struct sonde_device_times *times);
 void sonde_device_blocks_fini(struct sonde_device_blocks *blocks);
 
 struct sonde_device_peak {

@@ -50,7 +50,7 @@ static int is_kept(const struct sonde_device_times *times, const struct sonde_ba
 {
 	if (!(times->kinds >> kind & 1))
 		return 0;
-	if (!kind || kind == SONDE_ACTIVITY_ALLOC || kind == SONDE_ACTIVITY_FREE)
+	if (!kind || kind == SONDE_ACTIVITY_ALLOC || kind == SONDE_ACTIVITY_FREE || kind == SONDE_ACTIVITY_POOL)
 		return kind != 0;
 	if (times->options.thread && !times->options.thread[batch->thread_of[i]])
 		return 0;

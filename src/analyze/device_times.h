@@ -1,7 +1,7 @@
 /* device_times.h: ACTIVITIES kept one by one: the state of the passes to which it matters when devices did something.
  *
  * Kept is what lies in the time that was asked for with any part of it, of the threads that were chosen (those that
- * asked for it); and all allocations and what gives them back, of all threads and the whole recording: what is
+ * asked for it); and all allocations, what gives them back and sizes of pools, of all threads and the whole recording: what is
  * allocated follows from all of them. Up to SONDE_DEVICE_TIMES_MAX are kept, others are counted.
  */
 #ifndef SONDE_ANALYZE_DEVICE_TIMES_H

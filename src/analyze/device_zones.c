@@ -19,7 +19,21 @@
 #define TITLE "Memory of devices by zone"
 
 enum { DEFAULT_ROWS = 20, CURVES_MAX = 64, ROWS_MAX = 1 << 20 };
-enum { ZONE, CALLS, BEGIN_B, PEAK_B, RISE_B, END_B, CHANGE_B, BEGUN_B, BEGUN, DEVICE, COLUMNS };
+enum {
+	ZONE,
+	CALLS,
+	BEGIN_B,
+	PEAK_B,
+	RISE_B,
+	END_B,
+	CHANGE_B,
+	BEGUN_B,
+	BEGUN,
+	RESERVED_B,
+	RESERVED_CHANGE_B,
+	DEVICE,
+	COLUMNS
+};
 
 static const struct sonde_column columns[COLUMNS] = {
     [ZONE] = {"zone", "zone", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
@@ -31,6 +45,8 @@ static const struct sonde_column columns[COLUMNS] = {
     [CHANGE_B] = {"change_b", "change", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 0},
     [BEGUN_B] = {"allocated_b", "allocated", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [BEGUN] = {"allocations", "allocations", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
+    [RESERVED_B] = {"reserved_peak_b", "reserved at most", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [RESERVED_CHANGE_B] = {"reserved_change_b", "change of that", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
 };
 
@@ -43,7 +59,15 @@ struct curve {
 	uint32_t process, device;
 	size_t count;
 	const struct point *points;
-	const uint64_t *most_b; /* the tree: [count + i] is of point i, [i] the larger of [2 i] and [2 i + 1] */
+	const uint64_t *most_b;    /* the tree: [count + i] is of point i, [i] the larger of [2 i] and [2 i + 1] */
+	const struct curve *pools; /* what pools of the same have in reserve; NULL = not told */
+};
+
+struct curves {
+	struct point *points;
+	uint64_t *most_b;
+	struct curve *all; /* by process, device */
+	size_t count;
 };
 
 /* Of the outermost calls, but for `calls` and the maxima. */
@@ -53,14 +77,14 @@ struct row {
 	uint64_t calls, outermost, begun_b, begun, peak_b, rise_b;
 	double begin_b, end_b; /* added up */
 	int64_t change_b;
+	int is_reserved; /* what pools have is told: */
+	uint64_t reserved_b;
+	int64_t reserved_change_b;
 };
 
 struct zones {
 	const struct sonde_device_times *times;
-	struct point *points;
-	uint64_t *most_b;
-	struct curve *curves; /* by process, device */
-	size_t curve_count;
+	struct curves blocks, pools;
 	size_t *first; /* by site id: its first row, + 1 */
 	struct row *rows;
 	size_t count, cap;
@@ -129,35 +153,72 @@ static int is_same_curve(const struct change *a, const struct change *b)
 	return a->process == b->process && a->device == b->device;
 }
 
-static int curves_fill(struct zones *zones, const struct change *changes, size_t count)
+static int curves_fill(struct curves *curves, const struct change *changes, size_t count)
 {
-	size_t curves = 0;
+	size_t most = 0;
 	for (size_t i = 0; i < count; i++)
-		curves += !i || !is_same_curve(&changes[i], &changes[i - 1]);
-	zones->points = calloc(count + 1, sizeof *zones->points);
-	zones->most_b = calloc(2 * count + 1, sizeof *zones->most_b);
-	zones->curves = calloc(curves + 1, sizeof *zones->curves);
-	if (!zones->points || !zones->most_b || !zones->curves)
+		most += !i || !is_same_curve(&changes[i], &changes[i - 1]);
+	curves->points = calloc(count + 1, sizeof *curves->points);
+	curves->most_b = calloc(2 * count + 1, sizeof *curves->most_b);
+	curves->all = calloc(most + 1, sizeof *curves->all);
+	if (!curves->points || !curves->most_b || !curves->all)
 		return sonde_error(ENOMEM, "out of memory for %zu allocations", count);
 	for (size_t from = 0, to = 0; from < count; from = to) {
 		while (to < count && is_same_curve(&changes[to], &changes[from]))
 			to++;
-		curve_fill(zones->points + from, zones->most_b + 2 * from, changes + from, to - from);
-		zones->curves[zones->curve_count++] =
-		    (struct curve){changes[from].process, changes[from].device, to - from, zones->points + from,
-				   zones->most_b + 2 * from};
+		curve_fill(curves->points + from, curves->most_b + 2 * from, changes + from, to - from);
+		curves->all[curves->count++] = (struct curve){.process = changes[from].process,
+							      .device = changes[from].device,
+							      .count = to - from,
+							      .points = curves->points + from,
+							      .most_b = curves->most_b + 2 * from};
 	}
 	return 0;
 }
 
-static int curves_make(struct zones *zones, const struct sonde_device_blocks *blocks)
+static int curves_make(struct curves *curves, const struct sonde_device_blocks *blocks)
 {
 	struct change *changes = calloc(2 * blocks->count + 1, sizeof *changes);
 	if (!changes)
 		return sonde_error(ENOMEM, "out of memory for %zu allocations", blocks->count);
-	int rc = curves_fill(zones, changes, changes_of(changes, blocks));
+	int rc = curves_fill(curves, changes, changes_of(changes, blocks));
 	free(changes);
 	return rc;
+}
+
+static void curves_fini(struct curves *curves)
+{
+	free(curves->points);
+	free(curves->most_b);
+	free(curves->all);
+}
+
+/* Where those of a process begin. */
+static size_t curves_from(const struct curves *curves, uint32_t process)
+{
+	size_t low = 0, high = curves->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (curves->all[middle].process < process)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Both are in the same order. */
+static void pools_find(struct curves *blocks, const struct curves *pools)
+{
+	for (size_t i = 0, k = 0; i < blocks->count; i++) {
+		struct curve *curve = &blocks->all[i];
+		const struct curve *pool = pools->all;
+		while (k < pools->count && (pool[k].process < curve->process ||
+					    (pool[k].process == curve->process && pool[k].device < curve->device)))
+			k++;
+		if (k < pools->count && pool[k].process == curve->process && pool[k].device == curve->device)
+			curve->pools = &pool[k];
+	}
 }
 
 /* How many points are not behind a time. */
@@ -211,14 +272,33 @@ static struct row *row_of(struct zones *zones, uint32_t site, uint32_t device)
 	return &zones->rows[zones->count - 1];
 }
 
-static int zone_add(struct zones *zones, const struct curve *curve, const struct sonde_batch *batch, size_t i)
+/* What a curve says of a time. */
+struct told {
+	const struct point *begin, *end;
+	uint64_t peak_b;
+};
+
+static struct told told_of(const struct curve *curve, uint64_t start_ns, uint64_t end_ns)
 {
 	static const struct point nothing = {0};
-	uint64_t start_ns = batch->start_ns[i];
-	size_t from = points_until(curve, start_ns), to = points_until(curve, start_ns + batch->dur_ns[i]);
-	const struct point *begin = from ? &curve->points[from - 1] : &nothing;
-	const struct point *end = to ? &curve->points[to - 1] : &nothing;
-	uint64_t peak_b = most_between(curve, from, to);
+	size_t from = points_until(curve, start_ns), to = points_until(curve, end_ns);
+	struct told told = {from ? &curve->points[from - 1] : &nothing, to ? &curve->points[to - 1] : &nothing,
+			    most_between(curve, from, to)};
+	told.peak_b = told.peak_b > told.begin->held_b ? told.peak_b : told.begin->held_b;
+	return told;
+}
+
+static void reserved_add(struct row *row, const struct told *told, int is_recursive)
+{
+	row->is_reserved = 1;
+	row->reserved_b = told->peak_b > row->reserved_b ? told->peak_b : row->reserved_b;
+	row->reserved_change_b += is_recursive ? 0 : (int64_t)(told->end->held_b - told->begin->held_b);
+}
+
+static int zone_add(struct zones *zones, const struct curve *curve, const struct sonde_batch *batch, size_t i)
+{
+	uint64_t start_ns = batch->start_ns[i], end_ns = start_ns + batch->dur_ns[i];
+	int is_recursive = batch->zone_flags[i] & SONDE_ZONE_RECURSIVE;
 	if (zones->count >= ROWS_MAX) {
 		zones->beyond++;
 		return 0;
@@ -226,39 +306,31 @@ static int zone_add(struct zones *zones, const struct curve *curve, const struct
 	struct row *row = row_of(zones, batch->site[i], curve->device);
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for zones");
-	peak_b = peak_b > begin->held_b ? peak_b : begin->held_b;
+	struct told told = told_of(curve, start_ns, end_ns);
+	uint64_t rise_b = told.peak_b - told.begin->held_b;
 	row->calls++;
-	row->peak_b = peak_b > row->peak_b ? peak_b : row->peak_b;
-	row->rise_b = peak_b - begin->held_b > row->rise_b ? peak_b - begin->held_b : row->rise_b;
-	if (batch->zone_flags[i] & SONDE_ZONE_RECURSIVE) /* the outermost of its site has it all */
+	row->peak_b = told.peak_b > row->peak_b ? told.peak_b : row->peak_b;
+	row->rise_b = rise_b > row->rise_b ? rise_b : row->rise_b;
+	if (curve->pools) {
+		struct told pools = told_of(curve->pools, start_ns, end_ns);
+		reserved_add(row, &pools, is_recursive);
+	}
+	if (is_recursive) /* the outermost of its site has it all */
 		return 0;
 	row->outermost++;
-	row->begin_b += (double)begin->held_b;
-	row->end_b += (double)end->held_b;
-	row->change_b += (int64_t)(end->held_b - begin->held_b);
-	row->begun_b += end->begun_b - begin->begun_b;
-	row->begun += end->begun - begin->begun;
+	row->begin_b += (double)told.begin->held_b;
+	row->end_b += (double)told.end->held_b;
+	row->change_b += (int64_t)(told.end->held_b - told.begin->held_b);
+	row->begun_b += told.end->begun_b - told.begin->begun_b;
+	row->begun += told.end->begun - told.begin->begun;
 	return 0;
-}
-
-/* Where those of a process begin. */
-static size_t curves_from(const struct zones *zones, uint32_t process)
-{
-	size_t low = 0, high = zones->curve_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (zones->curves[middle].process < process)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 static int zones_add(struct zones *zones, const struct sonde_batch *batch)
 {
-	size_t first = curves_from(zones, batch->process), end = first;
-	while (end < zones->curve_count && zones->curves[end].process == batch->process)
+	const struct curves *curves = &zones->blocks;
+	size_t first = curves_from(curves, batch->process), end = first;
+	while (end < curves->count && curves->all[end].process == batch->process)
 		end++;
 	size_t last = end - first > CURVES_MAX ? first + CURVES_MAX : end;
 	for (size_t i = 0; i < batch->count && first < last; i++) {
@@ -266,7 +338,7 @@ static int zones_add(struct zones *zones, const struct sonde_batch *batch)
 			continue;
 		zones->beyond += end - last;
 		for (size_t curve = first; curve < last; curve++)
-			if (zone_add(zones, &zones->curves[curve], batch, i))
+			if (zone_add(zones, &curves->all[curve], batch, i))
 				return -ENOMEM;
 	}
 	return 0;
@@ -311,6 +383,16 @@ static struct sonde_cell mean_cell(const struct row *row, double sum_b)
 			      : sonde_cell_absent("all of its calls are inside one of its own that is not chosen");
 }
 
+static struct sonde_cell change_cell(int64_t change_b)
+{
+	return change_b < 0 ? sonde_cell_real((double)change_b, 0) : sonde_cell_int((uint64_t)change_b);
+}
+
+static struct sonde_cell reserved_cell(const struct row *row, struct sonde_cell cell)
+{
+	return row->is_reserved ? cell : sonde_cell_absent("nobody told what pools of the device have in reserve");
+}
+
 static int row_add(const struct zones *zones, const struct row *from, struct sonde_report *report,
 		   struct sonde_section *section)
 {
@@ -326,10 +408,11 @@ static int row_add(const struct zones *zones, const struct row *from, struct son
 	row[PEAK_B] = sonde_cell_int(from->peak_b);
 	row[RISE_B] = sonde_cell_int(from->rise_b);
 	row[END_B] = mean_cell(from, from->end_b);
-	row[CHANGE_B] =
-	    from->change_b < 0 ? sonde_cell_real((double)from->change_b, 0) : sonde_cell_int((uint64_t)from->change_b);
+	row[CHANGE_B] = change_cell(from->change_b);
 	row[BEGUN_B] = sonde_cell_int(from->begun_b);
 	row[BEGUN] = sonde_cell_int(from->begun);
+	row[RESERVED_B] = reserved_cell(from, sonde_cell_int(from->reserved_b));
+	row[RESERVED_CHANGE_B] = reserved_cell(from, change_cell(from->reserved_change_b));
 	row[DEVICE] = sonde_cell_text(device);
 	return 0;
 }
@@ -337,17 +420,17 @@ static int row_add(const struct zones *zones, const struct row *from, struct son
 static int notes_add(const struct zones *zones, const struct sonde_device_blocks *blocks, struct sonde_report *report,
 		     struct sonde_section *section)
 {
-	int rc = sonde_report_note(
-	    report, section, 0,
-	    "allocated by all threads of the zone's process, zones inside included: at begin and at end are means over "
-	    "its "
-	    "calls, peak inside is the most of any call, above begin the most that one call's peak was above what it "
-	    "began with, change what all calls left more (or less) than they found");
+	int rc =
+	    sonde_report_note(report, section, 0,
+			      "allocated by all threads of the zone's process, zones inside included: at begin and "
+			      "at end are means over its calls, peak inside is the most of any call, above begin the "
+			      "most that one call's peak was above what it began with, change what all calls left "
+			      "more (or less) than they found");
 	if (!rc)
-		rc =
-		    sonde_report_note(report, section, 0,
-				      "blocks that were asked for: what drivers and their pools keep in reserve is not "
-				      "told, and is not in it");
+		rc = sonde_report_note(
+		    report, section, 0,
+		    "blocks that were asked for; what pools have in reserve stands apart, where it is "
+		    "told, and what drivers take beyond that is in neither");
 	if (!rc && blocks->unsized)
 		rc = sonde_report_note(report, section, 1, "%llu allocation%s of unknown size or place %s left out",
 				       (unsigned long long)blocks->unsized, sonde_plural(blocks->unsized),
@@ -386,25 +469,38 @@ static int section_add(struct zones *zones, const struct sonde_device_blocks *bl
 	return rc ? rc : notes_add(zones, blocks, report, section);
 }
 
+static int blocks_read(struct zones *zones, struct sonde_device_blocks *blocks)
+{
+	struct sonde_device_blocks pools;
+	int rc = sonde_device_blocks_read(blocks, zones->times);
+	rc = rc ? rc : curves_make(&zones->blocks, blocks);
+	rc = rc ? rc : sonde_device_pools_read(&pools, zones->times);
+	if (rc)
+		return rc;
+	rc = curves_make(&zones->pools, &pools);
+	if (!rc)
+		pools_find(&zones->blocks, &zones->pools);
+	sonde_device_blocks_fini(&pools);
+	return rc;
+}
+
 static int zones_finish(void *state, struct sonde_report *report)
 {
 	struct sonde_device_times *times = state;
 	struct zones zones = {.times = times};
-	struct sonde_device_blocks blocks;
+	struct sonde_device_blocks blocks = {0};
 	sonde_device_times_sort(times);
-	int rc = sonde_device_blocks_read(&blocks, times);
-	rc = rc ? rc : curves_make(&zones, &blocks);
-	if (!rc && !zones.curve_count)
+	int rc = blocks_read(&zones, &blocks);
+	if (!rc && !zones.blocks.count)
 		rc = sonde_pass_nothing(&times->options, report, ID, TITLE,
 					"no allocation of a device's memory was recorded");
 	else if (!rc)
 		rc = zones_read(&zones);
-	if (!rc && zones.curve_count)
+	if (!rc && zones.blocks.count)
 		rc = section_add(&zones, &blocks, report);
 	sonde_device_blocks_fini(&blocks);
-	free(zones.points);
-	free(zones.most_b);
-	free(zones.curves);
+	curves_fini(&zones.blocks);
+	curves_fini(&zones.pools);
 	free(zones.first);
 	free(zones.rows);
 	return rc;

@@ -27,7 +27,7 @@ enum sonde_activity_kind {
 #define SONDE_ACTIVITY(id, number, name, where, title) SONDE_ACTIVITY_##id = (number),
 #include "format/activities.def"
 #undef SONDE_ACTIVITY
-	SONDE_ACTIVITY_KINDS = 22, /* numbers are below */
+	SONDE_ACTIVITY_KINDS = 23, /* numbers are below */
 };
 
 static inline const struct sonde_activity_row *sonde_activity_row(uint32_t kind)

@@ -12,6 +12,7 @@
 #include "util/error.h"
 
 #define MEMORY_SUB 0x80000000u /* tells devices' curves from those of heaps */
+#define POOLS_SUB 0xC0000000u  /* and what their pools have in reserve */
 
 struct call {
 	uint64_t correlation, start_ns;
@@ -219,7 +220,7 @@ static int add_changes(struct sonde_tiles *tiles, struct sonde_tile_lane_data *l
 	return error;
 }
 
-static int add_curve(struct sonde_tiles *tiles, const struct sonde_device_block *blocks, size_t count)
+static int add_curve(struct sonde_tiles *tiles, uint32_t sub, const struct sonde_device_block *blocks, size_t count)
 {
 	const struct sonde_device *device = sonde_session_device(tiles->session, blocks->device);
 	const char *label = device ? device_label(tiles, blocks->device) : "a device";
@@ -227,8 +228,10 @@ static int add_curve(struct sonde_tiles *tiles, const struct sonde_device_block 
 	    .kind = SONDE_TILE_HEAP,
 	    .form = SONDE_TILE_CURVE,
 	    .process = device ? device->process : blocks->process,
-	    .sub = MEMORY_SUB | blocks->device,
-	    .title = label ? sonde_arena_printf(&tiles->arena, "memory of %s", label) : NULL,
+	    .sub = sub | blocks->device,
+	    .title = label ? sonde_arena_printf(&tiles->arena,
+						sub == POOLS_SUB ? "memory in reserve on %s" : "memory of %s", label)
+			   : NULL,
 	    .unit = "B",
 	};
 	struct change *changes = calloc(2 * count, sizeof *changes);
@@ -249,20 +252,28 @@ static int add_curve(struct sonde_tiles *tiles, const struct sonde_device_block 
 	return error;
 }
 
+static int add_curves(struct sonde_tiles *tiles, uint32_t sub, const struct sonde_device_blocks *blocks)
+{
+	int error = 0;
+	for (size_t from = 0, to; from < blocks->count && !error; from = to) {
+		uint32_t device = blocks->all[from].device;
+		size_t own = from;
+		for (to = from; to < blocks->count && blocks->all[to].device == device; to++)
+			own += !sonde_memory_is_host(blocks->all[to].kind);
+		error = own > from ? add_curve(tiles, sub, &blocks->all[from], own - from) : 0;
+	}
+	return error;
+}
+
 static int add_memory(struct sonde_tiles *tiles, const struct sonde_device_times *times)
 {
-	struct sonde_device_blocks blocks;
+	struct sonde_device_blocks blocks = {0}, pools = {0};
 	int error = sonde_device_blocks_read(&blocks, times);
-	if (error)
-		return error;
-	for (size_t from = 0, to; from < blocks.count && !error; from = to) {
-		uint32_t device = blocks.all[from].device;
-		size_t own = from;
-		for (to = from; to < blocks.count && blocks.all[to].device == device; to++)
-			own += !sonde_memory_is_host(blocks.all[to].kind);
-		error = own > from ? add_curve(tiles, &blocks.all[from], own - from) : 0;
-	}
+	error = error ? error : add_curves(tiles, MEMORY_SUB, &blocks);
+	error = error ? error : sonde_device_pools_read(&pools, times);
+	error = error ? error : add_curves(tiles, POOLS_SUB, &pools);
 	sonde_device_blocks_fini(&blocks);
+	sonde_device_blocks_fini(&pools);
 	return error;
 }
 
@@ -279,7 +290,7 @@ static int read_memory(struct sonde_tiles *tiles)
 	if (error)
 		return error;
 	struct sonde_device_times *times = state;
-	times->kinds = 1u << SONDE_ACTIVITY_ALLOC | 1u << SONDE_ACTIVITY_FREE;
+	times->kinds = 1u << SONDE_ACTIVITY_ALLOC | 1u << SONDE_ACTIVITY_FREE | 1u << SONDE_ACTIVITY_POOL;
 	error = sonde_tiles_walk(tiles, 1u << SONDE_CHUNK_ACTIVITIES, take_memory, times);
 	sonde_device_times_sort(times);
 	error = error ? error : add_memory(tiles, times);

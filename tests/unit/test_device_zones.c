@@ -161,6 +161,37 @@ static void absent_with_the_reason(void **state)
 	sections_free(&s);
 }
 
+/* Pools: one of 400 from 11 on, of 900 from 36 to 71, when it is no more; another of 50 from 43 on. */
+static void reserve_stands_apart(void **state)
+{
+	struct memory memory;
+	(void)state;
+	open_with_device(&memory);
+	uint32_t pool = recording_operation(&memory.r, SONDE_ACTIVITY_POOL, "pool",
+					    (struct sonde_meta_operation){.to = SONDE_MEMORY_DEVICE});
+	put_blocks(&memory);
+	call(&memory, pool, 70, 77, 0);
+	call(&memory, pool, 42, 78, 50);
+	call(&memory, pool, 10, 77, 400);
+	call(&memory, pool, 35, 77, 900);
+	put_zones(&memory.r);
+	recording_close(&memory.r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "device-zones device-memory", NULL);
+	const struct sonde_section *t = sections_get(&s, "device-zones");
+	assert_int_equal(sections_int(t, "zone", "step", "reserved_peak_b"), 950);
+	assert_int_equal(sections_int(t, "zone", "step", "reserved_change_b"), 950);
+	assert_int_equal(sections_int(t, "zone", "step", "peak_b"), 350);
+	assert_int_equal(sections_int(t, "zone", "load", "reserved_peak_b"), 950);
+	assert_int_equal(sections_int(t, "zone", "load", "reserved_change_b"), 550); /* 0 and 550 */
+	assert_int_equal(sections_int(t, "zone", "other", "reserved_peak_b"), 400);
+	assert_near(sections_real(t, "zone", "again", "reserved_change_b"), -900, 1e-9);
+	assert_int_equal(sections_int(sections_get(&s, "device-memory"), "memory", "device", "peak_b"), 350);
+	sections_free(&s);
+	s = sections_of_zones(NULL);
+	assert_absent(sections_get(&s, "device-zones"), 0, "reserved_peak_b", "nobody told");
+	sections_free(&s);
+}
+
 /* --- against adding up by hand ----------------------------------------------------------------------------------- */
 
 enum { BLOCKS = 60, ZONES = 40 };
@@ -234,7 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(zones_know_what_was_allocated), cmocka_unit_test(threads_and_recursion),
 	    cmocka_unit_test(chosen_zones_see_all_blocks),   cmocka_unit_test(absent_with_the_reason),
-	    cmocka_unit_test(any_zone_is_as_added_up),
+	    cmocka_unit_test(reserve_stands_apart),          cmocka_unit_test(any_zone_is_as_added_up),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }

@@ -161,12 +161,46 @@ static void memory_is_a_curve(void **state)
 	close_tiles();
 }
 
+/* A pool of 400 B from 10 on, of 900 from 30, which is no more at 60. */
+static void reserve_is_a_curve_of_its_own(void **state)
+{
+	static const double expected[][3] = {{10, 30, 400}, {30, 60, 900}, {60, 1000, 0}};
+	struct recording r;
+	(void)state;
+	recording_open(&r, path);
+	recording_process(&r, 100, 0, "prog", START);
+	recording_thread(&r, 1, 100, "prog", START);
+	recording_device(&r, 1, "CUDA", "toy", (struct sonde_meta_device){0});
+	uint32_t pool = recording_operation(&r, SONDE_ACTIVITY_POOL, "pool",
+					    (struct sonde_meta_operation){.to = SONDE_MEMORY_DEVICE});
+	recording_activity(&r, (struct recording_activity){START + 10, 0, pool, 0, 1, 0, 0, 0, 400, 9});
+	recording_activity(&r, (struct recording_activity){START + 30, 0, pool, 0, 1, 0, 0, 0, 900, 9});
+	recording_activity(&r, (struct recording_activity){START + 60, 0, pool, 0, 1, 0, 0, 0, 0, 9});
+	recording_close(&r, START + 1000, 0);
+	open_tiles();
+	const struct sonde_tile_lane *lane = lane_of(SONDE_TILE_HEAP, 0);
+	assert_non_null(lane);
+	assert_null(lane_of(SONDE_TILE_HEAP, 1));
+	assert_string_equal(lane->title, "memory in reserve on toy 0");
+	assert_true(lane->most == 900);
+	struct sonde_tile_rows rows = rows_of(lane);
+	assert_int_equal(rows.count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_true((double)(rows.all[i].from_ns - START) == expected[i][0]);
+		assert_true((double)(rows.all[i].to_ns - START) == expected[i][1]);
+		assert_true(rows.all[i].most == expected[i][2]);
+	}
+	sonde_tile_rows_fini(&rows);
+	close_tiles();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(queues_are_lanes),
 	    cmocka_unit_test(arrows_lead_from_who_asked),
 	    cmocka_unit_test(memory_is_a_curve),
+	    cmocka_unit_test(reserve_is_a_curve_of_its_own),
 	};
 	return cmocka_run_group_tests(tests, enter, leave);
 }

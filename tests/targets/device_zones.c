@@ -1,0 +1,85 @@
+/* device_zones.c: allocates known sizes of a device of its own within zones, and says what its pool has in reserve.
+ *
+ * Each block is told as a driver would tell it: when the call was. "load" twice takes 1 MB and keeps it; "step" takes 4
+ * MB in itself, 2 MB in the zone "inner", and gives both back; the pool has 8 MB from "step" on. "after" finds the 2 MB
+ * that are left, in another thread. In the end all is given back.
+ */
+#include <pthread.h>
+#include <time.h>
+
+#include <sonde/device.h>
+
+#define MB UINT64_C(1000000)
+
+static uint32_t alloc, give, pool;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Zones' own clock and this one agree to some 100 ns. */
+static void rest(void)
+{
+	const struct timespec ms = {0, 1000000};
+	nanosleep(&ms, NULL);
+}
+
+static void tell(uint32_t operation, uint64_t address, uint64_t size_b)
+{
+	rest();
+	uint64_t at_ns = now_ns();
+	sonde_activity_add(&(struct sonde_activity){
+	    .operation = operation, .start_ns = at_ns, .end_ns = at_ns, .size_b = size_b, .address = address});
+	rest();
+}
+
+static void load(uint64_t address)
+{
+	SONDE_ZONE("load");
+	tell(alloc, address, MB);
+}
+
+static void step(void)
+{
+	SONDE_ZONE("step");
+	tell(pool, 99, 8 * MB);
+	tell(alloc, 3, 4 * MB);
+	{
+		SONDE_ZONE("inner");
+		tell(alloc, 4, 2 * MB);
+	}
+	tell(give, 4, 0);
+	tell(give, 3, 0);
+}
+
+static void *after(void *unused)
+{
+	SONDE_ZONE("after");
+	rest();
+	return unused;
+}
+
+int main(void)
+{
+	pthread_t thread;
+	sonde_device_add(&(struct sonde_device_info){.api = "Own", .name = "toy", .memory_b = 1 << 30});
+	alloc = sonde_operation_add(
+	    &(struct sonde_operation_info){.kind = SONDE_OPERATION_ALLOC, .name = "take", .to = SONDE_MEMORY_DEVICE});
+	give = sonde_operation_add(
+	    &(struct sonde_operation_info){.kind = SONDE_OPERATION_FREE, .name = "give", .to = SONDE_MEMORY_DEVICE});
+	pool = sonde_operation_add(
+	    &(struct sonde_operation_info){.kind = SONDE_OPERATION_POOL, .name = "pool", .to = SONDE_MEMORY_DEVICE});
+	load(1);
+	load(2);
+	step();
+	if (pthread_create(&thread, NULL, after, NULL))
+		return 1;
+	pthread_join(thread, NULL);
+	tell(give, 1, 0);
+	tell(give, 2, 0);
+	tell(pool, 99, 0);
+	return 0;
+}
