@@ -459,10 +459,11 @@ int sonde_critical_devices_read(struct sonde_critical *critical)
 	if (reading.is_full) {
 		critical->devices_left_out = reading.seen;
 		critical->work_count = 0;
-	} else if (!rc && critical->work_count && reading.wait_count)
+	} else if (!rc && critical->work_count && reading.wait_count) {
 		rc = connect(&reading);
-	else
+	} else {
 		count_waits(&reading);
+	}
 	free(reading.waits);
 	free(reading.keyed);
 	return rc;
