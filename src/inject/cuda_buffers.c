@@ -20,6 +20,7 @@ static struct {
 	uint64_t turn; /* when it was filled */
 } buffers[CUDA_BUFFERS_ALL];
 static _Atomic uint64_t turns;
+static _Atomic uint32_t lent; /* with CUPTI */
 
 static size_t size_of(uint32_t buffer)
 {
@@ -47,6 +48,8 @@ uint8_t *cuda_buffers_give(size_t *size_b, int may_refuse)
 		uint8_t *bytes = map(i);
 		if (!bytes)
 			atomic_store(&buffers[i].state, FREE);
+		else
+			atomic_fetch_add(&lent, 1);
 		*size_b = bytes ? size_of(i) : 0;
 		return bytes;
 	}
@@ -62,8 +65,14 @@ void cuda_buffers_full(uint8_t *buffer, size_t valid_b)
 		buffers[i].valid_b = valid_b < size_of(i) ? valid_b : size_of(i);
 		buffers[i].turn = atomic_fetch_add(&turns, 1);
 		atomic_store(&buffers[i].state, FULL);
+		atomic_fetch_sub(&lent, 1);
 		return;
 	}
+}
+
+uint32_t cuda_buffers_lent(void)
+{
+	return atomic_load(&lent);
 }
 
 static int by_turn(const void *a, const void *b)

@@ -18,6 +18,8 @@
 uint8_t *cuda_buffers_give(size_t *size_b, int may_refuse);
 /* CUPTI has written so much. */
 void cuda_buffers_full(uint8_t *buffer, size_t valid_b);
+/* How many CUPTI has. */
+uint32_t cuda_buffers_lent(void);
 /* Full ones, at most `max`, oldest first; how many. */
 size_t cuda_buffers_take(uint32_t *out, size_t max);
 uint8_t *cuda_buffers_bytes(uint32_t buffer, size_t *valid_b);

@@ -246,6 +246,8 @@ static void hand_over(const char *who)
 		return;
 	cuda_tracing_leave(&tracing);
 	count_dropped();
+	if (cuda_buffers_lent())
+		sonde_activity_lost("CUDA: buffers of records that another profiler got", cuda_buffers_lent());
 	snprintf(cause, sizeof cause, "CUDA: processes whose device tracing was taken by another profiler: %.100s",
 		 *who ? who : "it has no name");
 	sonde_activity_lost(cause, 1);

@@ -11,6 +11,7 @@
 
 #include <sonde/device.h>
 
+#include "inject/cuda_buffers.h"
 #include "inject/cuda_stacks.h"
 
 /* GRAPH_TRACE is left out: it hides the kernels of graphs. */
@@ -33,6 +34,7 @@ static const struct {
     {CUDA_KIND_DRIVER, CUDA_LEVEL_FULL, "calls of the driver"},
 };
 
+#define FLUSHES 4 /* at most */
 #define KINDS (sizeof kinds / sizeof *kinds)
 
 /* Calls that are made again and again and do nothing: a number, and whether it is the driver's. */
@@ -126,7 +128,9 @@ void cuda_tracing_leave(const struct cuda_tracing *tracing)
 	for (size_t i = 0; i < KINDS; i++)
 		if (kinds[i].least <= tracing->level)
 			cupti->cuptiActivityDisable(kinds[i].kind);
-	cupti->cuptiActivityFlushAll(CUDA_FLUSH_FORCED);
+	/* A call that was under way when its kind was switched off may take a buffer once more. */
+	for (int i = 0; i < FLUSHES && (!i || cuda_buffers_lent()); i++)
+		cupti->cuptiActivityFlushAll(CUDA_FLUSH_FORCED);
 	if (cupti->cuptiSetThreadIdType)
 		cupti->cuptiSetThreadIdType(CUDA_THREAD_ID_USUAL);
 	cupti->cuptiUnsubscribe(tracing->subscriber);

@@ -58,6 +58,14 @@ for profiler in cuda_profiler cuda_profiler_now; do # slots that are filled in w
 	done
 done
 unset STAND_IN_PROFILER
+# while kernels come: each is with the one or the other, but for those between, and no buffer with the wrong one
+for ((i = 0; i < 3; i++)); do
+	run 5 env CUDA_INJECTION64_PATH="$object" LD_LIBRARY_PATH="$work/cuda13" SONDE_GPU=kernels "$SONDE" record -q -f -o c.sonde -- \
+		"$program" busy "$(target cuda_profiler.so)"
+	matches "$out" '^[0-9]+ kernels, 0 not let, 0 foreign, 0 not returned$'
+	both=$(($(rows c.sonde kernels | jq '[.[].calls] | add // 0') + ${out%% *}))
+	[ "$both" -gt 0 ] && [ "$both" -le 200000 ] || fail "$both of 200000 kernels"
+done
 # one that is there first keeps it
 for profiler in cuda_profiler cuda_profiler_now; do
 	same cuda13 "" early "$(target $profiler.so)"

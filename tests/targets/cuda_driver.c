@@ -13,6 +13,7 @@
  * prints its thread, but for profilers what they saw.
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -138,6 +139,28 @@ static void session(void)
 	printf("%u outside, %d foreign, %d not returned\n", events.outside, events.foreign, events.unreturned);
 }
 
+static void *be_busy(void *unused)
+{
+	many(200000);
+	return unused;
+}
+
+static int busy(const char *path)
+{
+	pthread_t thread;
+	load_profiler(path);
+	init();
+	if (pthread_create(&thread, NULL, be_busy, NULL))
+		return 2;
+	pause_ms(60);
+	int code = profiler_begins();
+	pthread_join(thread, NULL);
+	struct profiler_events events = profiler_ends();
+	printf("%u kernels, %d not let, %d foreign, %d not returned\n", events.counts[10] + events.outside, code,
+	       events.foreign, events.unreturned);
+	return 5;
+}
+
 static int profiled(const char *when, const char *path)
 {
 	if (strcmp(when, "late") != 0)
@@ -163,6 +186,8 @@ int main(int argc, char **argv)
 		enum child child;
 	} forks[] = {{"fork", CHILD_ENDS}, {"fork-work", CHILD_WORKS}, {"fork-exec", CHILD_EXECS}};
 	const char *what = argc > 1 ? argv[1] : "work";
+	if (argc > 2 && !strcmp(what, "busy"))
+		return busy(argv[2]);
 	if (argc > 2 && strcmp(what, "many") != 0)
 		return profiled(what, argv[2]);
 	if (!strcmp(what, "child")) {
