@@ -20,7 +20,7 @@ enum { TOTAL, CALLS, MEAN, NAME, GRID, BLOCK, REGISTERS, SHARED, LOCAL, DELAY, O
 static const struct sonde_column columns[COLUMNS] = {
     [TOTAL] = {"total_ns", "total", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [CALLS] = {"calls", "calls", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 0},
-    [MEAN] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 1},
+    [MEAN] = {"mean_ns", "mean", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 2},
     [NAME] = {"kernel", "kernel", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [GRID] = {"grid", "blocks", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [BLOCK] = {"block", "threads", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
@@ -29,7 +29,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [LOCAL] = {"local_b", "local", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
     [DELAY] = {"mean_delay_ns", "mean delay", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 3},
     [OCCUPANCY] = {"occupancy", "theoretical occupancy", SONDE_UNIT_RATIO, SONDE_BASIS_MODELLED, 0, 1},
-    [LIMIT] = {"limited_by", "limited by", SONDE_UNIT_TEXT, SONDE_BASIS_MODELLED, 0, 2},
+    [LIMIT] = {"limited_by", "limited by", SONDE_UNIT_TEXT, SONDE_BASIS_MODELLED, 0, 3},
     [DEVICE] = {"device", "device", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 4},
 };
 

@@ -9,6 +9,7 @@ import { elsewhere, link, type Selection } from "./selection";
 import { OneTable } from "./sections";
 import { DataTable, filled } from "./table";
 import type { Lanes, Slice } from "./tiles";
+import { moment } from "./timeline_view";
 
 export const OF_DEVICES = ["devices", "streams", "kernels", "launches", "copies", "peers", "device-memory", "device-peak", "device-zones", "device-calls", "device-gaps"];
 const MOST = 2000, INSTANCES = 500;
@@ -19,7 +20,8 @@ const FIRST: Record<string, string[]> = { kernels: ["kernel"], launches: ["kerne
 
 function ordered(table: Table): Table {
 	const first = FIRST[table.id] ?? [], place = (key: string) => (first.includes(key) ? first.indexOf(key) : first.length);
-	return { ...table, columns: [...table.columns].sort((a, b) => place(a.key) - place(b.key)) };
+	const columns = table.columns.map((column) => (column.key === "at_ns" ? { ...column, title: "begins at" } : column)); /* with more digits than figures have */
+	return { ...table, columns: columns.sort((a, b) => place(a.key) - place(b.key)) };
 }
 
 const number = (row: Row, key: string) => Number(value(row, key) ?? 0);
@@ -60,6 +62,11 @@ function useInstances(name: string): { found: Instances | null; error: string } 
 
 function InstanceTable({ found, name }: { found: Instances; name: string }) {
 	const { selection, recording } = useWorld();
+	/* with the digits that tell each from the next */
+	const step = useMemo(() => found.slices.reduce((least, slice, i) => {
+		const apart = slice.start - (found.slices[i - 1]?.start ?? slice.start);
+		return apart > 0 && apart < least ? apart : least;
+	}, recording.duration_ns), [found]);
 	const rows: Row[] = found.slices.map((slice, i) => ({ start_ns: slice.start, duration_ns: slice.length, queue: found.lanes.lanes[slice.lane]?.title ?? "", at: i }));
 	const shown: Table = {
 		id: "instances", title: "Instances", kind: "table", notes: [], omitted: Math.max(0, (found.count ?? 0) - rows.length), rows,
@@ -69,7 +76,7 @@ function InstanceTable({ found, name }: { found: Instances; name: string }) {
 		],
 	};
 	const render = (row: Row, column: Column) => column.key === "start_ns"
-		? <a href={toSlice(selection, recording.duration_ns, found.slices[number(row, "at")]!, name)}>{figure("ns", number(row, "start_ns"))}</a> : undefined;
+		? <a href={toSlice(selection, recording.duration_ns, found.slices[number(row, "at")]!, name)}>{moment(number(row, "start_ns"), step, number(row, "start_ns"))}</a> : undefined;
 	return (
 		<>
 			<p class="count" role="status" data-instances={rows.length}>
@@ -120,7 +127,7 @@ const ofKernels = (row: Row, column: Column) => column.key === "kernel" && text(
 
 function GapLink({ row }: { row: Row }) {
 	const { selection } = useWorld(), at = number(row, "at_ns"), long = Math.max(1, number(row, "gap_ns"));
-	return <a href={elsewhere(selection, "timeline", { view: `${Math.max(0, Math.floor(at - long / 2))}-${Math.ceil(at + long * 1.5)}` })}>{figure("ns", at)}</a>;
+	return <a href={elsewhere(selection, "timeline", { view: `${Math.max(0, Math.floor(at - long / 2))}-${Math.ceil(at + long * 1.5)}` })}>{moment(at, long, at)}</a>;
 }
 
 const ofGaps = (row: Row, column: Column) => column.key === "at_ns" ? <GapLink row={row} /> : undefined;
