@@ -22,8 +22,8 @@ static struct _cl_icd_dispatch ours;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 static int is_of_host, is_full;
-static _Atomic uint64_t correlation;
-static _Atomic uint32_t generation = 1; /* of processes: a forked child's is another */
+static _Atomic uint64_t correlation = UINT64_C(1) << 32; /* the last one; CUDA's, in the same process, are below */
+static _Atomic uint32_t generation = 1;                  /* of processes: a forked child's is another */
 static _Thread_local struct {
 	uint32_t tid, generation;
 } self;

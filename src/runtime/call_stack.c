@@ -25,6 +25,7 @@
 #include "format/event.h"
 #include "runtime/runtime.h"
 #include "sonde/device.h"
+#include "unwind/machine.h"
 
 #define COPY_MAX_B ((size_t)32 << 10)
 #define MAIN_STACK_B ((uintptr_t)128 << 20) /* the kernel maps nothing else so close below a program's first stack */
@@ -131,7 +132,7 @@ __attribute__((no_sanitize("address"))) static uint64_t hash_of(const struct son
 	uintptr_t area_b = (UINT64_C(2) << (63 - __builtin_clzll(here))) - area; /* up to where addresses end */
 	uint64_t hash = sonde_hash_pair(place->pc ^ salt, place->sp) ^ place->fp;
 	for (uint64_t i = 0; i < size_b / 8; i++) {
-		uint64_t value = words[i];
+		uint64_t value = sonde_unwind_strip(words[i]);
 		if (value - area >= area_b && value - program.low >= code_b && value - place->sp >= size_b)
 			continue;
 		hash = (hash ^ value ^ i << 56) * UINT64_C(0x9e3779b97f4a7c15);
@@ -272,7 +273,7 @@ int sonde_call_stack(uint64_t correlation)
 	struct sonde_event_call_stack event = {
 	    .head.type = SONDE_EVENT_CALL_STACK,
 	    .correlation = correlation,
-	    .pc = (uint64_t)(uintptr_t)__builtin_return_address(0),
+	    .pc = sonde_unwind_strip((uint64_t)(uintptr_t)__builtin_return_address(0)),
 	    .sp = (uint64_t)(uintptr_t)__builtin_dwarf_cfa(),
 	    .fp = *(const uint64_t *)__builtin_frame_address(0),
 	};

@@ -52,7 +52,7 @@ run 0 env OPENCL_LAYERS="$layer" SONDE_GPU=api SONDE_OUT=own.sonde "$known"
 equal "$out" "$(cat expected)"
 
 # the recorder dies: the program goes on to its end
-"$SONDE" record --gpu -q -o dies.sonde -- "$queues" many 30000 >many.out 2>many.err &
+"$SONDE" record --gpu -q -o dies.sonde -- "$queues" many 300000 >many.out 2>many.err &
 recorder=$!
 wait_for pgrep -P $recorder opencl_queues
 wait_for test -s dies.sonde

@@ -73,7 +73,7 @@ holds "$(shared apart.sonde)+0 < 1"
 run 0 "$SONDE" record --gpu -q -o unordered.sonde -- "$queues" unordered
 equal "$(ask unordered.sonde "select is_out_of_order from queues")" 1
 equal "$(ask unordered.sonde "select count(*), (select b.start_ns - a.start_ns >= 0.99 * a.dur_ns from activities a, activities b
-	where a.kind = 'kernel' and a.correlation = 1 and b.kind = 'kernel' and b.correlation = 2) from activities where kind = 'kernel'")" 4,1
+	where a.kind = 'kernel' and a.correlation = 4294967297 and b.kind = 'kernel' and b.correlation = 4294967298) from activities where kind = 'kernel'")" 4,1
 
 # builds are apart
 run 0 "$SONDE" record --gpu -q -o build.sonde -- "$queues" build
