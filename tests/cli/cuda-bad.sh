@@ -90,6 +90,23 @@ same cuda11 version=18 work # its CUPTI is not one that we would load
 equal "$(kernels)" '[]'
 [ -e /dev/nvidiactl ] || equal "$(lost '(libcupti.so.13 or .12 is not found|CUPTI cannot be subscribed to)')" 1
 
+# --- no device: why there is nothing of one -------------------------------------------------------------------------------
+if [ ! -e /dev/nvidiactl ]; then
+	mkdir -p nothing
+	commands=("true" "python3 -c pass" "$program nothing")
+	[ -x "$SONDE_BUILD/tests/targets/opencl_known" ] && commands+=("$SONDE_BUILD/tests/targets/opencl_known")
+	for command in "${commands[@]}"; do # the last one finds no implementation of OpenCL
+		alone=$(OCL_ICD_VENDORS=$work/nothing $command) && code=0 || code=$?
+		run "$code" env OCL_ICD_VENDORS="$work/nothing" "$SONDE" record --gpu -q -f -o c.sonde -- $command
+		equal "$(grep -v -x '[0-9]*' <<<"$out" || true)" "$(grep -v -x '[0-9]*' <<<"$alone" || true)"
+		"$SONDE" report c.sonde | tr -s ' \n' ' ' >report
+		has "$(cat report)" '! gpu: not recorded: no process gave a device anything to do'
+		has "$(cat report)" 'CUDA is recorded if the program initialises it.'
+		matches "$(cat report)" '! nvml: not recorded: (no NVIDIA driver|.*driver)'
+		equal "$(rows c.sonde devices 2>/dev/null || echo '[]')" '[]'
+	done
+fi
+
 # --- what programs do --------------------------------------------------------------------------------------------------------
 same cuda13 "" device-reset
 equal "$(kernels)" "$twice"
