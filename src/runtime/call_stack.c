@@ -5,8 +5,8 @@
  * by the words on it that a walk can depend on, at their places: addresses of code and of the stack. Counters, times
  * and what was left there do not count. Code lies in the program's own segments, or where the kernel maps things: the
  * TiB below this library and all above to the end of addresses, where stacks lie, too. So two stacks that agree in
- * these are walked alike, and only the first is told. (Not if they differ in code alone that a program has generated
- * below 4 GiB.)
+ * these are walked alike, and only the first is told. (Not if they differ in generated code alone that lies elsewhere:
+ * MAP_32BIT, the heap.)
  *
  * A thread's numbers are its own: what it names stands before in its own ring. A stack pointer that is not on the
  * thread's stack (coroutines) is copied by process_vm_readv, which stops where the mapping does.
