@@ -356,10 +356,14 @@ static int decode_call_stacks(struct sonde_cursor *cursor)
 /* --- the cursor --------------------------------------------------------------------------------------------------- */
 
 static int (*const decoders[])(struct sonde_cursor *cursor) = {
-    [SONDE_CHUNK_SAMPLES] = decode_samples, [SONDE_CHUNK_SWITCHES] = decode_switches,
-    [SONDE_CHUNK_ZONES] = decode_zones,     [SONDE_CHUNK_EVENTS] = decode_events,
-    [SONDE_CHUNK_HEAP] = decode_heap,       [SONDE_CHUNK_SERIES] = decode_series,
-    [SONDE_CHUNK_WAITS] = decode_waits,     [SONDE_CHUNK_ACTIVITIES] = decode_activities,
+    [SONDE_CHUNK_SAMPLES] = decode_samples,
+    [SONDE_CHUNK_SWITCHES] = decode_switches,
+    [SONDE_CHUNK_ZONES] = decode_zones,
+    [SONDE_CHUNK_EVENTS] = decode_events,
+    [SONDE_CHUNK_HEAP] = decode_heap,
+    [SONDE_CHUNK_SERIES] = decode_series,
+    [SONDE_CHUNK_WAITS] = decode_waits,
+    [SONDE_CHUNK_ACTIVITIES] = decode_activities,
     [SONDE_CHUNK_CALL_STACKS] = decode_call_stacks,
 };
 
