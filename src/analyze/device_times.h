@@ -1,8 +1,8 @@
 /* device_times.h: ACTIVITIES kept one by one: the state of the passes to which it matters when devices did something.
  *
  * Kept is what lies in the time that was asked for with any part of it, of the threads that were chosen (those that
- * asked for it); and all allocations, what gives them back and sizes of pools, of all threads and the whole recording: what is
- * allocated follows from all of them. Up to SONDE_DEVICE_TIMES_MAX are kept, others are counted.
+ * asked for it); and all allocations, what gives them back and sizes of pools, of all threads and the whole recording:
+ * what is allocated follows from all of them. Up to SONDE_DEVICE_TIMES_MAX are kept, others are counted.
  */
 #ifndef SONDE_ANALYZE_DEVICE_TIMES_H
 #define SONDE_ANALYZE_DEVICE_TIMES_H

@@ -130,7 +130,9 @@ enum cuda_kind {
 	FIELD(Memory4, contextId, 56, 4)                        \
 	FIELD(Memory4, streamId, 60, 4)                         \
 	FIELD(MemoryPool3, memoryPoolOperationType, 4, 4)       \
+	FIELD(MemoryPool3, memoryPoolType, 8, 4)                \
 	FIELD(MemoryPool3, correlationId, 12, 4)                \
+	FIELD(MemoryPool3, deviceId, 20, 4)                     \
 	FIELD(MemoryPool3, address, 32, 8)                      \
 	FIELD(MemoryPool3, size, 40, 8)                         \
 	FIELD(MemoryPool3, timestamp, 56, 8)                    \
@@ -178,6 +180,10 @@ enum {
 #define CUDA_FIELD(record, name, place, size_b) CUDA_##record##_##name = (place),
 	CUDA_FIELDS(CUDA_FIELD)
 #undef CUDA_FIELD
+	/* of what Memory4 has of the pool that the memory is of: a structure within it */
+	CUDA_Memory4_poolType = 80,
+	CUDA_Memory4_poolAddress = 88,
+	CUDA_Memory4_poolSize = 104,
 };
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
@@ -190,6 +196,7 @@ enum {
 	CUDA_POOL_CREATED = 1,
 	CUDA_POOL_DESTROYED = 2,
 	CUDA_POOL_TRIMMED = 3,
+	CUDA_POOL_LOCAL = 1, /* not of another process */
 	CUDA_SYNC_EVENT = 1,
 	CUDA_SYNC_STREAM_WAIT = 2, /* a stream waits, not the caller */
 	CUDA_SYNC_STREAM = 3,

@@ -189,13 +189,32 @@ static uint32_t memory_queue(struct cuda_decoder *decoder, const uint8_t *record
 			     usual ? (uint32_t)usual - 1 : stream);
 }
 
+/* How much a pool of ours has in reserve, by whatever says so. */
+static void tell_pool(struct cuda_decoder *decoder, uint32_t device, uint64_t time_ns, uint64_t address,
+		      uint64_t pool_b)
+{
+	const struct cuda_operation operation = {
+	    .kind = SONDE_OPERATION_POOL,
+	    .name = cuda_name_of(&decoder->names, "memory pool"),
+	    .memory = SONDE_MEMORY_DEVICE << 8,
+	    .to_device = cuda_device_of(decoder, device, NULL),
+	};
+	struct sonde_activity activity = {
+	    .operation = cuda_operation_of(decoder, &operation),
+	    .start_ns = time_ns,
+	    .end_ns = time_ns,
+	    .size_b = pool_b,
+	    .address = address,
+	};
+	cuda_tell_host(decoder, &activity);
+}
+
 static void take_memory(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
 {
 	static const char *const names[] = {"memory",        "pageable memory", "pinned memory",
 					    "device memory", "array memory",    "managed memory"};
 	uint32_t type = cuda_u32(record, CUDA_Memory4_memoryOperationType);
 	uint32_t kind = memory_kind(cuda_u32(record, CUDA_Memory4_memoryKind));
-	(void)size_b;
 	if (type != CUDA_MEMORY_ALLOCATION && type != CUDA_MEMORY_RELEASE) {
 		decoder->lost[CUDA_LOSS_KIND]++;
 		return;
@@ -217,6 +236,10 @@ static void take_memory(struct cuda_decoder *decoder, const uint8_t *record, siz
 	    .address = cuda_u64(record, CUDA_Memory4_address),
 	};
 	cuda_tell_host(decoder, &activity);
+	if (size_b >= CUDA_Memory4_poolSize + 8 && cuda_u32(record, CUDA_Memory4_poolType) == CUDA_POOL_LOCAL &&
+	    cuda_u64(record, CUDA_Memory4_poolAddress))
+		tell_pool(decoder, cuda_u32(record, CUDA_Memory4_deviceId), time_ns,
+			  cuda_u64(record, CUDA_Memory4_poolAddress), cuda_u64(record, CUDA_Memory4_poolSize));
 }
 
 /* A pool's memory is not counted as allocated here: what is taken from it is told by records of its own. */
@@ -241,6 +264,9 @@ static void take_pool(struct cuda_decoder *decoder, const uint8_t *record, size_
 	    .address = cuda_u64(record, CUDA_MemoryPool3_address),
 	};
 	cuda_tell_host(decoder, &activity);
+	if (cuda_u32(record, CUDA_MemoryPool3_memoryPoolType) == CUDA_POOL_LOCAL && activity.address)
+		tell_pool(decoder, cuda_u32(record, CUDA_MemoryPool3_deviceId), time_ns, activity.address,
+			  type == CUDA_POOL_DESTROYED ? 0 : activity.size_b);
 }
 
 /* A stream that waits for an event holds nobody up: that call is one as others are. */

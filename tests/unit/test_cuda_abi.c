@@ -29,6 +29,14 @@ _Static_assert(offsetof(CUpti_ActivityKernel10, streamId) == CUDA_Kernel10_devic
 _Static_assert(offsetof(CUpti_ActivityMemcpy6, streamId) == CUDA_Memcpy6_deviceId + 8, "stream");
 _Static_assert(offsetof(CUpti_ActivityMemcpyPtoP4, streamId) == CUDA_MemcpyPtoP4_deviceId + 8, "stream");
 
+/* The pool that memory is of is a structure within its record. */
+#define POOL(name, place, size_b)                                                                         \
+	_Static_assert(offsetof(CUpti_ActivityMemory4, memoryPoolConfig.name) == (place), "pool " #name); \
+	_Static_assert(sizeof((CUpti_ActivityMemory4 *)0)->memoryPoolConfig.name == (size_b), "pool " #name);
+POOL(memoryPoolType, CUDA_Memory4_poolType, 4)
+POOL(address, CUDA_Memory4_poolAddress, 8)
+POOL(pool.size, CUDA_Memory4_poolSize, 8)
+
 /* Fields of earlier records are where later ones have them. */
 #define SAME(early, late, name)                                                                       \
 	_Static_assert(offsetof(CUpti_Activity##early, name) == offsetof(CUpti_Activity##late, name), \
@@ -37,6 +45,7 @@ SAME(Kernel9, Kernel10, name)
 SAME(Kernel9, Kernel10, sharedMemoryExecuted)
 SAME(Memcpy5, Memcpy6, correlationId)
 SAME(Memory3, Memory4, streamId)
+SAME(Memory3, Memory4, memoryPoolConfig)
 SAME(MemoryPool2, MemoryPool3, timestamp)
 SAME(Synchronization, Synchronization2, correlationId)
 SAME(Device4, Device5, name)
@@ -69,6 +78,7 @@ VALUE(CUDA_MEMORY_RELEASE, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE)
 VALUE(CUDA_POOL_CREATED, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED)
 VALUE(CUDA_POOL_DESTROYED, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED)
 VALUE(CUDA_POOL_TRIMMED, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED)
+VALUE(CUDA_POOL_LOCAL, CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL)
 VALUE(CUDA_SYNC_EVENT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE)
 VALUE(CUDA_SYNC_STREAM_WAIT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
 VALUE(CUDA_SYNC_STREAM, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE)

@@ -320,6 +320,46 @@ static void devices_and_contexts(void **state)
 	}
 }
 
+/* What is taken from a pool says what that has in reserve, as do the pool's own records; one of another process does
+ * not. */
+static void pools_have_a_reserve(void **state)
+{
+	(void)state;
+	for (int v = 0; v < VERSIONS; v++) {
+		uint8_t record[RECORD_MAX_B];
+		struct cuda_decoder *decoder = cuda_decoder_new(&out, versions[v]);
+		memset(&told, 0, sizeof told);
+		for (uint32_t type = 1; type < 3; type++) {
+			begin(record, versions[v], CUDA_KIND_MEMORY2);
+			PUT(record, Memory4_memoryOperationType, (uint32_t)CUDA_MEMORY_ALLOCATION);
+			PUT(record, Memory4_memoryKind, 3u);
+			PUT(record, Memory4_address, UINT64_C(0xdead000) + type);
+			PUT(record, Memory4_bytes, UINT64_C(64));
+			PUT(record, Memory4_timestamp, UINT64_C(5));
+			PUT(record, Memory4_streamId, (uint32_t)CUDA_NO_STREAM);
+			PUT(record, Memory4_poolType, type);
+			PUT(record, Memory4_poolAddress, UINT64_C(0xbeef));
+			PUT(record, Memory4_poolSize, UINT64_C(1) << 21);
+			decode(decoder, record, cuda_record_b(versions[v], CUDA_KIND_MEMORY2));
+		}
+		begin(record, versions[v], CUDA_KIND_MEMORY_POOL);
+		PUT(record, MemoryPool3_memoryPoolOperationType, (uint32_t)CUDA_POOL_DESTROYED);
+		PUT(record, MemoryPool3_memoryPoolType, (uint32_t)CUDA_POOL_LOCAL);
+		PUT(record, MemoryPool3_address, UINT64_C(0xbeef));
+		PUT(record, MemoryPool3_size, UINT64_C(1) << 21);
+		PUT(record, MemoryPool3_timestamp, UINT64_C(9));
+		decode(decoder, record, cuda_record_b(versions[v], CUDA_KIND_MEMORY_POOL));
+		assert_int_equal(told.operations[1].kind, SONDE_OPERATION_POOL);
+		assert_int_equal(told.operations[1].to, SONDE_MEMORY_DEVICE);
+		assert_int_equal(told.activity_count, 5); /* two blocks, one size; a call, another size */
+		assert_true(told.activities[1].address == 0xbeef && told.activities[1].size_b == 1 << 21);
+		assert_true(told.activities[1].operation == told.activities[4].operation);
+		assert_true(told.activities[4].address == 0xbeef && told.activities[4].size_b == 0);
+		assert_true(told.activities[4].end_ns == 9);
+		cuda_decoder_free(decoder);
+	}
+}
+
 static void memory_pools_waits_overhead(void **state)
 {
 	(void)state;
@@ -564,21 +604,14 @@ static void any_bytes_are_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(kernels_of_every_version),
-	    cmocka_unit_test(launches_of_graphs_are_told_once),
-	    cmocka_unit_test(copies_have_a_direction),
-	    cmocka_unit_test(peers_are_told_apart),
-	    cmocka_unit_test(devices_and_contexts),
-	    cmocka_unit_test(memory_pools_waits_overhead),
-	    cmocka_unit_test(calls_in_calls_are_the_outer_ones),
-	    cmocka_unit_test(cut_records_are_counted),
-	    cmocka_unit_test(unknown_kinds_are_counted),
-	    cmocka_unit_test(times_that_are_not_there),
-	    cmocka_unit_test(times_are_shifted),
-	    cmocka_unit_test(names_are_compared),
-	    cmocka_unit_test(refused_operations_are_tried_again),
-	    cmocka_unit_test(tables_are_bounded),
-	    cmocka_unit_test(any_bytes_are_survived),
+	    cmocka_unit_test(kernels_of_every_version), cmocka_unit_test(launches_of_graphs_are_told_once),
+	    cmocka_unit_test(copies_have_a_direction),  cmocka_unit_test(peers_are_told_apart),
+	    cmocka_unit_test(devices_and_contexts),     cmocka_unit_test(memory_pools_waits_overhead),
+	    cmocka_unit_test(pools_have_a_reserve),     cmocka_unit_test(calls_in_calls_are_the_outer_ones),
+	    cmocka_unit_test(cut_records_are_counted),  cmocka_unit_test(unknown_kinds_are_counted),
+	    cmocka_unit_test(times_that_are_not_there), cmocka_unit_test(times_are_shifted),
+	    cmocka_unit_test(names_are_compared),       cmocka_unit_test(refused_operations_are_tried_again),
+	    cmocka_unit_test(tables_are_bounded),       cmocka_unit_test(any_bytes_are_survived),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
