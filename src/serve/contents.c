@@ -58,6 +58,7 @@ static const struct {
     {"streams", DEVICES},
     {"device-gaps", DEVICES},
     {"device-calls", DEVICES},
+    {"launch-stacks", DEVICES},
     {"device-memory", DEVICES},
     {"device-peak", DEVICES},
     {"device-zones", DEVICES},

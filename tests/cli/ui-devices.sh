@@ -19,4 +19,12 @@ if [ -e "$object" ]; then # a device that says what a unit has room for: the sta
 	begin limits limits.sonde
 	limits=$(head -n 1 limits.url)
 fi
-ui_node devices.mjs "$browser" "$work/figures.json" "$(head -n 1 told.url)" "file://$work/told.html" "$limits" "$(head -n 1 without.url)"
+# Who asked for it is known at level full: of an OpenCL program, where there is a device for it.
+asked=-
+if [ -e "$SONDE_BUILD/src/inject/libsonde-opencl.so" ] && "$(target opencl_stacks)" >.plain 2>&1; then
+	run 0 "$SONDE" record --gpu=full -q -o asked.sonde -- "$(target opencl_stacks)"
+	rows asked.sonde launch-stacks >asked.json
+	begin asked asked.sonde
+	asked=$(head -n 1 asked.url)
+fi
+ui_node devices.mjs "$browser" "$work/figures.json" "$(head -n 1 told.url)" "file://$work/told.html" "$limits" "$(head -n 1 without.url)" "$asked" "$work/asked.json"

@@ -1,11 +1,11 @@
-/* devices.mjs: what devices did in a browser: devices.mjs CHROMIUM FIGURES.json URL FILE-URL LIMITS-URL WITHOUT-URL. FIGURES: the
+/* devices.mjs: what devices did in a browser: devices.mjs CHROMIUM FIGURES.json URL FILE-URL LIMITS-URL WITHOUT-URL ASKED-URL ASKED.json. FIGURES: the
  * sections of the recording of tests/targets/device_told that the first two show; LIMITS: of one whose device's limits are known;
- * WITHOUT: of one that no device is in. */
+ * WITHOUT: of one that no device is in; ASKED: of one at level full, with its section launch-stacks; "-": there is none. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { accessible, cells, heads, launch, open, shoot, until } from "./lib.mjs";
 
-const [browserPath, figures, url, fileUrl, limits, without] = process.argv.slice(2);
+const [browserPath, figures, url, fileUrl, limits, without, asked, askers] = process.argv.slice(2);
 const { sections } = JSON.parse(readFileSync(figures, "utf8")), rowsOf = (id) => sections.find((at) => at.id === id).rows;
 const grid = (label) => `.grid[aria-label="${label}"]`, alpha = "alpha(float*, int)";
 assert.deepEqual(rowsOf("kernels").map((row) => [row.kernel, row.calls]), [[alpha, 10], ["beta", 1]], "it is the program with known times");
@@ -122,6 +122,15 @@ try {
 		await known.click(`${grid(`Instances of ${alpha}`)} tbody a`);
 		await slice(known, "64 × 2 blocks of 256 threads, 40 registers a thread, 3.07 kB shared", "75.0 %, limited by registers");
 		assert.deepEqual(known.wrong, []);
+	}
+	if (asked !== "-") {
+		const said = JSON.parse(readFileSync(askers, "utf8")), page = await open(browser, `${asked}#/devices`), label = "Where kernels, copies and allocations were asked for";
+		assert(said.length > 0 && said[0].launched_in, "it is known who asked");
+		const shown = await table(page, label);
+		assert.deepEqual(shown.map((row) => [row.operation, row["asked for in"]]), said.slice(0, shown.length).map((row) => [row.operation, row.launched_in ?? "–"]));
+		await page.click(`${grid(label)} tbody tr:first-of-type td a >> text="${said[0].launched_in}"`);
+		await until(page, (name) => location.hash.startsWith("#/functions") && location.hash.includes(`focus=${name}`), said[0].launched_in);
+		assert.deepEqual(page.wrong, []);
 	}
 	const none = await open(browser, without);
 	assert.equal(await none.locator(".pages >> text=Devices").count(), 0, "there is no page of it");

@@ -11,7 +11,7 @@ import { DataTable, filled } from "./table";
 import type { Lanes, Slice } from "./tiles";
 import { moment } from "./timeline_view";
 
-export const OF_DEVICES = ["devices", "streams", "kernels", "launches", "copies", "peers", "device-memory", "device-peak", "device-zones", "device-calls", "device-gaps"];
+export const OF_DEVICES = ["devices", "streams", "kernels", "launches", "copies", "peers", "device-memory", "device-peak", "device-zones", "device-calls", "launch-stacks", "device-gaps"];
 const MOST = 2000, INSTANCES = 500;
 const FIGURES = ["calls", "total_ns", "share", "mean_ns", "min_ns", "max_ns", "mean_delay_ns", "occupancy", "limited_by", "filled_share", "lanes_share"];
 
@@ -132,6 +132,14 @@ function GapLink({ row }: { row: Row }) {
 
 const ofGaps = (row: Row, column: Column) => column.key === "at_ns" ? <GapLink row={row} /> : undefined;
 
+function AskerLink({ name }: { name: string }) {
+	const { selection, recording } = useWorld();
+	return recording.sections.includes("functions") ? <a href={elsewhere(selection, "functions", { focus: name })}>{clean(name)}</a> : <>{clean(name)}</>;
+}
+
+const ofAskers = (row: Row, column: Column) => column.key === "launched_in" && text(row, "launched_in") ? <AskerLink name={text(row, "launched_in")} />
+	: column.key === "operation" && text(row, "kind") === "kernel" ? <KernelLink name={text(row, "operation")} /> : undefined;
+
 /* A table that something is in; without one, notes that say why. */
 function Part({ report, id, title, most, render }: { report: Report; id: string; title: string; most?: number; render?: (row: Row, column: Column) => preact.JSX.Element | undefined }) {
 	const found = table(report, id), shown = useMemo(() => found && ordered(filled(found)), [found]);
@@ -171,6 +179,7 @@ function All({ report }: { report: Report }) {
 			<Part report={report} id="peers" title="Copies between devices" />
 			<Part report={report} id="device-gaps" title="Gaps: when a device had nothing to do" most={12} render={ofGaps} />
 			<Part report={report} id="device-calls" title="Calls for devices" />
+			<Part report={report} id="launch-stacks" title="Where kernels, copies and allocations were asked for" render={ofAskers} />
 			<Part report={report} id="device-memory" title="Memory" />
 			<Part report={report} id="device-peak" title="What was held at its peak" />
 			<Part report={report} id="device-zones" title="Memory in zones" />
