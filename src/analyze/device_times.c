@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/words.h"
+#include "format/device_lost.h"
 #include "util/error.h"
 
 int sonde_device_times_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
@@ -163,6 +165,26 @@ struct sonde_window sonde_device_window(const struct sonde_device_times *times, 
 	return window;
 }
 
+/* Another profiler has it from then on: what devices did is not known, and they look idle. */
+static int note_taken(const struct sonde_device_times *times, struct sonde_report *report,
+		      struct sonde_section *section)
+{
+	uint64_t start_ns = sonde_session_run(times->session)->start_ns, from_ns = UINT64_MAX;
+	for (size_t i = 0; i < sonde_session_lost_count(times->session); i++) {
+		const struct sonde_lost *lost = sonde_session_lost(times->session, i);
+		if (!strcmp(lost->source, "gpu") &&
+		    !strncmp(lost->cause, SONDE_DEVICE_LOST_TAKEN, strlen(SONDE_DEVICE_LOST_TAKEN)))
+			from_ns = lost->from_ns < from_ns ? lost->from_ns : from_ns;
+	}
+	if (from_ns < start_ns || from_ns >= times->window.to_ns)
+		return 0;
+	return sonde_report_note(
+	    report, section, 1,
+	    "from %.3f s on another profiler had the devices of a process: what they did is not known, "
+	    "and shares of the time are too low",
+	    (double)(from_ns - start_ns) / 1e9);
+}
+
 int sonde_device_times_note(const struct sonde_device_times *times, struct sonde_report *report,
 			    struct sonde_section *section)
 {
@@ -172,6 +194,8 @@ int sonde_device_times_note(const struct sonde_device_times *times, struct sonde
 			   (unsigned long long)times->left_out, sonde_word(times->left_out, "y has", "ies have"),
 			   sonde_word(times->left_out, "is", "are"))
 		     : 0;
+	if (!rc)
+		rc = note_taken(times, report, section);
 	if (rc || !times->options.thread)
 		return rc;
 	return sonde_report_note(report, section, 0, "only what %s asked for", times->options.thread_is);

@@ -23,6 +23,7 @@
 
 #include <sonde/device.h>
 
+#include "format/device_lost.h"
 #include "format/link.h"
 #include "inject/cuda_buffers.h"
 #include "inject/cuda_decode.h"
@@ -248,8 +249,7 @@ static void hand_over(const char *who)
 	count_dropped();
 	if (cuda_buffers_lent())
 		sonde_activity_lost("CUDA: buffers of records that another profiler got", cuda_buffers_lent());
-	snprintf(cause, sizeof cause, "CUDA: processes whose device tracing was taken by another profiler: %.100s",
-		 *who ? who : "it has no name");
+	snprintf(cause, sizeof cause, SONDE_DEVICE_LOST_TAKEN ": %.100s", *who ? who : "it has no name");
 	sonde_activity_lost(cause, 1);
 	pthread_mutex_lock(&lock);
 	standing = GONE;
