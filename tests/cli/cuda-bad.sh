@@ -79,6 +79,17 @@ unset STAND_IN_LOG
 run 5 env CUDA_INJECTION64_PATH="$object" LD_LIBRARY_PATH="$work/cuda13" "$program" profiled "$(target cuda_profiler.so)"
 equal "$(head -n 1 <<<"$out")" "$session"
 
+# the recorder is killed before it begins
+CUDA_INJECTION64_PATH=$object LD_LIBRARY_PATH=$work/cuda13 "$SONDE" record -q -f -o c.sonde -- sh -c \
+	'"$0" profiled "$1" & sleep 0.1; kill -9 $PPID; wait $!; echo "it exited with $?"' "$program" "$(target cuda_profiler.so)" \
+	>alone.out 2>alone.err || true
+for ((i = 0; i < 100; i++)); do
+	grep -q "it exited with" alone.out && break
+	sleep 0.1
+done
+has "$(cat alone.out)" "it exited with 5"
+equal "$(head -n 1 alone.out)" "$session"
+
 # --- drivers and versions ---------------------------------------------------------------------------------------------------
 same cuda13 fails work # CUPTI without a driver
 equal "$(kernels)" '[]'
