@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "cupti_stand_in.h"
+#include "no_inline.h"
 
-#define NOINLINE __attribute__((noinline, noclone))
 #define US UINT64_C(1000)
 
 static void (*call)(int what, uint64_t dur_ns);
@@ -30,34 +30,34 @@ static void init(void)
 	call = handle ? (void (*)(int, uint64_t))dlsym(handle, "stand_in_call") : NULL;
 }
 
-NOINLINE static void launch(uint64_t dur_ns)
+NO_INLINE static void launch(uint64_t dur_ns)
 {
 	if (call)
 		call(STAND_IN_LAUNCH, dur_ns);
 	__asm__ volatile("" ::: "memory"); /* no call is its last */
 }
 
-NOINLINE static void assemble(void)
+NO_INLINE static void assemble(void)
 {
 	for (int i = 0; i < 3; i++)
 		launch(2 * US);
 	__asm__ volatile("" ::: "memory");
 }
 
-NOINLINE static void solve(void)
+NO_INLINE static void solve(void)
 {
 	launch(5 * US);
 	__asm__ volatile("" ::: "memory");
 }
 
-NOINLINE static void upload(void)
+NO_INLINE static void upload(void)
 {
 	if (call)
 		call(STAND_IN_COPY, US);
 	__asm__ volatile("" ::: "memory");
 }
 
-NOINLINE static void prepare(void)
+NO_INLINE static void prepare(void)
 {
 	for (int i = 0; call && i < 2; i++)
 		call(STAND_IN_ALLOCATE, 0);

@@ -13,9 +13,8 @@
 #include <sys/prctl.h>
 #include <ucontext.h>
 
+#include "no_inline.h"
 #include "opencl_known.h"
-
-#define NOINLINE __attribute__((noinline, noclone))
 
 static const char source[] = "kernel void spin(global uint *x, uint times) { uint a = x[0];\n"
 			     "  for (uint i = 0; i < times; i++) a = a * 1664525u + 1013904223u + (a >> 7);\n"
@@ -35,7 +34,7 @@ static struct sum assembled = {"assemble", 0, 0}, solved = {"solve", 0, 0}, thre
 		  stackless_sum = {"stackless", 0, 0}, deep_sum = {"deep", 0, 0};
 
 /* What it leaves on the stack differs from call to call. */
-NOINLINE static void launch(struct sum *sum)
+NO_INLINE static void launch(struct sum *sum)
 {
 	const size_t one = 1;
 	volatile uint64_t noise[8];
@@ -52,20 +51,20 @@ NOINLINE static void launch(struct sum *sum)
 	sum->ns += to_ns - from_ns;
 }
 
-NOINLINE static void assemble(void)
+NO_INLINE static void assemble(void)
 {
 	for (int i = 0; i < 3; i++)
 		launch(&assembled);
 	__asm__ volatile("" ::: "memory"); /* no call is its last */
 }
 
-NOINLINE static void solve(void)
+NO_INLINE static void solve(void)
 {
 	launch(&solved);
 	__asm__ volatile("" ::: "memory");
 }
 
-NOINLINE static void deep(int left)
+NO_INLINE static void deep(int left)
 {
 	if (left)
 		deep(left - 1);
@@ -74,7 +73,7 @@ NOINLINE static void deep(int left)
 	__asm__ volatile("" ::: "memory");
 }
 
-NOINLINE static void upload(cl_mem buffer)
+NO_INLINE static void upload(cl_mem buffer)
 {
 	static char bytes[4096];
 	for (int i = 0; i < times; i++)
@@ -82,7 +81,7 @@ NOINLINE static void upload(cl_mem buffer)
 	__asm__ volatile("" ::: "memory");
 }
 
-NOINLINE static cl_mem prepare(void)
+NO_INLINE static cl_mem prepare(void)
 {
 	cl_mem first = buffer_of(&cl, 1 << 20, 0);
 	need(clReleaseMemObject(buffer_of(&cl, 1 << 20, 0)), "clReleaseMemObject");
