@@ -73,8 +73,8 @@ SONDE_CALL(int, sonde_gpu_wait(struct sonde_gpu_timer *timer), SONDE_ERR_OFF)
 SONDE_CALL(int,
 	   sonde_gpu_elapsed(struct sonde_gpu_timer *timer, const char *name, uint32_t repetition, uint64_t *out_ns),
 	   SONDE_ERR_OFF)
-/* Of all readings of that name behind the warm-up so far; SONDE_ERR_UNKNOWN when there is none. self_ns is total_ns;
- * flop, bytes and items are 0. */
+/* Of all readings of that name behind the warm-up so far; SONDE_ERR_UNKNOWN when there is none. self_ns is
+ * without the scopes inside, of the same stream; flop, bytes and items are 0. */
 SONDE_CALL(int, sonde_gpu_stats(struct sonde_gpu_timer *timer, const char *name, struct sonde_stats *out),
 	   SONDE_ERR_OFF)
 /* Scopes that were started or asked for and have no reading: too many under way, or the driver failed. */

@@ -28,6 +28,7 @@ struct name {
 	struct sonde_place place;
 	uint32_t started;
 	uint64_t count, total_ns, min_ns, max_ns; /* behind the warm-up */
+	uint64_t inside_ns;                       /* of scopes inside those */
 	double square_ns;                         /* squares, added up */
 };
 
@@ -35,6 +36,9 @@ struct scope {
 	struct sonde_gpu_mark begin, end; /* end.event NULL: it is open */
 	void *stream;
 	uint32_t name, number;
+	/* What it is inside of, in its stream: a scope (its number + 1); where that has been read, its name (+ 1). */
+	uint32_t outer, outer_name;
+	uint64_t inside_ns;
 };
 
 struct sonde_gpu_timer {
@@ -206,7 +210,8 @@ static uint64_t *reading_of(struct sonde_gpu_timer *timer, const struct name *na
 	return number < timer->options.keep ? &timer->readings[at] : NULL;
 }
 
-static void reading_add(struct sonde_gpu_timer *timer, struct name *name, uint32_t number, uint64_t ns)
+static void reading_add(struct sonde_gpu_timer *timer, struct name *name, uint32_t number, uint64_t ns,
+			uint64_t inside_ns)
 {
 	uint64_t *reading = reading_of(timer, name, number);
 	if (reading)
@@ -217,16 +222,39 @@ static void reading_add(struct sonde_gpu_timer *timer, struct name *name, uint32
 	name->max_ns = name->max_ns > ns ? name->max_ns : ns;
 	name->count++;
 	name->total_ns += ns;
+	name->inside_ns += inside_ns;
 	name->square_ns += (double)ns * (double)ns;
 	sonde_place_histogram(&name->place, ns);
 }
 
 /* --- scopes ------------------------------------------------------------------------------------------------------- */
 
+/* What is inside of a scope that goes is inside of its name, or of nothing. */
+static void insides_pass(struct sonde_gpu_timer *timer, uint32_t outer, uint32_t outer_name)
+{
+	for (uint32_t at = 0; at < timer->live_count; at++) {
+		struct scope *scope = &timer->scopes[timer->live[at]];
+		if (scope->outer != outer)
+			continue;
+		scope->outer = 0;
+		scope->outer_name = outer_name;
+	}
+}
+
+static void inside_add(struct sonde_gpu_timer *timer, const struct scope *scope, uint64_t ns)
+{
+	if (scope->outer)
+		timer->scopes[scope->outer - 1].inside_ns += ns;
+	else if (scope->outer_name)
+		timer->names[scope->outer_name - 1].inside_ns += ns;
+}
+
 /* Forgets the scope at a place of `live`. */
 static void scope_drop(struct sonde_gpu_timer *timer, uint32_t at, int has_failed)
 {
 	struct scope *scope = &timer->scopes[timer->live[at]];
+	int is_counted = !has_failed && scope->end.event && scope->number >= timer->options.warmup;
+	insides_pass(timer, timer->live[at] + 1U, is_counted ? scope->name + 1 : 0);
 	mark_drop(timer, &scope->begin, has_failed);
 	mark_drop(timer, &scope->end, has_failed);
 	timer->lost += has_failed != 0;
@@ -249,9 +277,10 @@ static int scope_read(struct sonde_gpu_timer *timer, uint32_t at)
 		state = driver->elapsed(&timer->calls, &scope->begin, &scope->end, &ns);
 	if (state == SONDE_GPU_NOT_YET)
 		return 0;
-	if (state == SONDE_GPU_DONE)
-		reading_add(timer, &timer->names[scope->name], scope->number, ns);
-	else
+	if (state == SONDE_GPU_DONE) {
+		inside_add(timer, scope, ns);
+		reading_add(timer, &timer->names[scope->name], scope->number, ns, scope->inside_ns);
+	} else
 		fail(timer, SONDE_ERR_SYSTEM,
 		     "the driver has no time of a scope: what it timed failed, or its context is no more");
 	scope_drop(timer, at, state == SONDE_GPU_FAILED);
@@ -267,6 +296,17 @@ static void collect(struct sonde_gpu_timer *timer, uint32_t most)
 		if (is_open || !scope_read(timer, at))
 			at++;
 	}
+}
+
+/* The newest open one of that name (NULL: of any) and stream: its place in `live`, or live_count. */
+static uint32_t open_find(const struct sonde_gpu_timer *timer, const struct name *name, const void *stream)
+{
+	for (uint32_t at = timer->live_count; at-- > 0;) {
+		const struct scope *scope = &timer->scopes[timer->live[at]];
+		if (!scope->end.event && scope->stream == stream && (!name || &timer->names[scope->name] == name))
+			return at;
+	}
+	return timer->live_count;
 }
 
 static int start(struct sonde_gpu_timer *timer, const char *text, void *stream)
@@ -286,22 +326,15 @@ static int start(struct sonde_gpu_timer *timer, const char *text, void *stream)
 	code = mark_put(timer, stream, &mark);
 	if (code != SONDE_OK)
 		return code;
+	uint32_t outer = open_find(timer, NULL, stream);
 	uint16_t at = timer->rest[--timer->rest_count];
-	timer->scopes[at] = (struct scope){
-	    .begin = mark, .stream = stream, .name = (uint32_t)(name - timer->names), .number = name->started++};
+	timer->scopes[at] = (struct scope){.begin = mark,
+					   .outer = outer < timer->live_count ? timer->live[outer] + 1U : 0,
+					   .stream = stream,
+					   .name = (uint32_t)(name - timer->names),
+					   .number = name->started++};
 	timer->live[timer->live_count++] = at;
 	return SONDE_OK;
-}
-
-/* The newest open one of that name and stream: its place in `live`, or live_count. */
-static uint32_t open_find(const struct sonde_gpu_timer *timer, const struct name *name, const void *stream)
-{
-	for (uint32_t at = timer->live_count; at-- > 0;) {
-		const struct scope *scope = &timer->scopes[timer->live[at]];
-		if (!scope->end.event && scope->stream == stream && &timer->names[scope->name] == name)
-			return at;
-	}
-	return timer->live_count;
 }
 
 static int stop(struct sonde_gpu_timer *timer, const char *text, void *stream)
@@ -316,6 +349,11 @@ static int stop(struct sonde_gpu_timer *timer, const char *text, void *stream)
 		timer->lost++;
 		scope_drop(timer, at, 0);
 		return code;
+	}
+	for (uint32_t inner = at + 1; inner < timer->live_count; inner++) { /* what goes on is not inside it */
+		struct scope *other = &timer->scopes[timer->live[inner]];
+		if (!other->end.event && other->outer == timer->live[at] + 1U)
+			other->outer = 0;
 	}
 	if (timer->options.synchronize) {
 		timer->driver->wait(&timer->calls, &scope->end);
@@ -432,7 +470,7 @@ int sonde_gpu_stats(struct sonde_gpu_timer *timer, const char *name, struct sond
 				fail(timer, SONDE_ERR_UNKNOWN, "no reading of that name behind the warm-up yet"));
 	*out = (struct sonde_stats){.count = of->count,
 				    .total_ns = of->total_ns,
-				    .self_ns = of->total_ns,
+				    .self_ns = of->total_ns > of->inside_ns ? of->total_ns - of->inside_ns : 0,
 				    .min_ns = of->min_ns,
 				    .max_ns = of->max_ns};
 	sonde_table_moments(out, of->total_ns, of->square_ns);

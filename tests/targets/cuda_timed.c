@@ -2,9 +2,11 @@
  * as programs do. Usage: cuda_timed LIBRARY; prints what tests/cli/gpu-timers-cuda.sh knows.
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <sonde/gpu.h>
 
@@ -47,6 +49,43 @@ static long long elapsed(struct sonde_gpu_timer *timer, const char *name, uint32
 	return code == SONDE_OK ? (long long)ns : code;
 }
 
+static unsigned long long self_of(struct sonde_gpu_timer *timer, const char *name)
+{
+	struct sonde_stats stats = {0};
+	sonde_gpu_stats(timer, name, &stats);
+	return stats.self_ns;
+}
+
+/* Two that overlap, and neither is inside the other; then three in one another, the inner two read before the outer
+ * one. */
+static void insides(void)
+{
+	struct sonde_gpu_timer *timer = sonde_gpu_timer_new(SONDE_GPU_CUDA, NULL);
+	run(device_ns);
+	sonde_gpu_start(timer, "left", first);
+	work(first, 1);
+	sonde_gpu_start(timer, "right", first);
+	work(first, 2);
+	sonde_gpu_stop(timer, "left", first);
+	work(first, 4);
+	sonde_gpu_stop(timer, "right", first);
+	sonde_gpu_start(timer, "a", first);
+	work(first, 1);
+	sonde_gpu_start(timer, "b", first);
+	work(first, 2);
+	sonde_gpu_start(timer, "c", first);
+	work(first, 4);
+	sonde_gpu_stop(timer, "c", first);
+	sonde_gpu_stop(timer, "b", first);
+	sonde_gpu_wait(timer);
+	work(first, 8);
+	sonde_gpu_stop(timer, "a", first);
+	sonde_gpu_wait(timer);
+	printf("self %llu %llu, %llu %llu %llu\n", self_of(timer, "left"), self_of(timer, "right"), self_of(timer, "a"),
+	       self_of(timer, "b"), self_of(timer, "c"));
+	sonde_gpu_timer_free(timer);
+}
+
 static void nested(void)
 {
 	struct sonde_gpu_timer *timer = sonde_gpu_timer_new(SONDE_GPU_CUDA, NULL);
@@ -69,6 +108,7 @@ static void nested(void)
 	printf("in the end %lld %lld %lld, left %d\n", elapsed(timer, "outer", 0), elapsed(timer, "inner", 0),
 	       elapsed(timer, "inner", 1), sonde_gpu_collect(timer));
 	printf("waits %u\n", count('w'));
+	printf("self of outer %llu, of inner %llu\n", self_of(timer, "outer"), self_of(timer, "inner"));
 	sonde_gpu_timer_free(timer);
 	printf("alive %u\n", count('a'));
 }
@@ -133,6 +173,66 @@ static void contexts(void)
 	sonde_gpu_timer_free(timer);
 }
 
+static struct sonde_gpu_timer *shared;
+
+static void *thread_main(void *number)
+{
+	char name[16];
+	void *stream = (void *)((uintptr_t)number % 2 + 3); /* two threads a stream */
+	snprintf(name, sizeof name, "thread %d", (int)(uintptr_t)number);
+	for (int i = 0; i < 1000; i++) {
+		sonde_gpu_start(shared, name, stream);
+		sonde_gpu_stop(shared, name, stream);
+	}
+	return NULL;
+}
+
+/* The device has nothing to do for them. */
+static void threads(void)
+{
+	pthread_t thread[4];
+	run(device_ns + 10000 * MS);
+	shared = sonde_gpu_timer_new(SONDE_GPU_CUDA, NULL);
+	for (uintptr_t i = 0; i < 4; i++)
+		if (pthread_create(&thread[i], NULL, thread_main, (void *)i))
+			exit(3);
+	for (int i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	for (int i = 0; i < 4; i++) {
+		char name[16];
+		struct sonde_stats stats = {0};
+		snprintf(name, sizeof name, "thread %d", i);
+		sonde_gpu_stats(shared, name, &stats);
+		printf("%s %llu\n", name, (unsigned long long)stats.count);
+	}
+	sonde_gpu_timer_free(shared);
+}
+
+/* None of these is to crash. */
+static void misused(void)
+{
+	char longest[SONDE_NAME_B + 1] = {0};
+	uint64_t ns;
+	struct sonde_stats stats;
+	struct sonde_gpu_timer *timer = sonde_gpu_timer_new(SONDE_GPU_CUDA, NULL);
+	memset(longest, 'x', SONDE_NAME_B);
+	int none = sonde_gpu_timer_new(7, NULL) != NULL;
+	printf("misused %d %d %d %d", none, sonde_gpu_start(NULL, "x", first), sonde_gpu_start(timer, NULL, first),
+	       sonde_gpu_start(timer, longest, first));
+	printf(" %d %d %d %d", sonde_gpu_stop(timer, "x", first), sonde_gpu_stop(timer, NULL, first),
+	       sonde_gpu_elapsed(timer, "x", 0, &ns), sonde_gpu_stats(timer, NULL, &stats));
+	int full = 0;
+	for (int i = 0; i < 70; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "name %d", i);
+		full += sonde_gpu_start(timer, name, first) == SONDE_ERR_FULL;
+		sonde_gpu_stop(timer, name, first);
+	}
+	printf(" %d %d %d\n", full, sonde_gpu_collect(NULL), sonde_gpu_next(NULL));
+	sonde_gpu_timer_free(timer);
+	sonde_gpu_timer_free(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	struct sonde_gpu_timer *early = sonde_gpu_timer_new(SONDE_GPU_CUDA, NULL);
@@ -142,7 +242,10 @@ int main(int argc, char **argv)
 	sonde_gpu_timer_free(early);
 	nested();
 	many();
+	insides();
 	captured();
+	threads();
 	contexts();
+	misused();
 	return 0;
 }
