@@ -1,5 +1,6 @@
-/* chrome_devices.c: what devices did: a process of the viewer a device, a track a queue, complete events; calls of the
- * host for devices on tracks beside their threads, and arrows from them to what they had a device do.
+/* chrome_devices.c: what devices did: a process of the viewer a device, whoever uses it, a track a queue, complete
+ * events; calls of the host for devices on tracks beside their threads, and arrows from them to what they had a device
+ * do.
  *
  * An arrow is in its two slices, by "bind_id" with "flow_out" or "flow_in", as Chromium's own traces have it and its
  * and Perfetto's viewers draw it: events of its own (s, f), as others' arrows are, would be a third of the file.
@@ -22,9 +23,10 @@ static struct sonde_chrome_moment moment_of(const struct sonde_chrome *chrome, c
 					    uint32_t track)
 {
 	const struct sonde_queue *queue = sonde_session_queue(chrome->session, slice->queue);
+	const struct sonde_device *device = queue ? sonde_device_slices_same(chrome->session, queue->device) : NULL;
 	return (struct sonde_chrome_moment){.thread = queue ? 0 : slice->thread,
 					    .track = track,
-					    .pid = queue ? DEVICE_LEAST + queue->device : 0,
+					    .pid = queue ? DEVICE_LEAST + (device ? device->id : 0) : 0,
 					    .time_ns = slice->from_ns};
 }
 
@@ -95,7 +97,7 @@ static void put_track(struct sonde_chrome *chrome, const struct sonde_device_sli
 	if (queue)
 		sonde_chrome_metadata(chrome, "process_name", event,
 				      sonde_device_slices_device(chrome->session, queue->device, text));
-	sonde_chrome_metadata(chrome, "thread_name", event, sonde_device_slices_queue(chrome->session, slice, text));
+	sonde_chrome_metadata(chrome, "thread_name", event, sonde_device_slices_track(chrome->session, slice, text));
 }
 
 int sonde_chrome_devices(struct sonde_chrome *chrome)

@@ -222,10 +222,16 @@ int sonde_device_slices_read(struct sonde_device_slices *out, struct sonde_sessi
 
 /* --- what they are called ---------------------------------------------------------------------------------------- */
 
+const struct sonde_device *sonde_device_slices_same(const struct sonde_session *session, uint32_t device)
+{
+	const struct sonde_device *row = sonde_session_device(session, device);
+	return row ? sonde_session_device(session, row->same) : NULL;
+}
+
 const char *sonde_device_slices_device(const struct sonde_session *session, uint32_t device,
 				       char out[SONDE_DEVICE_LABEL_B])
 {
-	const struct sonde_device *row = sonde_session_device(session, device);
+	const struct sonde_device *row = sonde_device_slices_same(session, device);
 	if (!row)
 		snprintf(out, SONDE_DEVICE_LABEL_B, "device");
 	else
@@ -247,6 +253,21 @@ const char *sonde_device_slices_queue(const struct sonde_session *session, const
 		snprintf(out, SONDE_DEVICE_LABEL_B, "%.120s%s", queue->name, more);
 	else
 		snprintf(out, SONDE_DEVICE_LABEL_B, "queue %" PRIu64 "%s", queue->handle, more);
+	return out;
+}
+
+const char *sonde_device_slices_track(const struct sonde_session *session, const struct sonde_device_slice *slice,
+				      char out[SONDE_DEVICE_LABEL_B])
+{
+	const struct sonde_queue *queue = sonde_session_queue(session, slice->queue);
+	const struct sonde_device *device = queue ? sonde_device_slices_same(session, queue->device) : NULL;
+	const struct sonde_process *process =
+	    device && device->process != queue->process ? sonde_session_process(session, queue->process) : NULL;
+	char of[SONDE_DEVICE_LABEL_B];
+	if (!process)
+		return sonde_device_slices_queue(session, slice, out);
+	snprintf(out, SONDE_DEVICE_LABEL_B, "%.100s of %.32s (%" PRIu32 ")",
+		 sonde_device_slices_queue(session, slice, of), process->name, process->pid);
 	return out;
 }
 

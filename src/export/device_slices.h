@@ -49,10 +49,17 @@ static inline int sonde_device_slice_begins(const struct sonde_device_slices *sl
 
 #define SONDE_DEVICE_LABEL_B 160
 
+/* A device as one process sees it → the first row of the same device, whose name and number it has everywhere; NULL =
+ * not known. */
+const struct sonde_device *sonde_device_slices_same(const struct sonde_session *session, uint32_t device);
 /* "OpenCL toy 0"; "first", "queue 7"; both cut to what there is room for. */
 const char *sonde_device_slices_device(const struct sonde_session *session, uint32_t device,
 				       char out[SONDE_DEVICE_LABEL_B]);
 const char *sonde_device_slices_queue(const struct sonde_session *session, const struct sonde_device_slice *slice,
+				      char out[SONDE_DEVICE_LABEL_B]);
+/* The same below a device that several processes use: a queue of another one than that by whose number the device goes
+ * says whose it is: "queue 7 of worker (102)". */
+const char *sonde_device_slices_track(const struct sonde_session *session, const struct sonde_device_slice *slice,
 				      char out[SONDE_DEVICE_LABEL_B]);
 /* The operation's name, or its kind's. */
 const char *sonde_device_slices_name(const struct sonde_session *session, const struct sonde_device_slice *slice);

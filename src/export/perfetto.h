@@ -26,7 +26,7 @@ enum sonde_perfetto_kind {
 	SONDE_PERFETTO_VALUE,        /* site; thread, or with 2^32 process, that counts it */
 	SONDE_PERFETTO_SERIES,       /* id */
 	SONDE_PERFETTO_HEAP,         /* id */
-	SONDE_PERFETTO_DEVICE,       /* id, process */
+	SONDE_PERFETTO_DEVICE,       /* id of the first row of the same one, 0; not known: 0, process */
 	SONDE_PERFETTO_QUEUE,        /* id, lane */
 	SONDE_PERFETTO_DEVICE_CALLS, /* thread, lane */
 	SONDE_PERFETTO_PATH,

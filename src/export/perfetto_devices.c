@@ -1,5 +1,5 @@
-/* perfetto_devices.c: what devices did: a track a device, below it a track a queue with slices; calls of the host for
- * devices on tracks below their threads, and arrows from them to what they had a device do. */
+/* perfetto_devices.c: what devices did: a track a device, whoever uses it, below it a track a queue with slices; calls
+ * of the host for devices on tracks below their threads, and arrows from them to what they had a device do. */
 #include "export/device_slices.h"
 #include "export/perfetto.h"
 
@@ -11,7 +11,9 @@ static uint64_t track_of(struct sonde_perfetto *perfetto, const struct sonde_dev
 	uint64_t parent;
 	int is_new;
 	if (queue) {
-		parent = sonde_perfetto_track(perfetto, SONDE_PERFETTO_DEVICE, queue->device, queue->process, &is_new);
+		const struct sonde_device *device = sonde_device_slices_same(perfetto->session, queue->device);
+		parent = sonde_perfetto_track(perfetto, SONDE_PERFETTO_DEVICE, device ? device->id : 0,
+					      device ? 0 : queue->process, &is_new);
 		if (is_new)
 			sonde_perfetto_describe(perfetto, parent, 0,
 						sonde_device_slices_device(perfetto->session, queue->device, text),
@@ -23,7 +25,7 @@ static uint64_t track_of(struct sonde_perfetto *perfetto, const struct sonde_dev
 					      queue ? slice->queue : slice->thread, slice->lane, &is_new);
 	if (is_new)
 		sonde_perfetto_describe(perfetto, track, parent,
-					sonde_device_slices_queue(perfetto->session, slice, text), NULL);
+					sonde_device_slices_track(perfetto->session, slice, text), NULL);
 	return track;
 }
 

@@ -148,12 +148,14 @@ static int add_arrows(struct reading *reading)
 
 /* --- lanes ------------------------------------------------------------------------------------------------------- */
 
+/* As the sections of a report name it: one that several processes use has one name. */
 static const char *device_label(struct sonde_tiles *tiles, uint32_t id)
 {
-	const struct sonde_device *device = sonde_session_device(tiles->session, id);
-	if (!device || !*device->name)
+	const struct sonde_device *device = sonde_session_device(tiles->session, sonde_device_same(tiles->session, id));
+	if (!device)
 		return "device";
-	return sonde_arena_printf(&tiles->arena, "%s %u", device->name, device->index);
+	return sonde_arena_printf(&tiles->arena, "%s%s%s %u", device->api, *device->api ? " " : "",
+				  *device->name ? device->name : "device", device->index);
 }
 
 static const char *title_of(struct sonde_tiles *tiles, uint32_t id)

@@ -49,6 +49,21 @@ if command -v python3 >.which; then
 	run 0 python3 "$repo/tests/validate/check.py" chrome d.json
 	"${PYTHON:-python3}" "$repo/tests/validate/check.py" perfetto d.pftrace || [ $? -eq 77 ] || fail "the perfetto trace is not right"
 fi
+# One device of two processes, which number it as they like, is one in all formats, with the number that sections give it.
+run 0 "$SONDE" record -q -o two.sonde -- sh -c '"$0" 3; "$0" 1' "$program"
+equal "$(rows two.sonde devices | jq -c 'map([.device, .kernel_ns, .queues])')" '[["Own toy <b> 3",160000000,4]]'
+run 0 "$SONDE" export -q -f chrome -o two.json two.sonde
+equal "$(jq -c '[.traceEvents[] | select(.cat == "device") | .pid] | unique | length' two.json)" 1
+equal "$(jq -c '[.traceEvents[] | select(.ph == "M" and .name == "process_name" and .pid > 4194304) | .args.name] | unique' two.json)" \
+	'["Own toy <b> 3"]'
+tracks='[.traceEvents[] | select(.ph == "M" and .name == "thread_name" and .pid > 4194304) | .args.name | sub("[(][0-9]+[)]"; "(PID)")]'
+equal "$(jq -c "$tracks" two.json)" '["first","queue 8","first of device_told (PID)","queue 8 of device_told (PID)"]'
+run 0 "$SONDE" export -q -f perfetto -o two.pftrace two.sonde
+equal "$(grep -ao 'Own toy <b> [0-9]' two.pftrace)" 'Own toy <b> 3'
+equal "$(grep -ao 'queue 8 of device_told' two.pftrace | wc -l)" 1
+run 0 "$SONDE" export -q -f firefox -o two.firefox two.sonde
+equal "$(zcat -f two.firefox | jq -c '[.. | objects | select(has("samples")) | .name | select(test("toy"))] | sort')" \
+	'["first of Own toy <b> 3","first of Own toy <b> 3","queue 8 of Own toy <b> 3","queue 8 of Own toy <b> 3"]'
 # The summary of a JSON report has what was allocated on each device: of this one nothing is known.
 "$SONDE" report -q --json d.sonde >all.json
 equal "$(jq -c '.summary.memory.devices' all.json)" '{"Own toy <b> 0":{"peak_allocated":null}}'

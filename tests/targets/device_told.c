@@ -2,10 +2,12 @@
  *
  * Two queues, 100 ms from `base` on, which is now: "alpha" runs 10 times for 5 ms in the first, each asked for 1 ms
  * before; "beta" once for 30 ms in the second, and one copy of 4 MB for 2 ms. The host waits 20 ms for the device in
- * the end. Told by another thread than the one that asked, whose number it prints, in an order of its own.
+ * the end. With an argument the device is a GPU of that number, with the same UUID. Told by another thread than the one
+ * that asked, whose number it prints, in an order of its own.
  */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -48,18 +50,20 @@ static void *tell_all(void *unused)
 	return unused;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t thread;
 	const struct timespec rest = {0, 150000000};
 	base_ns = now_ns();
 	asker = (uint32_t)syscall(SYS_gettid);
-	uint32_t device = sonde_device_add(&(struct sonde_device_info){.api = "Own",
-								       .name = "toy <b>",
-								       .uuid = "toy-1",
-								       .kind = SONDE_DEVICE_ACCELERATOR,
-								       .units = 4,
-								       .memory_b = 1 << 30});
+	uint32_t device =
+	    sonde_device_add(&(struct sonde_device_info){.api = "Own",
+							 .name = "toy <b>",
+							 .uuid = "toy-1",
+							 .kind = argc > 1 ? SONDE_DEVICE_GPU : SONDE_DEVICE_ACCELERATOR,
+							 .index = argc > 1 ? (uint32_t)atoi(argv[1]) : 0,
+							 .units = 4,
+							 .memory_b = 1 << 30});
 	queues[0] = sonde_queue_add(&(struct sonde_queue_info){.device = device, .handle = 7, .name = "first"});
 	queues[1] = sonde_queue_add(&(struct sonde_queue_info){.device = device, .handle = 8});
 	alpha = sonde_operation_add(&(struct sonde_operation_info){.kind = SONDE_OPERATION_KERNEL,

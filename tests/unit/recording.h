@@ -197,6 +197,8 @@ uint32_t recording_device(struct recording *recording, uint32_t process, const c
 			  struct sonde_meta_device with);
 uint32_t recording_queue(struct recording *recording, uint32_t device, const char *name, uint64_t handle);
 /* `flags`: enum sonde_queue_flag. */
+uint32_t recording_queue_of(struct recording *recording, uint32_t process, uint32_t device, const char *name,
+			    uint64_t handle);
 uint32_t recording_queue_with(struct recording *recording, uint32_t device, const char *name, uint64_t handle,
 			      uint32_t flags);
 uint32_t recording_operation(struct recording *recording, enum sonde_activity_kind kind, const char *name,

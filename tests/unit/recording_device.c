@@ -27,18 +27,28 @@ uint32_t recording_queue(struct recording *recording, uint32_t device, const cha
 	return recording_queue_with(recording, device, name, handle, 0);
 }
 
+static uint32_t queue_add(struct recording *recording, struct sonde_meta_queue with, const char *name)
+{
+	with.head.type = SONDE_META_QUEUE;
+	with.id = ++recording->queues;
+	with.name = name_of(recording, name);
+	meta(recording, &with, sizeof with, NULL, 0);
+	return with.id;
+}
+
+uint32_t recording_queue_of(struct recording *recording, uint32_t process, uint32_t device, const char *name,
+			    uint64_t handle)
+{
+	return queue_add(recording, (struct sonde_meta_queue){.process = process, .device = device, .handle = handle},
+			 name);
+}
+
 uint32_t recording_queue_with(struct recording *recording, uint32_t device, const char *name, uint64_t handle,
 			      uint32_t flags)
 {
-	struct sonde_meta_queue record = {.head.type = SONDE_META_QUEUE,
-					  .id = ++recording->queues,
-					  .process = 1,
-					  .device = device,
-					  .flags = flags,
-					  .handle = handle,
-					  .name = name_of(recording, name)};
-	meta(recording, &record, sizeof record, NULL, 0);
-	return record.id;
+	return queue_add(recording,
+			 (struct sonde_meta_queue){.process = 1, .device = device, .flags = flags, .handle = handle},
+			 name);
 }
 
 uint32_t recording_operation(struct recording *recording, enum sonde_activity_kind kind, const char *name,

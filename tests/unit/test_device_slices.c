@@ -10,6 +10,7 @@
 
 #include "export/device_slices.h"
 #include "session_fixture.h"
+#include "sonde/device.h"
 
 #define START RECORDING_START_NS
 
@@ -106,11 +107,45 @@ static void slices_are_cut_and_chosen(void **state)
 	sonde_session_close(session);
 }
 
+/* Process 100 sees it as its device 3, 101 as its 0; what else 101 sees as its 3 is another one. */
+static void one_device_of_two_processes_has_one_name(void **state)
+{
+	static const char *const uuids[] = {"GPU-a", "GPU-a", "GPU-b"};
+	static const char *const tracks[] = {"queue 7", "queue 7 of other (101)", "queue 7"};
+	static const char *const names[] = {"CUDA toy 3", "CUDA toy 3", "CUDA toy 3"};
+	static const uint32_t processes[] = {1, 2, 2}, same[] = {1, 1, 3};
+	struct recording r;
+	char text[SONDE_DEVICE_LABEL_B];
+	(void)state;
+	recording_open(&r, path);
+	recording_process(&r, 100, 0, "prog", START);
+	recording_process(&r, 101, 1, "other", START);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct sonde_meta_device with = {
+		    .index = i == 1 ? 0 : 3, .kind = SONDE_DEVICE_GPU, .uuid = recording_string(&r, uuids[i])};
+		uint32_t device = recording_device(&r, processes[i], "CUDA", "toy", with);
+		recording_queue_of(&r, processes[i], device, "", 7);
+	}
+	recording_close(&r, START + 1000, 0);
+	struct sonde_session *session = opened();
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct sonde_device_slice slice = {.queue = i + 1};
+		assert_int_equal(sonde_device_slices_same(session, i + 1)->id, same[i]);
+		assert_string_equal(sonde_device_slices_device(session, i + 1, text), names[i]);
+		assert_string_equal(sonde_device_slices_track(session, &slice, text), tracks[i]);
+		assert_string_equal(sonde_device_slices_queue(session, &slice, text), "queue 7");
+	}
+	assert_null(sonde_device_slices_same(session, 4));
+	assert_string_equal(sonde_device_slices_device(session, 4, text), "device");
+	sonde_session_close(session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(slices_have_lanes_and_arrows),
 	    cmocka_unit_test(slices_are_cut_and_chosen),
+	    cmocka_unit_test(one_device_of_two_processes_has_one_name),
 	};
 	return cmocka_run_group_tests(tests, enter, leave);
 }

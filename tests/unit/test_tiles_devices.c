@@ -85,8 +85,8 @@ static void queues_are_lanes(void **state)
 	assert_non_null(over);
 	assert_null(lane_of(SONDE_TILE_DEVICE, 3));
 	assert_string_equal(sonde_tile_kind_word(first->kind), "device");
-	assert_string_equal(first->title, "first of toy 1");
-	assert_string_equal(second->title, "queue 9 of toy 1");
+	assert_string_equal(first->title, "first of CUDA toy 1");
+	assert_string_equal(second->title, "queue 9 of CUDA toy 1");
 	assert_int_equal(first->process, 1);
 	assert_int_equal(first->thread, 0);
 	assert_int_equal(over->depth, 1);
@@ -101,6 +101,46 @@ static void queues_are_lanes(void **state)
 	rows = rows_of(over);
 	expect_slice(&rows.all[0], 250, 350, "copy");
 	sonde_tile_rows_fini(&rows);
+	close_tiles();
+}
+
+/* Process 100 sees it as its device 3, 101 as its 0: one name, and each process its own queue; memory of both is one
+ * curve. */
+static void one_device_of_two_processes_has_one_name(void **state)
+{
+	struct recording r;
+	(void)state;
+	recording_open(&r, path);
+	recording_process(&r, 100, 0, "prog", START);
+	recording_process(&r, 101, 1, "other", START);
+	uint32_t queues[2], k = recording_operation(&r, SONDE_ACTIVITY_KERNEL, "k", (struct sonde_meta_operation){0});
+	uint32_t get = recording_operation(&r, SONDE_ACTIVITY_ALLOC, "get",
+					   (struct sonde_meta_operation){.to = SONDE_MEMORY_DEVICE});
+	for (uint32_t i = 0; i < 2; i++) {
+		recording_thread(&r, i + 1, 100 + i, "prog", START);
+		uint32_t device = recording_device(&r, i + 1, "CUDA", "toy",
+						   (struct sonde_meta_device){.index = i ? 0 : 3,
+									      .kind = SONDE_DEVICE_GPU,
+									      .uuid = recording_string(&r, "GPU-a")});
+		queues[i] = recording_queue_of(&r, i + 1, device, "", 7);
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		recording_activity(
+		    &r, (struct recording_activity){START + 100 + i, 50, k, queues[i], i + 1, 0, 0, 0, 0, 0});
+		recording_activity(
+		    &r, (struct recording_activity){START + 20, 0, get, queues[i], i + 1, 0, 0, 0, 30, i + 1});
+	}
+	recording_close(&r, START + 1000, 0);
+	open_tiles();
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_non_null(lane_of(SONDE_TILE_DEVICE, i));
+		assert_string_equal(lane_of(SONDE_TILE_DEVICE, i)->title, "queue 7 of CUDA toy 3");
+		assert_int_equal(lane_of(SONDE_TILE_DEVICE, i)->process, i + 1);
+	}
+	assert_non_null(lane_of(SONDE_TILE_HEAP, 0));
+	assert_null(lane_of(SONDE_TILE_HEAP, 1));
+	assert_string_equal(lane_of(SONDE_TILE_HEAP, 0)->title, "memory of CUDA toy 3");
+	assert_true(lane_of(SONDE_TILE_HEAP, 0)->most == 60);
 	close_tiles();
 }
 
@@ -147,7 +187,7 @@ static void memory_is_a_curve(void **state)
 	const struct sonde_tile_lane *lane = lane_of(SONDE_TILE_HEAP, 0);
 	assert_non_null(lane);
 	assert_null(lane_of(SONDE_TILE_HEAP, 1));
-	assert_string_equal(lane->title, "memory of toy 0");
+	assert_string_equal(lane->title, "memory of CUDA toy 0");
 	assert_string_equal(lane->unit, "B");
 	assert_true(lane->most == 130);
 	struct sonde_tile_rows rows = rows_of(lane);
@@ -181,7 +221,7 @@ static void reserve_is_a_curve_of_its_own(void **state)
 	const struct sonde_tile_lane *lane = lane_of(SONDE_TILE_HEAP, 0);
 	assert_non_null(lane);
 	assert_null(lane_of(SONDE_TILE_HEAP, 1));
-	assert_string_equal(lane->title, "memory in reserve on toy 0");
+	assert_string_equal(lane->title, "memory in reserve on CUDA toy 0");
 	assert_true(lane->most == 900);
 	struct sonde_tile_rows rows = rows_of(lane);
 	assert_int_equal(rows.count, 3);
@@ -198,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(queues_are_lanes),
+	    cmocka_unit_test(one_device_of_two_processes_has_one_name),
 	    cmocka_unit_test(arrows_lead_from_who_asked),
 	    cmocka_unit_test(memory_is_a_curve),
 	    cmocka_unit_test(reserve_is_a_curve_of_its_own),
