@@ -69,6 +69,12 @@ static double share_of(const struct sonde_critical_path *path, uint64_t ns)
 	return 100 * sonde_stats_share((double)ns, (double)(path->to_ns - path->from_ns));
 }
 
+/* Whether a note has a figure for it that is not 0.0 %: one that says 0.0 % of something says nothing. */
+static int is_shown(const struct sonde_critical_path *path, uint64_t ns)
+{
+	return share_of(path, ns) >= 0.05;
+}
+
 static const char *why_unknown(const struct sonde_critical *critical)
 {
 	if (!critical->has_calls)
@@ -92,15 +98,15 @@ static int notes_add(const struct sonde_critical *critical, const struct sonde_c
 			      "time%s, where one was seen to wait for the other",
 			      (double)(path->to_ns - path->from_ns) / 1e9, last->name, last->tid, path->handed_over,
 			      sonde_plural(path->handed_over));
-	if (!rc && blocked_ns)
+	if (!rc && is_shown(path, blocked_ns))
 		rc = sonde_report_note(report, section, 1,
 				       "%.1f %% of the path is blocked time of which it is not known for whom: %s",
 				       share_of(path, blocked_ns), why_unknown(critical));
-	if (!rc && unseen_ns)
+	if (!rc && is_shown(path, unseen_ns))
 		rc = sonde_report_note(report, section, 1,
 				       "in %.1f %% of the path no context switches say whether the thread was on a CPU",
 				       share_of(path, unseen_ns));
-	if (!rc && unborn_ns)
+	if (!rc && is_shown(path, unborn_ns))
 		rc = sonde_report_note(report, section, 1,
 				       "%.1f %% of the path lie before a thread that nobody is known to have begun",
 				       share_of(path, unborn_ns));
@@ -131,7 +137,7 @@ static int devices_note(const struct sonde_critical *critical, const struct sond
 					 "(--from and --to leave less)",
 					 critical->devices_left_out);
 	int rc = 0;
-	if (done_ns || queued_ns)
+	if (is_shown(path, done_ns) || is_shown(path, queued_ns))
 		rc = sonde_report_note(
 		    report, section, 0,
 		    "%.1f %% of the path is what devices did that threads waited for, and %.1f %% what had been asked "

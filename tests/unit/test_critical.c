@@ -85,6 +85,32 @@ static void lost_calls(void **state)
 	sections_free(&s);
 }
 
+/* Of 10 s 4 ms, and 5: "0.0 %" of something is no news, 0.1 % is. The element has its row either way. */
+static void what_shows_as_nothing_is_no_note(void **state)
+{
+	(void)state;
+	for (uint64_t waited_ms = 4; waited_ms <= 5; waited_ms++) {
+		struct recording r;
+		simple_open(&r);
+		uint32_t a = worker(&r, "a", 101, 0, 10000);
+		uint32_t lock = recording_object(&r, 1, SONDE_OBJECT_LOCK, "the_lock", 0x4040);
+		at(&r, 0, a, IN);
+		at(&r, 0, 1, IN);
+		at(&r, 10, 1, BLOCKS);
+		at(&r, 10 + waited_ms, 1, IN);
+		call(&r, 1, SONDE_WAIT_MUTEX, 10, 10 + waited_ms, lock, a);
+		recording_lost_of(&r, "waits", "ring full", 1, 7);
+		recording_thread_end(&r, 1, START + 10000 * MS, 0);
+		recording_close(&r, START + 10000 * MS, 0);
+		struct sections s = sections_of(path, "critical-path", NULL);
+		const struct sonde_section *section = sections_get(&s, "critical-path");
+		assert_int_equal(sections_noted(section->notes, "blocked time of which"), waited_ms == 5);
+		assert_int_equal(sections_noted(section->notes, "0.1 % of the path is blocked time"), waited_ms == 5);
+		assert_near(sections_real(section, "name", "the_lock", "share"), (double)waited_ms / 10000, 1e-9);
+		sections_free(&s);
+	}
+}
+
 /* Who waited until its time was over was let go on by nobody, whoever else was signalled meanwhile. */
 static void a_timeout(void **state)
 {
@@ -363,6 +389,7 @@ int main(void)
 	    cmocka_unit_test(the_longer_half),
 	    cmocka_unit_test(a_convoy),
 	    cmocka_unit_test(lost_calls),
+	    cmocka_unit_test(what_shows_as_nothing_is_no_note),
 	    cmocka_unit_test(a_semaphore),
 	    cmocka_unit_test(a_timeout),
 	    cmocka_unit_test(rounds_of_a_barrier),
