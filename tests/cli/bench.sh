@@ -1,6 +1,5 @@
 # bench.sh: sonde bench times a command as the shell's own clock does, finds a known difference between two, finds none
 # where there is none, and leaves output, input and failures as it says.
-# alone: it times commands
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 need jq

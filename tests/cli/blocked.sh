@@ -1,7 +1,6 @@
 # blocked.sh: what threads wait for where nothing is preloaded: static programs, system calls that a program makes itself,
 # processes that are attached to; sums by kind and function as the program itself measured them; nothing is counted
 # twice beside hooks; a budget; what may not be read is said.
-# alone: it estimates times
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -1,5 +1,4 @@
 # memory-interval.sh: resident memory is read at --interval, or each TIME of --memory; details each half second
-# alone: it counts readings
 . "$(dirname "$0")/lib.sh"
 
 series=$SONDE_BUILD/tests/targets/series

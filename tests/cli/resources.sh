@@ -1,5 +1,4 @@
 # resources.sh: what processes and the machine use, against programs that use known amounts, getrusage, time -v, cgroups
-# alone: it measures the machine
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,5 @@
 # try.sh: sonde try keeps baselines and attempts: the baseline runs again in turn where it can, by its copy when it was
 # built anew, and what cannot be compared is refused; the journal survives kills, damage, a full disk and two at once.
-# alone: it compares times
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 need jq
