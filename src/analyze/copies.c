@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/device_memory.h"
+#include "analyze/device_rows.h"
 #include "analyze/device_sums.h"
 #include "analyze/marks.h"
 #include "analyze/words.h"
@@ -98,6 +99,7 @@ static int copies_finish(void *state, struct sonde_report *report)
 	int rc = section || !count ? 0 : sonde_error(ENOMEM, "out of memory for copies");
 	for (size_t i = 0; !rc && i < count && (!limit || i < limit); i++)
 		rc = row_add(sums, &ways[i], report, section);
+	rc = rc ? rc : sonde_device_rows_apart(report, section);
 	free(ways);
 	if (!rc && !section)
 		return sonde_pass_nothing(&sums->options, report, "copies", "Copies of devices",

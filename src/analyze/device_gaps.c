@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyze/by_function.h"
+#include "analyze/device_rows.h"
 #include "analyze/device_sums.h"
 #include "analyze/marks.h"
 #include "analyze/words.h"
@@ -152,11 +153,11 @@ static int notes(const struct finding *finding, const struct sonde_gaps *gaps, c
 		 struct sonde_report *report, struct sonde_section *section)
 {
 	int rc = sonde_report_note(report, section, 0,
-				   "%llu gap%s, %.3f s in all: times in which no queue of a device had anything to do, "
+				   "%llu gap%s, %s in all: times in which no queue of a device had anything to do, "
 				   "between the first and the "
 				   "last thing that it did in %s",
 				   (unsigned long long)finding->found, sonde_plural(finding->found),
-				   (double)finding->total_ns / 1e9, times->window.what);
+				   sonde_device_length(report, finding->total_ns), times->window.what);
 	rc = rc ? rc
 		: sonde_report_note(report, section, 0,
 				    "of the thread that asked for what came next, shares of the gap that add up to it: "
@@ -194,7 +195,8 @@ static int gaps_finish(void *state, struct sonde_report *report)
 		rc = row_add(times, &gaps.all[i], report, section);
 	if (!rc && section) {
 		section->table.omitted = finding.found - gaps.count;
-		rc = notes(&finding, &gaps, times, report, section);
+		rc = sonde_device_rows_apart(report, section);
+		rc = rc ? rc : notes(&finding, &gaps, times, report, section);
 	} else if (!rc) {
 		rc = sonde_pass_nothing(&times->options, report, "device-gaps", "Gaps of devices",
 					"no device did anything twice that was recorded, with nothing to do between");

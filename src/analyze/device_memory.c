@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/device_rows.h"
 #include "analyze/device_sums.h"
 #include "analyze/marks.h"
 #include "analyze/words.h"
@@ -255,10 +256,12 @@ static int peak_finish(void *state, struct sonde_report *report)
 					"no allocation of a device's memory was recorded");
 	if (!rc && section) {
 		section->table.omitted = count > limit ? count - limit : 0;
-		rc =
-		    sonde_report_note(report, section, 0,
-				      "blocks of one size and call, alive when their device and kind of memory had the "
-				      "most (device-memory says when); shares are of that");
+		rc = sonde_device_rows_apart(report, section);
+		rc = rc ? rc
+			: sonde_report_note(
+			      report, section, 0,
+			      "blocks of one size and call, alive when their device and kind of memory had the "
+			      "most (device-memory says when); shares are of that");
 	}
 	free(held);
 	sonde_device_blocks_fini(&blocks);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/device_rows.h"
 #include "analyze/device_sums.h"
 #include "analyze/marks.h"
 #include "analyze/words.h"
@@ -86,14 +87,15 @@ static int kernels_finish(void *state, struct sonde_report *report)
 	}
 	for (size_t i = 0; !rc && i < (size_t)count && i < limit; i++)
 		rc = row_add(sums, &rows[i], all_ns, report, section);
+	rc = rc ? rc : sonde_device_rows_apart(report, section);
 	free(rows);
 	if (rc)
 		return rc;
 	section->table.omitted = (size_t)count > limit ? (size_t)count - limit : 0;
 	rc = sonde_report_note(report, section, 0,
-			       "%llu kernel%s took %.3f s in all, of all queues together; a delay is from when "
+			       "%llu kernel%s took %s in all, of all queues together; a delay is from when "
 			       "one was asked for to its start",
-			       (unsigned long long)calls, sonde_plural(calls), (double)all_ns / 1e9);
+			       (unsigned long long)calls, sonde_plural(calls), sonde_device_length(report, all_ns));
 	return rc || !is_occupied
 		   ? rc
 		   : sonde_report_note(report, section, 0,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/device_occupancy.h"
+#include "analyze/device_rows.h"
 #include "analyze/device_sums.h"
 #include "analyze/marks.h"
 #include "analyze/words.h"
@@ -169,6 +170,7 @@ static int finish(void *state, struct sonde_report *report)
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for launch configurations");
 	for (size_t i = 0; !rc && i < count && i < limit; i++)
 		rc = row_add(sums, &rows[i], report, section);
+	rc = rc ? rc : sonde_device_rows_apart(report, section);
 	free(rows);
 	if (rc)
 		return rc;

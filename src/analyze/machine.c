@@ -139,10 +139,10 @@ enum { WHAT, OBJECT, MEAN, MOST, LEAST, WHOLE, COLUMNS };
 
 static const struct sonde_column columns[COLUMNS] = {
     [WHAT] = {"what", "in use", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
-    [OBJECT] = {"object", "of", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 1},
+    [OBJECT] = {"object", "of", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 0},
     [MEAN] = {"mean", "mean", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
-    [MOST] = {"max", "most", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
-    [LEAST] = {"min", "least", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 0},
+    [MOST] = {"max", "most", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 1},
+    [LEAST] = {"min", "least", SONDE_UNIT_RATIO, SONDE_BASIS_MEASURED, 0, 2},
     [WHOLE] = {"whole", "100 % is", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
 };
 

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analyze/device_rows.h"
 #include "analyze/device_sums.h"
 #include "analyze/device_times.h"
 #include "analyze/marks.h"
@@ -229,6 +230,7 @@ static int rows_add(const struct streams *streams, struct sonde_report *report)
 	int rc = section || !count ? 0 : sonde_error(ENOMEM, "out of memory for queues");
 	for (size_t i = 0; !rc && i < count && i < limit; i++)
 		rc = row_add(streams, used[i], report, section);
+	rc = rc ? rc : sonde_device_rows_apart(report, section);
 	free(used);
 	if (!rc && !section)
 		return sonde_pass_nothing(&streams->times->options, report, "streams", "Queues of devices",

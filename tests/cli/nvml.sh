@@ -75,6 +75,11 @@ lacks "$said" 'GPU 1'
 run 0 "$SONDE" report --section machine both.sonde
 has "$out" "$one: up to 95 % of its memory was in use (76 of 80 GB)"
 lacks "$out" "$two: up to"
+# on a narrow terminal rows of one device and of another are told apart
+run 0 env COLUMNS=80 "$SONDE" report -q --section machine both.sonde
+for device in 'GPU 0' 'GPU 1'; do
+	matches "$out" "device power +$device"
+done
 run 0 "$SONDE" query -f csv both.sonde "$sources"
 has "$out" 'driver 999.1: 2 devices'
 # markup in a name is text

@@ -281,6 +281,50 @@ static void allocations_without_a_queue_name_their_device(void **state)
 	sections_free(&s);
 }
 
+/* How soon a narrow terminal leaves the column `device` of a section out. */
+static int device_detail(const struct sonde_section *section)
+{
+	for (size_t i = 0; i < section->table.column_count; i++)
+		if (!strcmp(section->table.columns[i].key, "device"))
+			return section->table.columns[i].detail;
+	fail_msg("%s has no column of devices", section->id);
+	return 0;
+}
+
+static void rows_of_several_devices_are_told_apart(void **state)
+{
+	static const char sought[] = "kernels launches copies streams device-gaps";
+	static const char *const ids[] = {"kernels", "launches", "copies", "streams", "device-gaps"};
+	(void)state;
+	for (uint32_t used = 1; used <= 2; used++) {
+		struct recording r;
+		simple_open(&r);
+		uint32_t run = kernel(&r, "run");
+		uint32_t up = copy(&r, SONDE_MEMORY_PINNED, SONDE_MEMORY_DEVICE, 0, 0);
+		for (uint32_t i = 0; i < 2; i++) {
+			uint32_t on = device_of(&r, 1, i, i ? "GPU-b" : "GPU-a", SONDE_DEVICE_GPU);
+			uint32_t queue = recording_queue(&r, on, "q", i + 1);
+			for (int again = 0; i < used && again < 2; again++) {
+				put(&r, run, queue, -1, 10 + 0.01 * again, 0.004);
+				put_sized(&r, up, queue, 20 + 0.01 * again, 0.004, 100);
+			}
+		}
+		recording_close(&r, START + 100 * MS, 0);
+		struct sections s = sections_of(path, sought, NULL);
+		for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+			int detail = device_detail(sections_get(&s, ids[i]));
+			if (used == 1)
+				assert_true(detail > 0);
+			else
+				assert_int_equal(detail, 0);
+		}
+		/* short times are no 0.000 s */
+		const struct sonde_section *kernels = sections_get(&s, "kernels");
+		assert_true(sections_noted(kernels->notes, used == 1 ? "took 8 µs in all" : "took 16 µs in all"));
+		sections_free(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +335,7 @@ int main(void)
 	    cmocka_unit_test(one_device_of_two_processes_is_one),
 	    cmocka_unit_test(what_is_not_known_to_be_one_device_is_not),
 	    cmocka_unit_test(allocations_without_a_queue_name_their_device),
+	    cmocka_unit_test(rows_of_several_devices_are_told_apart),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }

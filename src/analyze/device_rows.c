@@ -1,0 +1,48 @@
+/* device_rows.c: what tables of devices share (device_rows.h). */
+#include "analyze/device_rows.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "util/error.h"
+
+static int differ(const struct sonde_table *table, size_t column)
+{
+	const struct sonde_cell *first = &table->cells[column];
+	for (size_t row = 1; row < table->row_count; row++) {
+		const struct sonde_cell *cell = &table->cells[row * table->column_count + column];
+		if (cell->kind != first->kind || (cell->kind == SONDE_CELL_TEXT && strcmp(cell->text, first->text)))
+			return 1;
+	}
+	return 0;
+}
+
+int sonde_device_rows_apart(struct sonde_report *report, struct sonde_section *section)
+{
+	struct sonde_table *table = section ? &section->table : NULL;
+	size_t device = 0;
+	while (table && device < table->column_count && strcmp(table->columns[device].key, "device"))
+		device++;
+	if (!table || device == table->column_count || !table->row_count || !differ(table, device))
+		return 0;
+	struct sonde_column *own = sonde_arena_alloc(&report->arena, table->column_count * sizeof *own);
+	if (!own)
+		return sonde_error(ENOMEM, "out of memory for a table");
+	memcpy(own, table->columns, table->column_count * sizeof *own);
+	own[device].detail = 0;
+	table->columns = own;
+	return 0;
+}
+
+const char *sonde_device_length(struct sonde_report *report, uint64_t ns)
+{
+	static const struct {
+		uint64_t from_ns;
+		double unit_ns;
+		const char *format;
+	} units[] = {{999500000, 1e9, "%.3f s"}, {999500, 1e6, "%.3g ms"}, {1000, 1e3, "%.3g µs"}, {0, 1, "%.0f ns"}};
+	size_t i = 0;
+	while (ns < units[i].from_ns)
+		i++;
+	return sonde_report_text(report, units[i].format, (double)ns / units[i].unit_ns);
+}

@@ -1,0 +1,14 @@
+/* device_rows.h: what tables of devices share: rows of several devices, times in sentences. */
+#ifndef SONDE_ANALYZE_DEVICE_ROWS_H
+#define SONDE_ANALYZE_DEVICE_ROWS_H
+
+#include "report/report.h"
+
+/* When all rows of a table are there: where they are of several devices its column `device` tells them apart, so that
+ * narrow terminals do not leave it out. `section` may be NULL. -ENOMEM. */
+int sonde_device_rows_apart(struct sonde_report *report, struct sonde_section *section);
+
+/* A time in a sentence: "1.204 s", "31 ms", "187 µs"; in the report's arena. NULL when out of memory. */
+const char *sonde_device_length(struct sonde_report *report, uint64_t ns);
+
+#endif
