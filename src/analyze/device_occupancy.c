@@ -3,7 +3,23 @@
 
 #include <stddef.h>
 
-enum { REGISTERS_AT_A_TIME = 256, PARTS_OF_A_UNIT = 4, SHARED_AT_A_TIME_B = 128 };
+enum { REGISTERS_AT_A_TIME = 256 };
+
+/* By compute capability, major × 10 + minor, from that one on; 0 = not known. */
+static const struct unit {
+	uint32_t capability;
+	uint32_t parts;    /* that have a share of a unit's registers each */
+	uint32_t shared_b; /* of shared memory are given out at a time */
+	uint32_t kept_b;   /* that a block has of it for the system */
+} units[] = {{0, 4, 128, 0}, {10, 4, 256, 0}, {60, 2, 256, 0}, {61, 4, 256, 0}, {80, 4, 128, 1024}};
+
+static const struct unit *unit_of(const struct sonde_device *device)
+{
+	size_t i = sizeof units / sizeof *units - 1;
+	while (units[i].capability > device->capability)
+		i--;
+	return &units[i];
+}
 
 static uint64_t round_up(uint64_t value, uint64_t unit)
 {
@@ -13,15 +29,17 @@ static uint64_t round_up(uint64_t value, uint64_t unit)
 static uint64_t by_registers(const struct sonde_device *device, const struct sonde_operation *operation, uint64_t warps)
 {
 	uint64_t a_warp = round_up((uint64_t)operation->registers * device->warp, REGISTERS_AT_A_TIME);
-	return device->registers_unit / PARTS_OF_A_UNIT / a_warp * PARTS_OF_A_UNIT / warps;
+	uint32_t parts = unit_of(device)->parts;
+	return device->registers_unit / parts / a_warp * parts / warps;
 }
 
 /* UINT64_MAX: it does not limit. */
 static uint64_t by_shared(const struct sonde_device *device, const struct sonde_operation *operation)
 {
-	uint64_t a_block = (uint64_t)operation->static_shared_b + operation->dynamic_shared_b;
+	const struct unit *unit = unit_of(device);
+	uint64_t a_block = (uint64_t)operation->static_shared_b + operation->dynamic_shared_b + unit->kept_b;
 	uint64_t unit_b = operation->shared_unit_b ? operation->shared_unit_b : device->shared_unit_b;
-	return a_block ? unit_b / round_up(a_block, SHARED_AT_A_TIME_B) : UINT64_MAX;
+	return a_block && unit_b ? unit_b / round_up(a_block, unit->shared_b) : UINT64_MAX;
 }
 
 /* Threads of a block; 0: not known, or more than can be. */

@@ -4,9 +4,9 @@
  * The definition is that of the CUDA C++ Programming Guide (Multiprocessor Level, "Occupancy Calculation") with the
  * allocation units of its table of compute capabilities from 3.0 on: blocks that fit a unit = the least of what warps,
  * blocks, registers and shared memory have room for; occupancy = blocks · warps of a block ÷ warps of a unit.
- * Registers are allocated by the warp, 256 at a time, in each of the four parts of a unit; shared memory 128 bytes at a
- * time. What newer devices keep of shared memory for themselves (1 KiB a block) is not known here and left out, so
- * where shared memory limits, occupancy may be lower than this.
+ * Registers are allocated by the warp, 256 at a time, in each of the four parts of a unit (two of 6.0); shared memory
+ * 256 bytes at a time, from 8.0 on 128, of which the system then keeps 1 KiB a block, also of one that uses none. Where
+ * the compute capability is not known it is 128 bytes and none. What barriers and clusters limit is left out.
  */
 #ifndef SONDE_ANALYZE_DEVICE_OCCUPANCY_H
 #define SONDE_ANALYZE_DEVICE_OCCUPANCY_H

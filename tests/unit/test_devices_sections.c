@@ -196,6 +196,118 @@ static void occupancy_is_as_computed_by_hand(void **state)
 	}
 }
 
+/* As NVIDIA's tables of compute capabilities have their units; what fits them is worked out by hand. */
+static const struct sonde_device p100 = {.capability = 60,
+					 .warp = 32,
+					 .warps_unit = 64,
+					 .blocks_unit = 32,
+					 .registers_unit = 65536,
+					 .shared_unit_b = 65536},
+				 gp102 = {.capability = 61,
+					  .warp = 32,
+					  .warps_unit = 64,
+					  .blocks_unit = 32,
+					  .registers_unit = 65536,
+					  .shared_unit_b = 98304},
+				 v100 = {.capability = 70,
+					 .warp = 32,
+					 .warps_unit = 64,
+					 .blocks_unit = 32,
+					 .registers_unit = 65536,
+					 .shared_unit_b = 98304},
+				 tu102 = {.capability = 75,
+					  .warp = 32,
+					  .warps_unit = 32,
+					  .blocks_unit = 16,
+					  .registers_unit = 65536,
+					  .shared_unit_b = 65536},
+				 a100 = {.capability = 80,
+					 .warp = 32,
+					 .warps_unit = 64,
+					 .blocks_unit = 32,
+					 .registers_unit = 65536,
+					 .shared_unit_b = 167936},
+				 ga102 = {.capability = 86,
+					  .warp = 32,
+					  .warps_unit = 48,
+					  .blocks_unit = 16,
+					  .registers_unit = 65536,
+					  .shared_unit_b = 102400},
+				 ad102 = {.capability = 89,
+					  .warp = 32,
+					  .warps_unit = 48,
+					  .blocks_unit = 24,
+					  .registers_unit = 65536,
+					  .shared_unit_b = 102400},
+				 h100 = {.capability = 90,
+					 .warp = 32,
+					 .warps_unit = 64,
+					 .blocks_unit = 32,
+					 .registers_unit = 65536,
+					 .shared_unit_b = 233472},
+				 gb202 = {.capability = 120,
+					  .warp = 32,
+					  .warps_unit = 48,
+					  .blocks_unit = 24,
+					  .registers_unit = 65536,
+					  .shared_unit_b = 102400};
+
+static const struct {
+	const struct sonde_device *device;
+	struct occupancy_case of;
+} occupancies_of[] = {
+    /* 72 · 32 = 2304 registers a warp. P100 has two parts of 32768: 14 in each, 28 warps: 14 blocks of 2 */
+    {&p100, {{.block = {64, 1, 1}, .registers = 72}, 14, 28.0 / 64, "registers"}},
+    {&p100, {{.block = {32, 1, 1}, .registers = 96}, 20, 20.0 / 64, "registers"}},  /* 3072: 10 in each */
+    {&gp102, {{.block = {32, 1, 1}, .registers = 96}, 20, 20.0 / 64, "registers"}}, /* 5 in each of four */
+    {&gp102, {{.block = {64, 1, 1}, .registers = 80}, 12, 24.0 / 64, "registers"}}, /* 2560: 6 in each of four */
+    {&p100, {{.block = {64, 1, 1}, .registers = 80}, 12, 24.0 / 64, "registers"}},  /* 12 in each of two */
+    /* 2000 bytes are 2048, in 256s; 3073 are 3328 */
+    {&v100, {{.block = {32, 1, 1}, .registers = 32, .static_shared_b = 3073}, 29, 29.0 / 64, "shared memory"}},
+    {&v100, {{.block = {256, 1, 1}, .registers = 32}, 8, 1, "warps"}},
+    {&v100, {{.block = {1024, 1, 1}, .registers = 64}, 1, 0.5, "registers"}},
+    {&tu102, {{.block = {128, 1, 1}, .registers = 32}, 8, 1, "warps"}},
+    {&tu102, {{.block = {32, 1, 1}, .registers = 32}, 16, 0.5, "blocks"}},
+    {&tu102,
+     {{.block = {64, 1, 1}, .registers = 32, .static_shared_b = 8193}, 7, 14.0 / 32, "shared memory"}}, /* 8448 */
+    /* 48 KiB and 1: 3 blocks of 164 KiB; 40 and 1: 4 of them exactly */
+    {&a100, {{.block = {256, 1, 1}, .registers = 32, .static_shared_b = 49152}, 3, 24.0 / 64, "shared memory"}},
+    {&a100, {{.block = {256, 1, 1}, .registers = 32, .dynamic_shared_b = 40960}, 4, 0.5, "shared memory"}},
+    {&a100, {{.block = {256, 1, 1}, .registers = 32, .dynamic_shared_b = 40961}, 3, 24.0 / 64, "shared memory"}},
+    {&a100,
+     {{.block = {256, 1, 1}, .registers = 32, .dynamic_shared_b = 166912}, 1, 0.125, "shared memory"}}, /* 163 KiB */
+    {&a100, {{.block = {32, 1, 1}, .registers = 32}, 32, 0.5, "blocks"}},
+    /* A block that uses none has its 1 KiB, too: of 8 KiB that were set apart it fits eight times. */
+    {&a100, {{.block = {128, 1, 1}, .registers = 32, .shared_unit_b = 8192}, 8, 0.5, "shared memory"}},
+    {&ga102, {{.block = {1024, 1, 1}, .registers = 32}, 1, 32.0 / 48, "warps"}},
+    {&ga102, {{.block = {256, 1, 1}, .registers = 40, .static_shared_b = 16384}, 5, 40.0 / 48, "shared memory"}},
+    {&ga102, {{.block = {256, 1, 1}, .registers = 40}, 6, 1, "warps"}},
+    {&ad102, {{.block = {32, 1, 1}, .registers = 32}, 24, 0.5, "blocks"}},
+    {&h100, {{.block = {384, 1, 1}, .registers = 168}, 1, 12.0 / 64, "registers"}}, /* 5376: 3 in each, 12 warps */
+    {&h100,
+     {{.block = {128, 1, 1}, .registers = 168, .dynamic_shared_b = 232448},
+      1,
+      4.0 / 64,
+      "shared memory"}}, /* 227 KiB */
+    {&h100,
+     {{.block = {128, 1, 1}, .registers = 32, .dynamic_shared_b = 75776}, 3, 12.0 / 64, "shared memory"}}, /* 75 KiB */
+    {&gb202, {{.block = {512, 1, 1}, .registers = 40}, 3, 1, "warps"}},
+    {&gb202, {{.block = {128, 1, 1}, .registers = 16, .static_shared_b = 49152}, 2, 8.0 / 48, "shared memory"}},
+};
+
+static void occupancy_follows_the_compute_capability(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof occupancies_of / sizeof *occupancies_of; i++) {
+		const struct occupancy_case *row = &occupancies_of[i].of;
+		struct sonde_device_occupancy out;
+		assert_null(sonde_device_occupancy(&out, occupancies_of[i].device, &row->operation));
+		assert_int_equal(out.blocks, row->blocks);
+		assert_near(out.share, row->share, 1e-12);
+		assert_string_equal(out.limited_by, row->limited_by);
+	}
+}
+
 static void occupancy_is_absent_where_something_is_not_known(void **state)
 {
 	static const struct sonde_operation known = {.block = {256, 1, 1}, .registers = 32, .static_shared_b = 1};
@@ -333,6 +445,7 @@ int main(void)
 	    cmocka_unit_test(threads_are_those_that_asked),
 	    cmocka_unit_test(parts_merge_to_the_whole),
 	    cmocka_unit_test(occupancy_is_as_computed_by_hand),
+	    cmocka_unit_test(occupancy_follows_the_compute_capability),
 	    cmocka_unit_test(occupancy_is_absent_where_something_is_not_known),
 	    cmocka_unit_test(occupancy_of_a_kernel_is_by_time),
 	    cmocka_unit_test(launches_are_apart_by_configuration_and_device),
