@@ -199,6 +199,9 @@ static size_t name_cells(struct named *out, const struct sonde_device_sums *sums
 		if (!operation || !operation->kind || !(kinds >> operation->kind & 1))
 			continue;
 		out[count] = (struct named){sums->cells[i], operation->name, operation->kind};
+		/* On the host it is, also where it names a queue. */
+		if (sonde_activity_row(operation->kind)->where == SONDE_ACTIVITY_ON_HOST)
+			out[count].cell.device = 0;
 		if (operation->kind == SONDE_ACTIVITY_KERNEL)
 			occupy(sums->session, &out[count].cell);
 		count++;

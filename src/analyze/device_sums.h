@@ -47,9 +47,9 @@ void sonde_device_sums_end(void *state);
 
 void sonde_device_sum_add(struct sonde_device_sum *into, const struct sonde_device_sum *from);
 
-/* Operations of the same kind, name and device as one, whatever their launch configuration: those whose bit
- * 1 << kind is in `kinds`, the largest time first. Their `operation` is one of them. `*rows` is the caller's to free;
- * the number of rows, or -ENOMEM. */
+/* Operations of the same kind, name and device (0: on the host) as one, whatever their launch configuration: those
+ * whose bit 1 << kind is in `kinds`, the largest time first. Their `operation` is one of them. `*rows` is the caller's
+ * to free; the number of rows, or -ENOMEM. */
 ptrdiff_t sonde_device_sums_by_name(struct sonde_device_cell **rows, const struct sonde_device_sums *sums,
 				    uint32_t kinds);
 

@@ -56,8 +56,8 @@ static int is_kept(const struct sonde_device_times *times, const struct sonde_ba
 		return kind != 0;
 	if (times->options.thread && !times->options.thread[batch->thread_of[i]])
 		return 0;
-	return batch->start_ns[i] <= times->window.to_ns &&
-	       batch->start_ns[i] + batch->dur_ns[i] >= times->window.from_ns;
+	uint64_t asked_ns = batch->start_ns[i] - (batch->queued_ns[i] ? batch->queued_ns[i] - 1 : 0);
+	return asked_ns <= times->window.to_ns && batch->start_ns[i] + batch->dur_ns[i] >= times->window.from_ns;
 }
 
 int sonde_device_times_feed(void *state, const struct sonde_batch *batch)
@@ -142,11 +142,16 @@ uint32_t sonde_device_of_queue(const struct sonde_session *session, uint32_t que
 	return row ? sonde_device_same(session, row->device) : 0;
 }
 
+int sonde_device_times_is_work(const struct sonde_device_times *times, const struct sonde_device_time *row)
+{
+	return row->kind != SONDE_ACTIVITY_MARKER && sonde_activity_row(row->kind)->where == SONDE_ACTIVITY_ON_DEVICE &&
+	       sonde_device_of_queue(times->session, row->queue);
+}
+
 int sonde_device_times_busy(const struct sonde_device_times *times, const struct sonde_device_time *row,
 			    uint64_t *from_ns, uint64_t *to_ns)
 {
-	if (row->kind == SONDE_ACTIVITY_MARKER || sonde_activity_row(row->kind)->where != SONDE_ACTIVITY_ON_DEVICE ||
-	    !sonde_device_of_queue(times->session, row->queue))
+	if (!sonde_device_times_is_work(times, row))
 		return 0;
 	*from_ns = row->start_ns > times->window.from_ns ? row->start_ns : times->window.from_ns;
 	*to_ns = row->end_ns < times->window.to_ns ? row->end_ns : times->window.to_ns;

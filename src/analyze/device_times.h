@@ -1,8 +1,9 @@
 /* device_times.h: ACTIVITIES kept one by one: the state of the passes to which it matters when devices did something.
  *
- * Kept is what lies in the time that was asked for with any part of it, of the threads that were chosen (those that
- * asked for it); and all allocations, what gives them back and sizes of pools, of all threads and the whole recording:
- * what is allocated follows from all of them. Up to SONDE_DEVICE_TIMES_MAX are kept, others are counted.
+ * Kept is what lies in the time that was asked for with any part of it, or waited to start then, of the threads that
+ * were chosen (those that asked for it); and all allocations, what gives them back and sizes of pools, of all threads
+ * and the whole recording: what is allocated follows from all of them. Up to SONDE_DEVICE_TIMES_MAX are kept, others
+ * are counted.
  */
 #ifndef SONDE_ANALYZE_DEVICE_TIMES_H
 #define SONDE_ANALYZE_DEVICE_TIMES_H
@@ -40,8 +41,9 @@ void sonde_device_times_end(void *state);
 /* By start, when all have come. To be called first in `finish`; once is enough. */
 void sonde_device_times_sort(struct sonde_device_times *times);
 
-/* Whether it is work of a device within the window: no marker, not on the host, with a queue whose device is known.
- * The part of it in the window; 0 = it is not. */
+/* Whether it is work of a device: no marker, not on the host, with a queue whose device is known. */
+int sonde_device_times_is_work(const struct sonde_device_times *times, const struct sonde_device_time *row);
+/* Whether it is, and lies within the window: the part of it that does; 0 = it is not. */
 int sonde_device_times_busy(const struct sonde_device_times *times, const struct sonde_device_time *row,
 			    uint64_t *from_ns, uint64_t *to_ns);
 /* The first row of the same device, which several processes may use; that of a queue. 0 = not known. */

@@ -140,6 +140,8 @@ static int feed_works(struct launches *launches, const struct sonde_batch *batch
 			continue;
 		from_ns = from_ns > window->from_ns ? from_ns : window->from_ns;
 		to_ns = to_ns < window->to_ns ? to_ns : window->to_ns;
+		if (from_ns == to_ns && batch->dur_ns[i]) /* it ends as the window begins, or the other way round */
+			continue;
 		struct work work = {batch->correlation[i], to_ns - from_ns, batch->size_b[i], batch->operation[i],
 				    operation->process};
 		if (keep(&launches->works, &work, sizeof work) < 0)

@@ -35,6 +35,7 @@ static const struct sonde_column columns[COLUMNS] = {
 struct queue {
 	struct sonde_device_union busy, copies;
 	uint64_t count, delayed, delay_ns;
+	uint64_t asked;              /* of how many it is known when, also of those that start behind the window */
 	uint64_t waiting_ns;         /* of all that were asked for and had not started, in the window */
 	uint64_t first_ns, last_ns;  /* from when the first was asked for to the end of the last; in the window */
 	uint64_t alone_ns, under_ns; /* no other queue of the device was busy; copies while a kernel ran */
@@ -50,26 +51,43 @@ struct streams {
 
 /* --- what is a queue's own --------------------------------------------------------------------------------------- */
 
-static void add_delay(struct queue *queue, const struct sonde_window *window, const struct sonde_device_time *row)
+static void add_delay(struct queue *queue, const struct sonde_device_time *row)
+{
+	queue->delayed++;
+	queue->delay_ns += row->start_ns - row->queued_ns;
+}
+
+/* In a queue that did something: the others have no row. */
+static void add_waiting(struct queue *queue, const struct sonde_window *window, const struct sonde_device_time *row)
 {
 	uint64_t asked_ns = row->queued_ns > window->from_ns ? row->queued_ns : window->from_ns;
 	uint64_t until_ns = row->start_ns < window->to_ns ? row->start_ns : window->to_ns;
-	queue->delayed++;
-	queue->delay_ns += row->start_ns - row->queued_ns;
-	queue->waiting_ns += until_ns > asked_ns ? until_ns - asked_ns : 0;
+	queue->asked++;
 	queue->first_ns = asked_ns < queue->first_ns ? asked_ns : queue->first_ns;
+	if (until_ns <= asked_ns)
+		return;
+	queue->waiting_ns += until_ns - asked_ns;
+	queue->last_ns = until_ns > queue->last_ns ? until_ns : queue->last_ns;
 }
 
 static int add(struct streams *streams, const struct sonde_device_time *row)
 {
 	uint64_t from_ns, to_ns;
-	if (!sonde_device_times_busy(streams->times, row, &from_ns, &to_ns))
+	if (!sonde_device_times_is_work(streams->times, row))
 		return 0;
 	struct queue *queue = &streams->queues[row->queue];
+	if (!sonde_device_times_busy(streams->times, row, &from_ns, &to_ns)) {
+		/* In order of start: what begins behind the window comes after all that lies in it. */
+		if (row->queued_ns && row->queued_ns < streams->times->window.to_ns && queue->count)
+			add_waiting(queue, &streams->times->window, row);
+		return 0;
+	}
 	queue->first_ns = !queue->count++ || from_ns < queue->first_ns ? from_ns : queue->first_ns;
 	queue->last_ns = to_ns > queue->last_ns ? to_ns : queue->last_ns;
-	if (row->queued_ns)
-		add_delay(queue, &streams->times->window, row);
+	if (row->queued_ns) {
+		add_delay(queue, row);
+		add_waiting(queue, &streams->times->window, row);
+	}
 	int rc = sonde_device_union_add(&queue->busy, from_ns, to_ns);
 	if (!rc && row->kind == SONDE_ACTIVITY_COPY)
 		rc = sonde_device_union_add(&queue->copies, from_ns, to_ns);
@@ -180,8 +198,8 @@ static int row_add(const struct streams *streams, const struct queue *queue, str
 	row[IDLE] = sonde_cell_int(lasted_ns - busy->total_ns);
 	row[LONGEST] = busy->count > 1 ? sonde_cell_int(longest_gap(busy)) : sonde_cell_absent("it has no gap");
 	row[DELAY] = queue->delayed ? sonde_cell_int(queue->delay_ns / queue->delayed) : sonde_cell_absent(unasked);
-	row[DEPTH] = queue->delayed ? share(queue->waiting_ns, queue->last_ns - queue->first_ns, instant)
-				    : sonde_cell_absent(unasked);
+	row[DEPTH] = queue->asked ? share(queue->waiting_ns, queue->last_ns - queue->first_ns, instant)
+				  : sonde_cell_absent(unasked);
 	row[OVERLAP] = share(busy->total_ns - queue->alone_ns, busy->total_ns, instant);
 	row[HIDDEN] = share(queue->under_ns, queue->copies.total_ns, "it copied nothing");
 	row[DEVICE] = sonde_cell_text(device);

@@ -132,6 +132,20 @@ static void streams_of_a_part_of_the_time(void **state)
 	sections_free(&s);
 }
 
+/* From 15 to 35 the second kernel waits for 15 ms, though it starts behind. */
+static void what_starts_behind_the_time_waits_in_it(void **state)
+{
+	static const struct sonde_pass_options options = {.from_ns = START + 15 * MS, .to_ns = START + 35 * MS};
+	(void)state;
+	struct sections s = sections_of_filled("streams", &options);
+	const struct sonde_section *t = sections_get(&s, "streams");
+	assert_string_equal(sonde_report_cell_text(t, 1, "queue"), "compute");
+	assert_int_equal(cell_int(t, 1, "activities"), 1);
+	assert_int_equal(cell_int(t, 1, "mean_delay_ns"), 5 * MS); /* of what lies in it */
+	assert_near(cell_real(t, 1, "depth"), 15.0 / 20, 1e-9);
+	sections_free(&s);
+}
+
 static void copies_have_a_rate_by_kind_of_memory(void **state)
 {
 	struct recording r;
@@ -186,6 +200,26 @@ static void calls_of_the_host_by_name(void **state)
 	assert_int_equal(cell_int(t, 1, "mean_ns"), 2 * MS);
 	assert_int_equal(cell_int(t, 1, "max_ns"), 3 * MS);
 	assert_absent(t, 1, "size_b", "not about bytes");
+	sections_free(&s);
+}
+
+/* Calls that name a queue are one row, whichever device that queue is of. */
+static void calls_of_several_devices_are_one_row(void **state)
+{
+	struct recording r;
+	(void)state;
+	fill(&r);
+	uint32_t wait = recording_operation(&r, SONDE_ACTIVITY_SYNC, "wait", (struct sonde_meta_operation){0});
+	put(&r, wait, 1, -1, 1, 2);
+	put(&r, wait, 3, -1, 5, 4);
+	put(&r, wait, 0, -1, 20, 9);
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "device-calls", NULL);
+	const struct sonde_section *t = sections_get(&s, "device-calls");
+	assert_int_equal(t->table.row_count, 1);
+	assert_int_equal(cell_int(t, 0, "calls"), 3);
+	assert_int_equal(cell_int(t, 0, "total_ns"), 15 * MS);
+	assert_int_equal(cell_int(t, 0, "mean_ns"), 5 * MS);
 	sections_free(&s);
 }
 
@@ -397,6 +431,8 @@ int main(void)
 	    cmocka_unit_test(streams_of_a_part_of_the_time),
 	    cmocka_unit_test(copies_have_a_rate_by_kind_of_memory),
 	    cmocka_unit_test(calls_of_the_host_by_name),
+	    cmocka_unit_test(calls_of_several_devices_are_one_row),
+	    cmocka_unit_test(what_starts_behind_the_time_waits_in_it),
 	    cmocka_unit_test(memory_is_paired_by_address),
 	    cmocka_unit_test(memory_of_a_part_of_the_time),
 	    cmocka_unit_test(gaps_say_what_the_host_did),

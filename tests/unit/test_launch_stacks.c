@@ -139,6 +139,22 @@ static void calls_of_a_part_of_the_time(void **state)
 	sections_free(&s);
 }
 
+/* What ends as the time begins, or begins as it ends, does not lie in it: as in all other sections. */
+static void what_touches_the_time_is_no_call_of_it(void **state)
+{
+	const struct sonde_pass_options options = {.from_ns = START + 30 * MS, .to_ns = START + 60 * MS};
+	struct recording r;
+	(void)state;
+	struct sections s = close_and_report(kernels(&r), &options);
+	const struct sonde_section *t = sections_get(&s, "launch-stacks");
+	assert_int_equal(t->table.row_count, 3);
+	assert_int_equal(cell_int(t, 0, "total_ns"), 5 * MS);
+	assert_int_equal(cell_int(t, 1, "total_ns"), 3 * MS);
+	assert_int_equal(cell_int(t, 2, "total_ns"), 1 * MS);
+	assert_int_equal(cell_int(t, 2, "calls"), 1);
+	sections_free(&s);
+}
+
 static void allocations_take_no_time_of_a_device(void **state)
 {
 	struct recording r;
@@ -211,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(calls_are_those_of_the_functions_that_made_them),
 	    cmocka_unit_test(calls_of_a_part_of_the_time),
+	    cmocka_unit_test(what_touches_the_time_is_no_call_of_it),
 	    cmocka_unit_test(allocations_take_no_time_of_a_device),
 	    cmocka_unit_test(without_stacks_it_says_how_to_get_them),
 	    cmocka_unit_test(damaged_chunks_do_no_harm),
