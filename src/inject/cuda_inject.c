@@ -11,6 +11,8 @@
  * wants.
  */
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -29,6 +31,7 @@
 #include "inject/cuda_decode.h"
 #include "inject/cuda_others.h"
 #include "inject/cuda_tracing.h"
+#include "inject/machine.h"
 
 #define ROUND_NS UINT64_C(200000000)
 #define WAIT_NS UINT64_C(10000000000) /* that the program waits for our thread at most */
@@ -44,7 +47,7 @@ static _Atomic uint32_t begun;
 
 /* Between our thread, who ends the process, and who is another profiler. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed;
+static _Atomic uint32_t changes; /* of what follows: with `lock` */
 static int is_ending, has_ended;
 static enum { COMING, HERE, LEAVING, GONE } standing; /* with CUPTI */
 static int is_flushing;
@@ -54,6 +57,32 @@ static uint64_t now_ns(void)
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static struct timespec time_after(uint64_t span_ns)
+{
+	uint64_t until_ns = now_ns() + span_ns;
+	return (struct timespec){(time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S)};
+}
+
+/* With `lock`: until something has changed (0) or it is late. A condition of pthreads does the same, but that the
+ * recording of a program's waiting (--threads) takes that for the program's, and syscall() too. */
+static int wait_for_change(const struct timespec *until)
+{
+	uint32_t seen = atomic_load_explicit(&changes, memory_order_relaxed);
+	pthread_mutex_unlock(&lock);
+	long failed = inject_machine_call(SYS_futex, (long)&changes, FUTEX_WAIT_BITSET_PRIVATE, (long)seen, (long)until,
+					  0, (long)FUTEX_BITSET_MATCH_ANY);
+	pthread_mutex_lock(&lock);
+	return failed == -ETIMEDOUT ? ETIMEDOUT : 0;
+}
+
+/* With `lock`, which it gives up: who wakes has not to wait for that, too. */
+static void unlock_changed(void)
+{
+	atomic_fetch_add_explicit(&changes, 1, memory_order_relaxed);
+	pthread_mutex_unlock(&lock);
+	inject_machine_call(SYS_futex, (long)&changes, FUTEX_WAKE_PRIVATE, INT_MAX, 0, 0, 0);
 }
 
 /* What is not recorded of this process, and why. */
@@ -149,8 +178,7 @@ static void has_flushed(void)
 {
 	pthread_mutex_lock(&lock);
 	is_flushing = 0;
-	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&lock);
+	unlock_changed();
 }
 
 static void flush_round(uint32_t flag)
@@ -164,12 +192,6 @@ static void flush_round(uint32_t flag)
 	decode_round();
 }
 
-static struct timespec time_after(uint64_t span_ns)
-{
-	uint64_t until_ns = now_ns() + span_ns;
-	return (struct timespec){(time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S)};
-}
-
 /* Whether there is nothing more to come. */
 static int rest(int *is_here)
 {
@@ -177,7 +199,7 @@ static int rest(int *is_here)
 	pthread_mutex_lock(&lock);
 	int code = 0;
 	while (!is_ending && standing != GONE && !code)
-		code = pthread_cond_timedwait(&changed, &lock, &until);
+		code = wait_for_change(&until);
 	int ends = is_ending || standing == GONE;
 	*is_here = standing == HERE;
 	pthread_mutex_unlock(&lock);
@@ -200,8 +222,7 @@ static void *loop(void *unused)
 		;
 	pthread_mutex_lock(&lock);
 	has_ended = 1;
-	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&lock);
+	unlock_changed();
 	return unused;
 }
 
@@ -214,10 +235,11 @@ static void end(void)
 		return;
 	pthread_mutex_lock(&lock);
 	is_ending = 1;
-	pthread_cond_broadcast(&changed);
+	unlock_changed();
+	pthread_mutex_lock(&lock);
 	int code = 0;
 	while (!has_ended && !code)
-		code = pthread_cond_timedwait(&changed, &lock, &until);
+		code = wait_for_change(&until);
 	pthread_mutex_unlock(&lock);
 	if (code)
 		sonde_activity_lost("CUDA: processes whose last records did not come in time at their end", 1);
@@ -233,7 +255,7 @@ static int begin_leaving(void)
 	if (is_first)
 		standing = LEAVING;
 	while ((is_first ? is_flushing : standing == LEAVING) && !code)
-		code = pthread_cond_timedwait(&changed, &lock, &until);
+		code = wait_for_change(&until);
 	pthread_mutex_unlock(&lock);
 	return is_first;
 }
@@ -253,19 +275,14 @@ static void hand_over(const char *who)
 	sonde_activity_lost(cause, 1);
 	pthread_mutex_lock(&lock);
 	standing = GONE;
-	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&lock);
+	unlock_changed();
 	errno = saved;
 }
 
 static int start_thread(void)
 {
-	pthread_condattr_t clock;
 	pthread_t thread;
 	sigset_t all, before;
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&changed, &clock);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int code = pthread_create(&thread, NULL, loop, NULL);

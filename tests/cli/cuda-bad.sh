@@ -136,3 +136,7 @@ for how in quick killed; do
 	same cuda13 "" $how
 	equal "$(kernels)" "$once"
 done
+
+# --- what our own thread waits for is none of the program's waiting -----------------------------------------------------------
+run 5 env LD_LIBRARY_PATH="$work/cuda13" "$SONDE" record --gpu --threads -q -f -o c.sonde -- "$program"
+equal "$(rows c.sonde waits | jq -c 'map([.function, .module]) | unique')" '[["pause_ms","cuda_driver"]]'
