@@ -102,6 +102,15 @@ static struct process *find(const struct sonde_call_stacks *stacks, pid_t pid)
 	return process;
 }
 
+/* It may have gone before its stacks are looked at. */
+static void read_now(struct sonde_call_stacks *stacks, pid_t pid)
+{
+	uint64_t now_ns = sonde_clock_now_ns();
+	struct sonde_space *space = sonde_spaces_get(stacks->hooked.spaces, pid, now_ns);
+	if (space)
+		sonde_spaces_refresh(stacks->hooked.spaces, space, now_ns);
+}
+
 static void on_opened(void *context, pid_t pid, uint32_t clock)
 {
 	struct sonde_call_stacks *stacks = context;
@@ -110,6 +119,7 @@ static void on_opened(void *context, pid_t pid, uint32_t clock)
 	if (!process)
 		return;
 	sonde_spaces_exec(stacks->hooked.spaces, pid, "");
+	read_now(stacks, pid);
 	process->pid = pid;
 	process->next = stacks->processes;
 	stacks->processes = process;

@@ -68,3 +68,8 @@ equal "$(zcat -f two.firefox | jq -c '[.. | objects | select(has("samples")) | .
 "$SONDE" report -q --json d.sonde >all.json
 equal "$(jq -c '.summary.memory.devices' all.json)" '{"Own toy <b> 0":{"peak_allocated":null}}'
 equal "$(jq -r '.summary.absent["memory.devices.Own toy <b> 0.peak_allocated"]' all.json)" "no allocation of its memory was recorded"
+# Where it asked for the copy it said just before it ended: who reads its mappings then comes too late now and then.
+for i in 1 2 3 4 5 6 7 8; do
+	run 0 "$SONDE" record -q --gpu=full --force -o ends.sonde -- "$program"
+	equal "$(rows ends.sonde launch-stacks | jq -c 'map(select(.launched_in) | [.operation, .launched_in])')" '[["upload","tell_all"]]'
+done
