@@ -134,7 +134,7 @@ SONDE_CALL(uint32_t, sonde_operation_add(const struct sonde_operation_info *info
 
 struct sonde_activity {
 	uint32_t operation;
-	uint32_t queue;        /* 0: on the host */
+	uint32_t queue;        /* 0: on the host; of a SYNC which one it waits for, if it is one; of an ALLOC whose memory */
 	uint32_t tid;          /* whose thread asked for it, as gettid() says; 0: the calling one; SONDE_TID_UNKNOWN */
 	uint64_t queued_ns;    /* when it was asked for: the call began */
 	uint64_t submitted_ns; /* when it was handed over to the device */

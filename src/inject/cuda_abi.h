@@ -140,6 +140,8 @@ enum cuda_kind {
 	FIELD(Synchronization2, start, 8, 8)                    \
 	FIELD(Synchronization2, end, 16, 8)                     \
 	FIELD(Synchronization2, correlationId, 24, 4)           \
+	FIELD(Synchronization2, contextId, 28, 4)               \
+	FIELD(Synchronization2, streamId, 32, 4)                \
 	FIELD(API, cbid, 4, 4)                                  \
 	FIELD(API, start, 8, 8)                                 \
 	FIELD(API, end, 16, 8)                                  \

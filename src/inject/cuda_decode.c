@@ -45,13 +45,33 @@ uint32_t cuda_device_of(struct cuda_decoder *decoder, uint32_t index, const stru
 		       : settle(&decoder->devices, number, decoder->out->device(info ? info : &unknown));
 }
 
-/* The number of a context's default stream, + 1; 0 = not known. */
+/* What is known of a context; 0 = nothing. */
+static uint64_t context_of(struct cuda_decoder *decoder, uint32_t context)
+{
+	uint64_t *known = cuda_table_of(&decoder->contexts, &(uint64_t){context});
+	if (known && !*known)
+		settle(&decoder->contexts, known, 0);
+	return known ? *known : 0;
+}
+
+void cuda_context_told(struct cuda_decoder *decoder, uint32_t context, uint32_t device, uint16_t default_stream)
+{
+	uint64_t *known = cuda_table_of(&decoder->contexts, &(uint64_t){context});
+	if (known)
+		*known = (uint64_t)device << 32 | ((uint32_t)default_stream + 1);
+}
+
 uint64_t cuda_default_stream(struct cuda_decoder *decoder, uint32_t context)
 {
-	uint64_t *number = cuda_table_of(&decoder->contexts, &(uint64_t){context});
-	if (number && !*number)
-		settle(&decoder->contexts, number, 0);
-	return number ? *number : 0;
+	return (uint32_t)context_of(decoder, context);
+}
+
+uint32_t cuda_queue_of_context(struct cuda_decoder *decoder, uint32_t context, uint32_t stream)
+{
+	uint64_t known = context_of(decoder, context);
+	if (!known || stream == (uint32_t)CUDA_NO_STREAM || (uint32_t)known == (uint64_t)stream + 1)
+		return 0;
+	return cuda_queue_of(decoder, (uint32_t)(known >> 32), context, stream);
 }
 
 uint32_t cuda_queue_of(struct cuda_decoder *decoder, uint32_t device, uint32_t context, uint32_t stream)

@@ -269,7 +269,8 @@ static void take_pool(struct cuda_decoder *decoder, const uint8_t *record, size_
 			  type == CUDA_POOL_DESTROYED ? 0 : activity.size_b);
 }
 
-/* A stream that waits for an event holds nobody up: that call is one as others are. */
+/* A stream that waits for an event holds nobody up: that call is one as others are. Of the others that for a stream
+ * names it; CUPTI has none for a context or an event. */
 static void take_sync(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
 {
 	static const char *const names[] = {
@@ -284,6 +285,9 @@ static void take_sync(struct cuda_decoder *decoder, const uint8_t *record, size_
 	    .end_ns = cuda_moment(decoder, cuda_u64(record, CUDA_Synchronization2_end)),
 	    .correlation = cuda_u32(record, CUDA_Synchronization2_correlationId),
 	};
+	if (type == CUDA_SYNC_STREAM)
+		activity.queue = cuda_queue_of_context(decoder, cuda_u32(record, CUDA_Synchronization2_contextId),
+						       cuda_u32(record, CUDA_Synchronization2_streamId));
 	cuda_tell_host(decoder, &activity);
 }
 
@@ -382,10 +386,9 @@ static void take_device(struct cuda_decoder *decoder, const uint8_t *record, siz
 
 static void take_context(struct cuda_decoder *decoder, const uint8_t *record, size_t size_b)
 {
-	uint64_t *number = cuda_table_of(&decoder->contexts, &(uint64_t){cuda_u32(record, CUDA_Context3_contextId)});
 	(void)size_b;
-	if (number)
-		*number = (uint64_t)cuda_u16(record, CUDA_Context3_nullStreamId) + 1;
+	cuda_context_told(decoder, cuda_u32(record, CUDA_Context3_contextId), cuda_u32(record, CUDA_Context3_deviceId),
+			  cuda_u16(record, CUDA_Context3_nullStreamId));
 }
 
 /* --- buffers ------------------------------------------------------------------------------------------------------ */
@@ -406,7 +409,7 @@ static const struct {
     [CUDA_KIND_CONTEXT] = {take_context, CUDA_Context3_nullStreamId + 2, CUDA_PASS_FACTS},
     [CUDA_KIND_OVERHEAD] = {take_overhead, CUDA_Overhead3_end + 8, CUDA_PASS_WORK},
     [CUDA_KIND_MEMCPY2] = {take_peer_copy, CUDA_MemcpyPtoP4_graphId + 4, CUDA_PASS_WORK},
-    [CUDA_KIND_SYNCHRONIZATION] = {take_sync, CUDA_Synchronization2_correlationId + 4, CUDA_PASS_WORK},
+    [CUDA_KIND_SYNCHRONIZATION] = {take_sync, CUDA_Synchronization2_streamId + 4, CUDA_PASS_WORK},
     [CUDA_KIND_MEMORY2] = {take_memory, CUDA_Memory4_streamId + 4, CUDA_PASS_WORK},
     [CUDA_KIND_MEMORY_POOL] = {take_pool, CUDA_MemoryPool3_timestamp + 8, CUDA_PASS_WORK},
     [CUDA_KIND_GRAPH_TRACE] = {take_graph, CUDA_GraphTrace2_streamId + 4, CUDA_PASS_WORK},

@@ -90,8 +90,12 @@ uint32_t cuda_device_of(struct cuda_decoder *decoder, uint32_t index, const stru
 uint32_t cuda_queue_of(struct cuda_decoder *decoder, uint32_t device, uint32_t context, uint32_t stream);
 uint32_t cuda_operation_of(struct cuda_decoder *decoder, const struct cuda_operation *operation);
 uint32_t cuda_named(struct cuda_decoder *decoder, uint32_t kind, const char *name, uint32_t from, uint32_t to);
+void cuda_context_told(struct cuda_decoder *decoder, uint32_t context, uint32_t device, uint16_t default_stream);
 /* The number of a context's default stream, + 1; 0 = not known. */
 uint64_t cuda_default_stream(struct cuda_decoder *decoder, uint32_t context);
+/* The queue of a stream that stands for itself alone: who waits for the default one may wait for others, too. 0 = none
+ * is told, it is the default one, or nothing was told of the context. */
+uint32_t cuda_queue_of_context(struct cuda_decoder *decoder, uint32_t context, uint32_t stream);
 /* The call of that correlation; NULL = not known, or long ago. */
 const struct cuda_call *cuda_call_of(const struct cuda_decoder *decoder, uint32_t correlation);
 

@@ -169,6 +169,7 @@ struct opencl_host {
 	uint32_t kind; /* enum sonde_operation_kind */
 	const char *call;
 	uint64_t from_ns, correlation, size_b, address;
+	uint32_t queue; /* sonde_queue_add()'s, of what waits for one */
 	uint8_t to;
 };
 void opencl_host_end(const struct opencl_host *host);

@@ -83,6 +83,7 @@ void opencl_host_end(const struct opencl_host *host)
 	sonde_activity_add(&(struct sonde_activity){
 	    .operation = opencl_operation(
 		&(struct sonde_operation_info){.kind = host->kind, .name = host->call, .to = host->to}),
+	    .queue = host->queue,
 	    .start_ns = host->from_ns,
 	    .end_ns = end_ns,
 	    .correlation = of,

@@ -1,11 +1,24 @@
 /* opencl_waits.c: what waits for a queue, marks a place in it, or ends it (opencl.h). */
 #include "inject/opencl.h"
 
+/* 0 = not told. */
+static uint32_t number_of(cl_command_queue handle)
+{
+	opencl_lock();
+	const struct opencl_queue *queue = opencl_queue_find(handle);
+	uint32_t number = queue ? queue->number : 0;
+	opencl_unlock();
+	return number;
+}
+
+/* Which queue is asked before, while the caller still has it. */
 static cl_int CL_API_CALL finish(cl_command_queue queue)
 {
 	uint64_t from_ns = opencl_host_begin();
+	uint32_t number = from_ns ? number_of(queue) : 0;
 	cl_int code = opencl_next->clFinish(queue);
-	opencl_host_end(&(struct opencl_host){.kind = SONDE_OPERATION_SYNC, .call = "clFinish", .from_ns = from_ns});
+	opencl_host_end(&(struct opencl_host){
+	    .kind = SONDE_OPERATION_SYNC, .call = "clFinish", .from_ns = from_ns, .queue = number});
 	opencl_look(queue);
 	return code;
 }

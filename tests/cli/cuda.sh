@@ -60,6 +60,9 @@ equal "$(rows c.sonde copies | jq -c 'map([.from, .to, .copies, .size_b, .total_
 equal "$(rows c.sonde streams | jq -c 'map([.queue, .activities])')" '[["default stream",14],["queue 13",1]]'
 equal "$(rows c.sonde device-calls | jq -c 'map([.call, .calls, .total_ns, .kind]) | sort')" \
 	'[["cuda call 9999",1,1000000,"api"],["cudaLaunchKernel",10,1000000,"api"],["cudaStreamSynchronize",1,20000000,"api"],["device memory",1,0,"alloc"],["device memory",1,0,"free"],["flushing records",1,1000000,"overhead"],["stream synchronize",1,20000000,"sync"],["stream waits for event",1,1000000,"api"]]'
+# who waits for a stream names it; a stream that waits holds nobody up
+equal "$("$SONDE" query -q -f csv c.sonde "SELECT operation, handle FROM activities a JOIN queues q ON q.id = a.queue_id
+	WHERE kind IN ('sync', 'api')" | tail -n +2 | tr -d '\r')" 'stream synchronize,13'
 # those that a thread asked for: all but what no call tells of
 "$SONDE" report -q --json --section kernels --thread "$asker" c.sonde >chosen.json
 equal "$(jq -c '.sections[0].rows | map([.kernel, .calls])' chosen.json)" '[["alpha(float*, int)",10]]'

@@ -44,7 +44,9 @@ clWaitForEvents,1'
 error=$(ask known.sonde "select max(value) from counters where counter like 'opencl.%.clock_error_ns'")
 holds "$error > 0"
 # each command has its call, which began before it, in the same thread; nothing else has one
-equal "$(ask known.sonde "select count(*) from activities where queue_id is not null")" 76 # 67 kernels, and 9
+equal "$(ask known.sonde "select count(*) from activities where queue_id is not null and kind != 'sync'")" 76 # 67 kernels, and 9
+# clFinish names the queue that it waits for, what waits for events or has a command of its own does not
+equal "$(ask known.sonde "select operation, count(*), count(queue_id) from activities where kind = 'sync' group by 1 having count(queue_id)")" 'clFinish,4,4'
 equal "$(ask known.sonde "select count(*), sum(d.delay_ns > 0 and d.start_ns - d.delay_ns != c.start_ns or c.start_ns > d.start_ns + $error)
 	from activities d join activities c
 	on c.correlation = d.correlation and c.queue_id is null and c.thread_id = d.thread_id where d.queue_id is not null")" 76,0
@@ -66,6 +68,10 @@ for how in overlap apart; do
 	equal "$(ask $how.sonde "select queue_id, count(*) from activities where operation = 'spin' group by 1")" $'1,6\n2,5'
 	equal "$(ask $how.sonde "select count(*) from activities where queue_id is null")" 0 # --gpu=kernels
 done
+# each of three waits is for the queue whose turn it is
+run 0 "$SONDE" record --gpu -q -o waits.sonde -- "$queues" overlap
+equal "$(ask waits.sonde "select queue_id from activities where operation = 'clFinish' order by start_ns" | paste -sd ' ')" "1 1 2"
+equal "$(rows waits.sonde device-calls | jq -c '[.[] | select(.call == "clFinish") | .calls]')" '[3]'
 holds "$(shared overlap.sonde) > 30"
 holds "$(shared apart.sonde)+0 < 1"
 

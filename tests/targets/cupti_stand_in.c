@@ -296,7 +296,7 @@ static void put_memory(uint32_t operation, uint32_t correlation, uint64_t time_n
 	put(record, CUDA_KIND_MEMORY2);
 }
 
-static void put_sync(uint32_t type, uint64_t start_ns, uint64_t end_ns)
+static void put_sync(uint32_t type, uint32_t stream, uint64_t start_ns, uint64_t end_ns)
 {
 	uint8_t record[RECORD_MAX_B];
 	begin(record, CUDA_KIND_SYNCHRONIZATION);
@@ -304,6 +304,8 @@ static void put_sync(uint32_t type, uint64_t start_ns, uint64_t end_ns)
 	PUT(record, Synchronization2_start, start_ns);
 	PUT(record, Synchronization2_end, end_ns);
 	PUT(record, Synchronization2_correlationId, 50u);
+	PUT(record, Synchronization2_contextId, context);
+	PUT(record, Synchronization2_streamId, stream);
 	put(record, CUDA_KIND_SYNCHRONIZATION);
 }
 
@@ -337,8 +339,8 @@ static void tell_work(void)
 	put_fill(base + 93 * MS, base + 94 * MS);
 	put_memory(CUDA_MEMORY_ALLOCATION, 0, base, 0x7f0000000000, 1 << 20);
 	put_memory(CUDA_MEMORY_RELEASE, 0, base + 99 * MS, 0x7f0000000000, 1 << 20);
-	put_sync(CUDA_SYNC_STREAM, base + 80 * MS, base + 100 * MS);
-	put_sync(CUDA_SYNC_STREAM_WAIT, base + 70 * MS, base + 71 * MS);
+	put_sync(CUDA_SYNC_STREAM, 13, base + 80 * MS, base + 100 * MS);
+	put_sync(CUDA_SYNC_STREAM_WAIT, 13, base + 70 * MS, base + 71 * MS);
 	put_overhead(base + 60 * MS, base + 61 * MS);
 	/* Records of calls come after those of what they launched, and in the same round. */
 	for (uint32_t i = 0; i < 10; i++)

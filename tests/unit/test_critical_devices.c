@@ -181,6 +181,34 @@ static void a_queue_in_order(void **state)
 	sections_free(&s);
 }
 
+/* Two queues end in one wait, "near" at 60 and "far" at 80; the thread gets on at 90, and it is the queue that it names
+ * that ended its wait, whether the other one ended before it or after. */
+static void a_wait_is_for_the_queue_it_names(void **state)
+{
+	(void)state;
+	for (int waits_for_far = 0; waits_for_far < 2; waits_for_far++) {
+		struct toy toy;
+		toy_open(&toy);
+		uint32_t second = recording_queue(&toy.r, toy.device, "", 2);
+		put(&toy.r, kernel(&toy.r, "near"), toy.queue, 5, 10, 50);
+		put(&toy.r, kernel(&toy.r, "far"), second, 6, 12, 68);
+		told(&toy, toy.wait, 1, waits_for_far ? second : toy.queue, 20, 90, 0);
+		at(&toy.r, 20, 1, BLOCKS);
+		at(&toy.r, 90, 1, IN);
+		toy_close(&toy);
+		struct looked looked = look(NULL);
+		assert_int_equal(ms_of(&looked, "kernel", "near"), waits_for_far ? 0 : 50);
+		assert_int_equal(ms_of(&looked, "kernel", "far"), waits_for_far ? 68 : 0);
+		assert_int_equal(ms_of(&looked, "wake-up by a device", "prog"), waits_for_far ? 10 : 30);
+		look_away(&looked);
+		struct sections s = sections_of(path, "device-calls", NULL);
+		const struct sonde_section *calls = sections_get(&s, "device-calls");
+		assert_int_equal(calls->table.row_count, 1);
+		assert_int_equal(cell_int(calls, 0, "total_ns"), 70 * MS);
+		sections_free(&s);
+	}
+}
+
 /* A wait that does not say what it waits for: what ended last. */
 static void a_wait_for_any_queue(void **state)
 {
@@ -441,6 +469,7 @@ int main(void)
 	    cmocka_unit_test(who_spins_waits_too),
 	    cmocka_unit_test(parts_of_the_time),
 	    cmocka_unit_test(a_queue_in_order),
+	    cmocka_unit_test(a_wait_is_for_the_queue_it_names),
 	    cmocka_unit_test(a_wait_for_any_queue),
 	    cmocka_unit_test(who_asks_late),
 	    cmocka_unit_test(a_queue_out_of_order),

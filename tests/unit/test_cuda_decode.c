@@ -412,6 +412,61 @@ static void memory_pools_waits_overhead(void **state)
 	}
 }
 
+static void put_wait(uint8_t record[RECORD_MAX_B], uint32_t version, uint32_t type, uint32_t context, uint32_t stream)
+{
+	begin(record, version, CUDA_KIND_SYNCHRONIZATION);
+	PUT(record, Synchronization2_type, type);
+	PUT(record, Synchronization2_start, UINT64_C(7));
+	PUT(record, Synchronization2_end, UINT64_C(9));
+	PUT(record, Synchronization2_contextId, context);
+	PUT(record, Synchronization2_streamId, stream);
+}
+
+/* Context 2 is device 1's, with 7 as its default stream, of which waiting for it says nothing of others. */
+static void waits_for_a_stream_name_its_queue(void **state)
+{
+	static const struct {
+		uint32_t type, context, stream, queue;
+	} waits[] = {
+	    {CUDA_SYNC_STREAM, 2, 13, 1},
+	    {CUDA_SYNC_STREAM, 2, 14, 2},
+	    {CUDA_SYNC_STREAM, 2, 13, 1},
+	    {CUDA_SYNC_STREAM, 2, 7, 0},
+	    {CUDA_SYNC_STREAM, 3, 13, 0}, /* nobody told of that context */
+	    {CUDA_SYNC_STREAM, 2, (uint32_t)CUDA_NO_STREAM, 0},
+	    {CUDA_SYNC_CONTEXT, 2, (uint32_t)CUDA_NO_STREAM, 0},
+	    {CUDA_SYNC_EVENT, 2, (uint32_t)CUDA_NO_STREAM, 0},
+	    {CUDA_SYNC_STREAM_WAIT, 2, 13, 0}, /* no thread waits */
+	};
+	(void)state;
+	for (int v = 0; v < VERSIONS; v++) {
+		uint8_t record[RECORD_MAX_B];
+		struct cuda_decoder *decoder = cuda_decoder_new(&out, versions[v]);
+		memset(&told, 0, sizeof told);
+		begin(record, versions[v], CUDA_KIND_CONTEXT);
+		PUT(record, Context3_contextId, 2u);
+		PUT(record, Context3_deviceId, 1u);
+		PUT(record, Context3_nullStreamId, (uint16_t)7);
+		decode(decoder, record, cuda_record_b(versions[v], CUDA_KIND_CONTEXT));
+		for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+			put_wait(record, versions[v], waits[i].type, waits[i].context, waits[i].stream);
+			decode(decoder, record, cuda_record_b(versions[v], CUDA_KIND_SYNCHRONIZATION));
+			assert_int_equal(told.activities[i].queue, waits[i].queue);
+			assert_int_equal(told.activities[i].end_ns, 9);
+		}
+		assert_int_equal(told.queue_count, 2);
+		assert_true(told.queues[0].handle == 13 && told.queues[0].context == 2 && told.queues[1].handle == 14);
+		assert_int_equal(told.devices[told.queues[0].device - 1].index, 1);
+		/* Work in that stream is in the same queue. */
+		put_kernel(record, versions[v], "k", 0);
+		PUT(record, Kernel10_streamId, 13u);
+		decode(decoder, record, cuda_record_b(versions[v], CUDA_KIND_CONCURRENT_KERNEL));
+		assert_int_equal(told.activities[sizeof waits / sizeof *waits].queue, 1);
+		assert_int_equal(told.lost, 0);
+		cuda_decoder_free(decoder);
+	}
+}
+
 /* The driver's call within the run time's: whoever asked began first. */
 static void calls_in_calls_are_the_outer_ones(void **state)
 {
@@ -604,14 +659,23 @@ static void any_bytes_are_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(kernels_of_every_version), cmocka_unit_test(launches_of_graphs_are_told_once),
-	    cmocka_unit_test(copies_have_a_direction),  cmocka_unit_test(peers_are_told_apart),
-	    cmocka_unit_test(devices_and_contexts),     cmocka_unit_test(memory_pools_waits_overhead),
-	    cmocka_unit_test(pools_have_a_reserve),     cmocka_unit_test(calls_in_calls_are_the_outer_ones),
-	    cmocka_unit_test(cut_records_are_counted),  cmocka_unit_test(unknown_kinds_are_counted),
-	    cmocka_unit_test(times_that_are_not_there), cmocka_unit_test(times_are_shifted),
-	    cmocka_unit_test(names_are_compared),       cmocka_unit_test(refused_operations_are_tried_again),
-	    cmocka_unit_test(tables_are_bounded),       cmocka_unit_test(any_bytes_are_survived),
+	    cmocka_unit_test(kernels_of_every_version),
+	    cmocka_unit_test(launches_of_graphs_are_told_once),
+	    cmocka_unit_test(copies_have_a_direction),
+	    cmocka_unit_test(peers_are_told_apart),
+	    cmocka_unit_test(devices_and_contexts),
+	    cmocka_unit_test(memory_pools_waits_overhead),
+	    cmocka_unit_test(pools_have_a_reserve),
+	    cmocka_unit_test(waits_for_a_stream_name_its_queue),
+	    cmocka_unit_test(calls_in_calls_are_the_outer_ones),
+	    cmocka_unit_test(cut_records_are_counted),
+	    cmocka_unit_test(unknown_kinds_are_counted),
+	    cmocka_unit_test(times_that_are_not_there),
+	    cmocka_unit_test(times_are_shifted),
+	    cmocka_unit_test(names_are_compared),
+	    cmocka_unit_test(refused_operations_are_tried_again),
+	    cmocka_unit_test(tables_are_bounded),
+	    cmocka_unit_test(any_bytes_are_survived),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
