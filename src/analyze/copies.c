@@ -103,7 +103,7 @@ static int copies_finish(void *state, struct sonde_report *report)
 	free(ways);
 	if (!rc && !section)
 		return sonde_pass_nothing(&sums->options, report, "copies", "Copies of devices",
-					  "no copy of a device was recorded");
+					  sonde_device_none(sums->session, report, "copy of a device", NULL));
 	if (rc)
 		return rc;
 	section->table.omitted = limit && count > limit ? count - limit : 0;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/device_rows.h"
 #include "analyze/device_sums.h"
 #include "analyze/marks.h"
 #include "analyze/words.h"
@@ -50,8 +51,9 @@ static int finish(void *state, struct sonde_report *report)
 	if (count <= 0) {
 		free(rows);
 		return count ? (int)count
-			     : sonde_pass_nothing(&sums->options, report, "device-calls", "Calls for devices",
-						  "no call of a device's API was recorded");
+			     : sonde_pass_nothing(
+				   &sums->options, report, "device-calls", "Calls for devices",
+				   sonde_device_none(sums->session, report, "call of a device's API", "api"));
 	}
 	struct sonde_section *section =
 	    sonde_report_table(report, "device-calls", "Calls for devices", columns, COLUMNS);

@@ -112,8 +112,9 @@ static int memory_finish(void *state, struct sonde_report *report)
 	if (rc || !blocks.count) {
 		sonde_device_blocks_fini(&blocks);
 		return rc ? rc
-			  : sonde_pass_nothing(&times->options, report, "device-memory", "Memory of devices",
-					       "no allocation of a device's memory was recorded");
+			  : sonde_pass_nothing(
+				&times->options, report, "device-memory", "Memory of devices",
+				sonde_device_none(times->session, report, "allocation of a device's memory", "api"));
 	}
 	struct sonde_section *section =
 	    sonde_report_table(report, "device-memory", "Memory of devices", columns, COLUMNS);
@@ -252,8 +253,9 @@ static int peak_finish(void *state, struct sonde_report *report)
 	for (size_t i = 0; !rc && i < count && i < limit; i++)
 		rc = held_row_add(times->session, &held[i], report, section);
 	if (!rc && !section)
-		rc = sonde_pass_nothing(&times->options, report, "device-peak", "Memory of devices at its peak",
-					"no allocation of a device's memory was recorded");
+		rc = sonde_pass_nothing(
+		    &times->options, report, "device-peak", "Memory of devices at its peak",
+		    sonde_device_none(times->session, report, "allocation of a device's memory", "api"));
 	if (!rc && section) {
 		section->table.omitted = count > limit ? count - limit : 0;
 		rc = sonde_device_rows_apart(report, section);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/device_memory.h"
+#include "analyze/device_rows.h"
 #include "analyze/device_sums.h"
 #include "analyze/marks.h"
 #include "analyze/words.h"
@@ -171,7 +172,7 @@ static int devices_finish(void *state, struct sonde_report *report)
 	size_t count = sonde_session_device_count(times->session);
 	if (!count)
 		return sonde_pass_nothing(&times->options, report, "devices", "Devices",
-					  "no device was recorded: sonde record --gpu records those that there are");
+					  sonde_device_none(times->session, report, "device", NULL));
 	struct work *works = calloc(count + 1, sizeof *works);
 	int rc = works ? 0 : sonde_error(ENOMEM, "out of memory for %zu devices", count);
 	sonde_device_times_sort(times);

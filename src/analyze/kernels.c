@@ -73,10 +73,9 @@ static int kernels_finish(void *state, struct sonde_report *report)
 	ptrdiff_t count = sonde_device_sums_by_name(&rows, sums, 1u << SONDE_ACTIVITY_KERNEL);
 	if (count <= 0) {
 		free(rows);
-		return count
-			   ? (int)count
-			   : sonde_pass_nothing(&sums->options, report, "kernels", "Kernels",
-						"no kernel was recorded: sonde record --gpu records those of devices");
+		return count ? (int)count
+			     : sonde_pass_nothing(&sums->options, report, "kernels", "Kernels",
+						  sonde_device_none(sums->session, report, "kernel", NULL));
 	}
 	struct sonde_section *section = sonde_report_table(report, "kernels", "Kernels", columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for kernels");

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/device_rows.h"
 #include "analyze/marks.h"
 #include "analyze/pass.h"
 #include "analyze/window.h"
@@ -21,6 +22,7 @@
 enum { DEFAULT_ROWS = 20, CHAIN = 6, FRAMES_MAX = 1024 };
 enum { TOTAL, CALLS, BYTES, NAME, KIND, WHERE, FROM, COLUMNS };
 
+#define TITLE "Where kernels, copies and allocations were asked for"
 #define KEPT_MAX ((size_t)16 << 20) /* of calls, and of what they asked for: 24 and 40 bytes each */
 
 static const struct sonde_column columns[COLUMNS] = {
@@ -448,8 +450,7 @@ static int notes_add(const struct launches *launches, const struct rows *rows, s
 static int table_fill(struct launches *launches, struct rows *rows, struct sonde_report *report)
 {
 	size_t limit = launches->options.limit ? launches->options.limit : DEFAULT_ROWS;
-	struct sonde_section *section = sonde_report_table(
-	    report, "launch-stacks", "Where kernels, copies and allocations were asked for", columns, COLUMNS);
+	struct sonde_section *section = sonde_report_table(report, "launch-stacks", TITLE, columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for calls for devices");
 	qsort(rows->all, rows->count, sizeof *rows->all, compare_rows);
 	for (size_t i = 0; !rc && i < rows->count && i < limit; i++)
@@ -471,11 +472,11 @@ static int finish(void *state, struct sonde_report *report)
 	if (!rc && rows.count)
 		rc = table_fill(launches, &rows, report);
 	else if (!rc)
-		rc = sonde_pass_nothing(&launches->options, report, "launch-stacks", "Where devices were asked",
-					launches->calls.count
-					    ? "nothing that was asked of a device lies in it"
-					    : "no stack of a call for a device was recorded: sonde record --gpu=full "
-					      "records them");
+		rc = sonde_pass_nothing(
+		    &launches->options, report, "launch-stacks", TITLE,
+		    launches->calls.count
+			? "nothing that was asked of a device lies in it"
+			: sonde_device_none(launches->session, report, "stack of a call for a device", "full"));
 	sonde_map_fini(&rows.map);
 	free(rows.all);
 	return rc;

@@ -164,7 +164,8 @@ static int finish(void *state, struct sonde_report *report)
 		return sonde_error(ENOMEM, "out of memory for %zu operations of devices", sums->count);
 	if (!count) {
 		free(rows);
-		return sonde_pass_nothing(&sums->options, report, "launches", title, "no kernel was recorded");
+		return sonde_pass_nothing(&sums->options, report, "launches", title,
+					  sonde_device_none(sums->session, report, "kernel", NULL));
 	}
 	struct sonde_section *section = sonde_report_table(report, "launches", title, columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for launch configurations");

@@ -116,6 +116,10 @@ if [ ! -e /dev/nvidiactl ]; then
 		has "$(cat report)" 'CUDA is recorded if the program initialises it.'
 		matches "$(cat report)" '! nvml: not recorded: (no NVIDIA driver|.*driver)'
 		equal "$(rows c.sonde devices 2>/dev/null || echo '[]')" '[]'
+		for section in devices kernels launch-stacks; do # each section says why it is not there
+			"$SONDE" report -q --section $section c.sonde | tr -s ' \n' ' ' >report
+			has "$(cat report)" 'was recorded: no process gave a device anything to do'
+		done
 	done
 fi
 
@@ -140,3 +144,5 @@ done
 # --- what our own thread waits for is none of the program's waiting -----------------------------------------------------------
 run 5 env LD_LIBRARY_PATH="$work/cuda13" "$SONDE" record --gpu --threads -q -f -o c.sonde -- "$program"
 equal "$(rows c.sonde waits | jq -c 'map([.function, .module]) | unique')" '[["pause_ms","cuda_driver"]]'
+"$SONDE" report -q --section launch-stacks c.sonde >report # nor are stacks recorded at this level
+has "$(cat report)" 'no stack of a call for a device was recorded: sonde record --gpu=full'

@@ -395,7 +395,7 @@ static void gaps_say_what_the_host_did(void **state)
 	assert_near(cell_real(t, 1, "unknown_share"), 0, 1e-9);
 	assert_string_equal(sonde_report_cell_text(t, 1, "zone"), "step");
 	assert_absent(t, 1, "function", "no sample");
-	assert_true(sections_noted(t->notes, "2 gaps, 0.051 s in all"));
+	assert_true(sections_noted(t->notes, "2 gaps, 51 ms in all"));
 	sections_free(&s);
 	s = sections_of(path, "device-gaps", &(struct sonde_pass_options){.limit = 1});
 	t = sections_get(&s, "device-gaps");
