@@ -30,6 +30,12 @@ struct keyed {
 	uint32_t process, id;
 };
 
+/* The first call of a key. */
+struct call {
+	uint64_t from_ns; /* 0 = none */
+	uint32_t thread;
+};
+
 struct reading {
 	struct sonde_critical *critical;
 	struct sonde_critical_device_wait *waits;
@@ -38,6 +44,7 @@ struct reading {
 	int is_full;
 	struct keyed *keyed;
 	size_t keyed_count;
+	struct call *calls; /* while calls are read: at the first of each key */
 };
 
 /* 0 = not known. */
@@ -340,7 +347,8 @@ static int is_asked(const struct sonde_critical_work *work)
 	return work->asked_ns && work->thread;
 }
 
-/* A call that asked for what does not say it. All of a key get the first call that can have been it. */
+/* A call that asked for what does not say it: of those of a key the one that begins first. The wait for something may
+ * have its correlation, too. */
 static int take_call(struct reading *reading, const struct sonde_batch *batch, size_t i,
 		     const struct sonde_operation *operation)
 {
@@ -352,17 +360,29 @@ static int take_call(struct reading *reading, const struct sonde_batch *batch, s
 	    batch->thread_of[i] > critical->threads)
 		return 0;
 	size_t at = key_find(reading, correlation, thread->process);
-	if (!is_key(reading, at, correlation, thread->process) || is_asked(&critical->works[reading->keyed[at].id]) ||
-	    critical->works[reading->keyed[at].id].start_ns < from_ns)
+	if (!is_key(reading, at, correlation, thread->process))
 		return 0;
-	for (; is_key(reading, at, correlation, thread->process); at++) {
-		struct sonde_critical_work *work = &critical->works[reading->keyed[at].id];
-		if (work->start_ns < from_ns)
-			continue;
-		work->asked_ns = from_ns;
-		work->thread = batch->thread_of[i];
-	}
+	struct call *call = &reading->calls[at];
+	if (!call->from_ns || from_ns < call->from_ns ||
+	    (from_ns == call->from_ns && batch->thread_of[i] < call->thread))
+		*call = (struct call){from_ns, batch->thread_of[i]};
 	return 0;
+}
+
+/* All of a key have the same call, if they do not start before it. */
+static void put_calls(struct reading *reading)
+{
+	const struct call *call = reading->calls;
+	for (size_t at = 0; at < reading->keyed_count; at++) {
+		const struct keyed *keyed = &reading->keyed[at];
+		struct sonde_critical_work *work = &reading->critical->works[keyed->id];
+		if (at && !is_key(reading, at - 1, keyed->correlation, keyed->process))
+			call = &reading->calls[at];
+		if (!call->from_ns || work->start_ns < call->from_ns)
+			continue;
+		work->asked_ns = call->from_ns;
+		work->thread = call->thread;
+	}
 }
 
 static int find_calls(struct reading *reading)
@@ -376,7 +396,13 @@ static int find_calls(struct reading *reading)
 	if (rc || !reading->keyed_count)
 		return rc;
 	key_sort(reading);
-	return read_activities(reading, take_call);
+	reading->calls = calloc(reading->keyed_count, sizeof *reading->calls);
+	if (!reading->calls)
+		return sonde_error(ENOMEM, "out of memory for %zu calls for devices", reading->keyed_count);
+	rc = read_activities(reading, take_call);
+	put_calls(reading);
+	free(reading->calls);
+	return rc;
 }
 
 /* In a queue, which is `first` … `end` − 1. */

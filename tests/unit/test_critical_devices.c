@@ -304,6 +304,28 @@ static void by_correlation(void **state)
 	look_away(&looked);
 }
 
+/* A wait for something has its correlation, too: who asked is the first call of both, whichever was recorded first. */
+static void the_first_call_asked(void **state)
+{
+	(void)state;
+	for (int first = 0; first < 2; first++) {
+		struct toy toy;
+		toy_open(&toy);
+		told(&toy, toy.k, 0, toy.queue, 30, 80, 9);
+		for (int i = 0; i < 2; i++)
+			if (i == first)
+				told(&toy, toy.wait, 1, 0, 25, 81, 9);
+			else
+				told(&toy, toy.api, 1, 0, 10, 12, 9);
+		toy_close(&toy);
+		struct looked looked = look(NULL);
+		assert_int_equal(ms_of(&looked, "kernel", "k"), 50);
+		assert_int_equal(ms_of(&looked, "wait for a device", "k"), 20);
+		assert_int_equal(ms_of(&looked, "thread", "prog"), 10 + 20);
+		look_away(&looked);
+	}
+}
+
 /* CUDA's call that copies returns when that is done: no wait is told. That of an asynchronous one waits for nothing,
  * however soon the copy is done; nor does one that returns before it. */
 static void a_call_that_copies(void **state)
@@ -474,6 +496,7 @@ int main(void)
 	    cmocka_unit_test(who_asks_late),
 	    cmocka_unit_test(a_queue_out_of_order),
 	    cmocka_unit_test(by_correlation),
+	    cmocka_unit_test(the_first_call_asked),
 	    cmocka_unit_test(a_call_that_copies),
 	    cmocka_unit_test(nobody_asked),
 	    cmocka_unit_test(what_makes_no_sense),
