@@ -148,11 +148,14 @@ static int take(struct reading *reading, const struct sonde_batch *batch, size_t
 	return add_work(reading, batch, i);
 }
 
-static int read_activities(struct reading *reading, int (*each)(struct reading *, const struct sonde_batch *, size_t i,
-								const struct sonde_operation *operation))
+typedef int each_fn(struct reading *reading, const struct sonde_batch *batch, size_t i,
+		    const struct sonde_operation *operation);
+
+/* From then on, 0 = all, to the end of the span; and some of what lies outside. */
+static int read_activities(struct reading *reading, uint64_t from_ns, each_fn *each)
 {
 	const struct sonde_critical *critical = reading->critical;
-	const struct sonde_cursor_wanted wanted = {.from_ns = critical->from_ns, .to_ns = critical->to_ns};
+	const struct sonde_cursor_wanted wanted = {.from_ns = from_ns, .to_ns = critical->to_ns};
 	struct sonde_cursor *cursor;
 	const struct sonde_batch *batch;
 	int error = 0, rc = sonde_cursor_open(&cursor, critical->session, 1u << SONDE_CHUNK_ACTIVITIES);
@@ -399,7 +402,7 @@ static int find_calls(struct reading *reading)
 	reading->calls = calloc(reading->keyed_count, sizeof *reading->calls);
 	if (!reading->calls)
 		return sonde_error(ENOMEM, "out of memory for %zu calls for devices", reading->keyed_count);
-	rc = read_activities(reading, take_call);
+	rc = read_activities(reading, 0, take_call); /* what runs in the span may have been asked for before */
 	put_calls(reading);
 	free(reading->calls);
 	return rc;
@@ -481,7 +484,7 @@ static int connect(struct reading *reading)
 int sonde_critical_devices_read(struct sonde_critical *critical)
 {
 	struct reading reading = {.critical = critical};
-	int rc = critical->to_ns > critical->from_ns ? read_activities(&reading, take) : 0;
+	int rc = critical->to_ns > critical->from_ns ? read_activities(&reading, critical->from_ns, take) : 0;
 	if (reading.is_full) {
 		critical->devices_left_out = reading.seen;
 		critical->work_count = 0;

@@ -326,6 +326,24 @@ static void the_first_call_asked(void **state)
 	}
 }
 
+/* Before the time that was asked for, and in another chunk: it is found. */
+static void who_asked_before_the_time(void **state)
+{
+	static const struct sonde_pass_options part = {.from_ns = START + 20 * MS, .to_ns = START + 90 * MS};
+	struct toy toy;
+	(void)state;
+	toy_open(&toy);
+	toy.r.chunk_rows = 1;
+	told(&toy, toy.api, 1, 0, 10, 12, 9);
+	told(&toy, toy.k, 0, toy.queue, 30, 80, 9);
+	told(&toy, toy.wait, 1, 0, 40, 81, 0);
+	toy_close(&toy);
+	struct looked looked = look(&part);
+	assert_int_equal(ms_of(&looked, "kernel", "k"), 50);
+	assert_int_equal(ms_of(&looked, "wait for a device", "k"), 10);
+	look_away(&looked);
+}
+
 /* CUDA's call that copies returns when that is done: no wait is told. That of an asynchronous one waits for nothing,
  * however soon the copy is done; nor does one that returns before it. */
 static void a_call_that_copies(void **state)
@@ -497,6 +515,7 @@ int main(void)
 	    cmocka_unit_test(a_queue_out_of_order),
 	    cmocka_unit_test(by_correlation),
 	    cmocka_unit_test(the_first_call_asked),
+	    cmocka_unit_test(who_asked_before_the_time),
 	    cmocka_unit_test(a_call_that_copies),
 	    cmocka_unit_test(nobody_asked),
 	    cmocka_unit_test(what_makes_no_sense),
