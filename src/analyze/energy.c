@@ -303,14 +303,25 @@ static int note_model(const struct energy *energy, struct sonde_report *report, 
 				 energy->sums.busy * 100);
 }
 
+/* Devices whose counters were read, and what they are; those without a figure with why. */
+static int note_read(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
+{
+	int rc = sonde_report_note(report, section, 0,
+				   "devices (GPU): by the driver's own counters, whoever used them; the energy of "
+				   "processors and processes does not hold it");
+	for (size_t i = 0; rc == 0 && i < energy->sums.device_count; i++) {
+		const char *why = why_none(&energy->sums.devices[i]);
+		if (why)
+			rc = sonde_report_note(report, section, 1, "%s: %s", energy->sums.devices[i].name, why);
+	}
+	return rc;
+}
+
 /* What devices' figures are, or why there are none. */
 static int note_devices(const struct energy *energy, struct sonde_report *report, struct sonde_section *section)
 {
 	if (energy->sums.device_count)
-		return sonde_report_note(
-		    report, section, 0,
-		    "devices (GPU): by the driver's own counters, whoever used them; the energy of "
-		    "processors and processes does not hold it");
+		return note_read(energy, report, section);
 	for (size_t i = 0; i < sonde_session_source_count(energy->session); i++) {
 		const struct sonde_source_row *row = sonde_session_source(energy->session, i);
 		if (!strcmp(row->name, "nvml") && *row->detail)

@@ -164,6 +164,11 @@ gpu dear new dear sleep 2
 run 0 "$SONDE" report dear.sonde
 has "$out" 'nvml: limited: read each'
 
+# less than a second: no joules, and why
+gpu brief new '' sleep 0.4
+run 0 env COLUMNS=200 "$SONDE" report -q --section energy brief.sonde
+has "$out" "$one: too short to measure: read over less than a second"
+
 # a command that is over before the driver has begun
 gpu short new slow true
 run 0 "$SONDE" report short.sonde
