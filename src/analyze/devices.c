@@ -18,6 +18,9 @@ enum {
 	COPIES,
 	COPIED,
 	CONCURRENCY,
+	IDLE,
+	GAPS,
+	ALONE,
 	PEAK,
 	QUEUES,
 	KIND,
@@ -36,6 +39,9 @@ static const struct sonde_column columns[COLUMNS] = {
     [COPIES] = {"copy_ns", "copies", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [COPIED] = {"copied_b", "copied", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [CONCURRENCY] = {"concurrency", "at once", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 1},
+    [IDLE] = {"idle_ns", "in gaps", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 3},
+    [GAPS] = {"gaps", "gaps", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 4},
+    [ALONE] = {"copy_alone_ns", "copies alone", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 4},
     [PEAK] = {"peak_b", "peak memory", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [QUEUES] = {"queues", "queues", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
     [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 3},
@@ -53,6 +59,7 @@ static const char *const kind_words[] = {[SONDE_DEVICE_OTHER] = "other",
 
 struct work {
 	struct sonde_device_union busy;
+	struct sonde_device_union kernels, moves; /* moves: copies between the host's memory and others */
 	uint64_t all_ns, kernel_ns, copy_ns, copied_b, copies;
 	uint64_t queues;
 	struct sonde_device_peak peak;
@@ -60,6 +67,19 @@ struct work {
 };
 
 /* --- adding up --------------------------------------------------------------------------------------------------- */
+
+static int add_unions(struct work *work, const struct sonde_device_times *times, const struct sonde_device_time *row,
+		      uint64_t from_ns, uint64_t to_ns)
+{
+	const struct sonde_operation *operation = sonde_session_operation(times->session, row->operation);
+	int rc = sonde_device_union_add(&work->busy, from_ns, to_ns);
+	if (!rc && row->kind == SONDE_ACTIVITY_KERNEL)
+		rc = sonde_device_union_add(&work->kernels, from_ns, to_ns);
+	if (!rc && row->kind == SONDE_ACTIVITY_COPY &&
+	    sonde_memory_is_host(operation->from) != sonde_memory_is_host(operation->to))
+		rc = sonde_device_union_add(&work->moves, from_ns, to_ns);
+	return rc;
+}
 
 static int add_times(struct work *works, const struct sonde_device_times *times)
 {
@@ -78,7 +98,7 @@ static int add_times(struct work *works, const struct sonde_device_times *times)
 			work->copy_ns += ns;
 			work->copied_b += row->size_b;
 		}
-		rc = sonde_device_union_add(&work->busy, from_ns, to_ns);
+		rc = add_unions(work, times, row, from_ns, to_ns);
 	}
 	for (uint32_t id = 1; id <= sonde_session_queue_count(times->session); id++)
 		works[sonde_device_of_queue(times->session, id)].queues++;
@@ -116,6 +136,21 @@ static struct sonde_cell said(const char *text)
 	return *text ? sonde_cell_text(text) : sonde_cell_absent("the device's driver did not say");
 }
 
+/* Between the first and the last. */
+static uint64_t idle_of(const struct sonde_device_union *busy)
+{
+	return busy->count ? busy->all[busy->count - 1].to_ns - busy->all[0].from_ns - busy->total_ns : 0;
+}
+
+static uint64_t alone_of(const struct work *work)
+{
+	uint64_t alone_ns = work->moves.total_ns;
+	for (size_t i = 0; i < work->moves.count; i++)
+		alone_ns -=
+		    sonde_device_union_covers(&work->kernels, work->moves.all[i].from_ns, work->moves.all[i].to_ns);
+	return alone_ns;
+}
+
 static int row_add(const struct sonde_device_times *times, uint32_t id, const struct work *work,
 		   struct sonde_report *report, struct sonde_section *section)
 {
@@ -134,6 +169,9 @@ static int row_add(const struct sonde_device_times *times, uint32_t id, const st
 	row[COPIED] = sonde_cell_int(work->copied_b);
 	row[CONCURRENCY] = work->busy.total_ns ? sonde_cell_real((double)work->all_ns / (double)work->busy.total_ns, 0)
 					       : sonde_cell_absent("it did nothing");
+	row[IDLE] = sonde_cell_int(idle_of(&work->busy));
+	row[GAPS] = sonde_cell_int(work->busy.count ? work->busy.count - 1 : 0);
+	row[ALONE] = sonde_cell_int(alone_of(work));
 	row[PEAK] = work->has_blocks ? sonde_cell_int(work->peak.peak_b)
 				     : sonde_cell_absent("no allocation of its memory was recorded");
 	row[QUEUES] = sonde_cell_int(work->queues);
@@ -179,8 +217,11 @@ static int devices_finish(void *state, struct sonde_report *report)
 	rc = rc ? rc : add_times(works, times);
 	rc = rc ? rc : add_memory(works, times);
 	rc = rc ? rc : rows_add(times, works, report);
-	for (size_t i = 0; works && i <= count; i++)
+	for (size_t i = 0; works && i <= count; i++) {
 		sonde_device_union_fini(&works[i].busy);
+		sonde_device_union_fini(&works[i].kernels);
+		sonde_device_union_fini(&works[i].moves);
+	}
 	free(works);
 	return rc;
 }

@@ -178,8 +178,7 @@ static int serial_add(const struct sonde_facts *facts, const struct sonde_device
 		time_ns += sonde_facts_number(copies, i, "total_ns") / work->parts;
 		count += sonde_facts_number(copies, i, "copies") / work->parts;
 	}
-	double exposed_ns = time_ns * (1 - fmin(work->overlapped, 1));
-	double saves_ns = fmin(fmin(exposed_ns, work->kernel_ns), work->span_ns), share = saves_ns / facts->span_ns;
+	double saves_ns = fmin(fmin(work->alone_ns, work->kernel_ns), work->span_ns), share = saves_ns / facts->span_ns;
 	if (count < REPEATED || work->kernels < REPEATED || !(share > facts->threshold[SONDE_THRESHOLD_SERIAL_COPIES]))
 		return 0;
 	return sonde_found_add(
@@ -188,7 +187,7 @@ static int serial_add(const struct sonde_facts *facts, const struct sonde_device
 		.subject = SUBJECT(found, work),
 		.evidence = sonde_report_text(
 		    found->report, "%.0f copies between host and device, %.3f s, of which %.3f s while no kernel ran",
-		    count, time_ns / 1e9, exposed_ns / 1e9),
+		    count, time_ns / 1e9, work->alone_ns / 1e9),
 		.saves_ns = saves_ns,
 		.weighs = share});
 }

@@ -64,18 +64,6 @@ static double most_of(const struct sonde_facts *facts, const char *id, const cha
 	return most;
 }
 
-/* The one queue of a device has its gaps; of several queues those gaps are known that have a row. */
-static void gaps_read(struct sonde_device_work *work, const struct sonde_facts *facts)
-{
-	int is_one = rows_of(facts, "streams", work->name) <= work->parts;
-	work->gaps =
-	    (is_one ? sum_of(facts, "streams", work->name, "gaps") : rows_of(facts, "device-gaps", work->name)) /
-	    work->parts;
-	work->idle_ns = (is_one ? sum_of(facts, "streams", work->name, "idle_ns")
-				: sum_of(facts, "device-gaps", work->name, "gap_ns")) /
-			work->parts;
-}
-
 int sonde_device_work_of(struct sonde_device_work *out, const struct sonde_facts *facts, size_t row)
 {
 	const struct sonde_section *devices = sonde_facts_section(facts, "devices");
@@ -88,13 +76,14 @@ int sonde_device_work_of(struct sonde_device_work *out, const struct sonde_facts
 	work.busy_ns = fmin(sum_of(facts, "devices", name, "busy_share") / work.parts * run_ns, facts->span_ns);
 	if (!(work.busy_ns > 0))
 		return 0;
-	gaps_read(&work, facts);
+	work.gaps = sum_of(facts, "devices", name, "gaps") / work.parts;
+	work.idle_ns = sum_of(facts, "devices", name, "idle_ns") / work.parts;
 	work.idle_ns = fmax(fmin(work.idle_ns, facts->span_ns - work.busy_ns), 0);
 	work.kernels = sum_of(facts, "kernels", name, "calls") / work.parts;
 	work.kernel_ns = sum_of(facts, "devices", name, "kernel_ns") / work.parts;
 	work.copy_ns = sum_of(facts, "devices", name, "copy_ns") / work.parts;
 	work.at_once = most_of(facts, "devices", name, "concurrency");
-	work.overlapped = most_of(facts, "streams", name, "copy_overlap_share");
+	work.alone_ns = sum_of(facts, "devices", name, "copy_alone_ns") / work.parts;
 	work.is_processor = !strcmp(sonde_facts_text(devices, row, "kind"), "processor");
 	work.span_ns = facts->span_ns;
 	if (work.is_processor && facts->cpu_ns > 0 && facts->cores > 0)

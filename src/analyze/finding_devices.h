@@ -18,8 +18,8 @@ struct sonde_device_work {
 	double span_ns; /* of the run, what can be saved by overlapping at most */
 	double kernels; /* how many */
 	double kernel_ns, copy_ns;
-	double at_once;    /* of its queues, while it is busy */
-	double overlapped; /* of copies' time, under kernels, at most */
+	double at_once;  /* of its queues, while it is busy */
+	double alone_ns; /* it copied from or to the host's memory, and no kernel of it ran */
 	int is_processor;
 };
 

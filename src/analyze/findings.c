@@ -67,10 +67,10 @@ static const struct sonde_column columns[COLUMNS] = {
 };
 
 static const char *const sections[] = {
-    "functions", "calltree",  "threads",    "processes", "critical-path", "waits",       "locks",
-    "io",        "io-phases", "wait-kinds", "resources", "heap",          "heaps",       "leaks",
-    "temporary", "memory",    "energy",     "zones",     "roofline",      "machine",     "summary",
-    "devices",   "kernels",   "copies",     "streams",   "device-gaps",   "device-calls"};
+    "functions", "calltree",  "threads",    "processes",   "critical-path", "waits",   "locks",
+    "io",        "io-phases", "wait-kinds", "resources",   "heap",          "heaps",   "leaks",
+    "temporary", "memory",    "energy",     "zones",       "roofline",      "machine", "summary",
+    "devices",   "kernels",   "copies",     "device-gaps", "device-calls"};
 
 int sonde_found_add(struct sonde_found *found, const struct sonde_finding *finding)
 {

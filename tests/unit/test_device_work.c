@@ -55,6 +55,9 @@ static void devices_are_busy_as_long_as_one_queue_is(void **state)
 	assert_int_equal(cell_int(t, 0, "copy_ns"), 30 * MS);
 	assert_int_equal(cell_int(t, 0, "copied_b"), 3000000);
 	assert_near(cell_real(t, 0, "concurrency"), 1.4, 1e-9);
+	assert_int_equal(cell_int(t, 0, "gaps"), 0);
+	assert_int_equal(cell_int(t, 0, "idle_ns"), 0);
+	assert_int_equal(cell_int(t, 0, "copy_alone_ns"), 10 * MS); /* from 30 to 40 */
 	assert_int_equal(cell_int(t, 0, "queues"), 3);
 	assert_absent(t, 0, "peak_b", "no allocation");
 	assert_string_equal(sonde_report_cell_text(t, 0, "kind"), "GPU");

@@ -305,6 +305,35 @@ static void copies_beside_kernels(void **state)
 	}
 }
 
+/* Of 10 kernels of 50 ms: copies of one queue lie beneath them, those of another beside: 200 ms. */
+static void copies_of_several_queues(void **state)
+{
+	struct recording r;
+	(void)state;
+	uint32_t one = open_queue(&r), two = recording_queue(&r, 1, "two", 2),
+		 three = recording_queue(&r, 1, "three", 3);
+	uint32_t work = kernel(&r, "work"), in = copy(&r, SONDE_MEMORY_PINNED, SONDE_MEMORY_DEVICE);
+	uint32_t within = copy(&r, SONDE_MEMORY_DEVICE, SONDE_MEMORY_DEVICE);
+	for (int k = 0; k < 10; k++) {
+		put(&r, work, one, k * 100, k * 100 + 50, 50);
+		put_sized(&r, in, two, k * 100 + 60, 10, 1000000);
+		put_sized(&r, in, three, k * 100 + 10, 20, 1000000);
+		put_sized(&r, within, three, k * 100 + 31, 10, 1000000);
+	}
+	expect(&r, "serial-copies", 200);
+}
+
+/* 6000 kernels of 70 us, 80 us apart, in two queues by turns: more gaps than have rows. */
+static void more_gaps_than_rows(void **state)
+{
+	struct recording r;
+	(void)state;
+	uint32_t one = open_queue(&r), two = recording_queue(&r, 1, "two", 2), work = kernel(&r, "work");
+	for (int k = 0; k < 6000; k++)
+		put(&r, work, k % 2 ? two : one, -1, k * 0.15, 0.07);
+	expect(&r, "device-idle", 420);
+}
+
 static void small_copies(void **state)
 {
 	static const struct {
@@ -529,6 +558,8 @@ int main(void)
 	    cmocka_unit_test(allocations_again_and_again),
 	    cmocka_unit_test(waiting_each_step),
 	    cmocka_unit_test(copies_beside_kernels),
+	    cmocka_unit_test(copies_of_several_queues),
+	    cmocka_unit_test(more_gaps_than_rows),
 	    cmocka_unit_test(small_copies),
 	    cmocka_unit_test(shapes_of_launches),
 	    cmocka_unit_test(full_memory),
