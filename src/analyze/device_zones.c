@@ -453,7 +453,8 @@ static int section_add(struct zones *zones, const struct sonde_device_blocks *bl
 {
 	const struct sonde_pass_options *options = &zones->times->options;
 	size_t limit = options->limit ? options->limit : DEFAULT_ROWS, held = 0;
-	qsort(zones->rows, zones->count, sizeof *zones->rows, compare_rows);
+	if (zones->count)
+		qsort(zones->rows, zones->count, sizeof *zones->rows, compare_rows);
 	while (held < zones->count && zones->rows[held].peak_b)
 		held++;
 	if (!held)

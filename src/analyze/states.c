@@ -220,7 +220,7 @@ static int take_interval(void *context, const struct sonde_interval *interval)
 static uint64_t difference(const struct readings *readings, enum number number)
 {
 	int64_t first = readings->from_birth ? 0 : readings->first[number], last = readings->last[number];
-	return readings->has[number] && last > first ? (uint64_t)(last - first) : 0;
+	return readings->has[number] && last > first ? (uint64_t)last - (uint64_t)first : 0;
 }
 
 /* What switches call blocked, and readings know better. */

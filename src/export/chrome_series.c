@@ -52,8 +52,10 @@ static void put_cpu(struct sonde_chrome *chrome, const struct sonde_series *seri
 	if (cpu->time_ns && time_ns > cpu->time_ns && sonde_format_takes(chrome->options, time_ns, 0)) {
 		double passed_ns = (double)(time_ns - cpu->time_ns);
 		begin(chrome, "cpu %", series->process, time_ns);
-		sonde_json_put_real(&chrome->json, "user", 100 * (double)(cpu->user_now_ns - cpu->user_ns) / passed_ns);
-		sonde_json_put_real(&chrome->json, "system", 100 * (double)(value_ns - cpu->system_ns) / passed_ns);
+		sonde_json_put_real(&chrome->json, "user",
+				    100 * ((double)cpu->user_now_ns - (double)cpu->user_ns) / passed_ns);
+		sonde_json_put_real(&chrome->json, "system",
+				    100 * ((double)value_ns - (double)cpu->system_ns) / passed_ns);
 		sonde_chrome_end(chrome);
 	}
 	cpu->time_ns = time_ns;

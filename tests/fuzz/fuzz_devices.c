@@ -1,0 +1,190 @@
+/* fuzz_devices.c: libFuzzer target: any bytes are a recording, of which everything that is said of devices is asked
+ * for: every section, every format that shows devices, SQL over their tables.
+ *
+ * Inputs of even length get the checksums that their bytes have, as in fuzz_reader.c.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "analyze/pass.h"
+#include "export/format.h"
+#include "mend.h"
+#include "query/query.h"
+#include "session/session.h"
+
+#define CHECK(promise)                                                                                \
+	do {                                                                                          \
+		if (!(promise)) {                                                                     \
+			fprintf(stderr, "%s:%d: broken promise: %s\n", __FILE__, __LINE__, #promise); \
+			abort();                                                                      \
+		}                                                                                     \
+	} while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_b);
+
+static volatile uint64_t sink;
+
+/* Ids that exist or are 0; texts that end; times that neither end before they begin nor go round. */
+static void walk_rows(const struct sonde_session *session)
+{
+	size_t devices = sonde_session_device_count(session), strings_b = 0;
+	for (uint32_t id = 1; id <= devices; id++) {
+		const struct sonde_device *row = sonde_session_device(session, id);
+		CHECK(row && row->same <= devices);
+		strings_b += strlen(row->api) + strlen(row->name) + strlen(row->uuid) + strlen(row->driver);
+	}
+	for (uint32_t id = 1; id <= sonde_session_queue_count(session); id++)
+		strings_b += strlen(sonde_session_queue(session, id)->name);
+	for (uint32_t id = 1; id <= sonde_session_operation_count(session); id++) {
+		const struct sonde_operation *row = sonde_session_operation(session, id);
+		CHECK(!row->kind || sonde_activity_row(row->kind)->name);
+		strings_b += strlen(row->name);
+	}
+	sink += strings_b;
+}
+
+static void walk_activities(const struct sonde_session *session, const struct sonde_batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		CHECK(batch->thread_of[i] <= sonde_session_thread_count(session));
+		CHECK(batch->operation[i] <= sonde_session_operation_count(session));
+		CHECK(batch->queue[i] <= sonde_session_queue_count(session));
+		CHECK(batch->dur_ns[i] <= UINT64_MAX - batch->start_ns[i]);
+		CHECK(!batch->queued_ns[i] || batch->queued_ns[i] - 1 <= batch->start_ns[i]);
+		CHECK(!batch->submitted_ns[i] || batch->submitted_ns[i] - 1 <= batch->start_ns[i]);
+		sink += batch->correlation[i] ^ batch->size_b[i] ^ batch->address[i];
+	}
+}
+
+static void walk_call_stacks(const struct sonde_session *session, const struct sonde_batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		CHECK(batch->thread_of[i] <= sonde_session_thread_count(session));
+		CHECK(batch->stack[i] <= sonde_session_node_count(session));
+		sink += (batch->correlation[i] ^ batch->time_ns[i]) + batch->status[i];
+	}
+}
+
+static void walk_series(const struct sonde_session *session, const struct sonde_batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		CHECK(batch->series[i] <= sonde_session_series_count(session));
+		sink += (uint64_t)batch->value[i] ^ batch->time_ns[i];
+	}
+}
+
+static void walk(struct sonde_session *session)
+{
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	uint32_t types = 1u << SONDE_CHUNK_ACTIVITIES | 1u << SONDE_CHUNK_CALL_STACKS | 1u << SONDE_CHUNK_SERIES;
+	walk_rows(session);
+	if (sonde_cursor_open(&cursor, session, types))
+		return;
+	for (int got; (got = sonde_cursor_next(cursor, &batch));) {
+		if (got < 0)
+			continue;
+		if (batch->type == SONDE_CHUNK_ACTIVITIES)
+			walk_activities(session, batch);
+		else if (batch->type == SONDE_CHUNK_CALL_STACKS)
+			walk_call_stacks(session, batch);
+		else
+			walk_series(session, batch);
+	}
+	sonde_cursor_close(cursor);
+}
+
+/* --- what people see ---------------------------------------------------------------------------------------------- */
+
+static void render(const struct sonde_report *report, struct sonde_session *session, FILE *out)
+{
+	const struct sonde_format_options options = {.width = 100, .session = session};
+	for (size_t i = 0; i < sonde_format_count; i++)
+		if (sonde_formats[i]->render && !sonde_formats[i]->binary)
+			sonde_formats[i]->render(report, &options, out);
+}
+
+/* Each by itself, so that one that gives up hides no other; of all, and of a part of the time. */
+static void report_all(struct sonde_session *session, FILE *out)
+{
+	static const char *const what_if[] = {"copy=upload,speed=inf", "kernel=beta,speed=4"};
+	const struct sonde_run *run = sonde_session_run(session);
+	struct sonde_pass_options options = {.asked = 1, .limit = 20, .what_if = what_if, .what_ifs = 2};
+	for (int part = 0; part < 2; part++) {
+		options.from_ns = part ? run->start_ns + run->wall_ns / 3 : 0;
+		options.to_ns = part ? run->start_ns + run->wall_ns / 2 + 1 : 0;
+		for (size_t i = 0; i < sonde_pass_count; i++) {
+			struct sonde_report *report;
+			CHECK(!sonde_report_new(&report));
+			if (!sonde_pass_run(session, &sonde_passes[i], 1, &options, report))
+				render(report, session, out);
+			sonde_report_free(report);
+		}
+	}
+}
+
+static void export_all(struct sonde_session *session, FILE *out)
+{
+	const struct sonde_format_options options = {0};
+	for (size_t i = 0; i < sonde_format_count; i++)
+		if (sonde_formats[i]->export)
+			sonde_formats[i]->export(session, &options, out);
+}
+
+static void ask_all(struct sonde_session *session)
+{
+	static const char *const questions[] = {
+	    "select * from devices",
+	    "select * from queues",
+	    "select * from operations",
+	    "select * from activities",
+	    "select * from call_stacks",
+	    "select * from points join series on series.id = points.series_id",
+	    "select kind, count(*), sum(dur_ns), max(size_b) from activities where start_ns > 1000 group by 1",
+	    "select * from activities join call_stacks using (correlation) limit 1000",
+	};
+	const struct sonde_query_limits limits = {.timeout_ns = 1000000000, .memory_b = 64 << 20};
+	struct sonde_query *query;
+	if (sonde_query_open(&query, session, &limits))
+		return;
+	for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+		struct sonde_query_value value;
+		CHECK(!sonde_query_start(query, questions[i]));
+		while (sonde_query_next(query) == 1)
+			for (size_t column = 0; column < sonde_query_columns(query); column++) {
+				sonde_query_value(query, column, &value);
+				sink += value.kind == SONDE_QUERY_STRING ? strlen(value.text) : (uint64_t)value.integer;
+			}
+	}
+	sonde_query_close(query);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_b)
+{
+	const struct sonde_session_options options = {.no_symbols = 1};
+	struct sonde_session *session;
+	char path[64];
+	uint8_t *copy = malloc(size_b + 1);
+	FILE *out = fopen("/dev/null", "w");
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	CHECK(copy && out && fd >= 0);
+	memcpy(copy, bytes, size_b);
+	if (size_b % 2 == 0)
+		mend_checksums(copy, size_b);
+	CHECK(write(fd, copy, size_b) == (ssize_t)size_b);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	if (!sonde_session_open(&session, path, &options)) {
+		walk(session);
+		report_all(session, out);
+		export_all(session, out);
+		ask_all(session);
+		sonde_session_close(session);
+	}
+	close(fd);
+	fclose(out);
+	free(copy);
+	return 0;
+}
