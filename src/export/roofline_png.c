@@ -11,7 +11,7 @@ static int draw(const void *context, FILE *out)
 static int render(const struct sonde_report *report, const struct sonde_format_options *options, FILE *out)
 {
 	(void)options;
-	return sonde_raster_png(draw, report, SONDE_ROOFLINE_WIDTH, SONDE_ROOFLINE_HEIGHT, out);
+	return sonde_raster_png(draw, report, SONDE_ROOFLINE_WIDTH, sonde_roofline_height(report), out);
 }
 
 const struct sonde_format sonde_format_roofline_png = {

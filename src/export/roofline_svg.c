@@ -3,7 +3,8 @@
  * Drawn from the tables of the report, whose columns are found by their keys. Solid lines are what all CPUs did when
  * they were measured, dotted ones a single thread, dashed ones what the maker says. A point whose bytes are a model is
  * hollow, with an arrow to the left: it lies there or further left. What has no intensity has no point. One far below
- * all ceilings stands at the lower edge with an arrow: it would press all others together.
+ * all ceilings stands at the lower edge with an arrow: it would press all others together. Devices have panels of their
+ * own below (roofline_devices.c), also where the machine itself was not measured.
  */
 #include "export/roofline_svg.h"
 
@@ -14,21 +15,18 @@
 
 #include "export/clean.h"
 #include "export/format.h"
+#include "export/roofline_axes.h"
+#include "export/roofline_devices.h"
 #include "util/error.h"
 
 enum {
-	LEFT = 76,
-	RIGHT = 850,
 	TOP = 84,
 	BOTTOM = 590,
-	KEY_X = 880,
+	KEY_X = SONDE_ROOFLINE_KEY_X,
+	HEIGHT = 660, /* without panels of devices */
 	POINTS_MAX = 20,
-	LABELS_MAX = 48,
 	ROW = 23,
-	POWERS_MAX = 30,
-	BELOW_MAX = 2, /* powers of ten below the ceilings that have room */
-	LABEL_WIDTH = 170,
-	LABEL_STEPS = 4
+	BELOW_MAX = 2 /* powers of ten below the ceilings that have room */
 };
 #define TEXT_MAX_B (1 << 16)
 
@@ -45,13 +43,7 @@ struct picture {
 	struct sonde_buf scratch;
 	struct point point[POINTS_MAX];
 	size_t count, left_out, below;
-	double x_min, x_max, y_min, y_max; /* decimal logarithms */
-	double labels[LABELS_MAX];         /* heights of labels at the right edge */
-	size_t label_count;
-	struct {
-		double x, y;
-	} memory[LABELS_MAX]; /* where labels along diagonals begin */
-	size_t memory_count;
+	struct sonde_roofline_axes axes;
 };
 
 /* --- the report --------------------------------------------------------------------------------------------------- */
@@ -60,12 +52,6 @@ static double real_of(const struct sonde_section *section, size_t row, const cha
 {
 	const struct sonde_cell *cell = sonde_report_cell(section, row, key);
 	return cell->kind == SONDE_CELL_REAL ? cell->real : -1;
-}
-
-/* Whether an axis, with a line for each power of ten, can hold it: what is not known is negative. */
-static int has_place(double value)
-{
-	return isfinite(value) && value > 0 && fabs(log10(value)) <= POWERS_MAX;
 }
 
 static void read_points(struct picture *picture)
@@ -80,7 +66,8 @@ static void read_points(struct picture *picture)
 				      .roof_share = real_of(picture->points, row, "roof_share"),
 				      .is_model =
 					  !strcmp(sonde_report_cell_text(picture->points, row, "bytes_are"), "model")};
-		if (!has_place(point.x) || !has_place(point.y) || picture->count == POINTS_MAX)
+		if (!sonde_roofline_has_place(point.x) || !sonde_roofline_has_place(point.y) ||
+		    picture->count == POINTS_MAX)
 			picture->left_out++;
 		else
 			picture->point[picture->count++] = point;
@@ -102,59 +89,40 @@ static double best_of(const struct picture *picture, const char *name, const cha
 
 /* --- the scale ---------------------------------------------------------------------------------------------------- */
 
-static void widen(double *low, double *high, double value)
-{
-	if (value <= 0)
-		return;
-	*low = log10(value) < *low ? log10(value) : *low;
-	*high = log10(value) > *high ? log10(value) : *high;
-}
-
 /* Points that are far below the ceilings do not stretch the axis. */
 static void place_points(struct picture *picture)
 {
-	double lowest = picture->y_min <= picture->y_max ? picture->y_min - BELOW_MAX : -1e9;
+	double lowest = picture->axes.y_min <= picture->axes.y_max ? picture->axes.y_min - BELOW_MAX : -1e9;
 	for (size_t i = 0; i < picture->count; i++) {
 		struct point *point = &picture->point[i];
 		point->is_below = log10(point->y) < lowest;
 		picture->below += (size_t)point->is_below;
 		if (!point->is_below)
-			widen(&picture->y_min, &picture->y_max, point->y);
+			sonde_roofline_widen(&picture->axes.y_min, &picture->axes.y_max, point->y);
 	}
 }
 
 static void choose_scale(struct picture *picture)
 {
 	double peak = best_of(picture, "FP32", "all_threads"), dram = best_of(picture, "DRAM", "one_thread");
-	picture->x_min = -1.5;
-	picture->x_max = 2;
-	picture->y_min = 1e9;
-	picture->y_max = -1e9;
+	picture->axes.x_min = -1.5;
+	picture->axes.x_max = 2;
+	picture->axes.y_min = 1e9;
+	picture->axes.y_max = -1e9;
 	for (size_t i = 0; i < picture->count; i++)
-		widen(&picture->x_min, &picture->x_max, picture->point[i].x);
-	widen(&picture->y_min, &picture->y_max, peak);
-	widen(&picture->y_min, &picture->y_max, best_of(picture, "FP64", "all_threads"));
-	widen(&picture->y_min, &picture->y_max, best_of(picture, "FP32", "datasheet"));
+		sonde_roofline_widen(&picture->axes.x_min, &picture->axes.x_max, picture->point[i].x);
+	sonde_roofline_widen(&picture->axes.y_min, &picture->axes.y_max, peak);
+	sonde_roofline_widen(&picture->axes.y_min, &picture->axes.y_max, best_of(picture, "FP64", "all_threads"));
+	sonde_roofline_widen(&picture->axes.y_min, &picture->axes.y_max, best_of(picture, "FP32", "datasheet"));
 	if (dram > 0)
-		widen(&picture->y_min, &picture->y_max, dram * pow(10, picture->x_min));
+		sonde_roofline_widen(&picture->axes.y_min, &picture->axes.y_max, dram * pow(10, picture->axes.x_min));
 	place_points(picture);
-	if (picture->y_min > picture->y_max)
-		picture->y_min = picture->y_max = 0;
-	picture->x_min -= 0.15;
-	picture->x_max += 0.15;
-	picture->y_min -= 0.2;
-	picture->y_max += 0.25;
-}
-
-/* Of logarithms. */
-static double x_of(const struct picture *picture, double x)
-{
-	return LEFT + (x - picture->x_min) / (picture->x_max - picture->x_min) * (RIGHT - LEFT);
-}
-
-static double y_of(const struct picture *picture, double y)
-{
-	return BOTTOM - (y - picture->y_min) / (picture->y_max - picture->y_min) * (BOTTOM - TOP);
+	if (picture->axes.y_min > picture->axes.y_max)
+		picture->axes.y_min = picture->axes.y_max = 0;
+	picture->axes.x_min -= 0.15;
+	picture->axes.x_max += 0.15;
+	picture->axes.y_min -= 0.2;
+	picture->axes.y_max += 0.25;
 }
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
@@ -188,121 +156,44 @@ static const char style[] =
 static void put_head(struct picture *picture, const struct sonde_report *report)
 {
 	FILE *out = picture->out;
+	int height = sonde_roofline_height(report);
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"rl\" role=\"img\" width=\"%d\" height=\"%d\" "
 		"viewBox=\"0 0 %d %d\">\n<title>Roofline: ",
-		SONDE_ROOFLINE_WIDTH, SONDE_ROOFLINE_HEIGHT, SONDE_ROOFLINE_WIDTH, SONDE_ROOFLINE_HEIGHT);
+		SONDE_ROOFLINE_WIDTH, height, SONDE_ROOFLINE_WIDTH, height);
 	put_name(picture, report->title ? report->title : "", 200);
 	fprintf(out, "</title>\n<style><![CDATA[\n%s]]></style>\n", style);
 	fprintf(out, "<rect class=\"back\" width=\"%d\" height=\"%d\"/>\n<text class=\"head\" x=\"16\" y=\"30\">",
-		SONDE_ROOFLINE_WIDTH, SONDE_ROOFLINE_HEIGHT);
+		SONDE_ROOFLINE_WIDTH, height);
 	put_name(picture, report->title && *report->title ? report->title : "Measured ceilings", 90);
-	fputs("</text>\n<text class=\"sub\" x=\"16\" y=\"52\">Measured ceilings: solid: all CPUs; dotted: one thread; "
-	      "dashed: "
-	      "by the datasheet. Points: zones, by what they reported; hollow with an arrow: at most that "
-	      "intensity.</text>\n",
-	      out);
-}
-
-static void put_axes(struct picture *picture)
-{
-	FILE *out = picture->out;
-	for (int x = (int)ceil(picture->x_min); x <= floor(picture->x_max); x++)
-		fprintf(
-		    out,
-		    "<line class=\"grid\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\"/><text class=\"sub\" x=\"%.1f\" "
-		    "y=\"%d\" text-anchor=\"middle\">%g</text>\n",
-		    x_of(picture, x), TOP, x_of(picture, x), BOTTOM, x_of(picture, x), BOTTOM + 18, pow(10, x));
-	for (int y = (int)ceil(picture->y_min); y <= floor(picture->y_max); y++)
-		fprintf(
-		    out,
-		    "<line class=\"grid\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/><text class=\"sub\" x=\"%d\" "
-		    "y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
-		    LEFT, y_of(picture, y), RIGHT, y_of(picture, y), LEFT - 8, y_of(picture, y) + 4, pow(10, y));
-	fprintf(out, "<rect class=\"frame\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", LEFT, TOP, RIGHT - LEFT,
-		BOTTOM - TOP);
-	fprintf(out, "<text class=\"sub\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">intensity, FLOP/byte</text>\n",
-		(LEFT + RIGHT) / 2, BOTTOM + 40);
-	fprintf(
-	    out,
-	    "<text class=\"sub\" transform=\"translate(20 %d) rotate(-90)\" text-anchor=\"middle\">GFLOP/s</text>\n",
-	    (TOP + BOTTOM) / 2);
+	fputs("</text>\n<text class=\"sub\" x=\"16\" y=\"52\">", out);
+	int has_zones = picture->points && picture->points->table.row_count;
+	if (picture->roofs)
+		fputs("Measured ceilings: solid: all CPUs; dotted: one thread; dashed: by the datasheet. Points: "
+		      "zones, by "
+		      "what they reported; hollow with an arrow: at most that intensity.",
+		      out);
+	else
+		fprintf(out, "Ceilings of devices. What the machine itself can do was not measured%s.",
+			has_zones ? ": zones have no place" : "");
+	fputs("</text>\n", out);
 }
 
 /* --- ceilings ----------------------------------------------------------------------------------------------------- */
 
-/* A label at the right edge gets its place unless another has it. */
-static int label_takes(struct picture *picture, double y)
-{
-	for (size_t i = 0; i < picture->label_count; i++)
-		if (fabs(picture->labels[i] - y) < 13)
-			return 0;
-	if (picture->label_count == LABELS_MAX)
-		return 0;
-	picture->labels[picture->label_count++] = y;
-	return 1;
-}
-
-/* A horizontal line at a rate in GFLOP/s, from where the fastest memory reaches it. */
+/* From where the fastest memory reaches it. */
 static void put_peak(struct picture *picture, double rate, const char *classes, const char *threads, const char *label)
 {
 	double memory = best_of(picture, "L1", !strcmp(threads, "one_thread") ? "one_thread" : "all_threads");
-	double from = memory > 0 ? log10(rate / memory) : picture->x_min, y;
-	if (rate <= 0 || log10(rate) > picture->y_max || log10(rate) < picture->y_min)
-		return;
-	from = from < picture->x_min ? picture->x_min : from > picture->x_max ? picture->x_max : from;
-	y = y_of(picture, log10(rate));
-	fprintf(picture->out,
-		"<line class=\"cpu %s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"><title>%s %.4g "
-		"GFLOP/s</title></line>\n",
-		classes, x_of(picture, from), y, RIGHT, y, label, rate);
-	if (label_takes(picture, y))
-		fprintf(picture->out,
-			"<text class=\"cpul\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s %.4g GFLOP/s</text>\n",
-			RIGHT - 6, y - 4, label, rate);
+	sonde_roofline_peak_put(&picture->axes, &(struct sonde_roofline_line){rate, memory, classes, label});
 }
 
-/* How far along its line a label has to stand so that it lies on no other; all lines have one slope. */
-static double label_shift(struct picture *picture, double x, double y, double slope)
-{
-	double shift = 0;
-	for (int step = 0; step < LABEL_STEPS; step++) {
-		int taken = 0;
-		for (size_t i = 0; i < picture->memory_count; i++) {
-			double dx = picture->memory[i].x - x - shift, dy = picture->memory[i].y - y - shift * slope;
-			taken |= fabs(dx) < LABEL_WIDTH && fabs(dy - dx * slope) < 16;
-		}
-		if (!taken)
-			break;
-		shift += LABEL_WIDTH;
-	}
-	if (picture->memory_count < LABELS_MAX) {
-		picture->memory[picture->memory_count].x = x + shift;
-		picture->memory[picture->memory_count++].y = y + shift * slope;
-	}
-	return shift;
-}
-
-/* The diagonal of a bandwidth in GB/s, up to the highest peak. */
+/* Up to the highest peak. */
 static void put_memory(struct picture *picture, double bandwidth, const char *classes, double peak, const char *label)
 {
-	if (bandwidth <= 0 || peak <= 0)
-		return;
-	double slope = log10(bandwidth), from = picture->x_min, to = log10(peak) - slope;
-	from = from + slope < picture->y_min ? picture->y_min - slope : from;
-	to = to > picture->x_max ? picture->x_max : to;
-	if (to <= from)
-		return;
-	double x1 = x_of(picture, from), y1 = y_of(picture, from + slope);
-	double x2 = x_of(picture, to), y2 = y_of(picture, to + slope);
-	fprintf(picture->out, "<line class=\"mem %s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", classes, x1,
-		y1, x2, y2);
-	double along = 8 + label_shift(picture, x1, y1, (y2 - y1) / (x2 - x1));
-	double above = along > 8 ? -19 : 5; /* below its line where another one is just above it */
-	fprintf(picture->out,
-		"<text class=\"meml\" transform=\"translate(%.1f %.1f) rotate(%.1f)\">%s %.4g GB/s</text>\n",
-		x1 + along, y1 - above - along * (y1 - y2) / (x2 - x1),
-		-atan2(y1 - y2, x2 - x1) * 180 / 3.14159265358979, label, bandwidth);
+	if (peak > 0)
+		sonde_roofline_memory_put(&picture->axes,
+					  &(struct sonde_roofline_line){bandwidth, peak, classes, label});
 }
 
 static void put_ceilings(struct picture *picture)
@@ -335,7 +226,8 @@ static void put_ceilings(struct picture *picture)
 static void put_point(struct picture *picture, size_t number, const struct point *point)
 {
 	FILE *out = picture->out;
-	double x = x_of(picture, log10(point->x)), y = y_of(picture, log10(point->y));
+	double x = sonde_roofline_x(&picture->axes, log10(point->x)),
+	       y = sonde_roofline_y(&picture->axes, log10(point->y));
 	double radius = 8 + 7 * sqrt(point->share < 0 ? 0 : point->share > 1 ? 1 : point->share);
 	if (point->is_below)
 		y = BOTTOM - radius - 16;
@@ -386,24 +278,38 @@ static void put_points(struct picture *picture)
 			KEY_X, BOTTOM, picture->left_out, picture->left_out == 1 ? " is" : "s are");
 }
 
-int sonde_roofline_svg(const struct sonde_report *report, FILE *out)
+int sonde_roofline_height(const struct sonde_report *report)
 {
-	struct picture picture = {
-	    .out = out, .roofs = sonde_report_find(report, "roofs"), .points = sonde_report_find(report, "roofline")};
-	const struct sonde_section *first = picture.points ? picture.points : report->first;
-	const struct sonde_note *note = first ? first->notes : NULL;
+	return (sonde_report_find(report, "roofs") ? HEIGHT : TOP) + sonde_roofline_devices_height(report);
+}
+
+static int no_ceilings(const struct sonde_report *report, const struct sonde_section *first)
+{
+	const struct sonde_note *note = first ? first->notes : report->first ? report->first->notes : NULL;
 	while (note && note->next && !note->warning)
 		note = note->next;
-	if (!picture.roofs)
-		return sonde_error(ENODATA, "a roofline needs the machine's ceilings, and the report has none%s%s",
-				   note ? ": " : "", note ? note->text : "");
+	return sonde_error(ENODATA, "a roofline needs the machine's ceilings, and the report has none%s%s",
+			   note ? ": " : "", note ? note->text : "");
+}
+
+int sonde_roofline_svg(const struct sonde_report *report, FILE *out)
+{
+	struct picture picture = {.out = out,
+				  .roofs = sonde_report_find(report, "roofs"),
+				  .points = sonde_report_find(report, "roofline"),
+				  .axes = {.out = out, .top = TOP, .bottom = BOTTOM}};
+	if (!picture.roofs && !sonde_roofline_devices_height(report))
+		return no_ceilings(report, picture.points);
 	sonde_buf_init(&picture.scratch, TEXT_MAX_B);
-	read_points(&picture);
-	choose_scale(&picture);
 	put_head(&picture, report);
-	put_axes(&picture);
-	put_ceilings(&picture);
-	put_points(&picture);
+	if (picture.roofs) {
+		read_points(&picture);
+		choose_scale(&picture);
+		sonde_roofline_axes_put(&picture.axes);
+		put_ceilings(&picture);
+		put_points(&picture);
+	}
+	sonde_roofline_devices_put(report, picture.roofs ? HEIGHT : TOP, out);
 	fputs("</svg>\n", out);
 	sonde_buf_fini(&picture.scratch);
 	return 0;

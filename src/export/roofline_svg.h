@@ -1,4 +1,5 @@
-/* roofline_svg.h: the picture of a report's sections `roofline` and `roofs`, for the formats that show it. */
+/* roofline_svg.h: the picture of a report's sections `roofline`, `roofs` and `device-roofs`, for the formats that show
+ * it. */
 #ifndef SONDE_EXPORT_ROOFLINE_SVG_H
 #define SONDE_EXPORT_ROOFLINE_SVG_H
 
@@ -6,7 +7,10 @@
 
 #include "report/report.h"
 
-enum { SONDE_ROOFLINE_WIDTH = 1200, SONDE_ROOFLINE_HEIGHT = 660 };
+enum { SONDE_ROOFLINE_WIDTH = 1200 };
+
+/* In pixels: devices have panels of their own below the machine. */
+int sonde_roofline_height(const struct sonde_report *report);
 
 /* Writes an <svg> element, without an XML declaration. -ENODATA with a sentence when there is nothing to draw. */
 int sonde_roofline_svg(const struct sonde_report *report, FILE *out);

@@ -53,6 +53,15 @@ equal "$("$SONDE" query -q -f csv c.sonde "SELECT name, from_device_id, to_devic
 "$SONDE" report -q --json --section roofline c.sonde >roofs.json
 equal "$(jq -c '[.sections[] | select(.id == "device-roofs") | .rows[] | select(.device == "CUDA Stand-in <G1> 0") | .rate | round]' roofs.json)" \
 	'[66908,33454,1070531,3352]'
+# a picture of both devices, which are alike; what the machine itself can do nobody measured
+XDG_CACHE_HOME=$work/nothing run 0 "$SONDE" roofline -q -f svg c.sonde
+equal "$(grep -c '<g class="device">' .out)" 1
+has "$out" "CUDA Stand-in &lt;G1&gt; 0, 1"
+has "$out" "66.91 TFLOP/s"
+lacks "$out" "<circle"
+XDG_CACHE_HOME=$work/nothing run 0 "$SONDE" roofline -q -f html c.sonde
+has "$out" '<g class="device">'
+has "$out" "Theoretical ceilings of devices"
 # 64 × 2 blocks of 256 threads with 40 registers: 6 of the 8 blocks that 2048 threads would be
 equal "$(rows c.sonde kernels | jq -c 'map(.occupancy)')" '[0.75,0.75]'
 equal "$(rows c.sonde copies | jq -c 'map([.from, .to, .copies, .size_b, .total_ns]) | sort')" \

@@ -1,6 +1,12 @@
 /* test_device_roofs.c: theoretical ceilings are those that makers publish for the same units and clocks. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
 #include "device_fixture.h"
 #include "analyze/device_roofs.h"
+#include "export/format.h"
+#include "export/roofline_svg.h"
 #include "sonde/device.h"
 
 /* TFLOP/s by hand: units × lanes × 2 × clock; 0 = not known. Beside it what the data sheet has. */
@@ -92,6 +98,136 @@ static void the_section_has_each_device_once(void **state)
 	sections_free(&s);
 }
 
+/* --- the picture -------------------------------------------------------------------------------------------------- */
+
+static char *picture_of(const struct sonde_report *report)
+{
+	static const struct sonde_format_options plain;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	assert_int_equal(sonde_format_roofline_svg.render(report, &plain, out), 0);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static size_t count_of(const char *text, const char *part)
+{
+	size_t count = 0;
+	for (; (text = strstr(text, part)); text++)
+		count++;
+	return count;
+}
+
+/* Where an axis has a number: `x` of what reads so. */
+static double tick_at(const char *svg, const char *anchor, const char *number, const char *format)
+{
+	char wanted[64];
+	double at = -1;
+	snprintf(wanted, sizeof wanted, "text-anchor=\"%s\">%s</text>", anchor, number);
+	const char *found = strstr(svg, wanted);
+	assert_non_null(found);
+	while (found > svg && strncmp(found, "<text", 5) != 0)
+		found--;
+	assert_int_equal(sscanf(found, format, &at), 1);
+	return at;
+}
+
+static double on_axis(double low, double high, double powers, double at)
+{
+	return pow(10, powers * (at - low) / (high - low));
+}
+
+/* Lines meet at what is known of such a device: memory limits below 66908 ÷ 3352 = 19.96 FLOP/B. */
+static void the_picture_has_a_panel_of_devices_that_are_alike(void **state)
+{
+	struct sonde_meta_device gpu = {.kind = SONDE_DEVICE_GPU,
+					.units = 132,
+					.clock_mhz = 1980,
+					.capability = 90,
+					.memory_b_per_s = 3352320000000};
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	for (gpu.index = 0; gpu.index < 3; gpu.index++)
+		recording_device(&r, 1, "CUDA", "G1 <b>", gpu);
+	recording_device(&r, 1, "CUDA", "old",
+			 (struct sonde_meta_device){.kind = SONDE_DEVICE_GPU, .memory_b_per_s = 320000000000});
+	recording_device(&r, 1, "OpenCL", "G2", (struct sonde_meta_device){.kind = SONDE_DEVICE_GPU, .units = 8});
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "roofline", NULL);
+	char *svg = picture_of(s.report);
+	assert_int_equal(count_of(svg, "<g class=\"device\">"), 2);
+	assert_non_null(strstr(svg, ">CUDA G1 &lt;b&gt; 0, 1, 2</text>"));
+	assert_non_null(strstr(svg, ">CUDA old 0</text>"));
+	assert_null(strstr(svg, "G2"));
+	assert_int_equal(count_of(svg, "Theoretical ceilings"), 2);
+	assert_int_equal(count_of(svg, "No kernel is a point"), 2);
+	assert_int_equal(count_of(svg, "<circle"), 0);
+	assert_int_equal(count_of(svg, "class=\"cpu maker\""), 3); /* nothing solid: nothing is measured */
+	assert_int_equal(count_of(svg, "class=\"mem maker\""), 2);
+	assert_int_equal(count_of(svg, "class=\"cpu") - count_of(svg, "class=\"cpul\""), 3);
+	assert_int_equal(count_of(svg, "66.91 TFLOP/s"), 3); /* the line, its label, the key */
+	assert_int_equal(count_of(svg, "3352 GB/s"), 2);
+	assert_int_equal(count_of(svg, "not known: see the table"), 3);
+	assert_null(strstr(svg, "nan"));
+	static const char across[] = "<text class=\"sub\" x=\"%lf\"", up[] = "<text class=\"sub\" x=\"%*d\" y=\"%lf\"";
+	double one = tick_at(svg, "middle", "1", across), hundred = tick_at(svg, "middle", "100", across);
+	double low = tick_at(svg, "end", "1000", up), high = tick_at(svg, "end", "10⁶", up), x, y;
+	const char *line = strstr(svg, "<line class=\"cpu maker\"");
+	assert_int_equal(sscanf(line, "<line class=\"cpu maker\" x1=\"%lf\" y1=\"%lf\"", &x, &y), 2);
+	assert_near(on_axis(one, hundred, 2, x) / (66908.16 / 3352.32), 1, 0.01);
+	assert_near(1000 * on_axis(low, high, 3, y + 4) / 66908.16, 1, 0.02);
+	line = strstr(svg, "<line class=\"mem maker\"");
+	assert_int_equal(sscanf(line, "<line class=\"mem maker\" x1=\"%lf\" y1=\"%lf\"", &x, &y), 2);
+	assert_near(1000 * on_axis(low, high, 3, y + 4) / on_axis(one, hundred, 2, x) / 3352.32, 1, 0.02);
+	free(svg);
+	sections_free(&s);
+}
+
+/* What nothing is known of has no panel, and where that is all there is no picture. */
+static void a_picture_of_nothing_is_refused(void **state)
+{
+	static const struct sonde_format_options plain;
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	recording_device(&r, 1, "OpenCL", "G2", (struct sonde_meta_device){.kind = SONDE_DEVICE_GPU, .units = 8});
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "roofline", NULL);
+	FILE *out = fopen("/dev/null", "w");
+	assert_non_null(out);
+	assert_int_equal(sonde_format_roofline_svg.render(s.report, &plain, out), -ENODATA);
+	fclose(out);
+	sections_free(&s);
+}
+
+/* Of many kinds of devices the first have panels; whatever a recording says has a place, or none. */
+static void panels_are_bounded(void **state)
+{
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	for (uint32_t i = 0; i < 11; i++)
+		recording_device(&r, 1, "CUDA", "G",
+				 (struct sonde_meta_device){.kind = SONDE_DEVICE_GPU,
+							    .index = i,
+							    .units = i ? i : UINT32_MAX,
+							    .clock_mhz = i ? 1000 : UINT32_MAX,
+							    .capability = 90,
+							    .memory_b_per_s = i ? 1 : UINT64_MAX});
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "roofline", NULL);
+	char *svg = picture_of(s.report);
+	assert_int_equal(count_of(svg, "<g class=\"device\">"), 8);
+	assert_non_null(strstr(svg, ">3 more devices are in the table alone<"));
+	assert_null(strstr(svg, "nan"));
+	assert_null(strstr(svg, "inf"));
+	assert_true(count_of(svg, "class=\"grid\"") < 8 * 60);
+	free(svg);
+	sections_free(&s);
+}
+
 static void without_devices_there_are_none(void **state)
 {
 	struct recording r;
@@ -109,6 +245,9 @@ int main(void)
 	    cmocka_unit_test(ceilings_are_those_of_data_sheets),
 	    cmocka_unit_test(what_is_not_known_is_absent_with_why),
 	    cmocka_unit_test(the_section_has_each_device_once),
+	    cmocka_unit_test(the_picture_has_a_panel_of_devices_that_are_alike),
+	    cmocka_unit_test(a_picture_of_nothing_is_refused),
+	    cmocka_unit_test(panels_are_bounded),
 	    cmocka_unit_test(without_devices_there_are_none),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
