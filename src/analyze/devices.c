@@ -18,6 +18,7 @@ enum {
 	COPIES,
 	COPIED,
 	CONCURRENCY,
+	BUSY_NS,
 	IDLE,
 	GAPS,
 	ALONE,
@@ -39,6 +40,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [COPIES] = {"copy_ns", "copies", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
     [COPIED] = {"copied_b", "copied", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
     [CONCURRENCY] = {"concurrency", "at once", SONDE_UNIT_NUMBER, SONDE_BASIS_MEASURED, 0, 1},
+    [BUSY_NS] = {"busy_ns", "busy time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 4},
     [IDLE] = {"idle_ns", "in gaps", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 3},
     [GAPS] = {"gaps", "gaps", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 4},
     [ALONE] = {"copy_alone_ns", "copies alone", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 4},
@@ -169,6 +171,7 @@ static int row_add(const struct sonde_device_times *times, uint32_t id, const st
 	row[COPIED] = sonde_cell_int(work->copied_b);
 	row[CONCURRENCY] = work->busy.total_ns ? sonde_cell_real((double)work->all_ns / (double)work->busy.total_ns, 0)
 					       : sonde_cell_absent("it did nothing");
+	row[BUSY_NS] = sonde_cell_int(work->busy.total_ns);
 	row[IDLE] = sonde_cell_int(idle_of(&work->busy));
 	row[GAPS] = sonde_cell_int(work->busy.count ? work->busy.count - 1 : 0);
 	row[ALONE] = sonde_cell_int(alone_of(work));

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analyze/finding_rules.h"
-#include "analyze/window.h"
 
 #define LAUNCH_NS 100000.0 /* a shorter gap is a launch; a longer one is something that the host did */
 #define KERNELS_LEAST 1000
@@ -68,12 +67,10 @@ int sonde_device_work_of(struct sonde_device_work *out, const struct sonde_facts
 {
 	const struct sonde_section *devices = sonde_facts_section(facts, "devices");
 	const char *name = sonde_facts_text(devices, row, "device");
-	const struct sonde_window window = sonde_window_of(facts->session, facts->options); /* shares are of it */
-	double run_ns = 1e9 * sonde_window_s(&window);
 	struct sonde_device_work work = {.name = name, .parts = rows_of(facts, "devices", name)};
 	if (sonde_device_row(devices, 0, name) != row)
 		return 0;
-	work.busy_ns = fmin(sum_of(facts, "devices", name, "busy_share") / work.parts * run_ns, facts->span_ns);
+	work.busy_ns = fmin(sum_of(facts, "devices", name, "busy_ns") / work.parts, facts->span_ns);
 	if (!(work.busy_ns > 0))
 		return 0;
 	work.gaps = sum_of(facts, "devices", name, "gaps") / work.parts;

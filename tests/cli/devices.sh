@@ -73,3 +73,8 @@ for i in 1 2 3 4 5 6 7 8; do
 	run 0 "$SONDE" record -q --gpu=full --force -o ends.sonde -- "$program"
 	equal "$(rows ends.sonde launch-stacks | jq -c 'map(select(.launched_in) | [.operation, .launched_in])')" '[["upload","tell_all"]]'
 done
+# In a merged recording, which is longer than each of its parts, findings tell the device's own time.
+run 0 "$SONDE" merge -q -o apart.sonde d.sonde ends.sonde
+equal "$(rows apart.sonde devices | jq -c 'map([.busy_ns, .idle_ns, .gaps, .copy_alone_ns])')" '[[64000000,32000000,6,2000000],[64000000,32000000,6,2000000]]'
+run 0 "$SONDE" report --json --section findings --threshold device-starved.share=0.0001 apart.sonde
+matches "$(jq -r '.sections[0].rows[] | select(.rule == "device-starved") | .evidence' <<<"$out")" "0.012 s in 6 gaps .*busy for 0.064 s"
