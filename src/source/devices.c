@@ -32,11 +32,14 @@ struct sonde_devices {
 	struct sonde_recorder *recorder;
 	uint32_t process;
 	struct numbers devices, queues, operations;
+	struct numbers requests; /* operations of the host that put one command of OpenCL each into a queue: 1 */
 	struct told *told;
 	size_t told_count, told_cap;
 	size_t settled; /* of these: what they name is known */
 	uint64_t bad, unkept, unnamed, untimed;
-	uint32_t causes; /* times that a loss was told */
+	uint64_t asked, known; /* commands of OpenCL: by the calls for them, by their times */
+	uint64_t excused;      /* of which it is said otherwise why their times are not known, at most */
+	uint32_t causes;       /* times that a loss was told */
 };
 
 int sonde_devices_new(struct sonde_devices **out, struct sonde_recorder *recorder, uint32_t process)
@@ -134,6 +137,14 @@ static uint32_t kernel_name(struct sonde_devices *devices, const char *name, siz
 	return id;
 }
 
+/* Calls of the layer for OpenCL (src/inject): each one that works has one command, with the same correlation. */
+static int is_request(const struct sonde_event_operation *event)
+{
+	static const char begin[] = "clEnqueue";
+	return sonde_activity_row(event->kind)->where == SONDE_ACTIVITY_ON_HOST && event->name_b >= sizeof begin &&
+	       !memcmp(event + 1, begin, sizeof begin - 1);
+}
+
 static void take_operation(struct sonde_devices *devices, const struct sonde_event_operation *event)
 {
 	struct sonde_meta_operation record = {
@@ -157,6 +168,8 @@ static void take_operation(struct sonde_devices *devices, const struct sonde_eve
 	memcpy(record.block, event->block, sizeof record.block);
 	record.name = kernel_name(devices, (const char *)(event + 1), event->name_b);
 	set_id(devices, &devices->operations, event->number, sonde_recorder_operation(devices->recorder, &record));
+	if (is_request(event))
+		set_id(devices, &devices->requests, event->number, 1);
 }
 
 /* --- activities -------------------------------------------------------------------------------------------------- */
@@ -164,6 +177,16 @@ static void take_operation(struct sonde_devices *devices, const struct sonde_eve
 static uint64_t not_after(uint64_t time_ns, uint64_t start_ns)
 {
 	return time_ns <= start_ns ? time_ns : start_ns;
+}
+
+static void count_command(struct sonde_devices *devices, const struct sonde_event_activity *event)
+{
+	if (!event->correlation)
+		return;
+	if (id_of(&devices->requests, event->operation))
+		devices->asked++;
+	else if (event->queue)
+		devices->known++;
 }
 
 static void take_activity(struct sonde_devices *devices, const struct told *told)
@@ -187,6 +210,7 @@ static void take_activity(struct sonde_devices *devices, const struct told *told
 		devices->untimed++;
 	else
 		sonde_recorder_activity(devices->recorder, &row);
+	count_command(devices, event);
 }
 
 static void keep_activity(struct sonde_devices *devices, uint32_t thread, const struct sonde_event_activity *event)
@@ -218,11 +242,8 @@ void sonde_devices_settle(struct sonde_devices *devices)
 
 static void lose_at(const struct sonde_devices *devices, const char *cause, uint64_t count, uint64_t time_ns)
 {
-	struct sonde_recorder_loss loss = {.source = "gpu",
-					   .cause = cause,
-					   .process = devices->process,
-					   .count = count,
-					   .time_ns = time_ns};
+	struct sonde_recorder_loss loss = {
+	    .source = "gpu", .cause = cause, .process = devices->process, .count = count, .time_ns = time_ns};
 	if (count)
 		sonde_recorder_lost(devices->recorder, &loss);
 }
@@ -232,13 +253,30 @@ static void lose(const struct sonde_devices *devices, const char *cause, uint64_
 	lose_at(devices, cause, count, sonde_clock_now_ns());
 }
 
+void sonde_devices_dropped(struct sonde_devices *devices, uint64_t count)
+{
+	devices->excused += count < UINT32_MAX ? count : UINT32_MAX;
+}
+
 static void take_lost(struct sonde_devices *devices, const struct sonde_event_activity_lost *event)
 {
 	char cause[256];
 	size_t cause_b = event->cause_b < sizeof cause ? event->cause_b : sizeof cause - 1;
 	memcpy(cause, event + 1, cause_b);
 	cause[cause_b] = '\0';
+	sonde_devices_dropped(devices, event->count);
 	lose_at(devices, devices->causes++ < CAUSES_MAX ? cause : "of too many causes", event->count, event->head.time);
+}
+
+/* Whose process was killed, or ended by _exit(), has no one who says that. */
+static void lose_commands(const struct sonde_devices *devices)
+{
+	uint64_t told = devices->known + devices->excused + devices->bad + devices->unkept;
+	if (devices->asked > told)
+		lose(devices,
+		     "OpenCL: asked for, and the recording of the process ended before anybody looked whether it was "
+		     "done",
+		     devices->asked - told);
 }
 
 void sonde_devices_free(struct sonde_devices *devices)
@@ -251,10 +289,12 @@ void sonde_devices_free(struct sonde_devices *devices)
 	lose(devices, "no memory for it", devices->unkept);
 	lose(devices, "of an operation or queue that was not told", devices->unnamed);
 	lose(devices, "times that cannot be", devices->untimed);
+	lose_commands(devices);
 	free(devices->told);
 	free(devices->devices.ids);
 	free(devices->queues.ids);
 	free(devices->operations.ids);
+	free(devices->requests.ids);
 	free(devices);
 }
 

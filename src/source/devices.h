@@ -20,6 +20,8 @@ void sonde_devices_free(struct sonde_devices *devices);
 /* An event of one of the four types, checked (fold/drain.h). `thread`: the recording's; of an activity, who asked for
  * it. */
 void sonde_devices_event(struct sonde_devices *devices, uint32_t thread, const struct sonde_event *event);
+/* So many events of the process were lost on their way, which is counted: perhaps of devices. */
+void sonde_devices_dropped(struct sonde_devices *devices, uint64_t count);
 /* After each round over all rings of the process: what activities of the round before name is known by now. */
 void sonde_devices_settle(struct sonde_devices *devices);
 

@@ -386,6 +386,8 @@ static void take_lost(void *context, enum sonde_ring_lost cause, uint64_t count)
 	loss.cause = sonde_ring_lost_text(cause);
 	loss.time_ns = sonde_clock_now_ns();
 	sonde_recorder_lost(pool->options.recorder, &loss);
+	if (pool->devices)
+		sonde_devices_dropped(pool->devices, count);
 }
 
 static void take_thread_end(void *context, struct sonde_drain_thread *thread)

@@ -1,15 +1,17 @@
 /* opencl_queues.c: two queues, or one out of order.
  *
- * Usage: opencl_queues overlap|apart|unordered|build|abandon|crowd|many N
+ * Usage: opencl_queues overlap|apart|unordered|build|abandon|left|killed|crowd|many N
  * overlap: five kernels "spin" (of one work-group, which takes a while) in each of two queues, none waits for another;
  * apart: the same, but each waits for the one before it in the other queue; unordered: one queue out of order with four
  * of them, with an event between the first two; build: a program of many functions is built, no kernel is run; abandon:
- * one that is done, and one that is not when it exits; crowd: four threads put 2000 kernels each into one queue and a
- * queue out of order in turn, half of them with an event; many: N kernels "spin" that do next to nothing, then ns a
- * clEnqueueNDRangeKernel (the mean) on standard output, twice.
+ * one that is done, and one that is not when it exits; left, killed: the same by _exit() and SIGKILL; crowd: four
+ * threads put 2000 kernels each into one queue and a queue out of order in turn, half of them with an event; many: N
+ * kernels "spin" that do next to nothing, then ns a clEnqueueNDRangeKernel (the mean) on standard output, twice.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "opencl_known.h"
 
@@ -94,6 +96,14 @@ static void abandon(void)
 	spin(queue, spin_of(buffer_of(&cl, 4, 0), 200000000), NULL, NULL);
 }
 
+static void abandon_at_once(int is_killed)
+{
+	abandon();
+	if (is_killed)
+		raise(SIGKILL);
+	_exit(6);
+}
+
 static cl_command_queue crowded[2];
 
 static void *crowd_main(void *unused)
@@ -163,6 +173,8 @@ int main(int argc, char **argv)
 		crowd();
 	else if (!strcmp(mode, "abandon"))
 		abandon();
+	else if (!strcmp(mode, "left") || !strcmp(mode, "killed"))
+		abandon_at_once(!strcmp(mode, "killed"));
 	else if (!strcmp(mode, "many") && argc > 2)
 		many(atoi(argv[2]));
 	else
