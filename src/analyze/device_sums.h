@@ -53,7 +53,8 @@ void sonde_device_sum_add(struct sonde_device_sum *into, const struct sonde_devi
 ptrdiff_t sonde_device_sums_by_name(struct sonde_device_cell **rows, const struct sonde_device_sums *sums,
 				    uint32_t kinds);
 
-/* "OpenCL pocl-cpu 0", the same for all rows of one device; in the report's arena; "" for device 0. NULL when out of
+/* "OpenCL pocl-cpu 0", the same for all rows of one device, and with its process where another one would be called the
+ * same: "OpenCL pocl-cpu 0 of app (4711)"; in the report's arena; "" for device 0. NULL when out of
  * memory. */
 const char *sonde_device_label(const struct sonde_session *session, uint32_t device, struct sonde_report *report);
 

@@ -156,12 +156,17 @@ static int overlaps(struct streams *streams)
 
 /* --- rows -------------------------------------------------------------------------------------------------------- */
 
+/* With its process, where its device is called after another one that uses it, too. */
 static const char *name_of(const struct sonde_session *session, uint32_t id, struct sonde_report *report)
 {
 	const struct sonde_queue *queue = sonde_session_queue(session, id);
-	if (*queue->name)
-		return queue->name;
-	return sonde_report_text(report, "queue %" PRIu64, queue->handle);
+	const char *name = *queue->name ? queue->name : sonde_report_text(report, "queue %" PRIu64, queue->handle);
+	const struct sonde_device *device = sonde_session_device(session, sonde_device_same(session, queue->device));
+	const struct sonde_process *process =
+	    device && device->process != queue->process ? sonde_session_process(session, queue->process) : NULL;
+	if (!name || !process)
+		return name;
+	return sonde_report_text(report, "%s of %s (%" PRIu32 ")", name, process->name, process->pid);
 }
 
 static struct sonde_cell share(uint64_t part_ns, uint64_t all_ns, const char *why)

@@ -144,7 +144,7 @@ static void fill_shared(struct recording *r, uint32_t kind, const char *uuid)
 	recording_process(r, 101, 1, "other", START);
 	uint32_t mine = device_of(r, 1, 0, uuid, kind), own = device_of(r, 1, 1, "GPU-b", kind);
 	uint32_t theirs = device_of(r, 2, 1, uuid, kind);
-	uint32_t first = recording_queue(r, mine, "first", 1), second = recording_queue(r, theirs, "second", 1);
+	uint32_t first = recording_queue(r, mine, "first", 1), second = recording_queue_of(r, 2, theirs, "second", 1);
 	uint32_t third = recording_queue(r, own, "third", 2), k = kernel(r, "k");
 	uint32_t up = copy(r, SONDE_MEMORY_PINNED, SONDE_MEMORY_DEVICE, 0, 0);
 	uint32_t take = recording_operation(r, SONDE_ACTIVITY_ALLOC, "take",
@@ -210,6 +210,8 @@ static void one_device_of_two_processes_is_one(void **state)
 	}
 	assert_string_equal(sonde_report_cell_text(streams, 2, "device"), "CUDA G1 1");
 	assert_near(cell_real(streams, 2, "overlap_share"), 0, 1e-9);
+	assert_non_null(sections_row(streams, "queue", "first"));
+	assert_non_null(sections_row(streams, "queue", "second of other (101)"));
 	sections_free(&s);
 
 	s = sections_of(path, "device-gaps", NULL);
@@ -244,6 +246,9 @@ static void what_is_not_known_to_be_one_device_is_not(void **state)
 		assert_int_equal(devices->table.row_count, 3);
 		assert_int_equal(cell_int(devices, 0, "kernel_ns"), 20 * MS);
 		assert_int_equal(cell_int(devices, 2, "kernel_ns"), 20 * MS);
+		assert_string_equal(sonde_report_cell_text(devices, 0, "device"), "CUDA G1 0");
+		assert_string_equal(sonde_report_cell_text(devices, 1, "device"), "CUDA G1 1 of prog (100)");
+		assert_string_equal(sonde_report_cell_text(devices, 2, "device"), "CUDA G1 1 of other (101)");
 		sections_free(&s);
 	}
 }
