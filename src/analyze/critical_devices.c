@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/critical_keys.h"
 #include "format/device.h"
 #include "sonde/device.h"
 #include "util/error.h"
@@ -23,12 +24,6 @@
 
 #define BACK_TO_BACK_NS 10000u  /* what starts so soon after another, and was asked for at a time not known */
 #define CLOCKS_APART_NS 100000u /* so much later than its own call what a device did may seem to end */
-
-/* Something with a correlation; that belongs to the process. */
-struct keyed {
-	uint64_t correlation;
-	uint32_t process, id;
-};
 
 /* The first call of a key. */
 struct call {
@@ -42,8 +37,7 @@ struct reading {
 	size_t work_cap, wait_count, wait_cap;
 	size_t seen; /* of both */
 	int is_full;
-	struct keyed *keyed;
-	size_t keyed_count;
+	struct sonde_critical_keys keys;
 	struct call *calls; /* while calls are read: at the first of each key */
 };
 
@@ -174,7 +168,7 @@ static int read_activities(struct reading *reading, uint64_t from_ns, each_fn *e
 	return error ? error : rc;
 }
 
-/* --- by correlation ------------------------------------------------------------------------------------------------
+/* --- what ended a wait ---------------------------------------------------------------------------------------------
  */
 
 static int order(uint64_t a, uint64_t b)
@@ -182,71 +176,29 @@ static int order(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-static int compare_keyed(const void *left, const void *right)
-{
-	const struct keyed *a = left, *b = right;
-	int by = order(a->correlation, b->correlation);
-	by = by ? by : order(a->process, b->process);
-	return by ? by : order(a->id, b->id);
-}
-
-static int key_begin(struct reading *reading, size_t most)
-{
-	reading->keyed_count = 0;
-	free(reading->keyed);
-	reading->keyed = malloc((most + 1) * sizeof *reading->keyed);
-	return reading->keyed ? 0 : sonde_error(ENOMEM, "out of memory for %zu activities of devices", most);
-}
-
-static void key_sort(struct reading *reading)
-{
-	if (reading->keyed_count)
-		qsort(reading->keyed, reading->keyed_count, sizeof *reading->keyed, compare_keyed);
-}
-
-static int is_key(const struct reading *reading, size_t at, uint64_t correlation, uint32_t process)
-{
-	return at < reading->keyed_count && reading->keyed[at].correlation == correlation &&
-	       reading->keyed[at].process == process;
-}
-
-/* The first of a key; is_key() says whether it is one. */
-static size_t key_find(const struct reading *reading, uint64_t correlation, uint32_t process)
-{
-	const struct keyed wanted = {correlation, process, 0};
-	return SONDE_SEARCH(i, 0, reading->keyed_count, compare_keyed(&reading->keyed[i], &wanted) < 0);
-}
-
-/* --- what ended a wait ---------------------------------------------------------------------------------------------
- */
-
-static struct sonde_critical_device_wait *wait_of(const struct reading *reading, const struct sonde_critical_work *work)
-{
-	uint32_t process = process_of(reading, work);
-	size_t at = work->correlation ? key_find(reading, work->correlation, process) : 0;
-	if (!work->correlation || !is_key(reading, at, work->correlation, process))
-		return NULL;
-	return &reading->waits[reading->keyed[at].id];
-}
-
-/* What a call waited for has ended when it returns: what seems to end later does so by the error of a clock. */
+/* What a call waited for has ended when it returns, the last one if it was waited for again: what seems to end later
+ * does so by the error of a clock. */
 static int key_waits(struct reading *reading)
 {
 	struct sonde_critical *critical = reading->critical;
-	int rc = key_begin(reading, reading->wait_count);
+	int rc = sonde_critical_keys_begin(&reading->keys, reading->wait_count);
 	for (size_t i = 0; !rc && i < reading->wait_count; i++)
 		if (reading->waits[i].correlation)
-			reading->keyed[reading->keyed_count++] =
-			    (struct keyed){reading->waits[i].correlation, reading->waits[i].process, (uint32_t)i};
+			reading->keys.all[reading->keys.count++] =
+			    (struct sonde_critical_key){reading->waits[i].correlation, reading->waits[i].to_ns,
+							reading->waits[i].process, (uint32_t)i};
 	if (rc)
 		return rc;
-	key_sort(reading);
-	for (size_t id = 1; id < critical->work_count && reading->keyed_count; id++) {
+	sonde_critical_keys_sort(&reading->keys);
+	for (size_t id = 1; id < critical->work_count && reading->keys.count; id++) {
 		struct sonde_critical_work *work = &critical->works[id];
-		const struct sonde_critical_device_wait *wait = wait_of(reading, work);
-		if (wait && work->end_ns > wait->to_ns && work->end_ns - wait->to_ns <= CLOCKS_APART_NS &&
-		    work->start_ns < wait->to_ns)
-			work->end_ns = wait->to_ns;
+		const struct sonde_critical_key *last =
+		    work->correlation ? sonde_critical_keys_last(&reading->keys, work->correlation,
+								 process_of(reading, work), UINT64_MAX)
+				      : NULL;
+		if (last && work->end_ns > last->ended_ns && work->end_ns - last->ended_ns <= CLOCKS_APART_NS &&
+		    work->start_ns < last->ended_ns)
+			work->end_ns = last->ended_ns;
 	}
 	return 0;
 }
@@ -313,22 +265,47 @@ static void sweep(struct reading *reading, const uint32_t *by_end, uint32_t *of_
 	}
 }
 
+/* Of what has the correlation of a wait what ended last within it. */
+static int end_by_correlation(struct reading *reading)
+{
+	const struct sonde_critical *critical = reading->critical;
+	if (!reading->keys.count) /* no wait has one */
+		return 0;
+	int rc = sonde_critical_keys_begin(&reading->keys, critical->work_count);
+	if (rc)
+		return rc;
+	for (size_t id = 1; id < critical->work_count; id++) {
+		const struct sonde_critical_work *work = &critical->works[id];
+		if (work->correlation)
+			reading->keys.all[reading->keys.count++] = (struct sonde_critical_key){
+			    work->correlation, work->end_ns, process_of(reading, work), (uint32_t)id};
+	}
+	sonde_critical_keys_sort(&reading->keys);
+	for (size_t i = 0; i < reading->wait_count; i++) {
+		struct sonde_critical_device_wait *wait = &reading->waits[i];
+		const struct sonde_critical_key *last =
+		    wait->correlation
+			? sonde_critical_keys_last(&reading->keys, wait->correlation, wait->process, wait->to_ns)
+			: NULL;
+		if (last && can_end(wait, &critical->works[last->id]))
+			wait->work = last->id;
+	}
+	return 0;
+}
+
 static int end_waits(struct reading *reading)
 {
 	struct sonde_critical *critical = reading->critical;
-	for (size_t id = 1; id < critical->work_count && reading->keyed_count; id++) {
-		struct sonde_critical_device_wait *wait = wait_of(reading, &critical->works[id]);
-		if (wait && can_end(wait, &critical->works[id]) &&
-		    (!wait->work || critical->works[id].end_ns >= critical->works[wait->work].end_ns))
-			wait->work = (uint32_t)id;
-	}
+	int rc = end_by_correlation(reading);
+	if (rc)
+		return rc;
 	size_t processes = sonde_session_process_count(critical->session), works = critical->work_count;
 	size_t queues = sonde_session_queue_count(critical->session);
 	uint32_t *of_queue = calloc(queues + 1, sizeof *of_queue), *by_end = calloc(works + 1, sizeof *by_end);
 	uint32_t *of_process = calloc(processes + 1, sizeof *of_process);
-	int rc = of_queue && by_end && of_process
-		     ? 0
-		     : sonde_error(ENOMEM, "out of memory for %zu activities of devices", works);
+	rc = of_queue && by_end && of_process
+		 ? 0
+		 : sonde_error(ENOMEM, "out of memory for %zu activities of devices", works);
 	if (!rc) {
 		for (size_t id = 1; id < works; id++)
 			by_end[id - 1] = (uint32_t)id;
@@ -362,8 +339,8 @@ static int take_call(struct reading *reading, const struct sonde_batch *batch, s
 	if ((kind != SONDE_ACTIVITY_API && kind != SONDE_ACTIVITY_SYNC) || !correlation || !thread || !from_ns ||
 	    batch->thread_of[i] > critical->threads)
 		return 0;
-	size_t at = key_find(reading, correlation, thread->process);
-	if (!is_key(reading, at, correlation, thread->process))
+	size_t at = sonde_critical_keys_find(&reading->keys, correlation, thread->process);
+	if (!sonde_critical_keys_is(&reading->keys, at, correlation, thread->process))
 		return 0;
 	struct call *call = &reading->calls[at];
 	if (!call->from_ns || from_ns < call->from_ns ||
@@ -376,10 +353,10 @@ static int take_call(struct reading *reading, const struct sonde_batch *batch, s
 static void put_calls(struct reading *reading)
 {
 	const struct call *call = reading->calls;
-	for (size_t at = 0; at < reading->keyed_count; at++) {
-		const struct keyed *keyed = &reading->keyed[at];
+	for (size_t at = 0; at < reading->keys.count; at++) {
+		const struct sonde_critical_key *keyed = &reading->keys.all[at];
 		struct sonde_critical_work *work = &reading->critical->works[keyed->id];
-		if (at && !is_key(reading, at - 1, keyed->correlation, keyed->process))
+		if (at && !sonde_critical_keys_is(&reading->keys, at - 1, keyed->correlation, keyed->process))
 			call = &reading->calls[at];
 		if (!call->from_ns || work->start_ns < call->from_ns)
 			continue;
@@ -391,17 +368,19 @@ static void put_calls(struct reading *reading)
 static int find_calls(struct reading *reading)
 {
 	struct sonde_critical *critical = reading->critical;
-	int rc = key_begin(reading, critical->work_count);
+	int rc = sonde_critical_keys_begin(&reading->keys, critical->work_count);
 	for (size_t id = 1; !rc && id < critical->work_count; id++)
 		if (!is_asked(&critical->works[id]) && critical->works[id].correlation)
-			reading->keyed[reading->keyed_count++] = (struct keyed){
-			    critical->works[id].correlation, process_of(reading, &critical->works[id]), (uint32_t)id};
-	if (rc || !reading->keyed_count)
+			reading->keys.all[reading->keys.count++] =
+			    (struct sonde_critical_key){.correlation = critical->works[id].correlation,
+							.process = process_of(reading, &critical->works[id]),
+							.id = (uint32_t)id};
+	if (rc || !reading->keys.count)
 		return rc;
-	key_sort(reading);
-	reading->calls = calloc(reading->keyed_count, sizeof *reading->calls);
+	sonde_critical_keys_sort(&reading->keys);
+	reading->calls = calloc(reading->keys.count, sizeof *reading->calls);
 	if (!reading->calls)
-		return sonde_error(ENOMEM, "out of memory for %zu calls for devices", reading->keyed_count);
+		return sonde_error(ENOMEM, "out of memory for %zu calls for devices", reading->keys.count);
 	rc = read_activities(reading, 0, take_call); /* what runs in the span may have been asked for before */
 	put_calls(reading);
 	free(reading->calls);
@@ -494,6 +473,6 @@ int sonde_critical_devices_read(struct sonde_critical *critical)
 		count_waits(&reading);
 	}
 	free(reading.waits);
-	free(reading.keyed);
+	free(reading.keys.all);
 	return rc;
 }

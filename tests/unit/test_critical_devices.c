@@ -326,6 +326,31 @@ static void the_first_call_asked(void **state)
 	}
 }
 
+/* What was waited for twice ended the first of both waits, though something else ended later within it. */
+static void what_is_waited_for_twice(void **state)
+{
+	(void)state;
+	for (int first = 0; first < 2; first++) {
+		struct toy toy;
+		toy_open(&toy);
+		uint32_t second = recording_queue(&toy.r, toy.device, "", 2);
+		put(&toy.r, toy.copy, second, 21, 21, 48);
+		for (int i = 0; i < 2; i++)
+			if (i == first)
+				told(&toy, toy.wait, 1, 0, 25, 70, 9);
+			else
+				told(&toy, toy.wait, 1, 0, 75, 76, 9);
+		told(&toy, toy.api, 1, 0, 10, 12, 9);
+		told(&toy, toy.k, 0, toy.queue, 30, 65, 9);
+		toy_close(&toy);
+		struct looked looked = look(NULL);
+		assert_int_equal(ms_of(&looked, "kernel", "k"), 35);
+		assert_int_equal(ms_of(&looked, "copy", "up"), 0);
+		assert_int_equal(ms_of(&looked, "wait for a device", "k"), 20);
+		look_away(&looked);
+	}
+}
+
 /* Before the time that was asked for, and in another chunk: it is found. */
 static void who_asked_before_the_time(void **state)
 {
@@ -515,6 +540,7 @@ int main(void)
 	    cmocka_unit_test(a_queue_out_of_order),
 	    cmocka_unit_test(by_correlation),
 	    cmocka_unit_test(the_first_call_asked),
+	    cmocka_unit_test(what_is_waited_for_twice),
 	    cmocka_unit_test(who_asked_before_the_time),
 	    cmocka_unit_test(a_call_that_copies),
 	    cmocka_unit_test(nobody_asked),
