@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/by_function.h"
 #include "analyze/device_rows.h"
@@ -149,6 +150,31 @@ static int row_add(const struct sonde_device_times *times, const struct sonde_ga
 	return 0;
 }
 
+/* What a narrow terminal leaves out of the shares: those that no row has first, then all but the three that come to
+ * most, of all rows. */
+static int order_shares(struct sonde_report *report, struct sonde_section *section)
+{
+	struct sonde_table *table = &section->table;
+	struct sonde_column *own = sonde_arena_alloc(&report->arena, sizeof columns);
+	double total_ns[COLUMNS] = {0};
+	if (!own)
+		return sonde_error(ENOMEM, "out of memory for a table");
+	memcpy(own, columns, sizeof columns);
+	for (size_t i = 0; i < table->row_count; i++)
+		for (size_t c = ASKED; c <= UNKNOWN; c++) {
+			const struct sonde_cell *row = &table->cells[i * COLUMNS];
+			total_ns[c] += row[c].real * (double)row[LENGTH].integer;
+		}
+	for (size_t c = ASKED; c <= UNKNOWN; c++) {
+		size_t before = 0;
+		for (size_t other = ASKED; other <= UNKNOWN; other++)
+			before += total_ns[other] > total_ns[c] || (total_ns[other] == total_ns[c] && other < c);
+		own[c].detail = total_ns[c] <= 0 ? 5 : before < 3 ? 0 : 2;
+	}
+	table->columns = own;
+	return 0;
+}
+
 static int notes(const struct finding *finding, const struct sonde_gaps *gaps, const struct sonde_device_times *times,
 		 struct sonde_report *report, struct sonde_section *section)
 {
@@ -195,7 +221,8 @@ static int gaps_finish(void *state, struct sonde_report *report)
 		rc = row_add(times, &gaps.all[i], report, section);
 	if (!rc && section) {
 		section->table.omitted = finding.found - gaps.count;
-		rc = sonde_device_rows_apart(report, section);
+		rc = order_shares(report, section);
+		rc = rc ? rc : sonde_device_rows_apart(report, section);
 		rc = rc ? rc : notes(&finding, &gaps, times, report, section);
 	} else if (!rc) {
 		rc = sonde_pass_nothing(&times->options, report, "device-gaps", "Gaps of devices",
