@@ -128,6 +128,7 @@ struct opencl_queue {
 	uint8_t is_used, has_times, is_out_of_order;
 	uint8_t is_hidden;    /* the program has not asked for times: it is not to see that there are some */
 	uint8_t was_listed;   /* created with a list of properties */
+	uint8_t is_awaited;   /* released with commands under way: the last one has a callback */
 	uint32_t first, last; /* commands under way, in order; 0 = none */
 	uint32_t fresh;       /* of these: since it was looked at */
 	cl_queue_properties properties[OPENCL_PROPERTIES + 1]; /* as the program has them */
@@ -147,7 +148,7 @@ struct opencl_call {
 	uint64_t from_ns; /* 0 = nothing is recorded */
 	cl_command_queue queue;
 	cl_event own, *event; /* what the driver is to fill in */
-	int is_timed;
+	int is_known, is_timed;
 };
 
 /* Around a call that puts a command into a queue. `event`: the program's, or NULL. end returns the code. */

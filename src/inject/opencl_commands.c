@@ -2,8 +2,10 @@
  *
  * There is no callback for an event: drivers call those on threads of their own, at a cost of tens of µs. Instead
  * whoever calls anyhow looks at a queue's commands, oldest first, now and then as it adds one, and when it waits,
- * flushes or releases. A queue in order is looked at up to the first that is not done. Whoever looks takes the whole
- * list, so that no lock is held while the driver is asked; what is not done goes back to its front.
+ * flushes or releases. Only where a queue is released with commands under way, its last one has a callback: nobody
+ * need call again, and our references would keep what the program has given up. A queue in order is looked at up to the
+ * first that is not done. Whoever looks takes the whole list, so that no lock is held while the driver is asked; what
+ * is not done goes back to its front.
  */
 #include <string.h>
 
@@ -32,6 +34,8 @@ struct done {
 
 static struct command commands[COMMANDS]; /* from 1; under the lock those that are in no queue's list */
 static uint32_t used = 1, spare;          /* never used from there on; a list of those that were */
+
+static const char too_many[] = "OpenCL: too many commands were under way, or queues there";
 
 /* --- looking ----------------------------------------------------------------------------------------------------- */
 
@@ -170,17 +174,31 @@ static void look_at(struct list *list, int is_out_of_order)
 			   : (struct list){at, at ? list->last : 0};
 }
 
+/* In a thread of the driver's, or in that which asked for it. */
+static void CL_API_CALL call_back(cl_event event, cl_int status, void *unused)
+{
+	(void)event, (void)status, (void)unused;
+	opencl_look(NULL);
+}
+
+/* Of a list that nobody else has. */
+static void await(const struct list *list)
+{
+	if (list->first && opencl_next->clSetEventCallback)
+		opencl_next->clSetEventCallback(commands[list->last].event, CL_COMPLETE, call_back, NULL);
+}
+
 /* With the lock, which is given up in between. */
-static void look(struct opencl_queue *queue)
+static void look_once(struct opencl_queue *queue, int is_awaited)
 {
 	struct list list = {queue->first, queue->last};
 	int is_out_of_order = queue->is_out_of_order;
 	queue->first = queue->last = queue->fresh = 0;
-	if (!list.first)
-		return;
 	queue->refs++; /* it stays */
 	opencl_unlock();
 	look_at(&list, is_out_of_order);
+	if (is_awaited)
+		await(&list);
 	opencl_lock();
 	queue->refs--;
 	if (list.first) {
@@ -188,6 +206,18 @@ static void look(struct opencl_queue *queue)
 		queue->last = queue->first ? queue->last : list.last;
 		queue->first = list.first;
 	}
+}
+
+/* The same. Of one that was released, twice: what was called back at once found the list taken. */
+static void look(struct opencl_queue *queue)
+{
+	int is_awaited = !queue->refs && queue->first && !queue->is_awaited;
+	if (is_awaited)
+		queue->is_awaited = 1;
+	if (queue->first)
+		look_once(queue, is_awaited);
+	if (is_awaited && queue->first)
+		look_once(queue, 0);
 	opencl_queue_settle(queue);
 }
 
@@ -239,7 +269,7 @@ static void add(const struct opencl_call *call, const struct opencl_what *what, 
 	opencl_unlock();
 	if (at)
 		return;
-	lost("OpenCL: too many commands were under way, or queues there");
+	lost(too_many);
 	opencl_next->clReleaseEvent(command->event);
 }
 
@@ -252,6 +282,7 @@ void opencl_begin(struct opencl_call *call, cl_command_queue handle, cl_event *e
 	const struct opencl_queue *queue = opencl_queue_find(handle);
 	if (!queue || !queue->number)
 		queue = opencl_queue_learn(handle);
+	call->is_known = queue != NULL;
 	call->is_timed = queue && queue->has_times;
 	opencl_unlock();
 	if (call->is_timed && !event)
@@ -286,7 +317,7 @@ cl_int opencl_end(struct opencl_call *call, cl_int code, const struct opencl_wha
 		return code;
 	opencl_stack(command.correlation);
 	if (!call->is_timed || !*call->event) {
-		lost("OpenCL: the driver makes its queue without times");
+		lost(call->is_known ? "OpenCL: the driver makes its queue without times" : too_many);
 		return code;
 	}
 	command.event = *call->event;

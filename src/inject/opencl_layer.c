@@ -4,6 +4,7 @@
  * nobody records any more, calls only go through. Level `full` is `api`, and the
  * stacks of calls that enqueue or allocate.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,15 @@ static void leave_out_missing(void)
 			mine[i] = NULL;
 }
 
+/* It, and the tables that it has given us, are there as long as we are: events are asked for and given back also when
+ * the program has closed it. */
+static void keep_loader(const void *inside)
+{
+	Dl_info loader;
+	if (dladdr(inside, &loader) && loader.dli_fname)
+		dlopen(loader.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 /* The loader begins us once, before it has called anything else of ours. */
 EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count, const cl_icd_dispatch *next, cl_uint *count_ret,
 						   const cl_icd_dispatch **ret)
@@ -171,6 +181,7 @@ EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count, const cl_icd_d
 	if (level && *level) {
 		fill();
 		leave_out_missing();
+		keep_loader(__builtin_return_address(0));
 		pthread_atfork(NULL, NULL, in_child);
 	}
 	*ret = &ours;

@@ -13,6 +13,7 @@ static struct opencl_queue queues[OPENCL_QUEUES];
 static struct opencl_slot slots[4 * OPENCL_QUEUES];
 static struct opencl_map map = {slots, 4 * OPENCL_QUEUES, 0};
 static uint32_t most;     /* places below were used */
+static uint32_t held;     /* places that are used, or promised: see promise() */
 static uint64_t ordinals; /* under the lock, as all of it */
 
 struct opencl_queue *opencl_queue_find(cl_command_queue handle)
@@ -33,17 +34,30 @@ void opencl_queue_settle(struct opencl_queue *queue)
 	if (opencl_queue_find(queue->handle) == queue) /* else a younger one has its handle */
 		opencl_map_remove(&map, queue->handle);
 	queue->is_used = 0;
+	held--;
+}
+
+/* Before it is made otherwise than the program wants it: one that is not known here could not be hidden. */
+static int promise(void)
+{
+	opencl_look(NULL); /* of released queues that were done, places are free */
+	opencl_lock();
+	int has_room = held < OPENCL_QUEUES;
+	held += (uint32_t)has_room;
+	opencl_unlock();
+	return has_room;
 }
 
 /* A place for it, or NULL. */
 static struct opencl_queue *place_for(const struct opencl_queue *made)
 {
-	uint32_t at = 0;
+	uint32_t at = held < OPENCL_QUEUES ? 0 : OPENCL_QUEUES; /* full: nothing is looked for */
 	while (at < most && queues[at].is_used)
 		at++;
 	struct opencl_slot *slot = at < OPENCL_QUEUES ? opencl_map_put(&map, made->handle) : NULL;
 	if (!slot)
 		return NULL;
+	held++;
 	most = at == most ? most + 1 : most;
 	slot->values[0] = at;
 	queues[at] = *made;
@@ -111,29 +125,33 @@ void opencl_queues_forget(void)
 
 /* --- creating ---------------------------------------------------------------------------------------------------- */
 
-static void created(struct opencl_queue *made, cl_command_queue_properties properties)
+/* `promised`: a place; what was made without one is not known here, and as the program wants it. */
+static void created(struct opencl_queue *made, cl_command_queue_properties properties, int promised)
 {
 	made->is_out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
 	made->is_hidden = made->has_times && !(properties & CL_QUEUE_PROFILING_ENABLE);
-	opencl_at_exit();
-	opencl_look(NULL); /* of released queues that were done, places are free */
+	if (made->handle)
+		opencl_at_exit();
 	opencl_lock();
-	add(made);
+	held -= (uint32_t)promised;
+	if (made->handle && promised)
+		add(made);
 	opencl_unlock();
 }
 
 static cl_command_queue CL_API_CALL create(cl_context context, cl_device_id device,
 					   cl_command_queue_properties properties, cl_int *code)
 {
-	struct opencl_queue made = {.context = context, .device_handle = device, .has_times = 1};
+	struct opencl_queue made = {.context = context, .device_handle = device};
 	uint64_t from_ns = opencl_host_begin();
-	made.handle = opencl_next->clCreateCommandQueue(context, device, properties | CL_QUEUE_PROFILING_ENABLE, code);
-	if (!made.handle) {
+	int promised = promise();
+	if (promised)
+		made.handle =
+		    opencl_next->clCreateCommandQueue(context, device, properties | CL_QUEUE_PROFILING_ENABLE, code);
+	made.has_times = made.handle || (properties & CL_QUEUE_PROFILING_ENABLE);
+	if (!made.handle)
 		made.handle = opencl_next->clCreateCommandQueue(context, device, properties, code);
-		made.has_times = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
-	}
-	if (made.handle)
-		created(&made, properties);
+	created(&made, properties, promised);
 	opencl_host_end(
 	    &(struct opencl_host){.kind = SONDE_OPERATION_API, .call = "clCreateCommandQueue", .from_ns = from_ns});
 	return made.handle;
@@ -178,15 +196,15 @@ static cl_command_queue CL_API_CALL create_listed(cl_context context, cl_device_
 	cl_queue_properties wanted[OPENCL_PROPERTIES + 3];
 	cl_command_queue_properties flags = copy(&made, properties);
 	uint64_t from_ns = opencl_host_begin();
-	if (made.was_listed && !(flags & CL_QUEUE_ON_DEVICE)) {
+	int promised = promise();
+	if (promised && made.was_listed && !(flags & CL_QUEUE_ON_DEVICE)) {
 		with_times(wanted, &made);
 		made.handle = opencl_next->clCreateCommandQueueWithProperties(context, device, wanted, code);
 	}
 	made.has_times = made.handle || (flags & CL_QUEUE_PROFILING_ENABLE);
 	if (!made.handle)
 		made.handle = opencl_next->clCreateCommandQueueWithProperties(context, device, properties, code);
-	if (made.handle)
-		created(&made, flags);
+	created(&made, flags, promised);
 	opencl_host_end(&(struct opencl_host){
 	    .kind = SONDE_OPERATION_API, .call = "clCreateCommandQueueWithProperties", .from_ns = from_ns});
 	return made.handle;
@@ -205,14 +223,12 @@ static cl_int CL_API_CALL retain(cl_command_queue handle)
 
 static cl_int CL_API_CALL release(cl_command_queue handle)
 {
-	opencl_look(handle);
 	opencl_lock();
 	struct opencl_queue *queue = opencl_queue_find(handle);
 	if (queue && queue->refs)
 		queue->refs--;
-	if (queue)
-		opencl_queue_settle(queue);
 	opencl_unlock();
+	opencl_look(handle);
 	return opencl_next->clReleaseCommandQueue(handle);
 }
 

@@ -44,6 +44,21 @@ for how in 'left 6' 'killed 137'; do
 	has "$out" "1 lost: OpenCL: asked for, and the recording of the process ended before anybody looked"
 done
 
+# programs that load OpenCL themselves, and give up contexts while commands are under way: nothing of ours keeps those, or
+# calls what is no more; more queues than are recorded look as the program made them
+loaded=$(target opencl_loaded)
+for mode in closed context queues; do
+	expected=$("$loaded" $mode) && code=0 || code=$?
+	[ $code -ne 77 ] || continue # no such function before OpenCL 3.0
+	run $code "$SONDE" record --gpu -q -o loaded.sonde -f -- "$loaded" $mode
+	equal "$out" "$expected"
+	if [ $mode = queues ]; then
+		equal "$(rows loaded.sonde kernels | jq -c 'map(.calls)')" '[1024]'
+		equal "$("$SONDE" query -f csv loaded.sonde "select sum(events), count(distinct cause) from lost where source = 'gpu'" | tail -n 1 |
+			tr -d '\r')" 76,1
+	fi
+done
+
 # as an ordinary user
 export POCL_CACHE_DIR=$work/user-cache
 run 0 as_user "$SONDE" record --gpu -q -o user.sonde -- "$known"
