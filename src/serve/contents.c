@@ -11,6 +11,7 @@
 #include "analyze/flop.h"
 #include "format/meta.h"
 #include "session/weigh.h"
+#include "sonde/device.h"
 
 enum fact {
 	NEVER = 0, /* only with an option that the page does not have */
@@ -28,7 +29,8 @@ enum fact {
 	ENERGY,
 	ENERGY_AND_SAMPLES,
 	EVENTS,
-	WORK, /* zones whose work was told */
+	WORK,          /* zones whose work was told */
+	WORK_OR_ROOFS, /* or devices whose ceilings are known */
 	SPANS,
 	COUNTERS,
 	ITERATIONS,
@@ -88,7 +90,7 @@ static const struct {
     {"zones", ZONES},
     {"zone-histogram", ZONES_OR_SPANS},
     {"flop", WORK},
-    {"roofline", WORK},
+    {"roofline", WORK_OR_ROOFS},
     {"phases", ZONES},
     {"spans", SPANS},
     {"counters", COUNTERS},
@@ -123,6 +125,16 @@ static int has_work(const struct sonde_session *session)
 	for (uint32_t id = 1; id <= sonde_session_site_count(session) && !found; id++)
 		found = sonde_flop_is_library(sonde_session_site(session, id));
 	return found;
+}
+
+static int has_device_roofs(const struct sonde_session *session)
+{
+	for (uint32_t id = 1; id <= sonde_session_device_count(session); id++) {
+		const struct sonde_device *device = sonde_session_device(session, id);
+		if (device->kind != SONDE_DEVICE_CPU && (device->capability || device->memory_b_per_s))
+			return 1;
+	}
+	return 0;
 }
 
 static int holds(const struct sonde_session *session, enum fact fact)
@@ -162,6 +174,8 @@ static int holds(const struct sonde_session *session, enum fact fact)
 		return sonde_weigh_has(session, SONDE_CHUNK_EVENTS);
 	case WORK:
 		return zones && has_work(session);
+	case WORK_OR_ROOFS:
+		return (zones && has_work(session)) || has_device_roofs(session);
 	case SPANS:
 		return has_site(session, 1u << SONDE_SITE_SPAN);
 	case COUNTERS:

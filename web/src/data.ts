@@ -240,7 +240,7 @@ function written(words: object): string {
 
 /* What the page holds: the recording with its report, and the lanes of the timeline, where there was room for them. */
 /* Sections that another one brings along. */
-const COME_WITH: Record<string, string> = { "zone-durations": "zone-histogram", roofs: "roofline" };
+const COME_WITH: Record<string, string> = { "zone-durations": "zone-histogram", roofs: "roofline", "device-roofs": "roofline" };
 
 export function inFile(content: Promise<string>, timeline: () => Promise<ArrayBuffer | null>): DataSource {
 	const held = content.then((text) => JSON.parse(text) as { recording: Recording; report: Report })

@@ -19,7 +19,7 @@ import { Timeline } from "./timeline";
 import { Zones } from "./zones";
 
 /* A page, and the section that a recording must have for it to be in the menu; "" = always. The timeline has lanes instead,
- * comparisons two recordings, the roofline a machine that was measured. */
+ * comparisons two recordings, the roofline a machine that was measured, or a device whose ceilings are known. */
 const PAGES: [name: string, title: string, section: string, view: () => preact.JSX.Element][] = [
 	["overview", "Overview", "", Overview],
 	["timeline", "Timeline", "", Timeline],
@@ -34,7 +34,7 @@ const PAGES: [name: string, title: string, section: string, view: () => preact.J
 ];
 const OF_TWO = ["compare", "flame-difference"];
 const HAVE_PAGES = ["assembly", "lines", "zone-histogram", "zone-durations", "calltree", "functions", "callers", "zones", "memory", "timeline", "leaks", "sizes", "temporary"];
-const OF_ROOFLINE = ["roofline", "roofs"]; /* where there is a page of them */
+const OF_ROOFLINE = ["roofline", "roofs", "device-roofs"]; /* where there is a page of them */
 const THREADS_MOST = 500;
 
 /* --- light or dark ------------------------------------------------------------------------------------------------- */

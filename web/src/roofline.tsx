@@ -1,19 +1,24 @@
 /* roofline.tsx: the page `roofline`: zones under what their machine can do, both axes logarithmic. Lines are the ceilings that were
  * measured (section `roofs`), points the zones with FLOP and bytes (section `roofline`); what lacks one of the two has no intensity
- * and no point. A point whose bytes are the least that must move is hollow, with an arrow: it lies there, or further left. */
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+ * and no point. A point whose bytes are the least that must move is hollow, with an arrow: it lies there, or further left. Devices have
+ * pictures of their own below (section `device-roofs`). */
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { type DataSource, type Recording, type Table, table, text, value } from "./data";
 import { clean, figure } from "./figure";
 import { Await, Command, Notes, type Roofline as Standing, said, useReport, useWorld } from "./parts";
-import { ceilingsOf, isBelow, type Point, pointsOf, powers, type Scale, scaleOf, segment, type Ceiling } from "./roofline_scale";
+import { DeviceRoofs } from "./roofline_devices";
+import { Axes, Ceilings, useWidth } from "./roofline_picture";
+import { ceilingsOf, devicesOf, isBelow, type Point, pointsOf, type Scale, scaleOf } from "./roofline_scale";
 import { elsewhere, go } from "./selection";
 import { DataTable } from "./table";
 
-const ROWS = 200, POINTS_MOST = 60, ASKED_AFTER_MS = 500, APART_PX = 14;
+const ROWS = 200, POINTS_MOST = 60, ASKED_AFTER_MS = 500;
 
 /* --- whether there is one ------------------------------------------------------------------------------------------------- */
 
-function standing(points: Table | null, roofs: Table | null): Standing {
+function standing(points: Table | null, roofs: Table | null, devices: Table | null): Standing {
+	if (devices && devicesOf(devices).length)
+		return "there";
 	if (!points?.rows.some((row) => typeof value(row, "gflop_per_s") === "number"))
 		return "";
 	return roofs?.rows.length ? "there" : "unmeasured";
@@ -22,10 +27,10 @@ function standing(points: Table | null, roofs: Table | null): Standing {
 /* What a recording holds tells that work may have been counted; the section itself, that it was. It is asked once, after what is
  * looked at, and of a run that goes on not before its end. */
 export function useRoofline(data: DataSource, recording: Recording, isWhole: boolean): Standing {
-	const [found, set] = useState<Standing>(""), may = isWhole && recording.sections.includes("roofline");
+	const [found, set] = useState<Standing>(""), may = isWhole && ["roofline", "device-roofs"].some((section) => recording.sections.includes(section));
 	useEffect(() => {
 		let current = true;
-		const ask = () => data.report(["roofline"], {}, ROWS).then((report) => current && set(standing(table(report, "roofline"), table(report, "roofs"))), () => undefined);
+		const ask = () => data.report(["roofline"], {}, ROWS).then((report) => current && set(standing(table(report, "roofline"), table(report, "roofs"), table(report, "device-roofs"))), () => undefined);
 		const later = may ? window.setTimeout(ask, data.inFile ? 0 : ASKED_AFTER_MS) : 0;
 		return () => {
 			current = false;
@@ -36,12 +41,6 @@ export function useRoofline(data: DataSource, recording: Recording, isWhole: boo
 }
 
 /* --- words ------------------------------------------------------------------------------------------------------------------ */
-
-const SMALL = ["⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"];
-
-function powerText(power: number): string {
-	return power >= -3 && power <= 4 ? String(10 ** power).slice(0, 6) : `10${power < 0 ? "⁻" : ""}${[...String(Math.abs(power))].map((digit) => SMALL[Number(digit)]).join("")}`;
-}
 
 /* GFLOP/s, or a smaller unit where two decimals of those would be zeros. */
 function rate(y: number): string {
@@ -56,50 +55,6 @@ function saidOf(point: Point): string {
 }
 
 /* --- the picture ------------------------------------------------------------------------------------------------------------ */
-
-function Axes({ scale }: { scale: Scale }) {
-	const { left, right, top, bottom, x, y } = scale;
-	return (
-		<g aria-hidden="true">
-			{powers(scale.xs, right - left, 46).map((power) => <>
-				<line class="power" x1={x(power)} x2={x(power)} y1={top} y2={bottom} />
-				<text data-x={power} x={x(power)} y={bottom + 17} text-anchor="middle">{powerText(power)}</text>
-			</>)}
-			{powers(scale.ys, bottom - top, 26).map((power) => <>
-				<line class="power" x1={left} x2={right} y1={y(power)} y2={y(power)} />
-				<text data-y={power} x={left - 7} y={y(power) + 4} text-anchor="end">{powerText(power)}</text>
-			</>)}
-			<rect class="frame" x={left} y={top} width={Math.max(1, right - left)} height={bottom - top} />
-			<text x={(left + right) / 2} y={bottom + 37} text-anchor="middle">intensity, FLOP/byte</text>
-			<text transform={`translate(14 ${(top + bottom) / 2}) rotate(-90)`} text-anchor="middle">GFLOP/s</text>
-		</g>
-	);
-}
-
-function Ceilings({ ceilings, scale }: { ceilings: Ceiling[]; scale: Scale }) {
-	const taken: Record<Ceiling["form"], number[]> = { peak: [], memory: [] }; /* where labels begin */
-	return (
-		<g>
-			{ceilings.map((ceiling) => {
-				const line = segment(ceiling, ceilings, scale), words = `${clean(ceiling.name)} ${figure("number", ceiling.rate)} ${ceiling.form === "peak" ? "GFLOP/s" : "GB/s"}`;
-				if (!line)
-					return null;
-				const x1 = scale.x(line[0]), y1 = scale.y(line[1]), x2 = scale.x(line[2]), y2 = scale.y(line[3]), angle = (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
-				const apart = ceiling.form === "peak" ? APART_PX : APART_PX / Math.cos(Math.atan2(y2 - y1, x2 - x1)), others = taken[ceiling.form];
-				const hasRoom = !others.some((at) => Math.abs(at - y1) < apart);
-				if (hasRoom)
-					others.push(y1);
-				return (
-					<g data-ceiling={ceiling.name} data-rate={ceiling.rate}>
-						<line class={`${ceiling.form} ${ceiling.kind}`} x1={x1} y1={y1} x2={x2} y2={y2}><title>{words}</title></line>
-						{ceiling.form === "memory" ? hasRoom && <text class="of-memory" transform={`translate(${x1 + 8} ${y1 - 5 + (8 * (y2 - y1)) / (x2 - x1)}) rotate(${angle})`}>{words}</text>
-							: hasRoom && <text class="of-peak" x={scale.right - 6} y={y1 - 4} text-anchor="end">{words}</text>}
-					</g>
-				);
-			})}
-		</g>
-	);
-}
 
 interface Picked {
 	chosen: number; /* -1: none */
@@ -138,19 +93,6 @@ function Points({ points, scale, picked }: { points: Point[]; scale: Scale; pick
 			})}
 		</g>
 	);
-}
-
-function useWidth() {
-	const box = useRef<HTMLDivElement>(null), [width, set] = useState(800);
-	useLayoutEffect(() => {
-		const measure = () => box.current && set(Math.max(200, box.current.clientWidth));
-		measure();
-		const watch = new ResizeObserver(measure);
-		if (box.current)
-			watch.observe(box.current);
-		return () => watch.disconnect();
-	}, []);
-	return { box, width };
 }
 
 function Picture({ points, roofs, picked }: { points: Point[]; roofs: Table; picked: Picked }) {
@@ -215,6 +157,19 @@ function Both({ zones, roofs }: { zones: Table; roofs: Table }) {
 	);
 }
 
+function Zones({ zones, roofs }: { zones: Table | null; roofs: Table | null }) {
+	const { selection } = useWorld();
+	if (zones?.rows.length && roofs?.rows.length)
+		return <Both zones={zones} roofs={roofs} />;
+	return (
+		<>
+			{zones?.rows.length ? <><p class="wait" data-fact="unmeasured">What this machine can do at most was not measured: <Command>sonde roofline --measure</Command> once, before it is recorded.</p><DataTable table={zones} drawn={{ label: "Zones" }} /></>
+				: <p class="wait">{selection.thread || selection.from || selection.to ? "No work was counted in the threads and the time that are chosen." : "No zone told how much it did."}</p>}
+			<Notes notes={zones?.rows.length ? zones.notes : (zones?.notes ?? []).map((note) => ({ ...note, warning: false }))} />
+		</>
+	);
+}
+
 export function Roofline() {
 	const { selection } = useWorld(), answer = useReport(["roofline"], { ...selection, focus: "", weigh: "", at: "", heap: "" }, ROWS);
 	return (
@@ -222,16 +177,8 @@ export function Roofline() {
 			<h1>Roofline</h1>
 			<Await answer={answer}>
 				{(report) => {
-					const zones = table(report, "roofline"), roofs = table(report, "roofs");
-					if (zones?.rows.length && roofs?.rows.length)
-						return <Both zones={zones} roofs={roofs} />;
-					return (
-						<>
-							{zones?.rows.length ? <><p class="wait" data-fact="unmeasured">What this machine can do at most was not measured: <Command>sonde roofline --measure</Command> once, before it is recorded.</p><DataTable table={zones} drawn={{ label: "Zones" }} /></>
-								: <p class="wait">{selection.thread || selection.from || selection.to ? "No work was counted in the threads and the time that are chosen." : "No zone told how much it did."}</p>}
-							<Notes notes={zones?.rows.length ? zones.notes : (zones?.notes ?? []).map((note) => ({ ...note, warning: false }))} />
-						</>
-					);
+					const devices = table(report, "device-roofs");
+					return <><Zones zones={table(report, "roofline")} roofs={table(report, "roofs")} />{devices && <DeviceRoofs roofs={devices} />}</>;
 				}}
 			</Await>
 		</>

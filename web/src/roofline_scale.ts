@@ -15,7 +15,7 @@ export interface Point {
 export interface Ceiling {
 	name: string;
 	form: "peak" | "memory";
-	kind: "all" | "one" | "maker" | "set"; /* all CPUs, one thread, by the datasheet, a lesser instruction set */
+	kind: "all" | "one" | "maker" | "set" | "theory"; /* all CPUs, one thread, by the datasheet, a lesser instruction set; a device's, not measured */
 	rate: number;
 }
 
@@ -73,6 +73,40 @@ export function ceilingsOf(roofs: Table): Ceiling[] {
 	return found.filter(({ rate }) => hasPlace(rate));
 }
 
+/* Devices of one name that have the same ceilings. */
+export interface DeviceCeilings {
+	names: string[];
+	ceilings: Ceiling[];
+	unknown: string[]; /* ceilings without a rate */
+}
+
+/* Without the number behind it. */
+function kindOf(name: string): string {
+	return name.slice(0, Math.max(0, name.lastIndexOf(" ")));
+}
+
+/* Those of which a ceiling is known, in the order of the table `device-roofs`, whose rows of one device follow each other. */
+export function devicesOf(roofs: Table): DeviceCeilings[] {
+	const all = new Map<string, DeviceCeilings>(), found = new Map<string, DeviceCeilings>();
+	for (const row of roofs.rows) {
+		const name = text(row, "device"), rate = real(row, "rate"), ceiling = text(row, "ceiling"), isMemory = text(row, "unit") === "GB/s";
+		const device = all.get(name) ?? { names: [name], ceilings: [], unknown: [] };
+		all.set(name, device);
+		if (hasPlace(rate))
+			device.ceilings.push({ name: ceiling, form: isMemory ? "memory" : "peak", kind: "theory", rate });
+		else
+			device.unknown.push(ceiling);
+	}
+	for (const [name, device] of all) {
+		const key = JSON.stringify([kindOf(name), device.ceilings]), alike = found.get(key);
+		if (alike)
+			alike.names.push(name);
+		else if (device.ceilings.length)
+			found.set(key, device);
+	}
+	return [...found.values()];
+}
+
 /* The highest that all CPUs, or one thread, reached; what memory allows ends there. */
 export function highest(ceilings: Ceiling[], kind: Ceiling["kind"]): number {
 	return ceilings.reduce((most, at) => (at.form === "peak" && at.kind === kind ? Math.max(most, at.rate) : most), 0);
@@ -91,7 +125,24 @@ export function scaleOf(points: Point[], ceilings: Ceiling[], width: number, hei
 		ys.push(Math.log10(slow) + from);
 	const lowest = ys.length ? Math.min(...ys) - BELOW_MOST : -Infinity;
 	ys.push(...points.map((point) => Math.log10(point.y)).filter((power) => power >= lowest));
-	const x: [number, number] = [from - 0.15, Math.max(...xs) + 0.15], y: [number, number] = ys.length ? [Math.min(...ys) - 0.2, Math.max(...ys) + 0.25] : [-0.2, 0.25];
+	return scaled(at, [from - 0.15, Math.max(...xs) + 0.15], ys.length ? [Math.min(...ys) - 0.2, Math.max(...ys) + 0.25] : [-0.2, 0.25]);
+}
+
+/* A decade on both sides of where memory stops limiting, down to what memory allows there. */
+export function deviceScaleOf(ceilings: Ceiling[], width: number, height: number): Scale {
+	const at = { left: 64, right: width - 12, top: 14, bottom: height - 46 };
+	const peaks = ceilings.filter(({ form }) => form === "peak").map(({ rate }) => Math.log10(rate)), memory = ceilings.find(({ form }) => form === "memory");
+	const bandwidth = memory ? Math.log10(memory.rate) : 0, xs: [number, number] = [-1, 2], ys = [...peaks];
+	if (memory && peaks.length) {
+		xs[0] = Math.min(xs[0], Math.min(...peaks) - bandwidth - 1);
+		xs[1] = Math.max(xs[1], Math.max(...peaks) - bandwidth + 1);
+	}
+	if (memory)
+		ys.push(bandwidth + xs[0], ...(peaks.length ? [] : [bandwidth + xs[1]]));
+	return scaled(at, xs, [Math.min(...ys) - 0.3, Math.max(...ys) + 0.35]);
+}
+
+function scaled(at: Pick<Scale, "left" | "right" | "top" | "bottom">, x: [number, number], y: [number, number]): Scale {
 	return {
 		...at, xs: x, ys: y,
 		x: (power) => at.left + ((power - x[0]) / (x[1] - x[0])) * (at.right - at.left),
@@ -113,9 +164,10 @@ export function segment(ceiling: Ceiling, ceilings: Ceiling[], scale: Scale): [x
 	if (ceiling.form === "peak") {
 		if (power < ys[0] || power > ys[1])
 			return null;
-		const fastest = ceilings.find(({ name }) => name === "L1")?.rate;
+		const fastest = ceilings.find(({ name, form, kind }) => (ceiling.kind === "theory" ? form === "memory" && kind === "theory" : name === "L1"))?.rate;
 		return [Math.min(xs[1], Math.max(xs[0], fastest ? power - Math.log10(fastest) : xs[0])), power, xs[1], power];
 	}
-	const top = highest(ceilings, ceiling.kind === "one" ? "one" : "all"), from = Math.max(xs[0], ys[0] - power), to = Math.min(xs[1], Math.log10(top) - power);
+	const own = ceiling.kind === "theory" && !highest(ceilings, "theory") ? 10 ** ys[1] : 0; /* of a device without a peak that is known */
+	const top = own || highest(ceilings, ceiling.kind === "one" || ceiling.kind === "theory" ? ceiling.kind : "all"), from = Math.max(xs[0], ys[0] - power), to = Math.min(xs[1], Math.log10(top) - power);
 	return top > 0 && to > from ? [from, from + power, to, to + power] : null;
 }
