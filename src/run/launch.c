@@ -259,12 +259,21 @@ int sonde_launch_hold(struct sonde_launch *launch)
 	return 0;
 }
 
-static uint64_t peak_rss_b(pid_t pid)
+static uint64_t bytes_of(pid_t pid, const char *file, const char *field)
 {
 	char text[8192];
-	sonde_file_read(text, sizeof text, "/proc/%d/status", (int)pid);
-	const char *mark = strstr(text, "\nVmHWM:");
-	return mark ? strtoull(mark + strlen("\nVmHWM:"), NULL, 10) * 1024 : 0;
+	sonde_file_read(text, sizeof text, "/proc/%d/%s", (int)pid, file);
+	const char *at = strstr(text, field);
+	return at ? strtoull(at + strlen(field), NULL, 10) * 1024 : 0;
+}
+
+/* The kernel's mark lacks what it has not added up yet; a walk of the pages lacks nothing. Until its exec the process
+ * touches some more, and the mark that is kept then may be off by as many as one CPU has not added up. */
+static uint64_t held_rss_b(pid_t pid)
+{
+	uint64_t mark_b = bytes_of(pid, "status", "\nVmHWM:"), now_b = bytes_of(pid, "smaps_rollup", "\nRss:");
+	uint64_t more_b = 32 * (uint64_t)sysconf(_SC_PAGESIZE);
+	return mark_b || now_b ? (mark_b > now_b ? mark_b : now_b) + more_b : 0;
 }
 
 /* What the child says next; 0 also when it is gone, and when its exec has closed the pipe. */
@@ -281,7 +290,7 @@ static int listen_to(const struct sonde_launch *launch)
 int sonde_launch_release(struct sonde_launch *launch)
 {
 	listen_to(launch); /* it is there */
-	launch->held_rss_b = peak_rss_b(launch->pid);
+	launch->held_rss_b = held_rss_b(launch->pid);
 	launch->released_ns = sonde_clock_now_ns();
 	(void)!write(launch->release_fd, "g", 1); /* one that was killed: who waits for it is told */
 	close(launch->release_fd);
