@@ -23,6 +23,7 @@ enum {
 	GAPS,
 	ALONE,
 	PEAK,
+	RESERVED,
 	QUEUES,
 	KIND,
 	UNITS,
@@ -45,6 +46,7 @@ static const struct sonde_column columns[COLUMNS] = {
     [GAPS] = {"gaps", "gaps", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 4},
     [ALONE] = {"copy_alone_ns", "copies alone", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 4},
     [PEAK] = {"peak_b", "peak memory", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 1},
+    [RESERVED] = {"reserved_b", "reserved", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 3},
     [QUEUES] = {"queues", "queues", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 2},
     [KIND] = {"kind", "kind", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 3},
     [UNITS] = {"units", "units", SONDE_UNIT_COUNT, SONDE_BASIS_MEASURED, 0, 3},
@@ -64,8 +66,10 @@ struct work {
 	struct sonde_device_union kernels, moves; /* moves: copies between the host's memory and others */
 	uint64_t all_ns, kernel_ns, copy_ns, copied_b, copies;
 	uint64_t queues;
-	struct sonde_device_peak peak;
-	int has_blocks;
+	struct memory {
+		struct sonde_device_peak peak;
+		int is_known;
+	} allocated, reserved; /* blocks that were asked for; what pools have */
 };
 
 /* --- adding up --------------------------------------------------------------------------------------------------- */
@@ -107,20 +111,29 @@ static int add_times(struct work *works, const struct sonde_device_times *times)
 	return rc;
 }
 
-static int add_memory(struct work *works, const struct sonde_device_times *times)
+/* Of one device's blocks of its own memory, which lie in front of the host's. */
+static int peak_of(struct memory *out, const struct sonde_device_blocks *blocks, size_t from, size_t to,
+		   const struct sonde_device_times *times)
+{
+	struct sonde_window window = sonde_device_window(times, blocks->all[from].device);
+	size_t own = from;
+	while (own < to && !sonde_memory_is_host(blocks->all[own].kind))
+		own++;
+	out->is_known = own > from;
+	return sonde_device_peak_of(&out->peak, &blocks->all[from], own - from, &window);
+}
+
+static int add_memory(struct work *works, const struct sonde_device_times *times, int is_reserved)
 {
 	struct sonde_device_blocks blocks;
-	int rc = sonde_device_blocks_read(&blocks, times);
+	int rc = is_reserved ? sonde_device_pools_read(&blocks, times) : sonde_device_blocks_read(&blocks, times);
 	if (rc)
 		return rc;
 	for (size_t from = 0, to; from < blocks.count && !rc; from = to) {
-		uint32_t device = blocks.all[from].device;
-		size_t own = from;
-		for (to = from; to < blocks.count && blocks.all[to].device == device; to++)
-			own += !sonde_memory_is_host(blocks.all[to].kind);
-		struct sonde_window window = sonde_device_window(times, device);
-		works[device].has_blocks = own > from;
-		rc = sonde_device_peak_of(&works[device].peak, &blocks.all[from], own - from, &window);
+		struct work *work = &works[blocks.all[from].device];
+		for (to = from; to < blocks.count && blocks.all[to].device == blocks.all[from].device;)
+			to++;
+		rc = peak_of(is_reserved ? &work->reserved : &work->allocated, &blocks, from, to, times);
 	}
 	sonde_device_blocks_fini(&blocks);
 	return rc;
@@ -175,8 +188,11 @@ static int row_add(const struct sonde_device_times *times, uint32_t id, const st
 	row[IDLE] = sonde_cell_int(idle_of(&work->busy));
 	row[GAPS] = sonde_cell_int(work->busy.count ? work->busy.count - 1 : 0);
 	row[ALONE] = sonde_cell_int(alone_of(work));
-	row[PEAK] = work->has_blocks ? sonde_cell_int(work->peak.peak_b)
-				     : sonde_cell_absent("no allocation of its memory was recorded");
+	row[PEAK] = work->allocated.is_known ? sonde_cell_int(work->allocated.peak.peak_b)
+					     : sonde_cell_absent("no allocation of its memory was recorded");
+	row[RESERVED] = work->reserved.is_known
+			    ? sonde_cell_int(work->reserved.peak.peak_b)
+			    : sonde_cell_absent("nobody told what pools of the device have in reserve");
 	row[QUEUES] = sonde_cell_int(work->queues);
 	row[KIND] = sonde_cell_text(kind_words[device->kind <= SONDE_DEVICE_ACCELERATOR ? device->kind : 0]);
 	row[UNITS] = known(device->units);
@@ -218,7 +234,8 @@ static int devices_finish(void *state, struct sonde_report *report)
 	int rc = works ? 0 : sonde_error(ENOMEM, "out of memory for %zu devices", count);
 	sonde_device_times_sort(times);
 	rc = rc ? rc : add_times(works, times);
-	rc = rc ? rc : add_memory(works, times);
+	rc = rc ? rc : add_memory(works, times, 0);
+	rc = rc ? rc : add_memory(works, times, 1);
 	rc = rc ? rc : rows_add(times, works, report);
 	for (size_t i = 0; works && i <= count; i++) {
 		sonde_device_union_fini(&works[i].busy);

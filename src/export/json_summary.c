@@ -1,5 +1,5 @@
 /* json_summary.c: "summary" of a JSON report: timing.NAME.mean, .std, .min, .max and percentiles, in ms;
- * memory.peak_allocated and .peak_reserved, in bytes, and memory.devices.NAME.peak_allocated;
+ * memory.peak_allocated and .peak_reserved, in bytes, and of devices the same (memory.devices.NAME);
  * throughput.samples_per_sec and .iterations_per_sec.
  *
  * No figure is its own: an operation is a row of the section zones, throughput the first row of iterations, and memory
@@ -119,7 +119,7 @@ static void put_why(struct sonde_json *json, const char *group, const char *key,
 
 /* --- devices ----------------------------------------------------------------------------------------------------- */
 
-static const struct figure device_peak = {"peak_allocated", "peak_b", 1};
+static const struct figure device_memory[] = {{"peak_allocated", "peak_b", 1}, {"peak_reserved", "reserved_b", 1}};
 
 /* The device of a row, with its API and number; of several processes' the same once more with " 2". */
 static int device_name(char out[256], struct sonde_intern *names, const struct sonde_section *devices, size_t row)
@@ -144,17 +144,23 @@ static int put_devices(struct sonde_json *json, const struct sonde_section *devi
 	char name[256], group[300];
 	int error = 0;
 	for (size_t row = 0; devices && row < devices->table.row_count && !error; row++) {
-		const struct sonde_cell *cell = sonde_report_cell(devices, row, device_peak.column);
 		error = device_name(name, &names, devices, row);
-		if (!error && is_why) {
-			snprintf(group, sizeof group, "memory.devices.%s", name);
-			put_why(json, group, device_peak.key, cell, "not recorded");
-		} else if (!error) {
+		if (error)
+			break;
+		snprintf(group, sizeof group, "memory.devices.%s", name);
+		if (!is_why) {
 			sonde_json_key(json, name);
 			sonde_json_object(json);
-			put_cell(json, &device_peak, cell);
-			sonde_json_end(json);
 		}
+		for (size_t i = 0; i < COUNT(device_memory); i++) {
+			const struct sonde_cell *cell = sonde_report_cell(devices, row, device_memory[i].column);
+			if (is_why)
+				put_why(json, group, device_memory[i].key, cell, "not recorded");
+			else
+				put_cell(json, &device_memory[i], cell);
+		}
+		if (!is_why)
+			sonde_json_end(json);
 	}
 	sonde_intern_fini(&names);
 	return error;

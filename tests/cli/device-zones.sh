@@ -15,6 +15,10 @@ equal "$(jq -c 'map([.zone, .reserved_peak_b, .reserved_change_b]) | sort' <<<"$
 	'[["after",8000000,0],["inner",8000000,0],["load",0,0],["step",8000000,8000000]]'
 # A pool's reserve is in no other figure.
 equal "$(rows d.sonde device-memory | jq -c 'map([.peak_b, .end_b, .allocated_b, .allocations])')" '[[8000000,0,8000000,4]]'
+# Both are in the summary of a JSON report, and in the section of the device.
+"$SONDE" report -q --json d.sonde >all.json
+equal "$(jq -c '.summary.memory.devices' all.json)" '{"Own toy 0":{"peak_allocated":8000000,"peak_reserved":8000000}}'
+equal "$(rows d.sonde devices | jq -c 'map([.peak_b, .reserved_b])')" '[[8000000,8000000]]'
 # Merged with another, processes keep apart.
 run 0 "$SONDE" record -q -o e.sonde -- "$(target device_zones)"
 run 0 "$SONDE" merge -q -o m.sonde d.sonde e.sonde

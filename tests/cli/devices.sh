@@ -66,7 +66,7 @@ equal "$(zcat -f two.firefox | jq -c '[.. | objects | select(has("samples")) | .
 	'["first of Own toy <b> 3","first of Own toy <b> 3","queue 8 of Own toy <b> 3","queue 8 of Own toy <b> 3"]'
 # The summary of a JSON report has what was allocated on each device: of this one nothing is known.
 "$SONDE" report -q --json d.sonde >all.json
-equal "$(jq -c '.summary.memory.devices' all.json)" '{"Own toy <b> 0":{"peak_allocated":null}}'
+equal "$(jq -c '.summary.memory.devices' all.json)" '{"Own toy <b> 0":{"peak_allocated":null,"peak_reserved":null}}'
 equal "$(jq -r '.summary.absent["memory.devices.Own toy <b> 0.peak_allocated"]' all.json)" "no allocation of its memory was recorded"
 # Where it asked for the copy it said just before it ended: who reads its mappings then comes too late now and then.
 for i in 1 2 3 4 5 6 7 8; do
