@@ -12,6 +12,7 @@
 #include "analyze/critical_sums.h"
 #include "analyze/device_sums.h"
 #include "format/device.h"
+#include "session/device_labels.h"
 #include "util/error.h"
 
 struct naming {
@@ -77,10 +78,11 @@ const char *sonde_critical_step_where(const struct sonde_session *session, const
 		return thread ? thread->name : "";
 	const char *device = sonde_device_label(session, queue->device, report);
 	const char *on = device && *device ? " on " : "";
+	char label[SONDE_DEVICE_LABEL_MAX_B];
 	if (!device)
 		return NULL;
-	return *queue->name ? sonde_report_text(report, "%s%s%s", queue->name, on, device)
-			    : sonde_report_text(report, "queue %" PRIu64 "%s%s", queue->handle, on, device);
+	sonde_queue_label_put(session, step->queue, label, sizeof label);
+	return sonde_report_text(report, "%s%s%s", label, on, device);
 }
 
 static int is_external(uint8_t call)

@@ -10,9 +10,8 @@
 #include "analyze/device_shape.h"
 #include "analyze/device_times.h"
 #include "base/hash.h"
+#include "session/device_labels.h"
 #include "util/error.h"
-
-enum { NAMESAKES_MAX = 256 }; /* devices among which one of the same name is looked for */
 
 int sonde_device_sums_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
 {
@@ -238,30 +237,8 @@ ptrdiff_t sonde_device_sums_by_name(struct sonde_device_cell **rows, const struc
 	return (ptrdiff_t)count;
 }
 
-/* Whether another device has the same name and number: one of another process, of which nobody knows whether it is the
- * same. Where there are very many each is taken for one. */
-static int has_namesake(const struct sonde_session *session, const struct sonde_device *device)
-{
-	size_t count = sonde_session_device_count(session);
-	for (uint32_t id = 1; id <= count && count <= NAMESAKES_MAX; id++) {
-		const struct sonde_device *other = sonde_session_device(session, id);
-		if (other->same == id && id != device->id && other->index == device->index &&
-		    !strcmp(other->name, device->name) && !strcmp(other->api, device->api))
-			return 1;
-	}
-	return count > NAMESAKES_MAX;
-}
-
 const char *sonde_device_label(const struct sonde_session *session, uint32_t device, struct sonde_report *report)
 {
-	const struct sonde_device *row = sonde_session_device(session, sonde_device_same(session, device));
-	if (!row)
-		return "";
-	const char *name = *row->name ? row->name : "device", *between = *row->api ? " " : "";
-	const struct sonde_process *process =
-	    has_namesake(session, row) ? sonde_session_process(session, row->process) : NULL;
-	if (!process)
-		return sonde_report_text(report, "%s%s%s %" PRIu32, row->api, between, name, row->index);
-	return sonde_report_text(report, "%s%s%s %" PRIu32 " of %s (%" PRIu32 ")", row->api, between, name, row->index,
-				 process->name, process->pid);
+	char label[SONDE_DEVICE_LABEL_MAX_B];
+	return sonde_report_text(report, "%s", sonde_device_label_put(session, device, label, sizeof label));
 }

@@ -13,6 +13,7 @@
 #include "analyze/device_times.h"
 #include "analyze/marks.h"
 #include "analyze/words.h"
+#include "session/device_labels.h"
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20 };
@@ -156,17 +157,10 @@ static int overlaps(struct streams *streams)
 
 /* --- rows -------------------------------------------------------------------------------------------------------- */
 
-/* With its process, where its device is called after another one that uses it, too. */
 static const char *name_of(const struct sonde_session *session, uint32_t id, struct sonde_report *report)
 {
-	const struct sonde_queue *queue = sonde_session_queue(session, id);
-	const char *name = *queue->name ? queue->name : sonde_report_text(report, "queue %" PRIu64, queue->handle);
-	const struct sonde_device *device = sonde_session_device(session, sonde_device_same(session, queue->device));
-	const struct sonde_process *process =
-	    device && device->process != queue->process ? sonde_session_process(session, queue->process) : NULL;
-	if (!name || !process)
-		return name;
-	return sonde_report_text(report, "%s of %s (%" PRIu32 ")", name, process->name, process->pid);
+	char label[SONDE_DEVICE_LABEL_MAX_B];
+	return sonde_report_text(report, "%s", sonde_queue_label_put(session, id, label, sizeof label));
 }
 
 static struct sonde_cell share(uint64_t part_ns, uint64_t all_ns, const char *why)

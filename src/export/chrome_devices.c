@@ -14,6 +14,7 @@
 
 #include "export/chrome.h"
 #include "export/device_slices.h"
+#include "session/device_labels.h"
 
 #define DEVICE_LEAST (1u << 23) /* pids are below 2^22 */
 #define CALLS_LEAST (1u << 28)  /* below the path's 2^29 */
@@ -23,7 +24,7 @@ static struct sonde_chrome_moment moment_of(const struct sonde_chrome *chrome, c
 					    uint32_t track)
 {
 	const struct sonde_queue *queue = sonde_session_queue(chrome->session, slice->queue);
-	const struct sonde_device *device = queue ? sonde_device_slices_same(chrome->session, queue->device) : NULL;
+	const struct sonde_device *device = queue ? sonde_device_first(chrome->session, queue->device) : NULL;
 	return (struct sonde_chrome_moment){.thread = queue ? 0 : slice->thread,
 					    .track = track,
 					    .pid = queue ? DEVICE_LEAST + (device ? device->id : 0) : 0,

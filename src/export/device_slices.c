@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "export/stacks.h"
+#include "session/device_labels.h"
 #include "util/error.h"
 
 void sonde_device_slices_fini(struct sonde_device_slices *slices)
@@ -222,53 +223,38 @@ int sonde_device_slices_read(struct sonde_device_slices *out, struct sonde_sessi
 
 /* --- what they are called ---------------------------------------------------------------------------------------- */
 
-const struct sonde_device *sonde_device_slices_same(const struct sonde_session *session, uint32_t device)
-{
-	const struct sonde_device *row = sonde_session_device(session, device);
-	return row ? sonde_session_device(session, row->same) : NULL;
-}
-
 const char *sonde_device_slices_device(const struct sonde_session *session, uint32_t device,
 				       char out[SONDE_DEVICE_LABEL_B])
 {
-	const struct sonde_device *row = sonde_device_slices_same(session, device);
-	if (!row)
+	if (!*sonde_device_label_put(session, device, out, SONDE_DEVICE_LABEL_B))
 		snprintf(out, SONDE_DEVICE_LABEL_B, "device");
+	return out;
+}
+
+/* Which lane of it, if it has several. */
+static const char *put_lane(const struct sonde_device_slice *slice, char out[SONDE_DEVICE_LABEL_B], const char *name)
+{
+	if (slice->lane)
+		snprintf(out, SONDE_DEVICE_LABEL_B, "%.140s (%" PRIu32 ")", name, slice->lane + 1);
 	else
-		snprintf(out, SONDE_DEVICE_LABEL_B, "%s%s%s %" PRIu32, row->api, *row->api ? " " : "",
-			 *row->name ? row->name : "device", row->index);
+		snprintf(out, SONDE_DEVICE_LABEL_B, "%.159s", name);
 	return out;
 }
 
 const char *sonde_device_slices_queue(const struct sonde_session *session, const struct sonde_device_slice *slice,
 				      char out[SONDE_DEVICE_LABEL_B])
 {
-	const struct sonde_queue *queue = sonde_session_queue(session, slice->queue);
-	char more[24] = "";
-	if (slice->lane)
-		snprintf(more, sizeof more, " (%" PRIu32 ")", slice->lane + 1);
-	if (!queue)
-		snprintf(out, SONDE_DEVICE_LABEL_B, "calls for devices%s", more);
-	else if (*queue->name)
-		snprintf(out, SONDE_DEVICE_LABEL_B, "%.120s%s", queue->name, more);
-	else
-		snprintf(out, SONDE_DEVICE_LABEL_B, "queue %" PRIu64 "%s", queue->handle, more);
-	return out;
+	char name[SONDE_DEVICE_LABEL_B];
+	sonde_queue_name_put(session, slice->queue, name, sizeof name);
+	return put_lane(slice, out, *name ? name : "calls for devices");
 }
 
 const char *sonde_device_slices_track(const struct sonde_session *session, const struct sonde_device_slice *slice,
 				      char out[SONDE_DEVICE_LABEL_B])
 {
-	const struct sonde_queue *queue = sonde_session_queue(session, slice->queue);
-	const struct sonde_device *device = queue ? sonde_device_slices_same(session, queue->device) : NULL;
-	const struct sonde_process *process =
-	    device && device->process != queue->process ? sonde_session_process(session, queue->process) : NULL;
-	char of[SONDE_DEVICE_LABEL_B];
-	if (!process)
-		return sonde_device_slices_queue(session, slice, out);
-	snprintf(out, SONDE_DEVICE_LABEL_B, "%.100s of %.32s (%" PRIu32 ")",
-		 sonde_device_slices_queue(session, slice, of), process->name, process->pid);
-	return out;
+	char label[SONDE_DEVICE_LABEL_B];
+	sonde_queue_label_put(session, slice->queue, label, sizeof label);
+	return put_lane(slice, out, *label ? label : "calls for devices");
 }
 
 const char *sonde_device_slices_name(const struct sonde_session *session, const struct sonde_device_slice *slice)

@@ -49,10 +49,7 @@ static inline int sonde_device_slice_begins(const struct sonde_device_slices *sl
 
 #define SONDE_DEVICE_LABEL_B 160
 
-/* A device as one process sees it → the first row of the same device, whose name and number it has everywhere; NULL =
- * not known. */
-const struct sonde_device *sonde_device_slices_same(const struct sonde_session *session, uint32_t device);
-/* "OpenCL toy 0"; "first", "queue 7"; both cut to what there is room for. */
+/* "OpenCL toy 0"; "first", "queue 7"; as device_labels.h has them, cut to what there is room for. */
 const char *sonde_device_slices_device(const struct sonde_session *session, uint32_t device,
 				       char out[SONDE_DEVICE_LABEL_B]);
 const char *sonde_device_slices_queue(const struct sonde_session *session, const struct sonde_device_slice *slice,

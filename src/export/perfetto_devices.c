@@ -2,6 +2,7 @@
  * of the host for devices on tracks below their threads, and arrows from them to what they had a device do. */
 #include "export/device_slices.h"
 #include "export/perfetto.h"
+#include "session/device_labels.h"
 
 /* The track of a slice, described when it is the first of it. */
 static uint64_t track_of(struct sonde_perfetto *perfetto, const struct sonde_device_slice *slice)
@@ -11,7 +12,7 @@ static uint64_t track_of(struct sonde_perfetto *perfetto, const struct sonde_dev
 	uint64_t parent;
 	int is_new;
 	if (queue) {
-		const struct sonde_device *device = sonde_device_slices_same(perfetto->session, queue->device);
+		const struct sonde_device *device = sonde_device_first(perfetto->session, queue->device);
 		parent = sonde_perfetto_track(perfetto, SONDE_PERFETTO_DEVICE, device ? device->id : 0,
 					      device ? 0 : queue->process, &is_new);
 		if (is_new)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "analyze/device_memory.h"
+#include "session/device_labels.h"
 #include "tiles/state.h"
 #include "util/error.h"
 
@@ -148,26 +149,22 @@ static int add_arrows(struct reading *reading)
 
 /* --- lanes ------------------------------------------------------------------------------------------------------- */
 
-/* As the sections of a report name it: one that several processes use has one name. */
 static const char *device_label(struct sonde_tiles *tiles, uint32_t id)
 {
-	const struct sonde_device *device = sonde_session_device(tiles->session, sonde_device_same(tiles->session, id));
-	if (!device)
-		return "device";
-	return sonde_arena_printf(&tiles->arena, "%s%s%s %u", device->api, *device->api ? " " : "",
-				  *device->name ? device->name : "device", device->index);
+	char label[SONDE_DEVICE_LABEL_MAX_B];
+	sonde_device_label_put(tiles->session, id, label, sizeof label);
+	return *label ? sonde_arena_printf(&tiles->arena, "%s", label) : "device";
 }
 
+/* Below its process, so without that. */
 static const char *title_of(struct sonde_tiles *tiles, uint32_t id)
 {
-	const struct sonde_queue *queue = sonde_session_queue(tiles->session, id);
-	const char *device = device_label(tiles, queue->device);
-	if (!device)
-		return NULL;
+	char name[SONDE_DEVICE_LABEL_MAX_B];
+	const char *device = device_label(tiles, sonde_session_queue(tiles->session, id)->device);
 	/* the queue first: what has no room is cut off at the end, and names of devices are long */
-	return *queue->name
-		   ? sonde_arena_printf(&tiles->arena, "%s of %s", queue->name, device)
-		   : sonde_arena_printf(&tiles->arena, "queue %llu of %s", (unsigned long long)queue->handle, device);
+	return device ? sonde_arena_printf(&tiles->arena, "%s of %s",
+					   sonde_queue_name_put(tiles->session, id, name, sizeof name), device)
+		      : NULL;
 }
 
 static int lay(struct reading *reading)

@@ -64,6 +64,11 @@ equal "$(grep -ao 'queue 8 of device_told' two.pftrace | wc -l)" 1
 run 0 "$SONDE" export -q -f firefox -o two.firefox two.sonde
 equal "$(zcat -f two.firefox | jq -c '[.. | objects | select(has("samples")) | .name | select(test("toy"))] | sort')" \
 	'["first of Own toy <b> 3","first of Own toy <b> 3","queue 8 of Own toy <b> 3","queue 8 of Own toy <b> 3"]'
+# Of merged recordings each has its own: nothing says that it is the same machine's.
+run 0 "$SONDE" export -q -f chrome -o merged.json m.sonde
+equal "$(jq -c '[.traceEvents[] | select(.cat == "device")] | group_by(.pid) | map(length)' merged.json)" '[12,12]'
+equal "$(jq -c '[.traceEvents[] | select(.ph == "M" and .name == "process_name" and .pid > 4194304) | .args.name] | unique' merged.json)" \
+	"$(rows m.sonde devices | jq -c 'map(.device) | unique')"
 # The summary of a JSON report has what was allocated on each device: of this one nothing is known.
 "$SONDE" report -q --json d.sonde >all.json
 equal "$(jq -c '.summary.memory.devices' all.json)" '{"Own toy <b> 0":{"peak_allocated":null,"peak_reserved":null}}'

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "export/device_slices.h"
+#include "session/device_labels.h"
 #include "session_fixture.h"
 #include "sonde/device.h"
 
@@ -107,12 +108,13 @@ static void slices_are_cut_and_chosen(void **state)
 	sonde_session_close(session);
 }
 
-/* Process 100 sees it as its device 3, 101 as its 0; what else 101 sees as its 3 is another one. */
+/* Process 100 sees it as its device 3, 101 as its 0; what else 101 sees as its 3 is another one, and says whose. */
 static void one_device_of_two_processes_has_one_name(void **state)
 {
 	static const char *const uuids[] = {"GPU-a", "GPU-a", "GPU-b"};
 	static const char *const tracks[] = {"queue 7", "queue 7 of other (101)", "queue 7"};
-	static const char *const names[] = {"CUDA toy 3", "CUDA toy 3", "CUDA toy 3"};
+	static const char *const names[] = {"CUDA toy 3 of prog (100)", "CUDA toy 3 of prog (100)",
+					    "CUDA toy 3 of other (101)"};
 	static const uint32_t processes[] = {1, 2, 2}, same[] = {1, 1, 3};
 	struct recording r;
 	char text[SONDE_DEVICE_LABEL_B];
@@ -130,12 +132,12 @@ static void one_device_of_two_processes_has_one_name(void **state)
 	struct sonde_session *session = opened();
 	for (uint32_t i = 0; i < 3; i++) {
 		const struct sonde_device_slice slice = {.queue = i + 1};
-		assert_int_equal(sonde_device_slices_same(session, i + 1)->id, same[i]);
+		assert_int_equal(sonde_device_first(session, i + 1)->id, same[i]);
 		assert_string_equal(sonde_device_slices_device(session, i + 1, text), names[i]);
 		assert_string_equal(sonde_device_slices_track(session, &slice, text), tracks[i]);
 		assert_string_equal(sonde_device_slices_queue(session, &slice, text), "queue 7");
 	}
-	assert_null(sonde_device_slices_same(session, 4));
+	assert_null(sonde_device_first(session, 4));
 	assert_string_equal(sonde_device_slices_device(session, 4, text), "device");
 	sonde_session_close(session);
 }

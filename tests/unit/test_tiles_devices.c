@@ -144,6 +144,28 @@ static void one_device_of_two_processes_has_one_name(void **state)
 	close_tiles();
 }
 
+/* Two that nobody knows to be one: each says whose it is. */
+static void namesakes_are_told_apart(void **state)
+{
+	struct recording r;
+	(void)state;
+	recording_open(&r, path);
+	recording_process(&r, 100, 0, "prog", START);
+	recording_process(&r, 101, 1, "other", START);
+	uint32_t k = recording_operation(&r, SONDE_ACTIVITY_KERNEL, "k", (struct sonde_meta_operation){0});
+	for (uint32_t i = 1; i <= 2; i++) {
+		recording_thread(&r, i, 100 + i, "prog", START);
+		uint32_t device = recording_device(&r, i, "CUDA", "toy", (struct sonde_meta_device){0});
+		uint32_t queue = recording_queue_of(&r, i, device, "q", 7);
+		recording_activity(&r, (struct recording_activity){START + 100, 50, k, queue, i, 0, 0, 0, 0, 0});
+	}
+	recording_close(&r, START + 1000, 0);
+	open_tiles();
+	assert_string_equal(lane_of(SONDE_TILE_DEVICE, 0)->title, "q of CUDA toy 0 of prog (100)");
+	assert_string_equal(lane_of(SONDE_TILE_DEVICE, 1)->title, "q of CUDA toy 0 of other (101)");
+	close_tiles();
+}
+
 static void arrows_lead_from_who_asked(void **state)
 {
 	const struct sonde_tile_view view = {START, START + 1000, 10};
@@ -237,11 +259,9 @@ static void reserve_is_a_curve_of_its_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(queues_are_lanes),
-	    cmocka_unit_test(one_device_of_two_processes_has_one_name),
-	    cmocka_unit_test(arrows_lead_from_who_asked),
-	    cmocka_unit_test(memory_is_a_curve),
-	    cmocka_unit_test(reserve_is_a_curve_of_its_own),
+	    cmocka_unit_test(queues_are_lanes),         cmocka_unit_test(one_device_of_two_processes_has_one_name),
+	    cmocka_unit_test(namesakes_are_told_apart), cmocka_unit_test(arrows_lead_from_who_asked),
+	    cmocka_unit_test(memory_is_a_curve),        cmocka_unit_test(reserve_is_a_curve_of_its_own),
 	};
 	return cmocka_run_group_tests(tests, enter, leave);
 }
