@@ -17,14 +17,14 @@
  *
  * Streams: a CUstream or cudaStream_t (NULL: the default one) with the context of the stream current, or a
  * cl_command_queue that has CL_QUEUE_PROFILING_ENABLE (a queue without one has no times: SONDE_ERR_ARGUMENT). The time
- *is from when all that was in the stream before the start is done to when all is done that was there before the stop:
- *that includes the time in which the stream waits for the host to launch. In a queue out of order what comes behind the
- *start need not wait for it. CUDA's events are exact to about 0.5 µs. A stream that is being captured into a graph is
- * refused, since events in it have no times.
+ * is from when all that was in the stream before the start is done to when all is done that was there before the stop:
+ * that includes the time in which the stream waits for the host to launch. In a queue out of order what comes behind
+ * the start need not wait for it. CUDA's events are exact to about 0.5 µs. A stream that is being captured into a graph
+ * is refused, since events in it have no times.
  *
  * Scopes may lie in one another, and in several streams: a stop ends the newest scope of that name and stream. Up to
- *512 scopes are under way at once in a timer, with up to 64 names. Calls of one timer take turns by a lock of it; not
- *for signal handlers. One that waits holds up the others. In a forked child a timer of its parent is SONDE_ERR_OFF.
+ * 512 scopes are under way at once in a timer, with up to 64 names. Calls of one timer take turns by a lock of it; not
+ * for signal handlers. One that waits holds up the others. In a forked child a timer of its parent is SONDE_ERR_OFF.
  */
 #ifndef SONDE_GPU_H
 #define SONDE_GPU_H
