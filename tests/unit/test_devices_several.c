@@ -119,6 +119,30 @@ static void links_are_beside_them(void **state)
 	sections_free(&s);
 }
 
+/* Kernels that reach into another device's memory copy nothing: who asks is told what links carried. */
+static void links_without_copies(void **state)
+{
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	put(&r, kernel(&r, "reduce"), recording_queue(&r, device(&r, "only", 0), "q", 1), -1, 10, 1);
+	uint32_t sent = recording_series(&r, SONDE_METRIC_DEVICE_NVLINK_SENT, 0, 0, "GPU 0 G1");
+	uint32_t received = recording_series(&r, SONDE_METRIC_DEVICE_NVLINK_RECEIVED, 0, 0, "GPU 0 G1");
+	for (unsigned i = 0; i < 2; i++) {
+		recording_point(&r, START + (10 + 50 * i) * MS, sent, 1000 + i * INT64_C(5000000));
+		recording_point(&r, START + (10 + 50 * i) * MS, received, 7);
+	}
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "peers", NULL);
+	assert_null(sections_find(&s, "peer-links"));
+	sections_free(&s);
+	s = sections_of(path, "peers", &(struct sonde_pass_options){.asked = 1});
+	assert_true(sections_noted(sections_get(&s, "peers")->notes, "no copy between devices"));
+	assert_int_equal(cell_int(sections_get(&s, "peer-links"), 0, "sent_b"), 5000000);
+	assert_near(cell_real(sections_get(&s, "peer-links"), 0, "sent_b_per_s"), 1e8, 1);
+	sections_free(&s);
+}
+
 static void without_peers_there_is_no_section(void **state)
 {
 	struct recording r;
@@ -336,6 +360,7 @@ int main(void)
 	    cmocka_unit_test(peers_are_a_matrix),
 	    cmocka_unit_test(peers_are_cut_by_the_window),
 	    cmocka_unit_test(links_are_beside_them),
+	    cmocka_unit_test(links_without_copies),
 	    cmocka_unit_test(without_peers_there_is_no_section),
 	    cmocka_unit_test(one_device_of_two_processes_is_one),
 	    cmocka_unit_test(what_is_not_known_to_be_one_device_is_not),
