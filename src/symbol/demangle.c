@@ -1,23 +1,57 @@
 /* demangle.c: libiberty with the limits that hostile names need.
  *
- * libiberty bounds its own recursion (2048); names beyond NAME_MAX_B are left as they are, because the readable form of
- * a mangled name may be exponentially longer. Suffixes that compilers append (".cold", ".part.0", ".llvm.123") are kept
- * by it in brackets.
+ * A mangled name names its own parts again by number, so that a readable form may be exponentially longer: a kernel's
+ * name of 170 bytes comes to 500 MB. libiberty bounds its own recursion (2048), but no text; so it hands pieces over
+ * instead, and is left (it has allocated nothing) as soon as they come to more than TEXT_MAX_B. Names beyond NAME_MAX_B
+ * are left as they are. Suffixes that compilers append (".cold", ".part.0", ".llvm.123") are kept by it in brackets.
  */
 #include "symbol/demangle.h"
 
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <libiberty/demangle.h>
 
-#define NAME_MAX_B 8192
+#include "util/buf.h"
+
+enum { NAME_MAX_B = 8192, TEXT_MAX_B = 65536, OPTIONS = DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO };
+
+struct readable {
+	struct sonde_buf text;
+	jmp_buf too_long;
+};
+
+static void take(const char *piece, size_t piece_b, void *into)
+{
+	struct readable *readable = into;
+	if (sonde_buf_append(&readable->text, piece, piece_b))
+		longjmp(readable->too_long, 1);
+}
+
+typedef int demangler(const char *mangled, int options, demangle_callbackref take, void *into);
+
+/* 1 = the text is there. */
+static int read_by(demangler *demangle, const char *name, struct readable *readable)
+{
+	sonde_buf_clear(&readable->text);
+	if (setjmp(readable->too_long))
+		return 0;
+	return demangle(name, OPTIONS, take, readable) && !sonde_buf_append(&readable->text, "", 1);
+}
 
 char *sonde_demangle(const char *name)
 {
 	int could_be = (name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D' || name[1] == '_')) ||
 		       !strncmp(name, "_GLOBAL_", 8);
+	struct readable readable;
 	if (!could_be || strnlen(name, NAME_MAX_B) == NAME_MAX_B)
 		return NULL;
-	return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
+	sonde_buf_init(&readable.text, TEXT_MAX_B);
+	/* In the order of cplus_demangle(): Rust's older names look like C++'s. */
+	if (read_by(rust_demangle_callback, name, &readable) ||
+	    (!sonde_buf_error(&readable.text) && read_by(cplus_demangle_v3_callback, name, &readable)))
+		return (char *)readable.text.data;
+	sonde_buf_fini(&readable.text);
+	return NULL;
 }

@@ -585,6 +585,23 @@ static void names_are_demangled(void **state)
 	free(long_name);
 }
 
+/* Short names whose readable form is twice as long with each part: P<P<P<int, int>, P<int, int>>, …> */
+static void names_that_grow_without_end_are_left(void **state)
+{
+	(void)state;
+	static const char *const cpp = "_Z1f1PIiiES_IS0_S0_ES_IS1_S1_ES_IS2_S2_E";
+	char name[400], *readable = sonde_demangle(cpp);
+	assert_non_null(readable);
+	assert_non_null(strstr(readable, "P<P<int, int>, P<int, int> >"));
+	free(readable);
+	size_t used = (size_t)snprintf(name, sizeof name, "_Z1f1PIiiE");
+	for (int i = 0; i < 34; i++) {
+		char digit = (char)(i < 10 ? '0' + i : 'A' + i - 10);
+		used += (size_t)snprintf(name + used, sizeof name - used, "S_IS%c_S%c_E", digit, digit);
+	}
+	assert_null(sonde_demangle(name));
+}
+
 static void rust_names_are_readable(void **state)
 {
 	(void)state;
@@ -767,6 +784,7 @@ int main(void)
 	    cmocka_unit_test(addr2line_agrees),
 	    cmocka_unit_test(cplusplus_names_are_readable),
 	    cmocka_unit_test(names_are_demangled),
+	    cmocka_unit_test(names_that_grow_without_end_are_left),
 	    cmocka_unit_test(rust_names_are_readable),
 	    cmocka_unit_test(perf_maps_are_read),
 	    cmocka_unit_test(kernel_symbols_are_read_or_the_lock_is_named),
