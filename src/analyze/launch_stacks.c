@@ -23,6 +23,7 @@ enum { DEFAULT_ROWS = 20, CHAIN = 6, FRAMES_MAX = 1024 };
 enum { TOTAL, CALLS, BYTES, NAME, KIND, WHERE, FROM, COLUMNS };
 
 #define TITLE "Where kernels, copies and allocations were asked for"
+#define NOT_FOLLOWED UINT32_MAX
 #define KEPT_MAX ((size_t)16 << 20) /* of calls, and of what they asked for: 24 and 40 bytes each */
 
 static const struct sonde_column columns[COLUMNS] = {
@@ -37,14 +38,13 @@ static const struct sonde_column columns[COLUMNS] = {
 
 struct call {
 	uint64_t correlation, time_ns;
-	uint32_t process, stack;
+	uint32_t process, stack; /* or NOT_FOLLOWED: it was told, and nobody could follow it */
 };
 
 /* Something that was asked for, as much of it as lies in the time that was asked for. */
 struct work {
 	uint64_t correlation, dur_ns, size_b;
-	uint32_t operation;
-	uint32_t process;
+	uint32_t operation, process;
 };
 
 struct kept {
@@ -116,7 +116,10 @@ static int feed_calls(struct launches *launches, const struct sonde_batch *batch
 		struct call call = {batch->correlation[i], batch->time_ns[i],
 				    process_of(launches->session, batch->thread_of[i]), batch->stack[i]};
 		unsigned status = sonde_sample_status(batch->status[i]);
-		launches->cut += status != SONDE_STACK_COMPLETE && status != SONDE_STACK_FRAME_POINTER;
+		unsigned is_cut = status != SONDE_STACK_COMPLETE && status != SONDE_STACK_FRAME_POINTER;
+		launches->cut += is_cut;
+		if (!call.stack && is_cut && status < SONDE_STACK_STATUS_COUNT)
+			call.stack = NOT_FOLLOWED;
 		if (keep(&launches->calls, &call, sizeof call) < 0)
 			return -ENOMEM;
 	}
@@ -275,7 +278,7 @@ static uint32_t chain_of(const struct sonde_session *session, uint32_t stack, ui
 
 struct row {
 	const struct sonde_operation *operation; /* one of that kind and name */
-	int has_stack;
+	int has_stack, is_not_followed;
 	uint32_t count, chain[CHAIN];
 	uint64_t total_ns, calls, size_b;
 };
@@ -295,7 +298,8 @@ static int compare_places(const struct row *a, const struct row *b)
 {
 	int by = order(a->operation->kind, b->operation->kind);
 	by = by ? by : strcmp(a->operation->name, b->operation->name);
-	by = by ? by : order((uint64_t)a->has_stack, (uint64_t)b->has_stack);
+	by = by ? by : a->has_stack - b->has_stack;
+	by = by ? by : a->is_not_followed - b->is_not_followed;
 	by = by ? by : order(a->count, b->count);
 	for (uint32_t i = 0; !by && i < a->count; i++)
 		by = order(a->chain[i], b->chain[i]);
@@ -362,8 +366,9 @@ static int rows_make(struct rows *rows, struct launches *launches)
 		qsort(works, count, sizeof *works, compare_works);
 	for (size_t i = 0; !rc && i < count;) {
 		struct row row = {.operation = sonde_session_operation(launches->session, works[i].operation),
-				  .has_stack = works[i].correlation != 0};
-		row.count = chain_of(launches->session, (uint32_t)works[i].correlation, row.chain);
+				  .has_stack = works[i].correlation && works[i].correlation != NOT_FOLLOWED,
+				  .is_not_followed = works[i].correlation == NOT_FOLLOWED};
+		row.count = chain_of(launches->session, (uint32_t)works[i].correlation, row.chain); /* 0 of none */
 		size_t first = i;
 		for (; i < count && !compare_works(&works[first], &works[i]); i++) {
 			row.total_ns += row.operation->kind == SONDE_ACTIVITY_ALLOC ? 0 : works[i].dur_ns;
@@ -404,7 +409,8 @@ static const char *callers_text(const struct sonde_session *session, const struc
 static int row_add(const struct launches *launches, const struct row *row, struct sonde_report *report,
 		   struct sonde_section *section)
 {
-	static const char nowhere[] = "no stack of its call was recorded";
+	const char *nowhere =
+	    row->is_not_followed ? "the stack of its call could not be followed" : "no stack of its call was recorded";
 	struct sonde_cell *cells = sonde_report_row(report, section);
 	const char *from = callers_text(launches->session, row, report);
 	if (!cells || !from)

@@ -155,6 +155,28 @@ static void what_touches_the_time_is_no_call_of_it(void **state)
 	sections_free(&s);
 }
 
+/* A stack that was told and leads nowhere is not one that was not told. */
+static void stacks_that_nobody_could_follow(void **state)
+{
+	struct recording r;
+	(void)state;
+	fill(&r);
+	const struct call call = {START, 1, 1, 0, SONDE_STACK_UNMAPPED};
+	uint32_t k = kernel(&r, "k");
+	calls_write(&r, &call, 1, 0);
+	work(&r, k, 1, 10, 4);
+	work(&r, k, 2, 20, 3);
+	struct sections s = close_and_report(&r, NULL);
+	const struct sonde_section *t = sections_get(&s, "launch-stacks");
+	assert_int_equal(t->table.row_count, 2);
+	assert_int_equal(cell_int(t, 0, "total_ns"), 4 * MS);
+	assert_absent(t, 0, "launched_in", "could not be followed");
+	assert_int_equal(cell_int(t, 1, "total_ns"), 3 * MS);
+	assert_absent(t, 1, "launched_in", "no stack of its call");
+	assert_true(sections_noted(t->notes, "0 of 2 kernels"));
+	sections_free(&s);
+}
+
 static void allocations_take_no_time_of_a_device(void **state)
 {
 	struct recording r;
@@ -228,6 +250,7 @@ int main(void)
 	    cmocka_unit_test(calls_are_those_of_the_functions_that_made_them),
 	    cmocka_unit_test(calls_of_a_part_of_the_time),
 	    cmocka_unit_test(what_touches_the_time_is_no_call_of_it),
+	    cmocka_unit_test(stacks_that_nobody_could_follow),
 	    cmocka_unit_test(allocations_take_no_time_of_a_device),
 	    cmocka_unit_test(without_stacks_it_says_how_to_get_them),
 	    cmocka_unit_test(damaged_chunks_do_no_harm),
