@@ -27,78 +27,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_b);
 
 static volatile uint64_t sink;
 
-/* Ids that exist or are 0; texts that end; times that neither end before they begin nor go round. */
-static void walk_rows(const struct sonde_session *session)
-{
-	size_t devices = sonde_session_device_count(session), strings_b = 0;
-	for (uint32_t id = 1; id <= devices; id++) {
-		const struct sonde_device *row = sonde_session_device(session, id);
-		CHECK(row && row->same <= devices);
-		strings_b += strlen(row->api) + strlen(row->name) + strlen(row->uuid) + strlen(row->driver);
-	}
-	for (uint32_t id = 1; id <= sonde_session_queue_count(session); id++)
-		strings_b += strlen(sonde_session_queue(session, id)->name);
-	for (uint32_t id = 1; id <= sonde_session_operation_count(session); id++) {
-		const struct sonde_operation *row = sonde_session_operation(session, id);
-		CHECK(!row->kind || sonde_activity_row(row->kind)->name);
-		strings_b += strlen(row->name);
-	}
-	sink += strings_b;
-}
-
-static void walk_activities(const struct sonde_session *session, const struct sonde_batch *batch)
-{
-	for (size_t i = 0; i < batch->count; i++) {
-		CHECK(batch->thread_of[i] <= sonde_session_thread_count(session));
-		CHECK(batch->operation[i] <= sonde_session_operation_count(session));
-		CHECK(batch->queue[i] <= sonde_session_queue_count(session));
-		CHECK(batch->dur_ns[i] <= UINT64_MAX - batch->start_ns[i]);
-		CHECK(!batch->queued_ns[i] || batch->queued_ns[i] - 1 <= batch->start_ns[i]);
-		CHECK(!batch->submitted_ns[i] || batch->submitted_ns[i] - 1 <= batch->start_ns[i]);
-		sink += batch->correlation[i] ^ batch->size_b[i] ^ batch->address[i];
-	}
-}
-
-static void walk_call_stacks(const struct sonde_session *session, const struct sonde_batch *batch)
-{
-	for (size_t i = 0; i < batch->count; i++) {
-		CHECK(batch->thread_of[i] <= sonde_session_thread_count(session));
-		CHECK(batch->stack[i] <= sonde_session_node_count(session));
-		sink += (batch->correlation[i] ^ batch->time_ns[i]) + batch->status[i];
-	}
-}
-
-static void walk_series(const struct sonde_session *session, const struct sonde_batch *batch)
-{
-	for (size_t i = 0; i < batch->count; i++) {
-		CHECK(batch->series[i] <= sonde_session_series_count(session));
-		sink += (uint64_t)batch->value[i] ^ batch->time_ns[i];
-	}
-}
-
-static void walk(struct sonde_session *session)
-{
-	struct sonde_cursor *cursor;
-	const struct sonde_batch *batch;
-	uint32_t types = 1u << SONDE_CHUNK_ACTIVITIES | 1u << SONDE_CHUNK_CALL_STACKS | 1u << SONDE_CHUNK_SERIES;
-	walk_rows(session);
-	if (sonde_cursor_open(&cursor, session, types))
-		return;
-	for (int got; (got = sonde_cursor_next(cursor, &batch));) {
-		if (got < 0)
-			continue;
-		if (batch->type == SONDE_CHUNK_ACTIVITIES)
-			walk_activities(session, batch);
-		else if (batch->type == SONDE_CHUNK_CALL_STACKS)
-			walk_call_stacks(session, batch);
-		else
-			walk_series(session, batch);
-	}
-	sonde_cursor_close(cursor);
-}
-
-/* --- what people see ---------------------------------------------------------------------------------------------- */
-
 static void render(const struct sonde_report *report, struct sonde_session *session, FILE *out)
 {
 	const struct sonde_format_options options = {.width = 100, .session = session};
@@ -177,7 +105,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_b)
 	CHECK(write(fd, copy, size_b) == (ssize_t)size_b);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	if (!sonde_session_open(&session, path, &options)) {
-		walk(session);
 		report_all(session, out);
 		export_all(session, out);
 		ask_all(session);

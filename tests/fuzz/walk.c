@@ -133,6 +133,49 @@ static void walk_rows(const struct sonde_session *session, const struct sonde_ba
 	}
 }
 
+static void walk_series(const struct sonde_session *session, const struct sonde_batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		CHECK(batch->series[i] <= sonde_session_series_count(session));
+		sink += batch->time_ns[i] + (uint64_t)batch->value[i];
+	}
+}
+
+static void walk_waits(const struct sonde_session *session, const struct sonde_batch *batch)
+{
+	size_t threads = sonde_session_thread_count(session);
+	for (size_t i = 0; i < batch->count; i++) {
+		CHECK(batch->thread_of[i] <= threads && batch->other[i] <= threads);
+		CHECK(batch->stack[i] <= sonde_session_node_count(session));
+		CHECK(batch->object[i] <= sonde_session_object_count(session));
+		sink +=
+		    batch->start_ns[i] + batch->dur_ns[i] + batch->wait_kind[i] + batch->status[i] + batch->amount[i];
+	}
+}
+
+static void walk_call_stacks(const struct sonde_session *session, const struct sonde_batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		CHECK(batch->thread_of[i] <= sonde_session_thread_count(session));
+		CHECK(batch->stack[i] <= sonde_session_node_count(session));
+		sink += batch->time_ns[i] + batch->correlation[i] + batch->status[i];
+	}
+}
+
+static void walk_activities(const struct sonde_session *session, const struct sonde_batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		uint64_t start_ns = batch->start_ns[i];
+		CHECK(batch->thread_of[i] <= sonde_session_thread_count(session));
+		CHECK(batch->operation[i] <= sonde_session_operation_count(session));
+		CHECK(batch->queue[i] <= sonde_session_queue_count(session));
+		CHECK(batch->dur_ns[i] <= UINT64_MAX - start_ns);
+		CHECK(!batch->queued_ns[i] || batch->queued_ns[i] - 1 <= start_ns);
+		CHECK(!batch->submitted_ns[i] || batch->submitted_ns[i] - 1 <= start_ns);
+		sink += batch->correlation[i] + batch->size_b[i] + batch->address[i];
+	}
+}
+
 static void walk_zones(const struct sonde_session *session, const struct sonde_batch *batch, struct walk_counts *counts)
 {
 	counts->zones += batch->count;
@@ -169,6 +212,26 @@ static void walk_blocks(const struct sonde_session *session, const struct sonde_
 		CHECK(batch->heap_site[i] <= sonde_session_heap_site_count(session));
 		CHECK(batch->block_ends[i] <= 1);
 		sink += batch->time_ns[i] + batch->size_b[i];
+	}
+}
+
+static void walk_devices(const struct sonde_session *session)
+{
+	size_t devices = sonde_session_device_count(session);
+	for (uint32_t id = 1; id <= devices; id++) {
+		const struct sonde_device *row = sonde_session_device(session, id);
+		CHECK(row && row->same <= devices);
+		text(row->api);
+		text(row->name);
+		text(row->uuid);
+		text(row->driver);
+	}
+	for (uint32_t id = 1; id <= sonde_session_queue_count(session); id++)
+		text(sonde_session_queue(session, id)->name);
+	for (uint32_t id = 1; id <= sonde_session_operation_count(session); id++) {
+		const struct sonde_operation *row = sonde_session_operation(session, id);
+		CHECK(!row->kind || sonde_activity_row(row->kind)->name);
+		text(row->name);
 	}
 }
 
@@ -249,6 +312,14 @@ static void walk_batch(const struct sonde_session *session, const struct sonde_b
 		walk_events(session, batch, counts);
 	else if (batch->type == SONDE_CHUNK_HEAP)
 		walk_blocks(session, batch, counts);
+	else if (batch->type == SONDE_CHUNK_SERIES)
+		walk_series(session, batch);
+	else if (batch->type == SONDE_CHUNK_WAITS)
+		walk_waits(session, batch);
+	else if (batch->type == SONDE_CHUNK_ACTIVITIES)
+		walk_activities(session, batch);
+	else if (batch->type == SONDE_CHUNK_CALL_STACKS)
+		walk_call_stacks(session, batch);
 	else
 		walk_rows(session, batch, counts);
 }
@@ -266,6 +337,7 @@ int walk(const char *path, struct walk_counts *counts)
 		return error;
 	walk_ids(session);
 	walk_lists(session);
+	walk_devices(session);
 	walk_stacks(session);
 	error = sonde_cursor_open(&cursor, session, ~0u);
 	if (!error) {
