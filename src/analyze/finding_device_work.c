@@ -344,3 +344,81 @@ SONDE_JUDGE(device_full)
 	}
 	return rc;
 }
+
+/* At the moment of the highest reserve no more was allocated than at the highest of all: at least the rest was unused.
+ */
+SONDE_JUDGE(device_reserve)
+{
+	const struct sonde_section *devices = sonde_facts_section(facts, "devices");
+	int rc = 0;
+	for (size_t i = 0; !rc && i < sonde_device_count(facts); i++) {
+		double reserved_b = sonde_facts_number(devices, i, "reserved_b");
+		double unused_b = reserved_b - sonde_facts_number(devices, i, "peak_b");
+		double least = facts->threshold[SONDE_THRESHOLD_DEVICE_RESERVE];
+		if (!(unused_b > least * reserved_b) || unused_b < facts->threshold[SONDE_THRESHOLD_DEVICE_RESERVE_B])
+			continue;
+		rc = sonde_found_add(
+		    found,
+		    &(struct sonde_finding){
+			.subject = sonde_report_text(found->report, "%s", sonde_facts_text(devices, i, "device")),
+			.evidence =
+			    sonde_report_text(found->report,
+					      "its pools had up to %.3g GB in reserve, of which at least %.0f %% "
+					      "were not allocated then",
+					      reserved_b / 1e9, floor(100 * unused_b / reserved_b)),
+			.bytes = unused_b,
+			.weighs = fmin(unused_b / reserved_b - least, 1)});
+	}
+	return rc;
+}
+
+/* --- clocks --------------------------------------------------------------------------------------------------------
+ */
+
+/* The share of the time for the longest reason: several may hold at once. */
+static double slowed_share(const struct sonde_section *machine, const char *device, const char **why)
+{
+	static const char *const reasons[] = {"throttled: power", "throttled: heat", "throttled: hardware",
+					      "clocks set low"};
+	double most = 0;
+	for (size_t i = 0; i < machine->table.row_count; i++)
+		for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++) {
+			double share = sonde_facts_number(machine, i, "mean");
+			if (strcmp(sonde_facts_text(machine, i, "what"), reasons[k]) != 0 ||
+			    strcmp(sonde_facts_text(machine, i, "object"), device) != 0 || !(share > most))
+				continue;
+			most = share;
+			*why = reasons[k];
+		}
+	return most;
+}
+
+/* A device that rests has a low clock, too: what it lacks counts for the time in which something holds it down. Whose
+ * the driver's readings are in the recording is not known: they are held against the busiest device. */
+SONDE_JUDGE(device_slowed)
+{
+	const struct sonde_section *machine = sonde_facts_section(facts, "machine");
+	struct sonde_device_work work;
+	int rc = 0;
+	if (!sonde_device_work_busiest(&work, facts) || work.is_processor)
+		return 0;
+	for (size_t i = 0; !rc && machine && i < machine->table.row_count; i++) {
+		const char *device = sonde_facts_text(machine, i, "object"), *why = "";
+		double clock = sonde_facts_number(machine, i, "mean");
+		if (strcmp(sonde_facts_text(machine, i, "what"), "device clock") != 0)
+			continue;
+		double slowed = slowed_share(machine, device, &why), lost = slowed * (1 - clock);
+		double saves_ns = lost * work.busy_ns;
+		if (!(saves_ns / facts->span_ns > facts->threshold[SONDE_THRESHOLD_DEVICE_SLOWED]))
+			continue;
+		rc = sonde_found_add(
+		    found, &(struct sonde_finding){
+			       .subject = sonde_report_text(found->report, "%s", device),
+			       .evidence = sonde_report_text(
+				   found->report, "%s for %.1f %% of the time; its clock was %.1f %% of %s in the mean",
+				   why, 100 * slowed, 100 * clock, sonde_facts_text(machine, i, "whole")),
+			       .saves_ns = saves_ns,
+			       .weighs = saves_ns / facts->span_ns});
+	}
+	return rc;
+}

@@ -64,5 +64,7 @@ SONDE_JUDGE(small_grid);
 SONDE_JUDGE(ragged_blocks);
 SONDE_JUDGE(device_allocations);
 SONDE_JUDGE(device_full);
+SONDE_JUDGE(device_reserve);
+SONDE_JUDGE(device_slowed);
 
 #endif

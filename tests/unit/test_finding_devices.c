@@ -450,6 +450,69 @@ static void full_memory_by_the_driver(void **state)
 	}
 }
 
+/* A pool's reserve beside what is allocated at most, in MB: unused is 50 %, 28 %, and much of little. */
+static void reserves_nobody_uses(void **state)
+{
+	static const struct {
+		uint64_t reserved_mb, allocated_mb;
+		double unused_b;
+	} cases[] = {{1000, 500, 5e8}, {1000, 720, -1}, {100, 10, -1}};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct recording r;
+		struct judged judged;
+		simple_open(&r);
+		uint32_t id = recording_device(&r, 1, "CUDA", "gpu", (struct sonde_meta_device){0});
+		uint32_t queue = recording_queue(&r, id, "one", 1);
+		put(&r, kernel(&r, "work"), queue, 0, 0, 900);
+		const struct sonde_meta_operation to = {.to = SONDE_MEMORY_DEVICE, .to_device = id};
+		uint32_t kinds[] = {recording_operation(&r, SONDE_ACTIVITY_POOL, "pool", to),
+				    recording_operation(&r, SONDE_ACTIVITY_ALLOC, "cudaMallocAsync", to)};
+		const uint64_t sizes_b[] = {cases[i].reserved_mb * 1000000, cases[i].allocated_mb * 1000000};
+		for (size_t k = 0; k < 2; k++)
+			recording_activity(&r, (struct recording_activity){.start_ns = START + (5 + k) * MS,
+									   .operation = kinds[k],
+									   .thread = 1,
+									   .size_b = sizes_b[k],
+									   .address = 4096});
+		judge(&judged, &r);
+		const struct sonde_finding *reserve = finding_of(&judged, "device-reserve");
+		assert_int_equal(reserve != NULL, cases[i].unused_b > 0);
+		if (reserve) {
+			assert_near(reserve->bytes, cases[i].unused_b, 0.5);
+			assert_non_null(strstr(reserve->evidence, "1 GB in reserve, of which at least 50 %"));
+		}
+		forget(&judged);
+	}
+}
+
+/* The device works for 900 ms, its clock is at three quarters, and held down for half of the time, or a fifth. */
+static void clocks_that_are_held_down(void **state)
+{
+	static const struct {
+		uint32_t kind;
+		int64_t slowed_ms;
+		double saves_ms;
+	} cases[] = {{SONDE_DEVICE_GPU, 450, 112.5}, {SONDE_DEVICE_GPU, 180, -1}, {SONDE_DEVICE_CPU, 450, -1}};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct recording r;
+		simple_open(&r);
+		uint32_t id = recording_device(&r, 1, "CUDA", "gpu", (struct sonde_meta_device){.kind = cases[i].kind});
+		put(&r, kernel(&r, "work"), recording_queue(&r, id, "one", 1), 0, 0, 900);
+		uint32_t clock = recording_series(&r, SONDE_METRIC_DEVICE_CLOCK_SM, 0, 0, "GPU 0 G1");
+		uint32_t most = recording_series(&r, SONDE_METRIC_DEVICE_CLOCK_SM_MOST, 0, 0, "GPU 0 G1");
+		uint32_t slowed = recording_series(&r, SONDE_METRIC_DEVICE_SLOWED_POWER, 0, 0, "GPU 0 G1");
+		for (uint64_t at = 0; at < 10; at++) {
+			recording_point(&r, START + at * 100 * MS, clock, 1500000000);
+			recording_point(&r, START + at * 100 * MS, most, 2000000000);
+			recording_point(&r, START + at * 100 * MS, slowed,
+					(int64_t)at * cases[i].slowed_ms * (int64_t)MS / 9);
+		}
+		expect(&r, "device-slowed", cases[i].saves_ms);
+	}
+}
+
 /* Copies of an OpenCL device that is the processor, beside CUDA's asynchronous ones: pinning changes nothing there.
  * What OpenCL maps (`host`) may be pinned: nobody says, and nothing is said. */
 static void pageable_copies_are_not_those_of_processors(void **state)
@@ -554,6 +617,8 @@ int main(void)
 	    cmocka_unit_test(pageable_copies_without_a_measure_promise_nothing),
 	    cmocka_unit_test(pageable_copies_are_not_those_of_processors),
 	    cmocka_unit_test(full_memory_by_the_driver),
+	    cmocka_unit_test(reserves_nobody_uses),
+	    cmocka_unit_test(clocks_that_are_held_down),
 	    cmocka_unit_test(copies_that_the_host_waits_for),
 	    cmocka_unit_test(allocations_again_and_again),
 	    cmocka_unit_test(waiting_each_step),
