@@ -82,7 +82,7 @@ static int row_add(const struct sonde_device_sums *sums, const struct way *way, 
 	row[MEAN] = sonde_cell_int(sum->size_b / sum->count);
 	row[FROM] = sonde_cell_text(sonde_memory_word(way->from));
 	row[TO] = sonde_cell_text(sonde_memory_word(way->to));
-	row[DEVICE] = sonde_cell_text(device);
+	row[DEVICE] = sonde_device_cell(device);
 	return 0;
 }
 

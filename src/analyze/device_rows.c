@@ -35,6 +35,11 @@ int sonde_device_rows_apart(struct sonde_report *report, struct sonde_section *s
 	return 0;
 }
 
+struct sonde_cell sonde_device_cell(const char *label)
+{
+	return *label ? sonde_cell_text(label) : sonde_cell_absent("it was told in no queue of a device");
+}
+
 const char *sonde_device_length(struct sonde_report *report, uint64_t ns)
 {
 	static const struct {

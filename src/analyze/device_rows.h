@@ -9,6 +9,9 @@
  * narrow terminals do not leave it out. `section` may be NULL. -ENOMEM. */
 int sonde_device_rows_apart(struct sonde_report *report, struct sonde_section *section);
 
+/* What a device is called, by sonde_device_label(): "" is none. */
+struct sonde_cell sonde_device_cell(const char *label);
+
 /* A time in a sentence: "1.204 s", "31 ms", "187 µs"; in the report's arena. NULL when out of memory. */
 const char *sonde_device_length(struct sonde_report *report, uint64_t ns);
 

@@ -59,7 +59,7 @@ static int row_add(const struct sonde_device_sums *sums, const struct sonde_devi
 	row[FILLED] = modelled(sum, sum->filled_ns, sum->unfilled);
 	row[LANES] = modelled(sum, sum->lanes_ns, sum->unlaned);
 	row[LIMIT] = why ? sonde_cell_absent(why) : sonde_cell_text(sum->limited_by);
-	row[DEVICE] = sonde_cell_text(device);
+	row[DEVICE] = sonde_device_cell(device);
 	return 0;
 }
 

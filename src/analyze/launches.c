@@ -150,7 +150,7 @@ static int row_add(const struct sonde_device_sums *sums, const struct launch *la
 				 : sonde_cell_absent("when they were asked for is not known");
 	row[OCCUPANCY] = why ? sonde_cell_absent(why) : sonde_cell_real(occupancy.share, 0);
 	row[LIMIT] = why ? sonde_cell_absent(why) : sonde_cell_text(occupancy.limited_by);
-	row[DEVICE] = sonde_cell_text(label);
+	row[DEVICE] = sonde_device_cell(label);
 	return 0;
 }
 

@@ -354,6 +354,20 @@ static void rows_of_several_devices_are_told_apart(void **state)
 	}
 }
 
+static void what_is_in_no_queue_has_no_device(void **state)
+{
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	(void)device_of(&r, 1, 0, "GPU-a", SONDE_DEVICE_GPU);
+	put(&r, kernel(&r, "run"), 0, -1, 10, 1);
+	recording_close(&r, START + 100 * MS, 0);
+	struct sections s = sections_of(path, "kernels launches", NULL);
+	assert_absent(sections_get(&s, "kernels"), 0, "device", "no queue");
+	assert_absent(sections_get(&s, "launches"), 0, "device", "no queue");
+	sections_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -366,6 +380,7 @@ int main(void)
 	    cmocka_unit_test(what_is_not_known_to_be_one_device_is_not),
 	    cmocka_unit_test(allocations_without_a_queue_name_their_device),
 	    cmocka_unit_test(rows_of_several_devices_are_told_apart),
+	    cmocka_unit_test(what_is_in_no_queue_has_no_device),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }
