@@ -23,7 +23,8 @@ struct command {
 	cl_event event;
 	uint32_t operation, tid, queue, device;
 	uint32_t next;
-	uint32_t is_held;
+	uint8_t is_held;
+	uint8_t is_counted; /* as lost: it is not told any more */
 	uint64_t from_ns, to_ns, correlation, size_b;
 };
 
@@ -46,6 +47,13 @@ static void lost(const char *cause)
 
 enum { NOT_YET, DONE, WITHOUT };
 
+static int without(const struct done *done, const char *cause)
+{
+	if (!commands[done->at].is_counted)
+		lost(cause);
+	return WITHOUT;
+}
+
 static int times_of(struct done *done)
 {
 	static const cl_profiling_info what[] = {CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_SUBMIT,
@@ -54,20 +62,18 @@ static int times_of(struct done *done)
 	cl_event event = commands[done->at].event;
 	cl_int status = CL_QUEUED;
 	if (opencl_next->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL) ||
-	    status < 0) {
-		lost("OpenCL: the command failed");
-		return WITHOUT;
-	}
+	    status < 0)
+		return without(done, "OpenCL: the command failed");
 	if (status != CL_COMPLETE)
 		return NOT_YET;
+	if (commands[done->at].is_counted)
+		return WITHOUT;
 	cl_int code = CL_SUCCESS;
 	for (int i = 0; i < 4 && code == CL_SUCCESS; i++)
 		code = opencl_next->clGetEventProfilingInfo(event, what[i], sizeof(*out[i]), out[i], NULL);
 	/* When it was submitted, some drivers say later than when it began: readers cut that off. */
-	if (code != CL_SUCCESS || done->start_ns > done->end_ns || done->queued_ns > done->start_ns) {
-		lost("OpenCL: the driver has no times of it, or wrong ones");
-		return WITHOUT;
-	}
+	if (code != CL_SUCCESS || done->start_ns > done->end_ns || done->queued_ns > done->start_ns)
+		return without(done, "OpenCL: the driver has no times of it, or wrong ones");
 	return DONE;
 }
 
@@ -348,8 +354,10 @@ void opencl_commands_end(void)
 	uint64_t count = 0;
 	opencl_lock();
 	for (uint32_t i = 0; (queue = opencl_queue_at(i)); i++)
-		for (uint32_t at = queue->is_used ? queue->first : 0; at; at = commands[at].next)
-			count++;
+		for (uint32_t at = queue->is_used ? queue->first : 0; at; at = commands[at].next) {
+			count += !commands[at].is_counted;
+			commands[at].is_counted = 1;
+		}
 	opencl_unlock();
 	if (count)
 		sonde_activity_lost("OpenCL: not done when the program ended", count);

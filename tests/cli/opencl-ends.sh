@@ -47,7 +47,7 @@ done
 # programs that load OpenCL themselves, and give up contexts while commands are under way: nothing of ours keeps those, or
 # calls what is no more; more queues than are recorded look as the program made them
 loaded=$(target opencl_loaded)
-for mode in closed context queues; do
+for mode in closed context queues late; do
 	expected=$("$loaded" $mode) && code=0 || code=$?
 	[ $code -ne 77 ] || continue # no such function before OpenCL 3.0
 	run $code "$SONDE" record --gpu -q -o loaded.sonde -f -- "$loaded" $mode
@@ -56,6 +56,9 @@ for mode in closed context queues; do
 		equal "$(rows loaded.sonde kernels | jq -c 'map(.calls)')" '[1024]'
 		equal "$("$SONDE" query -f csv loaded.sonde "select sum(events), count(distinct cause) from lost where source = 'gpu'" | tail -n 1 |
 			tr -d '\r')" 76,1
+	elif [ $mode != context ]; then # each is told or lost, and none is both
+		equal "$(($(rows loaded.sonde kernels | jq 'map(.calls) | add // 0') + $("$SONDE" query -f csv loaded.sonde \
+			"select coalesce(sum(events), 0) from lost where source = 'gpu'" 2>/dev/null | tail -n 1 | tr -d '\r')))" 5
 	fi
 done
 

@@ -1,6 +1,6 @@
 /* opencl_loaded.c: a program that loads OpenCL by itself, and gives up what it has in odd orders.
  *
- * Usage: opencl_loaded closed|context|queues
+ * Usage: opencl_loaded closed|context|queues|late
  * closed: five kernels "spin" are under way as it releases everything, closes the loader and exits with code 4;
  * context: the same, and it waits until it is told that the context is no more; queues: 1100 queues, more than are
  * recorded: how many say that they measure times, which none was asked for, and how many have times of a kernel.
@@ -154,9 +154,25 @@ static void make_queues(void)
 	printf("%d with flags, %d with times\n", marked, timed);
 }
 
+static cl_command_queue last;
+
+static void finish_late(void)
+{
+	need(call.clFinish(last), "clFinish");
+	puts("finished");
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
+	if (!strcmp(mode, "late")) {
+		atexit(finish_late);
+		begin(20000000);
+		last = queue_made();
+		for (int i = 0; i < 5; i++)
+			spin(last, NULL);
+		return 4;
+	}
 	if (!strcmp(mode, "closed")) {
 		begin(20000000);
 		give_up(queue_made());
