@@ -269,6 +269,12 @@ void sonde_devices_settle(struct sonde_devices *devices)
 	(void)devices;
 }
 
+void sonde_devices_dropped(struct sonde_devices *devices, uint64_t count)
+{
+	(void)devices;
+	(void)count;
+}
+
 void sonde_devices_free(struct sonde_devices *devices)
 {
 	(void)devices;
