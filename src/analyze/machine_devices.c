@@ -41,6 +41,32 @@ size_t sonde_machine_devices(const struct sonde_series_sums *sums, const char **
 	return count;
 }
 
+/* Of the process that held most of it. */
+static double own_most_b(const struct sonde_series_sums *sums, const char *name)
+{
+	double most = -1;
+	for (uint32_t id = 1; id <= sums->count; id++) {
+		const struct sonde_series *series = sonde_session_series(sums->session, id);
+		if (sums->metric[id] == (int)SONDE_METRIC_DEVICE_MEMORY_USED && series->process &&
+		    sums->sum[id].count && !strcmp(series->object, name) && (double)sums->sum[id].max > most)
+			most = (double)sums->sum[id].max;
+	}
+	return most;
+}
+
+void sonde_machine_device_of(struct sonde_machine_device *out, const struct sonde_series_sums *sums, const char *name)
+{
+	const struct sonde_series_sum *busy = sum_of(sums, SONDE_METRIC_DEVICE_UTILIZATION, name);
+	const struct sonde_series_sum *used = sum_of(sums, SONDE_METRIC_DEVICE_MEMORY_USED, name);
+	const struct sonde_series_sum *all = sum_of(sums, SONDE_METRIC_DEVICE_MEMORY_TOTAL, name);
+	*out = (struct sonde_machine_device){.name = name,
+					     .busy = busy ? sonde_series_mean(busy) / 1000 : -1,
+					     .busy_most = busy ? (double)busy->max / 1000 : -1,
+					     .memory_most_b = used ? (double)used->max : -1,
+					     .memory_all_b = all ? (double)all->last : -1,
+					     .own_most_b = own_most_b(sums, name)};
+}
+
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
 struct writer {

@@ -13,6 +13,7 @@
 
 #include "analyze/cputime.h"
 #include "analyze/machine.h"
+#include "analyze/machine_devices.h"
 
 #define PEAK_NEEDS 3   /* readings: fewer may all be from before the program had what it needs */
 #define SEEN_SHARE 0.8 /* readings with less of the CPU time say nothing of how it was spread */
@@ -375,6 +376,49 @@ static void fill_group(struct filling *filling)
 	put(filling, SONDE_STAT_THROTTLED_PERIODS, sonde_stats_share(throttled, count), count > 0 ? NULL : why);
 }
 
+/* --- devices ------------------------------------------------------------------------------------------------------ */
+
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static const char *why_no_device(const struct filling *filling)
+{
+	const struct sonde_session *session = filling->sums->session;
+	for (size_t i = 0; i < sonde_session_source_count(session); i++)
+		if (!strcmp(sonde_session_source(session, i)->name, "nvml"))
+			return *sonde_session_source(session, i)->detail ? sonde_session_source(session, i)->detail
+									 : unread;
+	return SONDE_STAT_DEVICES_UNASKED;
+}
+
+static void fill_devices(struct filling *filling)
+{
+	const char *names[SONDE_MACHINE_DEVICES_MAX], *untold = "the driver does not tell";
+	size_t count = sonde_machine_devices(filling->sums, names), told = 0;
+	double busy = 0, most = -1, memory_b = -1, own_b = -1;
+	for (size_t i = 0; i < count; i++) {
+		struct sonde_machine_device device;
+		sonde_machine_device_of(&device, filling->sums, names[i]);
+		told += device.busy >= 0;
+		busy += device.busy >= 0 ? device.busy : 0;
+		most = larger(most, device.busy_most);
+		memory_b = larger(memory_b, device.memory_most_b);
+		own_b = larger(own_b, device.own_most_b);
+	}
+	const char *why = count ? NULL : why_no_device(filling);
+	const char *why_busy = why ? why : told ? NULL : untold;
+	put(filling, SONDE_STAT_DEVICES, (double)count, why);
+	put(filling, SONDE_STAT_DEVICE_BUSY, told ? busy / (double)told : 0, why_busy);
+	put(filling, SONDE_STAT_DEVICE_BUSY_MAX, most, why_busy);
+	put(filling, SONDE_STAT_DEVICE_MEMORY, memory_b, why ? why : memory_b < 0 ? untold : NULL);
+	put(filling, SONDE_STAT_DEVICE_MEMORY_OWN, own_b,
+	    why         ? why
+	    : own_b < 0 ? "at no reading did the driver show one of them on a device"
+			: NULL);
+}
+
 static void fill_sampling(struct filling *filling)
 {
 	const struct sonde_series_sums *sums = filling->sums;
@@ -447,5 +491,6 @@ void sonde_stat_figures_of(struct sonde_stat_figures *out, const struct sonde_se
 	fill_objects(&filling);
 	fill_pressure(&filling);
 	fill_group(&filling);
+	fill_devices(&filling);
 	fill_sampling(&filling);
 }

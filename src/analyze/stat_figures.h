@@ -12,8 +12,9 @@ enum sonde_stat {
 	SONDE_STAT_COUNT
 };
 
-/* Why FLOP are not known where nobody asked for them. */
+/* Why FLOP, and devices, are not known where nobody asked for them. */
 #define SONDE_STAT_FLOP_UNASKED "the processor's counters were not asked: --flop"
+#define SONDE_STAT_DEVICES_UNASKED "devices were not read: --gpu"
 
 struct sonde_stat_row {
 	const char *group, *key;

@@ -32,7 +32,7 @@ struct request {
 	struct sonde_record_options options;
 	const char *output, *prepare;
 	uint64_t repeat, warmup;
-	int json, quiet;
+	int json, quiet, devices;
 	int fd; /* of the file without a name; −1 = it has one */
 	struct sonde_output out;
 	struct sonde_stat_runs runs;
@@ -53,6 +53,7 @@ static const struct sonde_option options[] = {
     {SONDE_PASS_ON_PID(AT(options.attach))},
     {SONDE_PASS_ON_DURATION(AT(options.duration_ns))},
     {"flop", 0, NULL, "FLOP, where the processor shows its counters", SONDE_FLAG(AT(options.flop))},
+    {"gpu", 0, NULL, "NVIDIA devices, by their driver: how busy they were, and their memory", SONDE_FLAG(AT(devices))},
     {"record", 0, "FILE", "keep the recording (sonde report FILE)", SONDE_TEXT(AT(options.output))},
     {SONDE_PASS_ON_FORCE(AT(options.overwrite))},
     {"quiet", 'q', NULL, "print the last line only", SONDE_FLAG(AT(quiet))},
@@ -102,6 +103,7 @@ static int record(struct request *request, struct sonde_supervise_result *result
 	int rc = request->prepare ? sonde_shell_prepare(request->prepare) : 0;
 	if (!rc && request->prepare && sonde_signals_quits())
 		rc = sonde_error(EINTR, "interrupted in --prepare: the command was not run");
+	recording->gpu = request->devices ? SONDE_GPU_KERNELS : 0;
 	recording->only_resources = recording->no_perf = recording->no_inject = recording->no_symbols =
 	    recording->quiet = 1;
 	if (!rc && (!recording->output || recording->output_fd)) {
@@ -302,6 +304,8 @@ const struct sonde_command sonde_command_stat = {
     .glossary = "Keys of --json: times in seconds, bytes as they are, shares as ratios\n"
 #include "analyze/stat_figures.def"
 		"system.disks\teach disk: name, read_b, written_b, busy\n"
+		"device.devices\teach device: name, utilization, utilization_max, memory_peak_b, memory_total_b, "
+		"process_memory_peak_b\n"
 		"network.interfaces\teach interface: name, received_b, sent_b\n"
 		"network\tall of it is the machine's: what each process received and sent through sockets, "
 		"sonde record --io tells (section io-seen)\n"

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "analyze/machine.h"
+#include "analyze/machine_devices.h"
 #include "cli/stat_show.h"
 #include "util/json.h"
 
@@ -35,6 +36,15 @@ static void put_bytes(struct sonde_json *json, const char *key, const struct son
 		sonde_json_null(json);
 }
 
+static void put_real(struct sonde_json *json, const char *key, double value)
+{
+	sonde_json_key(json, key);
+	if (value < 0)
+		sonde_json_null(json);
+	else
+		sonde_json_real(json, value);
+}
+
 static void put_objects(struct sonde_json *json, const struct sonde_series_sums *sums, enum sonde_machine_kind kind)
 {
 	struct sonde_machine_object objects[SONDE_MACHINE_OBJECTS_MAX];
@@ -48,13 +58,29 @@ static void put_objects(struct sonde_json *json, const struct sonde_series_sums 
 		sonde_json_put_text(json, "name", objects[i].name);
 		put_bytes(json, is_disk ? "read_b" : "received_b", objects[i].in);
 		put_bytes(json, is_disk ? "written_b" : "sent_b", objects[i].out);
-		if (is_disk) {
-			sonde_json_key(json, "busy");
-			if (busy < 0)
-				sonde_json_null(json);
-			else
-				sonde_json_real(json, busy);
-		}
+		if (is_disk)
+			put_real(json, "busy", busy);
+		sonde_json_end(json);
+	}
+	sonde_json_end(json);
+}
+
+static void put_devices(struct sonde_json *json, const struct sonde_series_sums *sums)
+{
+	const char *names[SONDE_MACHINE_DEVICES_MAX];
+	size_t count = sonde_machine_devices(sums, names);
+	sonde_json_key(json, "devices");
+	sonde_json_array(json);
+	for (size_t i = 0; i < count; i++) {
+		struct sonde_machine_device device;
+		sonde_machine_device_of(&device, sums, names[i]);
+		sonde_json_object(json);
+		sonde_json_put_text(json, "name", device.name);
+		put_real(json, "utilization", device.busy);
+		put_real(json, "utilization_max", device.busy_most);
+		put_real(json, "memory_peak_b", device.memory_most_b);
+		put_real(json, "memory_total_b", device.memory_all_b);
+		put_real(json, "process_memory_peak_b", device.own_most_b);
 		sonde_json_end(json);
 	}
 	sonde_json_end(json);
@@ -78,6 +104,8 @@ static enum sonde_stat put_group(struct sonde_json *json, const struct sonde_sta
 		put_objects(json, show->sums, SONDE_MACHINE_DISKS);
 	if (show->sums && strcmp(group, "network") == 0)
 		put_objects(json, show->sums, SONDE_MACHINE_NETWORKS);
+	if (show->sums && strcmp(group, "device") == 0)
+		put_devices(json, show->sums);
 	if (absent) {
 		sonde_json_key(json, "absent");
 		sonde_json_object(json);

@@ -88,6 +88,8 @@ static const struct {
     {"  to storage", SONDE_STAT_WRITTEN},
     {"processes", SONDE_STAT_PROCESSES},
     {"machine's CPU", SONDE_STAT_MACHINE_CPU},
+    {"GPU busy", SONDE_STAT_DEVICE_BUSY},
+    {"GPU memory", SONDE_STAT_DEVICE_MEMORY},
 };
 
 struct table {
@@ -207,6 +209,18 @@ static void put_missing(struct table *table)
 		sonde_figures_sentence(&table->figures, "\n! ");
 }
 
+/* What was asked for and is not known, of the first run. */
+static void put_unknown(struct table *table, const char *what, enum sonde_stat figure, const char *unasked)
+{
+	const struct sonde_stat_figures *figures = &table->show->runs->run[0].figures;
+	if (sonde_stat_known(figures, figure) || !strcmp(figures->cell[figure].text, unasked))
+		return;
+	sonde_buf_printf(&table->figures.line, "%s are not known: ", what);
+	sonde_clean(&table->figures.line, figures->cell[figure].text, table->figures.style->ascii);
+	sonde_figures_sentence(&table->figures, "\n! ");
+	sonde_buf_clear(&table->figures.line);
+}
+
 static void put_notes(struct table *table)
 {
 	const struct sonde_stat_runs *runs = table->show->runs;
@@ -227,14 +241,8 @@ static void put_notes(struct table *table)
 	if (runs->count < runs->asked)
 		sonde_figures_sentence(&table->figures, "\n! ");
 	sonde_buf_clear(&table->figures.line);
-	const struct sonde_cell *flop = &runs->run[0].figures.cell[SONDE_STAT_FLOP];
-	if (!sonde_stat_known(&runs->run[0].figures, SONDE_STAT_FLOP) &&
-	    strcmp(flop->text, SONDE_STAT_FLOP_UNASKED) != 0) {
-		sonde_buf_text(&table->figures.line, "FLOP are not known: ");
-		sonde_clean(&table->figures.line, flop->text, table->figures.style->ascii);
-		sonde_figures_sentence(&table->figures, "\n! ");
-		sonde_buf_clear(&table->figures.line);
-	}
+	put_unknown(table, "FLOP", SONDE_STAT_FLOP, SONDE_STAT_FLOP_UNASKED);
+	put_unknown(table, "devices", SONDE_STAT_DEVICES, SONDE_STAT_DEVICES_UNASKED);
 	sonde_clean(&table->figures.line, table->show->error ? table->show->error : "", table->figures.style->ascii);
 	if (table->show->error)
 		sonde_figures_sentence(&table->figures, "\n! ");
@@ -271,6 +279,9 @@ static void put_line(struct table *table)
 		sonde_buf_text(line, ", CPU Util: ");
 		sonde_figure_value(line, SONDE_UNIT_RATIO, spread.mean, table->figures.style->ascii);
 	}
+	sonde_stat_runs_spread(&spread, runs, SONDE_STAT_DEVICE_BUSY, table->values);
+	if (spread.count)
+		sonde_stat_devices(line, spread.mean, &runs->run[0].figures, table->figures.style->ascii);
 	fprintf(table->figures.out, "%.*s\n", (int)line->len_b, (const char *)line->data);
 }
 

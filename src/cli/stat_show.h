@@ -10,6 +10,7 @@
 #include "export/format.h"
 #include "report/report.h"
 #include "util/arena.h"
+#include "util/buf.h"
 
 struct sonde_stat_show {
 	const struct sonde_series_sums *sums; /* finished */
@@ -47,8 +48,11 @@ void sonde_stat_runs_spread(struct sonde_spread *out, const struct sonde_stat_ru
 /* Groups of lines, without those that have nothing to say, then the line of sonde_stat_summary(). */
 void sonde_stat_text(const struct sonde_stat_show *show, const struct sonde_format_options *style, FILE *out);
 
-/* "Peak RAM: 2.40 GB, Wall Time: 45.2s, CPU Util: 113%" */
+/* "Peak RAM: 2.40 GB, Wall Time: 45.2s, CPU Util: 113%", and with devices "GPU Util: 78%" */
 void sonde_stat_summary(const struct sonde_stat_show *show, const struct sonde_format_options *style, FILE *out);
+
+/* ", GPU Util: 78 %", of several devices ", GPU Util: 20 % of 2" for that line. */
+void sonde_stat_devices(struct sonde_buf *line, double busy, const struct sonde_stat_figures *figures, int ascii);
 
 /* A table of means, the outliers, then a line as that of sonde_stat_summary(), which stands alone with `is_brief`. */
 void sonde_stat_runs_text(const struct sonde_stat_show *show, const struct sonde_format_options *style, int is_brief,

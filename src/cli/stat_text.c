@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "analyze/machine.h"
+#include "analyze/machine_devices.h"
 #include "cli/stat_lines.h"
 #include "cli/stat_show.h"
 #include "export/clean.h"
@@ -244,6 +245,63 @@ static void put_machine(struct sonde_stat_lines *text)
 	}
 }
 
+/* --- devices ------------------------------------------------------------------------------------------------------ */
+
+static void more_bytes(struct sonde_stat_lines *text, const char *before, double value_b)
+{
+	if (value_b < 0)
+		return;
+	sonde_stat_line_say(text, before);
+	sonde_figure_value(&text->remark, SONDE_UNIT_BYTES, value_b, text->style->ascii);
+}
+
+/* "GPU 0 NAME": the number is the line's label. */
+static void put_device(struct sonde_stat_lines *text, const struct sonde_machine_device *device)
+{
+	const char *name = strncmp(device->name, "GPU ", 4) ? NULL : strchr(device->name + 4, ' ');
+	char label[16];
+	snprintf(label, sizeof label, "%.*s", name ? (int)(name - device->name) : (int)sizeof label - 1, device->name);
+	sonde_buf_clear(&text->figure);
+	sonde_buf_clear(&text->remark);
+	text->label = label;
+	if (device->busy >= 0) {
+		sonde_figure_value(&text->figure, SONDE_UNIT_RATIO, device->busy, text->style->ascii);
+		sonde_stat_line_say(text, "of the time busy with any kernel");
+		sonde_stat_line_say(text, "most ");
+		sonde_figure_value(&text->remark, SONDE_UNIT_RATIO, device->busy_most, text->style->ascii);
+	} else {
+		sonde_buf_text(&text->figure, "-");
+		sonde_stat_line_say(text, "how busy: the driver does not tell");
+	}
+	more_bytes(text, "memory at most ", device->memory_most_b);
+	if (device->memory_most_b >= 0 && device->memory_all_b >= 0) {
+		sonde_buf_text(&text->remark, " of ");
+		sonde_figure_value(&text->remark, SONDE_UNIT_BYTES, device->memory_all_b, text->style->ascii);
+	}
+	more_bytes(text, "of the command's largest process ", device->own_most_b);
+	sonde_stat_line_say(text, name ? name + 1 : "");
+	sonde_stat_line_end(text);
+}
+
+/* Only where they were asked for. */
+static void put_devices(struct sonde_stat_lines *text)
+{
+	const struct sonde_cell *count = &text->show->figures->cell[SONDE_STAT_DEVICES];
+	const char *names[SONDE_MACHINE_DEVICES_MAX];
+	if (count->kind == SONDE_CELL_ABSENT) {
+		if (strcmp(count->text, SONDE_STAT_DEVICES_UNASKED))
+			sonde_stat_line_miss(text, "devices", count->text);
+		return;
+	}
+	text->group = "Devices, by their driver";
+	size_t read = sonde_machine_devices(text->show->sums, names);
+	for (size_t i = 0; i < read; i++) {
+		struct sonde_machine_device device;
+		sonde_machine_device_of(&device, text->show->sums, names[i]);
+		put_device(text, &device);
+	}
+}
+
 static void put_readings(struct sonde_stat_lines *text)
 {
 	const struct sonde_stat_figures *figures = text->show->figures;
@@ -349,6 +407,15 @@ static void put_notes(struct sonde_stat_lines *text)
 		put_warning(text, show->error);
 }
 
+void sonde_stat_devices(struct sonde_buf *line, double busy, const struct sonde_stat_figures *figures, int ascii)
+{
+	double count = sonde_stat_value(figures, SONDE_STAT_DEVICES);
+	sonde_buf_text(line, ", GPU Util: ");
+	sonde_figure_value(line, SONDE_UNIT_RATIO, busy, ascii);
+	if (count > 1)
+		sonde_buf_printf(line, " of %.0f", count);
+}
+
 void sonde_stat_summary(const struct sonde_stat_show *show, const struct sonde_format_options *style, FILE *out)
 {
 	const struct sonde_stat_figures *figures = show->figures;
@@ -369,6 +436,8 @@ void sonde_stat_summary(const struct sonde_stat_show *show, const struct sonde_f
 		sonde_buf_text(&line, ", CPU Util: ");
 		sonde_figure(&line, SONDE_UNIT_RATIO, &figures->cell[SONDE_STAT_UTILIZATION], style->ascii);
 	}
+	if (sonde_stat_known(figures, SONDE_STAT_DEVICE_BUSY))
+		sonde_stat_devices(&line, sonde_stat_value(figures, SONDE_STAT_DEVICE_BUSY), figures, style->ascii);
 	fprintf(out, "%.*s\n", (int)line.len_b, (const char *)line.data);
 	sonde_buf_fini(&line);
 }
@@ -385,6 +454,7 @@ void sonde_stat_text(const struct sonde_stat_show *show, const struct sonde_form
 	put_waiting(&text);
 	put_io(&text);
 	put_machine(&text);
+	put_devices(&text);
 	put_readings(&text);
 	put_notes(&text);
 	put_processes(&text);

@@ -74,6 +74,13 @@ static void say_unavailable(struct supervisor *supervisor, const struct sonde_so
 	sonde_recorder_source(supervisor->recorder, source->name, &state);
 }
 
+/* What reads the kernel's and devices' counters, and puts nothing into a program. */
+static int is_resource(const struct sonde_record_options *options, const char *source)
+{
+	return !strcmp(source, "resources") || !strcmp(source, "threads") ||
+	       (options->flop && !strcmp(source, "flop")) || (options->gpu && !strcmp(source, "nvml"));
+}
+
 static int open_sources(struct supervisor *supervisor)
 {
 	supervisor->active = calloc(sonde_source_count + 1, sizeof *supervisor->active);
@@ -83,9 +90,7 @@ static int open_sources(struct supervisor *supervisor)
 		const struct sonde_source *source = sonde_sources[i];
 		struct sonde_source_run *run;
 		char why[512] = "";
-		if (supervisor->options->only_resources && strcmp(source->name, "resources") != 0 &&
-		    strcmp(source->name, "threads") != 0 &&
-		    !(supervisor->options->flop && !strcmp(source->name, "flop")))
+		if (supervisor->options->only_resources && !is_resource(supervisor->options, source->name))
 			continue;
 		if (source->probe(supervisor->options, why, sizeof why)) {
 			if (*why)

@@ -202,6 +202,29 @@ if [ -z "$(ldconfig -p 2>/dev/null | grep libnvidia-ml.so.1)" ]; then
 	has "$out" 'devices (GPU): unavailable'
 	run 0 "$SONDE" doctor
 	has "$out" 'no NVIDIA driver: libnvidia-ml.so.1'
+	run 0 "$SONDE" stat --gpu -f --json -o used.json -- true
+	matches "$(jq -r .device.absent.utilization used.json)" 'libnvidia-ml.so.1'
 fi
 run 0 env LD_LIBRARY_PATH="$work/new" "$SONDE" doctor
 lacks "$out" 'no NVIDIA driver'
+
+# sonde stat: the same figures beside the program's, of each device, and in the line at the end; a process's own memory
+used() {
+	run 0 env LD_LIBRARY_PATH="$work/new" "$SONDE" stat -f "$@"
+}
+sleep 2 &
+export NVML_STAND_IN_PID=$work/pid
+echo $! >pid
+used --gpu --json -o used.json -p $!
+unset NVML_STAND_IN_PID
+equal "$(jq -c '.device | [.count, .utilization, .utilization_max, .memory_peak_b, .process_memory_peak_b]' used.json)" \
+	'[2,0.2,0.4,76000000000,1000000000]'
+equal "$(jq -c '.device.devices | map([.name, .utilization, .memory_total_b, .process_memory_peak_b])' used.json)" \
+	"[[\"$one\",0.4,80000000000,1000000000],[\"$two\",0,80000000000,null]]"
+used --gpu -- sleep 0.5
+matches "$err" '^  GPU 0 +40\.0 %  of the time busy'
+matches "$err" 'GPU Util: 20\.0 % of 2$'
+used --gpu -r 2 -- sleep 0.4
+matches "$err" '^  GPU busy +20\.0 %'
+used --json -o used.json -- true
+equal "$(jq -r '.device.count, .device.absent.count' used.json)" $'null\ndevices were not read: --gpu'
