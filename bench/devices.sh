@@ -29,3 +29,8 @@ if [ -x "$opencl" ] && "$opencl" many 10 >/dev/null 2>&1; then
 else
 	row "OpenCL, a kernel put into a queue" "–" "–" "≤ 2 µs" unavailable "no OpenCL implementation: pocl-opencl-icd"
 fi
+
+# Not there: a device and PyTorch, in one run against no profiler and against PyTorch's own.
+for bar in "kernels 2" "api 5"; do
+	row "CUDA, a training loop, level ${bar% *}: its time more" "–" "–" "≤ ${bar#* } %" unavailable "no device was at hand to write it on (docs/GPU.md)"
+done
