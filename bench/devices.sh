@@ -32,5 +32,5 @@ fi
 
 # Not there: a device and PyTorch, in one run against no profiler and against PyTorch's own.
 for bar in "kernels 2" "api 5"; do
-	row "CUDA, a training loop, level ${bar% *}: its time more" "–" "–" "≤ ${bar#* } %" unavailable "no device was at hand to write it on (docs/GPU.md)"
+	row "CUDA, a training loop, level ${bar% *}: overhead" "–" "–" "≤ ${bar#* } %" unavailable "no device was at hand to write it on (docs/GPU.md)"
 done
