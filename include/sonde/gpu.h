@@ -94,6 +94,17 @@ struct sonde_gpu_loop {
 
 SONDE_CALL(int, sonde_gpu_next(struct sonde_gpu_loop *loop), loop->passed++ == 0)
 
+/* Of a device, by whomever: what is in use of what there is. */
+struct sonde_gpu_memory {
+	uint64_t used_b, total_b;
+	double used; /* used_b ÷ total_b */
+};
+
+/* Now, of the device of the context that is current in this thread (CUDA's cuMemGetInfo; some µs to ms). `out` is left
+ * as it was where it fails: SONDE_ERR_UNKNOWN: the program has not loaded such a driver, no context is current, or the
+ * API has no such question (OpenCL); SONDE_ERR_SYSTEM: the driver refuses; SONDE_ERR_ARGUMENT: `out` is NULL. */
+SONDE_CALL(int, sonde_gpu_memory_now(int api, struct sonde_gpu_memory *out), SONDE_ERR_OFF)
+
 /* What SONDE_GPU_SCOPE() keeps. */
 struct sonde_gpu_scope {
 	struct sonde_gpu_timer *timer;

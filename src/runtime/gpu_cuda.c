@@ -6,6 +6,8 @@
  */
 #include "runtime/gpu_driver.h"
 
+#include "sonde/sonde.h"
+
 enum { SUCCESS = 0, INVALID_CONTEXT = 201, NOT_READY = 600 };
 enum { CAPTURE_NONE = 0, CAPTURE_RELAXED = 2 };
 
@@ -19,6 +21,7 @@ static const struct sonde_gpu_function functions[] = {
     {FUNCTION(event_elapsed), "cuEventElapsedTime", "cuEventElapsedTime_v2", 0},
     {FUNCTION(event_destroy), "cuEventDestroy_v2", "cuEventDestroy", 0},
     {FUNCTION(context_current), "cuCtxGetCurrent", NULL, 0},
+    {FUNCTION(memory), "cuMemGetInfo_v2", "cuMemGetInfo", 1},
     {FUNCTION(is_capturing), "cuStreamIsCapturing", NULL, 1},
     {FUNCTION(capture_mode), "cuThreadExchangeStreamCaptureMode", NULL, 1},
 };
@@ -101,6 +104,19 @@ static void release(const struct sonde_gpu_calls *calls, const struct sonde_gpu_
 		calls->cuda.event_destroy(mark->event);
 }
 
+static int memory(const struct sonde_gpu_calls *calls, uint64_t *free_b, uint64_t *total_b)
+{
+	void *context = NULL;
+	size_t unused = 0, all = 0;
+	if (!calls->cuda.memory || calls->cuda.context_current(&context) != SUCCESS || !context)
+		return SONDE_ERR_UNKNOWN;
+	if (calls->cuda.memory(&unused, &all) != SUCCESS)
+		return SONDE_ERR_SYSTEM;
+	*free_b = unused;
+	*total_b = all;
+	return SONDE_OK;
+}
+
 const struct sonde_gpu_driver sonde_gpu_driver_cuda = {
     .library = "libcuda.so.1",
     .missing = "the program has not loaded CUDA's driver (libcuda.so.1), or one that is too old",
@@ -113,4 +129,5 @@ const struct sonde_gpu_driver sonde_gpu_driver_cuda = {
     .wait = await,
     .elapsed = elapsed,
     .release = release,
+    .memory = memory,
 };

@@ -20,6 +20,7 @@ struct sonde_gpu_cuda {
 	int (*context_current)(void **context);
 	int (*is_capturing)(void *stream, int *status); /* NULL: an old driver, which does not capture */
 	int (*capture_mode)(int *mode);                 /* NULL: the same */
+	int (*memory)(size_t *free_b, size_t *total_b); /* NULL: it does not tell */
 };
 
 struct sonde_gpu_opencl {
@@ -69,9 +70,14 @@ struct sonde_gpu_driver {
 	enum sonde_gpu_state (*elapsed)(const struct sonde_gpu_calls *calls, const struct sonde_gpu_mark *begin,
 					const struct sonde_gpu_mark *end, uint64_t *out_ns);
 	void (*release)(const struct sonde_gpu_calls *calls, const struct sonde_gpu_mark *mark);
+	/* Of the device of the thread's context; SONDE_OK, or another of sonde.h. NULL: the driver does not tell. */
+	int (*memory)(const struct sonde_gpu_calls *calls, uint64_t *free_b, uint64_t *total_b);
 };
 
 extern const struct sonde_gpu_driver sonde_gpu_driver_cuda, sonde_gpu_driver_opencl;
+
+/* By enum sonde_gpu_api; NULL: there is no such. */
+const struct sonde_gpu_driver *sonde_gpu_driver_of(int api);
 
 /* 1 = all functions are there. */
 int sonde_gpu_driver_find(const struct sonde_gpu_driver *driver, struct sonde_gpu_calls *out);

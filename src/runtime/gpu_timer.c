@@ -6,12 +6,8 @@
  * on how much is under way. Events that can be recorded again are kept. A lock a timer: its calls go into the driver
  * anyway, which has locks of its own.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* RTLD_DEFAULT */
-#endif
 #include "sonde/gpu.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -61,26 +57,6 @@ struct sonde_gpu_timer {
 	uint64_t readings[]; /* ns + 1, by name and number; 0 = none */
 };
 
-/* --- what is there ------------------------------------------------------------------------------------------------ */
-
-int sonde_gpu_driver_find(const struct sonde_gpu_driver *driver, struct sonde_gpu_calls *out)
-{
-	struct sonde_gpu_calls calls = {0};
-	void *library = dlopen(driver->library, RTLD_LAZY | RTLD_NOLOAD);
-	for (size_t i = 0; i < driver->function_count; i++) {
-		const struct sonde_gpu_function *function = &driver->functions[i];
-		void *from = library ? library : RTLD_DEFAULT;
-		void *symbol = dlsym(from, function->name);
-		if (!symbol && function->or_name)
-			symbol = dlsym(from, function->or_name);
-		if (!symbol && !function->is_optional)
-			return 0;
-		memcpy((char *)&calls + function->at, &symbol, sizeof symbol);
-	}
-	*out = calls;
-	return 1;
-}
-
 static int fail(struct sonde_gpu_timer *timer, int code, const char *why)
 {
 	__atomic_store_n(&timer->why, why, __ATOMIC_RELEASE);
@@ -113,11 +89,10 @@ static size_t timer_size_b(const struct sonde_gpu_options *options)
 
 struct sonde_gpu_timer *sonde_gpu_timer_new(int api, const struct sonde_gpu_options *options)
 {
-	static const struct sonde_gpu_driver *const drivers[] = {
-	    [SONDE_GPU_CUDA] = &sonde_gpu_driver_cuda, [SONDE_GPU_OPENCL] = &sonde_gpu_driver_opencl};
+	const struct sonde_gpu_driver *driver = sonde_gpu_driver_of(api);
 	struct sonde_gpu_options with = options ? *options : (struct sonde_gpu_options){0};
 	int saved = errno;
-	if (api != SONDE_GPU_CUDA && api != SONDE_GPU_OPENCL)
+	if (!driver)
 		return NULL;
 	with.keep = with.keep ? with.keep : KEPT;
 	with.keep = with.keep > KEPT_MAX ? KEPT_MAX : with.keep;
@@ -129,7 +104,7 @@ struct sonde_gpu_timer *sonde_gpu_timer_new(int api, const struct sonde_gpu_opti
 		return NULL;
 	pthread_mutex_init(&timer->lock, NULL);
 	timer->process = getpid();
-	timer->driver = drivers[api];
+	timer->driver = driver;
 	timer->options = with;
 	timer->size_b = size_b;
 	timer->why = "";

@@ -6,6 +6,7 @@ timed=$(target cuda_timed)
 stand_in=$SONDE_BUILD/tests/targets/cuda_stand_in.so
 run 0 "$timed" "$stand_in"
 equal "$out" "early -3
+memory early: -3, 7 of 0, 0
 loaded 0
 early -3 -3, left 3
 after 8 ms -3 3000000, left 2
@@ -26,7 +27,10 @@ without -4: no CUDA context is current in this thread: make that of the stream c
 context 1: 0 0 6000000
 context 2: 0 0 6000000
 gone -3, left 0, lost 2
-misused 0 -4 -4 -4 -2 -2 -3 -4 6 -4 0"
+misused 0 -4 -4 -4 -2 -2 -3 -4 6 -4 0
+memory without: -3, 7 of 0, 0
+memory with one: 0, 10737418240 of 42949672960, 0.25
+memory of none -4, of OpenCL -3, of -3"
 known=$out
 # Recorded, it does the same, and each name is a histogram of what it read.
 run 0 "$SONDE" record -q -o t.sonde -- "$timed" "$stand_in"

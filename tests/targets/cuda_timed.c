@@ -208,6 +208,15 @@ static void threads(void)
 	sonde_gpu_timer_free(shared);
 }
 
+/* Before there is a driver, without a context, and with one; what has none, or nothing to be told to. */
+static void memory(const char *when)
+{
+	struct sonde_gpu_memory got = {.used_b = 7};
+	int code = sonde_gpu_memory_now(SONDE_GPU_CUDA, &got);
+	printf("memory %s: %d, %llu of %llu, %g\n", when, code, (unsigned long long)got.used_b,
+	       (unsigned long long)got.total_b, got.used);
+}
+
 /* None of these is to crash. */
 static void misused(void)
 {
@@ -237,6 +246,7 @@ int main(int argc, char **argv)
 {
 	struct sonde_gpu_timer *early = sonde_gpu_timer_new(SONDE_GPU_CUDA, NULL);
 	printf("early %d\n", sonde_gpu_start(early, "early", first));
+	memory("early");
 	library_open(argc > 1 ? argv[1] : "libcuda.so.1");
 	printf("loaded %d\n", sonde_gpu_start(early, "early", first));
 	sonde_gpu_timer_free(early);
@@ -247,5 +257,12 @@ int main(int argc, char **argv)
 	threads();
 	contexts();
 	misused();
+	context(0);
+	memory("without");
+	context(3);
+	memory("with one");
+	printf("memory of none %d, of OpenCL %d, of %d\n", sonde_gpu_memory_now(SONDE_GPU_CUDA, NULL),
+	       sonde_gpu_memory_now(SONDE_GPU_OPENCL, &(struct sonde_gpu_memory){0}),
+	       sonde_gpu_memory_now(7, &(struct sonde_gpu_memory){0}));
 	return 0;
 }
