@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "analyze/critical_devices.h"
+#include "analyze/critical_segments.h"
 #include "util/error.h"
 
 /* Where a thread is gone through backward: a segment, and the one after it (0 = it is the last). */

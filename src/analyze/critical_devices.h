@@ -30,12 +30,4 @@ int sonde_critical_devices_read(struct sonde_critical *critical);
 int sonde_critical_device_waits_put(struct sonde_critical *critical, struct sonde_critical_device_wait *waits,
 				    size_t count);
 
-/* --- critical_segments.c -------------------------------------------------------------------------------------------
- */
-
-/* A segment of no thread yet; `cause` without a thread, a call and work is none. Its id in `*out`. -ENOMEM, -EOVERFLOW.
- */
-int sonde_critical_segment_new(struct sonde_critical *critical, uint32_t *out, struct sonde_critical_segment segment,
-			       const struct sonde_critical_cause *cause);
-
 #endif
