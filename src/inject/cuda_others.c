@@ -13,9 +13,12 @@
 #include "inject/cuda_others.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "inject/bounds.h"
@@ -221,7 +224,7 @@ static int count(struct dl_phdr_info *info, size_t info_b, void *data)
 	return 1;
 }
 
-void cuda_others_watch(const struct cuda_library *cupti, cuda_others_taking *taking)
+static void watch(const struct cuda_library *cupti, cuda_others_taking *taking)
 {
 	static unsigned long long seen; /* loads, up to which all is done */
 	struct look look = {.loads = 0};
@@ -240,4 +243,53 @@ void cuda_others_watch(const struct cuda_library *cupti, cuda_others_taking *tak
 	}
 	if (!look.has_changed)
 		seen = look.loads;
+}
+
+/* --- forks --------------------------------------------------------------------------------------------------------
+ *
+ * A thread that looks at the loader's list holds a lock of the C library's that nobody gives back in a child which is
+ * forked meanwhile: it would wait for ever as it loads something. So a fork waits until nobody looks; but not for ever,
+ * as one within a library's constructor has a lock that a look may wait for.
+ */
+
+#define FORK_WAIT_NS 200000000L
+
+static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local int has_stopped;
+
+static void before_fork(void)
+{
+	struct timespec until;
+	int saved = errno;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += FORK_WAIT_NS;
+	until.tv_sec += until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	has_stopped = !pthread_mutex_timedlock(&looking, &until);
+	errno = saved;
+}
+
+static void in_parent(void)
+{
+	if (has_stopped)
+		pthread_mutex_unlock(&looking);
+}
+
+static void in_child(void)
+{
+	pthread_mutex_init(&looking, NULL);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(before_fork, in_parent, in_child);
+}
+
+void cuda_others_watch(const struct cuda_library *cupti, cuda_others_taking *taking)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, watch_forks);
+	pthread_mutex_lock(&looking);
+	watch(cupti, taking);
+	pthread_mutex_unlock(&looking);
 }

@@ -146,3 +146,7 @@ run 5 env LD_LIBRARY_PATH="$work/cuda13" "$SONDE" record --gpu --threads -q -f -
 equal "$(rows c.sonde waits | jq -c 'map([.function, .module]) | unique')" '[["pause_ms","cuda_driver"]]'
 "$SONDE" report -q --section launch-stacks c.sonde >report # nor are stacks recorded at this level
 has "$(cat report)" 'no stack of a call for a device was recorded: sonde record --gpu=full'
+# a child that is forked while our thread looks at the loader's list goes on
+run 0 env CUDA_INJECTION64_PATH="$object" LD_LIBRARY_PATH="$work/cuda13" "$SONDE" record -q -f -o c.sonde -- "$(target cuda_forks)"
+equal "$out" "20 of 20 children"
+matches "$err" '^looked [1-9][0-9]* times$'
