@@ -220,6 +220,7 @@ static void *loop(void *unused)
 	flush_round(CUDA_FLUSH_FORCED);
 	while (decode_round()) /* what threads that go on have filled meanwhile */
 		;
+	sonde_activity_lost(SONDE_DEVICE_ALL_TOLD, 0);
 	pthread_mutex_lock(&lock);
 	has_ended = 1;
 	unlock_changed();
@@ -321,6 +322,7 @@ static int set_up(void)
 		cupti.cuptiUnsubscribe(tracing.subscriber);
 		return give_way(why);
 	}
+	sonde_activity_lost(SONDE_DEVICE_TRACED, 0);
 	cuda_tracing_enable(&tracing);
 	cuda_others_watch(&cupti, hand_over);
 	pthread_mutex_lock(&lock);

@@ -145,7 +145,7 @@ int sonde_activity_add(const struct sonde_activity *activity)
 
 int sonde_activity_lost(const char *cause, uint64_t count)
 {
-	if (!cause || !*cause || !count)
+	if (!cause || !*cause)
 		return SONDE_ERR_ARGUMENT;
 	struct sonde_event_activity_lost event = {
 	    .head.type = SONDE_EVENT_ACTIVITY_LOST, .count = count, .cause_b = strnlen(cause, TEXT_MAX_B)};

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "format/device_lost.h"
 #include "source/activities.h"
 #include "symbol/demangle.h"
 #include "util/error.h"
@@ -40,6 +41,7 @@ struct sonde_devices {
 	uint64_t asked, known; /* commands of OpenCL: by the calls for them, by their times */
 	uint64_t excused;      /* of which it is said otherwise why their times are not known, at most */
 	uint32_t causes;       /* times that a loss was told */
+	int is_traced, is_all_told, has_drops;
 };
 
 int sonde_devices_new(struct sonde_devices **out, struct sonde_recorder *recorder, uint32_t process)
@@ -253,9 +255,15 @@ static void lose(const struct sonde_devices *devices, const char *cause, uint64_
 	lose_at(devices, cause, count, sonde_clock_now_ns());
 }
 
-void sonde_devices_dropped(struct sonde_devices *devices, uint64_t count)
+static void excuse(struct sonde_devices *devices, uint64_t count)
 {
 	devices->excused += count < UINT32_MAX ? count : UINT32_MAX;
+}
+
+void sonde_devices_dropped(struct sonde_devices *devices, uint64_t count)
+{
+	excuse(devices, count);
+	devices->has_drops |= count > 0;
 }
 
 static void take_lost(struct sonde_devices *devices, const struct sonde_event_activity_lost *event)
@@ -264,7 +272,12 @@ static void take_lost(struct sonde_devices *devices, const struct sonde_event_ac
 	size_t cause_b = event->cause_b < sizeof cause ? event->cause_b : sizeof cause - 1;
 	memcpy(cause, event + 1, cause_b);
 	cause[cause_b] = '\0';
-	sonde_devices_dropped(devices, event->count);
+	if (!event->count) {
+		devices->is_traced |= !strcmp(cause, SONDE_DEVICE_TRACED);
+		devices->is_all_told |= !strcmp(cause, SONDE_DEVICE_ALL_TOLD);
+		return;
+	}
+	excuse(devices, event->count);
 	lose_at(devices, devices->causes++ < CAUSES_MAX ? cause : "of too many causes", event->count, event->head.time);
 }
 
@@ -290,6 +303,8 @@ void sonde_devices_free(struct sonde_devices *devices)
 	lose(devices, "of an operation or queue that was not told", devices->unnamed);
 	lose(devices, "times that cannot be", devices->untimed);
 	lose_commands(devices);
+	if (devices->is_traced && !devices->is_all_told && !devices->has_drops)
+		lose(devices, "CUDA: processes that ended with no one to take out what came in their last 0.2 s", 1);
 	free(devices->told);
 	free(devices->devices.ids);
 	free(devices->queues.ids);

@@ -139,7 +139,10 @@ equal "$(kernels)" "$twice"
 for how in quick killed; do
 	same cuda13 "" $how
 	equal "$(kernels)" "$once"
+	equal "$(lost 'processes that ended with no one to take out what came in their last 0.2 s')" 1
 done
+same cuda13 "" work
+equal "$(lost 'processes that ended with no one')" ""
 
 # --- what our own thread waits for is none of the program's waiting -----------------------------------------------------------
 run 5 env LD_LIBRARY_PATH="$work/cuda13" "$SONDE" record --gpu --threads -q -f -o c.sonde -- "$program"
