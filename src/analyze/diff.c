@@ -102,19 +102,6 @@ static int totals(struct sonde_diff *diff)
 	return code ? code : note_totals(diff, section);
 }
 
-int sonde_diff_note_first(struct sonde_report *report, const char *text)
-{
-	struct sonde_note *others = report->notes;
-	report->notes = NULL;
-	int code =
-	    text ? sonde_report_note(report, NULL, 1, "%s", text) : sonde_error(ENOMEM, "out of memory for a note");
-	if (report->notes)
-		report->notes->next = others;
-	else
-		report->notes = others;
-	return code;
-}
-
 static int say_verdict(struct sonde_diff *diff)
 {
 	struct sonde_report *report = diff->report;
@@ -130,13 +117,13 @@ static int say_verdict(struct sonde_diff *diff)
 	if (code)
 		return code;
 	if (diff->renamed)
-		return sonde_diff_note_first(
+		return sonde_report_note_first(
 		    report, sonde_report_text(report,
 					      "different programs by their names, not comparable: %s; if it is "
 					      "one program, record it under one name",
 					      diff->renamed));
 	if (diff->is_other_program)
-		return sonde_diff_note_first(
+		return sonde_report_note_first(
 		    report, sonde_report_text(report,
 					      "different programs, not comparable: functions that both have made "
 					      "%.1f %% of the candidate's CPU time",

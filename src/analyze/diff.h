@@ -51,9 +51,6 @@ void sonde_diff_choose(struct sonde_report *report, const char *sections);
  * other. */
 int sonde_diff_machines(struct sonde_diff *diff);
 
-/* Before all other notes: what must be read first. NULL: out of memory. */
-int sonde_diff_note_first(struct sonde_report *report, const char *text);
-
 /* What of either recording is missing, as notes. After all was read. */
 int sonde_diff_losses(struct sonde_diff *diff);
 

@@ -172,3 +172,16 @@ int sonde_report_note(struct sonde_report *report, struct sonde_section *section
 	*at = note;
 	return 0;
 }
+
+int sonde_report_note_first(struct sonde_report *report, const char *text)
+{
+	struct sonde_note *others = report->notes;
+	report->notes = NULL;
+	int code =
+	    text ? sonde_report_note(report, NULL, 1, "%s", text) : sonde_error(ENOMEM, "out of memory for a note");
+	if (report->notes)
+		report->notes->next = others;
+	else
+		report->notes = others;
+	return code;
+}

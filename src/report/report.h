@@ -142,6 +142,8 @@ uint64_t sonde_report_cell_uint(const struct sonde_section *section, size_t row,
 /* Notes keep their order. `section` NULL: of the whole report. */
 int sonde_report_note(struct sonde_report *report, struct sonde_section *section, int warning, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* A warning of the whole report, before all other notes: what must be read first. `text` NULL: out of memory. */
+int sonde_report_note_first(struct sonde_report *report, const char *text);
 
 /* Facts keep their order. `key` is static. 0 or -ENOMEM with a sentence. */
 int sonde_report_fact(struct sonde_report *report, const char *key, struct sonde_cell cell);
