@@ -600,6 +600,11 @@ static void names_that_grow_without_end_are_left(void **state)
 		used += (size_t)snprintf(name + used, sizeof name - used, "S_IS%c_S%c_E", digit, digit);
 	}
 	assert_null(sonde_demangle(name));
+	static const char rust[] = /* tuples of tuples */
+	    "_RINvC1a1bTllETB7_B7_ETBb_Bb_ETBj_Bj_ETBr_Br_ETBz_Bz_ETBH_BH_ETBP_BP_ETBX_BX_ETB15_B15_ETB1d_B1"
+	    "d_ETB1n_B1n_ETB1x_B1x_ETB1H_B1H_ETB1R_B1R_ETB21_B21_ETB2b_B2b_ETB2l_B2l_ETB2v_B2v_ETB2F_B2F_ETB"
+	    "2P_B2P_EE";
+	assert_null(sonde_demangle(rust));
 }
 
 static void rust_names_are_readable(void **state)
