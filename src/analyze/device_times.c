@@ -170,6 +170,15 @@ struct sonde_window sonde_device_window(const struct sonde_device_times *times, 
 	return window;
 }
 
+const char *sonde_device_times_whole(const struct sonde_device_times *times, struct sonde_report *report)
+{
+	double window_s = sonde_window_s(&times->window);
+	if (sonde_session_part_count(times->session) > 1)
+		return sonde_report_text(report, "what its own recording has of %.3f s of %s", window_s,
+					 times->window.what);
+	return sonde_report_text(report, "%.3f s of %s", window_s, times->window.what);
+}
+
 /* Another profiler has it from then on: what devices did is not known, and they look idle. */
 static int note_taken(const struct sonde_device_times *times, struct sonde_report *report,
 		      struct sonde_section *section)

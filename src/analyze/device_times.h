@@ -53,6 +53,10 @@ uint32_t sonde_device_of_queue(const struct sonde_session *session, uint32_t que
 /* The time that a device's figures are a share of: the window, as far as the recording of its process goes. */
 struct sonde_window sonde_device_window(const struct sonde_device_times *times, uint32_t device);
 
+/* What that is, for sentences that say "÷ …": "1.000 s of wall time". In the report's arena; NULL when out of memory.
+ */
+const char *sonde_device_times_whole(const struct sonde_device_times *times, struct sonde_report *report);
+
 /* What is said under each of the sections: what was left out, threads that were chosen. -ENOMEM. */
 int sonde_device_times_note(const struct sonde_device_times *times, struct sonde_report *report,
 			    struct sonde_section *section);

@@ -216,10 +216,10 @@ static int rows_add(const struct sonde_device_times *times, const struct work *w
 	section->table.omitted = limit && count > limit ? count - limit : 0;
 	rc = sonde_report_note(
 	    report, section, 0,
-	    "busy: time in which at least one of its queues did something ÷ %.3f s of %s; "
+	    "busy: time in which at least one of its queues did something ÷ %s; "
 	    "kernels and copies: their times added up, of all queues; at once: what it did, added up, "
 	    "÷ the time in which it was busy",
-	    sonde_window_s(&times->window), times->window.what);
+	    sonde_device_times_whole(times, report));
 	return rc ? rc : sonde_device_times_note(times, report, section);
 }
 

@@ -174,12 +174,11 @@ static int rows_add(const struct sonde_device_times *times, const struct way *wa
 	if (rc)
 		return rc;
 	section->table.omitted = limit && count > limit ? count - limit : 0;
-	rc =
-	    sonde_report_note(report, section, 0,
-			      "copying: time in which at least one copy of that way ran; of the time: that ÷ %.3f s of "
-			      "%s; bytes/s: bytes ÷ copying, of the copies that lie whole in it; what goes through "
-			      "memory of the host is not in it",
-			      sonde_window_s(&times->window), times->window.what);
+	rc = sonde_report_note(report, section, 0,
+			       "copying: time in which at least one copy of that way ran; of the time: that ÷ %s; "
+			       "bytes/s: bytes ÷ copying, of the copies that lie whole in it; what goes through "
+			       "memory of the host is not in it",
+			       sonde_device_times_whole(times, report));
 	return rc ? rc : sonde_device_times_note(times, report, section);
 }
 

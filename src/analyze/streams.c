@@ -215,14 +215,13 @@ static int by_busy(const void *left, const void *right)
 
 static int notes(const struct streams *streams, struct sonde_report *report, struct sonde_section *section)
 {
-	const struct sonde_window *window = &streams->times->window;
 	int rc = sonde_report_note(
 	    report, section, 0,
-	    "busy: time in which something of the queue ran ÷ %.3f s of %s; gaps: between its first and its last; "
+	    "busy: time in which something of the queue ran ÷ %s; gaps: between its first and its last; "
 	    "delay: "
 	    "from when something was asked for to its start; waiting: how many were asked for and had not started, on "
 	    "average from when the first was asked for to the end of the last",
-	    sonde_window_s(window), window->what);
+	    sonde_device_times_whole(streams->times, report));
 	rc = rc ? rc
 		: sonde_report_note(
 		      report, section, 0,

@@ -18,6 +18,12 @@ equal "$(rows m.sonde kernels | jq -c 'map([.kernel, .calls, .total_ns])')" \
 	'[["alpha(float*, int)",10,50000000],["alpha(float*, int)",10,50000000],["beta",1,30000000],["beta",1,30000000]]'
 equal "$(rows m.sonde devices | jq -c 'map([.busy_share, .kernel_ns, .concurrency])')" \
 	"$(for part in d e; do rows $part.sonde devices; done | jq -cs 'add | map([.busy_share, .kernel_ns, .concurrency])')"
+for section in devices streams; do # shares are of each one's own time, and say so
+	run 0 env COLUMNS=400 "$SONDE" report -q --section $section m.sonde
+	matches "$out" 'busy: time in which .* ÷ what its own recording has of [0-9.]+ s of wall time'
+	run 0 env COLUMNS=400 "$SONDE" report -q --section $section d.sonde
+	matches "$out" 'busy: time in which .* ÷ [0-9.]+ s of wall time'
+done
 # A process that records itself says that it left them out.
 run 0 env SONDE_OUT=self.sonde "$program"
 run 0 "$SONDE" report --section kernels self*.sonde
