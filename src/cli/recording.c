@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyze/carbon.h"
+#include "export/clean.h"
 #include "format/ring.h"
 #include "format/wait.h"
 #include "util/error.h"
@@ -17,13 +18,18 @@
 #define DEFAULT_RATE_HZ 1000
 #define MS_NS 1000000u
 #define DEFAULT_BUFFER_B ((uint64_t)64 << 20)
+#define WARNING_MAX_B 65536
 #define DEFAULT_HEAP_MEAN "512K"
 #define PROCESS_BUFFER_MAX_B (SONDE_RING_MAX_CHUNKS * SONDE_RING_CHUNK_B)
 
 static void say_warning(const struct sonde_record_options *options, const char *text)
 {
-	if (!options->quiet)
-		fprintf(stderr, "sonde: warning: %s\n", text);
+	struct sonde_buf scratch;
+	if (options->quiet)
+		return;
+	sonde_buf_init(&scratch, WARNING_MAX_B);
+	fprintf(stderr, "sonde: warning: %s\n", sonde_clean_text(&scratch, text)); /* names of devices are in it */
+	sonde_buf_fini(&scratch);
 }
 
 void sonde_recording_init(struct sonde_recording *recording)

@@ -75,6 +75,11 @@ lacks "$said" 'GPU 1'
 run 0 "$SONDE" report --section machine both.sonde
 has "$out" "$one: up to 95 % of its memory was in use (76 of 80 GB)"
 lacks "$out" "$two: up to"
+# a device may be called anything
+gpu named new named sleep 1.2
+has "$said" 'warning: GPU 0 Stand-in \x1b[31m\n\xff: 9'
+run 0 "$SONDE" report --section machine named.sonde
+lacks "$out$said" $'\e'
 # on a narrow terminal rows of one device and of another are told apart
 run 0 env COLUMNS=80 "$SONDE" report -q --section machine both.sonde
 for device in 'GPU 0' 'GPU 1'; do

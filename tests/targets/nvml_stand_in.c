@@ -8,7 +8,8 @@
  * NVML_STAND_IN holds words: "nodriver", "nodevice", "mismatch" (what beginning says), "unsupported" (the second tells
  * memory alone), "lost" (it is gone after half a second), "again" (the first one's joules fall once), "stuck" (the
  * first one's power is not told any more after half a second), "dear" (each call takes 2 ms of CPU time), "slow" (it
- * takes 0.3 s to begin). NVML_STAND_IN_PID names a file with the number of a process that holds 1 GB of the first.
+ * takes 0.3 s to begin), "named" (the first one's name moves cursors). NVML_STAND_IN_PID names a file with the number
+ * of a process that holds 1 GB of the first.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -95,7 +96,8 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct device **out)
 
 int nvmlDeviceGetName(const struct device *device, char *out, unsigned size)
 {
-	snprintf(out, size, device->index ? "Stand-in <b>two" : "Stand-in one");
+	const char *first = is_asked("named") ? "Stand-in \033[31m\n\377" : "Stand-in one";
+	snprintf(out, size, "%s", device->index ? "Stand-in <b>two" : first);
 	return OK;
 }
 
