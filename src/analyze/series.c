@@ -15,6 +15,11 @@
 #define LEAST_NS 20000000u /* where the interval is not said: two ticks of most kernels' accounts */
 
 /* Where the sums of all processes stand. */
+/* Of the machine, so far. */
+struct cpu_time {
+	double busy, all;
+};
+
 struct sonde_tree_state {
 	int64_t (*held)[SONDE_TREE_GAUGES]; /* by row */
 	uint8_t *alive;                     /* by row: it counts in `processes` */
@@ -25,7 +30,7 @@ struct sonde_tree_state {
 	double cpu_ns, mark_cpu_ns; /* of all processes so far */
 	uint64_t mark_ns;           /* where the next rate begins; 0 = nowhere yet */
 	uint64_t busy_mark_ns;
-	double busy_mark, all_mark;
+	struct cpu_time busy_mark, busy_earlier; /* then, and where the last share began */
 };
 
 static const enum sonde_metric tree_metrics[SONDE_TREE_PROCESSES] = {
@@ -184,6 +189,15 @@ static void range_add(struct sonde_series_range *range, double value)
 	range->count++;
 }
 
+/* From then to the last point. */
+static void rate_add(struct sonde_series_sum *sum, uint64_t from_ns, int64_t from)
+{
+	double rate = ((double)sum->last - (double)from) / (double)(sum->last_ns - from_ns);
+	sum->rate_min = sum->rates && sum->rate_min < rate ? sum->rate_min : rate;
+	sum->rate_max = sum->rates && sum->rate_max > rate ? sum->rate_max : rate;
+	sum->rates++;
+}
+
 static void sum_add(struct sonde_series_sum *sum, uint64_t time_ns, int64_t value, uint64_t least_ns)
 {
 	if (!sum->count++) {
@@ -198,12 +212,18 @@ static void sum_add(struct sonde_series_sum *sum, uint64_t time_ns, int64_t valu
 	sum->last = value;
 	if (time_ns - sum->mark_ns < least_ns || time_ns == sum->mark_ns)
 		return;
-	double rate = ((double)value - (double)sum->mark) / (double)(time_ns - sum->mark_ns);
-	sum->rate_min = sum->rates && sum->rate_min < rate ? sum->rate_min : rate;
-	sum->rate_max = sum->rates && sum->rate_max > rate ? sum->rate_max : rate;
-	sum->rates++;
+	rate_add(sum, sum->mark_ns, sum->mark);
+	sum->earlier_ns = sum->mark_ns;
+	sum->earlier = sum->mark;
 	sum->mark_ns = time_ns;
 	sum->mark = value;
+}
+
+/* The rest is too short for a rate of its own, and belongs to the last one: else the mean could be above the most. */
+static void sum_finish(struct sonde_series_sum *sum)
+{
+	if (sum->rates && sum->last_ns > sum->mark_ns)
+		rate_add(sum, sum->earlier_ns, sum->earlier);
 }
 
 /* Where a process's totals began, or those of one of its threads; 0 = the machine's, which are older. */
@@ -265,20 +285,33 @@ static double last_of(const struct sonde_series_sums *sums, int metric)
 	return id ? (double)sums->sum[id].last : 0;
 }
 
+/* Of all readings so far: busy, and all. */
+static struct cpu_time cpu_time_of(const struct sonde_series_sums *sums)
+{
+	double busy = last_of(sums, SONDE_METRIC_CPU_USER) + last_of(sums, SONDE_METRIC_CPU_SYSTEM);
+	return (struct cpu_time){busy, busy + last_of(sums, SONDE_METRIC_CPU_IDLE) +
+					   last_of(sums, SONDE_METRIC_CPU_IOWAIT) +
+					   last_of(sums, SONDE_METRIC_CPU_STOLEN)};
+}
+
+static void busy_since(struct sonde_series_sums *sums, struct cpu_time now, struct cpu_time then)
+{
+	if (now.all > then.all)
+		range_add(&sums->busy, (now.busy - then.busy) / (now.all - then.all));
+}
+
 static void busy_add(struct sonde_series_sums *sums)
 {
 	struct sonde_tree_state *state = sums->state;
 	uint32_t id = *index_at(sums, 0, SONDE_METRIC_CPU_IDLE);
 	if (!id || !sums->sum[id].count || sums->sum[id].last_ns < state->busy_mark_ns + sums->least_ns)
 		return;
-	double busy = last_of(sums, SONDE_METRIC_CPU_USER) + last_of(sums, SONDE_METRIC_CPU_SYSTEM);
-	double all = busy + last_of(sums, SONDE_METRIC_CPU_IDLE) + last_of(sums, SONDE_METRIC_CPU_IOWAIT) +
-		     last_of(sums, SONDE_METRIC_CPU_STOLEN);
-	if (state->busy_mark_ns && all > state->all_mark)
-		range_add(&sums->busy, (busy - state->busy_mark) / (all - state->all_mark));
+	struct cpu_time now = cpu_time_of(sums);
+	if (state->busy_mark_ns)
+		busy_since(sums, now, state->busy_mark);
+	state->busy_earlier = state->busy_mark_ns ? state->busy_mark : now;
 	state->busy_mark_ns = sums->sum[id].last_ns;
-	state->busy_mark = busy;
-	state->all_mark = all;
+	state->busy_mark = now;
 }
 
 static void round_end(struct sonde_series_sums *sums)
@@ -360,8 +393,14 @@ int sonde_series_sums_feed(struct sonde_series_sums *sums, const struct sonde_ba
 
 void sonde_series_sums_finish(struct sonde_series_sums *sums)
 {
-	if (sums->state->round_ns)
+	struct sonde_tree_state *state = sums->state;
+	if (state->round_ns)
 		round_end(sums);
+	struct cpu_time now = cpu_time_of(sums);
+	if (sums->busy.count && now.all > state->busy_mark.all)
+		busy_since(sums, now, state->busy_earlier);
+	for (uint32_t id = 1; id <= sums->count; id++)
+		sum_finish(&sums->sum[id]);
 }
 
 int sonde_series_sums_read(struct sonde_series_sums *sums, struct sonde_session *session,

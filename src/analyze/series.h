@@ -29,6 +29,8 @@ struct sonde_series_sum {
 	uint64_t rates;            /* how many of these there were */
 	uint64_t mark_ns;          /* where the next rate begins */
 	int64_t mark;
+	uint64_t earlier_ns; /* where the last one began */
+	int64_t earlier;
 	uint32_t round;
 };
 

@@ -535,6 +535,37 @@ static void machine_has_rows(void **state)
 	sections_free(&s);
 }
 
+/* A last piece that is too short for a share of its own goes with the one before: the mean is never above the most. */
+static void the_end_counts_for_the_most(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t time_ns;
+		int64_t busy_ns, idle_ns, disk_ns;
+	} readings[] = {{0, 0, 0, 0}, {1000 * MS, 100, 1900, 200}, {1040 * MS, 180, 1900, 240}};
+	struct recording r;
+	simple_open(&r);
+	recording_info(&r, "host.cpus", "2");
+	recording_info(&r, "option.interval_ns", "1000000000");
+	uint32_t user = recording_series(&r, SONDE_METRIC_CPU_USER, 0, 0, "");
+	uint32_t idle = recording_series(&r, SONDE_METRIC_CPU_IDLE, 0, 0, "");
+	uint32_t disk = recording_series(&r, SONDE_METRIC_DISK_BUSY, 0, 0, "sda");
+	for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {
+		recording_point(&r, START + readings[i].time_ns, user, readings[i].busy_ns * (int64_t)MS);
+		recording_point(&r, START + readings[i].time_ns, idle, readings[i].idle_ns * (int64_t)MS);
+		recording_point(&r, START + readings[i].time_ns, disk, readings[i].disk_ns * (int64_t)MS);
+	}
+	recording_close(&r, START + 1040 * MS, 0);
+	struct sections s = sections_of(path, "machine", NULL);
+	const struct sonde_section *t = sections_get(&s, "machine");
+	assert_near(sections_real(t, "what", "CPU", "mean"), 180 / 2080.0, 1e-9);
+	assert_near(sections_real(t, "what", "CPU", "max"), 180 / 2080.0, 1e-9);
+	assert_near(sections_real(t, "what", "CPU", "min"), 100 / 2000.0, 1e-9);
+	assert_near(sections_real(t, "object", "sda", "mean"), 240 / 1040.0, 1e-9);
+	assert_near(sections_real(t, "object", "sda", "max"), 240 / 1040.0, 1e-9);
+	sections_free(&s);
+}
+
 /* A limit above what the machine has is none; readings whose time goes back are left out. */
 static void odd_recordings_are_read(void **state)
 {
@@ -639,6 +670,7 @@ int main(void)
 	    cmocka_unit_test(rows_are_limited_and_totals_whole),
 	    cmocka_unit_test(machine_has_shares),
 	    cmocka_unit_test(machine_has_rows),
+	    cmocka_unit_test(the_end_counts_for_the_most),
 	    cmocka_unit_test(odd_recordings_are_read),
 	    cmocka_unit_test(cut_recordings_end_at_their_last_reading),
 	    cmocka_unit_test(threads_wait_as_their_part_began),
