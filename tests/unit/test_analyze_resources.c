@@ -541,7 +541,7 @@ static void the_end_counts_for_the_most(void **state)
 	(void)state;
 	static const struct {
 		uint64_t time_ns;
-		int64_t busy_ns, idle_ns, disk_ns;
+		int64_t busy_ns, idle_ns, waited_ns;
 	} readings[] = {{0, 0, 0, 0}, {1000 * MS, 100, 1900, 200}, {1040 * MS, 180, 1900, 240}};
 	struct recording r;
 	simple_open(&r);
@@ -549,11 +549,11 @@ static void the_end_counts_for_the_most(void **state)
 	recording_info(&r, "option.interval_ns", "1000000000");
 	uint32_t user = recording_series(&r, SONDE_METRIC_CPU_USER, 0, 0, "");
 	uint32_t idle = recording_series(&r, SONDE_METRIC_CPU_IDLE, 0, 0, "");
-	uint32_t disk = recording_series(&r, SONDE_METRIC_DISK_BUSY, 0, 0, "sda");
+	uint32_t waited = recording_series(&r, SONDE_METRIC_PRESSURE_SOME, 0, 0, "cpu");
 	for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {
 		recording_point(&r, START + readings[i].time_ns, user, readings[i].busy_ns * (int64_t)MS);
 		recording_point(&r, START + readings[i].time_ns, idle, readings[i].idle_ns * (int64_t)MS);
-		recording_point(&r, START + readings[i].time_ns, disk, readings[i].disk_ns * (int64_t)MS);
+		recording_point(&r, START + readings[i].time_ns, waited, readings[i].waited_ns * (int64_t)MS);
 	}
 	recording_close(&r, START + 1040 * MS, 0);
 	struct sections s = sections_of(path, "machine", NULL);
@@ -561,8 +561,8 @@ static void the_end_counts_for_the_most(void **state)
 	assert_near(sections_real(t, "what", "CPU", "mean"), 180 / 2080.0, 1e-9);
 	assert_near(sections_real(t, "what", "CPU", "max"), 180 / 2080.0, 1e-9);
 	assert_near(sections_real(t, "what", "CPU", "min"), 100 / 2000.0, 1e-9);
-	assert_near(sections_real(t, "object", "sda", "mean"), 240 / 1040.0, 1e-9);
-	assert_near(sections_real(t, "object", "sda", "max"), 240 / 1040.0, 1e-9);
+	assert_near(sections_real(t, "object", "cpu", "mean"), 240 / 1040.0, 1e-9);
+	assert_near(sections_real(t, "object", "cpu", "max"), 240 / 1040.0, 1e-9);
 	sections_free(&s);
 }
 
