@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/device_memory.h"
 #include "analyze/words.h"
 #include "format/device_lost.h"
+#include "sonde/device.h"
 #include "util/error.h"
 
 int sonde_device_times_begin(void **state, struct sonde_session *session, const struct sonde_pass_options *options)
@@ -140,6 +142,13 @@ uint32_t sonde_device_of_queue(const struct sonde_session *session, uint32_t que
 {
 	const struct sonde_queue *row = sonde_session_queue(session, queue);
 	return row ? sonde_device_same(session, row->device) : 0;
+}
+
+uint32_t sonde_device_of_end(const struct sonde_session *session, uint32_t told, uint8_t kind, uint32_t own)
+{
+	uint32_t device = sonde_memory_is_host(kind) ? 0 : sonde_device_same(session, told);
+	int is_own = kind == SONDE_MEMORY_DEVICE || kind == SONDE_MEMORY_ARRAY;
+	return device ? device : is_own ? own : 0;
 }
 
 int sonde_device_times_is_work(const struct sonde_device_times *times, const struct sonde_device_time *row)

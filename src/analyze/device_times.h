@@ -49,6 +49,9 @@ int sonde_device_times_busy(const struct sonde_device_times *times, const struct
 /* The first row of the same device, which several processes may use; that of a queue. 0 = not known. */
 uint32_t sonde_device_same(const struct sonde_session *session, uint32_t device);
 uint32_t sonde_device_of_queue(const struct sonde_session *session, uint32_t queue);
+/* Whose memory an end of a copy is: of the device that is told, else of its queue's one, where it is a device's own. 0 =
+ * the host's, or not known. */
+uint32_t sonde_device_of_end(const struct sonde_session *session, uint32_t told, uint8_t kind, uint32_t own);
 
 /* The time that a device's figures are a share of: the window, as far as the recording of its process goes. */
 struct sonde_window sonde_device_window(const struct sonde_device_times *times, uint32_t device);

@@ -102,6 +102,43 @@ int sonde_device_work_busiest(struct sonde_device_work *out, const struct sonde_
 	return is_one;
 }
 
+/* --- activities ----------------------------------------------------------------------------------------------------
+ */
+
+static int rows_feed(struct sonde_device_times *times, struct sonde_session *session)
+{
+	struct sonde_cursor *cursor;
+	const struct sonde_batch *batch;
+	int rc = sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_ACTIVITIES), more;
+	if (rc)
+		return rc;
+	while (!rc && (more = sonde_cursor_next(cursor, &batch)) != 0)
+		rc = more > 0 ? sonde_device_times_feed(times, batch) : 0;
+	sonde_cursor_close(cursor);
+	return rc;
+}
+
+int sonde_device_rows_read(struct sonde_device_times **out, const struct sonde_facts *facts, uint32_t kinds)
+{
+	static const struct sonde_pass_options whole;
+	void *state = NULL;
+	*out = NULL;
+	int rc = sonde_device_times_begin(&state, facts->session, &whole);
+	struct sonde_device_times *times = state;
+	if (rc)
+		return rc;
+	times->kinds = kinds;
+	rc = rows_feed(times, facts->session);
+	if (rc || times->left_out) {
+		sonde_device_times_end(times);
+		return rc;
+	}
+	times->window = sonde_window_of(facts->session, facts->options);
+	sonde_device_times_sort(times);
+	*out = times;
+	return 0;
+}
+
 /* --- gaps ----------------------------------------------------------------------------------------------------------
  */
 

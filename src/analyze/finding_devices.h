@@ -7,6 +7,7 @@
 #ifndef SONDE_ANALYZE_FINDING_DEVICES_H
 #define SONDE_ANALYZE_FINDING_DEVICES_H
 
+#include "analyze/device_times.h"
 #include "analyze/findings.h"
 
 struct sonde_device_work {
@@ -31,6 +32,11 @@ size_t sonde_device_count(const struct sonde_facts *facts);
 
 /* Rows of a section that are the device's: the next one from `row` on; SIZE_MAX: no more. */
 size_t sonde_device_row(const struct sonde_section *section, size_t row, const char *device);
+
+/* Activities one by one, of these kinds (bits 1 << kind), by start: of all threads and the whole recording, so that they
+ * can be counted, while the window is what was asked for. 0 with NULL where some had no room: then nothing can be told of
+ * them. sonde_device_times_end() frees. -ENOMEM. */
+int sonde_device_rows_read(struct sonde_device_times **out, const struct sonde_facts *facts, uint32_t kinds);
 
 /* Where most of the longest gaps lie: "prepare"; "" = not known. Gaps from least_ns on. */
 const char *sonde_device_gaps_in(const struct sonde_facts *facts, const char *device, double least_ns,

@@ -67,4 +67,11 @@ SONDE_JUDGE(device_full);
 SONDE_JUDGE(device_reserve);
 SONDE_JUDGE(device_slowed);
 
+/* finding_device_ranks.c */
+SONDE_JUDGE(exposed_communication);
+SONDE_JUDGE(late_rank);
+
+/* finding_device_staged.c */
+SONDE_JUDGE(staged_copies);
+
 #endif

@@ -45,14 +45,6 @@ struct way {
 
 /* --- ways -------------------------------------------------------------------------------------------------------- */
 
-/* Whose memory an end is: the one that is told, else the queue's device where it is a device's own. */
-static uint32_t end_of(const struct sonde_session *session, uint32_t told, uint8_t kind, uint32_t own)
-{
-	uint32_t device = sonde_memory_is_host(kind) ? 0 : sonde_device_same(session, told);
-	int is_own = kind == SONDE_MEMORY_DEVICE || kind == SONDE_MEMORY_ARRAY;
-	return device ? device : is_own ? own : 0;
-}
-
 /* 0 = it is not between devices. */
 static int copy_of(struct copy *out, const struct sonde_device_times *times, const struct sonde_device_time *row)
 {
@@ -62,8 +54,8 @@ static int copy_of(struct copy *out, const struct sonde_device_times *times, con
 		return 0;
 	uint8_t from = sonde_memory_kind(operation->from), to = sonde_memory_kind(operation->to);
 	uint32_t own = sonde_device_of_queue(session, row->queue);
-	out->from = end_of(session, operation->from_device, from, own);
-	out->to = end_of(session, operation->to_device, to, own);
+	out->from = sonde_device_of_end(session, operation->from_device, from, own);
+	out->to = sonde_device_of_end(session, operation->to_device, to, own);
 	out->size_b = row->size_b;
 	out->is_whole = out->from_ns == row->start_ns && out->to_ns == row->end_ns;
 	return from == SONDE_MEMORY_PEER || to == SONDE_MEMORY_PEER || (out->from && out->to && out->from != out->to);

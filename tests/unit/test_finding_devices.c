@@ -1,70 +1,9 @@
 /* test_finding_devices.c: rules about devices: each on a recording whose answer is computed by hand, and just beside
  * its threshold, where it is silent. */
-#include "device_fixture.h"
+#include "finding_fixture.h"
 
 #include "analyze/device_shape.h"
-#include "analyze/findings.h"
 #include "sonde/device.h"
-
-#define END_MS 1000
-
-struct judged {
-	struct sonde_session *session;
-	struct sonde_report *report;
-	struct sonde_found found;
-};
-
-static void judge(struct judged *judged, struct recording *r)
-{
-	struct sonde_pass_options options = {0};
-	recording_close(r, START + END_MS * MS, 0);
-	assert_int_equal(sonde_session_open(&judged->session, path, &(struct sonde_session_options){.no_symbols = 1}),
-			 0);
-	assert_int_equal(sonde_report_new(&judged->report), 0);
-	assert_int_equal(sonde_findings_find(&judged->found, judged->session, &options, judged->report, NULL), 0);
-}
-
-static void forget(struct judged *judged)
-{
-	free(judged->found.rows);
-	sonde_report_free(judged->report);
-	sonde_session_close(judged->session);
-}
-
-static const struct sonde_finding *finding_of(const struct judged *judged, const char *rule)
-{
-	for (size_t i = 0; i < judged->found.count; i++)
-		if (!strcmp(judged->found.rows[i].rule->id, rule))
-			return &judged->found.rows[i];
-	return NULL;
-}
-
-static int is_said(const struct judged *judged, const char *words)
-{
-	for (const struct sonde_note *note = judged->report->notes; note; note = note->next)
-		if (strstr(note->text, words))
-			return 1;
-	return 0;
-}
-
-/* The rule and what it saves; negative: it is silent. Nothing is critical in any of these. */
-static void expect(struct recording *r, const char *rule, double saves_ms)
-{
-	struct judged judged;
-	judge(&judged, r);
-	const struct sonde_finding *finding = finding_of(&judged, rule);
-	for (size_t i = 0; i < judged.found.count; i++) {
-		assert_true(judged.found.rows[i].saves_ns <= judged.found.span_ns);
-		assert_true(sonde_finding_severity(&judged.found.rows[i]) < SONDE_SEVERITY_CRITICAL);
-	}
-	if (saves_ms < 0 && finding)
-		fail_msg("%s: %s", rule, finding->evidence);
-	if (saves_ms >= 0) {
-		assert_non_null(finding);
-		assert_near(finding->saves_ns / 1e6, saves_ms, 0.01);
-	}
-	forget(&judged);
-}
 
 static uint32_t call(struct recording *r, enum sonde_activity_kind kind, const char *name)
 {
