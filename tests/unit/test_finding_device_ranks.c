@@ -95,7 +95,22 @@ struct meeting_case {
 	int ranks;
 	int is_one_process;
 	const char *aligned;
+	int is_merged;   /* of two recordings on one clock, two ranks each */
 	double first_ms; /* so late comes the first one; 0 = as the others */
+};
+
+static const char *const merged[][2] = {
+    {"merged.count", "2"},
+    {"merged.1.name", "a.sonde"},
+    {"merged.1.first_process", "1"},
+    {"merged.1.last_process", "2"},
+    {"merged.2.name", "b.sonde"},
+    {"merged.2.first_process", "3"},
+    {"merged.2.last_process", "4"},
+    {"merged.1.start_ns", "1000000000"},
+    {"merged.2.start_ns", "1000000000"},
+    {"merged.1.end_ns", "2000000000"},
+    {"merged.2.end_ns", "2000000000"},
 };
 
 /* Rank 2 (of 0 …) is late. */
@@ -103,6 +118,8 @@ static void meetings_put(struct recording *r, const struct meeting_case *c)
 {
 	uint32_t queue[RANKS], talks;
 	recording_open(r, path);
+	for (size_t i = 0; c->is_merged && i < sizeof merged / sizeof *merged; i++)
+		recording_info(r, merged[i][0], merged[i][1]);
 	if (c->aligned)
 		recording_info(r, "merged.aligned", c->aligned);
 	for (uint32_t i = 0; i < RANKS; i++) {
@@ -168,20 +185,29 @@ static void a_rank_that_all_wait_for(void **state)
 	}
 }
 
+/* Of a merged recording with the name of its part. */
 static void the_rank_is_named(void **state)
 {
-	struct recording r;
-	struct judged judged;
 	(void)state;
-	meetings_put(&r,
-		     &(struct meeting_case){.name = ALL_REDUCE, .count = 20, .late_ms = 8, .end_ms = 30, .ranks = 4});
-	judge(&judged, &r);
-	const struct sonde_finding *finding = finding_of(&judged, "late-rank");
-	assert_non_null(finding);
-	assert_string_equal(finding->subject, "train (102) on CUDA gpu 2");
-	assert_non_null(strstr(finding->evidence, "of 4 ranks the last to start 20 of 20 kernels"));
-	assert_non_null(strstr(finding->evidence, "mostly 6.000 ms after the mean of all; one comes every 40.000 ms"));
-	forget(&judged);
+	for (int is_merged = 0; is_merged < 2; is_merged++) {
+		struct recording r;
+		struct judged judged;
+		meetings_put(&r, &(struct meeting_case){.name = ALL_REDUCE,
+							.count = 20,
+							.late_ms = 8,
+							.end_ms = 30,
+							.ranks = 4,
+							.is_merged = is_merged});
+		judge(&judged, &r);
+		const struct sonde_finding *finding = finding_of(&judged, "late-rank");
+		assert_non_null(finding);
+		assert_string_equal(finding->subject,
+				    is_merged ? "train (102) of b.sonde on CUDA gpu 2" : "train (102) on CUDA gpu 2");
+		assert_non_null(strstr(finding->evidence, "of 4 ranks the last to start 20 of 20 kernels"));
+		assert_non_null(
+		    strstr(finding->evidence, "mostly 6.000 ms after the mean of all; one comes every 40.000 ms"));
+		forget(&judged);
+	}
 }
 
 /* The k-th is counted from the beginning of the recording: 21 of 25 lie in the window, that one which it begins in does
