@@ -508,6 +508,19 @@ const struct sonde_rule sonde_rules[] = {
      "--gpu",
      0,
      sonde_judge_staged_copies},
+    {"idle-matrix-units",
+     "Matrix products in FP32 while matrix units idle",
+     "compute",
+     SONDE_NEEDS_DEVICES,
+     SONDE_SEVERITY_HIGH,
+     0.50,
+     {"from compute capability 8.0 on TF32: torch.set_float32_matmul_precision('high'), cublasSetMathMode("
+      "CUBLAS_TF32_TENSOR_OP_MATH)",
+      "mixed precision: torch.autocast(), FP16 or BF16",
+      "both round what is multiplied (TF32 and FP16 to 10 bits, BF16 to 7): compare the results"},
+     "--gpu",
+     0,
+     sonde_judge_idle_matrix_units},
 };
 
 const size_t sonde_rule_count = sizeof sonde_rules / sizeof *sonde_rules;

@@ -74,4 +74,7 @@ SONDE_JUDGE(late_rank);
 /* finding_device_staged.c */
 SONDE_JUDGE(staged_copies);
 
+/* finding_device_matrix.c */
+SONDE_JUDGE(idle_matrix_units);
+
 #endif

@@ -272,9 +272,9 @@ static const char *note_cut_off(const struct sonde_facts *facts, struct sonde_re
 }
 
 /* Of devices: what no source tells. */
-static const char uncounted[] = ", matrix units of devices (nobody counts their work), what a program's own allocators "
-				"hold of devices unused (they "
-				"do not tell)";
+static const char uncounted[] =
+    ", matrix units of devices but where names of kernels tell (nobody counts their work), what a program's own "
+    "allocators hold of devices unused (they do not tell)";
 
 /* Which rules had nothing to read. */
 static int note_unjudged(const struct sonde_facts *facts, struct sonde_report *report, struct sonde_section *section)

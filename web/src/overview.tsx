@@ -110,7 +110,7 @@ const EVIDENCE: Record<string, string> = {
 	"hand-over": "critical-path", "sleep-polling": "waits", "process-start": "processes", "small-writes": "io", "small-reads": "io",
 	fsync: "io", loading: "io-phases", "blocked-on-files": "io", "device-starved": "devices", "tiny-kernels": "devices", "device-idle": "devices",
 	"device-gap": "devices", "pageable-copies": "devices", "blocking-copies": "devices", "step-sync": "devices", "serial-copies": "devices", "small-copies": "devices",
-	"low-occupancy": "devices", "small-grid": "devices", "ragged-blocks": "devices", "device-allocations": "devices", "device-full": "devices", "device-reserve": "devices", "device-slowed": "machine", "exposed-communication": "devices", "late-rank": "devices", "staged-copies": "devices",
+	"low-occupancy": "devices", "small-grid": "devices", "ragged-blocks": "devices", "device-allocations": "devices", "device-full": "devices", "device-reserve": "devices", "device-slowed": "machine", "exposed-communication": "devices", "late-rank": "devices", "staged-copies": "devices", "idle-matrix-units": "devices",
 };
 
 function gain(row: Row): string {
