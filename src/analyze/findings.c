@@ -12,6 +12,7 @@
 
 #include "analyze/machine.h"
 #include "analyze/marks.h"
+#include "analyze/window.h"
 #include "analyze/words.h"
 #include "util/error.h"
 #include "util/shell_word.h"
@@ -130,6 +131,16 @@ static int compare(const void *left, const void *right)
 /* --- facts ---------------------------------------------------------------------------------------------------------
  */
 
+/* Wall time of the part asked for; NAN = not known. */
+static double time_asked(const struct sonde_facts *facts, const struct sonde_pass_options *options)
+{
+	double wall_ns = 1e9 * sonde_facts_metric(facts, "timing.wall_time_s");
+	const struct sonde_window window = sonde_window_of(facts->session, options);
+	double part_ns = 1e9 * sonde_window_s(&window);
+	int is_part = options->from_ns || options->to_ns;
+	return is_part && part_ns < wall_ns ? part_ns : wall_ns;
+}
+
 static int facts_read(struct sonde_facts *facts, struct sonde_session *session,
 		      const struct sonde_pass_options *options)
 {
@@ -154,7 +165,7 @@ static int facts_read(struct sonde_facts *facts, struct sonde_session *session,
 	facts->span_ns = first_share > 0 ? sonde_facts_number(path, 0, "time_ns") / first_share : 0;
 	facts->has_path = facts->span_ns > 0;
 	if (!facts->has_path)
-		facts->span_ns = 1e9 * sonde_facts_metric(facts, "timing.wall_time_s");
+		facts->span_ns = time_asked(facts, options);
 	double sampled_ns = 1e9 * sonde_facts_metric(facts, "samples.cpu_time_s");
 	facts->cpu_ns = sampled_ns > 0 ? sampled_ns : 1e9 * sonde_facts_metric(facts, "timing.cpu_time_s");
 	const char *may_use = sonde_session_info(session, "run.cpus");

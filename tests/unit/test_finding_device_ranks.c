@@ -75,6 +75,7 @@ static void exposed_in_a_window(void **state)
 	steps_put(&r, &(struct step){ALL_REDUCE, 60, 60, 80});
 	judge_in(&judged, &r, &options);
 	const struct sonde_finding *finding = finding_of(&judged, "exposed-communication");
+	assert_near(judged.found.span_ns / 1e6, 600, 0.01); /* shares are of that part */
 	assert_non_null(finding);
 	assert_near(finding->saves_ns / 1e6, 120, 0.01);
 	assert_non_null(
