@@ -164,17 +164,30 @@ uint32_t sonde_place_named(struct sonde_ring_pool *pool, uint32_t kind, const ch
 	return SONDE_RING_SITE_OTHER;
 }
 
-/* Other threads of the parent go on with its pool. What they reach after the index was read has no event of ours. */
+#define HIDDEN UINT32_C(0x80000000) /* beyond any entry: who drains passes over it */
+_Static_assert(SONDE_RING_SITES_B < HIDDEN, "no offset of an entry has that bit");
+
+/* Other threads of the parent go on with its pool: what they reach after its index was read has no event of ours. Ours
+ * may be drained already: entries are there before it shows them. */
 void sonde_place_inherit(struct sonde_ring_pool *into, const struct sonde_ring_pool *from)
 {
 	_Atomic uint32_t *to_index = sonde_ring_site_index(into), *from_index = sonde_ring_site_index(from);
-	atomic_store(&into->sites, atomic_load(&from->sites));
-	for (uint32_t id = 0; id < SONDE_RING_MAX_SITES; id++)
-		atomic_store_explicit(&to_index[id], atomic_load_explicit(&from_index[id], memory_order_acquire),
-				      memory_order_relaxed);
+	uint32_t sites = atomic_load(&from->sites), end = SONDE_RING_MAX_SITES;
+	end = sites < end - 1 - SONDE_RING_SITE_OTHER ? sites + 1 + SONDE_RING_SITE_OTHER : end;
+	atomic_store(&into->sites, sites);
+	for (uint32_t id = 0; id < end; id++) {
+		uint32_t offset = atomic_load_explicit(&from_index[id], memory_order_acquire);
+		if (offset)
+			atomic_store_explicit(&to_index[id], offset | HIDDEN, memory_order_relaxed);
+	}
 	uint32_t used = heap_used(from);
 	memcpy(entry_at(into, 0), entry_at(from, 0), used);
 	atomic_store_explicit(&into->sites_b, used, memory_order_release);
+	for (uint32_t id = 0; id < end; id++) {
+		uint32_t offset = atomic_load_explicit(&to_index[id], memory_order_relaxed);
+		if (offset & HIDDEN)
+			atomic_store_explicit(&to_index[id], offset & ~HIDDEN, memory_order_release);
+	}
 }
 
 size_t sonde_place_text(struct sonde_ring_pool *pool, uint32_t id, char *out, size_t out_b)
