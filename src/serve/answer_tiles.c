@@ -19,7 +19,7 @@
 
 enum { VERSION = 1, LANES_MAX = 4096, WIDTH = 1024, HEAD_B = 32 };
 
-#define QUICK_NS 1500000u /* for decoding; a chunk that was begun is 2 ms more */
+#define QUICK_NS 1500000u /* for decoding: a chunk, and those more for which there is time */
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 

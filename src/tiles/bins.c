@@ -108,15 +108,20 @@ static int take_slices(struct binning *binning, const struct sonde_tile_slice *s
 	return error;
 }
 
-/* There is no time to decode the zones of a node. */
+/* There is no time to decode the zones of a node: by what the last chunk took. One is decoded for whoever asks, or slow
+ * machines would never get on. */
 static int is_late(struct binning *binning, size_t i)
 {
+	struct sonde_tile_cache *cache = &binning->tiles->cache;
 	uint32_t chunk = binning->lane->where[i].chunk;
-	if (!binning->until_ns || chunk == UINT32_MAX || sonde_tile_cache_has(&binning->tiles->cache, chunk) ||
-	    sonde_clock_now_ns() < binning->until_ns)
+	if (!binning->until_ns || chunk == UINT32_MAX || sonde_tile_cache_has(cache, chunk))
 		return 0;
-	binning->rows->is_coarse = 1;
-	return 1;
+	if (cache->until_ns == binning->until_ns && sonde_clock_now_ns() + cache->decode_ns > binning->until_ns) {
+		binning->rows->is_coarse = 1;
+		return 1;
+	}
+	cache->until_ns = binning->until_ns;
+	return 0;
 }
 
 /* Where its zones cannot be had, the node stands for them. */

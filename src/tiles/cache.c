@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "tiles/state.h"
 #include "util/error.h"
@@ -121,6 +122,7 @@ int sonde_tile_cache_get(struct sonde_tiles *tiles, size_t chunk, const struct s
 		*out = cache->rows[found - 1];
 		return 0;
 	}
+	uint64_t begun_ns = sonde_clock_now_ns();
 	int rc = sonde_cursor_zones(cache->cursor, chunk, &batch);
 	if (rc < 0)
 		return rc;
@@ -134,6 +136,7 @@ int sonde_tile_cache_get(struct sonde_tiles *tiles, size_t chunk, const struct s
 		free(decoded);
 		return sonde_error(ENOMEM, "out of memory for the zones of a chunk");
 	}
+	cache->decode_ns = sonde_clock_now_ns() - begun_ns;
 	*out = decoded;
 	return 0;
 }

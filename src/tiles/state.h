@@ -32,6 +32,8 @@ struct sonde_tile_cache {
 	size_t count, cap, size_b;
 	struct sonde_map index; /* chunk + 1 → row + 1 */
 	uint64_t calls, decoded;
+	uint64_t decode_ns; /* what the last one took */
+	uint64_t until_ns;  /* of the last call that had little time and decoded one */
 };
 
 struct sonde_tiles {

@@ -122,8 +122,8 @@ struct sonde_tile_rows {
  * time; replaces what is in `out`, which begins zeroed and is freed with sonde_tile_rows_fini(). -ENOMEM. */
 int sonde_tiles_bins(struct sonde_tiles *tiles, size_t lane, const struct sonde_tile_view *view,
 		     struct sonde_tile_rows *out);
-/* The same in little time: later than until_ns (CLOCK_MONOTONIC) no chunk of zones is decoded, and rows of zones may be
- * of some that are longer than a pixel. */
+/* The same in little time: but for the first that calls with the same until_ns (CLOCK_MONOTONIC) come to, no chunk of
+ * zones is decoded that would take longer than that, and rows of zones may be of some that are longer than a pixel. */
 int sonde_tiles_bins_until(struct sonde_tiles *tiles, size_t lane, const struct sonde_tile_view *view,
 			   uint64_t until_ns, struct sonde_tile_rows *out);
 
