@@ -1,5 +1,4 @@
 # blas.sh: calls of BLAS and LAPACK of unmodified programs are counted: their number, FLOP and bytes; nothing else changes.
-# tier: quick
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -1,6 +1,5 @@
 # energy.sh: joules by counters whose steps are known to the µJ, by the model where there are none, grams of CO2e.
 # alone: CPU time of threads
-# tier: quick
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need python3 jq

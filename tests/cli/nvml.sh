@@ -1,5 +1,4 @@
 # nvml.sh: devices by NVIDIA's library, from a stand-in with known figures: use, memory, joules, bytes; what is missing.
-# tier: quick
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need python3 jq
