@@ -194,7 +194,11 @@ matches "$(notes read)" 'read again and again; [0-9.]+ % of the threads. time is
 
 # Threads of a millisecond end before anybody could read them: the last words of those that found room for them say since
 # when they were.
-record brief --no-perf -- "$states" brief 200
+# Whether any finds room is a matter of when the recorder comes round: in one of a few runs.
+for _ in 1 2 3 4 5; do
+	record brief --no-perf -- "$states" brief 200
+	[ "$(jq '[.[] | select(.thread == "brief")] | length' brief.rows)" = 0 ] || break
+done
 holds "$(jq '[.[] | select(.thread == "brief")] | length' brief.rows) > 0"
 equal "$(jq '[.[] | select(.thread == "brief" and .life_ns < 1000000)] | length' brief.rows)" 0
 
