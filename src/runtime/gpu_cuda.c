@@ -118,7 +118,7 @@ static int memory(const struct sonde_gpu_calls *calls, uint64_t *free_b, uint64_
 }
 
 const struct sonde_gpu_driver sonde_gpu_driver_cuda = {
-    .library = "libcuda.so.1",
+    .soname = "libcuda.so.1",
     .missing = "the program has not loaded CUDA's driver (libcuda.so.1), or one that is too old",
     .functions = functions,
     .function_count = sizeof functions / sizeof *functions,

@@ -20,7 +20,7 @@ const struct sonde_gpu_driver *sonde_gpu_driver_of(int api)
 int sonde_gpu_driver_find(const struct sonde_gpu_driver *driver, struct sonde_gpu_calls *out)
 {
 	struct sonde_gpu_calls calls = {0};
-	void *library = dlopen(driver->library, RTLD_LAZY | RTLD_NOLOAD);
+	void *library = dlopen(driver->soname, RTLD_LAZY | RTLD_NOLOAD);
 	for (size_t i = 0; i < driver->function_count; i++) {
 		const struct sonde_gpu_function *function = &driver->functions[i];
 		void *from = library ? library : RTLD_DEFAULT;

@@ -54,7 +54,7 @@ struct sonde_gpu_function {
 
 /* What answers a sentence answers NULL when all is well. */
 struct sonde_gpu_driver {
-	const char *library;
+	const char *soname;  /* looked for among what is loaded */
 	const char *missing; /* a sentence */
 	const struct sonde_gpu_function *functions;
 	size_t function_count;

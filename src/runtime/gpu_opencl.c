@@ -67,7 +67,7 @@ static void release(const struct sonde_gpu_calls *calls, const struct sonde_gpu_
 }
 
 const struct sonde_gpu_driver sonde_gpu_driver_opencl = {
-    .library = "libOpenCL.so.1",
+    .soname = "libOpenCL.so.1",
     .missing = "the program has not loaded OpenCL (libOpenCL.so.1), or one before 1.2",
     .functions = functions,
     .function_count = sizeof functions / sizeof *functions,
