@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "analyze/critical_keys.h"
+#include "base/order.h"
 #include "format/device.h"
 #include "sonde/device.h"
 #include "util/error.h"
@@ -171,11 +172,6 @@ static int read_activities(struct reading *reading, uint64_t from_ns, each_fn *e
 /* --- what ended a wait ---------------------------------------------------------------------------------------------
  */
 
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* What a call waited for has ended when it returns, the last one if it was waited for again: what seems to end later
  * does so by the error of a clock. */
 static int key_waits(struct reading *reading)
@@ -206,13 +202,13 @@ static int key_waits(struct reading *reading)
 static int compare_works(const void *left, const void *right)
 {
 	const struct sonde_critical_work *a = left, *b = right;
-	int by = order(a->queue, b->queue);
-	by = by ? by : order(a->end_ns, b->end_ns);
-	by = by ? by : order(a->start_ns, b->start_ns);
-	by = by ? by : order(a->operation, b->operation);
-	by = by ? by : order(a->thread, b->thread);
-	by = by ? by : order(a->asked_ns, b->asked_ns);
-	return by ? by : order(a->correlation, b->correlation);
+	int by = sonde_order(a->queue, b->queue);
+	by = by ? by : sonde_order(a->end_ns, b->end_ns);
+	by = by ? by : sonde_order(a->start_ns, b->start_ns);
+	by = by ? by : sonde_order(a->operation, b->operation);
+	by = by ? by : sonde_order(a->thread, b->thread);
+	by = by ? by : sonde_order(a->asked_ns, b->asked_ns);
+	return by ? by : sonde_order(a->correlation, b->correlation);
 }
 
 static void sort_works(struct sonde_critical *critical)
@@ -234,17 +230,17 @@ static int compare_ends(const void *left, const void *right, void *context)
 {
 	const struct sonde_critical_work *works = context;
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	int by = order(works[a].end_ns, works[b].end_ns);
-	return by ? by : order(a, b);
+	int by = sonde_order(works[a].end_ns, works[b].end_ns);
+	return by ? by : sonde_order(a, b);
 }
 
 static int compare_waits(const void *left, const void *right)
 {
 	const struct sonde_critical_device_wait *a = left, *b = right;
-	int by = order(a->to_ns, b->to_ns);
-	by = by ? by : order(a->from_ns, b->from_ns);
-	by = by ? by : order(a->thread, b->thread);
-	return by ? by : order(a->correlation, b->correlation);
+	int by = sonde_order(a->to_ns, b->to_ns);
+	by = by ? by : sonde_order(a->from_ns, b->from_ns);
+	by = by ? by : sonde_order(a->thread, b->thread);
+	return by ? by : sonde_order(a->correlation, b->correlation);
 }
 
 /* Through all that ended, in order of time, with the last one of each queue and of each process. */

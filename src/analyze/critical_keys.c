@@ -4,21 +4,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "util/error.h"
 #include "util/search.h"
-
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
 
 static int compare(const void *left, const void *right)
 {
 	const struct sonde_critical_key *a = left, *b = right;
-	int by = order(a->correlation, b->correlation);
-	by = by ? by : order(a->process, b->process);
-	by = by ? by : order(a->ended_ns, b->ended_ns);
-	return by ? by : order(a->id, b->id);
+	int by = sonde_order(a->correlation, b->correlation);
+	by = by ? by : sonde_order(a->process, b->process);
+	by = by ? by : sonde_order(a->ended_ns, b->ended_ns);
+	return by ? by : sonde_order(a->id, b->id);
 }
 
 int sonde_critical_keys_begin(struct sonde_critical_keys *keys, size_t most)

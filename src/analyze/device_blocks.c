@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/device_memory.h"
+#include "base/order.h"
 #include "sonde/device.h"
 #include "util/error.h"
 
@@ -37,11 +38,6 @@ void sonde_device_blocks_fini(struct sonde_device_blocks *blocks)
 	*blocks = (struct sonde_device_blocks){0};
 }
 
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* --- calls ------------------------------------------------------------------------------------------------------- */
 
 struct call {
@@ -54,11 +50,11 @@ struct call {
 static int by_address(const void *left, const void *right)
 {
 	const struct call *a = left, *b = right;
-	int by = order(a->process, b->process);
-	by = by ? by : order(a->address, b->address);
-	by = by ? by : order(a->time_ns, b->time_ns);
-	by = by ? by : order(b->is_free, a->is_free);
-	return by ? by : order(a->size_b, b->size_b);
+	int by = sonde_order(a->process, b->process);
+	by = by ? by : sonde_order(a->address, b->address);
+	by = by ? by : sonde_order(a->time_ns, b->time_ns);
+	by = by ? by : sonde_order(b->is_free, a->is_free);
+	return by ? by : sonde_order(a->size_b, b->size_b);
 }
 
 #define KINDS_OF_BLOCKS (1u << SONDE_ACTIVITY_ALLOC | 1u << SONDE_ACTIVITY_FREE)
@@ -144,12 +140,12 @@ static void pair(struct sonde_device_blocks *out, const struct sonde_device_time
 static int by_device(const void *left, const void *right)
 {
 	const struct sonde_device_block *a = left, *b = right;
-	int by = order(a->device, b->device);
+	int by = sonde_order(a->device, b->device);
 	by = by ? by : sonde_memory_is_host(a->kind) - sonde_memory_is_host(b->kind);
-	by = by ? by : order(a->kind, b->kind);
-	by = by ? by : order(a->begun_ns, b->begun_ns);
-	by = by ? by : order(a->address, b->address);
-	return by ? by : order(a->process, b->process);
+	by = by ? by : sonde_order(a->kind, b->kind);
+	by = by ? by : sonde_order(a->begun_ns, b->begun_ns);
+	by = by ? by : sonde_order(a->address, b->address);
+	return by ? by : sonde_order(a->process, b->process);
 }
 
 static int read_kinds(struct sonde_device_blocks *out, const struct sonde_device_times *times, uint32_t of_kinds)
@@ -193,7 +189,7 @@ struct change {
 static int by_time(const void *left, const void *right)
 {
 	const struct change *a = left, *b = right;
-	int by = order(a->time_ns, b->time_ns);
+	int by = sonde_order(a->time_ns, b->time_ns);
 	return by ? by : b->is_end - a->is_end;
 }
 

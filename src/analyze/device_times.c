@@ -7,6 +7,7 @@
 
 #include "analyze/device_memory.h"
 #include "analyze/words.h"
+#include "base/order.h"
 #include "format/device_lost.h"
 #include "sonde/device.h"
 #include "util/error.h"
@@ -107,22 +108,17 @@ int sonde_device_times_merge(void *state, void *other)
 
 /* --- asking ------------------------------------------------------------------------------------------------------ */
 
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* All that can differ: whichever parts were merged first, the order is the same. */
 static int by_start(const void *left, const void *right)
 {
 	const struct sonde_device_time *a = left, *b = right;
-	int by = order(a->start_ns, b->start_ns);
-	by = by ? by : order(a->end_ns, b->end_ns);
-	by = by ? by : order(a->queue, b->queue);
-	by = by ? by : order(a->operation, b->operation);
-	by = by ? by : order(a->thread, b->thread);
-	by = by ? by : order(a->address, b->address);
-	return by ? by : order(a->size_b, b->size_b);
+	int by = sonde_order(a->start_ns, b->start_ns);
+	by = by ? by : sonde_order(a->end_ns, b->end_ns);
+	by = by ? by : sonde_order(a->queue, b->queue);
+	by = by ? by : sonde_order(a->operation, b->operation);
+	by = by ? by : sonde_order(a->thread, b->thread);
+	by = by ? by : sonde_order(a->address, b->address);
+	return by ? by : sonde_order(a->size_b, b->size_b);
 }
 
 void sonde_device_times_sort(struct sonde_device_times *times)

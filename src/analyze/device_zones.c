@@ -13,6 +13,7 @@
 #include "analyze/marks.h"
 #include "analyze/samples.h"
 #include "analyze/words.h"
+#include "base/order.h"
 #include "util/error.h"
 
 #define ID "device-zones"
@@ -100,17 +101,12 @@ struct change {
 	int is_end;
 };
 
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_curve(const void *left, const void *right)
 {
 	const struct change *a = left, *b = right;
-	int by = order(a->process, b->process);
-	by = by ? by : order(a->device, b->device);
-	by = by ? by : order(a->time_ns, b->time_ns);
+	int by = sonde_order(a->process, b->process);
+	by = by ? by : sonde_order(a->device, b->device);
+	by = by ? by : sonde_order(a->time_ns, b->time_ns);
 	return by ? by : b->is_end - a->is_end;
 }
 
@@ -371,10 +367,10 @@ static int zones_read(struct zones *zones)
 static int compare_rows(const void *left, const void *right)
 {
 	const struct row *a = left, *b = right;
-	int by = order(b->peak_b, a->peak_b);
-	by = by ? by : order(b->begun_b, a->begun_b);
-	by = by ? by : order(a->site, b->site);
-	return by ? by : order(a->device, b->device);
+	int by = sonde_order(b->peak_b, a->peak_b);
+	by = by ? by : sonde_order(b->begun_b, a->begun_b);
+	by = by ? by : sonde_order(a->site, b->site);
+	return by ? by : sonde_order(a->device, b->device);
 }
 
 static struct sonde_cell mean_cell(const struct row *row, double sum_b)

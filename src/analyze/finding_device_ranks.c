@@ -14,6 +14,7 @@
 #include "analyze/device_sums.h"
 #include "analyze/finding_devices.h"
 #include "analyze/finding_rules.h"
+#include "base/order.h"
 #include "util/error.h"
 
 #define MATCHED_LEAST 20
@@ -191,31 +192,26 @@ struct meetings {
 	size_t ranks; /* the most of any */
 };
 
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_rank(const struct call *a, const struct call *b)
 {
-	int by = order(a->process, b->process);
-	return by ? by : order(a->device, b->device);
+	int by = sonde_order(a->process, b->process);
+	return by ? by : sonde_order(a->device, b->device);
 }
 
 static int by_call(const void *left, const void *right)
 {
 	const struct call *a = left, *b = right;
-	int by = order(a->name, b->name);
+	int by = sonde_order(a->name, b->name);
 	by = by ? by : by_rank(a, b);
-	by = by ? by : order(a->start_ns, b->start_ns);
-	return by ? by : order(a->end_ns, b->end_ns);
+	by = by ? by : sonde_order(a->start_ns, b->start_ns);
+	return by ? by : sonde_order(a->end_ns, b->end_ns);
 }
 
 static int by_mean(const void *left, const void *right)
 {
 	const struct meeting *a = left, *b = right;
-	int by = order(a->mean_ns, b->mean_ns);
-	return by ? by : order(a->last_ns, b->last_ns);
+	int by = sonde_order(a->mean_ns, b->mean_ns);
+	return by ? by : sonde_order(a->last_ns, b->last_ns);
 }
 
 /* From one rank to another: whoever is not one of the two does not take part. */
@@ -317,7 +313,7 @@ struct late {
 static int by_size(const void *left, const void *right)
 {
 	const uint64_t *a = left, *b = right;
-	return order(*a, *b);
+	return sonde_order(*a, *b);
 }
 
 /* `sizes` has room for all. */

@@ -14,6 +14,7 @@
 #include "analyze/device_sums.h"
 #include "analyze/finding_devices.h"
 #include "analyze/finding_rules.h"
+#include "base/order.h"
 #include "sonde/device.h"
 #include "util/error.h"
 
@@ -47,11 +48,6 @@ struct staged {
 };
 
 enum { GIVES = 1, TAKES = 2 };
-
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
 
 /* --- copies --------------------------------------------------------------------------------------------------------
  */
@@ -94,12 +90,12 @@ static uint64_t moment_of(const struct move *move)
 static int by_size(const void *left, const void *right)
 {
 	const struct move *a = left, *b = right;
-	int by = order(a->process, b->process);
-	by = by ? by : order(a->size_b, b->size_b);
-	by = by ? by : order(moment_of(a), moment_of(b));
+	int by = sonde_order(a->process, b->process);
+	by = by ? by : sonde_order(a->size_b, b->size_b);
+	by = by ? by : sonde_order(moment_of(a), moment_of(b));
 	by = by ? by : a->is_in - b->is_in;
-	by = by ? by : order(a->device, b->device);
-	return by ? by : order(a->start_ns, b->start_ns);
+	by = by ? by : sonde_order(a->device, b->device);
+	return by ? by : sonde_order(a->start_ns, b->start_ns);
 }
 
 static void moves_read(struct staged *staged)
@@ -182,11 +178,11 @@ static void pairs_of(struct staged *staged, size_t from, size_t to)
 static int by_way(const void *left, const void *right)
 {
 	const struct pair *a = left, *b = right;
-	int by = order(a->out->process, b->out->process);
-	by = by ? by : order(a->out->device, b->out->device);
-	by = by ? by : order(a->in->device, b->in->device);
-	by = by ? by : order(a->out->start_ns, b->out->start_ns);
-	return by ? by : order(a->out->size_b, b->out->size_b);
+	int by = sonde_order(a->out->process, b->out->process);
+	by = by ? by : sonde_order(a->out->device, b->out->device);
+	by = by ? by : sonde_order(a->in->device, b->in->device);
+	by = by ? by : sonde_order(a->out->start_ns, b->out->start_ns);
+	return by ? by : sonde_order(a->out->size_b, b->out->size_b);
 }
 
 static void pairs_read(struct staged *staged)
@@ -231,8 +227,8 @@ static double direct_rate(const struct staged *staged, const struct pair *way)
 static int by_start(const void *left, const void *right)
 {
 	const struct move *const *a = left, *const *b = right;
-	int by = order((*a)->start_ns, (*b)->start_ns);
-	return by ? by : order((*a)->end_ns, (*b)->end_ns);
+	int by = sonde_order((*a)->start_ns, (*b)->start_ns);
+	return by ? by : sonde_order((*a)->end_ns, (*b)->end_ns);
 }
 
 /* Time of copies beneath which no kernel of the process ran. `moves` are sorted. */

@@ -15,6 +15,7 @@
 #include "analyze/window.h"
 #include "analyze/words.h"
 #include "base/hash.h"
+#include "base/order.h"
 #include "format/device.h"
 #include "util/error.h"
 #include "util/map.h"
@@ -180,23 +181,18 @@ static int merge(void *state, void *other)
 
 /* --- calls of correlations --------------------------------------------------------------------------------------- */
 
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_keys(const struct call *a, const struct call *b)
 {
-	int by = order(a->process, b->process);
-	return by ? by : order(a->correlation, b->correlation);
+	int by = sonde_order(a->process, b->process);
+	return by ? by : sonde_order(a->correlation, b->correlation);
 }
 
 static int compare_calls(const void *left, const void *right)
 {
 	const struct call *a = left, *b = right;
 	int by = compare_keys(a, b);
-	by = by ? by : order(a->time_ns, b->time_ns);
-	return by ? by : order(a->stack, b->stack);
+	by = by ? by : sonde_order(a->time_ns, b->time_ns);
+	return by ? by : sonde_order(a->stack, b->stack);
 }
 
 /* The outermost of those that have the same correlation, which is told first, is the one that stays. */
@@ -296,13 +292,13 @@ struct sought {
 
 static int compare_places(const struct row *a, const struct row *b)
 {
-	int by = order(a->operation->kind, b->operation->kind);
+	int by = sonde_order(a->operation->kind, b->operation->kind);
 	by = by ? by : strcmp(a->operation->name, b->operation->name);
 	by = by ? by : a->has_stack - b->has_stack;
 	by = by ? by : a->is_not_followed - b->is_not_followed;
-	by = by ? by : order(a->count, b->count);
+	by = by ? by : sonde_order(a->count, b->count);
 	for (uint32_t i = 0; !by && i < a->count; i++)
-		by = order(a->chain[i], b->chain[i]);
+		by = sonde_order(a->chain[i], b->chain[i]);
 	return by;
 }
 
@@ -350,8 +346,8 @@ static int row_put(struct rows *rows, const struct row *row)
 static int compare_works(const void *left, const void *right)
 {
 	const struct work *a = left, *b = right;
-	int by = order(a->correlation, b->correlation);
-	return by ? by : order(a->operation, b->operation);
+	int by = sonde_order(a->correlation, b->correlation);
+	return by ? by : sonde_order(a->operation, b->operation);
 }
 
 /* With the stack in place of the correlation. */
@@ -383,9 +379,9 @@ static int rows_make(struct rows *rows, struct launches *launches)
 static int compare_rows(const void *left, const void *right)
 {
 	const struct row *a = left, *b = right;
-	int by = order(b->total_ns, a->total_ns);
-	by = by ? by : order(b->size_b, a->size_b);
-	by = by ? by : order(b->calls, a->calls);
+	int by = sonde_order(b->total_ns, a->total_ns);
+	by = by ? by : sonde_order(b->size_b, a->size_b);
+	by = by ? by : sonde_order(b->calls, a->calls);
 	return by ? by : compare_places(a, b);
 }
 

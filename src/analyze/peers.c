@@ -12,6 +12,7 @@
 #include "analyze/device_times.h"
 #include "analyze/machine.h"
 #include "analyze/marks.h"
+#include "base/order.h"
 #include "sonde/device.h"
 #include "util/error.h"
 
@@ -61,24 +62,19 @@ static int copy_of(struct copy *out, const struct sonde_device_times *times, con
 	return from == SONDE_MEMORY_PEER || to == SONDE_MEMORY_PEER || (out->from && out->to && out->from != out->to);
 }
 
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_way(const void *left, const void *right)
 {
 	const struct copy *a = left, *b = right;
-	int by = order(a->from, b->from);
-	by = by ? by : order(a->to, b->to);
-	by = by ? by : order(a->from_ns, b->from_ns);
-	return by ? by : order(a->to_ns, b->to_ns);
+	int by = sonde_order(a->from, b->from);
+	by = by ? by : sonde_order(a->to, b->to);
+	by = by ? by : sonde_order(a->from_ns, b->from_ns);
+	return by ? by : sonde_order(a->to_ns, b->to_ns);
 }
 
 static int by_size(const void *left, const void *right)
 {
 	const struct way *a = left, *b = right;
-	int by = order(b->size_b, a->size_b);
+	int by = sonde_order(b->size_b, a->size_b);
 	return by ? by : by_way(a->copies, b->copies);
 }
 

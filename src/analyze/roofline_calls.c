@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyze/samples.h"
+#include "base/order.h"
 #include "util/error.h"
 #include "util/search.h"
 
@@ -94,31 +95,26 @@ int sonde_roofline_calls_merge(struct sonde_roofline_calls *calls, const struct 
 
 /* --- finishing ---------------------------------------------------------------------------------------------------- */
 
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_place(const void *left, const void *right)
 {
 	const struct sonde_roofline_call *a = left, *b = right;
-	int by = order(a->site, b->site);
-	by = by ? by : order(a->thread, b->thread);
-	by = by ? by : order(a->depth, b->depth);
-	return by ? by : order(a->start_ns, b->start_ns);
+	int by = sonde_order(a->site, b->site);
+	by = by ? by : sonde_order(a->thread, b->thread);
+	by = by ? by : sonde_order(a->depth, b->depth);
+	return by ? by : sonde_order(a->start_ns, b->start_ns);
 }
 
 static int by_site_and_start(const void *left, const void *right)
 {
 	const struct sonde_roofline_call *a = left, *b = right;
-	int by = order(a->site, b->site);
-	return by ? by : order(a->start_ns, b->start_ns);
+	int by = sonde_order(a->site, b->site);
+	return by ? by : sonde_order(a->start_ns, b->start_ns);
 }
 
 static int by_start(const void *left, const void *right)
 {
-	return order(((const struct sonde_roofline_call *)left)->start_ns,
-		     ((const struct sonde_roofline_call *)right)->start_ns);
+	return sonde_order(((const struct sonde_roofline_call *)left)->start_ns,
+			   ((const struct sonde_roofline_call *)right)->start_ns);
 }
 
 /* The call that a report is of; NULL when the range leaves it out. */
@@ -211,9 +207,9 @@ static int is_any(const struct sonde_roofline_call *a, const struct sonde_roofli
 static int by_thread_and_start(const void *left, const void *right)
 {
 	const struct sonde_roofline_call *a = left, *b = right;
-	int by = order(a->site, b->site);
-	by = by ? by : order(a->thread, b->thread);
-	return by ? by : order(a->start_ns, b->start_ns);
+	int by = sonde_order(a->site, b->site);
+	by = by ? by : sonde_order(a->thread, b->thread);
+	return by ? by : sonde_order(a->start_ns, b->start_ns);
 }
 
 /* A call inside one of the same site is the same time. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "export/stacks.h"
 #include "session/device_labels.h"
 #include "util/error.h"
@@ -15,11 +16,6 @@ void sonde_device_slices_fini(struct sonde_device_slices *slices)
 	free(slices->all);
 	free(slices->calls);
 	*slices = (struct sonde_device_slices){0};
-}
-
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
 }
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
@@ -88,25 +84,25 @@ static int same_track(const struct sonde_device_slice *a, const struct sonde_dev
 
 static int by_track(const struct sonde_device_slice *a, const struct sonde_device_slice *b)
 {
-	int by = order(a->queue, b->queue);
-	return by || a->queue ? by : order(a->thread, b->thread);
+	int by = sonde_order(a->queue, b->queue);
+	return by || a->queue ? by : sonde_order(a->thread, b->thread);
 }
 
 static int by_time(const void *left, const void *right)
 {
 	const struct sonde_device_slice *a = left, *b = right;
 	int by = by_track(a, b);
-	by = by ? by : order(a->from_ns, b->from_ns);
-	by = by ? by : order(b->to_ns, a->to_ns);
-	by = by ? by : order(a->operation, b->operation);
-	return by ? by : order(a->correlation, b->correlation);
+	by = by ? by : sonde_order(a->from_ns, b->from_ns);
+	by = by ? by : sonde_order(b->to_ns, a->to_ns);
+	by = by ? by : sonde_order(a->operation, b->operation);
+	return by ? by : sonde_order(a->correlation, b->correlation);
 }
 
 static int by_lane(const void *left, const void *right)
 {
 	const struct sonde_device_slice *a = left, *b = right;
 	int by = by_track(a, b);
-	by = by ? by : order(a->lane, b->lane);
+	by = by ? by : sonde_order(a->lane, b->lane);
 	return by ? by : by_time(left, right);
 }
 
@@ -146,10 +142,10 @@ struct tie {
 static int by_correlation(const void *left, const void *right)
 {
 	const struct tie *a = left, *b = right;
-	int by = order(a->process, b->process);
-	by = by ? by : order(a->correlation, b->correlation);
+	int by = sonde_order(a->process, b->process);
+	by = by ? by : sonde_order(a->correlation, b->correlation);
 	by = by ? by : a->is_device - b->is_device;
-	return by ? by : order(a->slice, b->slice);
+	return by ? by : sonde_order(a->slice, b->slice);
 }
 
 static void draw(struct sonde_device_slices *slices, const struct tie *ties, size_t count)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "session/meta.h"
 #include "session/state.h"
 #include "sonde/device.h"
@@ -96,27 +97,22 @@ struct seen {
 	const struct sonde_part *part;
 };
 
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_device(const void *left, const void *right)
 {
 	const struct seen *a = left, *b = right;
 	int by = strcmp(a->device->uuid, b->device->uuid);
 	by = by ? by : strcmp(a->device->api, b->device->api);
 	by = by ? by : strcmp(a->device->name, b->device->name);
-	by = by ? by : order(a->part->first_process, b->part->first_process);
-	by = by ? by : order(a->device->kind, b->device->kind);
-	return by || a->device->kind == SONDE_DEVICE_GPU ? by : order(a->device->index, b->device->index);
+	by = by ? by : sonde_order(a->part->first_process, b->part->first_process);
+	by = by ? by : sonde_order(a->device->kind, b->device->kind);
+	return by || a->device->kind == SONDE_DEVICE_GPU ? by : sonde_order(a->device->index, b->device->index);
 }
 
 static int by_device_and_id(const void *left, const void *right)
 {
 	const struct seen *a = left, *b = right;
 	int by = by_device(left, right);
-	return by ? by : order(a->device->id, b->device->id);
+	return by ? by : sonde_order(a->device->id, b->device->id);
 }
 
 int sonde_meta_devices_settle(struct sonde_session *session)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "tiles/state.h"
 #include "util/error.h"
 
@@ -31,19 +32,14 @@ void sonde_tile_items_fini(struct sonde_tiles *tiles, struct sonde_tile_items *i
 	*items = (struct sonde_tile_items){0};
 }
 
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_time(const void *left, const void *right)
 {
 	const struct sonde_tile_item *a = left, *b = right;
-	int by = order(a->process, b->process);
-	by = by ? by : order(a->thread, b->thread);
-	by = by ? by : order(a->sub, b->sub);
-	by = by ? by : order(a->from_ns, b->from_ns);
-	return by ? by : order(b->to_ns, a->to_ns);
+	int by = sonde_order(a->process, b->process);
+	by = by ? by : sonde_order(a->thread, b->thread);
+	by = by ? by : sonde_order(a->sub, b->sub);
+	by = by ? by : sonde_order(a->from_ns, b->from_ns);
+	return by ? by : sonde_order(b->to_ns, a->to_ns);
 }
 
 void sonde_tile_items_sort(struct sonde_tile_items *items)

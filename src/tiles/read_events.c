@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "format/event.h"
 #include "format/meta.h"
 #include "tiles/state.h"
@@ -170,18 +171,13 @@ static int lay_values(struct reading *reading)
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */
 
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_span(const void *left, const void *right)
 {
 	const struct sonde_tile_item *a = left, *b = right;
-	int by = order(a->process, b->process);
-	by = by ? by : order(a->id, b->id);
-	by = by ? by : order(a->from_ns, b->from_ns);
-	return by ? by : order(a->sub, b->sub);
+	int by = sonde_order(a->process, b->process);
+	by = by ? by : sonde_order(a->id, b->id);
+	by = by ? by : sonde_order(a->from_ns, b->from_ns);
+	return by ? by : sonde_order(a->sub, b->sub);
 }
 
 /* A begin and the end that follows it make a slice in the place of the begin; one that never ended lasts as long as its

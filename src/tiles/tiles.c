@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/order.h"
 #include "tiles/state.h"
 #include "util/error.h"
 
@@ -82,22 +83,17 @@ struct sonde_tile_lane_data *sonde_tiles_lane_of(struct sonde_tiles *tiles, cons
 	return found ? tiles->lanes[found - 1] : add_lane(tiles, of, hash);
 }
 
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* The path, each process with what is its own and then its threads, the machine. */
 int sonde_tile_lanes_order(const void *left, const void *right)
 {
 	const struct sonde_tile_lane_data *a = *(const struct sonde_tile_lane_data *const *)left,
 					  *b = *(const struct sonde_tile_lane_data *const *)right;
-	int by = order(a->lane.kind != SONDE_TILE_PATH, b->lane.kind != SONDE_TILE_PATH);
-	by = by ? by : order(a->lane.process - 1, b->lane.process - 1); /* 0 is the last */
-	by = by ? by : order(a->lane.thread, b->lane.thread);
-	by = by ? by : order((uint64_t)a->lane.kind, (uint64_t)b->lane.kind);
-	by = by ? by : order(a->sub, b->sub);
-	return by ? by : order(a->lane.depth, b->lane.depth);
+	int by = sonde_order(a->lane.kind != SONDE_TILE_PATH, b->lane.kind != SONDE_TILE_PATH);
+	by = by ? by : sonde_order(a->lane.process - 1, b->lane.process - 1); /* 0 is the last */
+	by = by ? by : sonde_order(a->lane.thread, b->lane.thread);
+	by = by ? by : sonde_order((uint64_t)a->lane.kind, (uint64_t)b->lane.kind);
+	by = by ? by : sonde_order(a->sub, b->sub);
+	return by ? by : sonde_order(a->lane.depth, b->lane.depth);
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
