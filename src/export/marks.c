@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "export/stacks.h"
 #include "util/error.h"
 
@@ -53,16 +54,11 @@ static int add_event(struct sonde_marks *marks, const struct sonde_batch *batch,
 	}
 }
 
-static int order(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int by_thread(const void *left, const void *right)
 {
 	const struct sonde_mark *a = left, *b = right;
-	int by = order(a->thread, b->thread);
-	return by ? by : order(a->event->time, b->event->time);
+	int by = sonde_order(a->thread, b->thread);
+	return by ? by : sonde_order(a->event->time, b->event->time);
 }
 
 /* At the same time a begin stands before what is said about it, and that before the end. */
@@ -74,10 +70,10 @@ static uint64_t rank(const struct sonde_mark *mark)
 static int by_span(const void *left, const void *right)
 {
 	const struct sonde_mark *a = left, *b = right;
-	int by = order(a->process, b->process);
-	by = by ? by : order(a->span, b->span);
-	by = by ? by : order(a->event->time, b->event->time);
-	return by ? by : order(rank(a), rank(b));
+	int by = sonde_order(a->process, b->process);
+	by = by ? by : sonde_order(a->span, b->span);
+	by = by ? by : sonde_order(a->event->time, b->event->time);
+	return by ? by : sonde_order(rank(a), rank(b));
 }
 
 /* Where each thread's marks lie in the sorted rows. */

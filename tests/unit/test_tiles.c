@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "session_fixture.h"
-#include "tiles/tiles.h"
+#include "tiles/state.h"
 
 enum { THREADS = 3, SITES = 5, LONGEST_DEPTH = 70 };
 
@@ -311,6 +311,29 @@ static void bins_in_no_time(void **state)
 		}
 	sonde_tile_rows_fini(&rows);
 	sonde_tile_rows_fini(&whole);
+	sonde_tiles_close(tiles);
+	sonde_session_close(session);
+}
+
+/* Whoever asks gets on: each question decodes a chunk, though its time is over, and no more than that. */
+static void bins_get_on(void **state)
+{
+	(void)state;
+	struct sonde_tiles *tiles;
+	struct sonde_tile_rows rows = {0};
+	random_zones(1, 6);
+	struct sonde_session *session = opened();
+	assert_int_equal(sonde_tiles_open(&tiles, session), 0);
+	const struct sonde_run *run = sonde_session_run(session);
+	const struct sonde_tile_view view = {run->start_ns, run->end_ns, SONDE_TILE_WIDTH_MAX};
+	uint64_t questions = 0;
+	do {
+		uint64_t decoded = tiles->cache.decoded;
+		assert_int_equal(sonde_tiles_bins_until(tiles, 0, &view, ++questions, &rows), 0);
+		assert_in_range(tiles->cache.decoded - decoded, rows.is_coarse, 1);
+	} while (rows.is_coarse);
+	assert_true(questions > 2);
+	sonde_tile_rows_fini(&rows);
 	sonde_tiles_close(tiles);
 	sonde_session_close(session);
 }
@@ -768,6 +791,7 @@ int main(void)
 	    cmocka_unit_test(nodes_are_those_of_the_zones),
 	    cmocka_unit_test(nodes_may_be_anything),
 	    cmocka_unit_test(bins_in_no_time),
+	    cmocka_unit_test(bins_get_on),
 	    cmocka_unit_test(lanes_at_once),
 	    cmocka_unit_test(nothing_and_one),
 	    cmocka_unit_test(recordings_grow),
