@@ -1,8 +1,8 @@
 /* link.h: what a target and the recorder say to each other over a SOCK_SEQPACKET socket in the abstract namespace.
  *
  * SONDE_SOCKET holds the socket's name. Such names belong to a network namespace: where nobody listens at it, a second
- * socket is, an inode, which belongs to none: by its path, SONDE_LINK_DIRECTORY and the name, and, where the name ends
- * in .PID.NUMBER, as /proc/PID/fd/NUMBER. The target sends HELLO and gets WELCOME with the pool's descriptor
+ * socket is, an inode, which belongs to none: by its path, the first of SONDE_LINK_DIRECTORIES in which the recorder may
+ * make one, and the name; and, where the name ends in .PID.NUMBER, as /proc/PID/fd/NUMBER. The target sends HELLO and gets WELCOME with the pool's descriptor
  * (SCM_RIGHTS). After that it sends DOORBELL when it needs chunks or has something to be looked at soon, and QUERY
  * or BLOCKS, which are answered. All integers are little-endian, every message is one struct, possibly shorter at its
  * end where a text ends. The end of the connection, or of the process, means that the recorder drains what is left.
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define SONDE_LINK_ENV "SONDE_SOCKET"
-#define SONDE_LINK_DIRECTORY "/tmp/"
+#define SONDE_LINK_DIRECTORIES {"/tmp/", "/var/tmp/", "/dev/shm/"}
 #define SONDE_LINK_VERSION 1u
 #define SONDE_LINK_NAME_B 96u /* bytes of a zone's name in a query */
 #define SONDE_LINK_ROWS 64u   /* rows of an answer at most */

@@ -159,12 +159,12 @@ static socklen_t abstract_address(struct sockaddr_un *out, const char *name)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name_b);
 }
 
-static socklen_t path_address(struct sockaddr_un *out, const char *name)
+static socklen_t path_address(struct sockaddr_un *out, const char *directory, const char *name)
 {
-	size_t name_b = strlen(name);
-	if (name_b + sizeof(SONDE_LINK_DIRECTORY) > sizeof(out->sun_path))
+	size_t directory_b = strlen(directory), name_b = strlen(name);
+	if (directory_b + name_b >= sizeof(out->sun_path))
 		return 0;
-	write_part(write_part(out->sun_path, SONDE_LINK_DIRECTORY, strlen(SONDE_LINK_DIRECTORY)), name, name_b);
+	write_part(write_part(out->sun_path, directory, directory_b), name, name_b);
 	return sizeof(*out);
 }
 
@@ -183,10 +183,13 @@ static socklen_t descriptor_address(struct sockaddr_un *out, const char *name)
 
 socklen_t sonde_link_address(struct sockaddr_un *out, const char *name, unsigned way)
 {
-	static socklen_t (*const ways[SONDE_LINK_WAYS])(struct sockaddr_un *, const char *) = {
-	    abstract_address, path_address, descriptor_address};
+	static const char directories[][12] = SONDE_LINK_DIRECTORIES;
+	enum { PATHS = sizeof(directories) / sizeof(*directories) };
+	_Static_assert(SONDE_LINK_WAYS == PATHS + 2, "each directory is a way");
 	*out = (struct sockaddr_un){.sun_family = AF_UNIX};
-	return way < SONDE_LINK_WAYS ? ways[way](out, name) : 0;
+	if (way == 0)
+		return abstract_address(out, name);
+	return way <= PATHS ? path_address(out, directories[way - 1], name) : descriptor_address(out, name);
 }
 
 int sonde_link_is_nobody(int code)

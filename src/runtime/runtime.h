@@ -76,7 +76,7 @@ int sonde_link_check(struct sonde_process *process);
 /* Of the recorder at the other end of a socket: its pid (0: in another namespace); −1 = not our user's, nor root's. The
  * name is no secret once it is in use, and whoever finds it free may take it. */
 pid_t sonde_link_peer(int fd);
-#define SONDE_LINK_WAYS 3u
+#define SONDE_LINK_WAYS 5u
 /* Where a recorder of that name is found (format/link.h), from `way` 0 on: as long as nobody is found there. The
  * address's size; 0 = the name says no such place. */
 socklen_t sonde_link_address(struct sockaddr_un *out, const char *name, unsigned way);

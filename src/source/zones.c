@@ -29,8 +29,9 @@
 
 #define BUFFER_DEFAULT_B (64u << 20)
 #define CONNECTIONS_MAX 8192u
-#define ANCESTORS_MAX 64 /* a parent may have ended, and its number be used again */
-#define MAPPED_EVERY 16u /* rounds between looks at the maps of a process that hung up */
+#define ANCESTORS_MAX 64        /* a parent may have ended, and its number be used again */
+#define LOOK_FIRST_NS 10000000u /* between looks at the maps of a process that hung up: at first, doubled each time */
+#define LOOK_LAST_NS 800000000u /* and at last */
 #define FIT_NS 5000000u
 #define METHOD "rings in shared memory, written by the program itself"
 
@@ -220,6 +221,18 @@ static int is_dead(const struct sonde_zones_connection *connection)
 	return kill(connection->pid, 0) && errno == ESRCH;
 }
 
+/* Who hangs up is most often about to execute another program: the first looks follow each other closely. */
+static int is_unmapped(struct sonde_zones_connection *connection)
+{
+	uint64_t now_ns = sonde_clock_now_ns();
+	if (now_ns < connection->look_ns)
+		return 0;
+	uint64_t rest_ns = 2 * connection->rest_ns;
+	connection->rest_ns = rest_ns < LOOK_FIRST_NS ? LOOK_FIRST_NS : rest_ns < LOOK_LAST_NS ? rest_ns : LOOK_LAST_NS;
+	connection->look_ns = now_ns + connection->rest_ns;
+	return !sonde_pool_is_mapped(connection->pool);
+}
+
 /* 1 when nothing more can come. Death is looked for before draining, so that what came before it is not missed. */
 static int connection_drain(struct sonde_source_run *run, struct sonde_zones_connection *connection)
 {
@@ -229,7 +242,7 @@ static int connection_drain(struct sonde_source_run *run, struct sonde_zones_con
 		return dead || connection->fd < 0;
 	if (dead)
 		return 1;
-	if (connection->fd < 0 && connection->rounds++ % MAPPED_EVERY == 0 && !sonde_pool_is_mapped(connection->pool))
+	if (connection->fd < 0 && is_unmapped(connection))
 		return 1;
 	sonde_pool_drain(connection->pool, 0);
 	return 0;

@@ -2,8 +2,9 @@
  *
  * An abstract name needs no file, but belongs to a network namespace. For who has left ours (unshare -n, a container's
  * network) there is a second socket, bound to a path: that is found by its inode, which belongs to none. The path is
- * SONDE_LINK_DIRECTORY and the first one's name, for containers, which mostly see the same /tmp; where they do not,
- * /proc/PID/fd leads whoever may look at our descriptors to the inode: our user, in the same user and pid namespace.
+ * the first of SONDE_LINK_DIRECTORIES where we may make files (not every /tmp is everybody's) and the first one's name,
+ * for containers, which mostly see the same /tmp; where they do not, /proc/PID/fd leads whoever may look at our
+ * descriptors to the inode: our user, in the same user and pid namespace.
  * The name ends in .PID.DESCRIPTOR for that, so that one variable names all (sonde_link_address()). Anybody may connect
  * to either: who is heard, the credentials of the other side say (zones.c).
  *
@@ -31,6 +32,9 @@
 #define PREFIX "sonde-"
 #define LEFT_S 60
 
+static const char *const directories[] = SONDE_LINK_DIRECTORIES;
+#define DIRECTORIES (sizeof(directories) / sizeof(*directories))
+
 static int socket_new(void)
 {
 	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -51,15 +55,15 @@ static int is_left(const struct sockaddr_un *address)
 	return refused;
 }
 
-static void remove_left(void)
+static void remove_left(const char *path)
 {
-	DIR *directory = opendir(SONDE_LINK_DIRECTORY);
+	DIR *directory = opendir(path);
 	for (struct dirent *entry; directory && (entry = readdir(directory));) {
 		struct sockaddr_un address = {.sun_family = AF_UNIX};
-		size_t room_b = sizeof(address.sun_path), size_b = strlen(SONDE_LINK_DIRECTORY) + strlen(entry->d_name);
+		size_t room_b = sizeof(address.sun_path), size_b = strlen(path) + strlen(entry->d_name);
 		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0 || size_b >= room_b)
 			continue;
-		strcat(strcpy(address.sun_path, SONDE_LINK_DIRECTORY), entry->d_name);
+		strcat(strcpy(address.sun_path, path), entry->d_name);
 		if (is_left(&address))
 			unlink(address.sun_path);
 	}
@@ -77,21 +81,29 @@ static int name_both(struct sonde_source_run *run)
 	int used = snprintf(run->name, sizeof(run->name), PREFIX "%08x%08x%08x", random[0], random[1], random[2]);
 	if (run->place_fd >= 0)
 		snprintf(run->name + used, sizeof(run->name) - (size_t)used, ".%d.%d", (int)getpid(), run->place_fd);
-	snprintf(run->path, sizeof(run->path), SONDE_LINK_DIRECTORY "%s", run->name);
 	return 0;
+}
+
+/* Its path is in run->path then. */
+static int bind_second(struct sonde_source_run *run)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	mode_t before = umask(0); /* the socket's own mode decides; nothing is followed by its name */
+	int is_bound = 0;
+	for (size_t i = 0; i < DIRECTORIES && !is_bound; i++) {
+		snprintf(run->path, sizeof(run->path), "%s%s", directories[i], run->name);
+		memcpy(address.sun_path, run->path, sizeof(address.sun_path));
+		is_bound = !bind(run->second_fd, (struct sockaddr *)&address, sizeof(address));
+	}
+	umask(before);
+	return is_bound;
 }
 
 /* Where it cannot be there is only the first. */
 static void open_second(struct sonde_source_run *run)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	memcpy(address.sun_path, run->path, sizeof(address.sun_path));
 	run->second_fd = socket_new();
-	mode_t before = umask(0); /* the socket's own mode decides; nothing is followed by its name */
-	int is_bound = run->second_fd >= 0 && !fchmod(run->second_fd, 0666) &&
-		       !bind(run->second_fd, (struct sockaddr *)&address, sizeof(address));
-	int place = -1;
-	umask(before);
+	int is_bound = run->second_fd >= 0 && !fchmod(run->second_fd, 0666) && bind_second(run), place = -1;
 	if (is_bound && !listen(run->second_fd, QUEUE))
 		place = open(run->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (place >= 0 && run->place_fd >= 0 && dup3(place, run->place_fd, O_CLOEXEC) >= 0) {
@@ -127,7 +139,8 @@ int sonde_zones_listen_open(struct sonde_source_run *run)
 	int code = name_both(run);
 	if (code)
 		return code;
-	remove_left();
+	for (size_t i = 0; i < DIRECTORIES; i++)
+		remove_left(directories[i]);
 	open_second(run);
 	return open_first(run);
 }

@@ -16,8 +16,8 @@ struct sonde_zones_connection {
 	int pid_fd; /* −1 where the kernel has none */
 	pid_t pid;
 	uint32_t client;
-	uint32_t rounds;
-	struct sonde_pool *pool; /* NULL before HELLO */
+	uint64_t look_ns, rest_ns; /* since it hung up: the next look at its maps, and the time between two */
+	struct sonde_pool *pool;   /* NULL before HELLO */
 };
 
 struct sonde_source_run {

@@ -17,6 +17,7 @@ said() {
 	awk -v name="$1" '$1 == name { print $2 }' "$directory/.out"
 }
 near_time() { # MEASURED KNOWN WHAT
+	[ "$1" != null ] || fail "$3: nothing was measured"
 	awk -v a="$1" -v b="$2" 'BEGIN { d = a > b ? a - b : b - a; exit !(d <= 0.05 * b + 200000) }' ||
 		fail "$3: $1, the program measured $2"
 }
@@ -62,9 +63,16 @@ for who in "${users[@]}"; do
 	holds "$(share user/a.sonde total_share alpha) > 40"
 done
 
+# Where nobody may make a file in /tmp the socket lies elsewhere.
+closed='mount --rbind /tmp /tmp && cd . && mount --bind user user && mount -o remount,bind,ro /tmp && exec "$@"'
+run 0 as_who user unshare -Urm sh -c "cd / && cd '$directory' && $closed" sh \
+	"$SONDE" record -q --force -o user/a.sonde --threads -- unshare -Urn bash -c 'ls {/tmp,/var/tmp,/dev/shm}/"$SONDE_SOCKET" 2>/dev/null; exec "$@"' bash "$waits" convoy 10
+matches "$out" "^(/var/tmp|/dev/shm)/sonde-"
+equal "$(calls join)" 4
+
 # Where it finds no way to the recorder it is looked at from outside, and that is said.
-hidden='mount --bind /dev/null "/tmp/$SONDE_SOCKET" && exec "$@"'
-record user --threads --heap=full -- unshare -Urnm sh -c "$hidden" sh "$waits" convoy 80
+hidden='for socket in {/tmp,/var/tmp,/dev/shm}/"$SONDE_SOCKET"; do [ ! -S "$socket" ] || mount --bind /dev/null "$socket"; done; exec "$@"'
+record user --threads --heap=full -- unshare -Urnm bash -c "$hidden" sh "$waits" convoy 80
 run 0 "$SONDE" report user/a.sonde --section locks
 matches "$out" '^! waits: .*1 process.* not recorded: in namespaces of their own'
 matches "$out" '^! heap: .*1 process.* not recorded: in namespaces of their own'
@@ -81,11 +89,12 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 
 # The socket's path goes with the recorder, or with the next one that begins a minute later.
-record user -- sh -c 'echo "$SONDE_SOCKET"; test -S "/tmp/$SONDE_SOCKET"'
-[ ! -e "/tmp/$out" ] || fail "/tmp/$out is left"
-as_user "$SONDE" record -q -o user/b.sonde -- sh -c 'echo "$SONDE_SOCKET" >user/name.new; mv user/name.new user/name; until [ -e user/over ]; do sleep 0.05; done' &
+record user -- bash -c 'ls {/tmp,/var/tmp,/dev/shm}/"$SONDE_SOCKET" 2>/dev/null || true'
+case $out in /tmp/* | /var/tmp/* | /dev/shm/*) ;; *) fail "no socket where it is looked for: '$out'" ;; esac
+[ ! -e "$out" ] || fail "$out is left"
+as_user "$SONDE" record -q -o user/b.sonde -- bash -c 'ls {/tmp,/var/tmp,/dev/shm}/"$SONDE_SOCKET" >user/name.new 2>/dev/null; mv user/name.new user/name; until [ -e user/over ]; do sleep 0.05; done' &
 wait_for test -e user/name
-left=/tmp/$(cat user/name)
+left=$(cat user/name)
 recorder=${left%.*}
 kill -KILL "${recorder##*.}"
 touch user/over
