@@ -33,15 +33,17 @@ run 0 "$SONDE" report stripped.sonde
 has "$(tr -s ' \n' ' ' <.out)" "unnamed (module+0x…): add --debuginfod"
 holds "$(metric stripped.sonde samples.complete_percent) >= 97"
 
-# Generated code, named by /tmp/perf-PID.map.
+# Generated code, named by /tmp/perf-PID.map; the place is fixed, and some let nobody but root write there.
 jit=$(target jit)
-"$SONDE" record -q -o jit.sonde -- "$jit" 1.5 >map || fail "jit ended with $?"
-rm -f "$(cat map)"
-near "$(share jit.sonde self_share jit_major)" 75 6
-near "$(share jit.sonde self_share jit_minor)" 25 6
-holds "$(metric jit.sonde samples.complete_percent) >= 97"
-run 0 "$SONDE" export -f folded -o - jit.sonde
-matches "$out" '^jit;.*;main;interpret;jit_major [0-9]+$'
+if [ -w /tmp ]; then
+	"$SONDE" record -q -o jit.sonde -- "$jit" 1.5 >map || fail "jit ended with $?"
+	rm -f "$(cat map)"
+	near "$(share jit.sonde self_share jit_major)" 75 6
+	near "$(share jit.sonde self_share jit_minor)" 25 6
+	holds "$(metric jit.sonde samples.complete_percent) >= 97"
+	run 0 "$SONDE" export -f folded -o - jit.sonde
+	matches "$out" '^jit;.*;main;interpret;jit_major [0-9]+$'
+fi
 
 # Two plugins that are loaded to the same address in turn keep their own names.
 loader=$(target loader)
