@@ -1,6 +1,5 @@
 # cpu-kernel.sh: an ordinary user, who may not sample the kernel, has its time as [kernel] in every output: measured, and
 # all of it; and time that events cannot reach is counted as not sampled, with the reason.
-# alone: shares of CPU time
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -1,6 +1,5 @@
 # cpu-split.sh: a program's 60/30/10 is reported as 60/30/10, also in lockstep with the sampling rate, in every thread,
 # and all samples together are the CPU time that the kernel counted.
-# alone: shares of CPU time
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -1,5 +1,4 @@
 # cpu-stacks.sh: stacks of a known shape are seen whole: recursion, inlines, depth, large frames, alloca, handlers.
-# alone: shares of CPU time
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -1,6 +1,5 @@
 # cpu-tasks.sh: threads, processes, forks and execs are followed and told apart, with their names, loads and ends; a
 # running process is attached to and goes on unharmed.
-# alone: CPU time of threads
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -1,6 +1,5 @@
 # cpu-timer-sandbox.sh: programs that lock themselves in by seccomp, so that a system call that is not theirs kills them,
 # live on where timers inside the processes take samples, and are sampled until then.
-# alone: shares of CPU time
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -1,6 +1,5 @@
 # cpu-timer.sh: where perf events are forbidden, timers inside the processes find the same answer: 60/30/10 in every
 # thread, whole stacks of Debian's programs, all the CPU time that the kernel counted; and nothing else changes.
-# alone: shares of CPU time
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -1,6 +1,5 @@
 # critical-path.sh: the critical path of programs whose threads and processes wait for each other by a known schedule, and what they would
 # have taken with a part of them faster.
-# alone: times of threads
 # timeout: 240
 source "$(dirname "$0")/lib.sh"
 need jq

@@ -1,7 +1,6 @@
 # diff.sh: sonde diff finds which function of two recordings takes more and which iterations take longer, finds nothing
 # where there is nothing, and refuses what cannot be compared; of several recordings a side it compares runs, of two results
 # of sonde bench theirs.
-# alone: it compares times
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -1,5 +1,4 @@
 # energy.sh: joules by counters whose steps are known to the µJ, by the model where there are none, grams of CO2e.
-# alone: CPU time of threads
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need python3 jq

@@ -1,6 +1,5 @@
 # findings-examples.sh: each program of examples/ is told first what is known to be wrong with it, nothing critical is said
 # that is not known of it, and nothing critical at all of those that are well made. Prints a confusion matrix.
-# alone: it judges what threads wait for
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 need jq

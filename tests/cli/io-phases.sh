@@ -1,5 +1,4 @@
 # io-phases.sh: which share of the bytes was seen, and what is missing; phases in which files are read, by a known schedule.
-# alone: times of phases
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq

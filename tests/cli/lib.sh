@@ -1,6 +1,6 @@
 # lib.sh: what the command-line tests share. A test is one file: it begins with a line that says what it proves, may say
-# `# tier: quick` (or long), `# alone: WHY` (nothing may run beside it) and `# timeout: SECONDS`, sources this file, and
-# runs in an empty directory of its own with SONDE, the program under test. Exit 77 skips it: `skip REASON`.
+# `# tier: quick` (or long) and `# timeout: SECONDS`, sources this file, and runs in an empty directory of its own with
+# SONDE, the program under test, beside others. Exit 77 skips it: `skip REASON`.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -1,5 +1,4 @@
 # record-rate.sh: --rate is the rate: samples a second of CPU time, from a few to 10,000.
-# alone: it counts samples
 . "$(dirname "$0")/lib.sh"
 need jq
 need_perf

@@ -1,6 +1,5 @@
 # resources-cgroup.sh: under a real quota of CPU time and a real limit of memory: what is said agrees with the group's own
 # files.
-# alone: it measures a quota
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -1,6 +1,5 @@
 # roofline.sh: sonde roofline measures the machine once, keeps that, puts it into recordings, and places zones of known
 # work under it; nothing does more than what was measured; what is not known has no place.
-# alone: it measures the machine
 # timeout: 420
 . "$(dirname "$0")/lib.sh"
 need jq

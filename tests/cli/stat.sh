@@ -1,6 +1,5 @@
 # stat.sh: sonde stat says what a program used: as getrusage() and /usr/bin/time say it of the same run; it ends as the program
 # ends and leaves it alone, whatever becomes of its own output.
-# alone: it measures commands
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need jq

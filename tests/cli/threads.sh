@@ -1,6 +1,5 @@
 # threads.sh: threads that spin, sleep, take turns, move and wait for a CPU: their states and switches are what they say of
 # themselves, from context switches and from what the scheduler counts.
-# alone: times of threads
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need jq taskset

@@ -1,6 +1,5 @@
 # top-screen.sh: the screen of sonde top on a pseudo terminal of 80×24: what it shows, its keys, another size, pausing, the end
 # of the process, colours, what it costs; the terminal is as it was afterwards, and the program goes on.
-# alone: it measures the machine
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need python3

@@ -1,6 +1,5 @@
 # top.sh: sonde top --once says of an interval what a program with a known answer does in it, in text and as JSON; it
 # leaves the program alone, and what cannot be looked at is said.
-# alone: it measures the machine
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -1,5 +1,4 @@
 # try-zones.sh: sonde try --zones keeps the time in each zone, before and after, and compares it.
-# alone: it compares times
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq

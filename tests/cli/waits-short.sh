@@ -1,6 +1,5 @@
 # waits-short.sh: processes that make a few calls and end are recorded without a connection of their own: every call,
 # with its whole stack, also when they are killed, execute, fork or make a thread; and nothing is told twice.
-# alone: times of calls
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq

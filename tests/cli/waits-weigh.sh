@@ -1,6 +1,5 @@
 # waits-weigh.sh: the off-CPU flame graph and its like: every format of a recording adds up to the same time that threads
 # waited, which is what the program measured; parts of it; what is said when a recording has none.
-# alone: times of calls
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq python3

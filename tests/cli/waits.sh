@@ -1,7 +1,6 @@
 # waits.sh: where threads wait and for which locks, and who held them how long, as the program itself measured it: a
 # convoy of two locks, a mutex taken twice, readers and writers, a semaphore, a condition, a barrier, sleeping; results
 # of all calls are what they are without us.
-# alone: times of calls
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq

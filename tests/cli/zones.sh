@@ -1,6 +1,5 @@
 # zones.sh: zones of programs that use the C API, recorded by sonde record together with samples: numbers and durations
 # are the program's own; threads, forks, execs and kills lose nothing that was published.
-# alone: shares of time
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq python3
