@@ -38,8 +38,8 @@ equal "$(row pairs)" "$PAIRS $((PAIRS * 72)) $PAIRS 0"
 holds "$recorder <= 2 * $few_recorder + 64e6" "memory of the recorder"
 holds "$reader <= 1.5 * $few_reader + 32e6" "memory of a report"
 
-# A thousand blocks of many sizes that live for a while.
-memory 2000000
+# A thousand blocks of many sizes that live for a while; what is compared has lasted long enough to fill the queues, too.
+memory 10000000
 few_recorder=$recorder few_reader=$reader
 memory $((PAIRS / 20))
 equal "$(row steps | cut -d ' ' -f 1,4)" "$((PAIRS / 20)) 1000"
