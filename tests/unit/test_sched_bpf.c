@@ -131,10 +131,10 @@ static void take_all(struct sonde_sched_bpf *bpf)
 {
 	int cpu;
 	uint64_t before_ns = record_count ? records[record_count - 1].time_ns : 0;
+	uint64_t horizon_ns = sonde_clock_now_ns() - 10000000; /* what is later some ring may not have yet */
 	lost += sonde_sched_bpf_take_lost(bpf);
 	sonde_sched_bpf_update(bpf);
-	while (record_count < RECORDS_MAX &&
-	       sonde_sched_bpf_next(bpf, sonde_clock_now_ns() - 10000000, &records[record_count], &cpu)) {
+	while (record_count < RECORDS_MAX && sonde_sched_bpf_next(bpf, horizon_ns, &records[record_count], &cpu)) {
 		assert_true(records[record_count].time_ns >= before_ns);
 		before_ns = records[record_count++].time_ns;
 	}
