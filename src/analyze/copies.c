@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyze/device_memory.h"
 #include "analyze/device_rows.h"
 #include "analyze/device_sums.h"
 #include "analyze/marks.h"
+#include "analyze/memory_kinds.h"
 #include "analyze/words.h"
 #include "util/error.h"
 

@@ -8,6 +8,7 @@
 #include "analyze/device_rows.h"
 #include "analyze/device_sums.h"
 #include "analyze/marks.h"
+#include "analyze/memory_kinds.h"
 #include "analyze/words.h"
 #include "util/error.h"
 

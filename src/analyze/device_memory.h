@@ -40,9 +40,4 @@ int sonde_device_peak_of(struct sonde_device_peak *out, const struct sonde_devic
 			 const struct sonde_window *window);
 int sonde_device_block_lives(const struct sonde_device_block *block, uint64_t at_ns);
 
-/* A kind that is none is not known. Whether memory of a kind is the host's; what the kind is called. */
-uint8_t sonde_memory_kind(uint32_t kind);
-int sonde_memory_is_host(uint32_t kind);
-const char *sonde_memory_word(uint32_t kind);
-
 #endif

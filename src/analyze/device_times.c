@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/device_memory.h"
+#include "analyze/memory_kinds.h"
 #include "analyze/words.h"
 #include "base/order.h"
 #include "format/device_lost.h"

@@ -11,6 +11,7 @@
 #include "analyze/device_memory.h"
 #include "analyze/device_sums.h"
 #include "analyze/marks.h"
+#include "analyze/memory_kinds.h"
 #include "analyze/samples.h"
 #include "analyze/words.h"
 #include "base/order.h"

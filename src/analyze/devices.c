@@ -7,6 +7,7 @@
 #include "analyze/device_rows.h"
 #include "analyze/device_sums.h"
 #include "analyze/marks.h"
+#include "analyze/memory_kinds.h"
 #include "analyze/words.h"
 #include "sonde/device.h"
 #include "util/error.h"

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/device_memory.h"
 #include "analyze/device_sums.h"
 #include "analyze/finding_devices.h"
 #include "analyze/finding_rules.h"
+#include "analyze/memory_kinds.h"
 #include "base/order.h"
 #include "sonde/device.h"
 #include "util/error.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "analyze/finding_rules.h"
-#include "analyze/machine.h"
+#include "analyze/machine_sums.h"
 #include "analyze/series.h"
 #include "util/error.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/machine.h"
+#include "analyze/machine_sums.h"
 #include "analyze/marks.h"
 #include "analyze/window.h"
 #include "analyze/words.h"

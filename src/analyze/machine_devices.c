@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "analyze/machine.h"
+#include "analyze/machine_sums.h"
 #include "report/report.h"
 
 static const char single[] = "a single reading";

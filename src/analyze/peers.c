@@ -7,11 +7,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyze/device_memory.h"
 #include "analyze/device_sums.h"
 #include "analyze/device_times.h"
-#include "analyze/machine.h"
+#include "analyze/machine_sums.h"
 #include "analyze/marks.h"
+#include "analyze/memory_kinds.h"
 #include "base/order.h"
 #include "sonde/device.h"
 #include "util/error.h"

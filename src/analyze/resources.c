@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/machine.h"
+#include "analyze/machine_sums.h"
 #include "analyze/marks.h"
 #include "analyze/stat_figures.h"
 #include "analyze/words.h"

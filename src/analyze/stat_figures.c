@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "analyze/cputime.h"
-#include "analyze/machine.h"
+#include "analyze/machine_sums.h"
 #include "analyze/machine_devices.h"
 
 #define PEAK_NEEDS 3   /* readings: fewer may all be from before the program had what it needs */

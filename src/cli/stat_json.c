@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "analyze/machine.h"
+#include "analyze/machine_sums.h"
 #include "analyze/machine_devices.h"
 #include "cli/stat_show.h"
 #include "util/json.h"

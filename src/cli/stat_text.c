@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "analyze/machine.h"
+#include "analyze/machine_sums.h"
 #include "analyze/machine_devices.h"
 #include "cli/stat_lines.h"
 #include "cli/stat_show.h"

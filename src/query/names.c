@@ -4,7 +4,8 @@
 #include <stddef.h>
 
 #include "analyze/by_function.h"
-#include "analyze/device_memory.h"
+#include "analyze/device_times.h"
+#include "analyze/memory_kinds.h"
 #include "format/metric.h"
 #include "session/intervals.h"
 #include "sonde/device.h"

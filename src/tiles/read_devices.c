@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "analyze/device_memory.h"
+#include "analyze/memory_kinds.h"
 #include "session/device_labels.h"
 #include "tiles/state.h"
 #include "util/error.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/machine.h"
+#include "analyze/machine_sums.h"
 #include "analyze/stat_figures.h"
 #include "analyze_fixture.h"
 #include "sections.h"

@@ -1,7 +1,8 @@
-/* machine.h: the machine around the processes: its disks and networks, and what share of its time or memory was used.
+/* machine_sums.h: the machine around the processes: its disks and networks, and what share of its time or memory was
+ * used.
  */
-#ifndef SONDE_ANALYZE_MACHINE_H
-#define SONDE_ANALYZE_MACHINE_H
+#ifndef SONDE_ANALYZE_MACHINE_SUMS_H
+#define SONDE_ANALYZE_MACHINE_SUMS_H
 
 #include "analyze/series.h"
 
