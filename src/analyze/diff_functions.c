@@ -14,7 +14,7 @@
 
 #include "analyze/by_function.h"
 #include "analyze/diff.h"
-#include "analyze/diff_recording.h"
+#include "analyze/diff_figures.h"
 #include "analyze/stats.h"
 #include "util/error.h"
 #include "util/map.h"

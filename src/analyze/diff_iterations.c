@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "analyze/diff.h"
-#include "analyze/diff_recording.h"
+#include "analyze/diff_figures.h"
 #include "analyze/marks.h"
 #include "analyze/steady.h"
 #include "util/error.h"

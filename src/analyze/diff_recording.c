@@ -13,54 +13,6 @@
 
 #define DECODE_MAX 20000000u /* begins and ends: beyond, medians would take longer than all else */
 
-/* --- figures ----------------------------------------------------------------------------------------------------- */
-
-int sonde_diff_figure_put(struct sonde_diff_figures *figures, const struct sonde_diff_figure *row)
-{
-	if (figures->count == figures->cap) {
-		size_t cap = figures->cap ? 2 * figures->cap : 64;
-		struct sonde_diff_figure *grown = realloc(figures->row, cap * sizeof *grown);
-		if (!grown)
-			return sonde_error(ENOMEM, "out of memory for %zu figures", cap);
-		figures->row = grown;
-		figures->cap = cap;
-	}
-	figures->row[figures->count++] = *row;
-	return 0;
-}
-
-static int by_name(const void *left, const void *right)
-{
-	const struct sonde_diff_figure *a = left, *b = right;
-	int order = strcmp(a->name, b->name);
-	return order ? order : strcmp(a->module, b->module);
-}
-
-/* Rows of one name become their sum; what is no sum is not known of them then. */
-static void join(struct sonde_diff_figures *figures)
-{
-	size_t count = 0;
-	if (figures->count)
-		qsort(figures->row, figures->count, sizeof *figures->row, by_name);
-	for (size_t i = 0; i < figures->count; i++) {
-		struct sonde_diff_figure *last = count ? &figures->row[count - 1] : NULL;
-		if (!last || by_name(last, &figures->row[i])) {
-			figures->row[count++] = figures->row[i];
-			continue;
-		}
-		for (int k = 0; k < SONDE_DIFF_VALUES; k++)
-			last->value[k] += k == SONDE_DIFF_MEDIAN ? NAN : figures->row[i].value[k];
-	}
-	figures->count = count;
-}
-
-const struct sonde_diff_figure *sonde_diff_figure_find(const struct sonde_diff_figures *figures, const char *name,
-						       const char *module)
-{
-	const struct sonde_diff_figure key = {.name = name, .module = module};
-	return figures->count ? bsearch(&key, figures->row, figures->count, sizeof key, by_name) : NULL;
-}
-
 /* Texts of the session become the recording's. */
 static int keep_texts(struct sonde_diff_recording *recording, struct sonde_diff_figures *figures)
 {
@@ -71,7 +23,7 @@ static int keep_texts(struct sonde_diff_recording *recording, struct sonde_diff_
 		if (!row->name || !row->module)
 			return sonde_error(ENOMEM, "out of memory for %zu names", figures->count);
 	}
-	join(figures);
+	sonde_diff_figures_join(figures);
 	return 0;
 }
 
@@ -110,7 +62,7 @@ static int first_sites(uint32_t *first, const struct sonde_session *session, siz
 			code = sonde_diff_figure_put(&names, &row);
 	}
 	if (names.count)
-		qsort(names.row, names.count, sizeof *names.row, by_name);
+		qsort(names.row, names.count, sizeof *names.row, sonde_diff_figure_by_name);
 	for (size_t i = 0, begin = 0; i < names.count; i++) {
 		begin = strcmp(names.row[begin].name, names.row[i].name) ? i : begin;
 		first[(uint32_t)names.row[i].value[0]] = (uint32_t)names.row[begin].value[0];

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/diff_figures.h"
 #include "session/session.h"
 #include "util/arena.h"
 
@@ -22,26 +23,6 @@ enum sonde_diff_total {
 };
 
 enum { SONDE_DIFF_HOST_KEYS = 16 };
-
-/* Of a zone: `value` by these; of a function by SELF and TOTAL, shares; of iterations by SELF, the mean of steady ones.
- */
-enum sonde_diff_value {
-	SONDE_DIFF_SELF = 0,
-	SONDE_DIFF_TOTAL,
-	SONDE_DIFF_MEDIAN,
-	SONDE_DIFF_COUNT,
-	SONDE_DIFF_VALUES,
-};
-
-struct sonde_diff_figure {
-	const char *name, *module;       /* "" = none */
-	double value[SONDE_DIFF_VALUES]; /* NAN = not known */
-};
-
-struct sonde_diff_figures {
-	struct sonde_diff_figure *row; /* sorted by name and module, each once */
-	size_t count, cap;
-};
 
 struct sonde_diff_recording {
 	struct sonde_arena arena;               /* holds the texts: the session may be closed */
@@ -62,19 +43,5 @@ void sonde_diff_recording_fini(struct sonde_diff_recording *recording);
 
 /* Zones alone. */
 int sonde_diff_recording_zones(struct sonde_diff_recording *out, struct sonde_session *session);
-
-/* The row of that name; NULL = none. */
-const struct sonde_diff_figure *sonde_diff_figure_find(const struct sonde_diff_figures *figures, const char *name,
-						       const char *module);
-
-/* Appends; the texts are borrowed. -ENOMEM with a sentence. */
-int sonde_diff_figure_put(struct sonde_diff_figures *figures, const struct sonde_diff_figure *row);
-
-/* --- who fills them ---------------------------------------------------------------------------------------------- */
-
-/* Shares of CPU time (diff_functions.c), means of steady iterations (diff_iterations.c); unsorted, with texts of the
- * session. */
-int sonde_diff_functions_of(struct sonde_diff_figures *out, double *sampled_ns, struct sonde_session *session);
-int sonde_diff_iterations_of(struct sonde_diff_figures *out, struct sonde_session *session);
 
 #endif

@@ -2,7 +2,7 @@
  * left out or is a convention (summary.h). */
 #include <stdio.h>
 
-#include "analyze/summary.h"
+#include "analyze/summary_facts.h"
 
 enum { NOTES_MAX = 64 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyze/stats.h"
-#include "analyze/summary.h"
+#include "analyze/summary_facts.h"
 #include "analyze/words.h"
 #include "util/buf.h"
 #include "util/error.h"

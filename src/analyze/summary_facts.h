@@ -1,6 +1,6 @@
-/* summary.h: what the summary is about, and its notes, with which every report begins. */
-#ifndef SONDE_ANALYZE_SUMMARY_H
-#define SONDE_ANALYZE_SUMMARY_H
+/* summary_facts.h: what the summary is about, and its notes, with which every report begins. */
+#ifndef SONDE_ANALYZE_SUMMARY_FACTS_H
+#define SONDE_ANALYZE_SUMMARY_FACTS_H
 
 #include <stdint.h>
 
