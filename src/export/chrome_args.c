@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/chrome.h"
+#include "export/chrome_event.h"
 #include "util/utf8.h"
 
 #define OURS "sonde."

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/chrome.h"
+#include "export/chrome_event.h"
 #include "export/device_slices.h"
 #include "session/device_labels.h"
 

@@ -1,5 +1,5 @@
 /* chrome_events.c: counters, marks, messages and spans. */
-#include "export/chrome.h"
+#include "export/chrome_event.h"
 
 #include <inttypes.h>
 #include <string.h>

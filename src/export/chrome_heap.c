@@ -1,5 +1,5 @@
 /* chrome_heap.c: what was alive of each heap (curves.h), as a counter of its process. */
-#include "export/chrome.h"
+#include "export/chrome_event.h"
 #include "export/curves.h"
 
 static int put_point(void *context, const struct sonde_curve *curve, uint64_t time_ns, uint64_t live_b)

@@ -2,7 +2,7 @@
 #ifndef SONDE_EXPORT_CHROME_HOLDS_H
 #define SONDE_EXPORT_CHROME_HOLDS_H
 
-#include "export/chrome.h"
+#include "export/chrome_event.h"
 
 struct sonde_chrome_hold {
 	uint64_t end_ns;

@@ -3,7 +3,7 @@
  * The steps are the rows of the section "critical-steps", which analysis put into the options: the longest where there
  * are very many; then the track has gaps, and what was left out is said behind the events (otherData).
  */
-#include "export/chrome.h"
+#include "export/chrome_event.h"
 #include "report/report.h"
 
 #define TRACK (1u << 29) /* pids are below 2^22, tracks of states begin at 2^30 */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "export/chrome.h"
+#include "export/chrome_event.h"
 #include "export/stacks.h"
 #include "util/error.h"
 #include "util/map.h"

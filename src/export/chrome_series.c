@@ -5,7 +5,7 @@
  * CPU time is a total: a counter is what it rose by between two points, at the second of them. User and system time are
  * read together, and so are points of one time.
  */
-#include "export/chrome.h"
+#include "export/chrome_event.h"
 
 #include <errno.h>
 #include <stdlib.h>

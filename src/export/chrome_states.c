@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "export/chrome.h"
+#include "export/chrome_event.h"
 #include "export/states.h"
 #include "session/wait_cover.h"
 #include "util/error.h"

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "export/chrome.h"
+#include "export/chrome_event.h"
 #include "export/chrome_holds.h"
 #include "export/chrome_share.h"
 #include "export/stacks.h"

@@ -1,5 +1,5 @@
 /* chrome_zones.c: zones as complete events, with all that was said about them as arguments. */
-#include "export/chrome.h"
+#include "export/chrome_event.h"
 
 #include <inttypes.h>
 

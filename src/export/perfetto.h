@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "export/chrome.h"
+#include "export/chrome_event.h"
 #include "export/format.h"
 #include "export/intern.h"
 #include "export/marks.h"
