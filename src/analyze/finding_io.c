@@ -38,18 +38,19 @@ static double sampled_ns(const struct sonde_facts *facts, int is_write)
 	return sonde_facts_cpu_on_path(facts, NULL, 0, sonde_facts_most_total_ns(facts, is_write ? writes : reads, 5));
 }
 
-/* Calls of one kind on one file: what of their time is saved when they are of BLOCK_B each. Of calls on several files
- * each is taken to last as long as all do. */
+/* Calls of one kind on one file: what of their time is saved when they are of BLOCK_B each. Of sampled CPU time, which
+ * knows no files, each call is taken to have as much as all have. */
 static int small_add(const struct sonde_facts *facts, const struct sonde_section *io, size_t row, int is_write,
 		     struct sonde_found *found)
 {
-	const char *file = sonde_facts_text(io, row, "file"), *where = sonde_facts_text(io, row, "most_in");
+	const char *file = sonde_facts_text(io, row, "file");
+	const char *where = sonde_facts_text(io, row, is_write ? "most_writes_in" : "most_reads_in");
 	double calls = sonde_facts_number(io, row, is_write ? "writes" : "reads");
 	double bytes = sonde_facts_number(io, row, is_write ? "written_b" : "read_b");
 	double all = both_of(facts, is_write, "calls"), part = all > 0 ? fmin(calls / all, 1) : 0;
 	if (!(calls > CALLS_LEAST) || !(bytes / calls < facts->threshold[SONDE_THRESHOLD_SMALL_B]) || !(part > 0))
 		return 0;
-	double timed_ns = fmin(both_of(facts, is_write, "total_ns") * part, sonde_facts_number(io, row, "total_ns"));
+	double timed_ns = sonde_facts_number(io, row, is_write ? "write_ns" : "read_ns");
 	double sampled = is_stream(file) ? 0 : sampled_ns(facts, is_write) * part;
 	double time_ns = fmin(fmax(timed_ns, sampled), facts->span_ns);
 	double saves_ns = time_ns * (1 - fmin(bytes / BLOCK_B / calls, 1));

@@ -11,7 +11,24 @@
 #include "util/error.h"
 
 enum { DEFAULT_ROWS = 20 };
-enum { TIME, READS, READ_B, WRITES, WRITTEN_B, OTHERS, MEAN, LONGEST, FILE_NAME, WHERE, SIZE, COLUMNS };
+enum {
+	TIME,
+	READS,
+	READ_B,
+	WRITES,
+	WRITTEN_B,
+	OTHERS,
+	MEAN,
+	LONGEST,
+	FILE_NAME,
+	WHERE,
+	SIZE,
+	READ_TIME,
+	WRITE_TIME,
+	READ_WHERE,
+	WRITE_WHERE,
+	COLUMNS
+};
 
 static const struct sonde_column columns[COLUMNS] = {
     [TIME] = {"total_ns", "time", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 0},
@@ -25,13 +42,22 @@ static const struct sonde_column columns[COLUMNS] = {
     [FILE_NAME] = {"file", "file", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 1, 0},
     [WHERE] = {"most_in", "most in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 2},
     [SIZE] = {"mean_b", "mean size", SONDE_UNIT_BYTES, SONDE_BASIS_MEASURED, 0, 5},
+    [READ_TIME] = {"read_ns", "in reads", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 6},
+    [WRITE_TIME] = {"write_ns", "in writes", SONDE_UNIT_NS, SONDE_BASIS_MEASURED, 0, 6},
+    [READ_WHERE] = {"most_reads_in", "most reads in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 7},
+    [WRITE_WHERE] = {"most_writes_in", "most writes in", SONDE_UNIT_TEXT, SONDE_BASIS_MEASURED, 0, 7},
+};
+
+/* The stack of most time. */
+struct most {
+	uint32_t stack;
+	uint64_t ns;
 };
 
 struct file {
 	const char *name;
 	struct sonde_wait_sum reads, writes, others;
-	uint32_t stack;
-	uint64_t stack_ns;
+	struct most most, most_reads, most_writes; /* of a pipe who reads is not who writes */
 };
 
 struct io {
@@ -54,15 +80,20 @@ static uint64_t time_of(const struct file *file)
 	return file->reads.total_ns + file->writes.total_ns + file->others.total_ns;
 }
 
+static void most_add(struct most *into, const struct most *from)
+{
+	if (!into->stack || from->ns > into->ns)
+		*into = *from;
+}
+
 static void file_add(struct file *into, const struct file *from)
 {
 	sonde_wait_sum_add(&into->reads, &from->reads);
 	sonde_wait_sum_add(&into->writes, &from->writes);
 	sonde_wait_sum_add(&into->others, &from->others);
-	if (from->stack_ns < into->stack_ns)
-		return;
-	into->stack = from->stack;
-	into->stack_ns = from->stack_ns;
+	most_add(&into->most, &from->most);
+	most_add(&into->most_reads, &from->most_reads);
+	most_add(&into->most_writes, &from->most_writes);
 }
 
 static int compare_names(const void *left, const void *right)
@@ -89,6 +120,21 @@ static const char *name_of(const struct sonde_wait_sums *sums, const struct sond
 					      : "(there was no room for its name)";
 }
 
+static struct file file_of(const struct sonde_wait_cell *cell, const char *name)
+{
+	struct file file = {.name = name, .most = {cell->stack, cell->sum.total_ns}};
+	if (is_read(cell->kind)) {
+		file.reads = cell->sum;
+		file.most_reads = file.most;
+	} else if (is_write(cell->kind)) {
+		file.writes = cell->sum;
+		file.most_writes = file.most;
+	} else {
+		file.others = cell->sum;
+	}
+	return file;
+}
+
 /* One of a name: processes and descriptors have objects of their own. */
 static ptrdiff_t files_make(struct file **out, const struct sonde_wait_sums *sums, struct sonde_report *report)
 {
@@ -99,14 +145,8 @@ static ptrdiff_t files_make(struct file **out, const struct sonde_wait_sums *sum
 		const struct sonde_wait_cell *cell = &sums->measured.rows[i];
 		if (sonde_wait_group_of(cell) != SONDE_WAIT_GROUP_IO)
 			continue;
-		struct file *file = &files[count++];
-		file->name = name_of(sums, cell, report);
-		file->stack = cell->stack;
-		file->stack_ns = cell->sum.total_ns;
-		*(is_read(cell->kind)    ? &file->reads
-		  : is_write(cell->kind) ? &file->writes
-					 : &file->others) = cell->sum;
-		if (!file->name)
+		files[count] = file_of(cell, name_of(sums, cell, report));
+		if (!files[count++].name)
 			return -1;
 	}
 	if (!files)
@@ -126,10 +166,12 @@ static int row_add(const struct sonde_wait_sums *sums, const struct file *file, 
 		   struct sonde_section *section)
 {
 	struct sonde_cell *row = sonde_report_row(report, section);
-	const char *where = sonde_wait_place_text(sums, report, file->stack);
+	const char *where = sonde_wait_place_text(sums, report, file->most.stack);
+	const char *reads_in = sonde_wait_place_text(sums, report, file->most_reads.stack);
+	const char *writes_in = sonde_wait_place_text(sums, report, file->most_writes.stack);
 	uint64_t transfers = file->reads.calls + file->writes.calls, calls = transfers + file->others.calls;
 	uint64_t longest_ns = file->reads.longest_ns;
-	if (!row || !where)
+	if (!row || !where || !reads_in || !writes_in)
 		return sonde_error(ENOMEM, "out of memory for a row");
 	longest_ns = file->writes.longest_ns > longest_ns ? file->writes.longest_ns : longest_ns;
 	longest_ns = file->others.longest_ns > longest_ns ? file->others.longest_ns : longest_ns;
@@ -145,6 +187,10 @@ static int row_add(const struct sonde_wait_sums *sums, const struct file *file, 
 	row[WHERE] = sonde_cell_text(where);
 	row[SIZE] = transfers ? sonde_cell_int((file->reads.amount + file->writes.amount) / transfers)
 			      : sonde_cell_absent("nothing was read or written");
+	row[READ_TIME] = sonde_cell_int(file->reads.total_ns);
+	row[WRITE_TIME] = sonde_cell_int(file->writes.total_ns);
+	row[READ_WHERE] = file->reads.calls ? sonde_cell_text(reads_in) : sonde_cell_absent("nothing was read");
+	row[WRITE_WHERE] = file->writes.calls ? sonde_cell_text(writes_in) : sonde_cell_absent("nothing was written");
 	return 0;
 }
 
