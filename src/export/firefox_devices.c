@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "export/device_slices.h"
-#include "export/firefox.h"
+#include "export/firefox_rows.h"
 
 #define QUEUE_TID_LEAST (1u << 28) /* tids are below 2^22 */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "export/calls.h"
-#include "export/firefox.h"
+#include "export/firefox_rows.h"
 #include "export/stacks.h"
 #include "report/report.h"
 #include "util/buf.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "export/firefox.h"
+#include "export/firefox_rows.h"
 #include "export/stacks.h"
 #include "util/error.h"
 #include "util/map.h"

@@ -1,7 +1,7 @@
-/* firefox.h: what the files of the firefox format share: samples, markers and points of counters, which are gathered
+/* firefox_rows.h: what the files of the firefox format share: samples, markers and points of counters, which are gathered
  * from the whole recording before the first thread is written. */
-#ifndef SONDE_EXPORT_FIREFOX_H
-#define SONDE_EXPORT_FIREFOX_H
+#ifndef SONDE_EXPORT_FIREFOX_ROWS_H
+#define SONDE_EXPORT_FIREFOX_ROWS_H
 
 #include <stdint.h>
 
@@ -87,6 +87,9 @@ int sonde_firefox_calls(struct sonde_firefox *firefox);
 int sonde_firefox_path(struct sonde_firefox *firefox);
 int sonde_firefox_points(struct sonde_firefox *firefox);
 int sonde_firefox_devices(struct sonde_firefox *firefox);
+
+/* All counters. */
+void sonde_firefox_counters(const struct sonde_firefox *firefox, struct sonde_json *json);
 
 /* What fields the markers' data have. */
 void sonde_firefox_schema(struct sonde_json *json);
