@@ -123,3 +123,14 @@ void sonde_chrome_put_said(struct sonde_chrome *chrome)
 	said->works = said->count = 0;
 	said->flop = said->bytes = said->items = 0;
 }
+
+void sonde_chrome_object(struct sonde_chrome *chrome, uint32_t id)
+{
+	const struct sonde_object *object = sonde_session_object(chrome->session, id);
+	char address[24];
+	if (!object)
+		return;
+	snprintf(address, sizeof address, "0x%" PRIx64, object->address);
+	if (*object->name || object->address)
+		sonde_json_put_text(&chrome->json, "object", *object->name ? object->name : address);
+}

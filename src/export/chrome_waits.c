@@ -11,7 +11,6 @@
  * longer call begins that was under way, so that they nest; the sums are of all its calls.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -42,17 +41,6 @@ struct sonde_chrome_calls {
 	size_t threads;
 	struct sonde_chrome_holds holds;
 };
-
-void sonde_chrome_object(struct sonde_chrome *chrome, uint32_t id)
-{
-	const struct sonde_object *object = sonde_session_object(chrome->session, id);
-	char address[24];
-	if (!object)
-		return;
-	snprintf(address, sizeof address, "0x%" PRIx64, object->address);
-	if (*object->name || object->address)
-		sonde_json_put_text(&chrome->json, "object", *object->name ? object->name : address);
-}
 
 /* None is not said of calls that move none, like open(). */
 static void put_bytes(struct sonde_chrome *chrome, uint32_t kind, uint64_t amount)
