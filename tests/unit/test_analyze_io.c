@@ -1,12 +1,15 @@
-/* test_analyze_io.c: which share of the bytes was seen, calls without a file, phases in which files are read. */
+/* test_analyze_io.c: which share of the bytes was seen, calls without a file, phases in which files are read,
+ * small writes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "analyze/findings.h"
 #include "analyze_fixture.h"
 #include "sections.h"
 
@@ -220,11 +223,53 @@ static void shares(void **state)
 	sections_free(&s);
 }
 
+/* A pipe whose reader waits, and one that is full: what their calls take, and where, is not that of others. */
+static void small_writes(void **state)
+{
+	(void)state;
+	struct world world;
+	world_open(&world);
+	uint32_t take = world.load, give = recording_call(&world.r, 0, 1, "give", 30);
+	uint32_t full = recording_object(&world.r, 1, SONDE_OBJECT_PIPE, "pipe:[2]", 0);
+	for (uint64_t i = 0, us = 0; i < 2000; i++, us += 148) {
+		world.load = give;
+		put(&world, 1, SONDE_WAIT_WRITE, us, 8, world.pipe, 4);
+		put(&world, 1, SONDE_WAIT_WRITE, us + 8, 50, full, 65536);
+		world.load = take;
+		put(&world, 2, SONDE_WAIT_READ, us + 58, 90, world.pipe, 4);
+	}
+	recording_process_end(&world.r, 1, START + 296 * MS, 0, 0);
+	recording_close(&world.r, START + 296 * MS, 0);
+	struct sections s = sections_of(path, "io", NULL);
+	const struct sonde_section *io = sections_get(&s, "io");
+	const struct sonde_cell *pipe = row_of(io, 0);
+	assert_int_equal(sections_cell(io, pipe, "total_ns")->integer, 2000 * 98 * US);
+	assert_int_equal(sections_cell(io, pipe, "read_ns")->integer, 2000 * 90 * US);
+	assert_int_equal(sections_cell(io, pipe, "write_ns")->integer, 2000 * 8 * US);
+	assert_string_equal(sections_cell(io, pipe, "most_in")->text, "load (load.c:20)");
+	assert_string_equal(sections_cell(io, pipe, "most_reads_in")->text, "load (load.c:20)");
+	assert_string_equal(sections_cell(io, pipe, "most_writes_in")->text, "give (give.c:30)");
+	assert_int_equal(sections_cell(io, row_of(io, 1), "most_reads_in")->kind, SONDE_CELL_ABSENT);
+	struct sonde_found found;
+	assert_int_equal(sonde_findings_find(&found, s.session, &(struct sonde_pass_options){0}, s.report, NULL), 0);
+	size_t small = 0;
+	for (size_t i = 0; i < found.count; i++) {
+		if (strncmp(found.rows[i].rule->id, "small-", 6) != 0)
+			continue;
+		small++;
+		assert_string_equal(found.rows[i].subject, "pipe:[1], most in give (give.c:30)");
+		assert_non_null(strstr(found.rows[i].evidence, "8.00 µs each: 0.016 s"));
+	}
+	assert_int_equal(small, 1);
+	free(found.rows);
+	sections_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(phases), cmocka_unit_test(others), cmocka_unit_test(waiting_for_a_cpu),
-	    cmocka_unit_test(zones),  cmocka_unit_test(shares),
+	    cmocka_unit_test(zones),  cmocka_unit_test(shares), cmocka_unit_test(small_writes),
 	};
 	return cmocka_run_group_tests(tests, path_make, path_remove);
 }

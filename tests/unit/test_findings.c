@@ -226,48 +226,6 @@ static void small_calls_are_found(void **state)
 	forget(&read);
 }
 
-/* A pipe that somebody waits for at its other end, and one that is full: what their calls take is not that of others.
- */
-static void small_calls_have_their_own_time_and_place(void **state)
-{
-	struct recording r;
-	struct read read;
-	struct sonde_pass_options options = {0};
-	uint64_t at_ns = RECORDING_START_NS;
-	(void)state;
-	recording_open(&r, PATH);
-	uint32_t process = recording_process(&r, 10, 0, "app", at_ns);
-	uint32_t thread = recording_thread(&r, process, 10, "app", at_ns);
-	uint32_t module = recording_module(&r, "/usr/bin/app", 0);
-	uint32_t put = recording_call(&r, 0, module, "put", 1), take = recording_call(&r, 0, module, "take", 1);
-	uint32_t lines = recording_object(&r, process, SONDE_OBJECT_PIPE, "pipe:[1]", 0);
-	uint32_t full = recording_object(&r, process, SONDE_OBJECT_PIPE, "pipe:[2]", 0);
-	const struct recording_wait calls[] = {
-	    {.dur_ns = 8000, .kind = SONDE_WAIT_WRITE, .stack = put, .object = lines, .amount = 4},
-	    {.dur_ns = 90000, .kind = SONDE_WAIT_READ, .stack = take, .object = lines, .amount = 4},
-	    {.dur_ns = 50000, .kind = SONDE_WAIT_WRITE, .stack = put, .object = full, .amount = 65536},
-	};
-	for (unsigned i = 0; i < 3 * 2000; i++) {
-		struct recording_wait call = calls[i % 3];
-		call.thread = thread;
-		call.start_ns = at_ns;
-		recording_wait(&r, call);
-		at_ns += call.dur_ns;
-	}
-	recording_process_end(&r, process, at_ns, 0, 0);
-	recording_close(&r, at_ns, 0);
-	assert_int_equal(sonde_session_open(&read.session, PATH, NULL), 0);
-	assert_int_equal(sonde_report_new(&read.report), 0);
-	assert_int_equal(sonde_findings_find(&read.found, read.session, &options, read.report, NULL), 0);
-	const struct sonde_finding *small = finding_of(&read, "small-writes", "pipe:[1], most in put (put.c:1)");
-	assert_non_null(small);
-	assert_true(small->saves_ns > 15.9e6 && small->saves_ns < 16e6); /* 2000 × 8 µs, but for one call */
-	assert_non_null(strstr(small->evidence, "8.00 µs each: 0.016 s"));
-	assert_null(finding_of(&read, "small-writes", "pipe:[2], most in put (put.c:1)"));
-	assert_null(finding_of(&read, "small-reads", NULL)); /* they wait for somebody */
-	forget(&read);
-}
-
 static void what_rests_on_lost_records_is_left_out(void **state)
 {
 	struct read read;
@@ -814,7 +772,6 @@ int main(void)
 	    cmocka_unit_test(nodes_that_cannot_be_judged_are_said),
 	    cmocka_unit_test(threads_that_began_alike_are_compared),
 	    cmocka_unit_test(small_calls_are_found),
-	    cmocka_unit_test(small_calls_have_their_own_time_and_place),
 	    cmocka_unit_test(what_rests_on_lost_records_is_left_out),
 	    cmocka_unit_test(commands_are_named_as_a_shell_takes_them),
 	    cmocka_unit_test(thresholds_are_as_typed),
