@@ -148,7 +148,7 @@ static inline int sonde_chrome_matches(const uint8_t *bytes, size_t size_b, int 
 	(void)gz;
 	if (at == size_b || !sonde_text_is(bytes + at, size_b - at < 256 ? size_b - at : 256))
 		return 0;
-	if (bytes[at] != '{' && bytes[at] != '[')
+	if (!sonde_text_is_json(bytes, size_b))
 		return 0;
 	return memmem(bytes, size_b, "\"traceEvents\"", 13) || memmem(bytes, size_b, "\"ph\"", 4) ? 2 : 1;
 }

@@ -184,7 +184,7 @@ static int matches(const uint8_t *bytes, size_t size_b, int gz)
 	const char *at = (const char *)bytes, *end = at + size_b;
 	size_t lines = 0;
 	(void)gz;
-	if (!sonde_text_is(bytes, size_b) || *bytes == '{' || *bytes == '[')
+	if (!sonde_text_is(bytes, size_b) || sonde_text_is_json(bytes, size_b))
 		return 0;
 	while (at < end && lines < 20) {
 		const char *stop = memchr(at, '\n', (size_t)(end - at));

@@ -1,4 +1,4 @@
-/* text.h: whether bytes are text, and lines of it. */
+/* text.h: whether bytes are text, and begin as JSON does. */
 #ifndef SONDE_IMPORT_TEXT_H
 #define SONDE_IMPORT_TEXT_H
 
@@ -19,6 +19,17 @@ static inline size_t sonde_text_space(const uint8_t *bytes, size_t size_b)
 	while (at < size_b && (bytes[at] == ' ' || bytes[at] == '\n' || bytes[at] == '\r' || bytes[at] == '\t'))
 		at++;
 	return at;
+}
+
+/* Whether an object begins, or a list of objects. Folded stacks may begin with "[unknown];" or "{lambda};". */
+static inline int sonde_text_is_json(const uint8_t *bytes, size_t size_b)
+{
+	size_t at = sonde_text_space(bytes, size_b);
+	if (at == size_b || (bytes[at] != '{' && bytes[at] != '['))
+		return 0;
+	int is_list = bytes[at++] == '[';
+	at += sonde_text_space(bytes + at, size_b - at);
+	return at == size_b || (is_list ? bytes[at] == '{' || bytes[at] == ']' : bytes[at] == '"' || bytes[at] == '}');
 }
 
 #endif

@@ -80,6 +80,21 @@ static void folded_first_lines_may_be_long(void **state)
 	import_close(&imported);
 }
 
+/* As JSON does, too. */
+static void folded_first_lines_may_begin_with_a_bracket(void **state)
+{
+	static const char *const firsts[] = {"[unknown];main", "[no stack]", "{lambda};main"};
+	(void)state;
+	for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
+		struct imported imported;
+		char text[64];
+		snprintf(text, sizeof text, "%s 9\na;b 3\n", firsts[i]);
+		assert_int_equal(import_text(&imported, text), 0);
+		assert_samples(imported.session, firsts[i], 9, 9000000);
+		import_close(&imported);
+	}
+}
+
 static void folded_counts_with_fractions_keep_their_time(void **state)
 {
 	(void)state;
@@ -519,6 +534,7 @@ int main(void)
 	    cmocka_unit_test(folded_counts_are_samples_of_a_millisecond),
 	    cmocka_unit_test(folded_lines_that_are_none_are_counted),
 	    cmocka_unit_test(folded_first_lines_may_be_long),
+	    cmocka_unit_test(folded_first_lines_may_begin_with_a_bracket),
 	    cmocka_unit_test(folded_counts_with_fractions_keep_their_time),
 	    cmocka_unit_test(folded_counts_too_big_to_be_samples_keep_their_time),
 	    cmocka_unit_test(folded_comes_back),
