@@ -353,6 +353,6 @@ int sonde_critical_scale_parse(struct sonde_critical_scale *out, const char *tex
 	}
 	return sonde_error(EINVAL,
 			   "'%s' is not KIND=NAME,speed=N with KIND zone, function, lock, thread, kernel or copy, and "
-			   "N above 0 or inf; for instance zone=parse,speed=2",
+			   "N from 0.001 to 1e9, or inf; for instance zone=parse,speed=2",
 			   text);
 }

@@ -20,6 +20,7 @@
 #include "cli/progress.h"
 #include "cli/reading.h"
 #include "cli/weigh.h"
+#include "export/clean.h"
 #include "export/gzip.h"
 #include "report/report.h"
 #include "run/signals.h"
@@ -465,8 +466,12 @@ static int write_out(struct sonde_present *present, struct sonde_session *sessio
 					       : render(present, session, format, output.file));
 	if (!code && format->export && !present->quiet)
 		sonde_present_say_lacks(present, session);
-	if (!code && output.path && !present->quiet)
-		fprintf(stderr, "sonde %s: wrote %s\n", present->command, output.path);
+	if (!code && output.path && !present->quiet) {
+		struct sonde_buf clean;
+		sonde_buf_init(&clean, 8 * PATH_MAX);
+		fprintf(stderr, "sonde %s: wrote %s\n", present->command, sonde_clean_text(&clean, output.path));
+		sonde_buf_fini(&clean);
+	}
 	return code;
 }
 

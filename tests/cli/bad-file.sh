@@ -24,6 +24,12 @@ for file in empty text random zeros program; do
 done
 run 4 "$SONDE" report missing.sonde
 matches "$err" 'missing\.sonde.*No such file'
+steering=$(printf 'a\n\033[31m\xe2\x80\xae.sonde') # what a name holds never steers the terminal
+run 4 "$SONDE" report "$steering"
+equal "$err" "sonde report: a??[31m???.sonde: No such file or directory"
+cp whole.sonde "$steering"
+run 0 "$SONDE" export -f folded "$steering"
+equal "$err" 'sonde export: wrote a\n\x1b[31m\u{202e}.folded'
 run 4 "$SONDE" report .
 if [ "$(id -u)" -ne 0 ]; then
 	cp whole.sonde secret.sonde

@@ -50,6 +50,8 @@ holds "$(saved join.sonde thread=first,speed=inf) <= $(wanted join.sonde first) 
 run 2 "$SONDE" advise --what-if thread=nobody,speed=2 join.sonde
 has "$err" "the recording has no thread called 'nobody'"
 equal "$out" ""
+run 2 "$SONDE" advise --what-if thread=second,speed=1e18 join.sonde
+has "$err" "N from 0.001 to 1e9, or inf"
 run 2 "$SONDE" advise --what-if thread=second join.sonde
 run 0 "$SONDE" advise join.sonde
 has "$out" "Findings: what to fix first"

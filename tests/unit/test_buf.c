@@ -1,4 +1,4 @@
-/* test_buf.c: the growing buffer, varints and the arena. */
+/* test_buf.c: the growing buffer, varints, the arena and error sentences. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,13 +67,20 @@ static void arena_gives_zeroed_aligned_memory(void **state)
 	sonde_arena_fini(&arena);
 }
 
+static void errors_steer_no_terminal(void **state)
+{
+	(void)state;
+	assert_int_equal(sonde_error(ENOENT, "%s: %s", "a\x1b[2J\n\xc2\x9b\x7f\xe2\x80\xae", "größe → ж"), -ENOENT);
+	assert_string_equal(sonde_error_text(), "a?[2J??????"
+						"?: größe → ж");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(varint_round_trips),
-	    cmocka_unit_test(varint_refuses_65_bits),
-	    cmocka_unit_test(buf_stops_at_its_maximum),
-	    cmocka_unit_test(arena_gives_zeroed_aligned_memory),
+	    cmocka_unit_test(varint_round_trips),       cmocka_unit_test(varint_refuses_65_bits),
+	    cmocka_unit_test(buf_stops_at_its_maximum), cmocka_unit_test(arena_gives_zeroed_aligned_memory),
+	    cmocka_unit_test(errors_steer_no_terminal),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
