@@ -6,8 +6,8 @@
 #ifndef SONDE_UTIL_ERROR_H
 #define SONDE_UTIL_ERROR_H
 
-/* Keeps the sentence, what steers terminals as question marks, and returns -code (code > 0: an errno), so that `return sonde_error(EINVAL, "…", …);` reads well.
- */
+/* Keeps the sentence (what steers terminals as question marks) and returns -code (code > 0: an errno), so that
+ * `return sonde_error(EINVAL, "…", …);` reads well. */
 int sonde_error(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The last sentence of this thread; never NULL, valid until the next sonde_error() here. */
