@@ -150,6 +150,17 @@ static void cells_at_peak(const struct memory *memory, uint32_t process, struct 
 	row[OVER_PEAK] = difference(rss_b, heap->peak_b);
 }
 
+/* wait4(2) tells one mark, of the command and of whatever it waited for: its own only where it had no child. */
+static struct sonde_cell kernels_peak(const struct memory *memory, const struct sonde_process *process)
+{
+	if (!process->peak_rss_b)
+		return sonde_cell_absent("known of the command alone");
+	for (uint32_t id = 1; id <= sonde_session_process_count(memory->session); id++)
+		if (sonde_session_process(memory->session, id)->parent == process->id)
+			return sonde_cell_absent("what the kernel tells of it is that of its children, too");
+	return sonde_cell_int(process->peak_rss_b);
+}
+
 static int row_add(const struct memory *memory, uint32_t id, struct sonde_report *report, struct sonde_section *section)
 {
 	const struct sonde_rss_series *series = &memory->rss.series[id];
@@ -169,8 +180,7 @@ static int row_add(const struct memory *memory, uint32_t id, struct sonde_report
 	row[MOST] = sonde_cell_int(most_of(series));
 	row[LAST] = sonde_cell_int(last_b);
 	row[GROWTH] = difference(last_b, first_b);
-	row[KERNELS] = process->peak_rss_b ? sonde_cell_int(process->peak_rss_b)
-					   : sonde_cell_absent("known of the command alone, with what it waited for");
+	row[KERNELS] = kernels_peak(memory, process);
 	cells_at_peak(memory, id, row);
 	row[LIVE_LAST] = row[OVER_LAST] = row[MAPPED] = sonde_cell_absent("allocations were not recorded");
 	if (moment->known && (int64_t)moment->live.size_b >= 0) {
@@ -219,6 +229,8 @@ static int notes_add(const struct memory *memory, struct sonde_report *report, s
 	for (size_t id = 0; id < memory->rss.count; id++)
 		mean_b = memory->moments[id].mean_b > mean_b ? memory->moments[id].mean_b : mean_b;
 	int rc = note_pace(memory, report, section);
+	if (rc == 0 && (memory->options.from_ns || memory->options.to_ns))
+		rc = sonde_report_note(report, section, 0, "of the whole recording, not of the selected time alone");
 	if (rc == 0 && sonde_session_heap_count(memory->session))
 		rc =
 		    sonde_report_note(report, section, 0,

@@ -144,9 +144,11 @@ static void cpu_cells(const struct resources *resources, size_t row, struct sond
 		return;
 	sonde_series_life(sums, sums->process[row], &from_ns, &to_ns);
 	double cpu_ns = cpu_of(sums, row);
-	if (sonde_session_part_of(sums->session, sums->process[row])->attached && user->first_ns > from_ns)
+	if (sonde_session_part_of(sums->session, sums->process[row])->attached && !user->has_before &&
+	    user->first_ns > from_ns)
 		from_ns = user->first_ns;
-	double time_ns = user->last_ns > from_ns ? (double)(user->last_ns - from_ns) : 0;
+	uint64_t last_ns = user->has_after ? sums->to_ns : user->last_ns;
+	double time_ns = last_ns > from_ns ? (double)(last_ns - from_ns) : 0;
 	cells_of[CPU] = sonde_cell_int(sonde_series_whole(cpu_ns));
 	if (time_ns <= 0)
 		return;
@@ -178,6 +180,9 @@ static void series_cells(const struct resources *resources, size_t row, struct s
 		out[MOST] = sonde_cell_int(rss->max > 0 ? (uint64_t)rss->max : 0);
 		out[MEAN] = sonde_cell_int(sonde_series_whole(sonde_series_mean(rss)));
 	}
+	/* The mark is read more seldom than what is resident, and the kernel adds up neither exactly. */
+	if (rss && out[PEAK].kind == SONDE_CELL_INT && rss->max > 0 && out[PEAK].integer < (uint64_t)rss->max)
+		out[PEAK] = sonde_cell_int((uint64_t)rss->max);
 }
 
 static struct sonde_cell *row_make(struct sonde_report *report, struct sonde_section *section, const char *why)
@@ -360,13 +365,18 @@ static int notes_add(const struct resources *resources, struct sonde_report *rep
 	if (rc == 0)
 		rc = sonde_report_note(
 		    report, section, 0,
-		    "of a core: CPU time ÷ wall time; peak RSS: the kernel's mark%s; means are weighted "
-		    "by time",
+		    "of a core: CPU time ÷ wall time; peak RSS: the kernel's mark, or the most read%s; means are "
+		    "weighted by time",
 		    resources->all.is_peak_sum ? ", of all processes what they had together" : "");
 	if (rc == 0 && sonde_session_process_count(sums->session) > 1)
 		rc = sonde_report_note(report, section, 0,
-				       "a process's figures are those of its last reading; pages that processes share "
+				       "a process's figures are those of its last reading: what it read and wrote "
+				       "after that counts for the one that waited for it; pages that processes share "
 				       "count in each, in PSS once");
+	if (rc == 0 && (sums->from_ns || sums->to_ns))
+		rc = sonde_report_note(report, section, 0,
+				       "where the selected time begins or ends between two readings, what counts up is "
+				       "taken to rise evenly from the one to the other");
 	if (rc == 0)
 		rc = note_first(sums, report, section);
 	if (rc == 0 && sonde_session_info(sums->session, "option.keep_ns"))

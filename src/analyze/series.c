@@ -226,17 +226,26 @@ static void sum_finish(struct sonde_series_sum *sum)
 		rate_add(sum, sum->earlier_ns, sum->earlier);
 }
 
+/* What a total was at a moment between two readings. */
+static double between(uint64_t at_ns, uint64_t from_ns, int64_t from, uint64_t to_ns, int64_t to)
+{
+	double share = to_ns > from_ns ? (double)(at_ns - from_ns) / (double)(to_ns - from_ns) : 0;
+	return (double)from + ((double)to - (double)from) * share;
+}
+
 /* Where a process's totals began, or those of one of its threads; 0 = the machine's, which are older. */
-static int64_t base_of(const struct sonde_series_sums *sums, const struct sonde_series_sum *sum, uint32_t process)
+static double base_of(const struct sonde_series_sums *sums, const struct sonde_series_sum *sum, uint32_t process)
 {
 	if (sum->has_before)
-		return sum->before;
-	return process && !sonde_session_part_of(sums->session, process)->attached ? 0 : sum->first;
+		return between(sums->from_ns, sum->before_ns, sum->before, sum->first_ns, sum->first);
+	return process && !sonde_session_part_of(sums->session, process)->attached ? 0 : (double)sum->first;
 }
 
 static double rise_of(const struct sonde_series_sums *sums, const struct sonde_series_sum *sum, uint32_t process)
 {
-	double rise = (double)sum->last - (double)base_of(sums, sum, process);
+	double end = sum->has_after ? between(sums->to_ns, sum->last_ns, sum->last, sum->after_ns, sum->after)
+				    : (double)sum->last;
+	double rise = end - base_of(sums, sum, process);
 	return rise > 0 ? rise : 0;
 }
 
@@ -266,11 +275,11 @@ static void hold(struct sonde_series_sums *sums, uint32_t row, enum sonde_tree_g
 }
 
 static void tree_add(struct sonde_series_sums *sums, uint32_t row, int metric, const struct sonde_series_sum *sum,
-		     int64_t before)
+		     double before)
 {
 	const struct sonde_process *process = process_at(sums, row);
 	if (metric == SONDE_METRIC_CPU_USER || metric == SONDE_METRIC_CPU_SYSTEM)
-		sums->state->cpu_ns += (double)sum->last - (double)before;
+		sums->state->cpu_ns += (double)sum->last - before;
 	if (process->end_ns && process->end_ns < sum->last_ns)
 		return;
 	for (int i = 0; i < SONDE_TREE_PROCESSES; i++)
@@ -350,20 +359,35 @@ static void pace_add(struct sonde_series_sums *sums, uint32_t row, int metric, c
 	sums->longest_ns = time_ns - sum->last_ns > sums->longest_ns ? time_ns - sum->last_ns : sums->longest_ns;
 }
 
+/* Whether a point is of the part asked for; those next to it are kept. */
+static int is_within(const struct sonde_series_sums *sums, struct sonde_series_sum *sum, uint64_t time_ns,
+		     int64_t value)
+{
+	if (time_ns < sums->from_ns) {
+		sum->before_ns = time_ns;
+		sum->before = value;
+		sum->has_before = 1;
+		return 0;
+	}
+	if (!sums->to_ns || time_ns < sums->to_ns)
+		return 1;
+	if (!sum->has_after) {
+		sum->after_ns = time_ns;
+		sum->after = value;
+		sum->has_after = 1;
+	}
+	return 0;
+}
+
 static void point_add(struct sonde_series_sums *sums, uint32_t id, uint64_t time_ns, int64_t value)
 {
 	struct sonde_series_sum *sum = &sums->sum[sums->same[id]];
 	struct sonde_tree_state *state = sums->state;
 	int metric = sums->metric[id];
 	uint32_t row = metric < 0 ? 0 : sums->row_of[sonde_session_series(sums->session, id)->process];
-	if ((metric < 0 && !sums->is_waiting[id]) || (sums->to_ns && time_ns >= sums->to_ns) ||
-	    (sum->count && time_ns < sum->last_ns))
+	if ((metric < 0 && !sums->is_waiting[id]) || (sum->count && time_ns < sum->last_ns) ||
+	    !is_within(sums, sum, time_ns, value))
 		return;
-	if (time_ns < sums->from_ns) {
-		sum->before = value;
-		sum->has_before = 1;
-		return;
-	}
 	if (is_apart(metric)) { /* threads are, too */
 		sum_add(sum, time_ns, value, sums->least_ns);
 		return;
@@ -374,7 +398,7 @@ static void point_add(struct sonde_series_sums *sums, uint32_t id, uint64_t time
 	state->round_ns = time_ns;
 	drop_ended(sums, time_ns);
 	pace_add(sums, row, metric, sum, time_ns);
-	int64_t before = sum->last;
+	double before = (double)sum->last;
 	int is_first = !sum->count;
 	sum_add(sum, time_ns, value, sums->least_ns);
 	if (row)

@@ -6,7 +6,8 @@
  * twice. Means are weighted by time: from one reading to the next a gauge goes in a straight line; before its first and
  * after its last one it was as then.
  *
- * Totals count from the beginning of a process, or from its first reading where it was attached to.
+ * Totals count from the beginning of a process, or from its first reading where it was attached to. Where the part
+ * asked for begins or ends between two readings they are taken to rise evenly from the one to the other.
  */
 #ifndef SONDE_ANALYZE_SERIES_H
 #define SONDE_ANALYZE_SERIES_H
@@ -22,8 +23,9 @@ struct sonde_series_sum {
 	uint64_t count; /* points of the part asked for */
 	uint64_t first_ns, last_ns;
 	int64_t first, last, min, max;
-	int64_t before; /* the last value before that part */
-	int has_before;
+	uint64_t before_ns, after_ns; /* the last point before that part, and the first one after it */
+	int64_t before, after;
+	int has_before, has_after;
 	double area;               /* ∫ value dt from first_ns to last_ns, in unit × ns */
 	double rate_min, rate_max; /* of totals: change ÷ time, over at least `least_ns` */
 	uint64_t rates;            /* how many of these there were */

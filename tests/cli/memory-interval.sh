@@ -25,3 +25,11 @@ fine=$(points memory.rss)
 [ "$fine" -gt "$resident" ] && [ "$fine" -le 100 ] || fail "$fine resident sizes with --memory=50ms, $resident without"
 details=$(points memory.pss)
 [ "$details" -ge 3 ] && [ "$details" -le 9 ] || fail "$details proportional sizes with --memory=50ms"
+
+# The kernel tells one mark, of the command and of what it waited for: it is not called the shell's.
+need jq
+run 0 "$SONDE" record -q -f -o run.sonde --memory=20ms -- sh -c 'dd if=/dev/zero of=/dev/null bs=32M count=8 2>&1; sleep 0.1'
+of_shell=$(rows run.sonde memory | jq '.[] | select(.process | startswith("sh ("))')
+equal "$(jq .peak_rss_b <<<"$of_shell")" null
+holds "$(jq .rss_peak_b <<<"$of_shell") < 16000000"
+holds "$(metric run.sonde memory.peak_process_rss_b) > 32000000"

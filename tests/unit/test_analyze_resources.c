@@ -239,12 +239,22 @@ static void a_part_is_read_alone(void **state)
 	write_two(1000, 3 * S, 0, NULL);
 	struct read read = figures_read(&part);
 	assert_figure(&read, SONDE_STAT_WALL, 1.5e9);
-	assert_figure(&read, SONDE_STAT_USER, 2.3e9); /* from 0 to 1.4 s, and from 0 to 0.9 s */
+	/* At 0.5 s the first had half of its 0.5 s, at 2 s a part of what it used from 1.9 to 3 s; the second all. */
+	const double first = 1.4 - 0.5 / 2 + 0.6 * 0.1 / 1.1, second = 0.9;
+	assert_figure(&read, SONDE_STAT_USER, (first + second) * 1e9);
 	assert_figure(&read, SONDE_STAT_FIRST_RSS, 150e6);
 	assert_figure(&read, SONDE_STAT_LAST_RSS, 450e6);
 	figures_free(&read);
+	part.asked = 1;
+	struct sections s = sections_of(path, "resources memory", &part);
+	const struct sonde_section *t = sections_get(&s, "resources");
+	const double system = 0.1 / 2 + 0.3 * 0.1 / 1.1;
+	assert_near(sections_real(t, "process", "first", "cpu_utilization"), (first + system) / 1.5, 1e-6);
+	assert_true(sections_noted(t->notes, "taken to rise evenly"));
+	assert_true(sections_noted(sections_get(&s, "memory")->notes, "of the whole recording"));
+	sections_free(&s);
 	part = (struct sonde_pass_options){.from_ns = START + 25 * S / 10, .to_ns = START + 26 * S / 10, .asked = 1};
-	struct sections s = sections_of(path, "resources", &part);
+	s = sections_of(path, "resources", &part);
 	assert_true(sections_noted(sections_get(&s, "resources")->notes, "no reading is in the selected time"));
 	sections_free(&s);
 }
@@ -297,6 +307,29 @@ static void rows_are_of_processes(void **state)
 	assert_int_equal(sections_cell(t, row, "system_ns")->kind, SONDE_CELL_ABSENT);
 	assert_true(sections_noted(t->notes, "6 readings, each 100 ms asked for: 975.0 ms apart"));
 	assert_null(sections_find(&s, "machine"));
+	sections_free(&s);
+}
+
+/* The kernel's mark is read more seldom than what is resident: it is at least that. */
+static void a_peak_is_no_less_than_what_was_read(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_open(&r, path);
+	recording_process(&r, 100, 0, "first", START);
+	recording_process(&r, 200, 1, "second", START);
+	for (uint32_t id = 1; id <= 2; id++) {
+		uint32_t rss = recording_series(&r, SONDE_METRIC_MEMORY_RSS, id, 0, "");
+		uint32_t peak = recording_series(&r, SONDE_METRIC_MEMORY_PEAK_RSS, id, 0, "");
+		recording_point(&r, START, peak, (id == 1 ? 3 : 9) * MB);
+		recording_point(&r, START, rss, 3 * MB);
+		recording_point(&r, START + 100 * MS, rss, 5 * MB);
+	}
+	recording_close(&r, START + 200 * MS, 0);
+	struct sections s = sections_of(path, "resources", NULL);
+	const struct sonde_section *t = sections_get(&s, "resources");
+	assert_int_equal(sections_int(t, "process", "first", "peak_rss_b"), 5 * MB);
+	assert_int_equal(sections_int(t, "process", "second", "peak_rss_b"), 9 * MB);
 	sections_free(&s);
 }
 
@@ -664,6 +697,7 @@ int main(void)
 	    cmocka_unit_test(a_part_is_read_alone),
 	    cmocka_unit_test(older_processes_count_from_the_beginning),
 	    cmocka_unit_test(rows_are_of_processes),
+	    cmocka_unit_test(a_peak_is_no_less_than_what_was_read),
 	    cmocka_unit_test(readings_that_miss_much_tell_nothing),
 	    cmocka_unit_test(short_processes_have_reasons),
 	    cmocka_unit_test(memory_that_moves_is_counted_once),
