@@ -53,29 +53,42 @@ static int row_add(const struct sonde_wait_sums *sums, uint32_t kind, struct son
 	if (!sum.amount)
 		return 0;
 	row[AMOUNT] = sonde_cell_int(sum.amount);
-	row[SIZE] = sonde_cell_int(sum.amount / sum.calls);
+	row[SIZE] = sum.calls ? sonde_cell_int(sum.amount / sum.calls) : sonde_cell_absent("none began");
 	return 0;
+}
+
+/* Calls that began before the time that was asked for have time in it, and no duration. */
+static int has_any(const struct sonde_wait_sums *sums, uint32_t kind)
+{
+	return sums->kinds[kind].count || sum_of(sums, kind).total_ns;
 }
 
 static int kinds_finish(void *state, struct sonde_report *report)
 {
 	const struct sonde_wait_sums *sums = state;
 	uint64_t fewest = UINT64_MAX;
-	for (uint32_t kind = 0; kind < SONDE_WAIT_KINDS; kind++)
+	int found = 0;
+	for (uint32_t kind = 0; kind < SONDE_WAIT_KINDS; kind++) {
+		found |= has_any(sums, kind);
 		if (sums->kinds[kind].count && sums->kinds[kind].count < fewest)
 			fewest = sums->kinds[kind].count;
-	if (fewest == UINT64_MAX && sums->sampled.count)
+	}
+	if (!found && sums->sampled.count)
 		return sonde_waits_sampled_kinds(sums, report);
-	if (fewest == UINT64_MAX)
+	if (!found)
 		return sonde_pass_nothing(&sums->options, report, "wait-kinds", "Calls that wait",
 					  "no call that waits was recorded: sonde record --threads or --io sees them");
 	struct sonde_section *section =
 	    sonde_report_table(report, "wait-kinds", "Calls that wait, by kind", columns, COLUMNS);
 	int rc = section ? 0 : sonde_error(ENOMEM, "out of memory for calls that wait");
 	for (uint32_t kind = 0; !rc && kind < SONDE_WAIT_KINDS; kind++)
-		if (sums->kinds[kind].count)
+		if (has_any(sums, kind))
 			rc = row_add(sums, kind, report, section);
 	rc = rc ? rc : sonde_durations_note(fewest, report, section);
+	if (!rc && (sums->options.from_ns || sums->options.to_ns))
+		rc = sonde_report_note(report, section, 0,
+				       "time is what lies in the selected time; the rest is of calls that began in it, "
+				       "as long as they took");
 	rc = rc ? rc : sonde_wait_losses_note(sums, report, section);
 	return rc ? rc : sonde_waits_sampled_kinds(sums, report);
 }

@@ -157,7 +157,7 @@ static void parts(void **state)
 	world_open(&world);
 	fill(&world);
 	struct sonde_pass_options options = {.from_ns = START + 25 * MS, .to_ns = START + 55 * MS, .asked = 1};
-	struct sections s = sections_of(path, "waits locks io", &options);
+	struct sections s = sections_of(path, "waits locks io wait-kinds", &options);
 	const struct sonde_section *t = sections_get(&s, "locks");
 	assert_int_equal(sections_int(t, "lock", "queue_mutex", "waited_ns"), 10 * MS);
 	assert_int_equal(sections_int(t, "lock", "queue_mutex", "waits"), 1);
@@ -171,6 +171,15 @@ static void parts(void **state)
 	assert_int_equal(sections_cell(t, row, "total_ns")->integer, 5 * MS);
 	assert_int_equal(sections_cell(t, row, "mean_ns")->kind, SONDE_CELL_ABSENT);
 	assert_int_equal(sections_get(&s, "io")->table.row_count, 0);
+	t = sections_get(&s, "wait-kinds");
+	assert_int_equal(sections_int(t, "kind", "mutex", "calls"), 1);
+	assert_int_equal(sections_int(t, "kind", "mutex", "total_ns"), 10 * MS);
+	assert_int_equal(sections_int(t, "kind", "mutex", "max_ns"), 30 * MS); /* as long as it took */
+	assert_int_equal(sections_int(t, "kind", "held", "calls"), 0);
+	assert_int_equal(sections_int(t, "kind", "held", "total_ns"), 30 * MS);
+	row = sections_row(t, "kind", "held");
+	assert_int_equal(sections_cell(t, row, "max_ns")->kind, SONDE_CELL_ABSENT);
+	assert_true(sections_noted(t->notes, "time is what lies in the selected time"));
 	sections_free(&s);
 	const uint8_t only[] = {0, 0, 0, 1};
 	struct sonde_pass_options third = {.thread = only, .thread_is = "thread consumer"};
