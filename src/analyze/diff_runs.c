@@ -304,16 +304,18 @@ static int say_verdict(struct sonde_diff_runs *runs, const struct sonde_diff_com
 		return code ? code
 			    : sonde_report_note(report, NULL, 1,
 						"inconclusive: what the runs took is not known of both sides");
-	code = sonde_report_note(report, NULL, 0, "%s: speed-up %.3f by %s time of %zu and %zu runs, p = %.3f",
+	code = sonde_report_note(report, NULL, 0,
+				 shift->p < 0.001 ? "%s: speed-up %.3f by %s time of %zu and %zu runs, p < 0.001"
+						  : "%s: speed-up %.3f by %s time of %zu and %zu runs, p = %.3f",
 				 sonde_verdict_name(runs->verdict), shift->by, totals[by].label, shift->baseline,
 				 shift->candidate, shift->p);
-	double least = sonde_diff_least_p(shift->baseline, shift->candidate);
-	if (!code && least >= 0.01)
-		code =
-		    sonde_report_note(report, NULL, 1,
-				      "of %zu and %zu runs p is at least %.3f, whatever they took: 5 of each are the "
-				      "fewest that can be sure",
-				      shift->baseline, shift->candidate, least);
+	double least = sonde_diff_least_p(shift->baseline, shift->candidate), alone = fmin(ASKED * least, 1);
+	if (!code && runs->verdict == SONDE_VERDICT_INCONCLUSIVE && alone >= 0.01)
+		code = sonde_report_note(
+		    report, NULL, 1,
+		    "of %zu and %zu runs p is at least %.3f, and %.3f where one metric alone differs: 6 of each are "
+		    "the fewest that can be sure of that",
+		    shift->baseline, shift->candidate, least, alone);
 	return code;
 }
 

@@ -139,6 +139,12 @@ static void put_verdict(struct table *table)
 	sonde_figures_sentence(&table->figures, "");
 }
 
+/* Values as far apart as can be have a p of 0.01 and more, where one of the metrics alone differs. */
+static int is_too_few(const struct sonde_versus *versus, const struct sonde_shift *shift)
+{
+	return versus->is_unpaired ? shift->baseline < 6 || shift->candidate < 6 : shift->baseline < 10;
+}
+
 static void put_why_inconclusive(struct table *table)
 {
 	const struct sonde_versus *versus = table->versus;
@@ -158,6 +164,11 @@ static void put_why_inconclusive(struct table *table)
 				 "there is a difference, but it is not clear whether it is more than the %.3g %% "
 				 "that do not matter (--margin)",
 				 100 * versus->margin);
+	else if (is_too_few(versus, shift))
+		sonde_buf_printf(&table->figures.line,
+				 "of fewer than %s no difference is sure where it is one of the metrics alone that "
+				 "differs: more --runs tell more",
+				 versus->is_unpaired ? "6 runs of each" : "10 pairs");
 	else
 		sonde_buf_printf(&table->figures.line,
 				 "neither a difference nor its absence (within %.3g %%) is sure: more --runs, or a "

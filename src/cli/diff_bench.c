@@ -104,9 +104,10 @@ static int say_verdict(struct sonde_diff_bench *diff, const struct sonde_versus 
 	if (code || !is_known)
 		return code ? code
 			    : sonde_report_note(diff->report, NULL, 1, "inconclusive: one of the two has no runs");
-	return sonde_report_note(diff->report, NULL, 0, "%s: speed-up %.3f by %s time, p = %.3f",
-				 sonde_verdict_name(diff->verdict), shift->by,
-				 versus->by == SONDE_VERSUS_CPU ? "CPU" : "wall", shift->p);
+	return sonde_report_note(
+	    diff->report, NULL, 0,
+	    shift->p < 0.001 ? "%s: speed-up %.3f by %s time, p < 0.001" : "%s: speed-up %.3f by %s time, p = %.3f",
+	    sonde_verdict_name(diff->verdict), shift->by, versus->by == SONDE_VERSUS_CPU ? "CPU" : "wall", shift->p);
 }
 
 int sonde_diff_bench(struct sonde_diff_bench *diff)

@@ -36,6 +36,8 @@ holds '.verdict == "improved" and .metrics.wall_s.baseline.mean >= 0.3 and .metr
 
 run 3 "$SONDE" bench --gate -f --json -o bench.json -r 5 -w 0 --vs 'sleep 0.01' -- 'sleep 0.05'
 holds '.verdict == "inconclusive" and .ci95_high == null and .p > 0.05'
+run 3 "$SONDE" bench --gate -r 7 -w 0 --vs 'sleep 0.01' -- 'sleep 0.05' # all pairs alike: p is 2 ÷ 2⁷
+has "$out" "of fewer than 10 pairs no difference is sure"
 run 0 "$SONDE" bench -f --json -o bench.json -m 50% -r 16 --vs "$(loop 20000)" -- "$(loop 20000)"
 holds '.metrics.cpu_s.verdict != "improved" and .metrics.cpu_s.verdict != "regressed"'
 

@@ -84,7 +84,7 @@ holds "$(row diff-functions function beta) | .share_change > 0.06 and .share_cha
 holds "$(row diff-functions function alpha) | .share_change < -0.06 and .p < 0.1"
 holds "$(row diff-iterations metric turn) | .speedup < 0.8"
 run 3 "$SONDE" diff --gate short1.sonde short2.sonde -- short3.sonde short4.sonde
-has "$out" "5 of each are the fewest that can be sure"
+has "$out" "6 of each are the fewest that can be"
 has "$out" "one after the other"
 run 4 "$SONDE" diff --gate short1.sonde short2.sonde -- other.sonde
 has "$out" "different programs"

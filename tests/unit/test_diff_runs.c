@@ -160,6 +160,7 @@ static void what_differs_in_every_run_is_found(void **state)
 	double speedup = cell(section, "metric", "CPU", "speedup")->real;
 	assert_true(speedup > 1.4 && speedup < 1.55); /* 1510 ÷ 1010, ± 10 */
 	assert_true(cell(section, "metric", "CPU", "p")->real < 0.001);
+	assert_true(sections_noted(compared.runs.report->notes, "runs, p < 0.001"));
 	section = section_of(&compared, "diff-zones");
 	assert_true(fabs(cell(section, "zone", "inner", "self_speedup")->real - 2) < 0.03);
 	assert_true(fabs(cell(section, "zone", "inner", "median_speedup")->real - 2) < 0.03);
@@ -211,8 +212,13 @@ static void few_runs_are_not_sure(void **state)
 	(void)state;
 	compare(&compared, 3, &a, &b, 5);
 	assert_int_equal(compared.runs.verdict, SONDE_VERDICT_INCONCLUSIVE);
-	assert_true(sections_noted(compared.runs.report->notes, "p is at least 0.100"));
+	assert_true(sections_noted(compared.runs.report->notes,
+				   "p is at least 0.100, and 0.300 where one metric alone differs: 6 of each"));
 	assert_true(cell(section_of(&compared, "diff-zones"), "zone", "inner", "self_p")->real >= 0.1);
+	done(&compared);
+	compare(&compared, 5, &a, &b, 5); /* of three metrics two differ */
+	assert_int_equal(compared.runs.verdict, SONDE_VERDICT_INCONCLUSIVE);
+	assert_true(sections_noted(compared.runs.report->notes, "p is at least 0.008, and 0.024 where"));
 	done(&compared);
 	assert_true(fabs(sonde_diff_least_p(5, 5) - 2.0 / 252) < 1e-12);
 	assert_true(fabs(sonde_diff_least_p(1, 1) - 1) < 1e-12);
