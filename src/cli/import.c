@@ -129,7 +129,7 @@ static int code_of(int error)
 {
 	if (error == -EINVAL)
 		return SONDE_EXIT_USAGE;
-	return error == -ENOMEM || error == -ENOSPC ? SONDE_EXIT_OURS : SONDE_EXIT_UNREADABLE;
+	return error == -ENOMEM ? SONDE_EXIT_OURS : SONDE_EXIT_UNREADABLE;
 }
 
 static int check_from(const struct request *request)

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/output.h"
+#include "util/error.h"
 
 static int print_help(FILE *out)
 {
@@ -52,9 +54,8 @@ static void occupy_streams(void)
 			return;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	occupy_streams();
 	if (argc < 2)
 		return print_help(stderr);
 	const char *word = argv[1];
@@ -68,4 +69,16 @@ int main(int argc, char **argv)
 	if (!command)
 		return complain_unknown(word);
 	return command->run(argc - 1, argv + 1);
+}
+
+/* Of what commands write without looking at it, help and lists. */
+int main(int argc, char **argv)
+{
+	occupy_streams();
+	int code = run(argc, argv);
+	struct sonde_output output = {.file = stdout};
+	if (code || !sonde_output_close(&output, 0))
+		return code;
+	fprintf(stderr, "sonde: %s\n", sonde_error_text());
+	return SONDE_EXIT_UNREADABLE;
 }

@@ -86,8 +86,8 @@ static const struct {
     {"1", "a negative result (a doctor that found a fault)"},
     {"2", "wrong usage"},
     {"3", "inconclusive"},
-    {"4", "a file that cannot be read or compared"},
-    {"125", "commands that run a program: sonde itself failed"},
+    {"4", "a file that cannot be read, written or compared"},
+    {"125", "sonde itself failed: of commands that run a program; of others, for want of memory"},
     {"126", "the program cannot be executed"},
     {"127", "the program was not found"},
 };

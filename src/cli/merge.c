@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/beside.h"
 #include "cli/command.h"
@@ -62,6 +63,20 @@ static int align_parse(struct request *request)
 	return 0;
 }
 
+/* Not even --force replaces a recording that is read. */
+static int check_same(const struct request *request)
+{
+	struct stat status, from;
+	int is_there = !stat(request->output, &status) && S_ISREG(status.st_mode);
+	for (size_t i = 0; is_there && i < request->count; i++) {
+		if (stat(request->paths[i], &from) || from.st_dev != status.st_dev || from.st_ino != status.st_ino)
+			continue;
+		fprintf(stderr, "sonde merge: -o %s is one of the recordings; name another file\n", request->output);
+		return SONDE_EXIT_USAGE;
+	}
+	return 0;
+}
+
 static int merge(struct request *request, struct sonde_merge_result *result)
 {
 	struct sonde_beside beside;
@@ -100,12 +115,12 @@ static int run(int argc, char **argv)
 		code = SONDE_EXIT_USAGE;
 	}
 	code = code ? code : align_parse(&request);
+	code = code || parse.done ? code : check_same(&request);
 	if (!code && !parse.done) {
 		int error = merge(&request, &result);
 		if (error) {
 			fprintf(stderr, "sonde merge: %s\n", sonde_error_text());
-			code = error == -ENOMEM || error == -ENOSPC || error == -EFBIG ? SONDE_EXIT_OURS
-										       : SONDE_EXIT_UNREADABLE;
+			code = error == -ENOMEM ? SONDE_EXIT_OURS : SONDE_EXIT_UNREADABLE;
 		} else if (!request.quiet) {
 			tell(&request, &result);
 		}

@@ -101,6 +101,8 @@ int sonde_plot_choose(struct sonde_present *present)
 	present->sections = is_list ? all_sections() : row->sections;
 	if (!present->pass.limit)
 		present->pass.limit = PLOT_ROWS;
+	if (is_list)
+		present->beside = 0; /* to be read, not kept */
 	present->picture = is_list ? &sonde_format_plots : sonde_plot_form(&asked, row);
 	return present->picture ? 0 : SONDE_EXIT_USAGE;
 }

@@ -26,3 +26,10 @@ matches "$out" '^sonde [0-9]+\.[0-9]+\.[0-9]+$'
 run 2 "$SONDE"
 equal "$out" ""
 has "$err" "Usage: sonde COMMAND"
+
+# What could not be written is no success.
+for words in --help --version "help report" "completion bash" "advise --rules" "query --tables"; do
+	code=0
+	"$SONDE" $words >/dev/full 2>.err || code=$?
+	equal "$code $(cat .err)" "4 sonde: standard output: No space left on device; what was written is not whole"
+done

@@ -146,6 +146,10 @@ equal "$(rows far.sonde zones | jq -c 'map([.zone, .calls, .total_ns]) | sort')"
 
 # What can be read of a damaged one is taken, and it is said.
 head -c $(($(stat -c %s d.sonde) * 2 / 3)) d.sonde >cut.sonde
+before=$(cksum <a.sonde)
+run 2 "$SONDE" merge --force -o ./a.sonde cut.sonde a.sonde
+has "$err" "-o ./a.sonde is one of the recordings; name another file"
+equal "$(cksum <a.sonde)" "$before"
 run 0 "$SONDE" merge --force -o all.sonde a.sonde cut.sonde
 has "$err" "not all recordings were closed in order"
 run 0 "$SONDE" report all.sonde

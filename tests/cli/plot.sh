@@ -176,7 +176,11 @@ has "$err" "no iterations called nothing; there are "
 lacks "$err" "no two iteration marks"
 
 # Which there are; what is not there says why, and what to do.
+run 0 "$SONDE" export --plot list a.sonde # to be read, and no file
+list=$out
+[ ! -e a.txt ] || fail "a list was written beside the recording"
 run 0 "$SONDE" report -q --plot list a.sonde
+equal "$out" "$list"
 matches "$out" "^cpu +CPU use over time$"
 has "$out" "no zones: mark scopes"
 [ "$(wc -L <.out)" -le 80 ] || fail "the list of plots is wider than 80 columns"
