@@ -172,7 +172,9 @@ static int explain(struct sonde_query *query, int code)
 				   (unsigned long long)query->limits.memory_b / 1000000);
 	if (query->base.error)
 		return sonde_error(-query->base.error, "%s", query->base.why);
-	return sonde_error(EINVAL, "%s", sonde_sqlite.errmsg(query->db));
+	const char *said = sonde_sqlite.errmsg(query->db);
+	int is_unknown = !strncmp(said, "no such table", 13) || !strncmp(said, "no such column", 14);
+	return sonde_error(EINVAL, "%s%s", said, is_unknown ? " (sonde query --tables lists all)" : "");
 }
 
 /* Nothing may stand behind the statement but white space and comments. */

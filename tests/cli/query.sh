@@ -82,7 +82,7 @@ run 2 "$SONDE" query known.sonde "SELECT load_extension('x')"
 run 2 "$SONDE" query known.sonde 'SELEC 1'
 has "$err" 'syntax error'
 run 2 "$SONDE" query known.sonde 'SELECT none FROM zones'
-has "$err" 'no such column: none'
+has "$err" 'no such column: none (sonde query --tables lists all)'
 run 2 "$SONDE" query known.sonde 'SELECT 1; SELECT 2'
 has "$err" "one statement at a time"
 run 0 "$SONDE" query known.sonde 'SELECT 1; -- and nothing else'
