@@ -93,15 +93,17 @@ static int put_finds(const struct sonde_session *session, const struct sonde_til
 
 int sonde_answer_find(struct sonde_session *session, const struct sonde_params *params, struct sonde_buf *out)
 {
-	static const char *const known[] = {"names", "from", "to", "shortest", "longest", "limit", NULL};
+	static const char *const known[] = {"names", "from", "to", "shortest", "longest", "thread", "limit", NULL};
 	const char *value = sonde_params_get(params, "names");
 	struct sonde_tile_search search = {.longest_ns = INT64_MAX};
 	struct sonde_tile_finds finds = {0};
 	struct asked asked;
 	uint8_t *names = NULL;
+	uint64_t thread = 0;
 	int rc = take(&asked, session, params, known);
 	rc = rc ? rc : sonde_timeline_number(params, "shortest", INT64_MAX, &search.shortest_ns);
 	rc = rc ? rc : sonde_timeline_number(params, "longest", INT64_MAX, &search.longest_ns);
+	rc = rc ? rc : sonde_timeline_number(params, "thread", UINT32_MAX, &thread);
 	if (!rc && (!value || !*value))
 		rc = sonde_error(EINVAL, "which slices? names=INDEX,INDEX of the names of /api/lanes");
 	rc = rc ? rc : take_names(asked.tiles, value, &names);
@@ -110,6 +112,7 @@ int sonde_answer_find(struct sonde_session *session, const struct sonde_params *
 		search.from_ns = asked.view.from_ns;
 		search.to_ns = asked.view.to_ns;
 		search.limit = asked.limit;
+		search.thread = (uint32_t)thread;
 		rc = sonde_tiles_find(asked.tiles, &search, &finds);
 	}
 	rc = rc ? rc : put_finds(session, &finds, out);

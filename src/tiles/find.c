@@ -171,6 +171,11 @@ static int look(struct looking *looking, const struct sonde_tile_lane_data *lane
 	return error;
 }
 
+static int is_wanted(const struct sonde_tile_lane *lane, const struct sonde_tile_search *search)
+{
+	return lane->form == SONDE_TILE_SLICES && (!search->thread || !lane->thread || lane->thread == search->thread);
+}
+
 int sonde_tiles_find(struct sonde_tiles *tiles, const struct sonde_tile_search *search, struct sonde_tile_finds *out)
 {
 	struct looking looking = {.tiles = tiles,
@@ -183,7 +188,7 @@ int sonde_tiles_find(struct sonde_tiles *tiles, const struct sonde_tile_search *
 	out->is_whole = 1;
 	int error = sonde_session_zone_chunks(tiles->session, take_chunk, &looking.chunks);
 	for (size_t i = 0; i < tiles->lane_count && !error; i++)
-		if (tiles->lanes[i]->lane.form == SONDE_TILE_SLICES)
+		if (is_wanted(&tiles->lanes[i]->lane, search))
 			error = look(&looking, tiles->lanes[i]);
 	if (out->count)
 		qsort(out->all, out->count, sizeof *out->all, by_time);

@@ -162,6 +162,7 @@ struct sonde_tile_search {
 	uint64_t from_ns, to_ns;
 	uint64_t shortest_ns, longest_ns; /* both included */
 	size_t limit;
+	uint32_t thread; /* of its lanes, and of those that are of no thread; 0: of all */
 };
 
 /* At most `limit`; replaces what is in `out`, which begins zeroed and is freed with sonde_tile_finds_fini(). -ENOMEM.

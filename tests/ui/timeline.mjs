@@ -96,6 +96,27 @@ async function search(page) {
 	await page.fill(".search", "");
 }
 
+/* What is looked for is of the range and the thread that are chosen: as many as are counted are stepped through, and no other. */
+async function searchChosen(page) {
+	const { slices } = await ask(`api/find?names=${nameIndex("inner")}&limit=1000`), threadOf = (slice) => lanes.lanes[slice.lane].thread;
+	slices.sort((a, b) => a.start - b.start || a.lane - b.lane);
+	const first = slices[Math.floor(slices.length / 3)], last = slices[Math.floor(slices.length / 2)], thread = threadOf(slices.find((slice) => threadOf(slice) !== threadOf(slices[0])));
+	const among = slices.filter((slice) => threadOf(slice) === thread && slice.start + slice.length >= first.start && slice.start <= last.start);
+	assert(among.length > 1 && among[0] !== slices[0]);
+	const at = async (slice) => until(page, (words) => new URLSearchParams(location.hash.split("?")[1]).get("slice")?.startsWith(words), `${slice.lane}:${slice.start}:${slice.length}:`);
+	await show(page, `from=${first.start}&to=${last.start}&thread=${thread}&search=%5Einner%24`);
+	await until(page, (text) => document.querySelector('[data-fact="found"]').textContent === text, `1 name, ${among.length} slices`);
+	await page.focus(".search");
+	for (const slice of [...among, among[0]]) { /* and around the end */
+		await page.keyboard.press("Enter");
+		await at(slice);
+	}
+	for (const slice of [among[among.length - 1], among[among.length - 2]]) {
+		await page.keyboard.press("Shift+Enter");
+		await at(slice);
+	}
+}
+
 async function keys(page) {
 	const whole = await show(page);
 	await page.focus("canvas.timeline");
@@ -311,7 +332,7 @@ async function main() {
 		for (const colorScheme of ["light", "dark"]) {
 			const page = await open(browser, url, { colorScheme });
 			page.base = url;
-			for (const part of [search, keys, pointer, range, folding, twin]) {
+			for (const part of [search, searchChosen, keys, pointer, range, folding, twin]) {
 				await part(page);
 				console.log(`${colorScheme}: ${part.name}`);
 			}
@@ -343,7 +364,7 @@ async function main() {
 async function inOneFile(browser) {
 	const page = await open(browser, `file://${html}`);
 	page.base = `file://${html}`;
-	for (const part of [search, keys, folding, twin])
+	for (const part of [search, searchChosen, keys, folding, twin])
 		await part(page);
 	await show(page);
 	await accessible(page, "timeline in one file");

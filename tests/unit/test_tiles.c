@@ -488,6 +488,8 @@ static void expect_finds(struct sonde_tiles *tiles, const struct sonde_session *
 		for (size_t depth = 0; depth < SONDE_TILE_DEPTHS; depth++)
 			for (size_t i = 0; i < all[thread][depth].count; i++) {
 				const struct slice *slice = &all[thread][depth].rows[i];
+				if (search->thread && thread != search->thread)
+					continue;
 				uint64_t length_ns = slice->to_ns - slice->from_ns;
 				int is_b = !strcmp(sonde_session_site(session, slice->site)->name, "b");
 				if (!is_b || length_ns < search->shortest_ns || length_ns > search->longest_ns ||
@@ -525,6 +527,9 @@ static void slices_are_found_by_name_and_length(void **state)
 		struct sonde_tile_search search = {
 		    .names = names, .to_ns = UINT64_MAX, .longest_ns = UINT64_MAX, .limit = 100000};
 		expect_finds(tiles, session, &search);
+		search.thread = 2;
+		expect_finds(tiles, session, &search);
+		search.thread = 0;
 		search.limit = 7;
 		expect_finds(tiles, session, &search);
 		search.shortest_ns = 300;

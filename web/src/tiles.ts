@@ -89,6 +89,7 @@ export interface Wanted {
 	to?: number;
 	shortest?: number;
 	longest?: number;
+	thread?: number; /* its lanes, and those of no thread; 0: all */
 	limit?: number;
 }
 

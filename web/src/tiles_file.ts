@@ -83,11 +83,11 @@ export class FileLanes {
 		return new Map(lanes.map((id) => [id, this.fold(id).bins(from, to, width)]));
 	}
 
-	find({ names, from = 0, to = Infinity, shortest = 0, longest = Infinity, limit = LIMIT }: Wanted): Found {
+	find({ names, from = 0, to = Infinity, shortest = 0, longest = Infinity, thread = 0, limit = LIMIT }: Wanted): Found {
 		const bits = new Uint8Array(this.head.names.length), slices: Found["slices"] = [];
 		names.forEach((name) => (bits[name] = 1));
 		for (const lane of this.head.lanes) {
-			if (lane.form === "curve")
+			if (lane.form === "curve" || (thread && lane.thread && lane.thread !== thread))
 				continue;
 			const fold = this.fold(lane.id);
 			for (let i = fold.next(0, bits, shortest, longest); i >= 0; i = fold.next(i + 1, bits, shortest, longest)) {

@@ -5,7 +5,7 @@ import { clean, figure, matcher } from "./figure";
 import { useWorld } from "./parts";
 import { go, parse, refine, type Selection } from "./selection";
 import { Filter } from "./table";
-import type { Arrows, Lanes, Path, Slice } from "./tiles";
+import type { Arrows, Lanes, Path, Slice, Wanted } from "./tiles";
 import { Canvas, type Deeds, saySpot } from "./timeline_canvas";
 import { Details, touching } from "./timeline_details";
 import { Engine, type Spot } from "./timeline_engine";
@@ -69,19 +69,24 @@ function useOverlays(lanes: Lanes, view: Window, want: { arrows: boolean; path: 
 	return { arrows, path };
 }
 
-/* How many slices have the names that are looked for, in the range that was chosen. */
-function useCount(names: number[], range: Window | null, duration: number): number | null | undefined {
-	const { data } = useWorld(), [count, set] = useState<number | null | undefined>(undefined), key = names.join();
+/* What is looked for: slices with these names, of the range and the thread that were chosen. */
+function wantedOf(names: number[], range: Window | null, thread: string, duration: number): Wanted {
+	return { names, from: range?.from ?? 0, to: range?.to ?? Math.ceil(duration) + 1, thread: Number(thread) || 0 };
+}
+
+/* How many there are. */
+function useCount(wanted: Wanted): number | null | undefined {
+	const { data } = useWorld(), [count, set] = useState<number | null | undefined>(undefined), key = JSON.stringify(wanted);
 	useEffect(() => {
 		let current = true;
 		set(undefined);
-		const asked = names.length ? window.setTimeout(() => data.find({ names, from: range?.from ?? 0, to: range?.to ?? Math.ceil(duration) + 1, limit: 1 })
+		const asked = wanted.names.length ? window.setTimeout(() => data.find({ ...wanted, limit: 1 })
 			.then((found) => current && set(found.count), () => current && set(null)), 150) : 0;
 		return () => {
 			current = false;
 			window.clearTimeout(asked);
 		};
-	}, [data, key, range?.from, range?.to]);
+	}, [data, key]);
 	return count;
 }
 
@@ -150,7 +155,7 @@ function Stage({ lanes }: { lanes: Lanes }) {
 		setStill(engine.view);
 		return () => engine.stop();
 	}, [engine]);
-	const count = useCount(found.tooMany ? [] : found.names, chosen, duration);
+	const count = useCount(wantedOf(found.tooMany ? [] : found.names, chosen, selection.thread, duration));
 	const overlays = useOverlays(lanes, still, { arrows: shows.arrows, path: shows.path && lanes.lanes.some((lane) => lane.kind === "path") });
 	/* Links and Back move the window; what it said itself, last, does not. */
 	useEffect(() => {
@@ -178,12 +183,12 @@ function Stage({ lanes }: { lanes: Lanes }) {
 	/* One after another: whoever presses Enter five times is five slices on. */
 	const step = (names: number[], forward: boolean) => {
 		steps.current = steps.current.then(async () => {
-			const at = spotOf(parse(location.hash).slice, lanes), now = at && at.many === 1 ? at : null, wanted = { names };
+			const at = spotOf(parse(location.hash).slice, lanes), now = at && at.many === 1 ? at : null, wanted = wantedOf(names, chosen, selection.thread, duration);
 			const ask = (from: Slice | null) => forward ? following(data, wanted, from, duration) : preceding(data, wanted, from, duration, (still.to - still.from) / 4);
 			const slice = names.length ? (await ask(now)) ?? (now && (await ask(null))) : null;
 			if (slice)
 				show(slice);
-			say(slice ? saySpot(lanes, { ...slice, many: 1, busy: 1 }) : "No slice has these names.");
+			say(slice ? saySpot(lanes, { ...slice, many: 1, busy: 1 }) : chosen || selection.thread ? "No slice of what is chosen has these names." : "No slice has these names.");
 		}).catch((reason: Error) => say(reason.message));
 	};
 	const fit = () => {

@@ -25,10 +25,10 @@ function compare(a: Slice, b: Slice): number {
 	return a.start - b.start || a.lane - b.lane;
 }
 
-/* The slice that comes first after another, or, with null, the first of all. */
+/* The slice that comes first after another, or, with null, the first of all; of the time that is wanted, where it is a part. */
 export async function following(data: DataSource, wanted: Wanted, now: Slice | null, duration: number): Promise<Slice | null> {
-	const to = Math.ceil(duration) + 1;
-	for (let from = Math.floor(now?.start ?? 0), steps = 0; steps < STEPS; steps++) {
+	const to = wanted.to ?? Math.ceil(duration) + 1;
+	for (let from = Math.max(wanted.from ?? 0, Math.floor(now?.start ?? 0)), steps = 0; from < to && steps < STEPS; steps++) {
 		const { slices } = await data.find({ ...wanted, from, to, limit: PAGE });
 		const next = slices.filter((slice) => !now || compare(slice, now) > 0).sort(compare)[0];
 		const last = slices[slices.length - 1];
@@ -41,20 +41,20 @@ export async function following(data: DataSource, wanted: Wanted, now: Slice | n
 
 /* The one that comes last before another, or, with null, the last of all: in parts that grow until one is found. */
 export async function preceding(data: DataSource, wanted: Wanted, now: Slice | null, duration: number, part: number): Promise<Slice | null> {
-	const end = Math.ceil(now ? now.start : duration) + 1;
-	let to = end, from = Math.max(0, Math.floor(end - Math.max(part, 1000)));
-	for (let steps = 0; steps < STEPS; steps++) {
+	const least = wanted.from ?? 0, end = Math.min(wanted.to ?? Infinity, Math.ceil(now ? now.start : duration) + 1);
+	let to = end, from = Math.max(least, Math.floor(end - Math.max(part, 1000)));
+	for (let steps = 0; from < to && steps < STEPS; steps++) {
 		const { slices } = await data.find({ ...wanted, from, to, limit: PAGE });
-		const before = slices.filter((slice) => slice.start >= from && (!now || compare(slice, now) < 0)).sort(compare);
+		const before = slices.filter((slice) => (from <= least || slice.start >= from) && (!now || compare(slice, now) < 0)).sort(compare);
 		if (slices.length >= PAGE && to - from > 1) {
 			from = Math.max(from + 1, Math.min(to - 1, Math.floor((from + to) / 2))); /* the later half */
 		} else if (before.length) {
 			return before[before.length - 1]!;
-		} else if (from <= 0) {
+		} else if (from <= least) {
 			return null;
 		} else {
 			to = from + 1;
-			from = Math.max(0, Math.floor(to - (end - to + Math.max(part, 1000)) * 4));
+			from = Math.max(least, Math.floor(to - (end - to + Math.max(part, 1000)) * 4));
 		}
 	}
 	return null;
