@@ -1,12 +1,14 @@
 /* finding_target.c: what advice is for: the device, described, and how many items are handled at once.
  *
- * A recording's devices are its processor (devices of other kinds come with their sources). A rule whose time is by the
- * call promises f × (1 − 1/N) of N items at once: one call in N stays, and takes no less than before.
+ * A recording's devices are its processor, "cpu", and those that `sonde record --gpu` saw, by a part of their name. A
+ * rule whose time is by the call promises f × (1 − 1/N) of N items at once: one call in N stays, and takes no less than
+ * before.
  */
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/device_roofs.h"
 #include "analyze/findings.h"
 #include "analyze/roofline.h"
 #include "util/error.h"
@@ -40,6 +42,49 @@ static int peaks_note(struct sonde_session *session, struct sonde_report *report
 				 flops->best / 1e9, bytes->best / 1e9);
 }
 
+static int is_named(const struct sonde_device *device, const char *name)
+{
+	return !strcasecmp(device->name, name) || (strlen(name) >= NAME_LEAST_B && strcasestr(device->name, name));
+}
+
+/* NULL: none is called so. */
+static const struct sonde_device *device_named(const struct sonde_session *session, const char *name)
+{
+	for (uint32_t id = 1; id <= sonde_session_device_count(session); id++) {
+		const struct sonde_device *device = sonde_session_device(session, id);
+		if (device && is_named(device, name))
+			return device;
+	}
+	return NULL;
+}
+
+static int device_note(const struct sonde_device *device, struct sonde_report *report, struct sonde_section *section)
+{
+	double flops;
+	int rc = sonde_report_note(report, section, 0, "for the device %s (%s)", device->name, device->api);
+	if (!rc && !sonde_device_roof_flops(&flops, NULL, device, SONDE_DEVICE_FP32))
+		rc = sonde_report_note(report, section, 0,
+				       "peak by what its driver says, not measured: %.0f GFLOP/s (FP32)", flops / 1e9);
+	if (!rc && device->memory_b_per_s)
+		rc = sonde_report_note(report, section, 0, "bandwidth by what its driver says, not measured: %.0f GB/s",
+				       (double)device->memory_b_per_s / 1e9);
+	return rc;
+}
+
+/* "; it has cpu (NAME), NAME, …": each name once. */
+static int refuse(const struct sonde_session *session, const char *name, const char *cpu, struct sonde_report *report)
+{
+	const char *list = sonde_report_text(report, "cpu (%s)", or_unknown(cpu));
+	size_t count = sonde_session_device_count(session);
+	for (uint32_t id = 1; list && id <= count; id++) {
+		const struct sonde_device *device = sonde_session_device(session, id);
+		if (device && !strstr(list, device->name))
+			list = sonde_report_text(report, "%s, %s", list, device->name);
+	}
+	return sonde_error(EINVAL, "--device: the recording has no device called '%s'; it has %s%s", name,
+			   list ? list : PROCESSOR, count ? "" : ". sonde record --gpu sees others");
+}
+
 int sonde_finding_device(struct sonde_session *session, const char *name, struct sonde_report *report,
 			 struct sonde_section *section)
 {
@@ -47,10 +92,8 @@ int sonde_finding_device(struct sonde_session *session, const char *name, struct
 	if (!name)
 		return 0;
 	if (!is_processor(name, cpu))
-		return sonde_error(EINVAL,
-				   "--device: the recording has no device called '%s'; it has cpu (%s). Devices other "
-				   "than processors are not recorded yet",
-				   name, or_unknown(cpu));
+		return device_named(session, name) ? device_note(device_named(session, name), report, section)
+						   : refuse(session, name, cpu, report);
 	int rc = sonde_report_note(report, section, 0, "for the device cpu: %s, of which the program may use %s CPUs",
 				   or_unknown(cpu), or_unknown(cpus ? cpus : sonde_session_info(session, "host.cpus")));
 	return rc ? rc : peaks_note(session, report, section);

@@ -1,9 +1,12 @@
 /* test_finding_devices.c: rules about devices: each on a recording whose answer is computed by hand, and just beside
  * its threshold, where it is silent. */
+#include <errno.h>
+
 #include "finding_fixture.h"
 
 #include "analyze/device_shape.h"
 #include "sonde/device.h"
+#include "util/error.h"
 
 static uint32_t call(struct recording *r, enum sonde_activity_kind kind, const char *name)
 {
@@ -69,6 +72,33 @@ static void a_processor_saves_what_is_idle_of_it(void **state)
 	for (uint64_t i = 0; i < 750; i++)
 		recording_sample(&r, (struct recording_sample){START + (i + 1) * MS, 1, stack, 2 * MS, 0});
 	expect(&r, "device-starved", 250);
+}
+
+/* By a part of its name, with what its driver says; another is refused with those that there are. */
+static void advice_is_for_a_device(void **state)
+{
+	struct recording r;
+	struct sonde_session *session;
+	struct sonde_report *report;
+	(void)state;
+	simple_open(&r);
+	recording_device(&r, 1, "CUDA", "NVIDIA H100",
+			 (struct sonde_meta_device){.kind = SONDE_DEVICE_GPU,
+						    .capability = 90,
+						    .units = 100,
+						    .clock_mhz = 1000,
+						    .memory_b_per_s = 2000000000000});
+	recording_close(&r, START + MS, 0);
+	assert_int_equal(sonde_session_open(&session, path, NULL), 0);
+	assert_int_equal(sonde_report_new(&report), 0);
+	assert_int_equal(sonde_finding_device(session, "h100", report, NULL), 0);
+	assert_true(sections_noted(report->notes, "for the device NVIDIA H100 (CUDA)"));
+	assert_true(sections_noted(report->notes, "not measured: 25600 GFLOP/s (FP32)")); /* 128 lanes × 2 */
+	assert_true(sections_noted(report->notes, "not measured: 2000 GB/s"));
+	assert_int_equal(sonde_finding_device(session, "A100", report, NULL), -EINVAL);
+	assert_non_null(strstr(sonde_error_text(), "no device called 'A100'; it has cpu (not known), NVIDIA H100"));
+	sonde_report_free(report);
+	sonde_session_close(session);
 }
 
 /* So many kernels of `us` µs, each gap µs after the one before. */
@@ -547,6 +577,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_device_that_waits_for_the_host),
+	    cmocka_unit_test(advice_is_for_a_device),
 	    cmocka_unit_test(what_was_asked_for_does_not_wait_for_the_host),
 	    cmocka_unit_test(a_processor_saves_what_is_idle_of_it),
 	    cmocka_unit_test(tiny_kernels),
