@@ -62,6 +62,7 @@ struct sonde_critical {
 	uint64_t from_ns, to_ns;           /* the span */
 	uint32_t final;                    /* the thread whose end is the span's; 0 = there is none */
 	int has_switches, has_wakeups, has_calls;
+	int has_looks;                      /* some calls were found by looks from outside */
 	struct sonde_critical_work *works;  /* [0] is none */
 	size_t work_count;                  /* 0 where there are none */
 	size_t device_waits, unended_waits; /* of threads for devices; nothing is known to have ended so many */

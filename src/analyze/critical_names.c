@@ -140,6 +140,8 @@ static struct sonde_critical_element element_of(const struct naming *naming, con
 	case SONDE_CRITICAL_CLASS_STEP:
 		element.kind = sonde_critical_step_kind(&sum->step);
 		element.name = sonde_critical_step_name(session, &sum->step, report);
+		element.is_estimated =
+		    naming->critical->has_looks && sum->step.kind == SONDE_CRITICAL_BLOCKED && sum->step.call;
 		break;
 	}
 	return element;

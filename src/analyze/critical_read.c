@@ -50,9 +50,13 @@ static int add_blocked(struct reading *reading, const struct sonde_critical_call
 	return sonde_critical_cause_add(critical, critical->lives[call->thread].last, &cause);
 }
 
+/* What a look from outside found stands for time around it, which may reach into the wait before or after: the longest
+ * is taken to be the one that the thread was blocked in. */
 static void keep_piece(void *context, const struct sonde_wait_piece *piece)
 {
-	((struct reading *)context)->last = *piece;
+	struct sonde_wait_piece *last = &((struct reading *)context)->last;
+	if (!piece->is_sampled || !last->is_sampled || piece->ns > last->ns)
+		*last = *piece;
 }
 
 static int take_blocked(struct reading *reading, const struct sonde_interval *interval)
@@ -62,7 +66,8 @@ static int take_blocked(struct reading *reading, const struct sonde_interval *in
 	reading->last = (struct sonde_wait_piece){0};
 	sonde_wait_cover_look(&reading->cover, interval->thread, interval->from_ns, interval->to_ns, keep_piece,
 			      reading);
-	if (reading->last.ns && reading->last.from_ns + reading->last.ns == interval->to_ns) {
+	int is_its_end = reading->last.from_ns + reading->last.ns == interval->to_ns;
+	if (reading->last.ns && (is_its_end || reading->last.is_sampled)) {
 		call.kind = reading->last.kind;
 		call.object = reading->last.object;
 		call.other = reading->last.other;
@@ -253,6 +258,7 @@ int sonde_critical_read(struct sonde_critical *out, struct sonde_session *sessio
 		     ? read_all(&reading)
 		     : sonde_error(ENOMEM, "out of memory for %u threads", out->threads);
 	sonde_critical_causes_free(reading.causes);
+	out->has_looks = reading.cover.sampled != 0;
 	sonde_wait_cover_fini(&reading.cover);
 	if (rc)
 		sonde_critical_fini(out);

@@ -20,6 +20,7 @@ struct sonde_wait_part {
 	uint64_t dur_ns : 56;
 	uint64_t kind : 8;
 	uint32_t thread, object, other;
+	uint32_t is_sampled;
 };
 
 static uint64_t end_of(const struct sonde_wait_part *part)
@@ -61,12 +62,14 @@ static int add_batch(struct sonde_wait_cover *cover, const struct sonde_batch *b
 		cover->groups |= UINT64_C(1) << group;
 		if (batch->dur_ns[i] < LEAST_NS || batch->dur_ns[i] >> 56)
 			continue;
-		error = add(cover, (struct sonde_wait_part){.start_ns = batch->start_ns[i],
-							    .dur_ns = batch->dur_ns[i] & ((UINT64_C(1) << 56) - 1),
-							    .kind = batch->wait_kind[i],
-							    .thread = id,
-							    .object = is_in_vain(batch, i) ? 0 : batch->object[i],
-							    .other = batch->other[i]});
+		error =
+		    add(cover, (struct sonde_wait_part){.start_ns = batch->start_ns[i],
+							.dur_ns = batch->dur_ns[i] & ((UINT64_C(1) << 56) - 1),
+							.kind = batch->wait_kind[i],
+							.thread = id,
+							.object = is_in_vain(batch, i) ? 0 : batch->object[i],
+							.other = batch->other[i],
+							.is_sampled = (batch->status[i] & SONDE_WAIT_SAMPLED) != 0});
 	}
 	return error;
 }
@@ -243,7 +246,8 @@ void sonde_wait_cover_look(struct sonde_wait_cover *cover, uint32_t thread, uint
 						       .ns = stop_ns - start_ns,
 						       .object = part->object,
 						       .other = part->other,
-						       .kind = (uint8_t)part->kind};
+						       .kind = (uint8_t)part->kind,
+						       .is_sampled = part->is_sampled != 0};
 		take(context, &piece);
 	}
 }

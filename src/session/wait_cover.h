@@ -31,9 +31,10 @@ void sonde_wait_cover_fini(struct sonde_wait_cover *cover);
 /* A piece of a call. */
 struct sonde_wait_piece {
 	uint64_t from_ns, ns;
-	uint32_t object; /* id; 0 = none, or it was waited for in vain */
-	uint32_t other;  /* the thread that it waited for, or that held the lock when it began; 0 = not known */
-	uint8_t kind;    /* enum sonde_wait_kind */
+	uint32_t object;    /* id; 0 = none, or it was waited for in vain */
+	uint32_t other;     /* the thread that it waited for, or that held the lock when it began; 0 = not known */
+	uint8_t kind;       /* enum sonde_wait_kind */
+	uint8_t is_sampled; /* found by a look from outside: its ends are guessed */
 };
 
 /* Calls `take` for each piece of [from_ns, to_ns) of a thread that lies in a call, in time order. From look to look the

@@ -139,6 +139,39 @@ static void a_timeout(void **state)
 	look_away(&looked);
 }
 
+/* What looks from outside found stands for time around them: a thread was blocked in what had most of it, by estimate.
+ */
+static void looks_from_outside(void **state)
+{
+	struct recording r;
+	(void)state;
+	simple_open(&r);
+	uint32_t lock = recording_object(&r, 1, SONDE_OBJECT_LOCK, "lock", 0x4040);
+	at(&r, 0, 1, IN);
+	at(&r, 10, 1, BLOCKS);
+	at(&r, 40, 1, IN);
+	recording_wait(&r, (struct recording_wait){.start_ns = START + 5 * MS,
+						   .dur_ns = 30 * MS,
+						   .thread = 1,
+						   .kind = SONDE_WAIT_SLEEP,
+						   .status = SONDE_WAIT_SAMPLED,
+						   .amount = 3});
+	recording_wait(&r, (struct recording_wait){.start_ns = START + 35 * MS,
+						   .dur_ns = 10 * MS,
+						   .thread = 1,
+						   .kind = SONDE_WAIT_FUTEX,
+						   .status = SONDE_WAIT_SAMPLED,
+						   .object = lock,
+						   .amount = 1});
+	recording_thread_end(&r, 1, START + 60 * MS, 0);
+	recording_close(&r, START + 60 * MS, 0);
+	struct looked looked = look(NULL);
+	assert_int_equal(ms_of(&looked, "sleep", "prog"), 30);
+	for (size_t i = 0; i < looked.elements.count; i++)
+		assert_int_equal(looked.elements.rows[i].is_estimated, !strcmp(looked.elements.rows[i].kind, "sleep"));
+	look_away(&looked);
+}
+
 /* Who waits for a semaphore waits for the last post before it went on; nobody holds it. */
 static void a_semaphore(void **state)
 {
@@ -392,6 +425,7 @@ int main(void)
 	    cmocka_unit_test(what_shows_as_nothing_is_no_note),
 	    cmocka_unit_test(a_semaphore),
 	    cmocka_unit_test(a_timeout),
+	    cmocka_unit_test(looks_from_outside),
 	    cmocka_unit_test(rounds_of_a_barrier),
 	    cmocka_unit_test(wakeups_that_are_known),
 	    cmocka_unit_test(children),
