@@ -101,7 +101,9 @@ static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak
 	    [SONDE_LEAK_UNREACHABLE] = "%s in %s block%s left that nothing pointed to any more",
 	    [SONDE_LEAK_GROWING] = "%s in %s block%s alive, in the end, at places where memory went on rising",
 	    [SONDE_LEAK_NOT_KNOWN] = "%s in %s block%s left where nobody could look for pointers",
-	    [SONDE_LEAK_REACHABLE] = "%s in %s block%s left that could still be reached",
+	    [SONDE_LEAK_REACHABLE] =
+		"%s in %s block%s left that could still be reached, at a look before the destructors of "
+		"libraries, which may free some",
 	};
 	for (int class = SONDE_LEAK_UNREACHABLE; class <= SONDE_LEAK_REACHABLE; class ++) {
 		uint64_t size_b = 0, blocks = 0;
@@ -121,7 +123,7 @@ static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak
 			return sonde_error(ENOMEM, "out of memory for a note");
 		if (!blocks)
 			continue;
-		char text[160];
+		char text[192];
 		snprintf(text, sizeof text, said[class], size, count, blocks == 1 ? " was" : "s were");
 		double share = class == SONDE_LEAK_UNREACHABLE ? share_of(pass, heap, size_b) : 0;
 		int rc = share > 0 ? sonde_report_note(report, section, share > LEAKY,

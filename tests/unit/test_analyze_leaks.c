@@ -88,6 +88,7 @@ static void classes_and_places(void **state)
 			    "loses (loses.c:3), called from main");
 	assert_near(sections_cell(t, row_of(t, "unreachable", "loses"), "share")->real, 1000.0 / 1600, 1e-12);
 	assert_true(sections_noted(t->notes, "1.00 kB in 10 blocks were left that nothing pointed to"));
+	assert_true(sections_noted(t->notes, "could still be reached, at a look before the destructors of libraries"));
 	assert_true(sections_noted(t->notes, "62.5 % of all that was allocated"));
 	assert_true(sections_noted(t->notes, "not shown: 1 unreachable block (300 B)"));
 	assert_true(sections_noted(t->notes, "prog (100): it was dark"));
