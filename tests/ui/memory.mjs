@@ -2,7 +2,7 @@
  * tests/targets/blocks known with --heap=full: 200,000 bytes in 150 blocks at the peak, half of keeps, half of peaks. */
 import assert from "node:assert/strict";
 import { report } from "./fixture.mjs";
-import { accessible, cells, launch, open, shoot, until } from "./lib.mjs";
+import { accessible, cells, heads, launch, open, shoot, until } from "./lib.mjs";
 
 const [sonde, browserPath, file, pools, html, url, poolsUrl] = process.argv.slice(2);
 
@@ -131,6 +131,11 @@ async function inOneFile(browser) {
 	const rows = (await report(sonde, file, "temporary")).sections[0].rows;
 	await page.waitForSelector("[data-section=lifetimes] td");
 	assert.equal((await cells(page, "[data-section=temporary]")).length, rows.length);
+	/* Of all heaps the file has one over time: which one is said. */
+	const drawn = (await report(sonde, file, "timeline")).sections[0].title;
+	assert(/: /.test(drawn));
+	assert.equal(await page.textContent('[data-fact="whose"]'), drawn);
+	assert(!(await heads(page, '[aria-label="The heap over time as a table"]')).includes("bar"), "what a text draws is not among the columns");
 	assert.match(await page.textContent("main"), /what was alive at another moment is not in this file: sonde view/);
 	await accessible(page, "memory in one file");
 	assert.deepEqual(page.wrong, []);

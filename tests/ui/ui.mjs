@@ -148,8 +148,18 @@ async function strange(browser, base) {
 	const page = await open(browser, base);
 	const name = hostile.replace(/^.*\//, "").replace(/\.sonde$/, "");
 	assert((await page.textContent("h1")).includes(name), "the name is text");
+	/* Titles have names in them; what nobody sees is read aloud. */
+	await page.route("**/api/report?*", async (route) => {
+		const response = await route.fetch(), body = await response.json();
+		body.sections.forEach((section) => (section.title += " of a\u202eb\u0000c"));
+		await route.fulfill({ response, json: body });
+	});
 	await page.goto(`${base}#/functions`);
-	await page.waitForSelector(".grid td");
+	await page.waitForSelector("section .grid td");
+	assert.equal((await page.$$eval(".grid", (all) => all.map((at) => at.getAttribute("aria-label")))).filter((label) => label.includes("a\\u{202e}b\\x00c")).length, 2, "titles say what would deceive");
+	await page.goto(`${base}#/functions?view=source`);
+	await page.waitForSelector("section .code");
+	assert(!(await page.evaluate(() => /[\u202e\0]/.test(document.body.outerHTML))), "no attribute has what reorders text");
 	await page.goto(`${base}#/flame`);
 	await page.waitForSelector("canvas");
 	await page.hover("canvas", { position: { x: 20, y: 30 } });

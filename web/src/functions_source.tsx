@@ -27,7 +27,7 @@ function heat(most: number, row: Row): string {
 
 function Code({ label, heads, children }: { label: string; heads: [title: string, kind: string][]; children: ComponentChildren }) {
 	return (
-		<div class="grid code" tabIndex={0} role="region" aria-label={label}>
+		<div class="grid code" tabIndex={0} role="region" aria-label={clean(label)}>
 			<table>
 				<thead><tr>{heads.map(([title, kind]) => <th scope="col" class={kind}>{title}</th>)}</tr></thead>
 				<tbody>{children}</tbody>

@@ -27,6 +27,11 @@ function curveOf(found: Table): Curve {
 	return { title: clean(found.title), unit: "bytes", points, from: points[0]?.from ?? 0, to: Math.round(last + length) };
 }
 
+/* What a text draws beside its figures, the page draws above them. */
+function withoutBars(found: Table): Table {
+	return filled({ ...found, columns: found.columns.filter((column) => column.key !== "bar") });
+}
+
 /* The heap that the curve is of: the highest of its kind, in which a pool has a name. */
 function drawnOf(report: Report, heap: string): Row | undefined {
 	return table(report, "heaps")?.rows.find((row) => (text(row, "kind") === "pool" ? text(row, "name") === heap : text(row, "kind") === heap));
@@ -60,7 +65,7 @@ function HeapOverTime({ report, heap }: { report: Report; heap: string }) {
 			</div>
 			<details class="twin">
 				<summary>view as table</summary>
-				<DataTable table={filled(found)} drawn={{ label: "The heap over time as a table", most: 10 }} />
+				<DataTable table={withoutBars(found)} drawn={{ label: "The heap over time as a table", most: 10 }} />
 			</details>
 			<Notes notes={found.notes} />
 			{many > 1 && <Notes notes={[{ text: `the curve is of one heap; what was alive is of all ${many} that are called so, each in a process of its own: choose a thread above for one`, warning: false }]} />}
@@ -142,8 +147,8 @@ function Histogram({ found, from, below }: { found: Table; from: string; below: 
 	const most = found.rows.reduce((high, row) => Math.max(high, number(row, "blocks") ?? 0), 0) || 1;
 	const wide = Math.min(44, Math.max(10, 900 / Math.max(1, found.rows.length))), tall = 110;
 	return (
-		<div class="histogram" tabIndex={0} role="region" aria-label={`${found.title} as a histogram`}>
-			<svg width={found.rows.length * wide} height={tall + 22} role="img" aria-label={`${found.title}: the table below says the same`}>
+		<div class="histogram" tabIndex={0} role="region" aria-label={`${clean(found.title)} as a histogram`}>
+			<svg width={found.rows.length * wide} height={tall + 22} role="img" aria-label={`${clean(found.title)}: the table below says the same`}>
 				{found.rows.map((row, i) => {
 					const blocks = number(row, "blocks") ?? 0, high = blocks ? Math.max(1, (blocks / most) * tall) : 0;
 					return (
@@ -179,7 +184,7 @@ function Parts({ report }: { report: Report }) {
 						{found.rows.length > 0 && (shape ? kindsOf(found) : [found]).map((one) => (
 							<>
 								{shape && <Histogram found={one} from={shape[0]} below={shape[1]} />}
-								<DataTable table={namesFirst(filled({ ...one, columns: one.columns.filter((column) => column.key !== "bar") }))} drawn={{ most: 10, label: one.title }} />
+								<DataTable table={namesFirst(withoutBars(one))} drawn={{ most: 10, label: one.title }} />
 							</>
 						))}
 						{!found.rows.length && <p class="wait">Nothing.</p>}
@@ -226,8 +231,9 @@ function InFile() {
 		return null;
 	return (
 		<>
+			<h2 data-fact="whose">{clean(found.title)}</h2>
 			<CurveView curve={curve} />
-			<DataTable table={filled(found)} drawn={{ label: "The heap over time as a table", most: 10 }} />
+			<DataTable table={withoutBars(found)} drawn={{ label: "The heap over time as a table", most: 10 }} />
 			<Notes notes={[...found.notes, { text: `what was alive at another moment is not in this file: sonde view ${recording.file} has it`, warning: false }]} />
 		</>
 	);

@@ -107,7 +107,7 @@ export function DataTable({ table, drawn = {} }: { table: Table; drawn?: Drawn }
 		setSort(sort?.key !== column.key ? { key: column.key, up: column.unit === "text" } : sort.up === (column.unit === "text") ? { ...sort, up: !sort.up } : null);
 	const total = sizes.reduce((sum, size) => sum + size, 0);
 	return (
-		<div class="grid" ref={box} tabIndex={0} role="region" aria-label={drawn.label ?? table.title}
+		<div class="grid" ref={box} tabIndex={0} role="region" aria-label={clean(drawn.label ?? table.title)}
 			style={{ maxHeight: `${HEAD + (drawn.most ?? 20) * ROW + 14}px` }}
 			onScroll={(event) => setView({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })}>
 			<table aria-rowcount={rows.length + 1} style={{ minWidth: `${total}ch` }}>

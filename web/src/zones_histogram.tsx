@@ -60,7 +60,7 @@ function Bars({ bars, one, chosen, onPick }: { bars: Table; one: Row | undefined
 	return (
 		<div class="durations">
 			<div class="durations-most" aria-hidden="true">{figure("count", most)}</div>
-			<div class="durations-bars" role="group" aria-label={bars.title}>
+			<div class="durations-bars" role="group" aria-label={clean(bars.title)}>
 				{rows.map((row) => {
 					const from = scale.place(number(row, "from_ns")), to = scale.place(number(row, "to_ns")), range = rangeOf(row), count = number(row, "count");
 					return count > 0 && (
