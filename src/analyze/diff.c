@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/cputime.h"
+#include "analyze/diff_table.h"
 #include "util/error.h"
 
 enum { RUN, WALL, CPU, USER, SYSTEM, PEAK_RSS, COMMAND, COLUMNS };
@@ -107,13 +108,8 @@ static int say_verdict(struct sonde_diff *diff)
 	struct sonde_report *report = diff->report;
 	if (!diff->is_comparable)
 		diff->verdict = SONDE_VERDICT_INCONCLUSIVE;
-	int code = sonde_report_fact(report, "verdict", sonde_cell_text(sonde_verdict_name(diff->verdict)));
-	code = code
-		   ? code
-		   : sonde_report_fact(report, "speedup",
-				       isnan(diff->speedup) ? sonde_cell_absent("nothing that both did again and again")
-							    : sonde_cell_real(diff->speedup, 0));
-	code = code ? code : sonde_report_fact(report, "comparable", sonde_cell_int((uint64_t)diff->is_comparable));
+	const char *metric = diff->iteration ? sonde_report_text(report, "iterations of %s", diff->iteration) : NULL;
+	int code = sonde_diff_facts(report, diff->verdict, &diff->shift, metric, diff->is_comparable);
 	if (code)
 		return code;
 	if (diff->renamed)
@@ -128,18 +124,18 @@ static int say_verdict(struct sonde_diff *diff)
 					      "different programs, not comparable: functions that both have made "
 					      "%.1f %% of the candidate's CPU time",
 					      100 * diff->common_share));
-	if (isnan(diff->speedup) && diff->iteration)
+	if (isnan(diff->shift.by) && diff->iteration)
 		return sonde_report_note(report, NULL, 0,
 					 "inconclusive: too few steady iterations of %s, which took the longest",
 					 diff->iteration);
-	if (isnan(diff->speedup))
+	if (isnan(diff->shift.by))
 		return sonde_report_note(
 		    report, NULL, 0,
 		    "inconclusive: how much two runs of the same program differ is not in one run "
 		    "each; sonde bench --vs runs both in turn, or mark iterations of the main loop "
 		    "(sonde_iteration())");
 	return sonde_report_note(report, NULL, 0, "%s: speed-up %.3f by iterations of %s, within these two runs",
-				 sonde_verdict_name(diff->verdict), diff->speedup, diff->iteration);
+				 sonde_verdict_name(diff->verdict), diff->shift.by, diff->iteration);
 }
 
 /* --- which sections ----------------------------------------------------------------------------------------------- */
@@ -192,7 +188,7 @@ int sonde_diff_run(struct sonde_diff *diff)
 	const char *sections = diff->options->sections;
 	diff->verdict = SONDE_VERDICT_INCONCLUSIVE;
 	diff->is_comparable = diff->is_whole = 1;
-	diff->speedup = NAN;
+	diff->shift.by = NAN;
 	int code = sonde_diff_check_sections(sections);
 	code = code ? code : totals(diff);
 	code = code ? code : sonde_diff_machines(diff);

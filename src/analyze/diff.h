@@ -27,8 +27,8 @@ struct sonde_diff {
 	double common_share;  /* then: of the candidate's CPU time in functions that both have */
 	const char *renamed;  /* then: they are the same but for the name of their module, which this says; NULL = no */
 	int is_whole;         /* no events of either were lost, or cannot be read */
-	double speedup;       /* baseline ÷ candidate; NAN = not known */
-	const char *iteration; /* that verdict and speed-up are of; NULL = of none */
+	struct sonde_shift shift; /* by: NAN = not known */
+	const char *iteration;    /* that verdict and shift are of; NULL = of none */
 };
 
 /* Adds the sections `diff`, `diff-iterations`, `diff-zones` and `diff-functions`, or those that options name,

@@ -221,7 +221,7 @@ static int judge(struct sonde_diff *diff, struct comparisons *all)
 		most = took;
 		diff->iteration = row->name;
 		diff->verdict = row->verdict;
-		diff->speedup = row->is_enough ? row->shift.by : NAN;
+		diff->shift = row->is_enough ? row->shift : (struct sonde_shift){.by = NAN};
 	}
 	free(p);
 	return code;

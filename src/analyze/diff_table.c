@@ -49,7 +49,7 @@ void sonde_diff_shift_cells(struct sonde_cell *row, const struct sonde_shift *sh
 int sonde_diff_facts(struct sonde_report *report, enum sonde_verdict verdict, const struct sonde_shift *shift,
 		     const char *metric, int is_comparable)
 {
-	static const char none[] = "too few runs";
+	const char *none = metric ? "too few values to compare" : "nothing that both did again and again";
 	int is_known = shift->is_ratio && !isnan(shift->by), has_interval = is_known && isfinite(shift->high);
 	const struct {
 		const char *key;
@@ -59,8 +59,8 @@ int sonde_diff_facts(struct sonde_report *report, enum sonde_verdict verdict, co
 	    {"speedup", is_known ? sonde_cell_real(shift->by, 0) : sonde_cell_absent(none)},
 	    {"ci95_low", has_interval ? sonde_cell_real(shift->low, 0) : sonde_cell_absent(none)},
 	    {"ci95_high", has_interval ? sonde_cell_real(shift->high, 0) : sonde_cell_absent(none)},
-	    {"p", sonde_cell_real(shift->p, 0)},
-	    {"metric", sonde_cell_text(metric)},
+	    {"p", is_known ? sonde_cell_real(shift->p, 0) : sonde_cell_absent(none)},
+	    {"metric", metric ? sonde_cell_text(metric) : sonde_cell_absent(none)},
 	    {"comparable", sonde_cell_int((uint64_t)is_comparable)},
 	};
 	int code = 0;

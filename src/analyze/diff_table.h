@@ -37,7 +37,7 @@ void sonde_diff_cells(struct sonde_cell *row, const struct sonde_diff_pair *pair
 void sonde_diff_shift_cells(struct sonde_cell *row, const struct sonde_shift *shift);
 
 /* The keys that every comparison says at the top of its JSON: verdict, speedup, ci95_low, ci95_high, p, metric,
- * comparable. 0 or -ENOMEM. */
+ * comparable. `metric`: NULL = nothing was. 0 or -ENOMEM. */
 int sonde_diff_facts(struct sonde_report *report, enum sonde_verdict verdict, const struct sonde_shift *shift,
 		     const char *metric, int is_comparable);
 

@@ -30,6 +30,7 @@ gate() {
 }
 gate regressed a.sonde b.sonde
 holds '.comparable == 1 and (.speedup == null or (.speedup > 0.38 and .speedup < 0.77))'
+holds '.metric == "iterations of turn" and (.speedup == null or (.ci95_low < .speedup and .ci95_high > .speedup and .p < 0.01))'
 holds "$(row diff-iterations iteration turn) | .speedup == null or (.ci95_low <= .speedup and .ci95_high >= .speedup)"
 holds "$(row diff-functions function beta) | .share_change > 0.08 and .share_change < 0.19 and .p < 0.01"
 holds "$(row diff-functions function alpha) | .share_change < -0.08 and .share_change > -0.19 and .p < 0.01"
