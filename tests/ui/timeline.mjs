@@ -244,6 +244,17 @@ async function twin(page) {
 	assert.equal(shown.reduce((sum, row) => sum + Number(row[2]), 0), inside.filter((slice) => slice.start < seen[1]).length, "slices of the table");
 	assert(shown.every((row) => row[3] === "rest" && /^(first|second) \(\d+\): zones$/.test(row[4])), JSON.stringify(shown[0]));
 	await accessible(page, "timeline as a table");
+	/* Curves, too: what a thread used in the window is what its lane has there. */
+	await page.fill(".search", "");
+	await page.waitForSelector('[aria-label="Curves of the window"] td');
+	const view = await still(page), cpu = lanes.lanes.find((lane) => lane.kind === "cpu" && lane.thread > 0);
+	const bins = decode(await (await fetch(`${url}api/tiles?lanes=${cpu.id}&from=${view[0]}&to=${view[1]}&width=100`)).arrayBuffer()).get(cpu.id);
+	const wanted = [...bins.most].filter((_, i) => bins.start[i] < view[1] && bins.start[i] + bins.length[i] > view[0]).map((most) => 100 * most);
+	const { tid } = (await ask("api/recording")).threads.find((of) => of.id === cpu.thread);
+	const readings = (await cells(page, '[aria-label="Curves of the window"]')).filter((row) => row[3].endsWith(`(${tid}): CPU`));
+	assert(wanted.length > 0, "the thread has a curve there");
+	assert.equal(readings.length, wanted.length, JSON.stringify(readings));
+	wanted.forEach((most, i) => assert(Math.abs(parseFloat(readings[i][2].replace(/^.* to /, "").replace("<", "")) - most) <= 0.1, `reading ${i}: ${readings[i]} of ${most}`));
 	await page.uncheck("text=view as table");
 }
 

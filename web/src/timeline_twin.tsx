@@ -1,14 +1,16 @@
-/* timeline_twin.tsx: the timeline as a table: the longest slices of the window, lane by lane; and the dialog with its keys. */
+/* timeline_twin.tsx: the timeline as tables: the longest slices of the window, lane by lane, and its curves; and the dialog with its
+ * keys. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Row as TableRow, type Table, value } from "./data";
 import { clean, figure } from "./figure";
 import { useWorld } from "./parts";
 import { DataTable } from "./table";
 import type { Bins, Lanes } from "./tiles";
+import { sayReading } from "./timeline_canvas";
 import { type People, type Row } from "./timeline_layout";
 import { moment, type Window } from "./timeline_view";
 
-const ROWS_MOST = 1000, LANES_MOST = 60, WIDTH = 1000;
+const ROWS_MOST = 1000, LANES_MOST = 60, WIDTH = 1000, CURVE_WIDTH = 100;
 
 /* `wanted`: bits by name, null = all. */
 function rowsOf(bins: Map<number, Bins>, lanes: Lanes, people: People, view: Window, wanted: Uint8Array | null): { rows: TableRow[]; omitted: number } {
@@ -25,6 +27,43 @@ function rowsOf(bins: Map<number, Bins>, lanes: Lanes, people: People, view: Win
 		lane: lanes.lanes[at.lane] ? people.lane(lanes.lanes[at.lane]!) : "", name: lanes.names[at.name]?.name ?? "", start: at.start, length: at.length, many: at.many,
 	}));
 	return { rows, omitted: all.length - rows.length };
+}
+
+/* What curves came to, as the picture says it where the pointer is. */
+function readingsOf(bins: Map<number, Bins>, lanes: Lanes, people: People, view: Window): TableRow[] {
+	const rows: TableRow[] = [];
+	for (const [lane, of] of bins)
+		for (let i = 0; of.form === "curve" && i < of.start.length; i++)
+			if (of.start[i]! < view.to && of.start[i]! + of.length[i]! > view.from)
+				rows.push({
+					start: of.start[i]!, length: of.length[i]!, reading: sayReading(lanes, { lane, time: of.start[i]!, least: of.least[i]!, most: of.most[i]! }),
+					lane: lanes.lanes[lane] ? people.lane(lanes.lanes[lane]!) : "",
+				});
+	return rows;
+}
+
+function Curves({ lanes, people, rows, view }: { lanes: Lanes; people: People; rows: Row[]; view: Window }) {
+	const { data } = useWorld(), [table, set] = useState<Table | null>(null);
+	const every = rows.flatMap((row) => (row.lane?.form === "curve" ? [row.lane.id] : [])), asked = every.slice(0, LANES_MOST), key = `${asked.join()} ${view.from} ${view.to}`;
+	useEffect(() => {
+		let current = true;
+		const from = Math.floor(view.from), to = Math.max(from + 1, Math.ceil(view.to)), column = (key: string, title: string, unit: "text" | "ns") => ({ key, title, unit, basis: "measured" as const });
+		if (asked.length)
+			data.tiles({ lanes: asked, from, to, width: CURVE_WIDTH, made: lanes.made }).then((bins) => current && set({
+				id: "curves", title: "Curves of the window", kind: "table", notes: [], omitted: 0, rows: readingsOf(bins, lanes, people, view),
+				columns: [column("start", "start", "ns"), column("length", "for", "ns"), column("reading", "least to most", "text"), column("lane", "lane", "text")],
+			}), () => undefined); /* what went wrong is said of the slices */
+		return () => {
+			current = false;
+		};
+	}, [data, key]);
+	return table && asked.length > 0 ? (
+		<>
+			<h2>Curves</h2>
+			<DataTable table={table} drawn={{ label: table.title, most: 12 }} />
+			{every.length > asked.length && <p class="count">Of the first {asked.length} curves of {figure("count", every.length)}: fold what you do not need.</p>}
+		</>
+	) : null;
 }
 
 export function Twin({ lanes, people, rows, view, wanted }: { lanes: Lanes; people: People; rows: Row[]; view: Window; wanted: Uint8Array | null }) {
@@ -70,6 +109,7 @@ export function Twin({ lanes, people, rows, view, wanted }: { lanes: Lanes; peop
 				{state.table.omitted > 0 && `; ${figure("count", state.table.omitted)} shorter ones are left out`}
 				{every.length > asked.length && `; of the first ${asked.length} lanes of ${figure("count", every.length)}: fold what you do not need`}.
 			</p>
+			{!wanted && <Curves lanes={lanes} people={people} rows={rows} view={view} />}
 		</>
 	);
 }
