@@ -220,6 +220,26 @@ static int is_whole(const char *line, size_t len)
 	return !memcmp(line + len - 18, check, 18);
 }
 
+/* What is no regular file may have no end, and one that nobody writes to blocks whoever opens it. NULL with a sentence
+ * and errno. */
+static FILE *open_regular(const char *path)
+{
+	struct stat status;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
+	    is_regular = fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode);
+	FILE *file = is_regular ? fdopen(fd, "r") : NULL;
+	if (file)
+		return file;
+	if (fd >= 0 && !is_regular)
+		errno = EBADMSG;
+	int cause = errno;
+	sonde_error(cause, "%s: %s", path, cause == EBADMSG ? "not a regular file; a journal is one" : strerror(cause));
+	if (fd >= 0)
+		close(fd);
+	errno = cause;
+	return NULL;
+}
+
 int sonde_journal_read(const struct sonde_journal *journal, int (*take)(void *context, const char *line, size_t len),
 		       void *context, size_t *damaged)
 {
@@ -228,9 +248,9 @@ int sonde_journal_read(const struct sonde_journal *journal, int (*take)(void *co
 	ssize_t len;
 	int code = 0;
 	*damaged = 0;
-	FILE *file = fopen(journal->path, "re");
+	FILE *file = open_regular(journal->path);
 	if (!file)
-		return sonde_error(errno, "%s: %s", journal->path, strerror(errno));
+		return -errno;
 	while (!code && (errno = 0, len = getline(&line, &cap, file)) > 0) {
 		len -= line[len - 1] == '\n';
 		line[len] = '\0';
@@ -253,10 +273,12 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int name_add(struct sonde_journal_names *names, const char *file)
+static int name_add(struct sonde_journal_names *names, int folder, const char *file)
 {
+	struct stat status;
 	size_t len = strlen(file), suffix = sizeof SUFFIX - 1;
-	if (*file == '.' || len <= suffix || strcmp(file + len - suffix, SUFFIX) != 0)
+	if (*file == '.' || len <= suffix || strcmp(file + len - suffix, SUFFIX) != 0 ||
+	    fstatat(folder, file, &status, 0) || !S_ISREG(status.st_mode))
 		return 0;
 	char **grown = reallocarray(names->name, names->count + 1, sizeof *grown);
 	if (!grown)
@@ -277,7 +299,7 @@ int sonde_journal_names(struct sonde_journal_names *out, const struct sonde_jour
 		return errno == ENOENT ? 0 : sonde_error(errno, "%s: %s", journal->folder, strerror(errno));
 	int code = 0;
 	for (struct dirent *entry; !code && (entry = readdir(folder));)
-		code = name_add(out, entry->d_name);
+		code = name_add(out, dirfd(folder), entry->d_name);
 	closedir(folder);
 	if (code) {
 		sonde_journal_names_free(out);

@@ -175,3 +175,14 @@ chmod 770 ../../shared
 run 125 try baseline -j ../../shared -r 2 x -- ./app
 equal "$(stat -c %a ../.sonde-try ../.sonde-try/full.jsonl | tr '\n' ' ')" "700 600 "
 run 4 try report -j ../../nothing-there
+
+# What is no file in the journal's folder is no experiment, and holds nobody up.
+mkdir ../.sonde-try/folder.jsonl
+mkfifo ../.sonde-try/fifo.jsonl
+run 0 timeout 20 "$SONDE" try report
+lacks "$out" fifo
+has "$out" full
+for name in folder fifo; do
+	run 4 timeout 20 "$SONDE" try report $name
+	matches "$err" "$name"
+done
