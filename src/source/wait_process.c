@@ -2,6 +2,7 @@
 #include "source/wait_process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +174,26 @@ static void take_copy(struct sonde_wait_process *process, const uint64_t *words,
 		stack->status = (uint8_t)sonde_unwinder_run(process->options.hooked->unwinder, &sample, &stack->node);
 }
 
+/* The loader's name of a library is most often a link; the kernel, who tells other sources, names what it leads to. Of a
+ * process that has ended links are followed where we are. */
+static void follow_links(char path[SONDE_EARLY_PATH_MAX_B + 1], pid_t pid)
+{
+	char place[SONDE_EARLY_PATH_MAX_B + 32], real[SONDE_EARLY_PATH_MAX_B + 1];
+	snprintf(place, sizeof place, "/proc/%d/root%s", (int)pid, path);
+	int fd = *path == '/' ? open(place, O_PATH | O_CLOEXEC) : -1;
+	if (fd < 0 && *path == '/')
+		fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	snprintf(place, sizeof place, "/proc/self/fd/%d", fd);
+	ssize_t real_b = readlink(place, real, sizeof real);
+	if (real_b > 0 && (size_t)real_b < sizeof real && *real == '/') {
+		memcpy(path, real, (size_t)real_b);
+		path[real_b] = '\0';
+	}
+	close(fd);
+}
+
 /* The process may have ended since: what is mapped is told by itself. */
 static void take_mapping(struct sonde_wait_process *process, const uint64_t *words)
 {
@@ -186,6 +207,7 @@ static void take_mapping(struct sonde_wait_process *process, const uint64_t *wor
 	}
 	memcpy(path, words + SONDE_EARLY_MAPPING_HEAD, path_b);
 	path[path_b] = '\0';
+	follow_links(path, process->options.pid);
 	key.build_id = (const uint8_t *)(words + 5);
 	key.build_id_b = id_b;
 	mapping.image = sonde_images_get(process->options.hooked->images, &key);

@@ -46,3 +46,11 @@ holds "$rooted >= 0.97 * $folded"
 run 0 "$SONDE" report -o flame.svg s.sonde
 python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' flame.svg || fail "flame.svg is no XML"
 grep -q sqlite3VdbeExec flame.svg || fail "the flame graph lacks the interpreter"
+
+# Its library has one name, whoever tells of it: the loader goes by a link, the kernel does not.
+library=$(ldd "$(command -v sqlite3)" | awk '$1 ~ /^libsqlite3/ { print $3 }')
+[ -n "$library" ] || skip "sqlite3 is linked statically here"
+"$SONDE" record -q --io -o io.sonde -- sqlite3 x.db 'create table t (a); insert into t values (1)'
+for file in s.sonde io.sonde; do
+	equal "$("$SONDE" query -f csv $file "select path from modules where path like '%libsqlite3%'" | sed 1d | tr -d '\r"')" "$(realpath "$library")"
+done
