@@ -174,8 +174,8 @@ static void take_copy(struct sonde_wait_process *process, const uint64_t *words,
 		stack->status = (uint8_t)sonde_unwinder_run(process->options.hooked->unwinder, &sample, &stack->node);
 }
 
-/* The loader's name of a library is most often a link; the kernel, who tells other sources, names what it leads to. Of a
- * process that has ended links are followed where we are. */
+/* The loader's name of a library is most often a link; the kernel, who tells other sources, names what it leads to. Of
+ * a process that has ended links are followed where we are. */
 static void follow_links(char path[SONDE_EARLY_PATH_MAX_B + 1], pid_t pid)
 {
 	char place[SONDE_EARLY_PATH_MAX_B + 32], real[SONDE_EARLY_PATH_MAX_B + 1];

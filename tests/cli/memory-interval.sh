@@ -33,3 +33,13 @@ of_shell=$(rows run.sonde memory | jq '.[] | select(.process | startswith("sh ("
 equal "$(jq .peak_rss_b <<<"$of_shell")" null
 holds "$(jq .rss_peak_b <<<"$of_shell") < 16000000"
 holds "$(metric run.sonde memory.peak_process_rss_b) > 32000000"
+
+# What is of the whole recording though a part was chosen says so.
+run 0 "$SONDE" record -q --memory -o part.sonde -- sleep 0.1
+for part in "--thread sleep" "--from 10ms"; do
+	# shellcheck disable=SC2086
+	run 0 "$SONDE" report part.sonde --section memory $part
+	has "$out" "of the whole recording, not of the selected time or threads alone"
+done
+run 0 "$SONDE" report part.sonde --section memory
+lacks "$out" "of the whole recording"
