@@ -102,8 +102,8 @@ static int note_sums(const struct sonde_heap_pass *pass, const struct sonde_leak
 	    [SONDE_LEAK_GROWING] = "%s in %s block%s alive, in the end, at places where memory went on rising",
 	    [SONDE_LEAK_NOT_KNOWN] = "%s in %s block%s left where nobody could look for pointers",
 	    [SONDE_LEAK_REACHABLE] =
-		"%s in %s block%s left that could still be reached, at a look before the destructors of "
-		"libraries, which may free some",
+		("%s in %s block%s left that could still be reached, at a look before the destructors of "
+		 "libraries, which may free some"),
 	};
 	for (int class = SONDE_LEAK_UNREACHABLE; class <= SONDE_LEAK_REACHABLE; class ++) {
 		uint64_t size_b = 0, blocks = 0;
