@@ -1,5 +1,5 @@
 /* import_notes.c: what a report of an imported recording says of it: of what kind of file it was made, and what was
- * left out or is a convention (summary.h). */
+ * left out or is a convention (summary_facts.h). */
 #include <stdio.h>
 
 #include "analyze/summary_facts.h"

@@ -1,5 +1,5 @@
 /* merged_notes.c: what a report of a merged recording says of it: of what it is made, how its clocks were laid on each
- * other, and what was left out (summary.h).
+ * other, and what was left out (summary_facts.h).
  */
 #include <stdlib.h>
 #include <string.h>

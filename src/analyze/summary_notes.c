@@ -1,5 +1,5 @@
 /* summary_notes.c: the notes with which every report begins: one line that says it all when all is well, then a
- * sentence for each thing that is not (summary.h).
+ * sentence for each thing that is not (summary_facts.h).
  */
 #include <errno.h>
 #include <stdio.h>

@@ -43,17 +43,9 @@ static void begin_slice(struct states *states, const char *name, uint32_t thread
 	const struct sonde_thread *row = sonde_session_thread(chrome->session, thread);
 	if (!states->named[thread]) {
 		char title[300];
-		struct sonde_chrome_event names = event;
 		states->named[thread] = 1;
 		snprintf(title, sizeof title, "%.255s (%u): states", row->name, row->tid);
-		names.phase = "M";
-		names.name = "thread_name";
-		names.category = "__metadata";
-		names.time_ns = chrome->base_ns;
-		sonde_chrome_begin(chrome, &names);
-		sonde_chrome_args(chrome);
-		sonde_json_put_text(&chrome->json, "name", title);
-		sonde_chrome_end(chrome);
+		sonde_chrome_metadata(chrome, "thread_name", event, title);
 	}
 	sonde_chrome_begin(chrome, &event);
 	sonde_chrome_micros(chrome, "dur", to_ns - from_ns);
