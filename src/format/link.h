@@ -174,7 +174,8 @@ enum sonde_link_reason {
 	SONDE_LINK_SILENT = 2,  /* the recorder did not answer when it connected */
 	SONDE_LINK_OWN = 3, /* it has an allocator in front of the hooks, and blocks are sampled: it never connects */
 	SONDE_LINK_NO_CLOCK = 4, /* it is about to forbid itself to read the cycle counter */
-	SONDE_LINK_REASONS = 5,
+	SONDE_LINK_NO_FILES = 5, /* it is about to execute a program that cannot read our files, and will not load them */
+	SONDE_LINK_REASONS = 6,
 };
 
 /* From here on the process is not recorded by this client, though it lives on. On a connection of its own, without

@@ -107,18 +107,7 @@ _Static_assert(sizeof(struct sonde_file_tail) == 16, "file tail");
  *          2 address varint zigzag delta: ELF virtual address in the module (process address for anonymous modules,
  *                    kernel address for the kernel). For callers it is the return address − 1, inside the call.
  *          A stack is its leaf's node; following parents leads to the root.
- * SAMPLES  0 time    varint delta
- *          1 thread  varint
- *          2 stack   varint zigzag delta: leaf node, 0 = no stack
- *          3 weight  varint zigzag delta: ns of CPU time that the sample stands for
- *          4 status  u8: enum sonde_stack_status, | SONDE_SAMPLE_KERNEL when it hit in the kernel
- * SWITCHES 0 time    varint delta
- *          1 thread  varint
- *          2 kind    u8: enum sonde_switch_kind
- *          3 cpu     varint: the CPU it got or lost, + 1; 0 = not known. Older files lack the column
- *          4 waited  varint: of kind IN, ns since it was woken or created, + 1; 0 = not known, or it could run
- *                    before. This column and the next are there where that can be seen
- *          5 by      varint: thread that woke or created it; 0 = not known: an interrupt, or none of the recording
+ * SAMPLES, SWITCHES, SERIES, WAITS, ACTIVITIES, CALL_STACKS: declared in format/chunks.def.
  * ZONES    the thread is in the chunk head; the summary is struct sonde_zones_summary.
  *          0 site    varint: begins a zone of that site, 0 ends the innermost one
  *          1 time    varint delta
@@ -132,36 +121,6 @@ _Static_assert(sizeof(struct sonde_file_tail) == 16, "file tail");
  *          3 size    varint: bytes of a block of each form
  *          4 thread  varint pairs: who did it, how many events in a row
  *          5 time    varint delta: of every time_every-th event, the first included
- * SERIES   0 time    varint delta
- *          1 series  varint
- *          2 value   varint zigzag: the difference to the value before of this series in the chunk (the first: to 0)
- * WAITS    calls in which threads may wait, in no order; where the status says so a wait that was seen from outside
- *          0 start   varint zigzag delta
- *          1 time    varint: ns that the call took
- *          2 thread  varint
- *          3 other   varint: thread that held what was waited for; 0 = not known
- *          4 kind    u8: of waits.def
- *          5 stack   varint zigzag delta: leaf node, 0 = none
- *          6 status  u8: enum sonde_stack_status, | SONDE_WAIT_SAMPLED when looks found the thread in it
- *          7 object  varint zigzag delta, 0 = none
- *          8 amount  varint: bytes that were read or written; of a sampled wait how many looks found it
- * ACTIVITIES  what devices did, and the host for them, in no order
- *          0 start   varint zigzag delta
- *          1 time    varint: ns that it took
- *          2 operation  varint zigzag delta
- *          3 queue   varint: 0 = on the host
- *          4 thread  varint: that asked for it, or did it; 0 = not known
- *          5 queued  varint: ns from when it was asked for to its start, + 1; 0 = not known
- *          6 submitted  varint: ns from when the device got it to its start, + 1; 0 = not known
- *          7 correlation  varint zigzag delta: the same of a call and what it has a device do; 0 = none
- *          8 size    varint: bytes copied, filled or allocated
- *          9 address varint zigzag delta: of memory that is allocated or given back
- * CALL_STACKS  where calls were that have devices do something, in no order
- *          0 time    varint zigzag delta
- *          1 thread  varint
- *          2 correlation  varint zigzag delta: of the call, and of what it had a device do; never 0
- *          3 stack   varint zigzag delta: leaf node, 0 = none
- *          4 status  u8: enum sonde_stack_status
  * EVENTS   no columns: struct sonde_event after struct sonde_event (format/event.h).
  */
 struct sonde_stacks_summary {
@@ -182,10 +141,18 @@ enum sonde_stack_status {
 	SONDE_STACK_NOT_SAMPLED = 9,   /* no stack: time whose samples were lost, or that none could reach */
 	SONDE_STACK_BORROWED = 10,     /* another thread's that ran the same program: this one ended before a sample */
 	SONDE_STACK_MEASURED = 11,     /* no stack: time in the kernel, which may not be sampled, from CPU clocks */
-	SONDE_STACK_REGISTER = 12,     /* a rule needs a register, and only pc and sp were known */
+	SONDE_STACK_REGISTER = 12,     /* a rule needs a register whose value is not known */
 	SONDE_STACK_FORBIDDEN = 13,    /* the process forbids others to read its memory: its pc at the most is known */
-	SONDE_STACK_STATUS_COUNT = 14,
+	SONDE_STACK_DERIVED = 14,      /* complete, but rules were derived from instructions where tables were missing */
+	SONDE_STACK_STATUS_COUNT = 15,
 };
+
+/* Whether the stack reaches the thread's root. */
+static inline int sonde_stack_is_complete(unsigned status)
+{
+	return status == SONDE_STACK_COMPLETE || status == SONDE_STACK_FRAME_POINTER || status == SONDE_STACK_DERIVED;
+}
+
 /* Of WAITS: not measured. The time is what looks at the thread stand for that found it there. */
 #define SONDE_WAIT_SAMPLED 0x80
 #define SONDE_SAMPLE_KERNEL 0x80

@@ -94,6 +94,7 @@ static const struct {
 struct json {
 	struct sonde_chrome *chrome;
 	struct sonde_chrome_event event;
+	struct sonde_yajl_memory memory;
 	uint8_t state, key, before[16]; /* states that the present one is in */
 	uint8_t level;
 	uint8_t document;  /* the outer value is an object */
@@ -358,7 +359,7 @@ static int close_take(void *context)
 	}
 	json->state = json->before[--json->level];
 	json->key = KEY_NONE;
-	return !json->chrome->error;
+	return !json->chrome->error && !json->memory.is_short;
 }
 
 static int map_take(void *context)
@@ -388,6 +389,8 @@ static const yajl_callbacks callbacks = {
 static int damaged(struct json *json, yajl_handle handle, uint64_t at_b, const uint8_t *bytes, size_t size_b)
 {
 	const char *name = sonde_input_name(json->chrome->job->input);
+	if (json->memory.is_short)
+		return sonde_error(ENOMEM, "out of memory for JSON");
 	if (json->chrome->error)
 		return json->chrome->error;
 	if (json->why)
@@ -412,7 +415,8 @@ static int all_read(struct json *json, yajl_handle handle, uint8_t *bytes)
 	while ((got_b = sonde_input_read(input, bytes, CHUNK_B)) > 0) {
 		size_t skip_b = at_b ? 0 : sonde_text_space(bytes, (size_t)got_b); /* a byte order mark */
 		json->silent_b += (uint64_t)got_b;
-		if (sonde_yajl.parse(handle, bytes + skip_b, (size_t)got_b - skip_b) != yajl_status_ok)
+		if (sonde_yajl.parse(handle, bytes + skip_b, (size_t)got_b - skip_b) != yajl_status_ok ||
+		    json->memory.is_short)
 			return damaged(json, handle, at_b + skip_b, bytes + skip_b, (size_t)got_b - skip_b);
 		if (json->silent_b > SILENT_MAX_B)
 			return sonde_error(EFBIG,
@@ -435,8 +439,10 @@ int sonde_chrome_read(struct sonde_chrome *chrome)
 		return error;
 	struct json *json = calloc(1, sizeof *json);
 	uint8_t *bytes = malloc(CHUNK_B);
-	yajl_handle handle = json ? sonde_yajl.alloc(&callbacks, NULL, json) : NULL;
-	error = handle && bytes ? 0 : sonde_error(ENOMEM, "out of memory");
+	yajl_handle handle = NULL;
+	error = json && bytes ? sonde_yajl_memory_init(&json->memory) : sonde_error(ENOMEM, "out of memory");
+	if (!error && !(handle = sonde_yajl.alloc(&callbacks, &json->memory.functions, json)))
+		error = sonde_error(ENOMEM, "out of memory");
 	if (!error) {
 		json->chrome = chrome;
 		sonde_yajl.config(handle, yajl_dont_validate_strings, 1);
@@ -452,6 +458,8 @@ int sonde_chrome_read(struct sonde_chrome *chrome)
 		sonde_chrome_fill_end(&json->event);
 	if (handle)
 		sonde_yajl.free(handle);
+	if (json)
+		sonde_yajl_memory_fini(&json->memory);
 	free(bytes);
 	free(json);
 	return error;

@@ -36,8 +36,8 @@ struct write {
 	struct sonde_chrome_row same[SAME_MAX]; /* slices with one start and one end */
 	uint32_t same_count;
 	uint64_t own_spans, resolution_ns, rows;
-	struct sonde_recorder_frame *frames;
-	struct sonde_recorder_frame *cache; /* of chrome->frames: names as frames */
+	struct sonde_trie_frame *frames;
+	struct sonde_trie_frame *cache; /* of chrome->frames: names as frames */
 	uint64_t event[EVENT_MAX_B / 8];
 };
 

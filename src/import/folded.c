@@ -20,7 +20,7 @@ enum { LINE_MAX_B = 16 << 20, DEPTH_MAX = 16384, READ_B = 1 << 20, SAMPLE_NS = 1
 struct folded {
 	struct sonde_import_job *job;
 	struct sonde_buf line;
-	struct sonde_recorder_frame *frames; /* DEPTH_MAX */
+	struct sonde_trie_frame *frames; /* DEPTH_MAX */
 	uint64_t line_number, total, rows, unreadable, deep, fractions, first_unreadable;
 	uint32_t thread;
 	uint64_t now_ns;

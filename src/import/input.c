@@ -13,12 +13,16 @@
 #include "util/error.h"
 
 enum { STORED_B = 256 << 10, WINDOW_B = 1 << 20, WINDOW_GZIP = 15 + 16 };
+/* Unpacking more than this, and so many times the file's size, is refused: real traces and profiles shrink to a tenth,
+ * seldom a fiftieth; what was made to fill memory and disks, to a thousandth. */
+enum { BOMB_B = 256 << 20, BOMB_FACTOR = 200 };
 
 struct sonde_input {
 	int fd;
 	char *name;
 	uint64_t size_b, changed_ns;
 	uint64_t at; /* of the next stored byte to be read */
+	uint64_t unpacked_b;
 	int is_gz, is_cut, is_over;
 	z_stream stream;
 	int stream_open;
@@ -176,7 +180,7 @@ void sonde_input_close(struct sonde_input *input)
 
 int sonde_input_rewind(struct sonde_input *input)
 {
-	input->at = 0;
+	input->at = input->unpacked_b = 0;
 	input->is_cut = input->is_over = 0;
 	if (!input->is_gz)
 		return 0;
@@ -250,7 +254,14 @@ static ssize_t inflate_read(struct sonde_input *input, void *to, size_t size_b)
 					   input->stream.msg ? input->stream.msg : "zlib");
 		}
 	}
-	return (ssize_t)(size_b - input->stream.avail_out);
+	size_t got_b = size_b - input->stream.avail_out;
+	input->unpacked_b += got_b;
+	if (input->unpacked_b > BOMB_B && input->unpacked_b / BOMB_FACTOR > input->size_b)
+		return sonde_error(EFBIG,
+				   "%s looks like a compression bomb: its %llu kB unpack to more than %d MB; if you trust "
+				   "it, unpack it yourself (gzip -d) and import that",
+				   input->name, (unsigned long long)(input->size_b + 999) / 1000, BOMB_B / 1000000);
+	return (ssize_t)got_b;
 }
 
 ssize_t sonde_input_read(struct sonde_input *input, void *to, size_t size_b)

@@ -21,7 +21,7 @@ uint64_t sonde_input_size_b(const struct sonde_input *input);  /* as stored */
 uint64_t sonde_input_changed_ns(const struct sonde_input *input);
 int sonde_input_is_gz(const struct sonde_input *input);
 
-/* The next bytes, uncompressed: how many, 0 at the end, or a negative errno. */
+/* The next bytes, uncompressed: how many, 0 at the end, or a negative errno: -EFBIG for a compression bomb. */
 ssize_t sonde_input_read(struct sonde_input *input, void *to, size_t size_b);
 /* The compressed stream ended before its end: what was read is its beginning. */
 int sonde_input_is_cut(const struct sonde_input *input);

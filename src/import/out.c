@@ -206,7 +206,7 @@ static uint32_t name_add(struct sonde_out *out, uint64_t hash, struct sonde_out_
 	return ++out->name_count;
 }
 
-struct sonde_recorder_frame sonde_out_name(struct sonde_out *out, const char *function, const char *file, uint32_t line)
+struct sonde_trie_frame sonde_out_name(struct sonde_out *out, const char *function, const char *file, uint32_t line)
 {
 	struct name_probe probe = {out, {sonde_out_text(out, function), sonde_out_text(out, file), line}};
 	uint64_t hash = sonde_hash_pair((uint64_t)probe.row.function << 32 | probe.row.file, line);
@@ -217,13 +217,13 @@ struct sonde_recorder_frame sonde_out_name(struct sonde_out *out, const char *fu
 		id = name_add(out, hash, probe.row);
 		if (!id) {
 			out->error = sonde_error(ENOMEM, "out of memory for names");
-			return (struct sonde_recorder_frame){0};
+			return (struct sonde_trie_frame){0};
 		}
 		struct sonde_meta_location place = {
 		    .function = probe.row.function, .file = probe.row.file, .line = line, .start = id};
 		sonde_out_symbol(out, out->names_module, id, &place, 1);
 	}
-	return (struct sonde_recorder_frame){.module = out->names_module, .address = id};
+	return (struct sonde_trie_frame){.module = out->names_module, .address = id};
 }
 
 /* --- beginning and end -------------------------------------------------------------------------------------------- */

@@ -15,9 +15,10 @@
 #include "format/record.h"
 #include "import/import.h"
 #include "import/input.h"
-#include "source/columns.h"
-#include "source/strings.h"
-#include "source/trie.h"
+#include "trace/strings.h"
+#include "trace/trie.h"
+#include "trace/columns_write.h"
+#include "trace/encode.h"
 #include "trace/writer.h"
 #include "util/arena.h"
 #include "util/buf.h"
@@ -45,8 +46,7 @@ struct sonde_out {
 	struct sonde_trie trie;
 	struct sonde_arena arena;
 	uint32_t processes, threads, sites;
-	struct sonde_columns samples;
-	uint64_t sample_ns, sample_weight, sample_stack;
+	struct sonde_encoder samples;
 	struct sonde_out_zones *zones;
 	struct sonde_buf events;
 	uint32_t event_count, event_thread, event_process;
@@ -104,8 +104,7 @@ void sonde_out_thread_end(struct sonde_out *out, uint32_t thread, uint64_t time_
 uint32_t sonde_out_site(struct sonde_out *out, uint32_t kind, const char *name, const char *unit);
 
 /* Frames that have names and no addresses: each (function, file, line) gets one in a module of its own. */
-struct sonde_recorder_frame sonde_out_name(struct sonde_out *out, const char *function, const char *file,
-					   uint32_t line);
+struct sonde_trie_frame sonde_out_name(struct sonde_out *out, const char *function, const char *file, uint32_t line);
 void sonde_out_symbol(struct sonde_out *out, uint32_t module, uint64_t address,
 		      const struct sonde_meta_location *places, uint32_t count);
 uint32_t sonde_out_module(struct sonde_out *out, const char *path, uint32_t flags, const uint8_t *build_id,

@@ -133,7 +133,7 @@ void sonde_perf_map_take(struct sonde_perf_replay *replay, const uint8_t *record
 
 /* --- addresses ---------------------------------------------------------------------------------------------------- */
 
-struct sonde_recorder_frame sonde_perf_kernel_frame(struct sonde_perf_replay *replay, uint64_t address)
+struct sonde_trie_frame sonde_perf_kernel_frame(struct sonde_perf_replay *replay, uint64_t address)
 {
 	struct sonde_out *out = &replay->job->out;
 	const struct sonde_perf_image *core = replay->core;
@@ -146,11 +146,11 @@ struct sonde_recorder_frame sonde_perf_kernel_frame(struct sonde_perf_replay *re
 		sonde_perf_keep(replay,
 				sonde_map_add(&replay->kernel_seen, sonde_hash_mix(address), replay->kernel_count));
 	}
-	return (struct sonde_recorder_frame){.module = module, .address = address};
+	return (struct sonde_trie_frame){.module = module, .address = address};
 }
 
-struct sonde_recorder_frame sonde_perf_user_frame(struct sonde_perf_replay *replay, uint32_t pid, uint64_t address,
-						  unsigned back)
+struct sonde_trie_frame sonde_perf_user_frame(struct sonde_perf_replay *replay, uint32_t pid, uint64_t address,
+					      unsigned back)
 {
 	struct sonde_perf_process *process = sonde_perf_process_of(replay, pid, replay->perf->first_ns);
 	const struct sonde_perf_map *map = process ? sonde_perf_maps_find(&process->maps, address - back) : NULL;
@@ -161,7 +161,7 @@ struct sonde_recorder_frame sonde_perf_user_frame(struct sonde_perf_replay *repl
 	if (!image || image->flags & SONDE_MODULE_ANONYMOUS) {
 		replay->unmapped += !image;
 		key.path = image ? "[anon]" : "[unknown]";
-		return (struct sonde_recorder_frame){sonde_trie_module(&replay->job->out.trie, &key), address};
+		return (struct sonde_trie_frame){sonde_trie_module(&replay->job->out.trie, &key), address};
 	}
 	if (!image->module)
 		image->module =
@@ -170,7 +170,7 @@ struct sonde_recorder_frame sonde_perf_user_frame(struct sonde_perf_replay *repl
 	if (!(image->flags & SONDE_MODULE_SPECIAL))
 		offset =
 		    sonde_import_elf_address(&replay->elves, image->path, image->build_id, image->build_id_b, offset);
-	return (struct sonde_recorder_frame){image->module, offset};
+	return (struct sonde_trie_frame){image->module, offset};
 }
 
 /* --- the kernel's symbols ----------------------------------------------------------------------------------------- */

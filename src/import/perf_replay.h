@@ -43,7 +43,7 @@ struct sonde_perf_replay {
 	uint64_t *kernel_addresses;
 	struct sonde_map kernel_seen;
 	uint32_t kernel_count, kernel_cap;
-	struct sonde_recorder_frame *frames; /* DEPTH_MAX */
+	struct sonde_trie_frame *frames;     /* DEPTH_MAX */
 	double estimate;                     /* ns a unit of period; 0 = each sample weighs `each_ns` */
 	uint64_t each_ns;
 	uint64_t other, idle, stacks, chainless, chained, deep, unmapped, maps_lost, broken, clamped, lost;
@@ -91,10 +91,10 @@ void sonde_perf_exit_take(struct sonde_perf_replay *replay, const uint8_t *recor
 
 void sonde_perf_map_take(struct sonde_perf_replay *replay, const uint8_t *record, size_t size_b, uint64_t time_ns);
 /* Kernel addresses are kept as they are; those met are named when all have been read. */
-struct sonde_recorder_frame sonde_perf_kernel_frame(struct sonde_perf_replay *replay, uint64_t address);
+struct sonde_trie_frame sonde_perf_kernel_frame(struct sonde_perf_replay *replay, uint64_t address);
 /* `back`: 1 of a return address, which may stand behind the last instruction of its function. */
-struct sonde_recorder_frame sonde_perf_user_frame(struct sonde_perf_replay *replay, uint32_t pid, uint64_t address,
-						  unsigned back);
+struct sonde_trie_frame sonde_perf_user_frame(struct sonde_perf_replay *replay, uint32_t pid, uint64_t address,
+					      unsigned back);
 /* Symbols of the kernel's addresses, where it is the one that runs here. */
 void sonde_perf_kernel_name(struct sonde_perf_replay *replay);
 

@@ -32,7 +32,7 @@ struct thread {
 struct samples {
 	struct sonde_pprof *pprof;
 	struct sonde_import_job *job;
-	struct sonde_recorder_frame *frames; /* DEPTH_MAX */
+	struct sonde_trie_frame *frames; /* DEPTH_MAX */
 	uint64_t *ids;
 	struct sonde_import_elves elves;
 	struct sonde_map thread_map;
@@ -130,13 +130,13 @@ static uint64_t address_of(struct samples *samples, const struct sonde_pprof_map
 					address - mapping->start + mapping->offset);
 }
 
-static struct sonde_recorder_frame frame_of(struct samples *samples, struct sonde_pprof_location *location)
+static struct sonde_trie_frame frame_of(struct samples *samples, struct sonde_pprof_location *location)
 {
 	struct sonde_out *out = &samples->job->out;
 	struct sonde_pprof_mapping *mapping =
 	    sonde_pprof_find(&samples->pprof->mappings, sizeof *mapping, location->mapping);
 	struct sonde_meta_location places[LINES_MAX];
-	struct sonde_recorder_frame frame = {0};
+	struct sonde_trie_frame frame = {0};
 	uint32_t index = (uint32_t)(location - (struct sonde_pprof_location *)samples->pprof->locations.rows) + 1;
 	if (mapping && location->address) {
 		frame.module = module_of(samples, mapping);
@@ -150,7 +150,7 @@ static struct sonde_recorder_frame frame_of(struct samples *samples, struct sond
 	uint32_t count = places_read(samples, location, places);
 	if (!frame.module) {
 		sonde_out_name(out, "[unknown]", NULL, 0); /* makes the module */
-		frame = (struct sonde_recorder_frame){.module = out->names_module, .address = NAMELESS + index};
+		frame = (struct sonde_trie_frame){.module = out->names_module, .address = NAMELESS + index};
 	}
 	if (count)
 		sonde_out_symbol(out, frame.module, frame.address, places, count);
@@ -338,7 +338,7 @@ static int samples_take(struct samples *samples, int only_sum)
 	struct sonde_proto in = sonde_proto_of(samples->pprof->bytes, samples->pprof->size_b);
 	struct sample sample;
 	int rc = 0;
-	while (rc >= 0 && sonde_proto_next(&in)) {
+	while (rc >= 0 && !samples->job->out.error && sonde_proto_next(&in)) {
 		if (in.field != 2 || !in.is_bytes)
 			continue;
 		rc = sample_read(samples, &in, &sample);

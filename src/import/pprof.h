@@ -34,7 +34,7 @@ struct sonde_pprof_location {
 	uint64_t id, mapping, address;
 	const uint8_t *bytes; /* the whole message, for its lines */
 	size_t size_b;
-	struct sonde_recorder_frame frame; /* module 0 = none yet */
+	struct sonde_trie_frame frame; /* module 0 = none yet */
 };
 
 /* Rows of a repeated message, and an index by id. */

@@ -1,5 +1,5 @@
 /* pprof_tables.c: a profile.proto into tables that point into its bytes (pprof.h). Strings and functions may stand
- * behind the samples that need them, so all of it is in memory, uncompressed. */
+ * behind the samples that need them, so all of it is in memory, uncompressed; the caller limits memory. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,6 @@
 #include "base/hash.h"
 #include "import/pprof.h"
 #include "util/error.h"
-
-#define PROFILE_MAX_B ((size_t)1 << 30)
 
 enum field {
 	SAMPLE_TYPE = 1,
@@ -174,9 +172,6 @@ static int bytes_read(struct sonde_pprof *pprof)
 	ssize_t got_b = 1;
 	for (pprof->bytes = malloc(cap_b); pprof->bytes && got_b > 0;) {
 		if (pprof->size_b == cap_b) {
-			if (cap_b >= PROFILE_MAX_B)
-				return sonde_error(EFBIG, "%s is too big: a profile may have %zu MB uncompressed",
-						   sonde_input_name(pprof->job->input), PROFILE_MAX_B >> 20);
 			uint8_t *grown = realloc(pprof->bytes, cap_b *= 2);
 			if (!grown)
 				break;

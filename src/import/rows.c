@@ -12,8 +12,7 @@
 #include "base/varint.h"
 #include "util/error.h"
 
-enum { SAMPLES_A_CHUNK = 65536, ZONES_A_CHUNK = 65536, EVENTS_B = 1 << 20 };
-enum { TIME, THREAD, STACK, WEIGHT, STATUS, SAMPLE_COLUMNS };
+enum { ZONES_A_CHUNK = 65536, EVENTS_B = 1 << 20 };
 enum { ZONE_SITE, ZONE_TIME, ZONE_COLUMNS };
 
 static void keep(struct sonde_out *out, int error)
@@ -23,7 +22,7 @@ static void keep(struct sonde_out *out, int error)
 
 int sonde_rows_init(struct sonde_out *out)
 {
-	sonde_columns_init(&out->samples, SAMPLE_COLUMNS);
+	sonde_encoder_init(&out->samples, SONDE_CHUNK_SAMPLES, SONDE_ENCODER_ROWS_MANY);
 	sonde_buf_init(&out->events, EVENTS_B + (1 << 20));
 	out->zones = calloc(1, sizeof *out->zones);
 	if (!out->zones)
@@ -39,7 +38,7 @@ int sonde_rows_init(struct sonde_out *out)
 
 void sonde_rows_fini(struct sonde_out *out)
 {
-	sonde_columns_fini(&out->samples);
+	sonde_encoder_fini(&out->samples);
 	sonde_buf_fini(&out->events);
 	if (!out->zones)
 		return;
@@ -54,38 +53,23 @@ void sonde_rows_fini(struct sonde_out *out)
 
 static void samples_flush(struct sonde_out *out)
 {
-	if (!out->samples.rows)
+	if (!sonde_encoder_rows(&out->samples))
 		return;
 	keep(out, sonde_trie_flush(&out->trie));
-	struct sonde_chunk chunk = {.type = SONDE_CHUNK_SAMPLES,
-				    .count = out->samples.rows,
-				    .time_min_ns = out->samples.time_min_ns,
-				    .time_max_ns = out->samples.time_max_ns};
-	keep(out, sonde_columns_write(&out->samples, out->writer, &chunk));
+	keep(out, sonde_encoder_flush(&out->samples, out->writer));
 }
 
 void sonde_out_sample(struct sonde_import_job *job, uint64_t time_ns, uint32_t thread, uint32_t stack,
 		      uint64_t weight_ns, uint8_t status)
 {
 	struct sonde_out *out = &job->out;
-	struct sonde_columns *columns = &out->samples;
-	if (!columns->rows) {
-		columns->time_min_ns = columns->time_max_ns = out->sample_ns = time_ns;
-		out->sample_weight = out->sample_stack = 0;
-	}
-	if (time_ns < out->sample_ns)
-		time_ns = out->sample_ns;
-	sonde_columns_put(columns, TIME, time_ns - out->sample_ns);
-	sonde_columns_put(columns, THREAD, thread);
-	sonde_columns_put(columns, STACK, sonde_varint_zigzag((int64_t)(stack - out->sample_stack)));
-	sonde_columns_put(columns, WEIGHT, sonde_varint_zigzag((int64_t)(weight_ns - out->sample_weight)));
-	sonde_columns_put_byte(columns, STATUS, status);
-	out->sample_ns = columns->time_max_ns = time_ns;
-	out->sample_stack = stack;
-	out->sample_weight = weight_ns;
+	keep(out, out->trie.error);
+	struct sonde_samples_row row = {time_ns, thread, stack, weight_ns, status};
+	int is_full = sonde_encoder_samples(&out->samples, &row);
+	time_ns = sonde_encoder_until_ns(&out->samples);
 	out->last_ns = time_ns > out->last_ns ? time_ns : out->last_ns;
 	job->result->samples += (uint64_t)sonde_sample_counts(status);
-	if (++columns->rows == SAMPLES_A_CHUNK)
+	if (is_full)
 		samples_flush(out);
 }
 

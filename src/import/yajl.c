@@ -4,10 +4,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "util/error.h"
 
 #define LIBRARY "libyajl.so.2"
+
+/* A text of 16 MB, as it stands and decoded, each in a buffer that is doubled. */
+enum { RESERVE_B = 64 << 20 };
 
 struct sonde_yajl sonde_yajl;
 
@@ -33,4 +37,44 @@ int sonde_yajl_load(void)
 	}
 	loaded = 1;
 	return 0;
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+static void *resize(void *context, void *from, size_t size_b)
+{
+	struct sonde_yajl_memory *memory = context;
+	void *to = realloc(from, size_b);
+	if (to || memory->is_short)
+		return to;
+	memory->is_short = 1;
+	free(memory->reserve);
+	memory->reserve = NULL;
+	return realloc(from, size_b);
+}
+
+static void *allocate(void *context, size_t size_b)
+{
+	return resize(context, NULL, size_b);
+}
+
+static void release(void *context, void *at)
+{
+	(void)context;
+	free(at);
+}
+
+int sonde_yajl_memory_init(struct sonde_yajl_memory *memory)
+{
+	*memory = (struct sonde_yajl_memory){.reserve = malloc(RESERVE_B)}; /* not touched: it takes no RSS */
+	if (!memory->reserve)
+		return sonde_error(ENOMEM, "out of memory for JSON");
+	memory->functions = (yajl_alloc_funcs){.malloc = allocate, .realloc = resize, .free = release, .ctx = memory};
+	return 0;
+}
+
+void sonde_yajl_memory_fini(struct sonde_yajl_memory *memory)
+{
+	free(memory->reserve);
+	memory->reserve = NULL;
 }

@@ -24,6 +24,17 @@ struct sonde_yajl {
 /* Filled in by sonde_yajl_load(), and never changed after that. */
 extern struct sonde_yajl sonde_yajl;
 
+/* Memory for a parser of yajl, which writes to what its allocation returned without a look: when there is no more, a
+ * reserve is given back that lasts until the caller has stopped it. Texts are bounded by the caller (16 MB). */
+struct sonde_yajl_memory {
+	void *reserve;
+	int is_short; /* the reserve is in use: stop */
+	yajl_alloc_funcs functions;
+};
+
+int sonde_yajl_memory_init(struct sonde_yajl_memory *memory); /* -ENOMEM with a sentence */
+void sonde_yajl_memory_fini(struct sonde_yajl_memory *memory);
+
 /* 0, or -ENOSYS with a sentence when it is not installed or too old. Threads: one at a time. */
 int sonde_yajl_load(void);
 

@@ -12,9 +12,9 @@
 #include "fold/heap_stat.h"
 #include "fold/nodes.h"
 #include "merge/out.h"
-#include "session/columns.h"
+#include "trace/columns_read.h"
 #include "session/heap.h"
-#include "source/columns.h"
+#include "trace/columns_write.h"
 #include "util/error.h"
 
 #define NO_SITE UINT32_MAX /* of zones whose site is lost: it begins one, so it must not be 0 */
@@ -250,44 +250,6 @@ static int add_events(struct sonde_merge_out *out, const struct sonde_merge_inpu
 	return error;
 }
 
-/* --- waits ------------------------------------------------------------------------------------------------------- */
-
-static void put_change(struct sonde_columns *columns, size_t column, uint64_t value, uint64_t *before)
-{
-	sonde_columns_put(columns, column, sonde_varint_zigzag((int64_t)(value - *before)));
-	*before = value;
-}
-
-static int add_waits(struct sonde_merge_out *out, const struct sonde_merge_input *input,
-		     const struct sonde_batch *batch)
-{
-	enum { START, TIME, THREAD, OTHER, KIND, STACK, STATUS, OBJECT, AMOUNT, COLUMNS };
-	struct sonde_columns into;
-	struct sonde_chunk chunk = {.type = SONDE_CHUNK_WAITS, .count = (uint32_t)batch->count};
-	uint64_t start = 0, stack = 0, object = 0;
-	size_t objects = sonde_session_object_count(input->session);
-	sonde_columns_init(&into, COLUMNS);
-	for (size_t i = 0; i < batch->count; i++) {
-		uint64_t start_ns = sonde_merge_time(input, batch->start_ns[i]), end_ns = start_ns + batch->dur_ns[i];
-		if (!i || start_ns < chunk.time_min_ns)
-			chunk.time_min_ns = start_ns;
-		if (end_ns > chunk.time_max_ns)
-			chunk.time_max_ns = end_ns;
-		put_change(&into, START, start_ns, &start);
-		sonde_columns_put(&into, TIME, batch->dur_ns[i]);
-		sonde_columns_put(&into, THREAD, sonde_merge_thread(input, batch->thread_of[i]));
-		sonde_columns_put(&into, OTHER, sonde_merge_thread(input, batch->other[i]));
-		sonde_columns_put_byte(&into, KIND, batch->wait_kind[i]);
-		put_change(&into, STACK, sonde_merge_node(input, batch->stack[i]), &stack);
-		sonde_columns_put_byte(&into, STATUS, batch->status[i]);
-		put_change(&into, OBJECT, sonde_merge_id(batch->object[i], objects, input->objects), &object);
-		sonde_columns_put(&into, AMOUNT, batch->amount[i]);
-	}
-	int error = batch->count ? sonde_columns_write(&into, out->writer, &chunk) : 0;
-	sonde_columns_fini(&into);
-	return error;
-}
-
 /* --- the order of chunks ----------------------------------------------------------------------------------------- */
 
 /* Where a recording has got to. */
@@ -379,9 +341,9 @@ int sonde_merge_chunks(struct sonde_merge_out *out)
 	    {SONDE_CHUNK_ZONES, add_zones, NULL},
 	    {SONDE_CHUNK_EVENTS, NULL, add_events},
 	    {SONDE_CHUNK_HEAP, add_heap, NULL},
-	    {SONDE_CHUNK_WAITS, NULL, add_waits},
-	    {SONDE_CHUNK_ACTIVITIES, NULL, sonde_merge_activities},
-	    {SONDE_CHUNK_CALL_STACKS, NULL, sonde_merge_call_stacks},
+	    {SONDE_CHUNK_WAITS, NULL, sonde_merge_batch},
+	    {SONDE_CHUNK_ACTIVITIES, NULL, sonde_merge_batch},
+	    {SONDE_CHUNK_CALL_STACKS, NULL, sonde_merge_batch},
 	};
 	int error = 0;
 	for (size_t i = 0; !error && i < sizeof kinds / sizeof *kinds; i++)

@@ -69,9 +69,9 @@ static int zone_start(const struct sonde_merge_input *input, const char *name, u
 	*out = UINT64_MAX;
 	while ((rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM)
 		for (size_t i = 0; rc > 0 && i < batch->count; i++) {
-			const struct sonde_site *site = sonde_session_site(input->session, batch->site[i]);
-			if (site && batch->start_ns[i] < *out && !strcmp(site->name, name))
-				*out = batch->start_ns[i];
+			const struct sonde_site *site = sonde_session_site(input->session, batch->zones.site[i]);
+			if (site && batch->zones.start_ns[i] < *out && !strcmp(site->name, name))
+				*out = batch->zones.start_ns[i];
 		}
 	sonde_cursor_close(cursor);
 	if (rc == 0 && *out == UINT64_MAX)

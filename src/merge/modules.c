@@ -213,7 +213,7 @@ static int add_nodes(struct sonde_merge_out *out, struct sonde_merge_input *inpu
 	for (uint32_t id = 1; id <= sonde_session_node_count(input->session); id++) {
 		const struct sonde_node *node = sonde_session_node(input->session, id);
 		const struct sonde_frame *frame = sonde_session_frame(input->session, node->frame);
-		const struct sonde_recorder_frame step = {input->modules[frame->module], frame->address};
+		const struct sonde_trie_frame step = {input->modules[frame->module], frame->address};
 		int error = sonde_trie_extend(&out->trie, input->nodes[node->parent], &step, 1, &input->nodes[id]);
 		if (error)
 			return error;

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "merge/inputs.h"
-#include "source/strings.h"
-#include "source/trie.h"
+#include "trace/strings.h"
+#include "trace/trie.h"
+#include "trace/encode.h"
 #include "trace/writer.h"
 #include "util/buf.h"
 #include "util/map.h"
@@ -83,16 +84,20 @@ static inline uint32_t sonde_merge_site(const struct sonde_merge_input *input, u
 	return id <= sonde_session_site_count(input->session) ? input->sites[id] : 0;
 }
 
+/* translate.c: row `i` of a batch whose columns are declared, with times and ids of the merged recording. 1: the chunk
+ * is full. */
+int sonde_merge_row(struct sonde_encoder *into, const struct sonde_merge_input *input, const struct sonde_batch *batch,
+		    size_t i);
+/* All rows of such a batch as one chunk. 0, or an error of the writer. */
+int sonde_merge_batch(struct sonde_merge_out *out, const struct sonde_merge_input *input,
+		      const struct sonde_batch *batch);
+
 /* Each writes its part and returns 0 or a negative errno with a sentence. */
 int sonde_merge_modules(struct sonde_merge_out *out, size_t input); /* and their symbols, and stack nodes */
-/* devices.c: one record each, by the input's id; and a chunk. 0, or an error of the writer. */
+/* devices.c: one record each, by the input's id. 0, or an error of the writer. */
 int sonde_merge_device(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id);
 int sonde_merge_queue(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id);
 int sonde_merge_operation(struct sonde_merge_out *out, const struct sonde_merge_input *input, uint32_t id);
-int sonde_merge_activities(struct sonde_merge_out *out, const struct sonde_merge_input *input,
-			   const struct sonde_batch *batch);
-int sonde_merge_call_stacks(struct sonde_merge_out *out, const struct sonde_merge_input *input,
-			    const struct sonde_batch *batch);
 int sonde_merge_tables(struct sonde_merge_out *out, size_t input);  /* processes, threads, and what belongs to them */
 int sonde_merge_series(struct sonde_merge_out *out, size_t input);
 int sonde_merge_rows(struct sonde_merge_out *out);   /* samples, switches, series: row by row in the order of time */

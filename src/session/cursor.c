@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/activities.h"
-#include "session/columns.h"
 #include "session/heap.h"
 #include "session/state.h"
 #include "session/wanted.h"
 #include "session/zones.h"
+#include "trace/decode.h"
 
 #define SCRATCH_MAX_B ((size_t)SONDE_CHUNK_MAX_RAW_B * 32)
 
@@ -26,7 +25,7 @@ struct sonde_cursor {
 	size_t *newest;      /* by thread: its last ZONES chunk, + 1; NULL = all is wanted */
 	uint32_t unfinished; /* thread whose open zones come next */
 	struct sonde_chunk_data data;
-	struct sonde_buf scratch; /* columns of SAMPLES and SWITCHES, pointers of EVENTS */
+	struct sonde_buf scratch; /* columns of the batch, pointers of EVENTS */
 	struct sonde_zones zones;
 	struct sonde_batch batch;
 };
@@ -37,178 +36,20 @@ static void *scratch(struct sonde_cursor *cursor, size_t size_b)
 	return sonde_buf_extend(&cursor->scratch, size_b + 1);
 }
 
-/* A column of bytes is used where it is. */
-static int take_bytes(const struct sonde_column *column, size_t count, const uint8_t **out)
+/* What a chunk whose columns are declared refers to, and how many there are. */
+static int decode_columns(struct sonde_cursor *cursor)
 {
-	*out = column->at;
-	return sonde_column_b(column) == count ? 0 : -EBADMSG;
-}
-
-static int decode_samples(struct sonde_cursor *cursor)
-{
-	const struct sonde_chunk_head *head = cursor->data.head;
-	struct sonde_batch *batch = &cursor->batch;
-	struct sonde_column columns[5];
-	size_t count = head->count;
-	if (sonde_columns_split(columns, 5, &cursor->data) || count > sonde_column_b(&columns[0]))
-		return -EBADMSG;
-	uint64_t *times = scratch(cursor, count * (2 * sizeof(uint64_t) + 2 * sizeof(uint32_t)));
-	if (!times)
-		return sonde_buf_error(&cursor->scratch);
-	uint64_t *weights = times + count;
-	uint32_t *threads = (uint32_t *)(weights + count);
-	uint32_t *stacks = threads + count;
-	if (sonde_column_times(&columns[0], count, head->time_min_ns, times) ||
-	    sonde_column_ids(&columns[1], count, cursor->threads, threads) ||
-	    sonde_column_id_deltas(&columns[2], count, cursor->nodes, stacks) ||
-	    sonde_column_deltas(&columns[3], count, weights) || take_bytes(&columns[4], count, &batch->status))
-		return -EBADMSG;
-	for (size_t i = 0; i < 4; i++)
-		if (sonde_column_end(&columns[i]))
-			return -EBADMSG;
-	batch->count = count;
-	batch->time_ns = times;
-	batch->thread_of = threads;
-	batch->stack = stacks;
-	batch->weight_ns = weights;
-	return 0;
-}
-
-/* Splits a chunk of switches: 6 columns, 4 where wakers are not known, 3 in older files; −EBADMSG. */
-static int split_switches(struct sonde_column columns[6], const struct sonde_chunk_data *data)
-{
-	static const int counts[] = {6, 4, 3};
-	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-		if (!sonde_columns_split(columns, (size_t)counts[i], data))
-			return counts[i];
-	return -EBADMSG;
-}
-
-static int decode_switches(struct sonde_cursor *cursor)
-{
-	const struct sonde_chunk_head *head = cursor->data.head;
-	struct sonde_batch *batch = &cursor->batch;
-	struct sonde_column columns[6];
-	size_t count = head->count;
-	int known = split_switches(columns, &cursor->data);
-	if (known < 0 || count > sonde_column_b(&columns[0]))
-		return -EBADMSG;
-	uint64_t *times = scratch(cursor, count * (2 * sizeof(uint64_t) + 3 * sizeof(uint32_t)));
-	if (!times)
-		return sonde_buf_error(&cursor->scratch);
-	uint64_t *waited = times + count;
-	uint32_t *threads = (uint32_t *)(waited + count), *cpus = threads + count, *by = cpus + count;
-	memset(waited, 0, count * sizeof *waited);
-	memset(cpus, 0, 2 * count * sizeof *cpus);
-	if (known >= 4 && (sonde_column_ids(&columns[3], count, UINT32_MAX, cpus) || sonde_column_end(&columns[3])))
-		return -EBADMSG;
-	for (size_t i = 0; known == 6 && i < count; i++)
-		if (sonde_column_next(&columns[4], &waited[i]))
-			return -EBADMSG;
-	if (known == 6 && (sonde_column_end(&columns[4]) || sonde_column_ids(&columns[5], count, cursor->threads, by) ||
-			   sonde_column_end(&columns[5])))
-		return -EBADMSG;
-	if (sonde_column_times(&columns[0], count, head->time_min_ns, times) ||
-	    sonde_column_ids(&columns[1], count, cursor->threads, threads) ||
-	    take_bytes(&columns[2], count, &batch->kind) || sonde_column_end(&columns[0]) ||
-	    sonde_column_end(&columns[1]))
-		return -EBADMSG;
-	batch->count = count;
-	batch->time_ns = times;
-	batch->thread_of = threads;
-	batch->cpu = cpus;
-	batch->waited_ns = waited;
-	batch->by = by;
-	return 0;
-}
-
-/* Rows of a chunk say how the series' value changed. */
-static int add_up(struct sonde_column *column, const uint32_t *series, size_t count, int64_t *last, int64_t *values)
-{
-	for (size_t i = 0; i < count; i++) {
-		uint64_t change;
-		if (sonde_column_next(column, &change))
-			return -EBADMSG;
-		uint64_t value = (uint64_t)last[series[i]] + (uint64_t)sonde_varint_unzigzag(change);
-		values[i] = last[series[i]] = (int64_t)value;
-	}
-	return sonde_column_end(column);
-}
-
-static int decode_series(struct sonde_cursor *cursor)
-{
-	const struct sonde_chunk_head *head = cursor->data.head;
-	struct sonde_batch *batch = &cursor->batch;
-	uint32_t known = (uint32_t)cursor->session->series.count;
-	struct sonde_column columns[3];
-	size_t count = head->count;
-	if (sonde_columns_split(columns, 3, &cursor->data) || count > sonde_column_b(&columns[0]))
-		return -EBADMSG;
-	uint64_t *times =
-	    scratch(cursor, count * (2 * sizeof(uint64_t) + sizeof(uint32_t)) + ((size_t)known + 1) * sizeof(int64_t));
-	if (!times)
-		return sonde_buf_error(&cursor->scratch);
-	int64_t *values = (int64_t *)(times + count), *last = values + count;
-	uint32_t *series = (uint32_t *)(last + known + 1);
-	memset(last, 0, ((size_t)known + 1) * sizeof *last);
-	if (sonde_column_times(&columns[0], count, head->time_min_ns, times) || sonde_column_end(&columns[0]) ||
-	    sonde_column_ids(&columns[1], count, known, series) || sonde_column_end(&columns[1]) ||
-	    add_up(&columns[2], series, count, last, values))
-		return -EBADMSG;
-	batch->count = count;
-	batch->time_ns = times;
-	batch->series = series;
-	batch->value = values;
-	return 0;
-}
-
-/* Zigzag deltas of times, and durations that end no later than times can. */
-static int take_spans(struct sonde_column *columns, size_t count, uint64_t *starts, uint64_t *lengths)
-{
-	if (sonde_column_deltas(&columns[0], count, starts) || sonde_column_end(&columns[0]))
-		return -EBADMSG;
-	for (size_t i = 0; i < count; i++)
-		if (sonde_column_next(&columns[1], &lengths[i]) || lengths[i] > UINT64_MAX - starts[i])
-			return -EBADMSG;
-	return sonde_column_end(&columns[1]);
-}
-
-static int decode_waits(struct sonde_cursor *cursor)
-{
-	struct sonde_batch *batch = &cursor->batch;
-	struct sonde_column columns[9];
-	size_t count = cursor->data.head->count;
-	if (sonde_columns_split(columns, 9, &cursor->data) || count > sonde_column_b(&columns[0]))
-		return -EBADMSG;
-	uint64_t *starts = scratch(cursor, count * (3 * sizeof(uint64_t) + 4 * sizeof(uint32_t)));
-	if (!starts)
-		return sonde_buf_error(&cursor->scratch);
-	uint64_t *lengths = starts + count, *amounts = lengths + count;
-	uint32_t *threads = (uint32_t *)(amounts + count), *others = threads + count;
-	uint32_t *stacks = others + count, *objects = stacks + count;
-	if (take_spans(columns, count, starts, lengths) ||
-	    sonde_column_ids(&columns[2], count, cursor->threads, threads) || sonde_column_end(&columns[2]) ||
-	    sonde_column_ids(&columns[3], count, cursor->threads, others) || sonde_column_end(&columns[3]) ||
-	    take_bytes(&columns[4], count, &batch->wait_kind) ||
-	    sonde_column_id_deltas(&columns[5], count, cursor->nodes, stacks) || sonde_column_end(&columns[5]) ||
-	    take_bytes(&columns[6], count, &batch->status) ||
-	    sonde_column_id_deltas(&columns[7], count, (uint32_t)cursor->session->objects.count, objects) ||
-	    sonde_column_end(&columns[7]))
-		return -EBADMSG;
-	for (size_t i = 0; i < count; i++)
-		if (sonde_column_next(&columns[8], &amounts[i]))
-			return -EBADMSG;
-	if (sonde_column_end(&columns[8]))
-		return -EBADMSG;
-	batch->count = count;
-	batch->start_ns = starts;
-	batch->dur_ns = lengths;
-	batch->amount = amounts;
-	batch->thread_of = threads;
-	batch->other = others;
-	batch->stack = stacks;
-	batch->object = objects;
-	return 0;
+	const struct sonde_session *session = cursor->session;
+	const uint32_t ids[SONDE_REFERENCES] = {
+	    [SONDE_REFERENCE_THREAD] = cursor->threads,
+	    [SONDE_REFERENCE_NODE] = cursor->nodes,
+	    [SONDE_REFERENCE_SERIES] = (uint32_t)session->series.count,
+	    [SONDE_REFERENCE_OBJECT] = (uint32_t)session->objects.count,
+	    [SONDE_REFERENCE_OPERATION] = (uint32_t)session->operations.count,
+	    [SONDE_REFERENCE_QUEUE] = (uint32_t)session->queues.count,
+	};
+	cursor->batch.count = cursor->data.head->count;
+	return sonde_chunk_decode(&cursor->batch.samples, &cursor->data, ids, &cursor->scratch);
 }
 
 static int decode_zones(struct sonde_cursor *cursor)
@@ -304,67 +145,27 @@ static int decode_heap(struct sonde_cursor *cursor)
 	int error = sonde_heap_decode(&columns, &cursor->data, memory, cursor->threads,
 				      (uint32_t)cursor->session->heap_sites.count);
 	cursor->batch.count = error ? 0 : count;
-	cursor->batch.time_ns = columns.time_ns;
-	cursor->batch.thread_of = columns.threads;
-	cursor->batch.heap = columns.heap <= cursor->session->heaps.count ? columns.heap : 0;
-	cursor->batch.heap_site = columns.sites;
-	cursor->batch.size_b = columns.sizes;
-	cursor->batch.block_ends = columns.ends;
-	cursor->batch.mean_b = columns.mean_b;
-	cursor->batch.time_every = columns.time_every;
+	cursor->batch.heap = (struct sonde_blocks_columns){
+	    .time_ns = columns.time_ns,
+	    .size_b = columns.sizes,
+	    .thread = columns.threads,
+	    .site = columns.sites,
+	    .ends = columns.ends,
+	    .mean_b = columns.mean_b,
+	    .time_every = columns.time_every,
+	    .id = columns.heap <= cursor->session->heaps.count ? columns.heap : 0,
+	};
 	return error;
-}
-
-static int decode_activities(struct sonde_cursor *cursor)
-{
-	size_t count = cursor->data.head->count;
-	void *memory = count <= cursor->data.head->raw_b ? scratch(cursor, count * SONDE_ACTIVITIES_ROW_B) : NULL;
-	if (!memory)
-		return count <= cursor->data.head->raw_b ? sonde_buf_error(&cursor->scratch) : -EBADMSG;
-	return sonde_activities_decode(&cursor->batch, &cursor->data, cursor->session, memory);
-}
-
-static int decode_call_stacks(struct sonde_cursor *cursor)
-{
-	struct sonde_batch *batch = &cursor->batch;
-	struct sonde_column columns[5];
-	size_t count = cursor->data.head->count;
-	if (sonde_columns_split(columns, 5, &cursor->data) || count > sonde_column_b(&columns[0]))
-		return -EBADMSG;
-	uint64_t *times = scratch(cursor, count * (2 * sizeof(uint64_t) + 2 * sizeof(uint32_t)));
-	if (!times)
-		return sonde_buf_error(&cursor->scratch);
-	uint64_t *correlations = times + count;
-	uint32_t *threads = (uint32_t *)(correlations + count), *stacks = threads + count;
-	if (sonde_column_deltas(&columns[0], count, times) ||
-	    sonde_column_ids(&columns[1], count, cursor->threads, threads) ||
-	    sonde_column_deltas(&columns[2], count, correlations) ||
-	    sonde_column_id_deltas(&columns[3], count, cursor->nodes, stacks) ||
-	    take_bytes(&columns[4], count, &batch->status))
-		return -EBADMSG;
-	for (size_t i = 0; i < 4; i++)
-		if (sonde_column_end(&columns[i]))
-			return -EBADMSG;
-	batch->count = count;
-	batch->time_ns = times;
-	batch->thread_of = threads;
-	batch->correlation = correlations;
-	batch->stack = stacks;
-	return 0;
 }
 
 /* --- the cursor --------------------------------------------------------------------------------------------------- */
 
 static int (*const decoders[])(struct sonde_cursor *cursor) = {
-    [SONDE_CHUNK_SAMPLES] = decode_samples,
-    [SONDE_CHUNK_SWITCHES] = decode_switches,
-    [SONDE_CHUNK_ZONES] = decode_zones,
-    [SONDE_CHUNK_EVENTS] = decode_events,
-    [SONDE_CHUNK_HEAP] = decode_heap,
-    [SONDE_CHUNK_SERIES] = decode_series,
-    [SONDE_CHUNK_WAITS] = decode_waits,
-    [SONDE_CHUNK_ACTIVITIES] = decode_activities,
-    [SONDE_CHUNK_CALL_STACKS] = decode_call_stacks,
+    [SONDE_CHUNK_SAMPLES] = decode_columns,     [SONDE_CHUNK_SWITCHES] = decode_columns,
+    [SONDE_CHUNK_ZONES] = decode_zones,         [SONDE_CHUNK_EVENTS] = decode_events,
+    [SONDE_CHUNK_HEAP] = decode_heap,           [SONDE_CHUNK_SERIES] = decode_columns,
+    [SONDE_CHUNK_WAITS] = decode_columns,       [SONDE_CHUNK_ACTIVITIES] = decode_columns,
+    [SONDE_CHUNK_CALL_STACKS] = decode_columns,
 };
 
 int sonde_cursor_open(struct sonde_cursor **out, struct sonde_session *session, uint32_t types)

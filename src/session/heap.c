@@ -10,7 +10,7 @@
 #include "fold/heap_stat.h"
 #include "fold/heap_worth.h"
 #include "format/record.h"
-#include "session/columns.h"
+#include "trace/columns_read.h"
 #include "session/state.h"
 #include "trace/reader.h"
 #include "util/error.h"

@@ -128,15 +128,15 @@ static int take_switch(struct walking *walking, uint64_t time_ns, uint32_t id, u
 /* A row that tells when its thread was woken stands for two. */
 static int take_row(struct walking *walking, const struct sonde_batch *batch, size_t i)
 {
-	uint64_t time_ns = batch->time_ns[i], waited_ns = batch->waited_ns[i];
-	uint32_t id = batch->thread_of[i];
-	int error = 0, is_woken = batch->kind[i] == SONDE_SWITCH_IN && waited_ns && waited_ns <= time_ns;
+	uint64_t time_ns = batch->switches.time_ns[i], waited_ns = batch->switches.waited_ns[i];
+	uint32_t id = batch->switches.thread[i];
+	int error = 0, is_woken = batch->switches.kind[i] == SONDE_SWITCH_IN && waited_ns && waited_ns <= time_ns;
 	if (is_woken)
 		error = take_switch(walking, time_ns - (waited_ns - 1), id, WOKEN, 0);
 	if (!error)
-		error = take_switch(walking, time_ns, id, batch->kind[i], batch->cpu[i]);
-	if (is_woken && id && id < walking->count && batch->by[i]) {
-		walking->walks[id].by = batch->by[i];
+		error = take_switch(walking, time_ns, id, batch->switches.kind[i], batch->switches.cpu[i]);
+	if (is_woken && id && id < walking->count && batch->switches.by[i]) {
+		walking->walks[id].by = batch->switches.by[i];
 		walking->walks[id].woken_ns = time_ns - (waited_ns - 1);
 	}
 	return error;

@@ -2,7 +2,7 @@
  *
  * META and STACKS chunks are read once, in file order, into tables by id. What follows from them as a whole (ids that
  * exist, frames without symbols, when it ended) is settled after each load. Memory is bounded by the size of the file:
- * ids by a byte of file each, and what small chunks may decompress to by a factor that real tables never reach.
+ * ids by a byte of file each, and what chunks may unpack to by the reader.
  */
 #include "session/session.h"
 
@@ -16,8 +16,6 @@
 #include "session/state.h"
 
 #define ID_SPARE 65536u
-#define TABLES_SPARE_B ((uint64_t)64 << 20)
-#define TABLES_FACTOR 64
 #define HISTOGRAMS_SPARE 256
 #define HISTOGRAM_FILE_B 256 /* a histogram worth the name takes more of the file */
 
@@ -40,14 +38,8 @@ static int load_chunk(struct sonde_session *session, size_t i, struct sonde_chun
 	}
 	if (head->type != SONDE_CHUNK_META && head->type != SONDE_CHUNK_STACKS)
 		return 0;
-	uint64_t most_b = TABLES_SPARE_B + TABLES_FACTOR * sonde_reader_size_b(session->reader);
-	if (session->meta_b + head->raw_b > most_b) {
-		session->run.skipped_chunks++;
-		return 0;
-	}
 	int error = sonde_reader_read(session->reader, i, data);
 	if (!error) {
-		session->meta_b += head->raw_b;
 		if (head->type == SONDE_CHUNK_META)
 			error = sonde_meta_load(session, data->body, data->head->raw_b);
 		else
@@ -184,6 +176,22 @@ static uint64_t merged_number(const struct sonde_session *session, const char *w
 	return text ? strtoull(text, NULL, 10) : 0;
 }
 
+/* Why the recording does not have the whole run; NULL = it does, or is still being written. */
+static const char *incomplete_of(struct sonde_session *session)
+{
+	const struct sonde_run *run = &session->run;
+	const char *error = sonde_session_info(session, "recording.error");
+	const char *ended = sonde_session_info(session, "recording.ended_after_ns");
+	double after_s = (double)(run->last_event_ns - run->start_ns) / 1e9;
+	if (run->growing || (run->closed && !error))
+		return NULL;
+	if (error && ended)
+		return sonde_arena_printf(&session->arena, "%s after %.3f s of %.3f s", error, after_s,
+					  strtod(ended, NULL) / 1e9);
+	return sonde_arena_printf(&session->arena, "the recorder was killed, or the file was cut off, after %.3f s",
+				  after_s);
+}
+
 static void settle_run(struct sonde_session *session)
 {
 	struct sonde_run *run = &session->run;
@@ -208,6 +216,7 @@ static void settle_run(struct sonde_session *session)
 	run->cpu_known = run->user_ns || run->system_ns;
 	run->end_ns = has_close ? session->close.time_ns : last_known_ns(session);
 	run->wall_ns = run->end_ns > run->start_ns ? run->end_ns - run->start_ns : 0;
+	run->incomplete = incomplete_of(session);
 }
 
 static int settle(struct sonde_session *session)

@@ -13,6 +13,7 @@
 
 #include "format/device.h"
 #include "format/event.h"
+#include "format/chunks.h"
 #include "format/record.h"
 #include "format/wait.h"
 
@@ -45,9 +46,11 @@ struct sonde_run {
 	uint64_t user_ns;                       /* CPU time of all processes; 0 with cpu_known = 0 when not measured */
 	uint64_t system_ns;
 	int cpu_known;
-	int closed;         /* closed in order */
-	int growing;        /* not closed, and still being written */
-	int status;         /* of the command, as wait(2); -1 = not known */
+	int closed;  /* closed in order */
+	int growing; /* not closed, and still being written */
+	const char
+	    *incomplete; /* why it does not have the whole run: "disk full after 12.3 s of 100.1 s"; NULL = it does */
+	int status;      /* of the command, as wait(2); -1 = not known */
 	uint64_t damaged_b; /* bytes that could not be read */
 	uint64_t damaged_at;
 	uint64_t skipped_chunks; /* of a newer format, or whose content made no sense */
@@ -323,55 +326,46 @@ size_t sonde_session_function_count(const struct sonde_session *session);
 
 /* --- events ----------------------------------------------------------------------------------------------------- */
 
-/* One chunk's worth of events, decoded into columns of `count` values. Valid until the cursor's next call. */
-struct sonde_batch {
-	uint32_t type;            /* enum sonde_chunk_type */
-	uint32_t process, thread; /* ZONES, EVENTS */
-	size_t count;
-	/* SAMPLES, SWITCHES */
-	const uint64_t *time_ns;
-	const uint32_t *thread_of;
-	const uint32_t *stack;     /* SAMPLES: leaf node, 0 = none */
-	const uint64_t *weight_ns; /* SAMPLES */
-	const uint8_t *status;     /* SAMPLES: enum sonde_stack_status | SONDE_SAMPLE_KERNEL */
-	const uint8_t *kind;       /* SWITCHES: enum sonde_switch_kind */
-	const uint32_t *cpu;       /* SWITCHES: the CPU + 1; 0 = not known */
-	const uint64_t *waited_ns; /* SWITCHES: of kind IN, since it was woken or created, + 1; 0 = not known */
-	const uint32_t *by;        /* SWITCHES: thread that woke or created it; 0 = not known */
-	/* SERIES, with time_ns */
-	const uint32_t *series; /* id, 0 = none that is known */
-	const int64_t *value;
-	/* WAITS, in no order, with start_ns, dur_ns, thread_of, stack and status */
-	const uint32_t *other;    /* thread that held what was waited for, or ended; 0 = not known */
-	const uint8_t *wait_kind; /* enum sonde_wait_kind */
-	const uint32_t *object;   /* id, 0 = none */
-	const uint64_t *amount;   /* bytes that were read or written */
-	/* CALL_STACKS, in no order: time_ns, thread_of, correlation, stack and status */
-	/* ACTIVITIES, in no order, with start_ns, dur_ns, thread_of and size_b */
-	const uint32_t *operation;    /* id, 0 = none that is known */
-	const uint32_t *queue;        /* id, 0 = on the host */
-	const uint64_t *queued_ns;    /* from when it was asked for to its start, + 1; 0 = not known */
-	const uint64_t *submitted_ns; /* from when the device got it to its start, + 1; 0 = not known */
-	const uint64_t *correlation;  /* 0 = none */
-	const uint64_t *address;
-	/* ZONES: whole zones, in the order in which they ended; those still open at the end of the recording come last
-	 * with SONDE_ZONE_UNFINISHED and a duration up to the end of their thread, else of the recording. */
+/* Whole zones, in the order in which they ended; those still open at the end of the recording come last with
+ * SONDE_ZONE_UNFINISHED and a duration up to the end of their thread, else of the recording. */
+struct sonde_zones_columns {
 	const uint64_t *start_ns;
 	const uint64_t *dur_ns;
 	const uint64_t *self_ns;
 	const uint32_t *site;
-	const uint16_t *depth;     /* 0 = outermost */
-	const uint8_t *zone_flags; /* enum sonde_zone_flag */
-	/* HEAP: blocks of one heap, in time order, with thread_of and time_ns (of every time_every-th exact, between
-	 * them interpolated). */
-	uint32_t heap;             /* id, 0 = none that is known */
-	const uint32_t *heap_site; /* the same */
+	const uint16_t *depth; /* 0 = outermost */
+	const uint8_t *flags;  /* enum sonde_zone_flag */
+};
+
+/* Blocks of one heap, in time order. */
+struct sonde_blocks_columns {
+	const uint64_t *time_ns; /* of every time_every-th event exact, between them interpolated */
 	const uint64_t *size_b;
-	const uint8_t *block_ends; /* 0: the block begins */
-	uint64_t mean_b;           /* bytes between samples; 0 = every block */
-	uint32_t time_every;       /* events from one whose time is exact to the next */
-	/* EVENTS: count events (format/event.h), each at events[i]; times are CLOCK_MONOTONIC ns. */
-	const struct sonde_event *const *events;
+	const uint32_t *thread;
+	const uint32_t *site; /* heap site; 0 = not known */
+	const uint8_t *ends;  /* 0: the block begins */
+	uint64_t mean_b;      /* bytes between samples; 0 = every block */
+	uint32_t time_every;
+	uint32_t id; /* of the heap; 0 = not known */
+};
+
+/* One chunk's worth of events, decoded into columns of `count` values; which of the columns there are, the type says.
+ * Valid until the cursor's next call. */
+struct sonde_batch {
+	uint32_t type;            /* enum sonde_chunk_type */
+	uint32_t process, thread; /* ZONES, EVENTS */
+	size_t count;
+	union {
+		struct sonde_samples_columns samples;
+		struct sonde_switches_columns switches;
+		struct sonde_series_columns series;
+		struct sonde_waits_columns waits;
+		struct sonde_activities_columns activities;
+		struct sonde_call_stacks_columns call_stacks;
+		struct sonde_zones_columns zones;
+		struct sonde_blocks_columns heap;
+		const struct sonde_event *const *events; /* format/event.h; times are CLOCK_MONOTONIC ns */
+	};
 };
 
 enum sonde_zone_flag {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "session/columns.h"
+#include "trace/columns_read.h"
 #include "session/state.h"
 #include "symbol/symbol.h"
 

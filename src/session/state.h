@@ -31,7 +31,6 @@ struct sonde_session {
 	struct sonde_arena arena; /* texts, locations, histograms */
 	uint32_t id_max;          /* no id can be larger in a file of this size */
 	size_t chunks_done;       /* META and STACKS chunks before this one are in the tables */
-	uint64_t meta_b;          /* META and STACKS bytes decoded so far */
 	size_t histogram_max;
 
 	struct sonde_rows strings;    /* const char *, by id */

@@ -45,31 +45,31 @@ static int add(struct sonde_wait_cover *cover, struct sonde_wait_part part)
 /* Nobody let it go on. */
 static int is_in_vain(const struct sonde_batch *batch, size_t i)
 {
-	return sonde_wait_row(batch->wait_kind[i])->group == SONDE_WAIT_GROUP_LOCK &&
-	       !(batch->status[i] & SONDE_WAIT_SAMPLED) && batch->amount[i] == SONDE_WAIT_IN_VAIN;
+	return sonde_wait_row(batch->waits.kind[i])->group == SONDE_WAIT_GROUP_LOCK &&
+	       !(batch->waits.status[i] & SONDE_WAIT_SAMPLED) && batch->waits.amount[i] == SONDE_WAIT_IN_VAIN;
 }
 
 static int add_batch(struct sonde_wait_cover *cover, const struct sonde_batch *batch, const uint8_t *thread)
 {
 	int error = 0;
 	for (size_t i = 0; i < batch->count && !error; i++) {
-		uint32_t id = batch->thread_of[i];
-		enum sonde_wait_group group = sonde_wait_row(batch->wait_kind[i])->group;
+		uint32_t id = batch->waits.thread[i];
+		enum sonde_wait_group group = sonde_wait_row(batch->waits.kind[i])->group;
 		if (group == SONDE_WAIT_GROUP_HELD || group == SONDE_WAIT_GROUP_NONE || !id || id > cover->threads ||
 		    (thread && !thread[id]))
 			continue;
-		cover->sampled |= batch->status[i] & SONDE_WAIT_SAMPLED;
+		cover->sampled |= batch->waits.status[i] & SONDE_WAIT_SAMPLED;
 		cover->groups |= UINT64_C(1) << group;
-		if (batch->dur_ns[i] < LEAST_NS || batch->dur_ns[i] >> 56)
+		if (batch->waits.dur_ns[i] < LEAST_NS || batch->waits.dur_ns[i] >> 56)
 			continue;
-		error =
-		    add(cover, (struct sonde_wait_part){.start_ns = batch->start_ns[i],
-							.dur_ns = batch->dur_ns[i] & ((UINT64_C(1) << 56) - 1),
-							.kind = batch->wait_kind[i],
-							.thread = id,
-							.object = is_in_vain(batch, i) ? 0 : batch->object[i],
-							.other = batch->other[i],
-							.is_sampled = (batch->status[i] & SONDE_WAIT_SAMPLED) != 0});
+		error = add(cover,
+			    (struct sonde_wait_part){.start_ns = batch->waits.start_ns[i],
+						     .dur_ns = batch->waits.dur_ns[i] & ((UINT64_C(1) << 56) - 1),
+						     .kind = batch->waits.kind[i],
+						     .thread = id,
+						     .object = is_in_vain(batch, i) ? 0 : batch->waits.object[i],
+						     .other = batch->waits.other[i],
+						     .is_sampled = (batch->waits.status[i] & SONDE_WAIT_SAMPLED) != 0});
 	}
 	return error;
 }

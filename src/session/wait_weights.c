@@ -70,19 +70,20 @@ static int add_batch(struct taking *taking, uint32_t groups, const struct sonde_
 	const struct sonde_heap_range *range = &taking->range;
 	int error = 0;
 	for (size_t i = 0; i < batch->count && !error; i++) {
-		uint64_t start_ns = batch->start_ns[i], dur_ns = batch->dur_ns[i];
-		if (!(groups & 1u << sonde_wait_row(batch->wait_kind[i])->group) ||
-		    (range->thread && !range->thread[batch->thread_of[i]]) ||
+		uint64_t start_ns = batch->waits.start_ns[i], dur_ns = batch->waits.dur_ns[i];
+		if (!(groups & 1u << sonde_wait_row(batch->waits.kind[i])->group) ||
+		    (range->thread && !range->thread[batch->waits.thread[i]]) ||
 		    !sonde_weigh_cut(range, &start_ns, &dur_ns))
 			continue;
-		struct sonde_weights_row row = {.stack = batch->stack[i],
-						.thread = batch->thread_of[i],
-						.status = sonde_sample_status(batch->status[i]),
-						.kind = batch->wait_kind[i],
-						.count = start_ns == batch->start_ns[i],
+		struct sonde_weights_row row = {.stack = batch->waits.stack[i],
+						.thread = batch->waits.thread[i],
+						.status = sonde_sample_status(batch->waits.status[i]),
+						.kind = batch->waits.kind[i],
+						.count = start_ns == batch->waits.start_ns[i],
 						.weight = dur_ns};
-		if (batch->status[i] & SONDE_WAIT_SAMPLED) {
-			row.weight = sonde_weigh_sampled(&taking->all, range, batch->start_ns[i], batch->dur_ns[i]);
+		if (batch->waits.status[i] & SONDE_WAIT_SAMPLED) {
+			row.weight =
+			    sonde_weigh_sampled(&taking->all, range, batch->waits.start_ns[i], batch->waits.dur_ns[i]);
 			taking->out->sampled += row.weight;
 		}
 		error = add(taking, row);

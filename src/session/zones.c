@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/columns.h"
+#include "trace/columns_read.h"
 #include "trace/reader.h"
 #include "util/error.h"
 
@@ -70,12 +70,12 @@ static int make_rows(struct sonde_zones *zones, size_t count, struct rows *rows)
 static void fill_batch(struct sonde_batch *batch, const struct rows *rows)
 {
 	batch->count = rows->count;
-	batch->start_ns = rows->start_ns;
-	batch->dur_ns = rows->dur_ns;
-	batch->self_ns = rows->self_ns;
-	batch->site = rows->site;
-	batch->depth = rows->depth;
-	batch->zone_flags = rows->flags;
+	batch->zones.start_ns = rows->start_ns;
+	batch->zones.dur_ns = rows->dur_ns;
+	batch->zones.self_ns = rows->self_ns;
+	batch->zones.site = rows->site;
+	batch->zones.depth = rows->depth;
+	batch->zones.flags = rows->flags;
 }
 
 static inline void begin(struct sonde_pair *pair, uint32_t *open, struct sonde_pair_frame frame)

@@ -10,65 +10,9 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/varint.h"
 #include "source/hooked.h"
 #include "source/zones.h"
 #include "util/error.h"
-
-/* --- rows -------------------------------------------------------------------------------------------------------- */
-
-enum { TIME, THREAD, CORRELATION, STACK, STATUS, COLUMNS };
-_Static_assert(COLUMNS <= SONDE_COLUMNS_MAX, "columns of a chunk");
-enum { ROWS_A_CHUNK = 16384 };
-
-void sonde_call_rows_init(struct sonde_call_rows *rows)
-{
-	*rows = (struct sonde_call_rows){0};
-	sonde_columns_init(&rows->columns, COLUMNS);
-}
-
-void sonde_call_rows_fini(struct sonde_call_rows *rows)
-{
-	sonde_columns_fini(&rows->columns);
-}
-
-static void put_change(struct sonde_columns *columns, size_t column, uint64_t value, uint64_t before)
-{
-	sonde_columns_put(columns, column, sonde_varint_zigzag((int64_t)(value - before)));
-}
-
-int sonde_call_rows_put(struct sonde_call_rows *rows, const struct sonde_call_row *row)
-{
-	struct sonde_columns *columns = &rows->columns;
-	struct sonde_call_row *last = &rows->last;
-	if (!columns->rows) {
-		*last = (struct sonde_call_row){0};
-		columns->time_min_ns = columns->time_max_ns = row->time_ns;
-	}
-	if (row->time_ns < columns->time_min_ns)
-		columns->time_min_ns = row->time_ns;
-	if (row->time_ns > columns->time_max_ns)
-		columns->time_max_ns = row->time_ns;
-	put_change(columns, TIME, row->time_ns, last->time_ns);
-	sonde_columns_put(columns, THREAD, row->thread);
-	put_change(columns, CORRELATION, row->correlation, last->correlation);
-	put_change(columns, STACK, row->stack, last->stack);
-	sonde_columns_put_byte(columns, STATUS, row->status);
-	*last = *row;
-	return ++columns->rows >= ROWS_A_CHUNK;
-}
-
-int sonde_call_rows_flush(struct sonde_call_rows *rows, struct sonde_writer *writer)
-{
-	struct sonde_columns *columns = &rows->columns;
-	struct sonde_chunk chunk = {
-	    .type = SONDE_CHUNK_CALL_STACKS,
-	    .time_min_ns = columns->time_min_ns,
-	    .time_max_ns = columns->time_max_ns,
-	    .count = columns->rows,
-	};
-	return columns->rows ? sonde_columns_write(columns, writer, &chunk) : 0;
-}
 
 /* --- processes --------------------------------------------------------------------------------------------------- */
 
@@ -210,7 +154,7 @@ static void on_call(void *context, pid_t pid, uint32_t thread, const struct sond
 		stacks->unnamed++;
 		return;
 	}
-	struct sonde_call_row row = {
+	struct sonde_call_stacks_row row = {
 	    .time_ns = call->head.time,
 	    .correlation = call->correlation,
 	    .thread = thread,

@@ -389,6 +389,7 @@ static size_t write_left(const struct sonde_source_run *run, char *out, size_t o
 		"short of address space (ulimit -v, ulimit -d): not recorded from there on; raise it by 64 MB",
 	    [SONDE_LINK_NO_CLOCK] = "recorded until it forbade itself the cycle counter (PR_SET_TSC)",
 	    [SONDE_LINK_SILENT] = "not recorded: the recorder was stopped, or too busy, when it began",
+	    [SONDE_LINK_NO_FILES] = "not recorded: " SONDE_PRELOAD_HIDDEN,
 	};
 	size_t used = 0;
 	for (int i = 0; i < SONDE_LINK_REASONS && used < out_b; i++)

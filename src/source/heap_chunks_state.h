@@ -2,7 +2,7 @@
 #ifndef SONDE_SOURCE_HEAP_CHUNKS_STATE_H
 #define SONDE_SOURCE_HEAP_CHUNKS_STATE_H
 
-#include "source/columns.h"
+#include "trace/columns_write.h"
 #include "source/heap_chunks.h"
 
 #define SONDE_HEAP_BATCH 256u /* changes */

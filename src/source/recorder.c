@@ -7,20 +7,15 @@
 #include "source/recorder.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/varint.h"
 #include "source/lookup.h"
 #include "source/recorder_state.h"
 #include "util/error.h"
-
-#define SAMPLES_A_CHUNK 65536u
-
-enum { SAMPLE_TIME, SAMPLE_THREAD, SAMPLE_STACK, SAMPLE_WEIGHT, SAMPLE_STATUS, SAMPLE_COLUMNS };
-enum { SWITCH_TIME, SWITCH_THREAD, SWITCH_KIND, SWITCH_CPU, SWITCH_WAITED, SWITCH_BY, SWITCH_COLUMNS };
-#define SWITCH_COLUMNS_ALONE SWITCH_WAITED /* where nobody tells who was woken when */
 
 static void zone_ended(void *context, const struct sonde_pair_zone *zone)
 {
@@ -50,13 +45,13 @@ int sonde_recorder_new(struct sonde_recorder **out, struct sonde_writer *writer,
 	recorder->options = *options;
 	sonde_strings_init(&recorder->strings, writer);
 	sonde_tasks_init(&recorder->tasks, writer, &recorder->strings);
+	recorder->tasks.keep_arguments = options->keep_arguments;
 	sonde_trie_init(&recorder->stacks, writer, &recorder->strings);
 	sonde_streams_init(&recorder->streams, writer);
-	sonde_columns_init(&recorder->samples, SAMPLE_COLUMNS);
-	sonde_columns_init(&recorder->switches, SWITCH_COLUMNS);
-	recorder->switches.count = SWITCH_COLUMNS_ALONE;
-	sonde_activities_init(&recorder->activities);
-	sonde_call_rows_init(&recorder->calls);
+	sonde_encoder_init(&recorder->samples, SONDE_CHUNK_SAMPLES, SONDE_ENCODER_ROWS_MANY);
+	sonde_encoder_init(&recorder->switches, SONDE_CHUNK_SWITCHES, SONDE_ENCODER_ROWS_MANY);
+	sonde_encoder_init(&recorder->activities, SONDE_CHUNK_ACTIVITIES, SONDE_ENCODER_ROWS);
+	sonde_encoder_init(&recorder->calls, SONDE_CHUNK_CALL_STACKS, SONDE_ENCODER_ROWS);
 	sonde_points_init(&recorder->points);
 	int rc = options->when ? arm(recorder) : 0;
 	rc = rc ? rc : sonde_snapshots_new(&recorder->snapshots, recorder, sonde_writer_start_ns(writer));
@@ -71,11 +66,10 @@ void sonde_recorder_free(struct sonde_recorder *recorder)
 {
 	if (!recorder)
 		return;
-	sonde_columns_fini(&recorder->samples);
-	recorder->switches.count = SWITCH_COLUMNS;
-	sonde_columns_fini(&recorder->switches);
-	sonde_activities_fini(&recorder->activities);
-	sonde_call_rows_fini(&recorder->calls);
+	sonde_encoder_fini(&recorder->samples);
+	sonde_encoder_fini(&recorder->switches);
+	sonde_encoder_fini(&recorder->activities);
+	sonde_encoder_fini(&recorder->calls);
 	sonde_points_fini(&recorder->points);
 	sonde_streams_fini(&recorder->streams);
 	sonde_trie_fini(&recorder->stacks);
@@ -100,35 +94,30 @@ int sonde_recorder_error(const struct sonde_recorder *recorder)
 	return recorder->error ? recorder->error : sonde_writer_error(recorder->writer);
 }
 
-/* --- columns --------------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------------------ */
 
-static void flush_columns(struct sonde_recorder *recorder, struct sonde_columns *columns, uint16_t type)
+/* What the rows name is written before them. */
+static int flush_rows(struct sonde_recorder *recorder, struct sonde_encoder *rows)
 {
-	if (!columns->rows)
-		return;
+	if (!sonde_encoder_rows(rows))
+		return 0;
 	sonde_recorder_keep_error(recorder, sonde_trie_flush(&recorder->stacks));
-	struct sonde_chunk chunk = {
-	    .type = type,
-	    .time_min_ns = columns->time_min_ns,
-	    .time_max_ns = columns->time_max_ns,
-	    .count = columns->rows,
-	};
-	sonde_recorder_keep_error(recorder, sonde_columns_write(columns, recorder->writer, &chunk));
+	int error = sonde_encoder_flush(rows, recorder->writer);
+	sonde_recorder_keep_error(recorder, error);
+	return error;
 }
 
-static void flush_samples(struct sonde_recorder *recorder)
+int sonde_recorder_rows(struct sonde_recorder *recorder, struct sonde_encoder *rows)
 {
-	flush_columns(recorder, &recorder->samples, SONDE_CHUNK_SAMPLES);
-	recorder->last_stack = 0;
-	recorder->last_weight = 0;
+	return flush_rows(recorder, rows);
 }
 
 int sonde_recorder_flush(struct sonde_recorder *recorder)
 {
-	flush_samples(recorder);
-	flush_columns(recorder, &recorder->switches, SONDE_CHUNK_SWITCHES);
-	sonde_recorder_keep_error(recorder, sonde_activities_flush(&recorder->activities, recorder->writer));
-	sonde_recorder_keep_error(recorder, sonde_recorder_calls_flush(recorder));
+	flush_rows(recorder, &recorder->samples);
+	flush_rows(recorder, &recorder->switches);
+	flush_rows(recorder, &recorder->activities);
+	flush_rows(recorder, &recorder->calls);
 	sonde_recorder_keep_error(recorder, sonde_points_flush(&recorder->points, recorder->writer));
 	sonde_recorder_keep_error(recorder, sonde_streams_flush(&recorder->streams));
 	sonde_recorder_keep_error(recorder, sonde_writer_flush(recorder->writer));
@@ -192,56 +181,32 @@ size_t sonde_recorder_live(const struct sonde_recorder *recorder, uint32_t after
 	return count;
 }
 
-/* Times of a column only go up: a record that comes late (buffers of several CPUs) takes the time of the one before. */
-static uint64_t time_delta(struct sonde_columns *columns, uint64_t *time_ns)
-{
-	if (!columns->rows) {
-		columns->time_min_ns = *time_ns;
-		columns->time_max_ns = *time_ns;
-		return 0;
-	}
-	if (*time_ns < columns->time_max_ns)
-		*time_ns = columns->time_max_ns;
-	uint64_t delta = *time_ns - columns->time_max_ns;
-	columns->time_max_ns = *time_ns;
-	return delta;
-}
-
 void sonde_recorder_sample(struct sonde_recorder *recorder, uint64_t time_ns, uint32_t thread, uint32_t stack,
 			   uint64_t weight_ns, uint8_t status)
 {
-	struct sonde_columns *columns = &recorder->samples;
-	sonde_columns_put(columns, SAMPLE_TIME, time_delta(columns, &time_ns));
-	sonde_columns_put(columns, SAMPLE_THREAD, thread);
-	sonde_columns_put(columns, SAMPLE_STACK, sonde_varint_zigzag((int64_t)stack - (int64_t)recorder->last_stack));
-	sonde_columns_put(columns, SAMPLE_WEIGHT, sonde_varint_zigzag((int64_t)(weight_ns - recorder->last_weight)));
-	sonde_columns_put_byte(columns, SAMPLE_STATUS, status);
-	recorder->last_stack = stack;
-	recorder->last_weight = weight_ns;
+	struct sonde_samples_row row = {time_ns, thread, stack, weight_ns, status};
 	recorder->sample_count += (uint64_t)sonde_sample_counts(status);
-	if (++columns->rows >= SAMPLES_A_CHUNK)
-		flush_samples(recorder);
+	if (sonde_encoder_samples(&recorder->samples, &row))
+		flush_rows(recorder, &recorder->samples);
 }
 
 void sonde_recorder_switch(struct sonde_recorder *recorder, const struct sonde_recorder_switch *event)
 {
-	struct sonde_columns *columns = &recorder->switches;
-	uint64_t time_ns = event->time_ns, woken_ns = event->woken_ns;
-	if (woken_ns && columns->count == SWITCH_COLUMNS_ALONE) {
-		flush_columns(recorder, columns, SONDE_CHUNK_SWITCHES);
-		columns->count = SWITCH_COLUMNS;
+	struct sonde_encoder *switches = &recorder->switches;
+	uint64_t until_ns = sonde_encoder_until_ns(switches), woken_ns = event->woken_ns;
+	struct sonde_switches_row row = {
+	    .time_ns =
+		event->time_ns > until_ns ? event->time_ns : until_ns, /* buffers of several CPUs: it may be late */
+	    .thread = event->thread,
+	    .kind = (uint8_t)event->kind,
+	    .cpu = event->cpu < 0 ? 0 : (uint32_t)event->cpu + 1,
+	};
+	if (woken_ns) {
+		row.waited_ns = (row.time_ns > woken_ns ? row.time_ns - woken_ns : 0) + 1;
+		row.by = event->by;
 	}
-	sonde_columns_put(columns, SWITCH_TIME, time_delta(columns, &time_ns));
-	sonde_columns_put(columns, SWITCH_THREAD, event->thread);
-	sonde_columns_put_byte(columns, SWITCH_KIND, (uint8_t)event->kind);
-	sonde_columns_put(columns, SWITCH_CPU, event->cpu < 0 ? 0 : (uint64_t)event->cpu + 1);
-	if (columns->count == SWITCH_COLUMNS) {
-		uint64_t waited_ns = time_ns > woken_ns ? time_ns - woken_ns : 0;
-		sonde_columns_put(columns, SWITCH_WAITED, woken_ns ? waited_ns + 1 : 0);
-		sonde_columns_put(columns, SWITCH_BY, woken_ns ? event->by : 0);
-	}
-	if (++columns->rows >= SAMPLES_A_CHUNK)
-		flush_columns(recorder, columns, SONDE_CHUNK_SWITCHES);
+	if (sonde_encoder_switches(switches, &row))
+		flush_rows(recorder, switches);
 }
 
 void sonde_recorder_zones(struct sonde_recorder *recorder, uint32_t process, uint32_t thread, const uint32_t *sites,
@@ -345,13 +310,13 @@ uint32_t sonde_recorder_module(struct sonde_recorder *recorder, const struct son
 	return sonde_trie_module(&recorder->stacks, key);
 }
 
-uint32_t sonde_recorder_stack(struct sonde_recorder *recorder, const struct sonde_recorder_frame *frames, size_t count)
+uint32_t sonde_recorder_stack(struct sonde_recorder *recorder, const struct sonde_trie_frame *frames, size_t count)
 {
 	return sonde_trie_intern(&recorder->stacks, frames, count);
 }
 
-int sonde_recorder_stack_below(struct sonde_recorder *recorder, uint32_t node,
-			       const struct sonde_recorder_frame *frames, size_t count, uint32_t *nodes)
+int sonde_recorder_stack_below(struct sonde_recorder *recorder, uint32_t node, const struct sonde_trie_frame *frames,
+			       size_t count, uint32_t *nodes)
 {
 	return sonde_trie_extend(&recorder->stacks, node, frames, count, nodes);
 }
@@ -419,14 +384,54 @@ int sonde_recorder_chunk(struct sonde_recorder *recorder, struct sonde_columns *
 	return code;
 }
 
+uint64_t sonde_recorder_place(struct sonde_recorder *recorder, uint32_t module,
+			      const struct sonde_trie_location *locations, size_t count)
+{
+	uint64_t address = ++recorder->places * SONDE_RECORDER_PLACE_B;
+	sonde_recorder_keep_error(recorder, sonde_trie_symbol(&recorder->stacks, module, address, locations, count));
+	return address;
+}
+
 int sonde_recorder_symbols(struct sonde_recorder *recorder, uint64_t deadline_ns)
 {
 	return sonde_lookup_symbols(&recorder->stacks, deadline_ns, recorder->options.debuginfod);
 }
 
+/* The reason as a reader shows it. */
+static const char *stopped_by(int error)
+{
+	switch (error) {
+	case -ENOSPC:
+		return "disk full";
+	case -EDQUOT:
+		return "disk quota reached";
+	case -EFBIG:
+		return "file size limit reached (ulimit -f)";
+	default:
+		return strerror(-error);
+	}
+}
+
+static void say_stopped(struct sonde_recorder *recorder, int error, uint64_t time_ns)
+{
+	char after[32];
+	snprintf(after, sizeof after, "%" PRIu64, time_ns - sonde_writer_start_ns(recorder->writer));
+	sonde_recorder_info(recorder, "recording.error", stopped_by(error));
+	sonde_recorder_info(recorder, "recording.ended_after_ns", after);
+}
+
 int sonde_recorder_close(struct sonde_recorder *recorder, int status, uint64_t time_ns)
 {
 	sonde_recorder_flush(recorder);
+	int unwritten = sonde_writer_error(recorder->writer);
+	if (unwritten) {
+		sonde_writer_last_words(recorder->writer);
+		say_stopped(recorder, unwritten, time_ns);
+		sonde_writer_flush(recorder->writer);
+		return unwritten;
+	}
+	if (recorder->error)
+		say_stopped(recorder, recorder->error, time_ns);
 	for (size_t i = 0; i < recorder->lost_count; i++)
 		sonde_writer_meta(recorder->writer, &recorder->lost[i], sizeof recorder->lost[i], NULL, 0);
 	struct sonde_meta_close record = {

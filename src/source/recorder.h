@@ -11,9 +11,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "format/chunks.h"
 #include "format/event.h"
 #include "format/metric.h"
 #include "format/record.h"
+#include "trace/trie.h"
 
 struct sonde_recorder;
 struct sonde_snapshots;
@@ -38,9 +40,10 @@ struct sonde_record_options {
 	const char *when; /* trigger, NULL = none */
 	int overwrite;
 	int quiet;
-	int no_perf;    /* do not use perf events (tests, or a wish) */
-	int no_inject;  /* put nothing into the target */
-	int no_symbols; /* leave symbols to the reader */
+	int keep_arguments; /* command lines as they are, with passwords (fold/redact.h) */
+	int no_perf;        /* do not use perf events (tests, or a wish) */
+	int no_inject;      /* put nothing into the target */
+	int no_symbols;     /* leave symbols to the reader */
 	int debuginfod;
 	uint32_t stack_b;            /* stack copy per sample, 0 = default */
 	uint32_t waits;              /* what threads wait for: bits of enum sonde_wait_what */
@@ -142,28 +145,18 @@ void sonde_recorder_status(struct sonde_recorder *recorder, pid_t pid, const str
 
 /* --- modules and stacks --------------------------------------------------------------------------------------------*/
 
-/* Interned by build-id, or by path and process where there is none. */
-struct sonde_stack_module_key {
-	const char *path; /* as the process sees it */
-	const uint8_t *build_id;
-	size_t build_id_b; /* 0 = none */
-	uint32_t flags;    /* enum sonde_module_flag */
-	uint32_t process;  /* whose, for anonymous modules; else 0 */
-	pid_t root_pid;    /* a live process that sees the path: the file is kept open for symbols */
-};
-
+/* See trace/trie.h. */
 uint32_t sonde_recorder_module(struct sonde_recorder *recorder, const struct sonde_stack_module_key *key);
 
-struct sonde_recorder_frame {
-	uint32_t module;
-	uint64_t address; /* as STACKS says: return address − 1 for callers */
-};
+/* A new address of the module, never 0, with a SYMBOL record that says what stands there. Not interned. */
+uint64_t sonde_recorder_place(struct sonde_recorder *recorder, uint32_t module,
+			      const struct sonde_trie_location *locations, size_t count);
 
 /* Interns a stack, leaf first; its node, 0 for an empty one. */
-uint32_t sonde_recorder_stack(struct sonde_recorder *recorder, const struct sonde_recorder_frame *frames, size_t count);
+uint32_t sonde_recorder_stack(struct sonde_recorder *recorder, const struct sonde_trie_frame *frames, size_t count);
 /* The same below a node (0 = the root), with the node of each frame. 0; -ENOMEM. */
-int sonde_recorder_stack_below(struct sonde_recorder *recorder, uint32_t node,
-			       const struct sonde_recorder_frame *frames, size_t count, uint32_t *nodes);
+int sonde_recorder_stack_below(struct sonde_recorder *recorder, uint32_t node, const struct sonde_trie_frame *frames,
+			       size_t count, uint32_t *nodes);
 
 /* --- events ---------------------------------------------------------------------------------------------- */
 
@@ -227,12 +220,13 @@ uint32_t sonde_recorder_operation(struct sonde_recorder *recorder, struct sonde_
 /* How many devices there are so far, each as often as a process has told of it. */
 uint32_t sonde_recorder_devices(const struct sonde_recorder *recorder);
 
-struct sonde_timed;
-/* In any order of time (activities.h). */
-void sonde_recorder_activity(struct sonde_recorder *recorder, const struct sonde_timed *row);
-struct sonde_call_row;
-/* The same, of where a call was (call_stacks.h). */
-void sonde_recorder_call(struct sonde_recorder *recorder, const struct sonde_call_row *row);
+/* In any order of time. */
+void sonde_recorder_activity(struct sonde_recorder *recorder, const struct sonde_activities_row *row);
+void sonde_recorder_call(struct sonde_recorder *recorder, const struct sonde_call_stacks_row *row);
+
+struct sonde_encoder;
+/* Writes the rows of a source's own encoder, and what they name before them. 0, or the writer's error. */
+int sonde_recorder_rows(struct sonde_recorder *recorder, struct sonde_encoder *rows);
 
 /* --- allocations (heap_chunks.h) --------------------------------------------------------------------------- */
 
@@ -280,7 +274,7 @@ struct sonde_snapshot_ask {
 	size_t label_b;
 	uint64_t time_ns;
 	uint64_t rss_b; /* as the process read it itself; 0 = it is to be read */
-	int answer_fd; /* a socket that gets a struct sonde_link_snapshot (format/link.h) and is closed; −1 = none */
+	int answer_fd;  /* a socket that gets a struct sonde_link_snapshot (format/link.h) and is closed; −1 = none */
 };
 
 /* A negative errno, as sonde_snapshots_ask(). */
@@ -313,6 +307,8 @@ struct sonde_recorder_loss {
 };
 
 void sonde_recorder_lost(struct sonde_recorder *recorder, const struct sonde_recorder_loss *loss);
+/* All that was lost so far, and its first source and cause: "zones: the ring was full"; "" = nothing was. */
+uint64_t sonde_recorder_lost_count(const struct sonde_recorder *recorder, char *first, size_t first_b);
 void sonde_recorder_cost(struct sonde_recorder *recorder, const char *what, uint64_t value);
 
 /* A merged histogram of a site; `hits`: SONDE_HIST_BUCKETS values (fold/hist.h). Written at once. */

@@ -1,6 +1,4 @@
 /* recorder_devices.c: devices, their queues, what they do and when (recorder.h). */
-#include "source/activities.h"
-#include "source/call_stacks.h"
 #include "source/recorder_state.h"
 
 uint32_t sonde_recorder_device(struct sonde_recorder *recorder, struct sonde_meta_device *record)
@@ -32,21 +30,14 @@ uint32_t sonde_recorder_devices(const struct sonde_recorder *recorder)
 	return recorder->devices;
 }
 
-void sonde_recorder_activity(struct sonde_recorder *recorder, const struct sonde_timed *row)
+void sonde_recorder_activity(struct sonde_recorder *recorder, const struct sonde_activities_row *row)
 {
-	if (sonde_activities_put(&recorder->activities, row))
-		sonde_recorder_keep_error(recorder, sonde_activities_flush(&recorder->activities, recorder->writer));
+	if (sonde_encoder_activities(&recorder->activities, row))
+		sonde_recorder_rows(recorder, &recorder->activities);
 }
 
-/* What the rows name is written before. */
-int sonde_recorder_calls_flush(struct sonde_recorder *recorder)
+void sonde_recorder_call(struct sonde_recorder *recorder, const struct sonde_call_stacks_row *row)
 {
-	sonde_recorder_keep_error(recorder, sonde_trie_flush(&recorder->stacks));
-	return sonde_call_rows_flush(&recorder->calls, recorder->writer);
-}
-
-void sonde_recorder_call(struct sonde_recorder *recorder, const struct sonde_call_row *row)
-{
-	if (sonde_call_rows_put(&recorder->calls, row))
-		sonde_recorder_keep_error(recorder, sonde_recorder_calls_flush(recorder));
+	if (sonde_encoder_call_stacks(&recorder->calls, row))
+		sonde_recorder_rows(recorder, &recorder->calls);
 }

@@ -2,6 +2,7 @@
  * histograms (recorder.h).
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,13 +84,9 @@ uint32_t sonde_recorder_series(struct sonde_recorder *recorder, enum sonde_metri
 			       uint32_t thread, const char *object)
 {
 	const struct sonde_metric_row *row = sonde_metric_row(metric);
-	if (sonde_points_add(&recorder->points)) {
-		sonde_recorder_keep_error(recorder, -ENOMEM);
-		return 0;
-	}
 	struct sonde_meta_series record = {
 	    .head.type = SONDE_META_SERIES,
-	    .id = recorder->points.count,
+	    .id = ++recorder->series,
 	    .kind = row->kind,
 	    .name = sonde_recorder_text(recorder, row->name),
 	    .unit = *row->unit ? sonde_recorder_text(recorder, row->unit) : 0,
@@ -175,6 +172,20 @@ void sonde_recorder_lost(struct sonde_recorder *recorder, const struct sonde_rec
 	}
 	row->count += loss->count;
 	row->to_ns = loss->time_ns;
+}
+
+uint64_t sonde_recorder_lost_count(const struct sonde_recorder *recorder, char *first, size_t first_b)
+{
+	uint64_t count = 0;
+	*first = '\0';
+	for (size_t i = 0; i < recorder->lost_count; i++) {
+		const struct sonde_meta_lost *row = &recorder->lost[i];
+		if (!count && row->count && row->source && row->cause)
+			snprintf(first, first_b, "%s: %s", recorder->strings.rows[row->source - 1].text,
+				 recorder->strings.rows[row->cause - 1].text);
+		count += row->count;
+	}
+	return count;
 }
 
 void sonde_recorder_cost(struct sonde_recorder *recorder, const char *what, uint64_t value)

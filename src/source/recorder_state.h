@@ -5,18 +5,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/activities.h"
-#include "source/call_stacks.h"
-#include "source/columns.h"
 #include "source/points.h"
 #include "source/recorder.h"
 #include "source/snapshots.h"
 #include "source/streams.h"
-#include "source/strings.h"
+#include "trace/strings.h"
 #include "source/tasks.h"
-#include "source/trie.h"
+#include "trace/trie.h"
 #include "source/trigger.h"
+#include "trace/encode.h"
 #include "util/map.h"
+
+#define SONDE_RECORDER_PLACE_B 16 /* between two places: no address − 1 is another's */
 
 struct sonde_recorder {
 	struct sonde_writer *writer;
@@ -25,20 +25,17 @@ struct sonde_recorder {
 	struct sonde_tasks tasks;
 	struct sonde_trie stacks;
 	struct sonde_streams streams;
-	struct sonde_columns samples, switches;
-	struct sonde_activities activities;
-	struct sonde_call_rows calls;
+	struct sonde_encoder samples, switches, activities, calls;
 	struct sonde_points points;
-	uint64_t last_weight;
-	uint32_t last_stack;
 	struct sonde_meta_lost *lost;
 	size_t lost_count;
 	struct sonde_meta_site *sites; /* id − 1, to intern them */
 	uint32_t site_count;
 	struct sonde_map site_map;
 	struct sonde_map heap_map; /* heap sites, by a hash of all that they are */
-	uint32_t heaps, heap_sites, objects;
+	uint32_t heaps, heap_sites, objects, series;
 	uint32_t devices, queues, operations;
+	uint64_t places;
 	struct sonde_snapshots *snapshots;
 	uint32_t snapshot_count;
 	struct sonde_trigger trigger; /* used when options.when is set */
@@ -47,9 +44,6 @@ struct sonde_recorder {
 	unsigned saves;
 	int error;
 };
-
-/* Writes out where calls were (recorder_devices.c). 0, or the writer's error. */
-int sonde_recorder_calls_flush(struct sonde_recorder *recorder);
 
 static inline void sonde_recorder_keep_error(struct sonde_recorder *recorder, int rc)
 {

@@ -12,7 +12,7 @@
 
 #include "base/varint.h"
 #include "fold/nodes.h"
-#include "source/columns.h"
+#include "trace/columns_write.h"
 #include "util/error.h"
 #include "util/search.h"
 

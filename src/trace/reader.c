@@ -4,6 +4,11 @@
  * without a gap, which is what a writer makes and what keeps a forged index from costing more than the file could hold.
  * In every other case scan.c finds the chunks. Each read verifies head and checksum again, since an index is only a
  * claim and the file may change.
+ *
+ * Bodies of a hostile file unpack to ten thousand times what they take in it, and most readers keep something of each
+ * row. So what all bodies unpack to is bounded by the size of the file, by a factor that real rows stay far below; what
+ * goes beyond that counts as damaged. HEAP chunks are left out of the account: allocations in a loop do shrink to a
+ * thousandth, and readers add them up chunk by chunk.
  */
 #include "trace/reader.h"
 
@@ -22,6 +27,10 @@
 #include "util/error.h"
 
 #define HEAD_MAX_B 4096
+#define UNPACKED_SPARE_B ((uint64_t)32 << 20)
+#define UNPACKED_FACTOR 256
+
+enum chunk_state { CHUNK_GOOD = 0, CHUNK_BAD = 1, CHUNK_REFUSED = 2 };
 
 struct sonde_reader {
 	int fd;
@@ -32,11 +41,12 @@ struct sonde_reader {
 	size_t cap;
 	struct sonde_scan scan;
 	int closed;
+	uint64_t unpacked_b; /* of all bodies listed so far, but for HEAP */
 	struct sonde_unpacker *unpacker;
 	/* Chunks that proved bad when read, by any reading thread; statistics, so relaxed. */
 	_Atomic uint64_t bad_b;
 	_Atomic uint64_t bad_at; /* the first in the file; UINT64_MAX = none */
-	_Atomic uint8_t *bad;    /* by entry: counted already */
+	_Atomic uint8_t *bad;    /* by entry: enum chunk_state; all but good ones are counted already */
 };
 
 static int read_at(struct sonde_reader *reader, struct iovec *pieces, int count, uint64_t at)
@@ -64,6 +74,19 @@ static int read_at(struct sonde_reader *reader, struct iovec *pieces, int count,
 	return 0;
 }
 
+static void count_bad(struct sonde_reader *reader, size_t i, enum chunk_state why)
+{
+	const struct sonde_index_entry *entry = &reader->entries[i];
+	if (atomic_exchange_explicit(&reader->bad[i], why, memory_order_relaxed))
+		return;
+	atomic_fetch_add_explicit(&reader->bad_b, sonde_check_chunk_b(&entry->head), memory_order_relaxed);
+	uint64_t first = atomic_load_explicit(&reader->bad_at, memory_order_relaxed);
+	while (entry->offset < first &&
+	       !atomic_compare_exchange_weak_explicit(&reader->bad_at, &first, entry->offset, memory_order_relaxed,
+						      memory_order_relaxed))
+		continue;
+}
+
 static int add_entry(struct sonde_reader *reader, const struct sonde_index_entry *entry)
 {
 	if (reader->count == reader->cap) {
@@ -80,6 +103,12 @@ static int add_entry(struct sonde_reader *reader, const struct sonde_index_entry
 	}
 	atomic_init(&reader->bad[reader->count], 0);
 	reader->entries[reader->count++] = *entry;
+	if (entry->head.type == SONDE_CHUNK_HEAP || entry->head.codec == SONDE_CODEC_RAW)
+		return 0;
+	if (reader->unpacked_b + entry->head.raw_b > UNPACKED_SPARE_B + UNPACKED_FACTOR * reader->scan.file_b)
+		count_bad(reader, reader->count - 1, CHUNK_REFUSED);
+	else
+		reader->unpacked_b += entry->head.raw_b;
 	return 0;
 }
 
@@ -183,6 +212,7 @@ static int read_index(struct sonde_reader *reader, uint64_t file_b)
 		return 0;
 	struct sonde_chunk_data data = {0};
 	sonde_buf_init(&data.buf, SONDE_READER_BUF_MAX_B);
+	reader->scan.file_b = file_b;
 	uint64_t index_at = tail.index_offset;
 	while (!error && index_at < end) {
 		struct sonde_index_entry entry = {.offset = index_at};
@@ -197,6 +227,9 @@ static int read_index(struct sonde_reader *reader, uint64_t file_b)
 	if (!error && at == tail.index_offset)
 		return 1;
 	reader->count = 0;
+	reader->unpacked_b = 0;
+	atomic_init(&reader->bad_b, 0);
+	atomic_init(&reader->bad_at, UINT64_MAX);
 	return error == -ENOMEM || error == -EIO ? error : 0;
 }
 
@@ -369,27 +402,16 @@ static int read_chunk(struct sonde_reader *reader, const struct sonde_index_entr
 	return 0;
 }
 
-static void count_bad(struct sonde_reader *reader, size_t i)
-{
-	const struct sonde_index_entry *entry = &reader->entries[i];
-	if (atomic_exchange_explicit(&reader->bad[i], 1, memory_order_relaxed))
-		return;
-	atomic_fetch_add_explicit(&reader->bad_b, sonde_check_chunk_b(&entry->head), memory_order_relaxed);
-	uint64_t first = atomic_load_explicit(&reader->bad_at, memory_order_relaxed);
-	while (entry->offset < first &&
-	       !atomic_compare_exchange_weak_explicit(&reader->bad_at, &first, entry->offset, memory_order_relaxed,
-						      memory_order_relaxed))
-		continue;
-}
-
 static int read_entry(struct sonde_reader *reader, size_t i, struct sonde_chunk_data *data, int with_body)
 {
 	if (i >= reader->count)
 		return sonde_error(ERANGE, "%s: has %zu chunks, chunk %zu was asked for", reader->path, reader->count,
 				   i);
+	if (atomic_load_explicit(&reader->bad[i], memory_order_relaxed) == CHUNK_REFUSED)
+		return damaged(reader, &reader->entries[i], "with it the file unpacks to more than its size allows");
 	int error = read_chunk(reader, &reader->entries[i], data, with_body);
 	if (error == -EBADMSG)
-		count_bad(reader, i);
+		count_bad(reader, i, CHUNK_BAD);
 	return error;
 }
 

@@ -46,9 +46,10 @@
 
 struct sonde_writer {
 	int fd;
-	int is_given; /* without a name of ours: never removed */
-	int error;    /* the first, sticky */
-	char why[512];
+	int is_given;  /* without a name of ours: never removed */
+	int error;     /* sticky */
+	int failed;    /* the first, which `error` no longer is: last words are written; 0 = none */
+	char why[512]; /* of the first */
 	char *path;
 	char *target; /* the file to replace, where `beside` is not NULL: path without links */
 	char *beside; /* the new file's name until then */
@@ -68,10 +69,10 @@ static int fail(struct sonde_writer *writer, int code, const char *what)
 {
 	int error = sonde_error(code, "%s: %s at byte %llu: %s", writer->path, what, (unsigned long long)writer->size_b,
 				strerror(code));
-	if (!writer->error) {
-		writer->error = error;
+	if (!writer->error && !writer->failed)
 		snprintf(writer->why, sizeof writer->why, "%s", sonde_error_text());
-	}
+	if (!writer->error)
+		writer->error = error;
 	return error;
 }
 
@@ -159,6 +160,21 @@ static int write_out(struct sonde_writer *writer, const struct sonde_chunk *chun
 	return put(writer, &head, chunk->summary, stored);
 }
 
+/* Whether there was a chunk to give up. */
+static int drop_last(struct sonde_writer *writer)
+{
+	size_t count = writer->index.len_b / sizeof(struct sonde_index_entry);
+	if (!count || sonde_buf_error(&writer->index))
+		return 0;
+	const struct sonde_index_entry *entry = (const struct sonde_index_entry *)(const void *)writer->index.data;
+	if (ftruncate(writer->fd, (off_t)entry[count - 1].offset))
+		return 0;
+	writer->size_b = entry[count - 1].offset;
+	writer->seq--;
+	writer->index.len_b -= sizeof *entry;
+	return 1;
+}
+
 static int flush_meta(struct sonde_writer *writer)
 {
 	if (!writer->meta_count)
@@ -170,6 +186,10 @@ static int flush_meta(struct sonde_writer *writer)
 	    .body_b = (uint32_t)writer->meta.len_b,
 	};
 	int error = write_out(writer, &chunk);
+	while (error && writer->failed && drop_last(writer))
+		error = write_out(writer, &chunk);
+	if (!error)
+		writer->error = 0;
 	sonde_buf_clear(&writer->meta);
 	writer->meta_count = 0;
 	return error;
@@ -316,7 +336,7 @@ static int is_event_type(uint16_t type)
 
 int sonde_writer_chunk(struct sonde_writer *writer, const struct sonde_chunk *chunk)
 {
-	if (writer->error)
+	if (writer->error || writer->failed)
 		return sonde_writer_error(writer);
 	if (!chunk->type || chunk->type == SONDE_CHUNK_INDEX)
 		return sonde_error(EINVAL, "%s: a chunk of type %u is not a caller's to write", writer->path,
@@ -392,7 +412,18 @@ uint64_t sonde_writer_size_b(const struct sonde_writer *writer)
 
 int sonde_writer_error(const struct sonde_writer *writer)
 {
-	return writer->error ? sonde_error(-writer->error, "%s", writer->why) : 0;
+	int error = writer->failed ? writer->failed : writer->error;
+	return error ? sonde_error(-error, "%s", writer->why) : 0;
+}
+
+void sonde_writer_last_words(struct sonde_writer *writer)
+{
+	if (!writer->error)
+		return;
+	writer->failed = writer->error;
+	writer->error = 0;
+	sonde_buf_clear(&writer->meta);
+	writer->meta_count = 0;
 }
 
 /* The index is as many chunks as it needs, then the tail, which names the first of them. */
@@ -437,14 +468,14 @@ int sonde_writer_commit(struct sonde_writer *writer)
 int sonde_writer_close(struct sonde_writer *writer)
 {
 	int error = sonde_writer_flush(writer);
-	if (!error)
+	if (!error && !writer->failed)
 		error = write_index(writer);
 	if (close(writer->fd) < 0 && !error)
 		error = fail(writer, errno, "cannot be closed");
 	writer->fd = -1;
 	int uncommitted = sonde_writer_commit(writer);
 	error = error ? error : uncommitted;
-	if (writer->error)
+	if (writer->error || writer->failed)
 		error = sonde_writer_error(writer);
 	release(writer);
 	return error;

@@ -58,6 +58,10 @@ uint64_t sonde_writer_start_ns(const struct sonde_writer *writer);
 uint64_t sonde_writer_size_b(const struct sonde_writer *writer);
 int sonde_writer_error(const struct sonde_writer *writer);
 
+/* After an error: META records alone can be written again, to say what happened; the last chunks are given up where
+ * there is no room for them. The file gets no index, and closing returns the error all the same. */
+void sonde_writer_last_words(struct sonde_writer *writer);
+
 /* Recording has begun: an existing file of that name, untouched until now, makes way for this one, in one step. Does
  * nothing where that is done; an error leaves both files as they are, and closing tries again. */
 int sonde_writer_commit(struct sonde_writer *writer);

@@ -1,6 +1,6 @@
 /* strings.h: interned strings of a recording. Each is written as a STRING record before its id is handed out. */
-#ifndef SONDE_SOURCE_STRINGS_H
-#define SONDE_SOURCE_STRINGS_H
+#ifndef SONDE_TRACE_STRINGS_H
+#define SONDE_TRACE_STRINGS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* strings.c: an arena of texts, an array of rows, a hash index over them. */
-#include "source/strings.h"
+#include "trace/strings.h"
 
 #include <stdlib.h>
 #include <string.h>

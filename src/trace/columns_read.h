@@ -1,10 +1,10 @@
-/* columns.h: decodes columnar chunk bodies, a column at a time.
+/* columns_read.h: decodes columnar chunk bodies, a column at a time.
  *
  * One-byte values, the most frequent, take the first branch; where lengths mix (times), eight bytes are loaded at once
  * and squeezed together without a branch on the length. Everything is bounded by the column's end.
  */
-#ifndef SONDE_SESSION_COLUMNS_H
-#define SONDE_SESSION_COLUMNS_H
+#ifndef SONDE_TRACE_COLUMNS_READ_H
+#define SONDE_TRACE_COLUMNS_READ_H
 
 #include <errno.h>
 #include <stddef.h>

@@ -3,15 +3,38 @@
  * A stack is interned from its root: each node is (parent, module, address). Stacks of one program share nearly all of
  * their nodes, so a sample costs one number. Nodes are written in STACKS chunks before anything that refers to them.
  */
-#ifndef SONDE_SOURCE_TRIE_H
-#define SONDE_SOURCE_TRIE_H
+#ifndef SONDE_TRACE_TRIE_H
+#define SONDE_TRACE_TRIE_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "source/recorder.h"
-#include "source/strings.h"
+#include "trace/strings.h"
+#include "trace/writer.h"
+#include "util/map.h"
+
+/* Interned by build-id, or by path and process where there is none. */
+struct sonde_stack_module_key {
+	const char *path; /* as the process sees it */
+	const uint8_t *build_id;
+	size_t build_id_b; /* 0 = none */
+	uint32_t flags;    /* enum sonde_module_flag */
+	uint32_t process;  /* whose, for anonymous modules; else 0 */
+	pid_t root_pid;    /* a live process that sees the path: the file is kept open for symbols */
+};
+
+struct sonde_trie_frame {
+	uint32_t module;
+	uint64_t address; /* as STACKS says: return address − 1 for callers */
+};
+
+/* What a frame stands for in a module that has no file: innermost function first. */
+struct sonde_trie_location {
+	const char *function; /* NULL = unnamed */
+	const char *file;     /* NULL = not known */
+	uint32_t line;        /* 0 = not known */
+};
 
 struct sonde_stack_node {
 	uint32_t parent, module;
@@ -47,10 +70,14 @@ void sonde_trie_init(struct sonde_trie *stacks, struct sonde_writer *writer, str
 void sonde_trie_fini(struct sonde_trie *stacks);
 
 uint32_t sonde_trie_module(struct sonde_trie *stacks, const struct sonde_stack_module_key *key);
-uint32_t sonde_trie_intern(struct sonde_trie *stacks, const struct sonde_recorder_frame *frames, size_t count);
+uint32_t sonde_trie_intern(struct sonde_trie *stacks, const struct sonde_trie_frame *frames, size_t count);
 /* Interns frames below a node (0 = the root); the last of them is its child. Sets the node of each. 0; -ENOMEM. */
-int sonde_trie_extend(struct sonde_trie *stacks, uint32_t parent, const struct sonde_recorder_frame *frames,
-		      size_t count, uint32_t *nodes);
+int sonde_trie_extend(struct sonde_trie *stacks, uint32_t parent, const struct sonde_trie_frame *frames, size_t count,
+		      uint32_t *nodes);
+
+/* Writes a SYMBOL record. 0, or the writer's error. */
+int sonde_trie_symbol(struct sonde_trie *stacks, uint32_t module, uint64_t address,
+		      const struct sonde_trie_location *locations, size_t count);
 
 /* Writes the nodes that are not yet in the file. */
 int sonde_trie_flush(struct sonde_trie *stacks);

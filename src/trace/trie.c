@@ -1,5 +1,5 @@
 /* trie.c: rows in arrays, hash indexes over them, columnar STACKS chunks. */
-#include "source/trie.h"
+#include "trace/trie.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 #include "base/varint.h"
-#include "source/columns.h"
+#include "trace/columns_write.h"
 #include "util/error.h"
 
 #define NODES_A_CHUNK 65536u
@@ -191,15 +191,15 @@ static int reserve_nodes(struct sonde_trie *stacks, size_t count)
 
 /* Adds frames below a node, of which none is there. Their ids are known, so what they need of the index is asked for
  * ahead. */
-static int add_chain(struct sonde_trie *stacks, uint32_t parent, const struct sonde_recorder_frame *frames,
-		     size_t count, uint32_t *nodes)
+static int add_chain(struct sonde_trie *stacks, uint32_t parent, const struct sonde_trie_frame *frames, size_t count,
+		     uint32_t *nodes)
 {
 	uint32_t first = stacks->node_count + 1;
 	if (reserve_nodes(stacks, count))
 		return -ENOMEM;
 	struct sonde_stack_node *rows = stacks->nodes + stacks->node_count;
 	for (size_t i = 0; i < count; i++) {
-		const struct sonde_recorder_frame *frame = &frames[count - 1 - i];
+		const struct sonde_trie_frame *frame = &frames[count - 1 - i];
 		rows[i] =
 		    (struct sonde_stack_node){i ? first + (uint32_t)i - 1 : parent, frame->module, frame->address};
 		__builtin_prefetch(&stacks->index[hash_of(&rows[i]) & (stacks->index_cap - 1)], 1);
@@ -211,8 +211,8 @@ static int add_chain(struct sonde_trie *stacks, uint32_t parent, const struct so
 	return 0;
 }
 
-int sonde_trie_extend(struct sonde_trie *stacks, uint32_t parent, const struct sonde_recorder_frame *frames,
-		      size_t count, uint32_t *nodes)
+int sonde_trie_extend(struct sonde_trie *stacks, uint32_t parent, const struct sonde_trie_frame *frames, size_t count,
+		      uint32_t *nodes)
 {
 	for (; count; count--) {
 		struct sonde_stack_node next = {parent, frames[count - 1].module, frames[count - 1].address};
@@ -224,14 +224,14 @@ int sonde_trie_extend(struct sonde_trie *stacks, uint32_t parent, const struct s
 	return 0;
 }
 
-static uint32_t intern_node(struct sonde_trie *stacks, uint32_t parent, const struct sonde_recorder_frame *frame)
+static uint32_t intern_node(struct sonde_trie *stacks, uint32_t parent, const struct sonde_trie_frame *frame)
 {
 	uint32_t node = 0;
 	return sonde_trie_extend(stacks, parent, frame, 1, &node) ? 0 : node;
 }
 
 /* The outer nodes are mostly those of the stack before. */
-uint32_t sonde_trie_intern(struct sonde_trie *stacks, const struct sonde_recorder_frame *frames, size_t count)
+uint32_t sonde_trie_intern(struct sonde_trie *stacks, const struct sonde_trie_frame *frames, size_t count)
 {
 	uint32_t node = 0;
 	for (size_t depth = 0; count--; depth++) {
@@ -287,4 +287,29 @@ int sonde_trie_flush(struct sonde_trie *stacks)
 		stacks->written += count;
 	}
 	return stacks->error;
+}
+
+#define LOCATIONS_MAX 64
+
+int sonde_trie_symbol(struct sonde_trie *stacks, uint32_t module, uint64_t address,
+		      const struct sonde_trie_location *locations, size_t count)
+{
+	struct sonde_meta_location rows[LOCATIONS_MAX];
+	count = count < LOCATIONS_MAX ? count : LOCATIONS_MAX;
+	for (size_t i = 0; i < count; i++) {
+		const char *function = locations[i].function ? locations[i].function : "";
+		const char *file = locations[i].file ? locations[i].file : "";
+		rows[i] = (struct sonde_meta_location){
+		    .function = sonde_strings_intern(stacks->strings, function, strlen(function)),
+		    .file = sonde_strings_intern(stacks->strings, file, strlen(file)),
+		    .line = locations[i].line,
+		};
+	}
+	struct sonde_meta_symbol record = {
+	    .head = {.type = SONDE_META_SYMBOL},
+	    .module = module,
+	    .count = (uint32_t)count,
+	    .address = address,
+	};
+	return sonde_writer_meta(stacks->writer, &record, sizeof record, rows, count * sizeof *rows);
 }

@@ -1,14 +1,13 @@
-/* columns.h: the columns of one chunk while they are being filled (format/record.h, Columnar bodies). */
-#ifndef SONDE_SOURCE_COLUMNS_H
-#define SONDE_SOURCE_COLUMNS_H
+/* columns_write.h: the columns of one chunk while they are being filled (format/record.h, Columnar bodies). */
+#ifndef SONDE_TRACE_COLUMNS_WRITE_H
+#define SONDE_TRACE_COLUMNS_WRITE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "trace/layout.h"
 #include "trace/writer.h"
 #include "util/buf.h"
-
-#define SONDE_COLUMNS_MAX 10
 
 struct sonde_columns {
 	struct sonde_buf column[SONDE_COLUMNS_MAX];

@@ -1,5 +1,5 @@
-/* columns.c: a growing buffer a column, put together when the chunk is written. */
-#include "source/columns.h"
+/* columns_write.c: a growing buffer a column, put together when the chunk is written. */
+#include "trace/columns_write.h"
 
 #include "base/varint.h"
 

@@ -1,5 +1,5 @@
-/* columns.c: the decoding loops (columns.h). */
-#include "session/columns.h"
+/* columns_read.c: the decoding loops (columns_read.h). */
+#include "trace/columns_read.h"
 
 #include "trace/reader.h"
 
