@@ -51,6 +51,41 @@ say() {
 sqlite_query="WITH RECURSIVE c(x) AS (VALUES(1) UNION ALL SELECT x + 1 FROM c WHERE x < $(n 3500000 800000))
 	SELECT sum(x * x % 7), count(DISTINCT x % 1000) FROM c;"
 
+# --- what programs work on -------------------------------------------------------------------------------------------
+
+# Words in an order that repeats and does not.
+make_text() {
+	awk -v bytes="$1" 'BEGIN {
+		split("the of and to in is that for it with as was on be by at this have from or had not are but", word, " ")
+		for (state = 1; written < bytes; ) {
+			state = state * 16807 % 2147483647 # exact in a double
+			line = state % 7 ? word[state % 24 + 1] " " word[int(state / 24) % 24 + 1] : state
+			print line
+			written += length(line) + 1
+		}
+	}'
+}
+
+# A C file of many functions with loops, switches and calls.
+make_source() {
+	awk -v functions="$1" 'BEGIN {
+		print "struct item { int key, value; double weight; struct item *next; };"
+		for (i = 0; i < functions; i++) {
+			printf "double work_%d(struct item *list, const int *table, int n)\n{\n\tdouble sum = %d;\n", i, i
+			printf "\tfor (int k = 0; k < n; k++) {\n\t\tswitch (table[k] %% 7) {\n"
+			for (c = 0; c < 6; c++)
+				printf "\t\tcase %d:\n\t\t\tsum += table[k] * %d.5 + k / (table[k] + %d);\n\t\t\tbreak;\n", c, c + i % 5, c + 1
+			printf "\t\tdefault:\n\t\t\tsum -= list ? list->weight : %d;\n\t\t}\n\t}\n", i % 11
+			print "\tfor (struct item *at = list; at; at = at->next)"
+			printf "\t\tsum += at->key > at->value ? at->weight * %d : table[at->key %% n];\n", i % 13 + 1
+			if (i)
+				printf "\treturn sum + (n > 3 ? work_%d(list, table, n - 1) : 0);\n}\n", int(i / 2)
+			else
+				print "\treturn sum;\n}"
+		}
+	}'
+}
+
 # --- figures ----------------------------------------------------------------------------------------------------------
 
 # keep KEY [VALUE…]: adds values to a series, from standard input when none is given. What could not be measured (empty,

@@ -171,6 +171,11 @@ static int blocked_drain(struct sonde_source_run *run, uint64_t horizon_ns, int 
 	return sonde_recorder_error(run->recorder);
 }
 
+static void blocked_flush(struct sonde_source_run *run)
+{
+	sonde_wait_chunks_flush(&run->processes.held.chunks);
+}
+
 static size_t blocked_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
 {
 	if (!max)
@@ -246,6 +251,7 @@ const struct sonde_source sonde_source_blocked = {
     .open = blocked_open,
     .start = blocked_start,
     .drain = blocked_drain,
+    .flush = blocked_flush,
     .poll_fds = blocked_poll_fds,
     .stop = blocked_stop,
 };

@@ -35,7 +35,7 @@ void sonde_blocked_held_add(struct sonde_blocked_held *held, const struct sonde_
 
 static void put(struct sonde_blocked_held *held, const struct sonde_blocked_seen *seen)
 {
-	struct sonde_wait wait = seen->wait;
+	struct sonde_waits_row wait = seen->wait;
 	int is_alive = sonde_recorder_alive(held->recorder, seen->pid) == seen->process;
 	wait.thread = is_alive ? sonde_recorder_thread(held->recorder, seen->pid, seen->tid, wait.start_ns)
 			       : sonde_recorder_known(held->recorder, seen->pid, seen->tid, wait.start_ns);

@@ -14,7 +14,7 @@
 enum sonde_blocked_verdict { SONDE_BLOCKED_WAIT = 0, SONDE_BLOCKED_WRITE, SONDE_BLOCKED_FORGET };
 
 struct sonde_blocked_seen {
-	struct sonde_wait wait; /* without its thread */
+	struct sonde_waits_row wait; /* without its thread */
 	uint32_t process;
 	pid_t pid, tid;
 };

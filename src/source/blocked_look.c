@@ -254,11 +254,11 @@ void sonde_blocked_take(struct sonde_blocked_looker *looker, const struct sonde_
 			struct sonde_blocked_thread *thread)
 {
 	const struct sonde_blocked_row row = sonde_blocked_row(thread->call.number);
-	struct sonde_wait *wait = &thread->wait;
-	*wait = (struct sonde_wait){.status = SONDE_STACK_NOT_SAMPLED | SONDE_WAIT_SAMPLED};
+	struct sonde_waits_row *wait = &thread->wait;
+	*wait = (struct sonde_waits_row){.status = SONDE_STACK_NOT_SAMPLED | SONDE_WAIT_SAMPLED};
 	if (process->is_narrow || is_stopped(process, thread))
 		return;
-	wait->kind = row.kind;
+	wait->kind = (uint8_t)row.kind;
 	if (thread->call.number == SYS_restart_syscall && thread->call.sp == thread->last_sp) {
 		wait->kind = thread->last.kind;
 		wait->object = thread->last.object;

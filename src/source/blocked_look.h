@@ -42,10 +42,10 @@ struct sonde_blocked_thread {
 	int call_fd, schedstat_fd; /* −1 = not kept */
 	uint64_t slices;           /* on a CPU, as the last look found it blocked */
 	struct sonde_blocked_call call;
-	struct sonde_wait
+	struct sonde_waits_row
 	    last; /* the last one, with its stack pointer: a call that is taken up again has another number */
 	uint64_t last_sp;
-	struct sonde_wait wait; /* in which it was found last; kind 0 = in none. `thread` is not set */
+	struct sonde_waits_row wait; /* in which it was found last; kind 0 = in none. `thread` is not set */
 };
 
 enum sonde_blocked_found {

@@ -374,7 +374,7 @@ void sonde_blocked_processes_look(struct sonde_blocked_processes *processes, str
 {
 	uint64_t now_ns = sonde_clock_now_ns();
 	enum sonde_blocked_found found = sonde_blocked_look(&processes->looker, &listed->at, thread);
-	struct sonde_wait *wait = &thread->wait;
+	struct sonde_waits_row *wait = &thread->wait;
 	if (found != SONDE_BLOCKED_GOES_ON) {
 		tell(processes, listed, thread);
 		wait->kind = 0;

@@ -212,6 +212,11 @@ static int cpu_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fina
 	return sonde_recorder_error(run->recorder);
 }
 
+static int cpu_hurry_ms(const struct sonde_source_run *run)
+{
+	return run->deep.is_hurried ? SONDE_DEEP_STACKS_MS : 0;
+}
+
 static size_t cpu_poll_fds(struct sonde_source_run *run, int *fds, size_t max)
 {
 	return sonde_perf_rings_poll_fds(run->rings, fds, max);
@@ -316,5 +321,6 @@ const struct sonde_source sonde_source_cpu = {
     .start = cpu_start,
     .drain = cpu_drain,
     .poll_fds = cpu_poll_fds,
+    .hurry_ms = cpu_hurry_ms,
     .stop = cpu_stop,
 };

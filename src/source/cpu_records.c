@@ -75,6 +75,7 @@ static void on_sample(struct sonde_source_run *run, const struct sonde_perf_reco
 	run->current = &sample;
 	enum sonde_stack_status status = sonde_unwinder_run(run->unwinder, &sample.unwind, &stack);
 	run->current = NULL;
+	sonde_deep_stacks_note(&run->deep, status);
 	uint8_t flagged = (uint8_t)(status | (sample.in_kernel ? SONDE_SAMPLE_KERNEL : 0));
 	if (sample.extra && !extra_ns) {
 		sonde_thread_clocks_hint(run->clocks, sample.tid, stack, flagged);

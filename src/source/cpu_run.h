@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "source/deep_stacks.h"
 #include "source/cpu_account.h"
 #include "source/newborn.h"
 #include "source/perf_event.h"
@@ -57,6 +58,7 @@ struct sonde_source_run {
 	char refused_name[32]; /* the first of them */
 	size_t unattached;     /* descendants of who was attached to */
 
+	struct sonde_deep_stacks deep;
 	uint64_t samples, foreign; /* foreign: of 32-bit code */
 	uint64_t lost;
 	uint64_t *last_ns; /* by CPU: of the last record; the next one may say that some are missing between */

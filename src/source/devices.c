@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "format/device_lost.h"
-#include "source/activities.h"
 #include "symbol/demangle.h"
 #include "util/error.h"
 
@@ -176,9 +175,12 @@ static void take_operation(struct sonde_devices *devices, const struct sonde_eve
 
 /* --- activities -------------------------------------------------------------------------------------------------- */
 
-static uint64_t not_after(uint64_t time_ns, uint64_t start_ns)
+/* How long before the start, + 1; 0 = not known. */
+static uint64_t time_before(uint64_t time_ns, uint64_t start_ns)
 {
-	return time_ns <= start_ns ? time_ns : start_ns;
+	if (!time_ns)
+		return 0;
+	return time_ns < start_ns ? start_ns - time_ns + 1 : 1;
 }
 
 static void count_command(struct sonde_devices *devices, const struct sonde_event_activity *event)
@@ -194,14 +196,14 @@ static void count_command(struct sonde_devices *devices, const struct sonde_even
 static void take_activity(struct sonde_devices *devices, const struct told *told)
 {
 	const struct sonde_event_activity *event = &told->event;
-	struct sonde_timed row = {
+	struct sonde_activities_row row = {
 	    .start_ns = event->start_ns,
 	    .dur_ns = event->end_ns - event->start_ns,
 	    .operation = id_of(&devices->operations, event->operation),
 	    .queue = id_of(&devices->queues, event->queue),
 	    .thread = told->thread,
-	    .queued_ns = not_after(event->queued_ns, event->start_ns),
-	    .submitted_ns = not_after(event->submitted_ns, event->start_ns),
+	    .queued_ns = time_before(event->queued_ns, event->start_ns),
+	    .submitted_ns = time_before(event->submitted_ns, event->start_ns),
 	    .correlation = event->correlation,
 	    .size_b = event->size_b,
 	    .address = event->address,

@@ -229,6 +229,7 @@ void sonde_heap_process_left(struct sonde_heap_process *process, const struct so
 	    [SONDE_LINK_NO_ROOM] = "recorded until its address space was short (ulimit -v, ulimit -d)",
 	    [SONDE_LINK_NO_CLOCK] = "recorded until it forbade itself the cycle counter (PR_SET_TSC)",
 	    [SONDE_LINK_SILENT] = "the recorder was stopped, or too busy, when it began",
+	    [SONDE_LINK_NO_FILES] = "recorded until it executed a program that cannot read sonde's files",
 	};
 	if (process->why_left)
 		return;

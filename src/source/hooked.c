@@ -39,12 +39,14 @@ static int seal(const struct sonde_image *image)
 					 .version = SONDE_UNWIND_FILE_SEALED,
 					 .base = table->base,
 					 .count = table->count,
+					 .expressions_b = table->expressions_b,
 					 .build_id_b = (uint8_t)image->build_id_b};
 	memcpy(head.build_id, image->build_id, image->build_id_b);
 	int fd = table->pages ? memfd_create("sonde-unwind", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
 	if (fd < 0)
 		return -1;
-	if (!write_all(fd, &head, sizeof head) && !write_all(fd, table->rows, table->count * sizeof *table->rows) &&
+	if (!write_all(fd, &head, sizeof head) &&
+	    !write_all(fd, table->rows, table->count * sizeof *table->rows + table->expressions_b) &&
 	    !write_all(fd, table->pages, table->page_count * sizeof *table->pages) &&
 	    !fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return fd;

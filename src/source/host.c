@@ -11,6 +11,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "format/wait.h"
+#include "run/redacted.h"
 #include "run/shell.h"
 
 /* A file whose first line is the value. */
@@ -233,17 +235,24 @@ void sonde_host_describe(struct sonde_recorder *recorder, const char *root)
 	}
 }
 
-static void say_command(struct sonde_recorder *recorder, char **argv)
+static void say_command(struct sonde_recorder *recorder, char **command)
 {
 	char text[4096];
 	size_t len = 0;
+	unsigned secrets = 0;
+	char **redacted =
+	    sonde_recorder_options(recorder)->keep_arguments ? NULL : sonde_redacted_words(command, &secrets);
+	char **argv = redacted ? redacted : command;
 	for (char **word = argv; *word && len < sizeof text - 1; word++)
 		len += (size_t)snprintf(text + len, sizeof text - len, word == argv ? "%s" : " %s", *word);
 	sonde_recorder_info(recorder, "run.command", text);
-	char *line = sonde_shell_quoted(argv);
-	if (line && strlen(line) < sizeof text) /* a part of it would be another command */
+	if (secrets)
+		say_number(recorder, "run.redacted", secrets);
+	char *line = secrets ? NULL : sonde_shell_quoted(argv); /* without them it would be another command */
+	if (line && strlen(line) < sizeof text)                 /* a part of it would be another command */
 		sonde_recorder_info(recorder, "run.command_line", line);
 	free(line);
+	free(redacted);
 }
 
 void sonde_host_describe_held(struct sonde_recorder *recorder, uint64_t rss_b)
@@ -265,6 +274,11 @@ void sonde_host_describe_run(struct sonde_recorder *recorder)
 	say_cpus(recorder, options->command ? 0 : options->attach);
 	say_number(recorder, "option.rate_hz", options->rate_hz);
 	say_number(recorder, "option.buffer_b", options->buffer_b);
+	if (options->waits)
+		sonde_recorder_info(recorder, "option.waits",
+				    !(options->waits & SONDE_WAIT_WHAT_IO)      ? "locks"
+				    : !(options->waits & SONDE_WAIT_WHAT_LOCKS) ? "files"
+										: "locks files");
 	if (options->keep_ns)
 		say_number(recorder, "option.keep_ns", options->keep_ns);
 	if (options->when)

@@ -229,6 +229,13 @@ void sonde_images_open(struct sonde_images *images, struct sonde_image *image, p
 	image->module = sonde_recorder_module(images->recorder, &key);
 }
 
+int sonde_images_reopen(struct sonde_images *images, const struct sonde_image *image, pid_t pid,
+			const struct sonde_mapping *map, struct sonde_elf *out)
+{
+	say_slow(images, 0);
+	return open_file(out, image, pid, map);
+}
+
 uint64_t sonde_image_address(const struct sonde_image *image, const struct sonde_mapping *map, uint64_t address)
 {
 	if (image->kind == SONDE_IMAGE_ANONYMOUS)

@@ -25,6 +25,7 @@ struct sonde_image {
 	struct sonde_image *next; /* of its hash bucket */
 	enum sonde_image_kind kind;
 	int opened;      /* the fields below are filled in */
+	int has_v8;      /* 1: it exports V8's symbols; -1: it does not; 0: not yet asked */
 	int known;       /* the file could be read: segments are there */
 	uint32_t module; /* the recording's id; 0 for anonymous images: that is the process's */
 	uint64_t entry;  /* ELF virtual address of the first instruction of a program; 0 = none */
@@ -62,6 +63,10 @@ struct sonde_image *sonde_images_get(struct sonde_images *images, const struct s
 /* Opens it if that was not tried yet. `map`, of process `pid`, is where it was hit. */
 void sonde_images_open(struct sonde_images *images, struct sonde_image *image, pid_t pid,
 		       const struct sonde_mapping *map);
+
+/* Opens the file of an opened image of kind FILE once more; the caller closes it. */
+int sonde_images_reopen(struct sonde_images *images, const struct sonde_image *image, pid_t pid,
+			const struct sonde_mapping *map, struct sonde_elf *out);
 
 /* ELF virtual address in an opened image of `address` in `map`; process address for anonymous images. */
 uint64_t sonde_image_address(const struct sonde_image *image, const struct sonde_mapping *map, uint64_t address);

@@ -51,6 +51,11 @@ void sonde_live_memory_forget(struct sonde_live_memory *memory)
 	memory->batch++;
 }
 
+uint64_t sonde_live_memory_batch(const struct sonde_live_memory *memory)
+{
+	return memory->batch;
+}
+
 /* Neighbouring pages get neighbouring slots. */
 static uint32_t slot_of(pid_t pid, uint64_t page)
 {

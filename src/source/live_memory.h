@@ -14,6 +14,9 @@ void sonde_live_memory_free(struct sonde_live_memory *memory);
 /* Forgets what was read: call it before each batch. */
 void sonde_live_memory_forget(struct sonde_live_memory *memory);
 
+/* The number of the batch, from 1. */
+uint64_t sonde_live_memory_batch(const struct sonde_live_memory *memory);
+
 /* Copies size_b bytes at `address` of process `pid`; 0, or -EFAULT where they cannot be read. */
 int sonde_live_memory_read(struct sonde_live_memory *memory, pid_t pid, uint64_t address, void *out, size_t size_b);
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "source/trie.h"
+#include "trace/trie.h"
 
 /* Resolves each address of each module once and writes SYMBOL records. DWARF that is not cached is read until
  * deadline_ns (CLOCK_MONOTONIC) and within 0.2 % of the commands' CPU time, or 4 ms; beyond that records hold names

@@ -148,6 +148,11 @@ const struct sonde_mapping *sonde_maps_find(const struct sonde_maps *maps, uint6
 	return &maps->entries[at];
 }
 
+const struct sonde_mapping *sonde_maps_at(const struct sonde_maps *maps, size_t number)
+{
+	return &maps->entries[number];
+}
+
 uint64_t sonde_maps_generation(const struct sonde_maps *maps)
 {
 	return maps->generation;

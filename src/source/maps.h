@@ -33,6 +33,9 @@ int sonde_maps_add(struct sonde_maps **maps, const struct sonde_mapping *map);
 /* The mapping that holds `address`, or NULL; valid until the next change. */
 const struct sonde_mapping *sonde_maps_find(const struct sonde_maps *maps, uint64_t address);
 
+/* The mapping of that number, lowest first, below sonde_maps_count(). */
+const struct sonde_mapping *sonde_maps_at(const struct sonde_maps *maps, size_t number);
+
 uint64_t sonde_maps_generation(const struct sonde_maps *maps);
 size_t sonde_maps_count(const struct sonde_maps *maps);
 

@@ -16,13 +16,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "unwind/machine.h"
+
+/* The place of each register in a sample, by its DWARF number. */
 #if defined(__x86_64__)
 #include <asm/perf_regs.h>
-#define REGS_MASK (1u << PERF_REG_X86_BP | 1u << PERF_REG_X86_SP | 1u << PERF_REG_X86_IP)
-enum { REG_FP, REG_SP, REG_PC, REG_COUNT, REG_LR = REG_COUNT };
+#define REGS_MASK (((1u << (PERF_REG_X86_IP + 1)) - 1) | 0xffu << PERF_REG_X86_R8)
+static const uint8_t places[SONDE_UNWIND_REGISTERS] = {0, 3, 2, 1, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 8};
 #elif defined(__aarch64__)
-#define REGS_MASK (UINT64_C(0xf) << 29)
-enum { REG_FP, REG_LR, REG_SP, REG_PC, REG_COUNT };
+#define REGS_MASK ((UINT64_C(1) << SONDE_UNWIND_REGISTERS) - 1)
+static const uint8_t places[SONDE_UNWIND_REGISTERS] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+						       11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+						       22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 #else
 #error "sonde: the registers of this machine are not known"
 #endif
@@ -275,15 +280,14 @@ static int take_regs(const uint64_t **at, const uint64_t *end, struct sonde_unwi
 		return -EBADMSG;
 	if (*abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return 0;
-	const uint64_t *regs = take(at, end, REG_COUNT);
+	const uint64_t *regs = take(at, end, SONDE_UNWIND_REGISTERS);
 	if (!regs)
 		return -EBADMSG;
 	out->has_user = 1;
 	out->leaf_only = *abi == PERF_SAMPLE_REGS_ABI_32;
-	out->regs = (struct sonde_unwind_regs){.pc = regs[REG_PC],
-					       .sp = regs[REG_SP],
-					       .fp = regs[REG_FP],
-					       .lr = REG_LR < REG_COUNT ? regs[REG_LR % REG_COUNT] : 0};
+	for (size_t i = 0; i < SONDE_UNWIND_REGISTERS; i++)
+		out->registers[i] = regs[places[i]];
+	sonde_unwind_sample_registers(out);
 	return 0;
 }
 

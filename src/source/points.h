@@ -8,29 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/columns.h"
-#include "trace/writer.h"
-
-struct sonde_points_row {
-	uint64_t time_ns;
-	int64_t value;
-	uint32_t series;
-};
+#include "trace/encode.h"
 
 struct sonde_points {
-	struct sonde_columns columns;
-	struct sonde_points_row *rows; /* of the chunk, by time */
+	struct sonde_encoder encoder;
+	struct sonde_series_row *rows; /* of the chunk, by time */
 	uint32_t row_count, row_cap;
-	int is_short;  /* of memory: a row was lost */
-	int64_t *last; /* by series id − 1: the value before in this chunk */
-	uint32_t count, cap;
+	int is_short; /* of memory: a row was lost */
 };
 
 void sonde_points_init(struct sonde_points *points);
 void sonde_points_fini(struct sonde_points *points);
-/* One series more, with the id count + 1. -ENOMEM. */
-int sonde_points_add(struct sonde_points *points);
-/* Whether the chunk is full. `series` is one of those that were added. */
+/* Whether the chunk is full. */
 int sonde_points_put(struct sonde_points *points, uint64_t time_ns, uint32_t series, int64_t value);
 int sonde_points_flush(struct sonde_points *points, struct sonde_writer *writer);
 

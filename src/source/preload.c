@@ -25,6 +25,15 @@ int sonde_preload_probe(const char *object, char *why, size_t why_b)
 	return result;
 }
 
+int sonde_preload_is_hidden(pid_t pid, const char *object)
+{
+	char path[PATH_MAX], there[PATH_MAX + 32];
+	if (sonde_paths_object(path, sizeof path, object))
+		return 0;
+	snprintf(there, sizeof there, "/proc/%d/root%s", (int)pid, path);
+	return access(there, R_OK) && errno == ENOENT;
+}
+
 int sonde_preload_add(struct sonde_launch *launch, const char *object)
 {
 	char path[PATH_MAX], tree[PATH_MAX], preload[PATH_MAX + 64];

@@ -32,8 +32,15 @@ struct sonde_source {
 	/* Moves everything that happened before horizon_ns into the recorder. `final`: nothing more will come. */
 	int (*drain)(struct sonde_source_run *run, uint64_t horizon_ns, int final);
 
+	/* Hands the rows it still buffers to the writer: before each flush of the file, and before a flight recorder is
+	 * saved. NULL = its rows are buffered by the recorder. */
+	void (*flush)(struct sonde_source_run *run);
+
 	/* Descriptors to wait on; how many were written to fds (at most max). NULL = drained by time alone. */
 	size_t (*poll_fds)(struct sonde_source_run *run, int *fds, size_t max);
+
+	/* How many ms may pass until the next drain, at most; 0 = it is in no hurry. NULL = it never is. */
+	int (*hurry_ms)(const struct sonde_source_run *run);
 
 	void (*stop)(struct sonde_source_run *run); /* writes its SOURCE and LOST records, frees */
 };

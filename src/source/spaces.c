@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/hash.h"
+#include "source/hotspot.h"
 #include "util/error.h"
 #include "util/map.h"
 
@@ -41,6 +42,7 @@ void sonde_spaces_free(struct sonde_spaces *spaces)
 		return;
 	for (uint32_t i = 0; i < spaces->count; i++) {
 		sonde_maps_unref(spaces->rows[i]->maps);
+		sonde_hotspot_free(spaces->rows[i]->hotspot);
 		free(spaces->rows[i]);
 	}
 	free(spaces->rows);
@@ -95,6 +97,7 @@ static void drop(struct sonde_spaces *spaces, uint32_t id)
 {
 	struct sonde_space *space = spaces->rows[id - 1];
 	sonde_maps_unref(space->maps);
+	sonde_hotspot_free(space->hotspot);
 	*space = (struct sonde_space){0};
 	spaces->free_ids[spaces->free_count++] = id;
 }
@@ -198,6 +201,7 @@ void sonde_spaces_exec(struct sonde_spaces *spaces, pid_t pid, const char *name)
 	struct sonde_space *space = add(spaces, pid, sonde_maps_new());
 	if (!space)
 		return;
+	space->is_fresh = 1;
 	space->program = sonde_hash_bytes(name, strlen(name)) | 1;
 	snprintf(space->name, sizeof space->name, "%s", name);
 }

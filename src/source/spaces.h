@@ -12,14 +12,20 @@
 #include "source/image.h"
 #include "source/maps.h"
 
+struct sonde_hotspot;
+
 struct sonde_space {
 	pid_t pid;
 	uint32_t threads; /* alive, as far as is known */
 	struct sonde_maps *maps;
-	uint32_t anonymous; /* module id for generated code, 0 = not yet needed */
-	uint64_t program;   /* hash of the name it had at its last exec, 0 = not seen */
-	uint64_t reread_ns; /* when /proc/PID/maps was read last */
-	char name[16];      /* of its program, when it was seen to execute one; "" = not */
+	uint32_t anonymous;            /* module id for generated code, 0 = not yet needed */
+	int is_fresh;                  /* it has executed a program, and no code of that was sampled yet */
+	uint64_t program;              /* hash of the name it had at its last exec, 0 = not seen */
+	uint64_t reread_ns;            /* when /proc/PID/maps was read last */
+	uint64_t runtime_generation;   /* of the maps in which a runtime was looked for last (generated.h) */
+	struct sonde_hotspot *hotspot; /* its Java VM; NULL = none was found */
+	uint64_t beam_exit;            /* of its Erlang VM (beam.h); 0 = none was found */
+	char name[16];                 /* of its program, when it was seen to execute one; "" = not */
 };
 
 struct sonde_spaces;

@@ -33,6 +33,9 @@
 #define POLL_QUIET_MS 200 /* waking up costs 0.1 ms: caches are cold */
 #define MS_NS 1000000u
 #define FLUSH_NS 1000000000u
+#define SAVE_DELAY_NS                                                                                                \
+	400000000u /* from the event to the save: waits seen from outside and ends of processes are reported so late \
+		    */
 #define FLUSHES_A_KEEP 8 /* a flight recorder forgets whole chunks: they must be short beside what it keeps */
 #define HORIZON_SLACK_NS                                                                                               \
 	10000000u /* a record may be published so long after its time was taken: a hypervisor may take the CPU between \
@@ -60,7 +63,8 @@ struct supervisor {
 	size_t fd_count, idle_fd_count; /* that are waited on: now, and when no process was connected */
 	uint32_t process_count;         /* when drained last */
 	uint64_t start_ns, flushed_ns;
-	uint64_t stolen_ns; /* as the command began; UINT64_MAX = not known */
+	uint64_t save_at_ns; /* flight recorder: a save is due then; 0 = none */
+	uint64_t stolen_ns;  /* as the command began; UINT64_MAX = not known */
 	struct rusage usage;
 	int status;
 	struct sigaction file_limit; /* what SIGXFSZ did when we were started, and does in the command */
@@ -143,6 +147,30 @@ static void start_sources(struct supervisor *supervisor)
 	}
 }
 
+/* Everything that was drained is in the file, or in the flight recorder's memory, after it. */
+static void flush(struct supervisor *supervisor)
+{
+	for (size_t i = 0; i < supervisor->active_count; i++)
+		if (supervisor->active[i].source->flush)
+			supervisor->active[i].source->flush(supervisor->active[i].run);
+	sonde_recorder_flush(supervisor->recorder);
+}
+
+static void save_soon(struct supervisor *supervisor, uint64_t now_ns)
+{
+	if (supervisor->options->keep_ns && !supervisor->save_at_ns)
+		supervisor->save_at_ns = now_ns + SAVE_DELAY_NS;
+}
+
+static void save_if_due(struct supervisor *supervisor, uint64_t now_ns)
+{
+	if (!supervisor->save_at_ns || now_ns < supervisor->save_at_ns)
+		return;
+	supervisor->save_at_ns = 0;
+	flush(supervisor);
+	sonde_recorder_save(supervisor->recorder);
+}
+
 static void drain_sources(struct supervisor *supervisor, int final)
 {
 	uint64_t now = sonde_clock_now_ns();
@@ -150,7 +178,8 @@ static void drain_sources(struct supervisor *supervisor, int final)
 	for (size_t i = 0; i < supervisor->active_count; i++)
 		supervisor->active[i].source->drain(supervisor->active[i].run, horizon, final);
 	if (sonde_recorder_triggered(supervisor->recorder))
-		sonde_recorder_save(supervisor->recorder);
+		save_soon(supervisor, now);
+	save_if_due(supervisor, now);
 	uint64_t chunk_ns = supervisor->options->keep_ns / FLUSHES_A_KEEP,
 		 most_ns = supervisor->options->flush_every_ns;
 	most_ns = most_ns ? most_ns : FLUSH_NS;
@@ -159,7 +188,7 @@ static void drain_sources(struct supervisor *supervisor, int final)
 	if (now - supervisor->flushed_ns < chunk_ns)
 		return;
 	supervisor->flushed_ns = now;
-	sonde_recorder_flush(supervisor->recorder);
+	flush(supervisor);
 }
 
 /* --- the loop -------------------------------------------------------------------------------------------- */
@@ -194,12 +223,24 @@ static int is_quiet(struct supervisor *supervisor)
 	       supervisor->pid_fd >= 0 && !supervisor->options->keep_ns;
 }
 
+/* What the source in the greatest hurry allows. */
+static uint64_t hurry_ms(const struct supervisor *supervisor, uint64_t most_ms)
+{
+	for (size_t i = 0; i < supervisor->active_count; i++) {
+		const struct active *active = &supervisor->active[i];
+		int ms = active->source->hurry_ms ? active->source->hurry_ms(active->run) : 0;
+		most_ms = ms > 0 && (uint64_t)ms < most_ms ? (uint64_t)ms : most_ms;
+	}
+	return most_ms;
+}
+
 /* How long to wait next, after `waited_ms`; not beyond the end of the recording. */
 static int next_wait_ms(struct supervisor *supervisor, int waited_ms)
 {
 	uint64_t most_ms = is_quiet(supervisor) ? POLL_QUIET_MS : POLL_MS,
 		 duration_ns = supervisor->options->duration_ns;
 	uint64_t passed_ns = sonde_clock_now_ns() - supervisor->start_ns;
+	most_ms = hurry_ms(supervisor, most_ms);
 	uint64_t wait_ms = (uint64_t)waited_ms * 2 < most_ms ? (uint64_t)waited_ms * 2 : most_ms;
 	if (duration_ns && passed_ns < duration_ns && (duration_ns - passed_ns) / MS_NS < wait_ms)
 		wait_ms = (duration_ns - passed_ns) / MS_NS + 1;
@@ -219,7 +260,7 @@ static void act_on_signals(struct supervisor *supervisor)
 			kill(supervisor->pid, SIGKILL);
 	}
 	if (sonde_signals_take_save())
-		sonde_recorder_save(supervisor->recorder);
+		save_soon(supervisor, sonde_clock_now_ns());
 }
 
 /* Whether the process is gone; its status and use where it is our child. */
@@ -389,8 +430,9 @@ static void finish(struct supervisor *supervisor, struct sonde_supervise_result 
 	if (stolen_ns != UINT64_MAX && stolen_ns >= supervisor->stolen_ns) /* both were read */
 		sonde_recorder_cost(supervisor->recorder, "machine.stolen_ns", stolen_ns - supervisor->stolen_ns);
 	int died = supervisor->status != -1 && WIFSIGNALED(supervisor->status);
-	if (supervisor->options->keep_ns && (died || !supervisor->options->when))
+	if (supervisor->options->keep_ns && (died || !supervisor->options->when || supervisor->save_at_ns))
 		sonde_recorder_save(supervisor->recorder);
+	result->lost = sonde_recorder_lost_count(supervisor->recorder, result->lost_first, sizeof result->lost_first);
 	result->error = sonde_recorder_close(supervisor->recorder, supervisor->status, end_ns);
 	int rc = sonde_writer_close(supervisor->writer);
 	supervisor->writer = NULL;
@@ -420,8 +462,9 @@ int sonde_supervise(const struct sonde_record_options *options, struct sonde_sup
 	struct supervisor supervisor = {.options = options, .pid_fd = -1, .status = -1};
 	supervisor.launch.release_fd = supervisor.launch.error_fd = -1;
 	*result = (struct sonde_supervise_result){.status = -1};
-	struct sonde_writer_options writing = {
-	    .overwrite = options->overwrite, .fd = options->output_fd, .keep_ns = options->keep_ns};
+	struct sonde_writer_options writing = {.overwrite = options->overwrite,
+					       .fd = options->output_fd,
+					       .keep_ns = options->keep_ns ? options->keep_ns + SAVE_DELAY_NS : 0};
 	sonde_signals_ignore_file_limit(&supervisor.file_limit);
 	int rc = sonde_writer_open(&supervisor.writer, options->output, &writing);
 	if (rc == -ENOENT || rc == -EACCES)

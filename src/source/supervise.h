@@ -17,6 +17,8 @@ struct sonde_supervise_result {
 	uint64_t recorded_ns; /* from the recording's start to its end: wall time in reports, which holds the sources'
 				 start */
 	int kept_nothing;     /* flight recorder: no trigger came */
+	uint64_t lost;        /* events that happened and are not in the recording */
+	char lost_first[256]; /* the first source and cause of them */
 };
 
 /* Returns 0 when a recording was made (perhaps with result->error), else a negative errno before anything ran: -ENOENT

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "fold/redact.h"
 #include "util/error.h"
 #include "util/file.h"
 #include "util/search.h"
@@ -141,22 +142,23 @@ static void write_thread(struct sonde_tasks *tasks, const struct sonde_task_thre
 	sonde_writer_meta(tasks->writer, &record, sizeof record, NULL, 0);
 }
 
-/* Up to max_b − 1 bytes of a file under /proc/PID, with NULs as blanks; its length. */
-static size_t read_proc(pid_t pid, const char *name, char *out, size_t max_b)
+static size_t trimmed(const char *text, size_t len)
 {
-	size_t len = sonde_file_read(out, max_b, "/proc/%d/%s", pid, name);
-	while (len && (out[len - 1] == '\0' || out[len - 1] == '\n'))
+	while (len && (text[len - 1] == '\0' || text[len - 1] == '\n'))
 		len--;
-	for (size_t i = 0; i < len; i++)
-		if (out[i] == '\0')
-			out[i] = ' ';
 	return len;
 }
 
 static void read_command(struct sonde_tasks *tasks, struct sonde_task_process *process)
 {
-	char text[COMMAND_MAX_B];
-	size_t len = read_proc(process->task.number, "cmdline", text, sizeof text);
+	char words[COMMAND_MAX_B], redacted[COMMAND_MAX_B], *text = words;
+	size_t len = trimmed(words, sonde_file_read(words, sizeof words, "/proc/%d/cmdline", process->task.number));
+	if (!tasks->keep_arguments) {
+		len = sonde_redact(redacted, sizeof redacted, words, len, NULL);
+		text = redacted;
+	}
+	for (size_t i = 0; i < len; i++)
+		text[i] = text[i] ? text[i] : ' ';
 	process->command = sonde_strings_intern(tasks->strings, text, len);
 }
 
@@ -175,7 +177,7 @@ static struct sonde_task_process *add_process(struct sonde_tasks *tasks, pid_t p
 		row->command = from->command;
 	} else {
 		char name[64];
-		size_t len = read_proc(pid, "comm", name, sizeof name);
+		size_t len = trimmed(name, sonde_file_read(name, sizeof name, "/proc/%d/comm", pid));
 		row->name = sonde_strings_intern(tasks->strings, name, len);
 		read_command(tasks, row);
 	}
@@ -231,10 +233,9 @@ static struct sonde_task_thread *get_thread(struct sonde_tasks *tasks, pid_t pid
 	if (!process || row)
 		return row;
 	row = add_thread(tasks, process, tid, time_ns);
-	char path[64];
 	char name[64];
-	snprintf(path, sizeof path, "task/%d/comm", tid);
-	size_t len = row && tid != pid ? read_proc(pid, path, name, sizeof name) : 0;
+	size_t read_b = row && tid != pid ? sonde_file_read(name, sizeof name, "/proc/%d/task/%d/comm", pid, tid) : 0;
+	size_t len = trimmed(name, read_b);
 	if (len) {
 		row->name = sonde_strings_intern(tasks->strings, name, len);
 		write_thread(tasks, row);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "source/strings.h"
+#include "trace/strings.h"
 
 #define SONDE_TASKS_ENDED 4096u
 
@@ -53,6 +53,7 @@ struct sonde_tasks {
 	struct sonde_writer *writer;
 	struct sonde_strings *strings;
 	struct sonde_task_table processes, threads;
+	int keep_arguments; /* command lines as they are (fold/redact.h) */
 	int error;
 };
 

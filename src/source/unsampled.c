@@ -14,17 +14,19 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "source/preload.h"
 #include "source/proc_stat.h"
 #include "util/error.h"
 #include "util/file.h"
 #include "util/map.h"
 
+#define OBJECT "libsonde-cpu.so"
 #define EVERY_NS 100000000u
 #define TICKS_LEAST 3u  /* of CPU time */
 #define PROCESSES 4096u /* of one look */
 #define NAME_B 32u
 
-enum reason { REASON_SANDBOX, REASON_FOREIGN, REASON_STATIC, REASON_ENVIRONMENT, REASON_OTHER, REASONS };
+enum reason { REASON_SANDBOX, REASON_FOREIGN, REASON_STATIC, REASON_HIDDEN, REASON_ENVIRONMENT, REASON_OTHER, REASONS };
 
 struct sonde_unsampled {
 	int (*known)(void *context, pid_t pid, pid_t tid);
@@ -117,9 +119,11 @@ static enum reason find_reason(const struct sonde_unsampled *unsampled, pid_t pi
 	size_t size_b = 1u << 20;
 	char *environment = malloc(size_b);
 	size_t used_b = environment ? sonde_file_read(environment, size_b, "/proc/%d/environ", (int)pid) : 0;
-	int ours = used_b && memmem(environment, used_b, "libsonde-cpu.so", 15) != NULL;
+	int ours = used_b && memmem(environment, used_b, OBJECT, strlen(OBJECT)) != NULL;
 	free(environment);
-	return ours ? REASON_OTHER : REASON_ENVIRONMENT;
+	if (ours)
+		return REASON_OTHER;
+	return sonde_preload_is_hidden(pid, OBJECT) ? REASON_HIDDEN : REASON_ENVIRONMENT;
 }
 
 static void count(struct sonde_unsampled *unsampled, enum reason reason, const char *name)
@@ -196,6 +200,7 @@ size_t sonde_unsampled_say(const struct sonde_unsampled *unsampled, char *out, s
 	    [REASON_SANDBOX] = "in a sandbox (seccomp), where a sample could get it killed; sampled until then",
 	    [REASON_FOREIGN] = "of another machine type",
 	    [REASON_STATIC] = "statically linked",
+	    [REASON_HIDDEN] = SONDE_PRELOAD_HIDDEN,
 	    [REASON_ENVIRONMENT] = "started with an environment of their own",
 	    [REASON_OTHER] =
 		"forked by hand, out of descriptors or address space, not answered in time, or another user's",

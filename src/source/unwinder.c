@@ -7,8 +7,8 @@
  *
  * Above the copy the stack of the live process is read, provided that the last bytes of the copy are still the same
  * there: what returns or calls in between would mostly have changed them. Where it would not, the frames soon make no
- * sense: those from above the copy are then taken back. Code without a table is followed by frame pointers as long as
- * they lead into executable mappings; a few known stubs without tables are recognised by their bytes.
+ * sense: those from above the copy are then taken back. Code without a row is followed by derived rules (derived.h),
+ * then by frame pointers; a few known stubs are recognised by their bytes.
  */
 #include "source/unwinder.h"
 
@@ -19,12 +19,17 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "source/call_site.h"
+#include "source/derived.h"
+#include "source/generated.h"
+#include "source/haskell.h"
 #include "source/live_memory.h"
 #include "symbol/elf.h"
 #include "util/error.h"
 
 #define CODES 8192u     /* slots of the cache, a power of two */
 #define BOUNDARY_B 512u /* of the copy, compared with the live stack */
+#define RED_ZONE_B 128u /* below the stack pointer a function may keep so much */
 #define ENTRY_B 64u     /* a program's entry code is at most that long */
 #define STUB_MAX_B 9u
 #define FRAMES_MAX (SONDE_UNWINDER_DEPTH_MAX + 256) /* user and kernel */
@@ -37,6 +42,7 @@ struct code {
 	const struct sonde_unwind_row *row; /* NULL = no table says anything */
 	uint32_t module;
 	enum code_kind kind;
+	enum { CALL_UNSEEN = 0, CALL_ENDS, CALL_NONE } call; /* what ends behind `pc`, where that was asked for */
 };
 
 /* The stack that was found elsewhere last, leaf first. */
@@ -53,9 +59,11 @@ struct sonde_unwinder {
 	struct sonde_images *images;
 	struct sonde_spaces *spaces;
 	struct sonde_live_memory *live;
+	struct sonde_generated *generated;
+	struct sonde_derived *derived;
 	uint32_t kernel; /* module id, 0 = not yet needed */
 	struct code codes[CODES];
-	struct sonde_recorder_frame frames[FRAMES_MAX];
+	struct sonde_trie_frame frames[FRAMES_MAX];
 	struct told told;
 };
 
@@ -68,7 +76,11 @@ struct walk {
 	size_t count;      /* frames so far */
 	size_t copy_count; /* of them, those found before the live process was read */
 	enum { LIVE_UNKNOWN = 0, LIVE_SAME, LIVE_CHANGED } live;
-	int guessed; /* frame pointers were followed */
+	int guessed;          /* frame pointers were followed */
+	int derived;          /* derived rules were */
+	int below;            /* a word below the stack pointer was read */
+	uint32_t only_module; /* of all frames so far; 0: there are several, or none */
+	int has_left;         /* a frame of code that is not generated was passed */
 };
 
 int sonde_unwinder_new(struct sonde_unwinder **out, struct sonde_recorder *recorder, struct sonde_images *images,
@@ -78,9 +90,16 @@ int sonde_unwinder_new(struct sonde_unwinder **out, struct sonde_recorder *recor
 	if (!unwinder)
 		return sonde_error(ENOMEM, "out of memory for the unwinder");
 	int result = sonde_live_memory_new(&unwinder->live);
+	if (!result)
+		result = sonde_derived_new(&unwinder->derived, images, unwinder->live);
 	if (result < 0) {
-		free(unwinder);
+		sonde_unwinder_free(unwinder);
 		return result;
+	}
+	unwinder->generated = sonde_generated_new(recorder, unwinder->live);
+	if (!unwinder->generated) {
+		sonde_unwinder_free(unwinder);
+		return sonde_error(ENOMEM, "out of memory for the unwinder");
 	}
 	unwinder->recorder = recorder;
 	unwinder->images = images;
@@ -93,6 +112,8 @@ void sonde_unwinder_free(struct sonde_unwinder *unwinder)
 {
 	if (!unwinder)
 		return;
+	sonde_generated_free(unwinder->generated);
+	sonde_derived_free(unwinder->derived);
 	sonde_live_memory_free(unwinder->live);
 	free(unwinder);
 }
@@ -124,12 +145,17 @@ static int live_is_same(struct walk *walk)
 	return walk->live == LIVE_SAME;
 }
 
-/* As sonde_unwind_read: from the copy, else from the live process. */
+/* As sonde_unwind_read: from the copy, else from the live process. What functions keep below the stack pointer is not
+ * in the copy, and may be another by now: what it leads to must be checked. */
 static int read_stack(void *context, uint64_t address, uint64_t *out)
 {
 	struct walk *walk = context;
 	const struct sonde_unwind_sample *sample = walk->sample;
 	uint64_t offset = address - sample->regs.sp;
+	if (sample->regs.sp - address - 1 < RED_ZONE_B && walk->regs.sp == sample->regs.sp && !sample->copy_only) {
+		walk->below = 1;
+		return sonde_live_memory_read(walk->unwinder->live, sample->pid, address, out, sizeof *out);
+	}
 	if (offset < sample->stack_b && sample->stack_b - offset >= sizeof *out) {
 		memcpy(out, sample->stack + offset, sizeof *out);
 		return 0;
@@ -171,7 +197,7 @@ static void resolve(const struct walk *walk, const struct sonde_mapping *mapping
 }
 
 /* What stands at `pc`; valid until the next call. */
-static const struct code *look_up(const struct walk *walk, uint64_t pc)
+static struct code *look_up(const struct walk *walk, uint64_t pc)
 {
 	struct sonde_unwinder *unwinder = walk->unwinder;
 	struct sonde_space *space = walk->space;
@@ -212,13 +238,15 @@ static const struct stub stubs[] = {
 #endif
 };
 
-static const struct sonde_unwind_row *find_stub(const struct walk *walk)
+/* In a module's code a rule is derived where a stub only looks like one. */
+static const struct sonde_unwind_row *find_stub(const struct walk *walk, enum code_kind kind)
 {
 	uint8_t code[STUB_MAX_B];
 	if (sonde_live_memory_read(walk->unwinder->live, walk->sample->pid, walk->regs.pc, code, sizeof code))
 		return NULL;
 	for (size_t i = 0; i < sizeof stubs / sizeof *stubs; i++)
-		if (stubs[i].bytes_b && !memcmp(code, stubs[i].bytes, stubs[i].bytes_b))
+		if (stubs[i].bytes_b && (kind == CODE_GENERATED || stubs[i].row.kind == SONDE_UNWIND_SIGNAL) &&
+		    !memcmp(code, stubs[i].bytes, stubs[i].bytes_b))
 			return &stubs[i].row;
 	return NULL;
 }
@@ -234,6 +262,8 @@ static enum sonde_stack_status status_of(enum sonde_unwind_result result)
 		return SONDE_STACK_BAD_FRAME;
 	case SONDE_UNWIND_UNKNOWN:
 		return SONDE_STACK_EXPRESSION;
+	case SONDE_UNWIND_NO_REGISTER:
+		return SONDE_STACK_REGISTER;
 	default:
 		return SONDE_STACK_NO_TABLE;
 	}
@@ -241,23 +271,90 @@ static enum sonde_stack_status status_of(enum sonde_unwind_result result)
 
 static void push(struct walk *walk, uint32_t module, uint64_t address)
 {
-	walk->unwinder->frames[walk->count++] = (struct sonde_recorder_frame){module, address};
+	walk->unwinder->frames[walk->count++] = (struct sonde_trie_frame){module, address};
 }
 
-/* By frame pointer, if that leads into code. */
-static enum sonde_unwind_result step_blind(struct walk *walk)
+/* In code without a row: by a derived rule, else by frame pointer. That may be any number in a module's code, so it
+ * must lead to where the code is known to be called from; of generated code nothing is known,
+ * but that it keeps frame pointers (V8's builtins, too, which are linked into its file). */
+static enum sonde_unwind_result step_blind(struct walk *walk, const struct code *code)
 {
+	const struct sonde_derived_place place = {walk->sample->pid, walk->space->maps};
+	int is_checked = code->kind == CODE_PLAIN &&
+			 !sonde_generated_is_v8(walk->unwinder->generated, walk->space, walk->regs.pc) &&
+			 sonde_derived_knows(walk->unwinder->derived, &place, walk->regs.pc);
 	struct sonde_unwind_regs next = walk->regs;
-	enum sonde_unwind_result result = sonde_unwind_step_fp(&next, read_stack, walk);
-	if (result == SONDE_UNWIND_ROOT) {
-		walk->guessed = 1;
-		return result;
+	enum sonde_unwind_result derived = SONDE_UNWIND_NO_RULE;
+	if (is_checked)
+		derived = sonde_derived_step(walk->unwinder->derived, &place, &walk->regs, read_stack, walk);
+	if (derived != SONDE_UNWIND_NO_RULE && derived != SONDE_UNWIND_NO_REGISTER) {
+		walk->derived = 1;
+		return derived;
 	}
-	if (result != SONDE_UNWIND_STEPPED || look_up(walk, next.pc - 1)->kind == CODE_UNMAPPED)
-		return SONDE_UNWIND_NO_RULE;
+	enum sonde_unwind_result result = sonde_unwind_step_fp(&next, read_stack, walk);
+	/* A frame pointer of 0 ends a chain. Where none was followed it is any value of a register that is free to use.
+	 */
+	if (result == SONDE_UNWIND_ROOT)
+		return walk->guessed && !is_checked ? result : derived;
+	if (result != SONDE_UNWIND_STEPPED || look_up(walk, next.pc - 1)->kind == CODE_UNMAPPED ||
+	    (is_checked && !sonde_derived_is_caller(walk->unwinder->derived, &place, walk->regs.pc, next.pc)))
+		return derived;
 	walk->guessed = 1;
 	walk->regs = next;
 	return SONDE_UNWIND_STEPPED;
+}
+
+static int read_code(void *context, uint64_t address, void *out, size_t size_b)
+{
+	const struct walk *walk = context;
+	return sonde_live_memory_read(walk->unwinder->live, walk->sample->pid, address, out, size_b);
+}
+
+/* Through the frame of code that GHC compiled. */
+static int step_haskell(struct walk *walk)
+{
+	struct sonde_process_memory code = {read_code, walk};
+	return sonde_haskell_step(&walk->regs, read_stack, walk, &code);
+}
+
+/* Whether a rule by a register that calls do not keep may use its value at the leaf: in functions of one module that
+ * call each other by conventions of their own (OpenSSL's AES-GCM keeps its frame address in rax across such calls). */
+static int keeps_register(const struct walk *walk, const struct sonde_unwind_row *row)
+{
+	static const uint64_t not_kept = SONDE_UNWIND_NOT_KEPT;
+	unsigned number = row->kind - (unsigned)SONDE_UNWIND_REGISTER;
+	return row->kind >= SONDE_UNWIND_REGISTER && number < 64 && not_kept >> number & 1 && walk->only_module &&
+	       walk->sample->regs.all;
+}
+
+/* Whether a call ends where the walk has come to. Remembered, since samples are still unwound when the process has
+ * gone. */
+static int is_behind_call(const struct walk *walk)
+{
+	struct code *code = look_up(walk, walk->regs.pc - 1);
+	if (code->call == CALL_UNSEEN && code->kind != CODE_UNMAPPED) {
+		int ends = sonde_call_site_is_behind_call(walk->unwinder->live, walk->sample->pid, walk->regs.pc);
+		code->call = ends < 0 ? CALL_UNSEEN : ends ? CALL_ENDS : CALL_NONE;
+	}
+	return code->call == CALL_ENDS;
+}
+
+/* By a row. Where its rule rests on what may have changed since, the caller must be behind a call. */
+static enum sonde_unwind_result step_row(struct walk *walk, const struct sonde_unwind_row *row, int *signal)
+{
+	struct sonde_unwind_regs before = walk->regs;
+	enum sonde_unwind_result result = sonde_unwind_step(row, &walk->regs, read_stack, walk, signal);
+	int doubtful = walk->below;
+	if (result == SONDE_UNWIND_NO_REGISTER && keeps_register(walk, row)) {
+		walk->regs.all = walk->sample->regs.all;
+		result = sonde_unwind_step(row, &walk->regs, read_stack, walk, signal);
+		doubtful = 1;
+	}
+	walk->below = 0;
+	if (!doubtful || (result == SONDE_UNWIND_STEPPED && is_behind_call(walk)))
+		return result;
+	walk->regs = before;
+	return SONDE_UNWIND_NO_REGISTER;
 }
 
 /* From the frame of `code` to its caller. */
@@ -269,18 +366,44 @@ static enum sonde_unwind_result step(struct walk *walk, const struct code *code,
 	if (!row || row->kind == SONDE_UNWIND_NONE) {
 		if (kind == CODE_ENTRY)
 			return SONDE_UNWIND_ROOT;
-		row = find_stub(walk);
+		row = find_stub(walk, kind);
 		if (!row)
-			return step_blind(walk);
+			return step_haskell(walk) ? SONDE_UNWIND_STEPPED : step_blind(walk, code);
 	}
-	return sonde_unwind_step(row, &walk->regs, read_stack, walk, signal);
+	return step_row(walk, row, signal);
 }
 
-/* Of a walk from pc and sp alone: whether it ends for want of a register. */
-static int lacks_register(const struct walk *walk, enum sonde_unwind_result result)
+/* The frame of code of a file. */
+static enum sonde_unwind_result step_known(struct walk *walk, const struct code *code, int is_leaf, int *signal)
 {
-	return result == SONDE_UNWIND_UNKNOWN && walk->sample->regs.fp == SONDE_UNWIND_FP_UNKNOWN &&
-	       walk->regs.fp == SONDE_UNWIND_FP_UNKNOWN;
+	int is_trampoline = !is_leaf && code->row && code->row->kind == SONDE_UNWIND_SIGNAL; /* nothing called it */
+	push(walk, code->module, code->address + (uint64_t)is_trampoline);
+	walk->only_module = is_leaf || walk->only_module == code->module ? code->module : 0;
+	walk->has_left = 1;
+	return walk->sample->leaf_only ? SONDE_UNWIND_NO_RULE : step(walk, code, signal);
+}
+
+/* The frame of code without a file: by the runtime that made it, else by frame pointers. */
+static enum sonde_unwind_result step_generated(struct walk *walk, const struct code *code, int is_leaf, int *signal)
+{
+	struct sonde_generated_frame frame = {.regs = walk->regs,
+					      .is_leaf = is_leaf,
+					      .is_innermost = !walk->has_left,
+					      .read = read_stack,
+					      .context = walk};
+	if (!walk->sample->leaf_only && sonde_generated_step(walk->unwinder->generated, walk->space, &frame)) {
+		*signal = 0;
+		if (!frame.name.module)
+			frame.name = (struct sonde_trie_frame){
+			    anonymous_module(walk->unwinder, walk->space, walk->sample->time_ns), code->address};
+		push(walk, frame.name.module, frame.name.address);
+		walk->only_module = 0;
+		walk->regs = frame.regs;
+		return frame.result;
+	}
+	push(walk, anonymous_module(walk->unwinder, walk->space, walk->sample->time_ns), code->address);
+	walk->only_module = 0;
+	return walk->sample->leaf_only ? SONDE_UNWIND_NO_RULE : step(walk, code, signal);
 }
 
 static int has_rule(const struct code *code)
@@ -299,33 +422,41 @@ static int is_laid(struct walk *walk)
 	return 1;
 }
 
+/* Inside exec the registers are still those of the program before: until the new one has run there is no user stack. */
+static enum sonde_stack_status status_of_unmapped(const struct walk *walk)
+{
+	if (!walk->count || walk->count != walk->sample->kernel_count)
+		return SONDE_STACK_UNMAPPED;
+	return walk->space->is_fresh ? SONDE_STACK_COMPLETE : SONDE_STACK_NO_USER;
+}
+
+static enum sonde_stack_status status_of_root(const struct walk *walk)
+{
+	return walk->guessed ? SONDE_STACK_FRAME_POINTER : walk->derived ? SONDE_STACK_DERIVED : SONDE_STACK_COMPLETE;
+}
+
 static enum sonde_stack_status follow(struct walk *walk)
 {
 	size_t limit = walk->count + SONDE_UNWINDER_DEPTH_MAX;
 	uint64_t back = 0; /* 1 where pc is a return address */
 	for (;;) {
 		const struct code *code = look_up(walk, walk->regs.pc - back);
-		if (code->kind == CODE_UNMAPPED) /* inside exec the registers are still those of the program before */
-			return walk->count == walk->sample->kernel_count && walk->count ? SONDE_STACK_NO_USER
-											: SONDE_STACK_UNMAPPED;
+		if (code->kind == CODE_UNMAPPED)
+			return status_of_unmapped(walk);
+		walk->space->is_fresh = 0;
 		if (back && !has_rule(code) && code->kind != CODE_ENTRY) {
 			if (is_laid(walk))
-				return walk->guessed ? SONDE_STACK_FRAME_POINTER : SONDE_STACK_COMPLETE;
+				return status_of_root(walk);
 			code = look_up(walk, walk->regs.pc - back);
 		}
-		int trampoline = back && code->row && code->row->kind == SONDE_UNWIND_SIGNAL; /* nothing called it */
-		push(walk,
-		     code->kind == CODE_GENERATED ? anonymous_module(walk->unwinder, walk->space, walk->sample->time_ns)
-						  : code->module,
-		     code->address + (uint64_t)trampoline);
-		if (walk->sample->leaf_only)
-			return SONDE_STACK_NO_TABLE;
 		int signal;
-		enum sonde_unwind_result result = step(walk, code, &signal);
+		enum sonde_unwind_result result = code->kind == CODE_GENERATED
+						      ? step_generated(walk, code, !back, &signal)
+						      : step_known(walk, code, !back, &signal);
 		if (result == SONDE_UNWIND_ROOT || (result == SONDE_UNWIND_STEPPED && !walk->regs.pc))
-			return walk->guessed ? SONDE_STACK_FRAME_POINTER : SONDE_STACK_COMPLETE;
+			return status_of_root(walk);
 		if (result != SONDE_UNWIND_STEPPED)
-			return lacks_register(walk, result) ? SONDE_STACK_REGISTER : status_of(result);
+			return status_of(result);
 		if (walk->count >= limit)
 			return SONDE_STACK_DEEP;
 		back = !signal;
@@ -373,8 +504,9 @@ enum sonde_stack_status sonde_unwinder_run(struct sonde_unwinder *unwinder, stru
 					   uint32_t *stack)
 {
 	struct walk walk = {.unwinder = unwinder, .sample = sample, .regs = sample->regs};
-	enum sonde_stack_status status = SONDE_STACK_NO_USER;
 	push_kernel(&walk);
+	/* Without registers, the thread has no user memory: it exits, or is a thread of the kernel. */
+	enum sonde_stack_status status = walk.count ? SONDE_STACK_COMPLETE : SONDE_STACK_NO_USER;
 	if (sample->has_user) {
 		walk.space = sonde_spaces_get(unwinder->spaces, sample->pid, sample->time_ns);
 		status = walk.space ? walk_user(&walk) : SONDE_STACK_UNMAPPED;

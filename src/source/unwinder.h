@@ -12,6 +12,7 @@
 #include "format/record.h"
 #include "source/recorder.h"
 #include "source/spaces.h"
+#include "unwind/machine.h"
 #include "unwind/step.h"
 
 #define SONDE_UNWINDER_DEPTH_MAX 1024 /* frames; a deeper stack keeps its leaf end and is SONDE_STACK_DEEP */
@@ -29,13 +30,25 @@ struct sonde_unwind_sample {
 	uint64_t time_ns;
 	const uint64_t *kernel; /* kernel addresses, leaf first */
 	size_t kernel_count;
-	int has_user;  /* regs are valid */
-	int copy_only; /* nothing is read of the live stack above the copy */
-	int leaf_only; /* code of another machine type (32 bits): only its pc is used */
-	struct sonde_unwind_regs regs;
+	int has_user;                  /* regs are valid */
+	int copy_only;                 /* nothing is read of the live stack above the copy */
+	int leaf_only;                 /* code of another machine type (32 bits): only its pc is used */
+	struct sonde_unwind_regs regs; /* `all` may point to `registers` */
+	uint64_t registers[SONDE_UNWIND_REGISTERS];
 	const uint8_t *stack; /* bytes from regs.sp upwards */
 	size_t stack_b;
 };
+
+/* Sets `regs` from `registers`, which are all known. */
+static inline void sonde_unwind_sample_registers(struct sonde_unwind_sample *sample)
+{
+	const uint64_t *all = sample->registers;
+	sample->regs = (struct sonde_unwind_regs){.pc = all[SONDE_UNWIND_REG_PC],
+						  .sp = all[SONDE_UNWIND_REG_SP],
+						  .fp = all[SONDE_UNWIND_REG_FP],
+						  .lr = all[SONDE_UNWIND_REG_LR],
+						  .all = all};
+}
 
 /* The stack's node in *stack (0 = none); how it ended. */
 enum sonde_stack_status sonde_unwinder_run(struct sonde_unwinder *unwinder, struct sonde_unwind_sample *sample,

@@ -250,7 +250,7 @@ static uint32_t holder_of(const struct sonde_wait_process *process, pid_t tid, u
 }
 
 /* Whom a call waited for: a child that has ended, a thread that has, or who held a lock and may still be there. */
-static uint32_t other_of(const struct sonde_wait_process *process, const struct sonde_wait *wait, pid_t tid)
+static uint32_t other_of(const struct sonde_wait_process *process, const struct sonde_waits_row *wait, pid_t tid)
 {
 	uint64_t end_ns = wait->start_ns + wait->dur_ns;
 	if (wait->kind == SONDE_WAIT_CHILD)
@@ -272,11 +272,11 @@ static void take_call(struct sonde_wait_process *process, const struct call *cal
 		process->bad++;
 		return;
 	}
-	struct sonde_wait wait = {
+	struct sonde_waits_row wait = {
 	    .start_ns = start_ns,
 	    .dur_ns = end_ns - start_ns,
 	    .thread = call->thread,
-	    .kind = (enum sonde_wait_kind)kind,
+	    .kind = (uint8_t)kind,
 	    .stack = stack ? stack->node : 0,
 	    .status = stack ? stack->status : SONDE_STACK_NOT_SAMPLED,
 	    .object = object ? *object : 0,

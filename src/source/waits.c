@@ -44,8 +44,8 @@ struct sonde_source_run {
 	struct process *processes; /* the newest life of a number first */
 	uint8_t *told;             /* by id of the recording: it has connected */
 	size_t told_count;
-	uint64_t connected, left;
-	char left_name[16]; /* of the first */
+	uint64_t connected, left, hidden;
+	char left_name[16], hidden_name[16]; /* of the first */
 };
 
 /* There is one in a recorder, which other sources ask. */
@@ -129,8 +129,12 @@ static void on_left(void *context, pid_t pid, const struct sonde_link_leave *lea
 	struct sonde_source_run *run = context;
 	for (struct process *process = run->processes; process; process = process->next)
 		process->has_left |= process->pid == pid;
-	if (!run->left++)
+	if (leave->reason == SONDE_LINK_NO_FILES) {
+		if (!run->hidden++)
+			memcpy(run->hidden_name, leave->name, sizeof leave->name - 1);
+	} else if (!run->left++) {
 		memcpy(run->left_name, leave->name, sizeof leave->name - 1);
+	}
 }
 
 /* Before it is read anew what lies where: what was told of an object that has gone since is looked up in that. */
@@ -268,9 +272,14 @@ static int waits_drain(struct sonde_source_run *run, uint64_t horizon_ns, int fi
 	return sonde_recorder_error(run->recorder);
 }
 
+static void waits_flush(struct sonde_source_run *run)
+{
+	sonde_wait_chunks_flush(&run->chunks);
+}
+
 static void waits_stop(struct sonde_source_run *run)
 {
-	char detail[320] = "";
+	char detail[640] = "";
 	sonde_wait_early_drain(run->early, 1);
 	run->connected += sonde_wait_early_count(run->early);
 	uint64_t cut_off = sonde_cut_off_end(run->cut_off);
@@ -284,10 +293,16 @@ static void waits_stop(struct sonde_source_run *run)
 	else if (run->left)
 		snprintf(detail, sizeof detail, "%llu process%s (%s) left: recorded until then",
 			 (unsigned long long)run->left, run->left == 1 ? "" : "es", run->left_name);
+	size_t used = strlen(detail);
+	if (run->hidden)
+		snprintf(detail + used, sizeof detail - used,
+			 "%s%llu process%s (%s) %s not recorded: " SONDE_PRELOAD_HIDDEN, used ? "; " : "",
+			 (unsigned long long)run->hidden, run->hidden == 1 ? "" : "es", run->hidden_name,
+			 run->hidden == 1 ? "was" : "were");
 	struct sonde_recorder_state state = {
 	    .state = !run->connected        ? SONDE_SOURCE_UNAVAILABLE
-		     : run->left || cut_off ? SONDE_SOURCE_LIMITED
-					    : SONDE_SOURCE_ON,
+		     : run->left || run->hidden || cut_off ? SONDE_SOURCE_LIMITED
+							   : SONDE_SOURCE_ON,
 	    .method =
 		sonde_recorder_options(run->recorder)->waits & SONDE_WAIT_WHAT_LOCKS ? METHOD : SONDE_WAIT_METHOD_FILES,
 	    .detail = *detail ? detail : NULL,
@@ -307,5 +322,6 @@ const struct sonde_source sonde_source_waits = {
     .open = waits_open,
     .prepare = waits_prepare,
     .drain = waits_drain,
+    .flush = waits_flush,
     .stop = waits_stop,
 };

@@ -34,25 +34,33 @@ int sonde_cfi_open_cached(struct sonde_unwind_table *out, const struct sonde_elf
 	return error;
 }
 
-static struct sonde_unwind_file head_of(const struct sonde_unwind_row *rows, size_t count, uint64_t base,
-					const struct sonde_cache_key *key)
+static struct sonde_unwind_file head_of(const struct sonde_unwind_table *table, const struct sonde_cache_key *key)
 {
-	struct sonde_unwind_file head = {.version = SONDE_UNWIND_FILE_VERSION,
-					 .base = base,
-					 .count = count,
-					 .build_id_b = (uint8_t)key->build_id_b,
-					 .check = sonde_unwind_table_check(rows, count)};
+	struct sonde_unwind_file head = {
+	    .version = SONDE_UNWIND_FILE_VERSION,
+	    .base = table->base,
+	    .count = table->count,
+	    .build_id_b = (uint8_t)key->build_id_b,
+	    .check = sonde_unwind_table_check(table->rows, table->count, table->expressions_b),
+	    .expressions_b = table->expressions_b,
+	};
 	memcpy(head.magic, SONDE_UNWIND_FILE_MAGIC, sizeof head.magic);
 	memcpy(head.build_id, key->build_id, key->build_id_b);
 	return head;
 }
 
-static void store(const struct sonde_elf *file, const struct sonde_cfi_rows *rows, uint64_t base)
+/* Of the rows and the expressions behind them. */
+static size_t size_of(const struct sonde_unwind_table *table)
+{
+	return table->count * sizeof *table->rows + table->expressions_b;
+}
+
+static void store(const struct sonde_elf *file, const struct sonde_unwind_table *table)
 {
 	struct sonde_cache_key key = cache_key(file);
-	struct sonde_unwind_file head = head_of(rows->rows, rows->count, base, &key);
+	struct sonde_unwind_file head = head_of(table, &key);
 	head.arch = file->machine;
-	sonde_cache_write(&key, &head, sizeof head, rows->rows, rows->count * sizeof *rows->rows);
+	sonde_cache_write(&key, &head, sizeof head, table->rows, size_of(table));
 }
 
 int sonde_cfi_share(const struct sonde_unwind_table *table, const uint8_t *build_id, size_t build_id_b)
@@ -61,8 +69,8 @@ int sonde_cfi_share(const struct sonde_unwind_table *table, const uint8_t *build
 	int fd = build_id_b ? sonde_cache_read(&key) : -1;
 	if (fd >= 0)
 		return fd;
-	struct sonde_unwind_file head = head_of(table->rows, table->count, table->base, &key);
-	size_t rows_b = table->count * sizeof *table->rows;
+	struct sonde_unwind_file head = head_of(table, &key);
+	size_t rows_b = size_of(table);
 	fd = memfd_create("sonde-unwind", MFD_CLOEXEC);
 	if (fd < 0)
 		return -1;
@@ -72,15 +80,17 @@ int sonde_cfi_share(const struct sonde_unwind_table *table, const uint8_t *build
 	return -1;
 }
 
-static int keep_in_memory(struct sonde_unwind_table *out, const struct sonde_cfi_rows *rows, uint64_t base)
+static int keep_in_memory(struct sonde_unwind_table *out, const struct sonde_unwind_table *table)
 {
-	size_t size_b = rows->count * sizeof *rows->rows;
+	size_t size_b = size_of(table);
 	void *memory = mmap(NULL, size_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
-		return sonde_error(errno, "no memory for %zu call-frame rows", rows->count);
-	memcpy(memory, rows->rows, size_b);
-	*out = (struct sonde_unwind_table){
-	    .rows = memory, .count = rows->count, .base = base, .mapping = memory, .mapping_b = size_b};
+		return sonde_error(errno, "no memory for %zu call-frame rows", table->count);
+	memcpy(memory, table->rows, size_b);
+	*out = *table;
+	out->rows = memory;
+	out->mapping = memory;
+	out->mapping_b = size_b;
 	sonde_unwind_table_index(out);
 	return 0;
 }
@@ -94,16 +104,17 @@ static int compile(struct sonde_unwind_table *out, const struct sonde_elf *file,
 	if (error)
 		return error;
 	error = sonde_cfi_compile(&rows, &entries, machine);
-	uint64_t base = entries.base;
+	struct sonde_unwind_table table = {
+	    .rows = rows.rows, .count = rows.count, .expressions_b = rows.expressions_b, .base = entries.base};
 	sonde_cfi_entries_free(&entries);
 	if (error)
 		return error;
-	*out = (struct sonde_unwind_table){.base = base};
+	*out = (struct sonde_unwind_table){.base = table.base};
 	/* Nothing is not stored: a debug file carries the build-id of the module but not its .eh_frame. */
 	if (rows.count) {
-		store(file, &rows, base);
+		store(file, &table);
 		if (sonde_cfi_open_cached(out, file))
-			error = keep_in_memory(out, &rows, base);
+			error = keep_in_memory(out, &table);
 	}
 	free(rows.rows);
 	return error;

@@ -1,9 +1,9 @@
 /* cfi_program.c: interprets call-frame instructions (DWARF 5 section 6.4.2) as far as rows can say it.
  *
  * A row follows three things: the frame address, the return address and the frame pointer. Instructions about other
- * registers are read and forgotten. Expressions are not evaluated; the three forms that compilers and linkers write are
- * recognised (PLT, realigned stack, register plus offset), the rest becomes a row of kind EXPRESSION. Work is linear in
- * the size of the programs: there are no jumps and no recursion.
+ * registers are read and forgotten. Of expressions the forms that compilers, linkers and OpenSSL write become rows of
+ * their own (PLT, realigned stack, register plus offset, stack pointer saved on the stack); the rest is kept behind the
+ * rows (cfi_rules.h). Work is linear in the size of the programs: there are no jumps and no recursion.
  */
 #include "symbol/cfi_program.h"
 
@@ -12,17 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/cfi_rules.h"
 #include "util/error.h"
 
 #define STATES_MAX 16
 #define ROWS_MAX ((size_t)32 << 20)
-
-enum rule { RULE_SAME, RULE_OFFSET, RULE_UNDEFINED, RULE_FP_RELATIVE, RULE_OTHER };
+#define LOAD_MAX_B (8u * INT16_MAX)
 
 /* `kind` of the frame address: enum sonde_unwind_kind; SP until it is set. */
 struct state {
-	uint8_t kind, fp_rule, ra_rule;
-	int64_t cfa_off, fp_off, ra_off;
+	uint8_t kind;
+	struct sonde_cfi_frame frame;
+	struct sonde_cfi_rule fp, ra;
 };
 
 struct run {
@@ -30,11 +31,11 @@ struct run {
 	const struct sonde_cfi_common *common;
 	struct sonde_cfi_rows *rows; /* NULL while a common program runs */
 	struct state state, initial;
-	struct state saved[STATES_MAX];
 	unsigned saved_count;
 	uint32_t floor; /* rows below it belong to the function before */
 	uint64_t address, end;
 	int bad;
+	struct state saved[STATES_MAX]; /* last: not copied where there are none */
 };
 
 static const struct sonde_cfi_machine machines[] = {
@@ -81,20 +82,47 @@ static void append(struct sonde_cfi_rows *out, const struct sonde_unwind_row *ro
 
 static int64_t fp_offset(const struct state *state)
 {
-	switch (state->fp_rule) {
-	case RULE_SAME:
+	switch (state->fp.kind) {
+	case SONDE_CFI_SAME:
 		return SONDE_UNWIND_FP_SAME;
-	case RULE_OFFSET:
-		return state->kind == SONDE_UNWIND_FP_LOAD ? SONDE_UNWIND_FP_LOST : state->fp_off;
-	case RULE_FP_RELATIVE:
+	case SONDE_CFI_OFFSET:
+		return state->kind == SONDE_UNWIND_FP_LOAD ? SONDE_UNWIND_FP_LOST : state->fp.value;
+	case SONDE_CFI_FP_RELATIVE:
 		if (state->kind == SONDE_UNWIND_FP_LOAD)
-			return state->fp_off;
+			return state->fp.value;
 		/* GCC leaves the rule of a realigned frame standing after `leave`, which has restored the register. */
-		return state->kind == SONDE_UNWIND_FP ? (int64_t)((uint64_t)state->fp_off - (uint64_t)state->cfa_off)
-						      : SONDE_UNWIND_FP_SAME;
+		return state->kind == SONDE_UNWIND_FP
+			   ? (int64_t)((uint64_t)state->fp.value - (uint64_t)state->frame.value)
+			   : SONDE_UNWIND_FP_SAME;
 	default:
 		return SONDE_UNWIND_FP_LOST;
 	}
+}
+
+static int is_fp_simple(const struct state *state)
+{
+	return state->fp.kind <= SONDE_CFI_FP_RELATIVE && state->fp.kind != SONDE_CFI_VAL_OFFSET;
+}
+
+/* Whether a row without expressions can hold the state. */
+static int to_simple_row(const struct run *run, struct sonde_unwind_row *row)
+{
+	const struct state *state = &run->state;
+	if (state->kind == SONDE_UNWIND_EXPRESSION || state->frame.value != (int32_t)state->frame.value ||
+	    !is_fp_simple(state))
+		return 0;
+	if (state->ra.kind == SONDE_CFI_SAME && run->machine->ra_in_register)
+		row->ra_slot = SONDE_UNWIND_RA_LINK;
+	else if (state->ra.kind == SONDE_CFI_OFFSET && state->ra.value < 0 && state->ra.value % 8 == 0 &&
+		 state->ra.value > -8 * SONDE_UNWIND_RA_LINK)
+		row->ra_slot = (uint8_t)(-state->ra.value / 8);
+	else
+		return 0;
+	int64_t fp_off = fp_offset(state);
+	row->fp_off = fp_off == (int16_t)fp_off ? (int16_t)fp_off : SONDE_UNWIND_FP_LOST;
+	row->cfa_off = (int32_t)state->frame.value;
+	row->kind = state->kind;
+	return 1;
 }
 
 static struct sonde_unwind_row to_row(const struct run *run)
@@ -103,22 +131,10 @@ static struct sonde_unwind_row to_row(const struct run *run)
 	struct sonde_unwind_row row = {.kind = SONDE_UNWIND_EXPRESSION};
 	if (run->common->is_signal)
 		row.kind = SONDE_UNWIND_SIGNAL;
-	else if (state->ra_rule == RULE_UNDEFINED)
+	else if (state->ra.kind == SONDE_CFI_UNDEFINED)
 		row.kind = SONDE_UNWIND_END;
-	if (row.kind != SONDE_UNWIND_EXPRESSION || state->kind == SONDE_UNWIND_EXPRESSION ||
-	    state->cfa_off != (int32_t)state->cfa_off)
-		return row;
-	if (state->ra_rule == RULE_SAME && run->machine->ra_in_register)
-		row.ra_slot = SONDE_UNWIND_RA_LINK;
-	else if (state->ra_rule == RULE_OFFSET && state->ra_off < 0 && state->ra_off % 8 == 0 &&
-		 state->ra_off > -8 * SONDE_UNWIND_RA_LINK)
-		row.ra_slot = (uint8_t)(-state->ra_off / 8);
-	else
-		return row;
-	int64_t fp_off = fp_offset(state);
-	row.fp_off = fp_off == (int16_t)fp_off ? (int16_t)fp_off : SONDE_UNWIND_FP_LOST;
-	row.cfa_off = (int32_t)state->cfa_off;
-	row.kind = state->kind;
+	else if (!to_simple_row(run, &row) && (state->kind != SONDE_UNWIND_EXPRESSION || state->frame.code))
+		row.cfa_off = sonde_cfi_rules_add(run->rows, run->machine, &state->frame, &state->ra, &state->fp);
 	return row;
 }
 
@@ -147,30 +163,35 @@ static int64_t scaled(const struct run *run, int64_t value)
 	return __builtin_mul_overflow(value, run->common->data_align, &product) ? INT64_MAX : product;
 }
 
-static void set_rule(struct run *run, uint64_t number, enum rule rule, int64_t offset)
+static void set_rule(struct run *run, uint64_t number, const struct sonde_cfi_rule *rule)
 {
-	if (number == run->machine->fp) {
-		run->state.fp_rule = (uint8_t)rule;
-		run->state.fp_off = offset;
-	} else if (number == run->common->ra_register) {
-		run->state.ra_rule = (uint8_t)rule;
-		run->state.ra_off = offset;
-	}
+	if (number == run->machine->fp)
+		run->state.fp = *rule;
+	else if (number == run->common->ra_register)
+		run->state.ra = *rule;
+}
+
+static void set_value(struct run *run, uint64_t number, enum sonde_cfi_rule_kind kind, int64_t value)
+{
+	set_rule(run, number, &(struct sonde_cfi_rule){.kind = (uint8_t)kind, .value = value});
 }
 
 static void restore_rule(struct run *run, uint64_t number)
 {
-	if (number == run->machine->fp)
-		set_rule(run, number, run->initial.fp_rule, run->initial.fp_off);
-	else
-		set_rule(run, number, run->initial.ra_rule, run->initial.ra_off);
+	set_rule(run, number, number == run->machine->fp ? &run->initial.fp : &run->initial.ra);
 }
 
-static void set_frame_register(struct run *run, uint64_t number)
+static void set_frame(struct run *run, uint64_t number, int64_t value)
 {
-	run->state.kind = number == run->machine->sp   ? SONDE_UNWIND_SP
-			  : number == run->machine->fp ? SONDE_UNWIND_FP
-						       : SONDE_UNWIND_EXPRESSION;
+	struct sonde_cfi_frame *frame = &run->state.frame;
+	*frame = (struct sonde_cfi_frame){.number = (uint8_t)number, .value = value};
+	run->state.kind = SONDE_UNWIND_EXPRESSION;
+	if (number == run->machine->sp)
+		run->state.kind = SONDE_UNWIND_SP;
+	else if (number == run->machine->fp)
+		run->state.kind = SONDE_UNWIND_FP;
+	else if (number < SONDE_UNWIND_KIND_END - SONDE_UNWIND_REGISTER)
+		run->state.kind = (uint8_t)(SONDE_UNWIND_REGISTER + number);
 }
 
 /* DW_OP_breg of sp or fp and its offset; the rest stays in the cursor. 0 when it is something else. */
@@ -185,39 +206,56 @@ static int read_base(const struct run *run, struct sonde_cfi_cursor *code, enum 
 	return !code->bad;
 }
 
+/* The rest of a frame's expression after its first register: nothing, deref, or deref and plus_uconst. */
+static enum sonde_unwind_kind read_rest(struct sonde_cfi_cursor code, enum sonde_unwind_kind base, int64_t *offset)
+{
+	if (!sonde_cfi_left(&code))
+		return base;
+	if (sonde_cfi_byte(&code) != 0x06) /* deref */
+		return SONDE_UNWIND_EXPRESSION;
+	int is_plain = !sonde_cfi_left(&code);
+	if (base == SONDE_UNWIND_FP)
+		return is_plain ? SONDE_UNWIND_FP_LOAD : SONDE_UNWIND_EXPRESSION;
+	if (!is_plain && sonde_cfi_byte(&code) != 0x23) /* plus_uconst */
+		return SONDE_UNWIND_EXPRESSION;
+	uint64_t plus = is_plain ? 0 : sonde_cfi_uleb(&code);
+	if (code.bad || sonde_cfi_left(&code) || plus % 8 || plus > LOAD_MAX_B || *offset % 8 ||
+	    *offset > (int64_t)LOAD_MAX_B || *offset < -(int64_t)LOAD_MAX_B)
+		return SONDE_UNWIND_EXPRESSION;
+	*offset = SONDE_UNWIND_LOAD(*offset, (int64_t)plus);
+	return SONDE_UNWIND_SP_LOAD;
+}
+
 static void set_frame_expression(struct run *run, struct sonde_cfi_cursor code)
 {
 	/* breg7 8, breg16 0, lit15, and, litN, ge, lit3, shl, plus: what ld writes for the PLT of x86-64 */
 	static const uint8_t plt_head[] = {0x77, 8, 0x80, 0, 0x3f, 0x1a}, plt_tail[] = {0x2a, 0x33, 0x24, 0x22};
+	struct sonde_cfi_frame *frame = &run->state.frame;
 	const uint8_t *bytes = code.at;
 	enum sonde_unwind_kind kind;
 	int64_t offset;
 	run->state.kind = SONDE_UNWIND_EXPRESSION;
+	*frame = (struct sonde_cfi_frame){.code = bytes, .code_b = sonde_cfi_left(&code)};
 	if (sonde_cfi_left(&code) == 11 && run->machine->machine == EM_X86_64 &&
 	    !memcmp(bytes, plt_head, sizeof plt_head) && !memcmp(bytes + 7, plt_tail, sizeof plt_tail) &&
 	    bytes[6] >= 0x30 && bytes[6] <= 0x3f) {
 		run->state.kind = SONDE_UNWIND_PLT;
-		run->state.cfa_off = bytes[6] - 0x30;
-		return;
+		frame->value = bytes[6] - 0x30;
+	} else if (read_base(run, &code, &kind, &offset)) {
+		run->state.kind = (uint8_t)read_rest(code, kind, &offset);
+		frame->value = offset;
 	}
-	if (!read_base(run, &code, &kind, &offset))
-		return;
-	run->state.cfa_off = offset;
-	if (!sonde_cfi_left(&code))
-		run->state.kind = (uint8_t)kind;
-	else if (kind == SONDE_UNWIND_FP && sonde_cfi_left(&code) == 1 && sonde_cfi_byte(&code) == 0x06) /* deref */
-		run->state.kind = SONDE_UNWIND_FP_LOAD;
 }
 
-static void set_expression(struct run *run, uint64_t number, struct sonde_cfi_cursor code)
+static void set_expression(struct run *run, uint64_t number, enum sonde_cfi_rule_kind how, struct sonde_cfi_cursor code)
 {
+	struct sonde_cfi_rule rule = {.kind = (uint8_t)how, .code = code.at, .code_b = sonde_cfi_left(&code)};
 	enum sonde_unwind_kind kind;
 	int64_t offset;
-	int is_fp = read_base(run, &code, &kind, &offset) && kind == SONDE_UNWIND_FP && !sonde_cfi_left(&code);
-	if (number == run->machine->fp && is_fp)
-		set_rule(run, number, RULE_FP_RELATIVE, offset);
-	else
-		set_rule(run, number, RULE_OTHER, 0);
+	if (number == run->machine->fp && how == SONDE_CFI_EXPRESSION && read_base(run, &code, &kind, &offset) &&
+	    kind == SONDE_UNWIND_FP && !sonde_cfi_left(&code))
+		rule = (struct sonde_cfi_rule){.kind = SONDE_CFI_FP_RELATIVE, .value = offset};
+	set_rule(run, number, &rule);
 }
 
 static void save_state(struct run *run)
@@ -251,21 +289,20 @@ static void run_extended(struct run *run, struct sonde_cfi_cursor *code, uint8_t
 		return;
 	case 0x05: /* offset_extended */
 		number = sonde_cfi_uleb(code);
-		set_rule(run, number, RULE_OFFSET, scaled(run, (int64_t)sonde_cfi_uleb(code)));
+		set_value(run, number, SONDE_CFI_OFFSET, scaled(run, (int64_t)sonde_cfi_uleb(code)));
 		return;
 	case 0x06: /* restore_extended */
 		restore_rule(run, sonde_cfi_uleb(code));
 		return;
 	case 0x07: /* undefined */
-		set_rule(run, sonde_cfi_uleb(code), RULE_UNDEFINED, 0);
+		set_value(run, sonde_cfi_uleb(code), SONDE_CFI_UNDEFINED, 0);
 		return;
 	case 0x08: /* same_value */
-		set_rule(run, sonde_cfi_uleb(code), RULE_SAME, 0);
+		set_value(run, sonde_cfi_uleb(code), SONDE_CFI_SAME, 0);
 		return;
 	case 0x09: /* register */
 		number = sonde_cfi_uleb(code);
-		sonde_cfi_uleb(code);
-		set_rule(run, number, RULE_OTHER, 0);
+		set_value(run, number, SONDE_CFI_REGISTER, (int64_t)sonde_cfi_uleb(code));
 		return;
 	case 0x0a:
 		save_state(run);
@@ -274,14 +311,14 @@ static void run_extended(struct run *run, struct sonde_cfi_cursor *code, uint8_t
 		restore_state(run);
 		return;
 	case 0x0c: /* def_cfa */
-		set_frame_register(run, sonde_cfi_uleb(code));
-		run->state.cfa_off = (int64_t)sonde_cfi_uleb(code);
+		number = sonde_cfi_uleb(code);
+		set_frame(run, number, (int64_t)sonde_cfi_uleb(code));
 		return;
 	case 0x0d: /* def_cfa_register */
-		set_frame_register(run, sonde_cfi_uleb(code));
+		set_frame(run, sonde_cfi_uleb(code), run->state.frame.value);
 		return;
 	case 0x0e: /* def_cfa_offset */
-		run->state.cfa_off = (int64_t)sonde_cfi_uleb(code);
+		run->state.frame.value = (int64_t)sonde_cfi_uleb(code);
 		return;
 	case 0x0f: /* def_cfa_expression */
 		size_b = sonde_cfi_uleb(code);
@@ -290,37 +327,38 @@ static void run_extended(struct run *run, struct sonde_cfi_cursor *code, uint8_t
 	case 0x10: /* expression */
 		number = sonde_cfi_uleb(code);
 		size_b = sonde_cfi_uleb(code);
-		set_expression(run, number, sonde_cfi_sub(code, size_b));
+		set_expression(run, number, SONDE_CFI_EXPRESSION, sonde_cfi_sub(code, size_b));
 		return;
 	case 0x11: /* offset_extended_sf */
 		number = sonde_cfi_uleb(code);
-		set_rule(run, number, RULE_OFFSET, scaled(run, sonde_cfi_sleb(code)));
+		set_value(run, number, SONDE_CFI_OFFSET, scaled(run, sonde_cfi_sleb(code)));
 		return;
 	case 0x12: /* def_cfa_sf */
-		set_frame_register(run, sonde_cfi_uleb(code));
-		run->state.cfa_off = scaled(run, sonde_cfi_sleb(code));
+		number = sonde_cfi_uleb(code);
+		set_frame(run, number, scaled(run, sonde_cfi_sleb(code)));
 		return;
 	case 0x13: /* def_cfa_offset_sf */
-		run->state.cfa_off = scaled(run, sonde_cfi_sleb(code));
+		run->state.frame.value = scaled(run, sonde_cfi_sleb(code));
 		return;
 	case 0x14: /* val_offset */
-	case 0x15: /* val_offset_sf: signed or not, as long */
 		number = sonde_cfi_uleb(code);
-		sonde_cfi_uleb(code);
-		set_rule(run, number, RULE_OTHER, 0);
+		set_value(run, number, SONDE_CFI_VAL_OFFSET, scaled(run, (int64_t)sonde_cfi_uleb(code)));
+		return;
+	case 0x15: /* val_offset_sf */
+		number = sonde_cfi_uleb(code);
+		set_value(run, number, SONDE_CFI_VAL_OFFSET, scaled(run, sonde_cfi_sleb(code)));
 		return;
 	case 0x16: /* val_expression */
 		number = sonde_cfi_uleb(code);
 		size_b = sonde_cfi_uleb(code);
-		sonde_cfi_sub(code, size_b);
-		set_rule(run, number, RULE_OTHER, 0);
+		set_expression(run, number, SONDE_CFI_VALUE, sonde_cfi_sub(code, size_b));
 		return;
 	case 0x2e: /* GNU_args_size */
 		sonde_cfi_uleb(code);
 		return;
 	case 0x2f: /* GNU_negative_offset_extended */
 		number = sonde_cfi_uleb(code);
-		set_rule(run, number, RULE_OFFSET, scaled(run, (int64_t)(0 - sonde_cfi_uleb(code))));
+		set_value(run, number, SONDE_CFI_OFFSET, scaled(run, (int64_t)(0 - sonde_cfi_uleb(code))));
 		return;
 	default: /* set_loc (0x01) included: no compiler of these machines writes it */
 		run->bad = 1;
@@ -336,7 +374,7 @@ static void run_program(struct run *run, struct sonde_cfi_cursor code)
 			advance(run, low);
 			break;
 		case 0x80:
-			set_rule(run, low, RULE_OFFSET, scaled(run, (int64_t)sonde_cfi_uleb(&code)));
+			set_value(run, low, SONDE_CFI_OFFSET, scaled(run, (int64_t)sonde_cfi_uleb(&code)));
 			break;
 		case 0xc0:
 			restore_rule(run, low);
@@ -360,7 +398,8 @@ static void run_common(struct run *run, const struct sonde_cfi_machine *machine,
 static void run_entry(const struct run *common, struct sonde_cfi_rows *out, const struct sonde_cfi_entry *entry,
 		      uint32_t floor)
 {
-	struct run run = *common;
+	struct run run;
+	memcpy(&run, common, offsetof(struct run, saved));
 	run.rows = out;
 	run.floor = floor;
 	run.address = entry->start;
@@ -396,6 +435,10 @@ int sonde_cfi_compile(struct sonde_cfi_rows *out, const struct sonde_cfi_entries
 	}
 	if (out->count)
 		append(out, &(struct sonde_unwind_row){.address = end, .kind = SONDE_UNWIND_NONE});
+	if (!out->error)
+		out->error = sonde_cfi_rules_place(out);
+	free(out->expressions);
+	out->expressions = NULL;
 	if (!out->error)
 		return 0;
 	free(out->rows);

@@ -15,10 +15,21 @@ struct sonde_cfi_machine {
 /* NULL for machines whose tables are not compiled. */
 const struct sonde_cfi_machine *sonde_cfi_machine_find(uint16_t machine);
 
-/* Rows in ascending order; `error` sticks. */
+#define SONDE_CFI_RECENT 64
+
+struct sonde_cfi_recent {
+	size_t offset, size_b;
+};
+
+/* Rows in ascending order, with expressions_b bytes of expressions behind them; `error` sticks. What else there is, is
+ * used while they are made (cfi_rules.h). */
 struct sonde_cfi_rows {
 	struct sonde_unwind_row *rows;
 	size_t count, capacity;
+	uint8_t *expressions;
+	size_t expressions_b, expressions_capacity;
+	struct sonde_cfi_recent recent[SONDE_CFI_RECENT];
+	size_t recent_next;
 	int error;
 };
 

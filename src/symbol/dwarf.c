@@ -12,6 +12,7 @@
 #include <elf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
+#include <gelf.h>
 #include <libelf.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -49,7 +50,7 @@ enum { LINE_SECTIONS = 2, PLAINS = sizeof needed / sizeof *needed + LINE_SECTION
 
 struct sonde_dwarf {
 	int fd;
-	int is_packed; /* its sections are compressed */
+	int is_packed; /* some of its sections are compressed */
 	uint64_t info_b;
 	struct plain plains[PLAINS];
 	size_t plain_count;
@@ -71,7 +72,7 @@ static int is_needless(const char *name)
 	return 0;
 }
 
-/* What cannot be inflated here is left to libdw. `data` NULL: not read yet. */
+/* `data` NULL: not read yet. */
 static void add_plain(struct sonde_dwarf *dwarf, const struct sonde_elf *file, const char *name, uint8_t *data,
 		      size_t size_b)
 {
@@ -115,42 +116,47 @@ static const struct plain *find_plain(const struct sonde_dwarf *dwarf, uint64_t 
 }
 
 /* libdw takes a section's bytes where libelf says that they are: it finds none in the file, then ours. */
-static void give_plain(Elf_Scn *section, Elf64_Shdr *header, const struct plain *plain)
+static int give_plain(Elf_Scn *section, const struct plain *plain)
 {
-	uint64_t size_b = header->sh_size, flags = header->sh_flags;
-	header->sh_size = 0;
-	header->sh_flags &= ~(uint64_t)SHF_COMPRESSED;
 	Elf_Data *data = elf_getdata(section, NULL);
-	if (data && !data->d_buf) {
-		data->d_buf = plain->data;
-		data->d_size = plain->size_b;
-		header->sh_size = plain->size_b;
-	} else {
-		header->sh_size = size_b;
-		header->sh_flags = flags;
-	}
+	if (!data || data->d_buf)
+		return 0;
+	data->d_buf = plain->data;
+	data->d_size = plain->size_b;
+	return 1;
 }
 
-/* libdw inflates every section when it opens a file, but for those that say they have no bytes. The header is libelf's
- * copy: the file was opened without mapping it. */
+/* libdw inflates every section when it opens a file, however large it says it is, but for those that say they have no
+ * bytes. So it gets the bytes of those that were inflated here, and sees none that is needless or was refused. Headers
+ * are libelf's copies: the file was opened without mapping it. */
+static void prepare_section(const struct sonde_dwarf *dwarf, Elf *elf, Elf_Scn *section, size_t names)
+{
+	GElf_Shdr header;
+	if (!gelf_getshdr(section, &header))
+		return;
+	const char *name = elf_strptr(elf, names, header.sh_name);
+	const struct plain *plain = find_plain(dwarf, header.sh_offset);
+	if (header.sh_flags & SHF_COMPRESSED) {
+		header.sh_flags &= ~(uint64_t)SHF_COMPRESSED;
+		header.sh_size = 0;
+		gelf_update_shdr(section, &header);
+		if (plain && give_plain(section, plain))
+			header.sh_size = plain->size_b;
+		else
+			header.sh_type = SHT_NOBITS;
+	} else if (name && is_needless(name)) {
+		header.sh_type = SHT_NOBITS;
+	}
+	gelf_update_shdr(section, &header);
+}
+
 static void prepare_sections(Elf *elf, const struct sonde_dwarf *dwarf)
 {
 	size_t names;
 	if (elf_getshdrstrndx(elf, &names))
 		return;
-	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
-		Elf64_Shdr *header = elf64_getshdr(section);
-		Elf32_Shdr *small = header ? NULL : elf32_getshdr(section);
-		const char *name =
-		    header || small ? elf_strptr(elf, names, header ? header->sh_name : small->sh_name) : NULL;
-		const struct plain *plain = header ? find_plain(dwarf, header->sh_offset) : NULL;
-		if (plain && header->sh_flags & SHF_COMPRESSED)
-			give_plain(section, header, plain);
-		else if (header && name && is_needless(name))
-			header->sh_type = SHT_NOBITS;
-		else if (name && is_needless(name))
-			small->sh_type = SHT_NOBITS;
-	}
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));)
+		prepare_section(dwarf, elf, section, names);
 }
 
 static int open_handle(struct handle *out, const struct sonde_dwarf *dwarf)
@@ -188,7 +194,7 @@ int sonde_dwarf_open(struct sonde_dwarf **out, const struct sonde_elf *file)
 	if (!dwarf)
 		return sonde_error(ENOMEM, "%s: out of memory", file->path);
 	dwarf->fd = file->fd;
-	dwarf->is_packed = !!(info.flags & SHF_COMPRESSED);
+	dwarf->is_packed = sonde_elf_is_packed(file);
 	dwarf->info_b = info.size_b;
 	sonde_dwarf_sections_read(&dwarf->sections, file);
 	if (dwarf->is_packed)

@@ -16,12 +16,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "util/error.h"
 
 #define SEGMENTS_MAX (sizeof((struct sonde_elf *)NULL)->segments / sizeof(struct sonde_elf_segment))
 #define PROGRAM_HEADERS_MAX 256
 #define SECTIONS_MAX 65536
+/* A section may unpack to so much, and so many times what it takes in the file: debug information shrinks to a third,
+ * and what was made to fill memory to a thousandth and less. */
+#define UNPACKED_SPARE_B ((size_t)16 << 20)
+#define UNPACKED_FACTOR 100
+#ifndef ELFCOMPRESS_ZSTD
+#define ELFCOMPRESS_ZSTD 2
+#endif
 #define NOTES_MAX_B (64u << 10)
 #define WINDOW_B 4096
 
@@ -307,6 +315,20 @@ int sonde_elf_section_at(const struct sonde_elf *file, uint32_t index, struct so
 	return error;
 }
 
+int sonde_elf_is_packed(const struct sonde_elf *file)
+{
+	Elf64_Ehdr head;
+	Elf64_Shdr header;
+	struct window window = {.file = file};
+	uint32_t count, names;
+	if (read_section_count(&window, &head, &count, &names))
+		return 0;
+	for (uint32_t i = 1; i < count && !read_section_header(&window, &head, i, &header); i++)
+		if (header.sh_flags & SHF_COMPRESSED)
+			return 1;
+	return 0;
+}
+
 /* Most files' section names fit; those that lie behind are read one by one. */
 struct section_names {
 	uint64_t offset, size_b;
@@ -359,6 +381,20 @@ int sonde_elf_section(const struct sonde_elf *file, const char *name, struct son
 	return -ENOENT;
 }
 
+size_t sonde_elf_unpacked_max(size_t packed_b, size_t max_b)
+{
+	return packed_b < (max_b - UNPACKED_SPARE_B) / UNPACKED_FACTOR ? UNPACKED_SPARE_B + UNPACKED_FACTOR * packed_b
+								       : max_b;
+}
+
+static int unpack(uint32_t type, uint8_t *plain, size_t plain_b, const uint8_t *packed, size_t packed_b)
+{
+	uLongf size_b = plain_b;
+	if (type == ELFCOMPRESS_ZSTD)
+		return ZSTD_decompress(plain, plain_b, packed, packed_b) == plain_b ? 0 : -EBADMSG;
+	return uncompress(plain, &size_b, packed, packed_b) == Z_OK && size_b == plain_b ? 0 : -EBADMSG;
+}
+
 /* Replaces what was read of a SHF_COMPRESSED section by what it holds. */
 static int decompress(const struct sonde_elf *file, size_t max_b, uint8_t **data, size_t *size_b)
 {
@@ -373,19 +409,19 @@ static int decompress(const struct sonde_elf *file, size_t max_b, uint8_t **data
 		memcpy(&small, *data, sizeof small);
 		head = (Elf64_Chdr){.ch_type = small.ch_type, .ch_size = small.ch_size};
 	}
-	if (head.ch_type != ELFCOMPRESS_ZLIB || head.ch_size > max_b)
+	if ((head.ch_type != ELFCOMPRESS_ZLIB && head.ch_type != ELFCOMPRESS_ZSTD) ||
+	    head.ch_size > sonde_elf_unpacked_max(*size_b, max_b))
 		return bad(file, "a section is compressed in an unknown way or too large");
 	uint8_t *plain = malloc(head.ch_size ? head.ch_size : 1);
 	if (!plain)
 		return sonde_error(ENOMEM, "%s: out of memory for a section", file->path);
-	uLongf plain_b = head.ch_size;
-	if (uncompress(plain, &plain_b, *data + head_b, *size_b - head_b) != Z_OK) {
+	if (unpack(head.ch_type, plain, head.ch_size, *data + head_b, *size_b - head_b)) {
 		free(plain);
 		return bad(file, "a compressed section is damaged");
 	}
 	free(*data);
 	*data = plain;
-	*size_b = plain_b;
+	*size_b = head.ch_size;
 	return 0;
 }
 

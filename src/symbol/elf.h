@@ -53,7 +53,14 @@ int sonde_elf_is_code(const struct sonde_elf *file, uint64_t address);
 int sonde_elf_section(const struct sonde_elf *file, const char *name, struct sonde_elf_section *out);
 int sonde_elf_section_at(const struct sonde_elf *file, uint32_t index, struct sonde_elf_section *out);
 
-/* Its bytes, decompressed, to be freed by the caller; -EBADMSG for more than max_b or what the file does not hold. */
+/* Is any section compressed? */
+int sonde_elf_is_packed(const struct sonde_elf *file);
+
+/* What packed_b bytes of a file may unpack to: a hundred times as much and some, at most max_b (≥ 16 MB). */
+size_t sonde_elf_unpacked_max(size_t packed_b, size_t max_b);
+
+/* Its bytes, decompressed, to be freed by the caller; -EBADMSG for more than max_b, what the file does not hold, or a
+ * compression bomb. */
 int sonde_elf_section_read(const struct sonde_elf *file, const struct sonde_elf_section *section, size_t max_b,
 			   uint8_t **out, size_t *out_b);
 

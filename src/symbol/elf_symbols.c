@@ -131,7 +131,7 @@ int sonde_elf_symbols_packed(struct sonde_names *out, const struct sonde_elf *mo
 	if (sonde_elf_section(module, ".gnu_debugdata", &section) ||
 	    sonde_elf_section_read(module, &section, TABLE_MAX_B, &packed, &packed_b))
 		return 0;
-	int error = sonde_unpack_xz(packed, packed_b, TABLE_MAX_B, &plain, &plain_b);
+	int error = sonde_unpack_xz(packed, packed_b, sonde_elf_unpacked_max(packed_b, TABLE_MAX_B), &plain, &plain_b);
 	free(packed);
 	if (error)
 		return error == -ENOMEM ? error : 0;

@@ -7,13 +7,14 @@
 
 #include "util/error.h"
 
-#define DECODER_MAX_B ((uint64_t)256 << 20)
+#define DECODER_MAX_B ((uint64_t)80 << 20) /* xz -9 takes 65 MB */
 
 static lzma_ret decode(lzma_stream *stream, size_t max_b, uint8_t **data, size_t *capacity_b)
 {
 	lzma_ret result = LZMA_OK;
 	while (result == LZMA_OK && *capacity_b < max_b) {
 		size_t used_b = *capacity_b, next_b = used_b ? used_b * 2 : 1u << 16;
+		next_b = next_b < max_b ? next_b : max_b;
 		uint8_t *grown = realloc(*data, next_b);
 		if (!grown)
 			return LZMA_MEM_ERROR;

@@ -1,16 +1,40 @@
 /* step.c: applies one row of a call-frame table to the registers.
  *
  * The caller's stack pointer is the frame address; only the frame pointer and, on aarch64, the link register are
- * followed besides, since rows refer to nothing else. A frame pointer that a row gives up on becomes unknown, so
- * that a later row that needs it says so instead of following garbage.
+ * followed besides, since few rows refer to anything else. A frame pointer that a row gives up on becomes unknown, so
+ * that a later row that needs it says so instead of following garbage. Other registers are known where the thread was
+ * interrupted: at the leaf, and where a signal's frame holds them.
  */
 #include "unwind/step.h"
 
+#include "unwind/expression.h"
 #include "unwind/machine.h"
+
+enum sonde_unwind_result sonde_unwind_register(const struct sonde_unwind_regs *regs, uint64_t number,
+					       sonde_unwind_read read, void *context, uint64_t *out)
+{
+	if (number >= SONDE_UNWIND_REGISTERS)
+		return SONDE_UNWIND_UNKNOWN;
+	if (number == SONDE_UNWIND_REG_SP)
+		*out = regs->sp;
+	else if (number == SONDE_UNWIND_REG_PC)
+		*out = regs->pc;
+	else if (number == SONDE_UNWIND_REG_FP && regs->fp != SONDE_UNWIND_FP_UNKNOWN)
+		*out = regs->fp;
+	else if (number == SONDE_UNWIND_REG_FP)
+		return SONDE_UNWIND_NO_REGISTER;
+	else if (regs->all)
+		*out = regs->all[number];
+	else if (!regs->signal_sp)
+		return SONDE_UNWIND_NO_REGISTER;
+	else if (read(context, regs->signal_sp + sonde_unwind_signal_offset((unsigned)number), out))
+		return SONDE_UNWIND_UNREADABLE;
+	return SONDE_UNWIND_STEPPED;
+}
 
 static enum sonde_unwind_result step_signal(struct sonde_unwind_regs *regs, sonde_unwind_read read, void *context)
 {
-	struct sonde_unwind_regs next = {0};
+	struct sonde_unwind_regs next = {.signal_sp = regs->sp};
 	if (read(context, regs->sp + SONDE_UNWIND_SIGNAL_PC, &next.pc) ||
 	    read(context, regs->sp + SONDE_UNWIND_SIGNAL_SP, &next.sp) ||
 	    read(context, regs->sp + SONDE_UNWIND_SIGNAL_FP, &next.fp) ||
@@ -20,6 +44,18 @@ static enum sonde_unwind_result step_signal(struct sonde_unwind_regs *regs, sond
 		return SONDE_UNWIND_BAD;
 	*regs = next;
 	return SONDE_UNWIND_STEPPED;
+}
+
+static enum sonde_unwind_result find_frame_by_register(const struct sonde_unwind_row *row,
+						       const struct sonde_unwind_regs *regs, sonde_unwind_read read,
+						       void *context, uint64_t *out)
+{
+	if (row->kind < SONDE_UNWIND_REGISTER)
+		return SONDE_UNWIND_NO_RULE;
+	uint64_t number = row->kind - (unsigned)SONDE_UNWIND_REGISTER, value = 0;
+	enum sonde_unwind_result result = sonde_unwind_register(regs, number, read, context, &value);
+	*out = value + (uint64_t)(int64_t)row->cfa_off;
+	return result;
 }
 
 /* The frame address, before any check. */
@@ -36,17 +72,20 @@ static enum sonde_unwind_result find_frame(const struct sonde_unwind_row *row, c
 		return SONDE_UNWIND_STEPPED;
 	case SONDE_UNWIND_FP:
 		*out = regs->fp + offset;
-		return regs->fp == SONDE_UNWIND_FP_UNKNOWN ? SONDE_UNWIND_UNKNOWN : SONDE_UNWIND_STEPPED;
+		return regs->fp == SONDE_UNWIND_FP_UNKNOWN ? SONDE_UNWIND_NO_REGISTER : SONDE_UNWIND_STEPPED;
 	case SONDE_UNWIND_FP_LOAD:
 		if (regs->fp == SONDE_UNWIND_FP_UNKNOWN)
-			return SONDE_UNWIND_UNKNOWN;
+			return SONDE_UNWIND_NO_REGISTER;
 		return read(context, regs->fp + offset, out) ? SONDE_UNWIND_UNREADABLE : SONDE_UNWIND_STEPPED;
+	case SONDE_UNWIND_SP_LOAD:
+		if (read(context, regs->sp + (uint64_t)SONDE_UNWIND_LOAD_FROM(row->cfa_off), out))
+			return SONDE_UNWIND_UNREADABLE;
+		*out += (uint64_t)SONDE_UNWIND_LOAD_PLUS(row->cfa_off);
+		return SONDE_UNWIND_STEPPED;
 	case SONDE_UNWIND_END:
 		return SONDE_UNWIND_ROOT;
-	case SONDE_UNWIND_EXPRESSION:
-		return SONDE_UNWIND_UNKNOWN;
 	default:
-		return SONDE_UNWIND_NO_RULE;
+		return find_frame_by_register(row, regs, read, context, out);
 	}
 }
 
@@ -82,6 +121,9 @@ enum sonde_unwind_result sonde_unwind_step(const struct sonde_unwind_row *row, s
 		*signal = 1;
 		return step_signal(regs, read, context);
 	}
+	if (row->kind == SONDE_UNWIND_EXPRESSION)
+		return row->cfa_off ? sonde_unwind_step_rules((const uint8_t *)row + row->cfa_off, regs, read, context)
+				    : SONDE_UNWIND_UNKNOWN;
 	uint64_t frame = 0;
 	enum sonde_unwind_result result = find_frame(row, regs, read, context, &frame);
 	if (result != SONDE_UNWIND_STEPPED)
@@ -92,7 +134,7 @@ enum sonde_unwind_result sonde_unwind_step(const struct sonde_unwind_row *row, s
 	if (frame & 7 || frame < regs->sp || (frame == regs->sp && !in_link))
 		return SONDE_UNWIND_BAD;
 	if (in_link && !regs->lr)
-		return SONDE_UNWIND_UNKNOWN;
+		return SONDE_UNWIND_NO_REGISTER;
 	return read_caller(row, frame, regs, read, context);
 }
 
@@ -102,7 +144,7 @@ enum sonde_unwind_result sonde_unwind_step_fp(struct sonde_unwind_regs *regs, so
 	if (!regs->fp)
 		return SONDE_UNWIND_ROOT;
 	if (regs->fp == SONDE_UNWIND_FP_UNKNOWN)
-		return SONDE_UNWIND_UNKNOWN;
+		return SONDE_UNWIND_NO_REGISTER;
 	if (regs->fp & 7 || regs->fp < regs->sp || next.sp < regs->fp)
 		return SONDE_UNWIND_BAD;
 	if (read(context, regs->fp, &next.fp) || read(context, regs->fp + 8, &next.pc))

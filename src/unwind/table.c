@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "unwind/expression.h"
+
 #define PAGE_BITS 12
 
 const struct sonde_unwind_row *sonde_unwind_table_find(const struct sonde_unwind_table *table, uint64_t address)
@@ -65,7 +67,7 @@ void sonde_unwind_table_index(struct sonde_unwind_table *table)
 	table->page_count = page_count;
 }
 
-uint64_t sonde_unwind_table_check(const struct sonde_unwind_row *rows, size_t count)
+uint64_t sonde_unwind_table_check(const struct sonde_unwind_row *rows, size_t count, size_t expressions_b)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
 	for (size_t i = 0; i < count; i++) {
@@ -76,6 +78,9 @@ uint64_t sonde_unwind_table_check(const struct sonde_unwind_row *rows, size_t co
 		hash = (hash ^ head) * 0x9e3779b97f4a7c15u;
 		hash = (hash ^ (hash >> 32) ^ tail) * 0xbf58476d1ce4e5b9u;
 	}
+	const uint8_t *expressions = (const uint8_t *)(rows + count);
+	for (size_t i = 0; i < expressions_b; i++)
+		hash = (hash ^ (hash >> 29) ^ expressions[i]) * 0x9e3779b97f4a7c15u;
 	return hash ^ (hash >> 32);
 }
 
@@ -87,18 +92,35 @@ static int is_head_ok(const struct sonde_unwind_file *head, uint32_t version, co
 	       !memcmp(head->build_id, build_id, build_id_b);
 }
 
-static int is_size_ok(const struct sonde_unwind_file *head, size_t size_b)
+/* How many bytes of a file of size_b follow the rows and expressions; -1: it is too small for them. */
+static int64_t rest_of(const struct sonde_unwind_file *head, size_t size_b)
 {
-	return head->count == (size_b - sizeof *head) / sizeof(struct sonde_unwind_row) &&
-	       (size_b - sizeof *head) % sizeof(struct sonde_unwind_row) == 0;
+	size_t left_b = size_b - sizeof *head, rows_b;
+	if (head->count > left_b / sizeof(struct sonde_unwind_row))
+		return -1;
+	rows_b = head->count * sizeof(struct sonde_unwind_row);
+	if (head->expressions_b > left_b - rows_b || head->expressions_b % 4)
+		return -1;
+	return (int64_t)(left_b - rows_b - head->expressions_b);
 }
 
-static int are_rows_ok(const struct sonde_unwind_row *rows, size_t count, uint64_t check)
+/* Whether the expressions of row i of `count` lie behind the rows. */
+static int are_expressions_ok(const struct sonde_unwind_row *rows, size_t i, size_t count, size_t expressions_b)
+{
+	uint64_t rows_b = (count - i) * sizeof *rows, at = (uint64_t)rows[i].cfa_off;
+	if (rows[i].kind != SONDE_UNWIND_EXPRESSION || !rows[i].cfa_off)
+		return 1;
+	return rows[i].cfa_off > 0 && at >= rows_b &&
+	       sonde_unwind_rules_fit((const uint8_t *)&rows[i] + at, expressions_b, at - rows_b);
+}
+
+static int are_rows_ok(const struct sonde_unwind_row *rows, const struct sonde_unwind_file *head)
 {
 	int bad = 0;
-	for (size_t i = 0; i < count; i++)
-		bad |= rows[i].kind >= SONDE_UNWIND_KIND_COUNT || (i && rows[i].address <= rows[i - 1].address);
-	return !bad && sonde_unwind_table_check(rows, count) == check;
+	for (size_t i = 0; i < head->count; i++)
+		bad |= !sonde_unwind_kind_is_known(rows[i].kind) || (i && rows[i].address <= rows[i - 1].address) ||
+		       !are_expressions_ok(rows, i, head->count, head->expressions_b);
+	return !bad && sonde_unwind_table_check(rows, head->count, head->expressions_b) == head->check;
 }
 
 /* The file; NULL: *code says why not. */
@@ -126,13 +148,17 @@ int sonde_unwind_table_map(struct sonde_unwind_table *out, int fd, const uint8_t
 	if (!head)
 		return code;
 	const struct sonde_unwind_row *rows = (const void *)(head + 1);
-	if (!is_head_ok(head, SONDE_UNWIND_FILE_VERSION, build_id, build_id_b) || !is_size_ok(head, size_b) ||
-	    !are_rows_ok(rows, head->count, head->check)) {
+	if (!is_head_ok(head, SONDE_UNWIND_FILE_VERSION, build_id, build_id_b) || rest_of(head, size_b) ||
+	    !are_rows_ok(rows, head)) {
 		munmap((void *)(uintptr_t)head, size_b);
 		return -EBADMSG;
 	}
-	*out = (struct sonde_unwind_table){
-	    .rows = rows, .count = head->count, .base = head->base, .mapping = head, .mapping_b = size_b};
+	*out = (struct sonde_unwind_table){.rows = rows,
+					   .count = head->count,
+					   .expressions_b = head->expressions_b,
+					   .base = head->base,
+					   .mapping = head,
+					   .mapping_b = size_b};
 	sonde_unwind_table_index(out);
 	return 0;
 }
@@ -145,19 +171,21 @@ int sonde_unwind_table_map_sealed(struct sonde_unwind_table *out, int fd, const 
 	if (!head)
 		return code;
 	const struct sonde_unwind_row *rows = (const void *)(head + 1);
-	size_t most = (size_b - sizeof *head) / sizeof *rows;
-	size_t page_count = head->count && head->count <= most ? page_count_of(rows, head->count) : 0;
+	int64_t rest_b = rest_of(head, size_b);
+	size_t page_count = head->count && rest_b >= 0 ? page_count_of(rows, head->count) : 0;
 	if (!is_head_ok(head, SONDE_UNWIND_FILE_SEALED, build_id, build_id_b) || !page_count ||
-	    size_b != sizeof *head + head->count * sizeof *rows + page_count * sizeof *out->pages) {
+	    (size_t)rest_b != page_count * sizeof *out->pages) {
 		munmap((void *)(uintptr_t)head, size_b);
 		return -EBADMSG;
 	}
 	*out = (struct sonde_unwind_table){.rows = rows,
 					   .count = head->count,
+					   .expressions_b = head->expressions_b,
 					   .base = head->base,
 					   .mapping = head,
 					   .mapping_b = size_b,
-					   .pages = (const void *)(rows + head->count),
+					   .pages =
+					       (const void *)((const char *)(rows + head->count) + head->expressions_b),
 					   .page_count = page_count,
 					   .has_pages = 1};
 	return 0;

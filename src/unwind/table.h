@@ -1,9 +1,10 @@
 /* table.h: compact call-frame tables: how to find the caller at every address of a module.
  *
  * A table is a sorted array of 12-byte rows, compiled from .eh_frame and .debug_frame by symbol/cfi.c and mapped from
- * the cache file. Each row holds from its address up to the next row's. Looking up needs no memory and no lock: it is
- * usable inside a signal handler of a target. A mapped file is checked once when it is opened (sorted, kinds and sizes
- * in range).
+ * the cache file. Each row holds from its address up to the next row's. A row that needs expressions says how far
+ * behind itself they lie, so that such a row means nothing when it is copied. Looking up needs no memory and no lock:
+ * it is usable inside a signal handler of a target. A mapped file is checked once when it is opened (sorted, kinds and
+ * sizes in range).
  */
 #ifndef SONDE_UNWIND_TABLE_H
 #define SONDE_UNWIND_TABLE_H
@@ -18,10 +19,23 @@ enum sonde_unwind_kind {
 	SONDE_UNWIND_PLT = 3,        /* the PLT's expression: sp + 8 + ((pc & 15) >= cfa_off ? 8 : 0) */
 	SONDE_UNWIND_END = 4,        /* the return address is undefined here: the thread's outermost function */
 	SONDE_UNWIND_SIGNAL = 5,     /* signal trampoline: registers lie in the frame the kernel pushed */
-	SONDE_UNWIND_EXPRESSION = 6, /* some other expression or register: not evaluated */
+	SONDE_UNWIND_EXPRESSION = 6, /* expressions (expression.h), cfa_off bytes behind the row; 0: not supported */
 	SONDE_UNWIND_FP_LOAD = 7,    /* realigned stack: frame address = *(fp + cfa_off), saved fp at fp + fp_off */
-	SONDE_UNWIND_KIND_COUNT = 8,
+	SONDE_UNWIND_SP_LOAD = 8,    /* OpenSSL: frame address = *(sp + LOAD_FROM(cfa_off)) + LOAD_PLUS(cfa_off) */
+	SONDE_UNWIND_KIND_COUNT = 9,
+	SONDE_UNWIND_REGISTER = 32, /* this + a register's DWARF number: frame address = that register + cfa_off */
+	SONDE_UNWIND_KIND_END = SONDE_UNWIND_REGISTER + 32,
 };
+
+static inline int sonde_unwind_kind_is_known(uint8_t kind)
+{
+	return kind < SONDE_UNWIND_KIND_COUNT || (kind >= SONDE_UNWIND_REGISTER && kind < SONDE_UNWIND_KIND_END);
+}
+
+/* Two offsets in one cfa_off, both multiples of 8 in ±256 KB. */
+#define SONDE_UNWIND_LOAD(from, plus) ((int32_t)((uint32_t)((from) / 8) << 16 | (uint16_t)((plus) / 8)))
+#define SONDE_UNWIND_LOAD_FROM(cfa_off) ((int64_t)(int16_t)((uint32_t)(cfa_off) >> 16) * 8)
+#define SONDE_UNWIND_LOAD_PLUS(cfa_off) ((int64_t)(int16_t)(uint32_t)(cfa_off)*8)
 
 #define SONDE_UNWIND_FP_SAME INT16_MAX /* the caller's frame pointer is unchanged */
 #define SONDE_UNWIND_FP_LOST INT16_MIN /* it cannot be recovered here */
@@ -36,11 +50,12 @@ struct sonde_unwind_row {
 };
 _Static_assert(sizeof(struct sonde_unwind_row) == 12, "unwind row");
 
-/* `rows` is borrowed from a mapping or a buffer. */
+/* `rows` is borrowed from a mapping or a buffer; expressions follow them there. */
 struct sonde_unwind_table {
 	const struct sonde_unwind_row *rows;
 	size_t count;
-	uint64_t base; /* ELF virtual address of row address 0 */
+	size_t expressions_b; /* a multiple of 4 */
+	uint64_t base;        /* ELF virtual address of row address 0 */
 	const void *mapping;
 	size_t mapping_b;
 	const uint32_t *pages; /* first level, made by sonde_unwind_table_index(); NULL: look-ups search all rows */
@@ -64,13 +79,13 @@ void sonde_unwind_table_unmap(struct sonde_unwind_table *table);
 void sonde_unwind_table_index(struct sonde_unwind_table *table);
 
 #define SONDE_UNWIND_FILE_MAGIC "SONDEUNW"
-#define SONDE_UNWIND_FILE_VERSION 1
-#define SONDE_UNWIND_FILE_SEALED 2 /* version of one in sealed memory, in which the first level follows the rows */
+#define SONDE_UNWIND_FILE_VERSION 3
+#define SONDE_UNWIND_FILE_SEALED 4 /* version of one in sealed memory, which ends with the first level */
 
-/* Two multiplications a row: the checksum in a cache file. */
-uint64_t sonde_unwind_table_check(const struct sonde_unwind_row *rows, size_t count);
+/* Two multiplications a row: the checksum in a cache file, of the rows and the expressions behind them. */
+uint64_t sonde_unwind_table_check(const struct sonde_unwind_row *rows, size_t count, size_t expressions_b);
 
-/* Head of a cache file: rows follow. */
+/* Head of a cache file: rows follow, then expressions. */
 struct sonde_unwind_file {
 	char magic[8]; /* "SONDEUNW" */
 	uint32_t version;
@@ -79,8 +94,9 @@ struct sonde_unwind_file {
 	uint64_t count;
 	uint8_t build_id_b;
 	uint8_t build_id[23];
-	uint64_t check; /* sonde_unwind_table_check() of the rows */
+	uint64_t check; /* sonde_unwind_table_check() */
+	uint64_t expressions_b;
 };
-_Static_assert(sizeof(struct sonde_unwind_file) == 64, "unwind file");
+_Static_assert(sizeof(struct sonde_unwind_file) == 72, "unwind file");
 
 #endif
