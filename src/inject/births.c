@@ -110,15 +110,14 @@ static struct {
 
 __attribute__((constructor)) static void ask(void)
 {
-	next.create =
-	    (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))inject_next("pthread_create");
-	next.create_c11 = (int (*)(thrd_t *, thrd_start_t, void *))inject_next("thrd_create");
+	INJECT_NEXT(next.create, "pthread_create");
+	INJECT_NEXT(next.create_c11, "thrd_create");
 }
 
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
 	if (!next.create)
-		ask();
+		next.create = (__typeof__(next.create))inject_next("pthread_create");
 	if (!next.create)
 		return EAGAIN;
 	struct birth *born = take_birth(attr, arg);
@@ -134,7 +133,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *arg)
 {
 	if (!next.create_c11)
-		ask();
+		next.create_c11 = (__typeof__(next.create_c11))inject_next("thrd_create");
 	if (!next.create_c11)
 		return thrd_error;
 	struct birth *born = take_birth(NULL, arg);

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -28,8 +27,6 @@
 #define STATM_SIZE 0u
 #define STATM_DATA 5u
 #define SMALLEST_POOL 6u /* log2 of its chunks */
-
-#pragma weak pthread_setcancelstate
 
 uint32_t inject_connect_flags;
 uint32_t inject_connect_quiet;
@@ -207,15 +204,10 @@ static enum sonde_process_state state_after(struct inject_link *link, int code)
 	return SONDE_PROCESS_NEW;
 }
 
-/* What runtime/link.c calls are points where a thread may be cancelled, which must not happen inside a hook. */
+/* No point where a thread may be cancelled: inject/link.c makes system calls of its own. */
 static void set_up(struct inject_link *link)
 {
-	int before = 0;
-	if (pthread_setcancelstate)
-		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	link->code = connect_once(&link->process);
-	if (pthread_setcancelstate)
-		pthread_setcancelstate(before, &before);
 	atomic_store(&link->process.state, state_after(link, link->code));
 }
 

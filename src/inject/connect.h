@@ -1,8 +1,7 @@
 /* connect.h: an injected object's way to the recorder, without a descriptor that stays open in the program.
  *
- * Nothing here allocates, locks, sets errno, or goes through functions that the program may have replaced (but for the
- * first connection, runtime/link.c). Where the program may have locked itself in: between inject_calls_begin() and
- * inject_calls_end() (sandbox.h).
+ * Nothing here allocates, locks, sets errno, or goes through functions that the program may have replaced. Where the
+ * program may have locked itself in: between inject_calls_begin() and inject_calls_end() (sandbox.h).
  */
 #ifndef SONDE_INJECT_CONNECT_H
 #define SONDE_INJECT_CONNECT_H

@@ -25,7 +25,24 @@
 #include "inject/next.h"
 
 #define EXPORT __attribute__((visibility("default")))
+#define LIBRARYS (UINT64_C(3) << 31)              /* signals 32 and 33, which are the C library's own */
 #define OURS (UINT64_C(1) << (INJECT_SIGNAL - 1)) /* as the kernel's set */
+
+/* Sets of signals, as the kernel has them in their first word: not by functions that a sanitizer replaces. */
+static int has_ours(const sigset_t *set)
+{
+	uint64_t word;
+	memcpy(&word, set, sizeof(word));
+	return (word & OURS) != 0;
+}
+
+static void put_ours(sigset_t *set, int is_there)
+{
+	uint64_t word;
+	memcpy(&word, set, sizeof(word));
+	word = is_there ? word | OURS : word & ~OURS;
+	memcpy(set, &word, sizeof(word));
+}
 
 /* Two places, so that a handler never sees one half written. */
 static struct sigaction theirs[2];
@@ -82,7 +99,8 @@ int inject_dispositions_take(void)
 {
 	struct sigaction ours = {.sa_sigaction = inject_sample_handler,
 				 .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-	sigfillset(&ours.sa_mask);
+	uint64_t all = ~LIBRARYS;
+	memcpy(&ours.sa_mask, &all, sizeof(all));
 	return real_sigaction(INJECT_SIGNAL, &ours, &theirs[0]);
 }
 
@@ -90,9 +108,9 @@ int inject_dispositions_take(void)
 static void send_again(siginfo_t *info)
 {
 	if (info->si_code == SI_TKILL)
-		syscall(SYS_rt_tgsigqueueinfo, inject_machine_pid(), syscall(SYS_gettid), INJECT_SIGNAL, info);
+		INJECT_CALL(SYS_rt_tgsigqueueinfo, inject_machine_pid(), INJECT_CALL(SYS_gettid), INJECT_SIGNAL, info);
 	else
-		syscall(SYS_rt_sigqueueinfo, inject_machine_pid(), INJECT_SIGNAL, info);
+		INJECT_CALL(SYS_rt_sigqueueinfo, inject_machine_pid(), INJECT_SIGNAL, info);
 }
 
 /* The thread is about to block the signal: a tick that is pending would be seen, and would swallow others. */
@@ -103,7 +121,7 @@ static void stop_ticks(void)
 	siginfo_t got, other;
 	int has_other = 0;
 	inject_thread_quiet();
-	while (syscall(SYS_rt_sigtimedwait, &ours, &got, &now, sizeof(ours)) == INJECT_SIGNAL)
+	while (INJECT_CALL(SYS_rt_sigtimedwait, &ours, &got, &now, sizeof(ours)) == INJECT_SIGNAL)
 		if (!inject_sample_is_ours(&got)) {
 			other = got;
 			has_other = 1;
@@ -119,7 +137,7 @@ static void block_in_earnest(struct inject_thread *thread, siginfo_t *info, ucon
 		return;
 	stop_ticks();
 	thread->wants_blocked = 0;
-	sigaddset(&interrupted->uc_sigmask, INJECT_SIGNAL);
+	put_ours(&interrupted->uc_sigmask, 1);
 	send_again(info);
 	inject_calls_end();
 }
@@ -136,7 +154,7 @@ static void prepare(const struct sigaction *action, const ucontext_t *interrupte
 	if (inject_calls_begin()) {
 		if (mask & OURS)
 			stop_ticks();
-		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+		INJECT_CALL(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 		inject_calls_end();
 	}
 	if (action->sa_flags & (int)SA_RESETHAND && !atomic_exchange(&writing, 1)) {
@@ -188,15 +206,15 @@ static int set_other(int number, const struct sigaction *action, struct sigactio
 	int was_widened = (atomic_load(&widened) & bit) != 0, is_widened = 0;
 	if (action) {
 		changed = *action;
-		is_widened = changed.sa_flags & SA_ONSTACK && sigismember(&changed.sa_mask, INJECT_SIGNAL) == 0;
+		is_widened = changed.sa_flags & SA_ONSTACK && !has_ours(&changed.sa_mask);
 		if (is_widened)
-			sigaddset(&changed.sa_mask, INJECT_SIGNAL);
+			put_ours(&changed.sa_mask, 1);
 	}
 	int result = real_sigaction(number, action ? &changed : NULL, old);
 	if (result)
 		return result;
 	if (old && was_widened)
-		sigdelset(&old->sa_mask, INJECT_SIGNAL);
+		put_ours(&old->sa_mask, 0);
 	if (action && is_widened)
 		atomic_fetch_or(&widened, bit);
 	else if (action)
@@ -276,17 +294,17 @@ static int change_mask(set_mask real, int how, const sigset_t *set, sigset_t *ol
 		return real(how, set, old);
 	struct inject_thread *thread = &inject_self;
 	int may_pretend = inject_is_on() && thread->tid;
-	int is_named = set && sigismember(set, INJECT_SIGNAL) == 1, pretended = thread->wants_blocked;
+	int is_named = set && has_ours(set), pretended = thread->wants_blocked;
 	sigset_t before, ours;
 	int result = real(how, set, &before);
 	if (result)
 		return result;
-	int was_blocked = sigismember(&before, INJECT_SIGNAL) == 1;
+	int was_blocked = has_ours(&before);
 	if (set && (how == SIG_SETMASK || is_named))
 		thread->wants_blocked = may_pretend && is_named && how != SIG_UNBLOCK && !was_blocked;
 	if (is_named && thread->wants_blocked) {
-		sigemptyset(&ours);
-		sigaddset(&ours, INJECT_SIGNAL);
+		memset(&ours, 0, sizeof(ours));
+		put_ours(&ours, 1);
 		real(SIG_UNBLOCK, &ours, NULL);
 	} else if (was_blocked && set && (is_named ? how == SIG_UNBLOCK : how == SIG_SETMASK)) {
 		inject_thread_resume();
@@ -294,7 +312,7 @@ static int change_mask(set_mask real, int how, const sigset_t *set, sigset_t *ol
 	if (old) {
 		*old = before;
 		if (pretended)
-			sigaddset(old, INJECT_SIGNAL);
+			put_ours(old, 1);
 	}
 	return 0;
 }
@@ -313,7 +331,7 @@ EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 
 /* --- waiting for signals --------------------------------------------------------------------------------------- */
 
-EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+static int wait_for_signal(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
 	siginfo_t got;
 	int number;
@@ -326,16 +344,21 @@ EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct times
 	return number;
 }
 
+EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	return wait_for_signal(set, info, timeout);
+}
+
 EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
 {
-	return sigtimedwait(set, info, NULL);
+	return wait_for_signal(set, info, NULL);
 }
 
 EXPORT int sigwait(const sigset_t *set, int *out)
 {
 	int number;
 	do
-		number = sigtimedwait(set, NULL, NULL);
+		number = wait_for_signal(set, NULL, NULL);
 	while (number < 0 && errno == EINTR);
 	if (number < 0)
 		return errno;

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "inject/hook.h"
+#include "inject/next.h"
 
 #define HEAP_SEED_ENV "SONDE_HEAP_SEED" /* a number to draw samples by, for tests; else the clock tells one */
 
@@ -46,6 +47,18 @@ static inline uint64_t heap_record_hide(const void *block)
 static inline void *heap_record_show(uint64_t hidden)
 {
 	return (void *)(uintptr_t)~hidden; /* NOLINT: it was one */
+}
+
+/* Whether variables of the thread can be used: the loader has stored where they lie. */
+static inline int heap_record_has_self(void)
+{
+#if defined(__x86_64__)
+	uint64_t offset;
+	__asm__("movq heap_left@gottpoff(%%rip), %0" : "=r"(offset));
+	return offset != 0;
+#else
+	return inject_is_bound();
+#endif
 }
 
 /* Before the first sample: maps what the sampled blocks are noted in. */

@@ -1,7 +1,6 @@
 /* heap_calls.c: the allocator's functions, in front of the ones that the program would call.
  *
- * Which those are is asked when the first of ours is called, which may be the dynamic loader's doing. Asking may
- * allocate: from a small arena that is never given back.
+ * Which those are is looked up when the first of ours is called, which may be the dynamic loader's doing.
  *
  * What is not recorded jumps to the real function, and what is to be looked at jumps to a function that stands where
  * the hook stood: its return address and frame pointer are the caller's (HOOK_CALLER).
@@ -9,17 +8,12 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "inject/heap.h"
 #include "inject/next.h"
 #include "inject/objects.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define ARENA_B 65536u
-#define ALIGN_B 16u
 
 static void *first_malloc(size_t size_b);
 static void *first_calloc(size_t count, size_t size_b);
@@ -39,93 +33,93 @@ static struct {
 	int (*dlclose)(void *);
 } next = {.malloc = first_malloc, .calloc = first_calloc, .free = first_free};
 
-static _Atomic int state; /* 0 = not asked yet, 1 = asking, 2 = known */
+static int is_behind;        /* another object's realloc() is called instead of ours */
+static _Atomic int is_found; /* what is found is the same whenever it is looked up */
 
-/* --- while asking ------------------------------------------------------------------------------------------------ */
+#define FIND(name) __typeof__(next.name) name = (__typeof__(next.name))inject_next_allocator(#name)
 
-static _Alignas(ALIGN_B) char arena[ARENA_B];
-static _Atomic size_t arena_used;
-
-static int is_arena(const void *block)
+/* No function takes the place of ours before all of them are known: whoever calls the allocator meanwhile looks up the
+ * same. Before our object is relocated there is nothing to store: the loader would overwrite it. */
+static __attribute__((noinline)) int find_all(void)
 {
-	return (uintptr_t)block - (uintptr_t)arena < ARENA_B;
-}
-
-/* Zeroed; its size stands in front of it. free() is made to look by the filter. */
-static void *take_arena(size_t size_b)
-{
-	if (size_b > ARENA_B - ALIGN_B)
-		return NULL;
-	size_t wanted_b = (size_b + 2 * ALIGN_B - 1) & ~(size_t)(ALIGN_B - 1);
-	size_t at = atomic_fetch_add(&arena_used, wanted_b);
-	if (at > ARENA_B - wanted_b)
-		return NULL;
-	memcpy(arena + at, &size_b, sizeof(size_b));
-	heap_record_mark(arena + at + ALIGN_B);
-	return arena + at + ALIGN_B;
-}
-
-static size_t arena_size(const void *block)
-{
-	size_t size_b;
-	memcpy(&size_b, (const char *)block - ALIGN_B, sizeof(size_b));
-	return size_b;
-}
-
-static void ask_all(void)
-{
-	heap_operators_begin(); /* first: what it takes to say that there are none is not the program's */
-	next.calloc = (void *(*)(size_t, size_t))inject_next_allocator("calloc");
-	next.malloc = (void *(*)(size_t))inject_next_allocator("malloc");
-	next.free = (void (*)(void *))inject_next_allocator("free");
-	next.realloc = (void *(*)(void *, size_t))inject_next_allocator("realloc");
-	next.posix_memalign = (int (*)(void **, size_t, size_t))inject_next_allocator("posix_memalign");
-	next.aligned_alloc = (void *(*)(size_t, size_t))inject_next_allocator("aligned_alloc");
-	next.memalign = (void *(*)(size_t, size_t))inject_next_allocator("memalign");
-	next.valloc = (void *(*)(size_t))inject_next_allocator("valloc");
-	next.pvalloc = (void *(*)(size_t))inject_next_allocator("pvalloc");
-	next.dlclose = (int (*)(void *))inject_next("dlclose");
+	if (!inject_is_bound())
+		return 0;
+	FIND(malloc);
+	FIND(calloc);
+	FIND(free);
+	FIND(realloc);
+	FIND(posix_memalign);
+	FIND(aligned_alloc);
+	FIND(memalign);
+	FIND(valloc);
+	FIND(pvalloc);
+	if (!malloc || !calloc || !free)
+		return 0;
+	next.realloc = realloc;
+	next.posix_memalign = posix_memalign;
+	next.aligned_alloc = aligned_alloc;
+	next.memalign = memalign;
+	next.valloc = valloc;
+	next.pvalloc = pvalloc;
+	is_behind = inject_next_is_before("realloc");
+	INJECT_NEXT(next.dlclose, "dlclose");
+	heap_operators_begin();
 	heap_maps_ask();
-}
-
-/* Whether the real functions can be called. The first call comes before there are threads. */
-static int is_ready(void)
-{
-	int unasked = 0;
-	if (likely(atomic_load_explicit(&state, memory_order_acquire) == 2))
-		return 1;
-	if (!atomic_compare_exchange_strong(&state, &unasked, 1))
-		return unasked == 2;
-	ask_all();
-	atomic_store_explicit(&state, 2, memory_order_release);
+	next.free = free;
+	next.calloc = calloc;
+	next.malloc = malloc;
+	atomic_store_explicit(&is_found, 1, memory_order_release);
 	return 1;
 }
 
-/* --- C ----------------------------------------------------------------------------------------------------------- */
+static inline int is_ready(void)
+{
+	return likely(atomic_load_explicit(&is_found, memory_order_acquire)) || find_all();
+}
+
+/* A function for a call before ours are known; NULL: not there. */
+#define EARLY(name) ((__typeof__(next.name))inject_next_allocator(#name))
 
 static void *first_malloc(size_t size_b)
 {
-	return is_ready() ? next.malloc(size_b) : take_arena(size_b);
+	return find_all() ? next.malloc(size_b) : NULL;
 }
 
 static void *first_calloc(size_t count, size_t size_b)
 {
-	size_t all_b;
-	if (is_ready())
-		return next.calloc(count, size_b);
-	return __builtin_mul_overflow(count, size_b, &all_b) ? NULL : take_arena(all_b);
+	return find_all() ? next.calloc(count, size_b) : NULL;
 }
 
 static void first_free(void *block)
 {
-	if (is_ready())
+	if (find_all())
 		next.free(block);
 }
 
+/* Before our object is relocated, for a library's IFUNC resolver: nothing is known of the thread. */
+static __attribute__((noinline)) void *malloc_early(size_t size_b)
+{
+	void *(*real)(size_t) = EARLY(malloc);
+	return real ? real(size_b) : NULL;
+}
+
+static __attribute__((noinline)) void *calloc_early(size_t count, size_t size_b)
+{
+	void *(*real)(size_t, size_t) = EARLY(calloc);
+	return real ? real(count, size_b) : NULL;
+}
+
+static __attribute__((noinline)) void free_early(void *block)
+{
+	void (*real)(void *) = EARLY(free);
+	if (real)
+		real(block);
+}
+
+/* --- C ----------------------------------------------------------------------------------------------------------- */
+
 static __attribute__((noinline)) void *malloc_taken(size_t size_b)
 {
-	if (unlikely(next.malloc == first_malloc) && !is_ready())
-		return take_arena(size_b);
 	void *block = next.malloc(size_b);
 	struct hook_caller caller = HOOK_CALLER();
 	return heap_record_take(block, size_b, &caller);
@@ -133,13 +127,13 @@ static __attribute__((noinline)) void *malloc_taken(size_t size_b)
 
 EXPORT void *malloc(size_t size_b)
 {
+	if (unlikely(!heap_record_has_self()))
+		return malloc_early(size_b);
 	return likely(heap_record_passes(size_b)) ? next.malloc(size_b) : malloc_taken(size_b);
 }
 
 static __attribute__((noinline)) void *calloc_taken(size_t count, size_t size_b)
 {
-	if (unlikely(next.calloc == first_calloc) && !is_ready())
-		return take_arena(count * size_b);
 	void *block = next.calloc(count, size_b);
 	struct hook_caller caller = HOOK_CALLER();
 	return heap_record_take(block, count * size_b, &caller);
@@ -148,6 +142,8 @@ static __attribute__((noinline)) void *calloc_taken(size_t count, size_t size_b)
 EXPORT void *calloc(size_t count, size_t size_b)
 {
 	size_t all_b;
+	if (unlikely(!heap_record_has_self()))
+		return calloc_early(count, size_b);
 	if (unlikely(__builtin_mul_overflow(count, size_b, &all_b)))
 		return next.calloc(count, size_b); /* says what it says of that */
 	return likely(heap_record_passes(all_b)) ? next.calloc(count, size_b) : calloc_taken(count, size_b);
@@ -156,8 +152,10 @@ EXPORT void *calloc(size_t count, size_t size_b)
 static __attribute__((noinline)) void free_told(void *block)
 {
 	uint64_t hidden = heap_record_hide(block);
-	if (is_arena(block) || (unlikely(next.free == first_free) && !is_ready()))
+	if (unlikely(!is_ready())) {
+		free_early(block);
 		return;
+	}
 	heap_record_ends(heap_record_show(hidden));
 	next.free(heap_record_show(hidden));
 }
@@ -170,22 +168,11 @@ EXPORT void free(void *block)
 		next.free(block);
 }
 
-static void *move_from_arena(const void *block, size_t size_b)
-{
-	size_t old_b = arena_size(block);
-	void *moved = atomic_load(&state) == 2 ? next.malloc(size_b) : take_arena(size_b);
-	if (moved)
-		memcpy(moved, block, old_b < size_b ? old_b : size_b);
-	return moved;
-}
-
 static void *move(void *block, size_t size_b, const struct hook_caller *caller)
 {
-	if (unlikely(!next.realloc) && !is_ready() && !block)
-		return take_arena(size_b);
-	if (unlikely(is_arena(block))) {
-		void *moved = move_from_arena(block, size_b);
-		return is_arena(moved) ? moved : heap_record_begins(moved, size_b, caller);
+	if (unlikely(!is_ready())) {
+		void *(*real)(void *, size_t) = EARLY(realloc);
+		return real ? real(block, size_b) : NULL;
 	}
 	int told = heap_record_ends(block);
 	void *moved = next.realloc(block, size_b);
@@ -202,7 +189,8 @@ EXPORT void *realloc(void *block, size_t size_b)
 	return move(block, size_b, &caller);
 }
 
-/* The C library's own calls realloc(), which would be recorded, too. */
+/* The C library's own calls realloc(), which would be recorded, too. Where an allocator stands before us that has no
+ * such function, the block is that allocator's. */
 EXPORT void *reallocarray(void *block, size_t count, size_t size_b)
 {
 	struct hook_caller caller = HOOK_CALLER();
@@ -211,13 +199,17 @@ EXPORT void *reallocarray(void *block, size_t count, size_t size_b)
 		errno = ENOMEM;
 		return NULL;
 	}
+	if (unlikely(is_ready() && is_behind))
+		return realloc(block, all_b);
 	return move(block, all_b, &caller);
 }
 
 EXPORT int posix_memalign(void **out, size_t align_b, size_t size_b)
 {
-	if (unlikely(!is_ready()))
-		return ENOMEM;
+	if (unlikely(!is_ready())) {
+		int (*real)(void **, size_t, size_t) = EARLY(posix_memalign);
+		return real ? real(out, align_b, size_b) : ENOMEM;
+	}
 	int code = next.posix_memalign(out, align_b, size_b);
 	struct hook_caller caller = HOOK_CALLER();
 	if (!code)
@@ -226,22 +218,26 @@ EXPORT int posix_memalign(void **out, size_t align_b, size_t size_b)
 }
 
 /* memalign, aligned_alloc */
-#define ALIGNED(name)                                              \
-	EXPORT void *name(size_t align_b, size_t size_b)           \
-	{                                                          \
-		if (unlikely(!is_ready()))                         \
-			return NULL;                               \
-		void *block = next.name(align_b, size_b);          \
-		struct hook_caller caller = HOOK_CALLER();         \
-		return heap_record_begins(block, size_b, &caller); \
+#define ALIGNED(name)                                                \
+	EXPORT void *name(size_t align_b, size_t size_b)             \
+	{                                                            \
+		if (unlikely(!is_ready())) {                         \
+			void *(*real)(size_t, size_t) = EARLY(name); \
+			return real ? real(align_b, size_b) : NULL;  \
+		}                                                    \
+		void *block = next.name(align_b, size_b);            \
+		struct hook_caller caller = HOOK_CALLER();           \
+		return heap_record_begins(block, size_b, &caller);   \
 	}
 
 /* valloc, pvalloc */
 #define PAGES(name)                                                \
 	EXPORT void *name(size_t size_b)                           \
 	{                                                          \
-		if (unlikely(!is_ready()))                         \
-			return NULL;                               \
+		if (unlikely(!is_ready())) {                       \
+			void *(*real)(size_t) = EARLY(name);       \
+			return real ? real(size_b) : NULL;         \
+		}                                                  \
 		void *block = next.name(size_b);                   \
 		struct hook_caller caller = HOOK_CALLER();         \
 		return heap_record_begins(block, size_b, &caller); \
@@ -258,6 +254,8 @@ EXPORT int dlclose(void *object)
 {
 	if (unlikely(!is_ready()) || !next.dlclose)
 		return -1;
+	if (!hook_process)
+		return next.dlclose(object);
 	struct inject_objects_count before;
 	inject_objects_counted(&before);
 	heap_operators_close();

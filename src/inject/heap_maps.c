@@ -24,6 +24,7 @@
 
 #include "inject/bounds.h"
 #include "inject/heap.h"
+#include "inject/machine.h"
 #include "inject/next.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -36,9 +37,7 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
-#pragma weak dl_iterate_phdr
-
-/* The real ones; NULL = not asked for yet, or not there: then the kernel is called, and nothing is recorded. */
+/* The real ones; NULL = not looked up yet, or not there: then the kernel is called. */
 static struct {
 	void *(*mmap)(void *, size_t, int, int, int, off_t);
 	void *(*mmap64)(void *, size_t, int, int, int, off_t);
@@ -89,20 +88,36 @@ static int find_others(struct dl_phdr_info *object, size_t info_b, void *real_ma
 
 void heap_maps_ask(void)
 {
-	next.mmap = (void *(*)(void *, size_t, int, int, int, off_t))inject_next("mmap");
-	next.mmap64 = (void *(*)(void *, size_t, int, int, int, off_t))inject_next("mmap64");
-	next.munmap = (int (*)(void *, size_t))inject_next("munmap");
-	next.mremap = (void *(*)(void *, size_t, size_t, int, ...))inject_next("mremap");
-	next.mprotect = (int (*)(void *, size_t, int))inject_next("mprotect");
-	next.brk = (int (*)(void *))inject_next("brk");
-	next.sbrk = (void *(*)(intptr_t))inject_next("sbrk");
-	page_b = getauxval(AT_PAGESZ) ? getauxval(AT_PAGESZ) : 4096;
+	INJECT_NEXT(next.mmap, "mmap");
+	INJECT_NEXT(next.mmap64, "mmap64");
+	INJECT_NEXT(next.munmap, "munmap");
+	INJECT_NEXT(next.mremap, "mremap");
+	INJECT_NEXT(next.mprotect, "mprotect");
+	INJECT_NEXT(next.brk, "brk");
+	INJECT_NEXT(next.sbrk, "sbrk");
+	page_b = 4096;
+	if (inject_is_bound() && getauxval(AT_PAGESZ))
+		page_b = getauxval(AT_PAGESZ);
 }
+
+/* What the kernel says, as the C library does. */
+static long direct(long number, long a, long b, long c, long d, long e, long f)
+{
+	long result = inject_machine_call(number, a, b, c, d, e, f);
+	if (result >= 0 || result < -4095)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
+/* Calls before our constructor: no order of look-ups matters. */
+#define NEEDS(name)               \
+	if (unlikely(!next.name)) \
+		heap_maps_ask();
 
 void heap_maps_begin(void *real_malloc)
 {
-	if (dl_iterate_phdr)
-		dl_iterate_phdr(find_others, real_malloc);
+	inject_objects_each(find_others, real_malloc);
 	atomic_store_explicit(&asked, 1, memory_order_release);
 }
 
@@ -183,8 +198,8 @@ static void *map(const struct request *request, void *(*real)(void *, size_t, in
 	if (likely(real != NULL))
 		return real(request->at, request->size_b, request->protection, request->flags, request->fd,
 			    request->offset);
-	return (void *)syscall(SYS_mmap, request->at, request->size_b, request->protection, request->flags, request->fd,
-			       request->offset); /* NOLINT: an address, or −1 */
+	return (void *)direct(SYS_mmap, (long)request->at, (long)request->size_b, request->protection, request->flags,
+			      request->fd, request->offset); /* NOLINT: an address, or −1 */
 }
 
 static void tell_mapped(const struct request *request, const void *mapped, const struct hook_caller *caller)
@@ -217,6 +232,7 @@ static void *map_and_tell(const struct request *request, void *(*real)(void *, s
 #define MMAP(name)                                                                                  \
 	EXPORT void *name(void *at, size_t size_b, int protection, int flags, int fd, off_t offset) \
 	{                                                                                           \
+		NEEDS(name)                                                                         \
 		struct hook_caller caller = HOOK_CALLER();                                          \
 		struct request request = {at, size_b, protection, flags, fd, offset};               \
 		return map_and_tell(&request, next.name, &caller);                                  \
@@ -228,13 +244,15 @@ MMAP(mmap64)
 EXPORT void *sonde_heap_mmap(HOOK_HEAP_MMAP);
 EXPORT void *sonde_heap_mmap(HOOK_HEAP_MMAP)
 {
+	NEEDS(mmap)
 	struct request request = {at, size_b, protection, flags, fd, offset};
 	return map_and_tell(&request, next.mmap, caller);
 }
 
 static int unmap(void *at, size_t size_b)
 {
-	return next.munmap ? next.munmap(at, size_b) : (int)syscall(SYS_munmap, at, size_b);
+	NEEDS(munmap)
+	return next.munmap ? next.munmap(at, size_b) : (int)direct(SYS_munmap, (long)at, (long)size_b, 0, 0, 0, 0);
 }
 
 EXPORT int munmap(void *at, size_t size_b)
@@ -252,9 +270,11 @@ EXPORT int munmap(void *at, size_t size_b)
 
 static void *remap(void *at, size_t size_b, size_t new_b, int flags, void *new_at)
 {
+	NEEDS(mremap)
 	if (likely(next.mremap != NULL))
 		return next.mremap(at, size_b, new_b, flags, new_at);
-	return (void *)syscall(SYS_mremap, at, size_b, new_b, flags, new_at); /* NOLINT: an address, or −1 */
+	return (void *)direct(SYS_mremap, (long)at, (long)size_b, (long)new_b, flags, (long)new_at,
+			      0); /* NOLINT: an address, or −1 */
 }
 
 /* Only the rest of a mapping goes. */
@@ -297,10 +317,11 @@ EXPORT void *mremap(void *at, size_t size_b, size_t new_b, int flags, ...)
 
 EXPORT int mprotect(void *at, size_t size_b, int protection)
 {
+	NEEDS(mprotect)
 	struct hook_caller caller = HOOK_CALLER();
 	uint64_t address = (uint64_t)(uintptr_t)at;
-	int code =
-	    next.mprotect ? next.mprotect(at, size_b, protection) : (int)syscall(SYS_mprotect, at, size_b, protection);
+	int code = next.mprotect ? next.mprotect(at, size_b, protection)
+				 : (int)direct(SYS_mprotect, (long)at, (long)size_b, protection, 0, 0, 0);
 	if (code || !is_program(&caller))
 		return code;
 	if (protection & PROT_WRITE)
@@ -315,8 +336,7 @@ EXPORT int mprotect(void *at, size_t size_b, int protection)
 /* The C library keeps the break itself: only it may move it. */
 static void *real_sbrk(intptr_t more_b)
 {
-	if (unlikely(!next.sbrk))
-		next.sbrk = (void *(*)(intptr_t))inject_next("sbrk");
+	NEEDS(sbrk)
 	if (likely(next.sbrk != NULL))
 		return next.sbrk(more_b);
 	errno = ENOMEM;
@@ -341,8 +361,7 @@ EXPORT void *sbrk(intptr_t more_b)
 
 static int real_brk(void *end)
 {
-	if (unlikely(!next.brk))
-		next.brk = (int (*)(void *))inject_next("brk");
+	NEEDS(brk)
 	if (likely(next.brk != NULL))
 		return next.brk(end);
 	errno = ENOMEM;

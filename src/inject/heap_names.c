@@ -10,33 +10,16 @@
  * that has malloc, too, the recorder is told. Blocks of such names are not recorded: what free() then gives back is
  * counted as not known, and a block of malloc() that is given back by such a name stays.
  */
-#include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
 
-#include "inject/bounds.h"
 #include "inject/heap.h"
+#include "inject/next.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-#pragma weak dlsym
-#pragma weak dladdr1
-
-/* Whether other objects' calls of malloc go elsewhere. The address that an executable has for a function of another
- * object (its own jump to it) is nobody's definition. */
-static int is_elsewhere(void)
-{
-	void *first = dlsym && dladdr1 ? dlsym(RTLD_DEFAULT, "malloc") : NULL;
-	const ElfW(Sym) *symbol = NULL;
-	Dl_info info;
-	if (!first || inject_bounds_have((uintptr_t)first))
-		return 0;
-	return dladdr1(first, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx != SHN_UNDEF;
-}
-
 void heap_names_begin(void)
 {
-	if (!is_elsewhere())
+	if (!inject_next_is_before("malloc"))
 		return;
 	inject_connect_flags |= SONDE_LINK_OWN_MALLOC;
 	if (!hook_process_init() || !hook_process)

@@ -314,8 +314,10 @@ static inline void *get(enum which which, uintptr_t caller)
 static __thread const void *last __attribute__((tls_model("initial-exec"))); /* what find() gave out */
 
 /* One that ends in a jump to another (operator new[] to operator new) calls it from where we called the first. */
-static __attribute__((noinline)) void *find(enum which which, const void *caller)
+static __attribute__((noinline)) void *find(enum which which, const char *name, const void *caller)
 {
+	if (unlikely(!inject_is_bound()))
+		return inject_next(name);
 	if (unlikely(inject_bounds_have((uintptr_t)caller)) && last)
 		caller = last;
 	void *real = get(which, (uintptr_t)caller);
@@ -339,39 +341,39 @@ static __attribute__((noinline)) void *take(size_t size_b, size_t align_b, int m
 
 /* An exception of the real one passes through. Debug information names them as what they are, without C++'s mangling.
  */
-#define NEW(symbol, parameters, arguments, align_b, may_fail)                                         \
-	EXPORT void *alloc##symbol parameters __asm__(#symbol);                                       \
-	EXPORT void *alloc##symbol parameters                                                         \
-	{                                                                                             \
-		void *real = atomic_load_explicit(&everybodys[NUMBER##symbol], memory_order_acquire); \
-		if (unlikely(!real) && !(real = find(NUMBER##symbol, __builtin_return_address(0))))   \
-			return take(size_b, align_b, may_fail);                                       \
-		void *(*next)parameters = (void *(*)parameters)real;                                  \
-		uint64_t left_b = heap_record_will_new();                                             \
-		void *block = next arguments;                                                         \
-		if (likely(heap_left != left_b)) /* it was counted */                                 \
-			return block;                                                                 \
-		struct hook_caller caller = HOOK_CALLER();                                            \
-		return heap_record_new(block, size_b, &caller);                                       \
+#define NEW(symbol, parameters, arguments, align_b, may_fail)                                                \
+	EXPORT void *alloc##symbol parameters __asm__(#symbol);                                              \
+	EXPORT void *alloc##symbol parameters                                                                \
+	{                                                                                                    \
+		void *real = atomic_load_explicit(&everybodys[NUMBER##symbol], memory_order_acquire);        \
+		if (unlikely(!real) && !(real = find(NUMBER##symbol, #symbol, __builtin_return_address(0)))) \
+			return take(size_b, align_b, may_fail);                                              \
+		void *(*next)parameters = (void *(*)parameters)real;                                         \
+		uint64_t left_b = heap_record_will_new();                                                    \
+		void *block = next arguments;                                                                \
+		if (likely(heap_left != left_b)) /* it was counted */                                        \
+			return block;                                                                        \
+		struct hook_caller caller = HOOK_CALLER();                                                   \
+		return heap_record_new(block, size_b, &caller);                                              \
 	}
 
-#define DELETE(symbol, parameters, arguments)                                                         \
-	EXPORT void free##symbol parameters __asm__(#symbol);                                         \
-	EXPORT void free##symbol parameters                                                           \
-	{                                                                                             \
-		void *real = atomic_load_explicit(&everybodys[NUMBER##symbol], memory_order_acquire); \
-		if (unlikely(!real) && !(real = find(NUMBER##symbol, __builtin_return_address(0)))) { \
-			free(block);                                                                  \
-			return;                                                                       \
-		}                                                                                     \
-		void(*next) parameters = (void(*) parameters)real;                                    \
-		if (!heap_record_may_end(block)) {                                                    \
-			next arguments;                                                               \
-			return;                                                                       \
-		}                                                                                     \
-		heap_record_deleted(block);                                                           \
-		next arguments;                                                                       \
-		heap_record_deleted(NULL);                                                            \
+#define DELETE(symbol, parameters, arguments)                                                                  \
+	EXPORT void free##symbol parameters __asm__(#symbol);                                                  \
+	EXPORT void free##symbol parameters                                                                    \
+	{                                                                                                      \
+		void *real = atomic_load_explicit(&everybodys[NUMBER##symbol], memory_order_acquire);          \
+		if (unlikely(!real) && !(real = find(NUMBER##symbol, #symbol, __builtin_return_address(0)))) { \
+			free(block);                                                                           \
+			return;                                                                                \
+		}                                                                                              \
+		void(*next) parameters = (void(*) parameters)real;                                             \
+		if (!heap_record_may_end(block)) {                                                             \
+			next arguments;                                                                        \
+			return;                                                                                \
+		}                                                                                              \
+		heap_record_deleted(block);                                                                    \
+		next arguments;                                                                                \
+		heap_record_deleted(NULL);                                                                     \
 	}
 
 #include "inject/heap_operators.def"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "inject/executes.h"
 #include "inject/hook.h"
 #include "inject/machine.h"
 
@@ -28,15 +29,20 @@ uint64_t hook_read_number(const char **text)
 	return value;
 }
 
+static void send_leave(struct sonde_link_leave *message, enum sonde_link_reason reason)
+{
+	message->head = (struct sonde_link_head){SONDE_LINK_LEAVE, SONDE_LINK_VERSION};
+	message->pid = (uint32_t)inject_machine_pid();
+	message->reason = (uint32_t)reason;
+	message->client = SONDE_RUNTIME_CLIENT;
+	inject_connect_send(message, sizeof(*message));
+}
+
 static void tell(enum sonde_link_reason reason, uint64_t time)
 {
-	struct sonde_link_leave message = {.head = {SONDE_LINK_LEAVE, SONDE_LINK_VERSION},
-					   .reason = (uint32_t)reason,
-					   .time = time,
-					   .client = SONDE_RUNTIME_CLIENT};
-	message.pid = (uint32_t)inject_machine_pid();
+	struct sonde_link_leave message = {.time = time};
 	inject_machine_call(SYS_prctl, PR_GET_NAME, (long)message.name, 0, 0, 0, 0);
-	inject_connect_send(&message, sizeof(message));
+	send_leave(&message, reason);
 }
 
 void hook_process_tell(enum sonde_link_reason reason)
@@ -44,6 +50,18 @@ void hook_process_tell(enum sonde_link_reason reason)
 	if (!inject_calls_begin())
 		return;
 	tell(reason, 0);
+	inject_calls_end();
+}
+
+/* Also in a child of vfork(), whose parent's memory this is. */
+void inject_executes_hidden(const char *name)
+{
+	struct sonde_link_leave message = {.time = 0};
+	if (!hook_process_init() || !inject_calls_begin())
+		return;
+	for (size_t i = 0; i + 1 < sizeof(message.name) && name[i]; i++)
+		message.name[i] = name[i];
+	send_leave(&message, SONDE_LINK_NO_FILES);
 	inject_calls_end();
 }
 

@@ -183,10 +183,12 @@ static const struct module *ask(uint64_t pc)
 
 /* --- rules ------------------------------------------------------------------------------------------------------- */
 
+/* Expressions are not evaluated here: they are found by the address of their row, and rows are copied. */
 static uint64_t pack(const struct sonde_unwind_row *row)
 {
+	int32_t cfa_off = row->kind == SONDE_UNWIND_EXPRESSION ? 0 : row->cfa_off;
 	return (uint64_t)1 << 63 | (uint64_t)row->kind << 56 | (uint64_t)row->ra_slot << 48 |
-	       (uint64_t)(uint16_t)row->fp_off << 32 | (uint32_t)row->cfa_off;
+	       (uint64_t)(uint16_t)row->fp_off << 32 | (uint32_t)cfa_off;
 }
 
 static uint32_t rules_bits(void)

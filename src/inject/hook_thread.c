@@ -30,7 +30,8 @@
 #define KEPT 8u               /* one of so many chunks is for those that need a part */
 #define FAST_TICKS (1u << 20) /* some 10 ms */
 #define TIME_WORDS 2u
-#define BLOCK_WORDS 4u /* with its SIZE */
+#define KEYS_INSIDE 32u /* PTHREAD_KEY_2NDLEVEL_SIZE */
+#define BLOCK_WORDS 4u  /* with its SIZE */
 
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
@@ -41,7 +42,7 @@ static __thread struct inject_stack born __attribute__((tls_model("initial-exec"
 
 static _Atomic(struct hook_thread *) spare; /* states whose threads have ended */
 static pthread_key_t end_key;
-static _Atomic int key_state; /* 0 = not made, 1 = being made, 2 = made */
+static _Atomic int has_key;
 
 #define FAULT(number) (UINT64_C(1) << ((number)-1))
 #define FAULTS                                                                                             \
@@ -317,12 +318,14 @@ static void on_thread_end(void *data)
 	inject_calls_end();
 }
 
-static void make_key(void)
+/* Not in a hook: the C library may take a lock. What a thread has under one of the first keys lies in its control
+ * block; for later ones glibc allocates. */
+__attribute__((constructor)) static void make_key(void)
 {
-	int unmade = 0;
-	if (!pthread_key_create || !pthread_setspecific || !atomic_compare_exchange_strong(&key_state, &unmade, 1))
+	if (!pthread_key_create || !pthread_setspecific)
 		return;
-	atomic_store(&key_state, pthread_key_create(&end_key, on_thread_end) ? 0 : 2);
+	if (!pthread_key_create(&end_key, on_thread_end) && end_key < KEYS_INSIDE)
+		atomic_store(&has_key, 1);
 }
 
 /* All of them at once, so that nobody takes one that was taken and given back meanwhile. */
@@ -405,8 +408,7 @@ static struct hook_thread *begin(uint64_t where)
 	find_stack(thread);
 	hook_self = thread;
 	hook_state_is(HOOK_ON);
-	make_key();
-	if (atomic_load(&key_state) == 2)
+	if (atomic_load(&has_key))
 		pthread_setspecific(end_key, thread);
 	return thread;
 }

@@ -9,117 +9,33 @@
  */
 #include "inject/objects.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "inject/bounds.h"
+#include "inject/next.h"
+#include "inject/symbols.h"
 
 #define SCOPE_MOST 64u
 #define LOADERS_MOST 32u
-#define VERSION_HIDDEN 0x8000u /* of a symbol: only who asks for that version finds it */
-#define WORD_BITS (8u * sizeof(ElfW(Addr)))
 #define PAGE_B 4096u
 
-#pragma weak dl_iterate_phdr
+/* --- functions --------------------------------------------------------------------------------------------------- */
 
-/* --- tables ------------------------------------------------------------------------------------------------------ */
-
-struct tables {
-	const ElfW(Sym) * symbols;
-	const char *strings;
-	const uint32_t *hashes, *gnu_hashes;
-	const ElfW(Half) * versions;
-	size_t name; /* of `strings`; 0 = none */
-};
-
-/* glibc stores addresses in the table where it may write to it; musl leaves what the file says. */
-static const void *to_address(const struct inject_object *object, uintptr_t pointer)
+static void *find_in(const struct inject_object *object, const struct inject_symbols *tables, const char *text)
 {
-	return (const void *)(pointer < object->base ? object->base + pointer : pointer); /* NOLINT: it is one */
-}
-
-static void read_tables(const struct inject_object *object, struct tables *out)
-{
-	*out = (struct tables){.symbols = NULL};
-	for (const ElfW(Dyn) *entry = object->dynamic; entry && entry->d_tag != DT_NULL; entry++) {
-		const void *address = to_address(object, entry->d_un.d_ptr);
-		if (entry->d_tag == DT_SYMTAB)
-			out->symbols = address;
-		else if (entry->d_tag == DT_STRTAB)
-			out->strings = address;
-		else if (entry->d_tag == DT_HASH)
-			out->hashes = address;
-		else if (entry->d_tag == DT_GNU_HASH)
-			out->gnu_hashes = address;
-		else if (entry->d_tag == DT_VERSYM)
-			out->versions = address;
-		else if (entry->d_tag == DT_SONAME)
-			out->name = entry->d_un.d_val;
-	}
-}
-
-static int is_definition(const struct tables *tables, uint32_t index, const char *name)
-{
-	const ElfW(Sym) *symbol = &tables->symbols[index];
-	uint32_t type = symbol->st_info & 15;
-	return symbol->st_shndx != SHN_UNDEF && symbol->st_value && (type == STT_FUNC || type == STT_NOTYPE) &&
-	       symbol->st_info >> 4 != STB_LOCAL && !(tables->versions && tables->versions[index] & VERSION_HIDDEN) &&
-	       !strcmp(tables->strings + symbol->st_name, name);
-}
-
-/* 0 = none. As in the System V ABI. */
-static uint32_t find_hashed(const struct tables *tables, const char *name)
-{
-	const uint32_t *buckets = tables->hashes + 2, *chains = buckets + tables->hashes[0];
-	uint32_t hash = 0;
-	for (const char *at = name; *at; at++) {
-		hash = (hash << 4) + (unsigned char)*at;
-		hash = (hash ^ (hash >> 24 & 0xf0)) & 0x0fffffff;
-	}
-	uint32_t index = tables->hashes[0] ? buckets[hash % tables->hashes[0]] : 0;
-	while (index && !is_definition(tables, index, name))
-		index = chains[index];
-	return index;
-}
-
-/* As glibc's dl-lookup.c reads it: a filter of two bits a name, then buckets, then hashes whose lowest bit ends a
- * chain. */
-static uint32_t find_gnu_hashed(const struct tables *tables, const char *name)
-{
-	uint32_t bucket_count = tables->gnu_hashes[0], first = tables->gnu_hashes[1];
-	uint32_t word_count = tables->gnu_hashes[2], shift = tables->gnu_hashes[3], hash = 5381;
-	const ElfW(Addr) *words = (const ElfW(Addr) *)(tables->gnu_hashes + 4);
-	const uint32_t *buckets = (const uint32_t *)(words + word_count), *hashes = buckets + bucket_count;
-	for (const char *at = name; *at; at++)
-		hash = hash * 33 + (unsigned char)*at;
-	ElfW(Addr) word = words[hash / WORD_BITS & (word_count - 1)];
-	if (!(word >> hash % WORD_BITS & word >> (hash >> shift) % WORD_BITS & 1) || !bucket_count)
-		return 0;
-	uint32_t index = buckets[hash % bucket_count];
-	if (index < first)
-		return 0;
-	while ((hashes[index - first] | 1) != (hash | 1) || !is_definition(tables, index, name))
-		if (hashes[index++ - first] & 1)
-			return 0;
-	return index;
-}
-
-static void *find_in(const struct inject_object *object, const struct tables *tables, const char *name)
-{
-	uint32_t index = 0;
-	if (!tables->symbols || !tables->strings)
+	struct inject_symbol_name name = inject_symbols_name(text);
+	const ElfW(Sym) *symbol = inject_symbols_find(tables, &name);
+	if (!symbol || inject_symbols_type(symbol) == STT_GNU_IFUNC)
 		return NULL;
-	if (tables->gnu_hashes)
-		index = find_gnu_hashed(tables, name);
-	else if (tables->hashes)
-		index = find_hashed(tables, name);
-	return index ? (void *)(object->base + tables->symbols[index].st_value) : NULL; /* NOLINT: it is one */
+	return (void *)(object->base + symbol->st_value); /* NOLINT: it is one */
 }
 
 void *inject_objects_function(const struct inject_object *object, const char *name)
 {
-	struct tables tables;
-	read_tables(object, &tables);
+	struct inject_symbols tables;
+	inject_symbols_read(object->base, object->dynamic, &tables);
 	return find_in(object, &tables, name);
 }
 
@@ -147,6 +63,19 @@ static struct inject_objects_count count_of(const struct dl_phdr_info *info, siz
 	return count;
 }
 
+/* The C library's: a sanitizer's cannot be called before it has begun. */
+int inject_objects_each(int (*visit)(struct dl_phdr_info *info, size_t info_b, void *data), void *data)
+{
+	typedef int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+	static _Atomic(iterate) known;
+	iterate each = atomic_load_explicit(&known, memory_order_relaxed);
+	if (!each) {
+		each = (iterate)inject_next_last("dl_iterate_phdr");
+		atomic_store_explicit(&known, each, memory_order_relaxed);
+	}
+	return each ? each(visit, data) : 0;
+}
+
 struct hold {
 	void (*visit)(const struct inject_objects_count *count, void *data);
 	void *data;
@@ -163,7 +92,7 @@ static int visit_first(struct dl_phdr_info *info, size_t info_b, void *data)
 int inject_objects_hold(void (*visit)(const struct inject_objects_count *count, void *data), void *data)
 {
 	struct hold hold = {visit, data};
-	return dl_iterate_phdr && dl_iterate_phdr(visit_first, &hold) == 1;
+	return inject_objects_each(visit_first, &hold) == 1;
 }
 
 static void take_count(const struct inject_objects_count *count, void *data)
@@ -205,8 +134,7 @@ static int take_range(struct dl_phdr_info *info, size_t info_b, void *data)
 uint32_t inject_objects_ranges(struct inject_objects_range *out, uint32_t most, struct inject_objects_count *count)
 {
 	struct range_list list = {.ranges = out, .most = most};
-	if (dl_iterate_phdr)
-		dl_iterate_phdr(take_range, &list);
+	inject_objects_each(take_range, &list);
 	*count = list.counted;
 	return list.count;
 }
@@ -235,7 +163,7 @@ static int has_address(struct dl_phdr_info *info, size_t info_b, void *data)
 int inject_objects_find(uintptr_t address, struct inject_object *out)
 {
 	struct search search = {.address = address};
-	if (!dl_iterate_phdr || dl_iterate_phdr(has_address, &search) != 1)
+	if (inject_objects_each(has_address, &search) != 1)
 		return 0;
 	*out = search.found;
 	return 1;
@@ -249,7 +177,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int is_called(const struct inject_object *object, const struct tables *tables, const char *needed)
+static int is_called(const struct inject_object *object, const struct inject_symbols *tables, const char *needed)
 {
 	if (tables->name && tables->strings && !strcmp(tables->strings + tables->name, needed))
 		return 1;
@@ -260,9 +188,9 @@ static int has_name(struct dl_phdr_info *info, size_t info_b, void *data)
 {
 	struct search *search = data;
 	struct inject_object object = object_of(info);
-	struct tables tables;
+	struct inject_symbols tables;
 	(void)info_b;
-	read_tables(&object, &tables);
+	inject_symbols_read(object.base, object.dynamic, &tables);
 	if (!object.dynamic || !is_called(&object, &tables, search->name))
 		return 0;
 	search->found = object;
@@ -271,7 +199,7 @@ static int has_name(struct dl_phdr_info *info, size_t info_b, void *data)
 
 struct climb {
 	const struct inject_object *from;
-	struct tables tables;
+	struct inject_symbols tables;
 	struct inject_object loader;
 };
 
@@ -280,11 +208,11 @@ static int has_loaded(struct dl_phdr_info *info, size_t info_b, void *data)
 {
 	struct climb *climb = data;
 	struct inject_object object = object_of(info);
-	struct tables tables;
+	struct inject_symbols tables;
 	(void)info_b;
 	if (!object.dynamic || object.dynamic == climb->from->dynamic)
 		return object.dynamic != NULL;
-	read_tables(&object, &tables);
+	inject_symbols_read(object.base, object.dynamic, &tables);
 	for (const ElfW(Dyn) *entry = object.dynamic; entry->d_tag != DT_NULL; entry++)
 		if (entry->d_tag == DT_NEEDED &&
 		    is_called(climb->from, &climb->tables, tables.strings + entry->d_un.d_val)) {
@@ -299,8 +227,8 @@ static struct inject_object root_of(struct inject_object object)
 {
 	for (uint32_t i = 0; i < LOADERS_MOST; i++) {
 		struct climb climb = {.from = &object};
-		read_tables(&object, &climb.tables);
-		dl_iterate_phdr(has_loaded, &climb);
+		inject_symbols_read(object.base, object.dynamic, &climb.tables);
+		inject_objects_each(has_loaded, &climb);
 		if (!climb.loader.dynamic)
 			break;
 		object = climb.loader;
@@ -319,10 +247,10 @@ struct binding {
 /* Takes what the object has of what is not known yet; whether all is. */
 static int take_from(struct binding *binding, const struct inject_object *object)
 {
-	struct tables tables;
+	struct inject_symbols tables;
 	if (!object->dynamic || is_ours(object))
 		return 0;
-	read_tables(object, &tables);
+	inject_symbols_read(object->base, object->dynamic, &tables);
 	for (uint32_t i = 0; i < binding->count; i++) {
 		if (binding->out[i])
 			continue;
@@ -354,13 +282,13 @@ static int take_from_scope(struct binding *binding, const struct inject_object *
 	if (take_from(binding, root))
 		return 1;
 	for (uint32_t i = 0; i < count; i++) {
-		struct tables tables;
-		read_tables(&scope[i], &tables);
+		struct inject_symbols tables;
+		inject_symbols_read(scope[i].base, scope[i].dynamic, &tables);
 		for (const ElfW(Dyn) *entry = scope[i].dynamic; entry->d_tag != DT_NULL; entry++) {
 			struct search search = {.name = tables.strings + entry->d_un.d_val};
 			if (entry->d_tag != DT_NEEDED || count == SCOPE_MOST)
 				continue;
-			dl_iterate_phdr(has_name, &search);
+			inject_objects_each(has_name, &search);
 			if (!search.found.dynamic || is_among(scope, count, &search.found))
 				continue;
 			scope[count++] = search.found;
@@ -376,12 +304,12 @@ void inject_objects_bind(const struct inject_object *from, const char *const *na
 	struct binding binding = {names, out, count, 0};
 	for (uint32_t i = 0; i < count; i++)
 		binding.left += !out[i];
-	if (!binding.left || !dl_iterate_phdr)
+	if (!binding.left)
 		return;
 	if (from->dynamic) {
 		struct inject_object root = root_of(*from);
 		if (take_from_scope(&binding, &root) || take_from(&binding, from))
 			return;
 	}
-	dl_iterate_phdr(take_from_any, &binding);
+	inject_objects_each(take_from_any, &binding);
 }

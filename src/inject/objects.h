@@ -31,6 +31,9 @@ struct inject_objects_range {
 	uintptr_t start, end;
 };
 
+/* As dl_iterate_phdr(). */
+int inject_objects_each(int (*visit)(struct dl_phdr_info *info, size_t info_b, void *data), void *data);
+
 /* Calls `visit` once, while no object comes or goes (musl: while none goes: there none ever does). 0 = it was not
  * called. What follows may be called in it. */
 int inject_objects_hold(void (*visit)(const struct inject_objects_count *count, void *data), void *data);

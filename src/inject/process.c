@@ -111,16 +111,21 @@ void inject_left(void)
 }
 
 /* Ends that run no destructors. */
-EXPORT __attribute__((noreturn)) void _exit(int status)
+static __attribute__((noreturn)) void end_by(int status)
 {
 	inject_process_end();
 	for (;;)
 		inject_machine_call(SYS_exit_group, status, 0, 0, 0, 0, 0);
 }
 
+EXPORT __attribute__((noreturn)) void _exit(int status)
+{
+	end_by(status);
+}
+
 EXPORT __attribute__((noreturn)) void _Exit(int status)
 {
-	_exit(status);
+	end_by(status);
 }
 
 /* --- the beginning --------------------------------------------------------------------------------------------- */

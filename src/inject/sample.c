@@ -59,10 +59,10 @@ static void copy_words(void *to, uintptr_t from, size_t size_b)
 static size_t copy_unknown(void *to, uintptr_t from, size_t size_b)
 {
 	struct iovec local = {to, size_b}, remote = {(void *)from, size_b};
-	long got = syscall(SYS_process_vm_readv, inject_machine_pid(), &local, 1UL, &remote, 1UL, 0UL);
+	long got = INJECT_CALL(SYS_process_vm_readv, inject_machine_pid(), &local, 1UL, &remote, 1UL, 0UL);
 	if (got >= 0)
 		return (size_t)got & ~(size_t)7;
-	if (errno == EFAULT)
+	if (got == -EFAULT)
 		return 0;
 	size_t page_b = PAGE_B - from % PAGE_B;
 	size_b = size_b < page_b ? size_b : page_b & ~(size_t)7; /* as many words as stand in it */
@@ -73,7 +73,7 @@ static size_t copy_unknown(void *to, uintptr_t from, size_t size_b)
 /* Whether whoever can read the ring may read the process's memory, too. */
 static int may_copy(void)
 {
-	return inject_settings.is_private || syscall(SYS_prctl, PR_GET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) == 1;
+	return inject_settings.is_private || INJECT_CALL(SYS_prctl, PR_GET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) == 1;
 }
 
 static void write_sample(struct sonde_ring_pool *pool, const struct inject_registers *registers)
@@ -112,7 +112,7 @@ static void take_sample(struct inject_thread *thread, const void *context)
 	thread->busy = 0;
 }
 
-void inject_sample_handler(int number, siginfo_t *info, void *context)
+INJECT_HANDLER void inject_sample_handler(int number, siginfo_t *info, void *context)
 {
 	struct inject_thread *thread = &inject_self;
 	int saved = errno;
@@ -139,7 +139,7 @@ void inject_sample_rest(uint64_t process_ns)
 	if (!event)
 		return;
 	struct sonde_event_cpu_sample *out = (void *)event;
-	prctl(PR_GET_NAME, name);
+	INJECT_CALL(SYS_prctl, PR_GET_NAME, name);
 	memcpy(out + 1, name, sizeof(name));
 	out->stack_b = sizeof(name);
 	out->sp = process_ns;

@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/executes.h"
 #include "inject/machine.h"
 #include "inject/next.h"
 #include "inject/sandbox.h"
@@ -97,6 +98,7 @@ __attribute__((noinline)) static void lock_in(void)
 	const struct inject_sandbox *sandbox = watched;
 	if (!sandbox || atomic_load(&is_locked_in))
 		return;
+	inject_executes_look();
 	if (sandbox->pid && sandbox->pid != (pid_t)inject_machine_call(SYS_getpid, 0, 0, 0, 0, 0, 0))
 		atomic_store(&child_is_locked_in, 1);
 	else
@@ -161,8 +163,7 @@ int inject_prctl(long option, long a, long b, long c, long d)
 	return next_prctl ? next_prctl(option, a, b, c, d) : (int)direct(SYS_prctl, option, a, b, c, d, 0);
 }
 
-/* Until then they go to the kernel directly: looking for a function may allocate memory, and an allocator may ask for
- * its memory by syscall(). */
+/* Until then they go to the kernel directly. */
 void inject_sandbox_init(void)
 {
 	next_prctl = (call_prctl)inject_next("prctl");

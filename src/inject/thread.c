@@ -19,6 +19,7 @@
 #include "inject/inject.h"
 #include "inject/machine.h"
 
+#define KEYS_INSIDE 32u  /* for later ones glibc allocates in pthread_setspecific() (PTHREAD_KEY_2NDLEVEL_SIZE) */
 #define HANDLER_B 2048ul /* of stack, in the first tick, which connects */
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -40,7 +41,8 @@ static void on_thread_end(void *unused)
 
 void inject_thread_init(void)
 {
-	has_end_key = pthread_key_create && pthread_setspecific && !pthread_key_create(&end_key, on_thread_end);
+	has_end_key = pthread_key_create && pthread_setspecific && !pthread_key_create(&end_key, on_thread_end) &&
+		      end_key < KEYS_INSIDE;
 }
 
 static int timer_start(pid_t tid)
@@ -52,11 +54,11 @@ static int timer_start(pid_t tid)
 	int timer;
 	event.sigev_value.sival_ptr = (void *)(uintptr_t)&inject_sample_mark;
 	event._sigev_un._tid = tid;
-	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer))
+	if (INJECT_CALL(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer))
 		return -1;
-	if (!syscall(SYS_timer_settime, timer, 0, &when, NULL))
+	if (!INJECT_CALL(SYS_timer_settime, timer, 0, &when, NULL))
 		return timer;
-	syscall(SYS_timer_delete, timer);
+	INJECT_CALL(SYS_timer_delete, timer);
 	return -1;
 }
 
@@ -64,7 +66,7 @@ static int timer_start(pid_t tid)
 static int unblock(void)
 {
 	uint64_t wanted = UINT64_C(1) << (INJECT_SIGNAL - 1), before = 0;
-	syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &wanted, &before, sizeof(wanted));
+	INJECT_CALL(SYS_rt_sigprocmask, SIG_UNBLOCK, &wanted, &before, sizeof(wanted));
 	return (before & wanted) != 0;
 }
 
@@ -95,7 +97,7 @@ void inject_thread_begin(const struct inject_stack *stack)
 	    .wants_blocked = unblock() || thread->wants_blocked,
 	    .is_cramped = thread->is_cramped,
 	};
-	pid_t tid = (pid_t)syscall(SYS_gettid);
+	pid_t tid = (pid_t)INJECT_CALL(SYS_gettid);
 	thread->timer = thread->is_cramped ? -1 : timer_start(tid);
 	thread->slot = keep_timer(tid, thread->timer);
 	if (has_end_key)
@@ -112,7 +114,7 @@ void inject_thread_quiet(void)
 	if (is_ours && thread->slot < INJECT_TIMERS)
 		is_ours = atomic_exchange(&inject_record->timers[thread->slot], 0) != 0;
 	if (is_ours)
-		syscall(SYS_timer_delete, thread->timer);
+		INJECT_CALL(SYS_timer_delete, thread->timer);
 	thread->timer = -1;
 }
 
@@ -121,7 +123,7 @@ void inject_thread_quiet_all(void)
 	for (int i = 0; i < INJECT_TIMERS; i++) {
 		int id = atomic_exchange(&inject_record->timers[i], 0);
 		if (id)
-			syscall(SYS_timer_delete, id - 1);
+			INJECT_CALL(SYS_timer_delete, id - 1);
 	}
 }
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/executes.h"
 #include "inject/waits.h"
 
 #pragma weak pthread_getcpuclockid
@@ -58,7 +59,6 @@
 	CALL(int, sigsuspend, (const sigset_t *signals), (signals), SIGNAL)                                            \
 	CALL(int, pause, (void), (), SIGNAL)                                                                           \
 	CALL(int, thrd_sleep, (const struct timespec *time, struct timespec *rest), (time, rest), SLEEP)               \
-	CALL(int, system, (const char *command), (command), CHILD)                                                     \
 	CALL(int, waitid, (idtype_t type, id_t id, siginfo_t * out, int flags), (type, id, out, flags), CHILD)
 
 /* And those that say which task they waited for: the one that is joined, before it ends; the child that has ended. */
@@ -69,6 +69,7 @@
 	CALL(int, pthread_clockjoin_np, (pthread_t thread, void **out, clockid_t clock, const struct timespec *until), \
 	     (thread, out, clock, until), JOIN, joined(thread), other)                                                 \
 	CALL(int, thrd_join, (thrd_t thread, int *out), (thread, out), JOIN, joined((pthread_t)thread), other)         \
+	CALL(int, system, (const char *command), (command), CHILD, (inject_executes_own(), 0), other)                  \
 	CALL(pid_t, wait, (int *status), (status), CHILD, 0, result)                                                   \
 	CALL(pid_t, waitpid, (pid_t child, int *status, int flags), (child, status, flags), CHILD, 0, result)          \
 	CALL(pid_t, wait3, (int *status, int flags, struct rusage *usage), (status, flags, usage), CHILD, 0, result)   \
@@ -81,20 +82,19 @@ static struct {
 	CALLS(MEMBER)
 	TASKS(MEMBER)
 	int (*dlclose)(void *);
-	void *last; /* not NULL: they are known */
 } next;
 
-#define ROW(result, name, ...) {#name, &next.name},
-static const struct wait_next rows[] = {CALLS(ROW) TASKS(ROW){"dlclose", &next.dlclose}, {"nanosleep", &next.last}};
-
-static inline int is_known(void)
+#define FIND(result, name, ...) INJECT_NEXT(next.name, #name);
+static __attribute__((noinline)) void find_all(void)
 {
-	return likely(next.last != NULL) || wait_find(rows, sizeof(rows) / sizeof(*rows));
+	CALLS(FIND)
+	TASKS(FIND)
+	FIND(int, dlclose)
 }
 
 __attribute__((constructor)) static void wait_calls_begin(void)
 {
-	is_known();
+	find_all();
 }
 
 static inline uint64_t began(void)
@@ -116,13 +116,15 @@ static pid_t joined(pthread_t thread)
 	EXPORT type name parameters;                                                   \
 	EXPORT type name parameters                                                    \
 	{                                                                              \
-		if (!is_known() || !next.name) {                                       \
+		if (!WAIT_KNOWN(next.name)) {                                          \
 			errno = ENOSYS;                                                \
 			return (type)-1;                                               \
 		}                                                                      \
 		__attribute__((unused)) pid_t other = (before);                        \
 		struct wait_call call = {.began = began(), .kind = SONDE_WAIT_##what}; \
 		type result = next.name arguments;                                     \
+		if (likely(!call.began))                                               \
+			return result;                                                 \
 		struct hook_caller caller = HOOK_CALLER();                             \
 		call.other = (after) > 0 ? (after) : 0;                                \
 		wait_record(&call, &caller);                                           \
@@ -136,8 +138,10 @@ TASKS(HOOK_TASK)
 EXPORT int dlclose(void *object)
 {
 	struct inject_objects_count before;
-	if (unlikely(!is_known()) || !next.dlclose)
+	if (!WAIT_KNOWN(next.dlclose))
 		return -1;
+	if (!hook_process)
+		return next.dlclose(object);
 	inject_objects_counted(&before);
 	int code = next.dlclose(object);
 	hook_rules_forget_gone(&before);

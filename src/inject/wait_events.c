@@ -36,34 +36,30 @@ static struct {
 	int (*pthread_cond_wait)(pthread_cond_t *, pthread_mutex_t *);
 } next;
 
-static const struct wait_next rows[] = {
-    {"pthread_cond_timedwait", &next.pthread_cond_timedwait},
-    {"pthread_cond_clockwait", &next.pthread_cond_clockwait},
-    {"cnd_wait", &next.cnd_wait},
-    {"cnd_timedwait", &next.cnd_timedwait},
-    {"sem_wait", &next.semaphore_wait},
-    {"sem_trywait", &next.semaphore_trywait},
-    {"sem_timedwait", &next.semaphore_timedwait},
-    {"sem_clockwait", &next.semaphore_clockwait},
-    {"pthread_barrier_wait", &next.barrier_wait},
-    {"pthread_spin_lock", &next.spin_lock},
-    {"pthread_spin_trylock", &next.spin_trylock},
-    {"sem_post", &next.semaphore_post},
-    {"pthread_cond_signal", &next.cond_signal},
-    {"pthread_cond_broadcast", &next.cond_broadcast},
-    {"cnd_signal", &next.c11_signal},
-    {"cnd_broadcast", &next.c11_broadcast},
-    {"pthread_cond_wait", &next.pthread_cond_wait},
-};
-
-static inline int is_known(void)
+static __attribute__((noinline)) void find_all(void)
 {
-	return likely(next.pthread_cond_wait != NULL) || wait_find(rows, sizeof(rows) / sizeof(*rows));
+	INJECT_NEXT(next.pthread_cond_timedwait, "pthread_cond_timedwait");
+	INJECT_NEXT(next.pthread_cond_clockwait, "pthread_cond_clockwait");
+	INJECT_NEXT(next.cnd_wait, "cnd_wait");
+	INJECT_NEXT(next.cnd_timedwait, "cnd_timedwait");
+	INJECT_NEXT(next.semaphore_wait, "sem_wait");
+	INJECT_NEXT(next.semaphore_trywait, "sem_trywait");
+	INJECT_NEXT(next.semaphore_timedwait, "sem_timedwait");
+	INJECT_NEXT(next.semaphore_clockwait, "sem_clockwait");
+	INJECT_NEXT(next.barrier_wait, "pthread_barrier_wait");
+	INJECT_NEXT(next.spin_lock, "pthread_spin_lock");
+	INJECT_NEXT(next.spin_trylock, "pthread_spin_trylock");
+	INJECT_NEXT(next.semaphore_post, "sem_post");
+	INJECT_NEXT(next.cond_signal, "pthread_cond_signal");
+	INJECT_NEXT(next.cond_broadcast, "pthread_cond_broadcast");
+	INJECT_NEXT(next.c11_signal, "cnd_signal");
+	INJECT_NEXT(next.c11_broadcast, "cnd_broadcast");
+	INJECT_NEXT(next.pthread_cond_wait, "pthread_cond_wait");
 }
 
 __attribute__((constructor)) static void wait_events_begin(void)
 {
-	is_known();
+	find_all();
 }
 
 static inline int is_wanted(void)
@@ -101,8 +97,8 @@ static void end_condition(struct condition *begun, const void *mutex, int code, 
 #define CONDITION(name, type, mutex_type, parameters, ...)                  \
 	EXPORT int name(type *condition, mutex_type *mutex parameters)      \
 	{                                                                   \
-		if (unlikely(!is_known()))                                  \
-			return 0;                                           \
+		if (!WAIT_KNOWN(next.name))                                 \
+			return ENOSYS;                                      \
 		if (unlikely(!is_wanted()))                                 \
 			return next.name(condition, mutex __VA_ARGS__);     \
 		struct condition begun = begin_condition(condition, mutex); \
@@ -146,8 +142,8 @@ static inline int try_semaphore(sem_t *semaphore)
 #define SEMAPHORE(name, real, parameters, is_refused, ...)                                         \
 	EXPORT int name(sem_t *semaphore parameters)                                               \
 	{                                                                                          \
-		if (unlikely(!is_known()))                                                         \
-			return 0;                                                                  \
+		if (!WAIT_KNOWN(next.real))                                                        \
+			return ENOSYS;                                                             \
 		if (unlikely(!is_wanted()) || unlikely(is_refused))                                \
 			return next.real(semaphore __VA_ARGS__);                                   \
 		if (!try_semaphore(semaphore))                                                     \
@@ -170,8 +166,8 @@ SEMAPHORE(sem_clockwait, semaphore_clockwait, UNTIL_BY,
 	EXPORT int name(type *object)                                       \
 	{                                                                   \
 		struct wait_hold hold = {.ended = 0};                       \
-		if (unlikely(!is_known()))                                  \
-			return 0;                                           \
+		if (!WAIT_KNOWN(next.post))                                 \
+			return ENOSYS;                                      \
 		if (wait_lock_is_marked(object) && is_wanted())             \
 			hold = wait_lock_post(object);                      \
 		int code = next.post(object);                               \
@@ -190,8 +186,8 @@ POST(cnd_broadcast, cnd_t, c11_broadcast)
 
 EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
-	if (unlikely(!is_known()))
-		return 0;
+	if (!WAIT_KNOWN(next.barrier_wait))
+		return ENOSYS;
 	if (unlikely(!is_wanted()))
 		return next.barrier_wait(barrier);
 	struct wait_waiting waiting = wait_lock_begin(barrier, SONDE_WAIT_BARRIER, 0);
@@ -203,8 +199,8 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 
 EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
 {
-	if (unlikely(!is_known()))
-		return 0;
+	if (!WAIT_KNOWN(next.spin_lock))
+		return ENOSYS;
 	if (unlikely(!is_wanted()))
 		return next.spin_lock(lock);
 	int code = next.spin_trylock(lock);

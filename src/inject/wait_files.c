@@ -146,20 +146,17 @@
 #define MEMBER(type, name, parameters, ...) type(*name) parameters;
 static struct {
 	ALL(MEMBER)
-	void *last; /* not NULL: they are known */
 } next;
 
-#define ROW(type, name, ...) {#name, &next.name},
-static const struct wait_next rows[] = {ALL(ROW){"read", &next.last}};
-
-static inline int is_known(void)
+#define FIND(type, name, ...) INJECT_NEXT(next.name, #name);
+static __attribute__((noinline)) void find_all(void)
 {
-	return likely(next.last != NULL) || wait_find(rows, sizeof(rows) / sizeof(*rows));
+	ALL(FIND)
 }
 
 __attribute__((constructor)) static void wait_files_begin(void)
 {
-	is_known();
+	find_all();
 }
 
 static inline uint64_t began(void)
@@ -180,10 +177,10 @@ __attribute__((noinline)) void wait_tell(uint64_t began_at, enum sonde_wait_kind
 }
 
 /* Before the functions are known, or where the C library has none. */
-#define NEEDS(type, name)                                    \
-	if (unlikely(!is_known()) || unlikely(!next.name)) { \
-		errno = ENOSYS;                              \
-		return (type)-1;                             \
+#define NEEDS(type, name)             \
+	if (!WAIT_KNOWN(next.name)) { \
+		errno = ENOSYS;       \
+		return (type)-1;      \
 	}
 
 /* How a hook begins, behind its declaration: some are declared nowhere. */
@@ -342,7 +339,7 @@ static inline uint64_t began_mapping(int flags, const struct hook_caller *caller
 #define MMAP(name)                                                                                            \
 	EXPORT void *name(void *at, size_t size_b, int protection, int flags, int fd, off_t offset)           \
 	{                                                                                                     \
-		if (unlikely(!is_known()) || unlikely(!next.name))                                            \
+		if (!WAIT_KNOWN(next.name))                                                                   \
 			return map_directly(at, size_b, protection, flags, fd, offset);                       \
 		struct hook_caller caller = HOOK_CALLER();                                                    \
 		uint64_t began_at = began_mapping(flags, &caller);                                            \
@@ -384,7 +381,7 @@ EXPORT int close_range(unsigned first, unsigned last, int flags)
 
 EXPORT void closefrom(int first)
 {
-	if (unlikely(!is_known()) || !next.closefrom)
+	if (!WAIT_KNOWN(next.closefrom))
 		return;
 	wait_object_forget_range(first < 0 ? 0 : (unsigned)first, ~0u);
 	next.closefrom(first);

@@ -26,7 +26,6 @@ struct taking {
 	int (*clocked)(void *, clockid_t, const struct timespec *);
 };
 
-/* The one that is found last says that all are. */
 static struct {
 	struct taking mutex, read, write, c11;
 	int (*mutex_unlock)(void *);
@@ -34,35 +33,39 @@ static struct {
 	int (*c11_unlock)(void *);
 } next;
 
-static const struct wait_next rows[] = {
-    {"pthread_mutex_trylock", &next.mutex.try},
-    {"pthread_mutex_timedlock", &next.mutex.timed},
-    {"pthread_mutex_clocklock", &next.mutex.clocked},
-    {"pthread_mutex_unlock", &next.mutex_unlock},
-    {"pthread_rwlock_tryrdlock", &next.read.try},
-    {"pthread_rwlock_rdlock", &next.read.lock},
-    {"pthread_rwlock_timedrdlock", &next.read.timed},
-    {"pthread_rwlock_clockrdlock", &next.read.clocked},
-    {"pthread_rwlock_trywrlock", &next.write.try},
-    {"pthread_rwlock_wrlock", &next.write.lock},
-    {"pthread_rwlock_timedwrlock", &next.write.timed},
-    {"pthread_rwlock_clockwrlock", &next.write.clocked},
-    {"pthread_rwlock_unlock", &next.rwlock_unlock},
-    {"mtx_trylock", &next.c11.try},
-    {"mtx_lock", &next.c11.lock},
-    {"mtx_timedlock", &next.c11.timed},
-    {"mtx_unlock", &next.c11_unlock},
-    {"pthread_mutex_lock", &next.mutex.lock},
-};
-
-static inline int is_known(void)
+/* glibc before 2.34 has this one even where its library of threads is not loaded, for programs of one thread. */
+static int lock_plainly(void *lock)
 {
-	return likely(next.mutex.lock != NULL) || wait_find(rows, sizeof(rows) / sizeof(*rows));
+	return next.mutex.lock(lock);
+}
+
+static __attribute__((noinline)) void find_all(void)
+{
+	INJECT_NEXT(next.mutex.try, "pthread_mutex_trylock");
+	INJECT_NEXT(next.mutex.timed, "pthread_mutex_timedlock");
+	INJECT_NEXT(next.mutex.clocked, "pthread_mutex_clocklock");
+	INJECT_NEXT(next.mutex_unlock, "pthread_mutex_unlock");
+	INJECT_NEXT(next.read.try, "pthread_rwlock_tryrdlock");
+	INJECT_NEXT(next.read.lock, "pthread_rwlock_rdlock");
+	INJECT_NEXT(next.read.timed, "pthread_rwlock_timedrdlock");
+	INJECT_NEXT(next.read.clocked, "pthread_rwlock_clockrdlock");
+	INJECT_NEXT(next.write.try, "pthread_rwlock_trywrlock");
+	INJECT_NEXT(next.write.lock, "pthread_rwlock_wrlock");
+	INJECT_NEXT(next.write.timed, "pthread_rwlock_timedwrlock");
+	INJECT_NEXT(next.write.clocked, "pthread_rwlock_clockwrlock");
+	INJECT_NEXT(next.rwlock_unlock, "pthread_rwlock_unlock");
+	INJECT_NEXT(next.c11.try, "mtx_trylock");
+	INJECT_NEXT(next.c11.lock, "mtx_lock");
+	INJECT_NEXT(next.c11.timed, "mtx_timedlock");
+	INJECT_NEXT(next.c11_unlock, "mtx_unlock");
+	INJECT_NEXT(next.mutex.lock, "pthread_mutex_lock");
+	if (!next.mutex.try)
+		next.mutex.try = lock_plainly;
 }
 
 __attribute__((constructor)) static void wait_locks_begin(void)
 {
-	is_known();
+	find_all();
 }
 
 static inline int is_wanted(void)
@@ -149,8 +152,8 @@ static inline int try_lock(const struct taking *calls, void *lock, enum sonde_wa
 /* `busy`: what it says of a lock that is taken; then until when, which a lock that is free need not know. */
 #define TAKE(calls, what, busy, ...)                                                                                   \
 	{                                                                                                              \
-		if (unlikely(!is_known()))                                                                             \
-			return 0;                                                                                      \
+		if (!WAIT_KNOWN(next.calls.lock))                                                                      \
+			return EINVAL;                                                                                 \
 		if (unlikely(!is_wanted()) || is_refused(&(const struct deadline){__VA_ARGS__}))                       \
 			return lock_really(&next.calls, lock, &(const struct deadline){__VA_ARGS__});                  \
 		int code = try_lock(&next.calls, lock, SONDE_WAIT_##what);                                             \
@@ -173,7 +176,7 @@ static inline int try_lock(const struct taking *calls, void *lock, enum sonde_wa
 		    EXPORT int pthread_##of##clock##how(type *lock, clockid_t clock, const struct timespec *time) \
 			TAKE(calls, what, EBUSY, time, clock, 1) EXPORT int pthread_##of##try##how(type *lock)    \
 	{                                                                                                         \
-		return is_known() ? try_lock(&next.calls, lock, SONDE_WAIT_##what) : 0;                           \
+		return WAIT_KNOWN(next.calls.try) ? try_lock(&next.calls, lock, SONDE_WAIT_##what) : EINVAL;      \
 	}
 
 LOCKS(HOOKS)
@@ -185,7 +188,7 @@ EXPORT int mtx_lock(mtx_t *lock) TAKE(c11, MUTEX, thrd_busy, .time = NULL)
 
 	    EXPORT int mtx_trylock(mtx_t *lock)
 {
-	return is_known() ? try_lock(&next.c11, lock, SONDE_WAIT_MUTEX) : 0;
+	return WAIT_KNOWN(next.c11.try) ? try_lock(&next.c11, lock, SONDE_WAIT_MUTEX) : thrd_error;
 }
 
 /* --- giving up --------------------------------------------------------------------------------------------------- */
@@ -205,8 +208,8 @@ static __attribute__((noinline)) int unlock_marked(int (*unlock)(void *), void *
 #define UNLOCK(name, type, unlock, is_ended)                                \
 	EXPORT int name(type *lock)                                         \
 	{                                                                   \
-		if (unlikely(!is_known()))                                  \
-			return 0;                                           \
+		if (!WAIT_KNOWN(next.unlock))                               \
+			return EINVAL;                                      \
 		if (!wait_lock_is_marked(lock))                             \
 			return next.unlock(lock);                           \
 		struct hook_caller caller = HOOK_CALLER();                  \

@@ -11,8 +11,6 @@
 #include "inject/machine.h"
 #include "inject/waits.h"
 
-#pragma weak dl_iterate_phdr
-
 #define PAGE_B ((uint64_t)4096)
 #define GNU_BUILD_ID 3u
 
@@ -116,7 +114,6 @@ int wait_mappings_each(int (*take)(void *context, const uint64_t *head, const ui
 		       void *context)
 {
 	struct each each = {take, context, -1};
-	if (dl_iterate_phdr)
-		dl_iterate_phdr(take_object, &each);
+	inject_objects_each(take_object, &each);
 	return each.error;
 }

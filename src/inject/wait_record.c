@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "inject/machine.h"
-#include "inject/next.h"
 #include "inject/waits.h"
 
 #define CALL_WORDS 5u
@@ -31,6 +30,8 @@ void hook_configure(const char *wanted)
 __attribute__((noinline)) void hook_birth(void)
 {
 	wait_early_birth();
+	if (!wait_wanted)
+		return;
 	struct hook_thread *thread = wait_now() ? hook_thread_enter() : NULL;
 	if (!thread)
 		return;
@@ -147,20 +148,6 @@ void wait_record_until(const struct wait_call *call, uint64_t ended, const struc
 void wait_record(const struct wait_call *call, const struct hook_caller *caller)
 {
 	wait_record_until(call, call->began ? wait_now() : 0, caller);
-}
-
-int wait_find(const struct wait_next *rows, size_t count)
-{
-	static __thread uint8_t is_asking __attribute__((tls_model("initial-exec")));
-	if (is_asking)
-		return 0;
-	is_asking = 1;
-	for (size_t i = 0; i < count; i++) {
-		void *found = inject_next(rows[i].name);
-		memcpy(rows[i].into, &found, sizeof(found));
-	}
-	is_asking = 0;
-	return 1;
 }
 
 /* 0 = there are too many. */

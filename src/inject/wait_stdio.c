@@ -29,7 +29,6 @@
 #define AFTER_SEEK 3u
 
 #pragma weak fileno
-#pragma weak dl_iterate_phdr
 
 typedef ssize_t (*call_read)(FILE *, void *, ssize_t);
 typedef ssize_t (*call_write)(FILE *, const void *, ssize_t);
@@ -48,15 +47,17 @@ static struct {
 	int (*fclose)(FILE *);
 } next;
 
-static const struct wait_next rows[] = {
-    {"_IO_file_read", &next.read},  {"_IO_file_write", &next.write}, {"_IO_file_close", &next.close},
-    {"fopen", &next.fopen},         {"fopen64", &next.fopen64},      {"freopen", &next.freopen},
-    {"freopen64", &next.freopen64}, {"pclose", &next.pclose},        {"fclose", &next.fclose},
-};
-
-static inline int is_known(void)
+static __attribute__((noinline)) void find_all(void)
 {
-	return likely(next.fclose != NULL) || wait_find(rows, sizeof(rows) / sizeof(*rows));
+	INJECT_NEXT(next.read, "_IO_file_read");
+	INJECT_NEXT(next.write, "_IO_file_write");
+	INJECT_NEXT(next.close, "_IO_file_close");
+	INJECT_NEXT(next.fopen, "fopen");
+	INJECT_NEXT(next.fopen64, "fopen64");
+	INJECT_NEXT(next.freopen, "freopen");
+	INJECT_NEXT(next.freopen64, "freopen64");
+	INJECT_NEXT(next.pclose, "pclose");
+	INJECT_NEXT(next.fclose, "fclose");
 }
 
 static inline uint64_t began(void)
@@ -64,9 +65,12 @@ static inline uint64_t began(void)
 	return wait_wanted & SONDE_WAIT_WHAT_IO ? wait_now() : 0;
 }
 
+/* -1 = none, or nobody asks. */
 static int descriptor_of(FILE *stream)
 {
-	int saved = errno, fd = stream && fileno ? fileno(stream) : -1;
+	if (!(wait_wanted & SONDE_WAIT_WHAT_IO) || !stream || !fileno)
+		return -1;
+	int saved = errno, fd = fileno(stream);
 	errno = saved;
 	return fd;
 }
@@ -186,9 +190,10 @@ static int protect(const struct protected *where, int protection)
 __attribute__((constructor)) static void wait_stdio_begin(void)
 {
 	struct protected where = {.page_b = getauxval(AT_PAGESZ) ? getauxval(AT_PAGESZ) : 4096};
-	if (!hook_process_init() || !(wait_wanted & SONDE_WAIT_WHAT_IO) || !is_known() || !dl_iterate_phdr)
+	if (!hook_process_init() || !(wait_wanted & SONDE_WAIT_WHAT_IO))
 		return;
-	if (!next.read || !next.write || !next.close || !dl_iterate_phdr(find_protected, &where) || !where.from ||
+	find_all();
+	if (!next.read || !next.write || !next.close || !inject_objects_each(find_protected, &where) || !where.from ||
 	    !walk_tables(&where, 0) || !protect(&where, PROT_READ | PROT_WRITE))
 		return;
 	walk_tables(&where, 1);
@@ -198,10 +203,10 @@ __attribute__((constructor)) static void wait_stdio_begin(void)
 
 /* --- streams that come and go ------------------------------------------------------------------------------------ */
 
-#define NEEDS(failed, name)                                  \
-	if (unlikely(!is_known()) || unlikely(!next.name)) { \
-		errno = ENOSYS;                              \
-		return failed;                               \
+#define NEEDS(failed, name)           \
+	if (!WAIT_KNOWN(next.name)) { \
+		errno = ENOSYS;       \
+		return failed;        \
 	}
 
 #define OPENED()                                              \
@@ -244,7 +249,7 @@ FREOPEN(freopen64)
 /* The C library closes it itself, where that is not seen. */
 static void forget_stream(FILE *stream)
 {
-	int fd = wait_wanted & SONDE_WAIT_WHAT_IO ? descriptor_of(stream) : -1;
+	int fd = descriptor_of(stream);
 	if (fd >= 0)
 		wait_object_forget(fd);
 }

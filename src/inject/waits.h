@@ -14,6 +14,7 @@
 
 #include "format/wait.h"
 #include "inject/hook.h"
+#include "inject/next.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -142,15 +143,10 @@ int wait_mutex_is_outermost(const void *mutex);
 
 /* --- what hooks share --------------------------------------------------------------------------------------------- */
 
-/* A function that a hook stands in front of, and where it is kept. */
-struct wait_next {
-	const char *name;
-	void *into;
-};
-
-/* Finds `count` functions; 0 = the dynamic loader, which the thread is asking, calls us meanwhile: it takes no locks of
- * the C library. Constructors of other objects, which run first, may have made threads. */
-int wait_find(const struct wait_next *rows, size_t count);
+/* Whether the function that a hook stands in front of is known: each file looks up its own by find_all(), in its
+ * constructor, and in a hook that is called before. What is not there may come with a library that is loaded later (of
+ * threads, in glibc before 2.34). */
+#define WAIT_KNOWN(function) (likely((function) != NULL) || (find_all(), (function) != NULL))
 
 #pragma GCC visibility pop
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "fold/redact.h"
 #include "runtime/sink_state.h"
 
 static size_t own_b(void)
@@ -113,15 +114,18 @@ static void take_lost(void *context, enum sonde_ring_lost cause, uint64_t count)
 
 /* --- begin and end ------------------------------------------------------------------------------------------------*/
 
+/* What it read, without the secrets that a command line may have: 4 KB at most. */
 static uint32_t string_of_file(struct sonde_sink *sink, const char *path)
 {
-	char text[4096];
+	char words[4096], text[4096];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof(text));
+	ssize_t got = fd < 0 ? 0 : read(fd, words, sizeof(words));
 	if (fd >= 0)
 		close(fd);
-	while (got > 0 && (!text[got - 1] || text[got - 1] == '\n'))
+	while (got > 0 && (!words[got - 1] || words[got - 1] == '\n'))
 		got--;
+	if (got > 0)
+		got = (ssize_t)sonde_redact(text, sizeof(text), words, (size_t)got, NULL);
 	for (ssize_t i = 0; i < got; i++)
 		text[i] = text[i] ? text[i] : ' ';
 	return got > 0 ? sonde_file_string(sink->file, text, (size_t)got) : 0;
