@@ -275,6 +275,7 @@ static int assembly_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_assembly = {
     .name = "assembly",
+    .needs = SONDE_NEEDS(CPU),
     .title = "instructions of one function (--focus NAME)",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .begin = sonde_samples_begin,

@@ -198,6 +198,7 @@ static int callers_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_callers = {
     .name = "callers",
+    .needs = SONDE_NEEDS(CPU),
     .title = "who calls one function, and what it calls (--focus NAME)",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .begin = sonde_samples_begin,

@@ -356,7 +356,7 @@ static int weights_notes_add(const struct sonde_samples *samples, const struct s
 		stacks++;
 		if (!row->stack)
 			bare++;
-		else if (row->status != SONDE_STACK_COMPLETE && row->status != SONDE_STACK_FRAME_POINTER)
+		else if (!sonde_stack_is_complete(row->status))
 			broken++;
 	}
 	int rc = of_heap ? note_heap_whole(samples, weights, what, report, section)

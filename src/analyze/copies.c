@@ -116,6 +116,7 @@ static int copies_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_copies = {
     .name = "copies",
+    .needs = SONDE_NEEDS(DEVICES),
     .title = "copies from and to devices: bytes, time, bytes a second",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,

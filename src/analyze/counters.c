@@ -271,6 +271,7 @@ static int counters_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_counters = {
     .name = "counters",
+    .needs = SONDE_NEEDS(API),
     .title = "counters, count-only zones and gauges",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .standard = 1,

@@ -106,19 +106,19 @@ static int take_samples(struct naming *naming, const struct sonde_batch *batch, 
 {
 	const struct sonde_session *session = naming->critical->session;
 	for (size_t i = 0; i < batch->count; i++) {
-		uint32_t thread = batch->thread_of[i];
-		int is_kernel = (batch->status[i] & SONDE_SAMPLE_KERNEL) != 0;
-		if (!has_pieces(naming, thread) || (!batch->stack[i] && !is_kernel) ||
-		    !sonde_sample_counts(batch->status[i]))
+		uint32_t thread = batch->samples.thread[i];
+		int is_kernel = (batch->samples.status[i] & SONDE_SAMPLE_KERNEL) != 0;
+		if (!has_pieces(naming, thread) || (!batch->samples.stack[i] && !is_kernel) ||
+		    !sonde_sample_counts(batch->samples.status[i]))
 			continue;
 		if (count_only) {
 			naming->slot_begin[thread + 1]++;
 			continue;
 		}
-		const struct sonde_node *node = sonde_session_node(session, batch->stack[i]);
+		const struct sonde_node *node = sonde_session_node(session, batch->samples.stack[i]);
 		const struct sonde_frame *frame = node ? sonde_session_frame(session, node->frame) : NULL;
 		const struct sonde_module *module = frame ? sonde_session_module(session, frame->module) : NULL;
-		struct slot slot = {.to_ns = batch->time_ns[i], .is_known = 1};
+		struct slot slot = {.to_ns = batch->samples.time_ns[i], .is_known = 1};
 		int has_name =
 		    frame && frame->location_count && (!is_kernel || (module && module->flags & SONDE_MODULE_KERNEL));
 		if (has_name)
@@ -229,8 +229,8 @@ static int add_slots(struct naming *naming)
 static int take_zone(struct naming *naming, const struct sonde_batch *batch, size_t i)
 {
 	uint32_t thread = batch->thread;
-	uint64_t from_ns = batch->start_ns[i], to_ns = from_ns + batch->dur_ns[i];
-	uint16_t depth = batch->depth[i] < DEPTH_MAX ? batch->depth[i] : DEPTH_MAX - 1;
+	uint64_t from_ns = batch->zones.start_ns[i], to_ns = from_ns + batch->zones.dur_ns[i];
+	uint16_t depth = batch->zones.depth[i] < DEPTH_MAX ? batch->zones.depth[i] : DEPTH_MAX - 1;
 	uint64_t all_ns = passed(naming, thread, to_ns) - passed(naming, thread, from_ns);
 	if (!naming->inner[thread])
 		naming->inner[thread] = calloc(1, sizeof *naming->inner[thread]);
@@ -242,9 +242,9 @@ static int take_zone(struct naming *naming, const struct sonde_batch *batch, siz
 	inner_ns[depth] += all_ns;
 	if (depth == 0 && all_ns)
 		take_off(naming, thread, from_ns, to_ns);
-	return sonde_critical_sum_add(naming->sums,
-				      sonde_critical_key(SONDE_CRITICAL_CLASS_ZONE, naming->state, 0, batch->site[i]),
-				      all_ns - within_ns, 1);
+	return sonde_critical_sum_add(
+	    naming->sums, sonde_critical_key(SONDE_CRITICAL_CLASS_ZONE, naming->state, 0, batch->zones.site[i]),
+	    all_ns - within_ns, 1);
 }
 
 static int read_zones(struct naming *naming)

@@ -44,19 +44,20 @@ static int add(struct sonde_critical_rows *rows, const void *row)
 
 static int take_row(struct sonde_critical_causes *causes, const struct sonde_batch *batch, size_t i)
 {
-	uint8_t kind = batch->wait_kind[i];
-	uint32_t object = batch->object[i] <= causes->objects ? batch->object[i] : 0;
-	struct sonde_critical_release release = {.at_ns = batch->start_ns[i], .thread = batch->thread_of[i]};
-	if (!object || batch->status[i] & SONDE_WAIT_SAMPLED)
+	uint8_t kind = batch->waits.kind[i];
+	uint32_t object = batch->waits.object[i] <= causes->objects ? batch->waits.object[i] : 0;
+	struct sonde_critical_release release = {.at_ns = batch->waits.start_ns[i], .thread = batch->waits.thread[i]};
+	if (!object || batch->waits.status[i] & SONDE_WAIT_SAMPLED)
 		return 0;
 	if (kind == SONDE_WAIT_HELD) {
-		release.at_ns += batch->dur_ns[i];
+		release.at_ns += batch->waits.dur_ns[i];
 		release.key = sonde_critical_cause_key(object, SONDE_CRITICAL_KEY_LOCK);
 		return add(&causes->releases, &release);
 	}
 	if (kind == SONDE_WAIT_BARRIER) {
-		const struct arrival arrival = {batch->start_ns[i], batch->start_ns[i] + batch->dur_ns[i], object,
-						batch->thread_of[i]};
+		const struct arrival arrival = {batch->waits.start_ns[i],
+						batch->waits.start_ns[i] + batch->waits.dur_ns[i], object,
+						batch->waits.thread[i]};
 		return add(&causes->arrivals, &arrival);
 	}
 	if (!causes->pipe_of[object] || !(sonde_critical_is_giving(kind) || sonde_critical_is_taking(kind)))

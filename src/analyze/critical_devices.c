@@ -83,35 +83,37 @@ static int add_work(struct reading *reading, const struct sonde_batch *batch, si
 		return rc;
 	if (!critical->work_count)
 		critical->works[critical->work_count++] = (struct sonde_critical_work){0};
-	uint32_t thread = batch->thread_of[i] <= critical->threads ? batch->thread_of[i] : 0;
-	uint64_t start_ns = batch->start_ns[i], delay_ns = batch->queued_ns[i] ? batch->queued_ns[i] - 1 : 0;
+	uint32_t thread = batch->activities.thread[i] <= critical->threads ? batch->activities.thread[i] : 0;
+	uint64_t start_ns = batch->activities.start_ns[i],
+		 delay_ns = batch->activities.queued_ns[i] ? batch->activities.queued_ns[i] - 1 : 0;
 	critical->works[critical->work_count++] =
 	    (struct sonde_critical_work){.start_ns = start_ns,
-					 .end_ns = start_ns + batch->dur_ns[i],
-					 .asked_ns = batch->queued_ns[i] ? start_ns - delay_ns : 0,
-					 .correlation = batch->correlation[i],
-					 .operation = batch->operation[i],
-					 .queue = batch->queue[i],
+					 .end_ns = start_ns + batch->activities.dur_ns[i],
+					 .asked_ns = batch->activities.queued_ns[i] ? start_ns - delay_ns : 0,
+					 .correlation = batch->activities.correlation[i],
+					 .operation = batch->activities.operation[i],
+					 .queue = batch->activities.queue[i],
 					 .thread = thread};
 	return 0;
 }
 
 static int add_wait(struct reading *reading, const struct sonde_batch *batch, size_t i, uint32_t is_copy)
 {
-	const struct sonde_thread *thread = sonde_session_thread(reading->critical->session, batch->thread_of[i]);
-	if (!thread || !batch->dur_ns[i] || batch->thread_of[i] > reading->critical->threads)
+	const struct sonde_thread *thread =
+	    sonde_session_thread(reading->critical->session, batch->activities.thread[i]);
+	if (!thread || !batch->activities.dur_ns[i] || batch->activities.thread[i] > reading->critical->threads)
 		return 0;
 	int rc =
 	    room(reading, (void **)&reading->waits, &reading->wait_cap, reading->wait_count, sizeof *reading->waits);
 	if (rc <= 0)
 		return rc;
 	reading->waits[reading->wait_count++] =
-	    (struct sonde_critical_device_wait){.from_ns = batch->start_ns[i],
-						.to_ns = batch->start_ns[i] + batch->dur_ns[i],
-						.correlation = batch->correlation[i],
-						.thread = batch->thread_of[i],
+	    (struct sonde_critical_device_wait){.from_ns = batch->activities.start_ns[i],
+						.to_ns = batch->activities.start_ns[i] + batch->activities.dur_ns[i],
+						.correlation = batch->activities.correlation[i],
+						.thread = batch->activities.thread[i],
 						.process = known_process(reading, thread->process),
-						.queue = batch->queue[i],
+						.queue = batch->activities.queue[i],
 						.is_copy = is_copy};
 	return 0;
 }
@@ -131,14 +133,15 @@ static int take(struct reading *reading, const struct sonde_batch *batch, size_t
 {
 	const struct sonde_critical *critical = reading->critical;
 	uint32_t kind = operation->kind;
-	if (batch->start_ns[i] >= critical->to_ns || batch->start_ns[i] + batch->dur_ns[i] <= critical->from_ns)
+	if (batch->activities.start_ns[i] >= critical->to_ns ||
+	    batch->activities.start_ns[i] + batch->activities.dur_ns[i] <= critical->from_ns)
 		return 0;
 	if (kind == SONDE_ACTIVITY_SYNC)
 		return add_wait(reading, batch, i, 0);
-	if (batch->correlation[i] && is_blocking_copy(operation))
+	if (batch->activities.correlation[i] && is_blocking_copy(operation))
 		return add_wait(reading, batch, i, 1);
 	if (sonde_activity_row(kind)->where != SONDE_ACTIVITY_ON_DEVICE || kind == SONDE_ACTIVITY_MARKER ||
-	    !sonde_session_queue(critical->session, batch->queue[i]))
+	    !sonde_session_queue(critical->session, batch->activities.queue[i]))
 		return 0;
 	return add_work(reading, batch, i);
 }
@@ -160,7 +163,7 @@ static int read_activities(struct reading *reading, uint64_t from_ns, each_fn *e
 	while (rc >= 0 && !error && (rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM) {
 		for (size_t i = 0; rc > 0 && i < batch->count && !error; i++) {
 			const struct sonde_operation *operation =
-			    sonde_session_operation(critical->session, batch->operation[i]);
+			    sonde_session_operation(critical->session, batch->activities.operation[i]);
 			error = operation ? each(reading, batch, i, operation) : 0;
 		}
 		rc = 0; /* a chunk that cannot be read is said where bytes are (critical_path.c) */
@@ -329,19 +332,19 @@ static int take_call(struct reading *reading, const struct sonde_batch *batch, s
 		     const struct sonde_operation *operation)
 {
 	struct sonde_critical *critical = reading->critical;
-	const struct sonde_thread *thread = sonde_session_thread(critical->session, batch->thread_of[i]);
+	const struct sonde_thread *thread = sonde_session_thread(critical->session, batch->activities.thread[i]);
 	uint32_t kind = operation->kind;
-	uint64_t correlation = batch->correlation[i], from_ns = batch->start_ns[i];
+	uint64_t correlation = batch->activities.correlation[i], from_ns = batch->activities.start_ns[i];
 	if ((kind != SONDE_ACTIVITY_API && kind != SONDE_ACTIVITY_SYNC) || !correlation || !thread || !from_ns ||
-	    batch->thread_of[i] > critical->threads)
+	    batch->activities.thread[i] > critical->threads)
 		return 0;
 	size_t at = sonde_critical_keys_find(&reading->keys, correlation, thread->process);
 	if (!sonde_critical_keys_is(&reading->keys, at, correlation, thread->process))
 		return 0;
 	struct call *call = &reading->calls[at];
 	if (!call->from_ns || from_ns < call->from_ns ||
-	    (from_ns == call->from_ns && batch->thread_of[i] < call->thread))
-		*call = (struct call){from_ns, batch->thread_of[i]};
+	    (from_ns == call->from_ns && batch->activities.thread[i] < call->thread))
+		*call = (struct call){from_ns, batch->activities.thread[i]};
 	return 0;
 }
 

@@ -11,11 +11,11 @@ enum { LEAST = 3, SAME_NS = 1000 }; /* a hold begins when the wait before it end
 
 int sonde_critical_holds_wants(const struct sonde_batch *batch, size_t i)
 {
-	unsigned kind = batch->wait_kind[i];
+	unsigned kind = batch->waits.kind[i];
 	if (kind == SONDE_WAIT_HELD)
 		return 1;
-	return (kind == SONDE_WAIT_MUTEX || kind == SONDE_WAIT_WRITE_LOCK) && !batch->amount[i] &&
-	       !(batch->status[i] & SONDE_WAIT_SAMPLED);
+	return (kind == SONDE_WAIT_MUTEX || kind == SONDE_WAIT_WRITE_LOCK) && !batch->waits.amount[i] &&
+	       !(batch->waits.status[i] & SONDE_WAIT_SAMPLED);
 }
 
 static int add(struct sonde_critical_holds *holds, struct sonde_critical_hold row)
@@ -34,10 +34,10 @@ static int add(struct sonde_critical_holds *holds, struct sonde_critical_hold ro
 
 int sonde_critical_holds_take(struct sonde_critical_holds *holds, const struct sonde_batch *batch, size_t i)
 {
-	return add(holds, (struct sonde_critical_hold){.from_ns = batch->start_ns[i],
-						       .to_ns = batch->start_ns[i] + batch->dur_ns[i],
-						       .thread = batch->thread_of[i],
-						       .is_hold = batch->wait_kind[i] == SONDE_WAIT_HELD});
+	return add(holds, (struct sonde_critical_hold){.from_ns = batch->waits.start_ns[i],
+						       .to_ns = batch->waits.start_ns[i] + batch->waits.dur_ns[i],
+						       .thread = batch->waits.thread[i],
+						       .is_hold = batch->waits.kind[i] == SONDE_WAIT_HELD});
 }
 
 void sonde_critical_holds_fini(struct sonde_critical_holds *holds)

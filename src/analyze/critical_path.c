@@ -342,6 +342,7 @@ static int steps_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_critical_path = {
     .name = "critical-path",
+    .needs = SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
     .title = "the longest chain of dependences from the beginning to the end, and what it is made of",
     .begin = path_begin,
     .finish = path_finish,
@@ -350,6 +351,7 @@ const struct sonde_pass sonde_pass_critical_path = {
 
 const struct sonde_pass sonde_pass_critical_steps = {
     .name = "critical-steps",
+    .needs = SONDE_NEEDS(SWITCHES) | SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
     .title = "the same chain, step by step",
     .begin = path_begin,
     .finish = steps_finish,

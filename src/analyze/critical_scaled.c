@@ -72,10 +72,10 @@ static int take_zones(struct scaling *scaling, const struct sonde_batch *batch, 
 {
 	int error = 0;
 	for (size_t i = 0; i < batch->count && !error; i++) {
-		const struct sonde_site *site = sonde_session_site(scaling->critical->session, batch->site[i]);
-		if (site && !(batch->zone_flags[i] & SONDE_ZONE_RECURSIVE) && !strcmp(site->name, name))
-			error =
-			    add_part(scaling, batch->thread, batch->start_ns[i], batch->start_ns[i] + batch->dur_ns[i]);
+		const struct sonde_site *site = sonde_session_site(scaling->critical->session, batch->zones.site[i]);
+		if (site && !(batch->zones.flags[i] & SONDE_ZONE_RECURSIVE) && !strcmp(site->name, name))
+			error = add_part(scaling, batch->thread, batch->zones.start_ns[i],
+					 batch->zones.start_ns[i] + batch->zones.dur_ns[i]);
 	}
 	return error;
 }
@@ -85,14 +85,14 @@ static int take_samples(struct scaling *scaling, const struct sonde_batch *batch
 	int error = 0;
 	(void)name;
 	for (size_t i = 0; i < batch->count && !error; i++) {
-		uint32_t thread = batch->thread_of[i], stack = batch->stack[i];
-		if (!thread || thread > scaling->critical->threads || !sonde_sample_counts(batch->status[i]))
+		uint32_t thread = batch->samples.thread[i], stack = batch->samples.stack[i];
+		if (!thread || thread > scaling->critical->threads || !sonde_sample_counts(batch->samples.status[i]))
 			continue;
 		uint64_t *last_ns = &scaling->sampled_ns[thread];
 		uint64_t from_ns = *last_ns ? *last_ns : scaling->critical->lives[thread].start_ns;
 		if (stack <= sonde_session_node_count(scaling->critical->session) && scaling->wanted[stack])
-			error = add_part(scaling, thread, from_ns, batch->time_ns[i]);
-		*last_ns = batch->time_ns[i];
+			error = add_part(scaling, thread, from_ns, batch->samples.time_ns[i]);
+		*last_ns = batch->samples.time_ns[i];
 	}
 	return error;
 }
@@ -101,7 +101,8 @@ static int take_holds(struct scaling *scaling, const struct sonde_batch *batch, 
 {
 	int error = 0;
 	for (size_t i = 0; i < batch->count && !error; i++) {
-		const struct sonde_object *object = sonde_session_object(scaling->critical->session, batch->object[i]);
+		const struct sonde_object *object =
+		    sonde_session_object(scaling->critical->session, batch->waits.object[i]);
 		char address[24];
 		if (!object || !sonde_critical_holds_wants(batch, i))
 			continue;

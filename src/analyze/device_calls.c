@@ -71,6 +71,7 @@ static int finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_device_calls = {
     .name = "device-calls",
+    .needs = SONDE_NEEDS(DEVICES),
     .title = "what the host did for devices: API calls, waiting, compiling",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,

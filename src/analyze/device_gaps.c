@@ -234,6 +234,7 @@ static int gaps_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_device_gaps = {
     .name = "device-gaps",
+    .needs = SONDE_NEEDS(DEVICES),
     .title = "when devices had nothing to do, and what the host did then",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,

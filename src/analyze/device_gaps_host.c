@@ -108,13 +108,13 @@ static int add_waits(struct reading *reading, const struct sonde_batch *batch)
 {
 	int rc = 0;
 	for (size_t i = 0; i < batch->count && !rc; i++) {
-		const struct sonde_wait_row *row = sonde_wait_row(batch->wait_kind[i]);
-		if (!row->name || row->group == SONDE_WAIT_GROUP_HELD || batch->status[i] & SONDE_WAIT_SAMPLED)
+		const struct sonde_wait_row *row = sonde_wait_row(batch->waits.kind[i]);
+		if (!row->name || row->group == SONDE_WAIT_GROUP_HELD || batch->waits.status[i] & SONDE_WAIT_SAMPLED)
 			continue;
 		uint32_t cause = row->group == SONDE_WAIT_GROUP_IO ? SONDE_GAP_IO : SONDE_GAP_WAIT;
-		uint64_t from_ns = batch->start_ns[i];
-		rc = add(reading, batch->thread_of[i],
-			 (struct sonde_gap_span){from_ns, from_ns + batch->dur_ns[i], 0, cause});
+		uint64_t from_ns = batch->waits.start_ns[i];
+		rc = add(reading, batch->waits.thread[i],
+			 (struct sonde_gap_span){from_ns, from_ns + batch->waits.dur_ns[i], 0, cause});
 	}
 	return rc;
 }
@@ -124,17 +124,17 @@ static int add_samples(struct reading *reading, const struct sonde_batch *batch)
 {
 	int rc = 0;
 	for (size_t i = 0; i < batch->count && !rc; i++) {
-		uint64_t to_ns = batch->time_ns[i], ns = batch->weight_ns[i];
-		rc = add(
-		    reading, batch->thread_of[i],
-		    (struct sonde_gap_span){ns < to_ns ? to_ns - ns : 0, to_ns, batch->stack[i], SONDE_GAP_RUNNING});
+		uint64_t to_ns = batch->samples.time_ns[i], ns = batch->samples.weight_ns[i];
+		rc = add(reading, batch->samples.thread[i],
+			 (struct sonde_gap_span){ns < to_ns ? to_ns - ns : 0, to_ns, batch->samples.stack[i],
+						 SONDE_GAP_RUNNING});
 	}
 	return rc;
 }
 
 static void add_zone(struct reading *reading, const struct sonde_batch *batch, size_t at)
 {
-	uint64_t from_ns = batch->start_ns[at], to_ns = from_ns + batch->dur_ns[at];
+	uint64_t from_ns = batch->zones.start_ns[at], to_ns = from_ns + batch->zones.dur_ns[at];
 	for (size_t i = first_behind(reading, from_ns); i < reading->gaps->count; i++) {
 		struct sonde_gap *gap = &reading->gaps->all[i];
 		if (gap->from_ns >= to_ns)
@@ -142,10 +142,10 @@ static void add_zone(struct reading *reading, const struct sonde_batch *batch, s
 		uint64_t in_ns =
 		    (to_ns < gap->to_ns ? to_ns : gap->to_ns) - (from_ns > gap->from_ns ? from_ns : gap->from_ns);
 		if (gap->to_ns <= from_ns || gap->thread != batch->thread || in_ns < (gap->to_ns - gap->from_ns) / 2 ||
-		    batch->depth[at] + 1u <= gap->zone_depth)
+		    batch->zones.depth[at] + 1u <= gap->zone_depth)
 			continue;
-		gap->zone_depth = batch->depth[at] + 1u;
-		gap->zone_site = batch->site[at];
+		gap->zone_depth = batch->zones.depth[at] + 1u;
+		gap->zone_site = batch->zones.site[at];
 	}
 }
 

@@ -131,6 +131,7 @@ static int memory_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_device_memory = {
     .name = "device-memory",
+    .needs = SONDE_NEEDS(DEVICES),
     .title = "memory of devices: peak, and what is left in the end",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,
@@ -273,6 +274,7 @@ static int peak_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_device_peak = {
     .name = "device-peak",
+    .needs = SONDE_NEEDS(DEVICES),
     .title = "memory of devices: what held it at its peak",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,

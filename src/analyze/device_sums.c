@@ -103,20 +103,21 @@ static int cell_add(struct sonde_device_sums *sums, const struct sonde_device_ce
 static int sum_of(struct sonde_device_sum *out, const struct sonde_device_sums *sums, const struct sonde_batch *batch,
 		  size_t i)
 {
-	uint64_t start_ns = batch->start_ns[i], end_ns = start_ns + batch->dur_ns[i];
+	uint64_t start_ns = batch->activities.start_ns[i], end_ns = start_ns + batch->activities.dur_ns[i];
 	uint64_t from_ns = start_ns > sums->window.from_ns ? start_ns : sums->window.from_ns;
 	uint64_t to_ns = end_ns < sums->window.to_ns ? end_ns : sums->window.to_ns;
-	if (to_ns < from_ns || (to_ns == from_ns && batch->dur_ns[i]))
+	if (to_ns < from_ns || (to_ns == from_ns && batch->activities.dur_ns[i]))
 		return 0;
-	*out = (struct sonde_device_sum){.count = 1, .total_ns = to_ns - from_ns, .size_b = batch->size_b[i]};
+	*out =
+	    (struct sonde_device_sum){.count = 1, .total_ns = to_ns - from_ns, .size_b = batch->activities.size_b[i]};
 	if (from_ns == start_ns && to_ns == end_ns) {
 		out->whole = 1;
-		out->whole_ns = out->min_ns = out->max_ns = batch->dur_ns[i];
-		out->whole_b = batch->size_b[i];
+		out->whole_ns = out->min_ns = out->max_ns = batch->activities.dur_ns[i];
+		out->whole_b = batch->activities.size_b[i];
 	}
-	if (batch->queued_ns[i]) {
+	if (batch->activities.queued_ns[i]) {
 		out->queued = 1;
-		out->queued_ns = batch->queued_ns[i] - 1;
+		out->queued_ns = batch->activities.queued_ns[i] - 1;
 	}
 	return 1;
 }
@@ -125,9 +126,9 @@ int sonde_device_sums_feed(void *state, const struct sonde_batch *batch)
 {
 	struct sonde_device_sums *sums = state;
 	for (size_t i = 0; i < batch->count; i++) {
-		uint32_t device = sonde_device_of_queue(sums->session, batch->queue[i]);
-		struct sonde_device_cell cell = {batch->operation[i], device, {0}};
-		if (sums->options.thread && !sums->options.thread[batch->thread_of[i]])
+		uint32_t device = sonde_device_of_queue(sums->session, batch->activities.queue[i]);
+		struct sonde_device_cell cell = {batch->activities.operation[i], device, {0}};
+		if (sums->options.thread && !sums->options.thread[batch->activities.thread[i]])
 			continue;
 		int rc = sum_of(&cell.sum, sums, batch, i) ? cell_add(sums, &cell) : 0;
 		if (rc)

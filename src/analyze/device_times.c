@@ -57,17 +57,20 @@ static int is_kept(const struct sonde_device_times *times, const struct sonde_ba
 		return 0;
 	if (!kind || kind == SONDE_ACTIVITY_ALLOC || kind == SONDE_ACTIVITY_FREE || kind == SONDE_ACTIVITY_POOL)
 		return kind != 0;
-	if (times->options.thread && !times->options.thread[batch->thread_of[i]])
+	if (times->options.thread && !times->options.thread[batch->activities.thread[i]])
 		return 0;
-	uint64_t asked_ns = batch->start_ns[i] - (batch->queued_ns[i] ? batch->queued_ns[i] - 1 : 0);
-	return asked_ns <= times->window.to_ns && batch->start_ns[i] + batch->dur_ns[i] >= times->window.from_ns;
+	uint64_t asked_ns =
+	    batch->activities.start_ns[i] - (batch->activities.queued_ns[i] ? batch->activities.queued_ns[i] - 1 : 0);
+	return asked_ns <= times->window.to_ns &&
+	       batch->activities.start_ns[i] + batch->activities.dur_ns[i] >= times->window.from_ns;
 }
 
 int sonde_device_times_feed(void *state, const struct sonde_batch *batch)
 {
 	struct sonde_device_times *times = state;
 	for (size_t i = 0; i < batch->count; i++) {
-		const struct sonde_operation *operation = sonde_session_operation(times->session, batch->operation[i]);
+		const struct sonde_operation *operation =
+		    sonde_session_operation(times->session, batch->activities.operation[i]);
 		uint32_t kind = operation ? operation->kind : 0;
 		if (!is_kept(times, batch, i, kind < SONDE_ACTIVITY_KINDS ? kind : 0))
 			continue;
@@ -77,16 +80,16 @@ int sonde_device_times_feed(void *state, const struct sonde_batch *batch)
 		}
 		if (room_for(times, 1))
 			return -ENOMEM;
-		uint64_t start_ns = batch->start_ns[i];
+		uint64_t start_ns = batch->activities.start_ns[i];
 		times->rows[times->count++] = (struct sonde_device_time){
 		    .start_ns = start_ns,
-		    .end_ns = start_ns + batch->dur_ns[i],
-		    .queued_ns = batch->queued_ns[i] ? start_ns - (batch->queued_ns[i] - 1) : 0,
-		    .size_b = batch->size_b[i],
-		    .address = batch->address[i],
-		    .operation = batch->operation[i],
-		    .queue = batch->queue[i],
-		    .thread = batch->thread_of[i],
+		    .end_ns = start_ns + batch->activities.dur_ns[i],
+		    .queued_ns = batch->activities.queued_ns[i] ? start_ns - (batch->activities.queued_ns[i] - 1) : 0,
+		    .size_b = batch->activities.size_b[i],
+		    .address = batch->activities.address[i],
+		    .operation = batch->activities.operation[i],
+		    .queue = batch->activities.queue[i],
+		    .thread = batch->activities.thread[i],
 		    .kind = (uint8_t)kind,
 		};
 	}

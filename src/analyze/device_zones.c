@@ -294,13 +294,13 @@ static void reserved_add(struct row *row, const struct told *told, int is_recurs
 
 static int zone_add(struct zones *zones, const struct curve *curve, const struct sonde_batch *batch, size_t i)
 {
-	uint64_t start_ns = batch->start_ns[i], end_ns = start_ns + batch->dur_ns[i];
-	int is_recursive = batch->zone_flags[i] & SONDE_ZONE_RECURSIVE;
+	uint64_t start_ns = batch->zones.start_ns[i], end_ns = start_ns + batch->zones.dur_ns[i];
+	int is_recursive = batch->zones.flags[i] & SONDE_ZONE_RECURSIVE;
 	if (zones->count >= ROWS_MAX) {
 		zones->beyond++;
 		return 0;
 	}
-	struct row *row = row_of(zones, batch->site[i], curve->device);
+	struct row *row = row_of(zones, batch->zones.site[i], curve->device);
 	if (!row)
 		return sonde_error(ENOMEM, "out of memory for zones");
 	struct told told = told_of(curve, start_ns, end_ns);
@@ -331,7 +331,7 @@ static int zones_add(struct zones *zones, const struct sonde_batch *batch)
 		end++;
 	size_t last = end - first > CURVES_MAX ? first + CURVES_MAX : end;
 	for (size_t i = 0; i < batch->count && first < last; i++) {
-		if (!sonde_pass_takes(&zones->times->options, batch->start_ns[i], batch->thread))
+		if (!sonde_pass_takes(&zones->times->options, batch->zones.start_ns[i], batch->thread))
 			continue;
 		zones->beyond += end - last;
 		for (size_t curve = first; curve < last; curve++)
@@ -506,6 +506,7 @@ static int zones_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_device_zones = {
     .name = ID,
+    .needs = SONDE_NEEDS(DEVICES),
     .title = "memory of devices in each zone: at its begin and end, and its peak inside",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,

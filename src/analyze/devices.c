@@ -249,6 +249,7 @@ static int devices_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_devices = {
     .name = "devices",
+    .needs = SONDE_NEEDS(DEVICES),
     .title = "devices: how busy they were, with what, their memory",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,

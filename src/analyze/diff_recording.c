@@ -40,9 +40,9 @@ static int durations_read(struct sonde_durations *durations, size_t sites, const
 	while (!code && (got = sonde_cursor_next(cursor, &batch)) != 0) { /* what cannot be read is said of the whole */
 		code = got == -ENOMEM ? got : 0;
 		for (size_t i = 0; got > 0 && !code && i < batch->count; i++) {
-			uint32_t site = batch->site[i] < sites ? batch->site[i] : 0;
-			if (!(batch->zone_flags[i] & SONDE_ZONE_UNFINISHED) &&
-			    sonde_durations_add(&durations[first[site]], batch->dur_ns[i]))
+			uint32_t site = batch->zones.site[i] < sites ? batch->zones.site[i] : 0;
+			if (!(batch->zones.flags[i] & SONDE_ZONE_UNFINISHED) &&
+			    sonde_durations_add(&durations[first[site]], batch->zones.dur_ns[i]))
 				code = sonde_error(ENOMEM, "out of memory for zones");
 		}
 	}

@@ -510,6 +510,7 @@ static int energy_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_energy = {
     .name = "energy",
+    .needs = SONDE_NEEDS(ENERGY),
     .title = "joules by meter or model, idling apart, by process; grams of CO2e",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,

@@ -143,6 +143,7 @@ static int functions_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_energy_functions = {
     .name = ID,
+    .needs = SONDE_NEEDS(ENERGY),
     .title = "joules of functions: shares of the processes' by CPU time",
     .types = 1u << SONDE_CHUNK_SERIES | 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,

@@ -125,9 +125,9 @@ int sonde_energy_points_feed(struct sonde_energy_points *points, const struct so
 	if (batch->type != SONDE_CHUNK_SERIES)
 		return 0;
 	for (size_t i = 0; rc == 0 && i < batch->count; i++) {
-		uint32_t id = batch->series[i] <= points->count ? points->same[batch->series[i]] : 0;
+		uint32_t id = batch->series.series[i] <= points->count ? points->same[batch->series.series[i]] : 0;
 		if (id)
-			rc = add(&points->tracks[id], batch->time_ns[i], (double)batch->value[i]);
+			rc = add(&points->tracks[id], batch->series.time_ns[i], (double)batch->series.value[i]);
 	}
 	return rc;
 }

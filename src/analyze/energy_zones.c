@@ -125,14 +125,14 @@ static int zones_feed(void *state, const struct sonde_batch *batch)
 	if (batch->type == SONDE_CHUNK_SERIES)
 		return sonde_energy_points_feed(&zones->rates.points, batch);
 	for (size_t i = 0; rc == 0 && i < batch->count; i++) {
-		if (!sonde_pass_takes(&zones->options, batch->time_ns[i], batch->thread_of[i]))
+		if (!sonde_pass_takes(&zones->options, batch->samples.time_ns[i], batch->samples.thread[i]))
 			continue;
-		if (sonde_sample_counts(batch->status[i]))
-			rc = keep(zones, (struct sample){.time_ns = batch->time_ns[i],
-							 .weight_ns = batch->weight_ns[i],
-							 .thread = batch->thread_of[i]});
+		if (sonde_sample_counts(batch->samples.status[i]))
+			rc = keep(zones, (struct sample){.time_ns = batch->samples.time_ns[i],
+							 .weight_ns = batch->samples.weight_ns[i],
+							 .thread = batch->samples.thread[i]});
 		else
-			zones->momentless_ns += batch->weight_ns[i];
+			zones->momentless_ns += batch->samples.weight_ns[i];
 	}
 	return rc;
 }
@@ -171,8 +171,8 @@ static size_t first_from(const struct energy_zones *zones, uint32_t thread, uint
 static void add_zone(struct energy_zones *zones, const struct sonde_batch *batch, size_t i)
 {
 	const struct sonde_pass_options *options = &zones->options;
-	uint64_t start_ns = batch->start_ns[i], end_ns = start_ns + batch->dur_ns[i];
-	struct zone *zone = &zones->zones[batch->site[i]];
+	uint64_t start_ns = batch->zones.start_ns[i], end_ns = start_ns + batch->zones.dur_ns[i];
+	struct zone *zone = &zones->zones[batch->zones.site[i]];
 	if (end_ns < options->from_ns || (options->to_ns && start_ns >= options->to_ns))
 		return;
 	zone->calls++;
@@ -180,11 +180,11 @@ static void add_zone(struct energy_zones *zones, const struct sonde_batch *batch
 		struct sample *sample = &zones->samples[at - 1];
 		if (sample->time_ns < start_ns)
 			return;
-		if (!(batch->zone_flags[i] & SONDE_ZONE_RECURSIVE)) /* the outermost of its site has it all */
+		if (!(batch->zones.flags[i] & SONDE_ZONE_RECURSIVE)) /* the outermost of its site has it all */
 			zone->total_ns += sample->weight_ns;
-		if (batch->depth[i] + 1u > sample->depth) {
-			sample->depth = batch->depth[i] + 1u;
-			sample->site = batch->site[i];
+		if (batch->zones.depth[i] + 1u > sample->depth) {
+			sample->depth = batch->zones.depth[i] + 1u;
+			sample->site = batch->zones.site[i];
 		}
 	}
 }
@@ -334,6 +334,7 @@ static int zones_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_energy_zones = {
     .name = ID,
+    .needs = SONDE_NEEDS(ENERGY),
     .title = "joules of zones: shares of the processes' by the CPU time sampled in them",
     .types = 1u << SONDE_CHUNK_SERIES | 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,

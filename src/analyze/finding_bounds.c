@@ -208,12 +208,12 @@ static void evidence_add(struct bounding *all, uint32_t node, unsigned kind, dou
 static void take_evidence(struct bounding *all, const struct sonde_batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++) {
-		if (batch->type == SONDE_CHUNK_WAITS && batch->wait_kind[i] != SONDE_WAIT_HELD)
-			evidence_add(all, batch->stack[i], batch->wait_kind[i], (double)batch->dur_ns[i]);
-		if (batch->type != SONDE_CHUNK_SAMPLES || !sonde_sample_counts(batch->status[i]))
+		if (batch->type == SONDE_CHUNK_WAITS && batch->waits.kind[i] != SONDE_WAIT_HELD)
+			evidence_add(all, batch->waits.stack[i], batch->waits.kind[i], (double)batch->waits.dur_ns[i]);
+		if (batch->type != SONDE_CHUNK_SAMPLES || !sonde_sample_counts(batch->samples.status[i]))
 			continue;
-		evidence_add(all, batch->stack[i], 0, (double)batch->weight_ns[i]);
-		all->sampled_ns += (double)batch->weight_ns[i];
+		evidence_add(all, batch->samples.stack[i], 0, (double)batch->samples.weight_ns[i]);
+		all->sampled_ns += (double)batch->samples.weight_ns[i];
 		all->samples++;
 	}
 }
@@ -246,20 +246,21 @@ static void add_time(struct bounding *all, uint64_t mask, uint64_t from_ns, uint
 static uint64_t mask_of(const struct bounding *all, uint32_t node, uint8_t status)
 {
 	unsigned reason = sonde_sample_status(status);
-	int is_whole =
-	    node && node <= all->nodes && (reason == SONDE_STACK_COMPLETE || reason == SONDE_STACK_FRAME_POINTER);
+	int is_whole = node && node <= all->nodes && sonde_stack_is_complete(reason);
 	return is_whole ? all->marks[node] : UINT64_MAX;
 }
 
 static void sample_add(struct bounding *all, const struct sonde_batch *batch, size_t i)
 {
-	uint32_t id = batch->thread_of[i];
-	if (!id || id > all->threads || !sonde_sample_counts(batch->status[i]))
+	uint32_t id = batch->samples.thread[i];
+	if (!id || id > all->threads || !sonde_sample_counts(batch->samples.status[i]))
 		return;
 	const struct sonde_thread *thread = sonde_session_thread(all->session, id);
-	uint64_t at_ns = batch->time_ns[i], mask = mask_of(all, batch->stack[i], batch->status[i]);
+	uint64_t at_ns = batch->samples.time_ns[i],
+		 mask = mask_of(all, batch->samples.stack[i], batch->samples.status[i]);
 	uint64_t last_ns = all->last_ns[id] ? all->last_ns[id] : thread->start_ns;
-	uint64_t used_ns = batch->weight_ns[i] < at_ns ? at_ns - batch->weight_ns[i] : 0; /* since when it ran */
+	uint64_t used_ns =
+	    batch->samples.weight_ns[i] < at_ns ? at_ns - batch->samples.weight_ns[i] : 0; /* since when it ran */
 	if (last_ns > at_ns)
 		last_ns = used_ns;
 	add_time(all, mask, last_ns, at_ns);
@@ -273,10 +274,12 @@ static void take_time(struct bounding *all, const struct sonde_batch *batch)
 	for (size_t i = 0; i < batch->count; i++) {
 		if (batch->type == SONDE_CHUNK_SAMPLES)
 			sample_add(all, batch, i);
-		else if (batch->wait_kind[i] != SONDE_WAIT_HELD)
+		else if (batch->waits.kind[i] != SONDE_WAIT_HELD)
 			add_time(all,
-				 batch->stack[i] && batch->stack[i] <= all->nodes ? all->marks[batch->stack[i]] : 0,
-				 batch->start_ns[i], batch->start_ns[i] + batch->dur_ns[i]);
+				 batch->waits.stack[i] && batch->waits.stack[i] <= all->nodes
+				     ? all->marks[batch->waits.stack[i]]
+				     : 0,
+				 batch->waits.start_ns[i], batch->waits.start_ns[i] + batch->waits.dur_ns[i]);
 	}
 }
 

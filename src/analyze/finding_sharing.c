@@ -67,9 +67,9 @@ struct suspect {
 static uint32_t function_of(const struct sonde_session *session, const struct sonde_batch *batch, size_t i,
 			    uint32_t *frame)
 {
-	const struct sonde_node *node = sonde_session_node(session, batch->stack[i]);
-	if (!node || !batch->thread_of[i] || !sonde_sample_counts(batch->status[i]) ||
-	    batch->status[i] & SONDE_SAMPLE_KERNEL)
+	const struct sonde_node *node = sonde_session_node(session, batch->samples.stack[i]);
+	if (!node || !batch->samples.thread[i] || !sonde_sample_counts(batch->samples.status[i]) ||
+	    batch->samples.status[i] & SONDE_SAMPLE_KERNEL)
 		return 0;
 	const struct sonde_frame *row = sonde_session_frame(session, node->frame);
 	const struct sonde_module *module = row ? sonde_session_module(session, row->module) : NULL;
@@ -90,7 +90,7 @@ static int each_sample(const struct sonde_facts *facts,
 		return rc;
 	while (!rc && (more = sonde_cursor_next(cursor, &batch)) != 0)
 		for (size_t i = 0; !rc && more > 0 && i < batch->count; i++)
-			if (sonde_pass_takes(facts->options, batch->time_ns[i], batch->thread_of[i]))
+			if (sonde_pass_takes(facts->options, batch->samples.time_ns[i], batch->samples.thread[i]))
 				rc = take(state, batch, i);
 	sonde_cursor_close(cursor);
 	return rc;
@@ -132,8 +132,8 @@ static int spot_add(void *state, const struct sonde_batch *batch, size_t i)
 {
 	struct spots *spots = state;
 	const struct sonde_session *session = spots->facts->session;
-	uint32_t thread = batch->thread_of[i], frame, function = function_of(session, batch, i, &frame);
-	spots->thread_ns[thread] += batch->weight_ns[i];
+	uint32_t thread = batch->samples.thread[i], frame, function = function_of(session, batch, i, &frame);
+	spots->thread_ns[thread] += batch->samples.weight_ns[i];
 	if (!function)
 		return 0;
 	struct spot *spot = spot_of(spots, thread, frame);
@@ -141,9 +141,10 @@ static int spot_add(void *state, const struct sonde_batch *batch, size_t i)
 		return sonde_error(ENOMEM, "out of memory for sampled instructions");
 	spot->process = sonde_session_thread(session, thread)->process;
 	spot->function = function;
-	spot->first_ns = !spot->count || batch->time_ns[i] < spot->first_ns ? batch->time_ns[i] : spot->first_ns;
+	spot->first_ns =
+	    !spot->count || batch->samples.time_ns[i] < spot->first_ns ? batch->samples.time_ns[i] : spot->first_ns;
 	spot->count++;
-	spot->ns += batch->weight_ns[i];
+	spot->ns += batch->samples.weight_ns[i];
 	return 0;
 }
 
@@ -177,18 +178,18 @@ static int slice_add(void *state, const struct sonde_batch *batch, size_t i)
 	struct timeline *line = state;
 	const struct sonde_session *session = line->facts->session;
 	uint32_t frame, function = function_of(session, batch, i, &frame);
-	if (function != line->suspect->rows->function || batch->time_ns[i] < line->from_ns ||
-	    sonde_session_thread(session, batch->thread_of[i])->process != line->suspect->rows->process)
+	if (function != line->suspect->rows->function || batch->samples.time_ns[i] < line->from_ns ||
+	    sonde_session_thread(session, batch->samples.thread[i])->process != line->suspect->rows->process)
 		return 0;
-	uint64_t at = (batch->time_ns[i] - line->from_ns) / line->slice_ns;
+	uint64_t at = (batch->samples.time_ns[i] - line->from_ns) / line->slice_ns;
 	if (at >= SLICES_MAX)
 		return 0;
 	struct slice *slice = &line->slices[at];
-	slice->thread = slice->thread ? slice->thread : batch->thread_of[i];
-	if (slice->thread == batch->thread_of[i])
-		slice->ns += batch->weight_ns[i];
+	slice->thread = slice->thread ? slice->thread : batch->samples.thread[i];
+	if (slice->thread == batch->samples.thread[i])
+		slice->ns += batch->samples.weight_ns[i];
 	else
-		slice->others_ns += batch->weight_ns[i];
+		slice->others_ns += batch->samples.weight_ns[i];
 	return 0;
 }
 

@@ -243,6 +243,25 @@ static int suppress(struct sonde_found *found, const struct sonde_session *sessi
 	return rc;
 }
 
+/* Where others had the CPUs what is left are bytes: whatever is said of time could be their doing. */
+static int suppress_noisy(struct sonde_found *found, const struct sonde_facts *facts, struct sonde_report *report,
+			  struct sonde_section *section)
+{
+	double noise = 0, limit = facts->threshold[SONDE_THRESHOLD_NOISE];
+	size_t kept = 0;
+	int rc = sonde_finding_noise(facts, found, &noise);
+	if (rc || !(noise > limit))
+		return rc;
+	for (size_t i = 0; i < found->count; i++)
+		if (found->rows[i].bytes > 0)
+			found->rows[kept++] = found->rows[i];
+	found->count = kept;
+	found->is_noisy = 1;
+	return sonde_report_note(
+	    report, section, 1,
+	    "noisy run: other programs had the CPUs for %.0f %% of the critical path; time findings are withheld", 100 * noise);
+}
+
 /* --- finding -------------------------------------------------------------------------------------------------------
  */
 
@@ -360,9 +379,14 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 		rc = waits_say(&facts, &out->rows[i], report);
 	rc = rc ? rc : sonde_finding_bounds(&facts, out);
 	rc = rc ? rc : suppress(out, session, report, section);
+	rc = rc || !has_span ? rc : suppress_noisy(out, &facts, report, section);
 	rc = rc ? rc : sonde_finding_device(session, options->device, report, section);
 	rc = rc ? rc : note_unjudged(&facts, report, section);
 	out->command = command_line(session);
+	if (!rc && out->count && sonde_session_info(session, "run.redacted"))
+		rc = sonde_report_note(report, section, 0,
+				       "COMMAND: the command line had passwords or keys, which are not recorded "
+				       "(--keep-arguments)");
 	sonde_report_free(facts.report);
 	if (out->count)
 		qsort(out->rows, out->count, sizeof *out->rows, compare);
@@ -463,8 +487,9 @@ static int findings_finish(void *state, struct sonde_report *report)
 	for (size_t i = 0; !rc && i < found.count && i < limit; i++)
 		rc = row_add(&found, &found.rows[i], report, section);
 	section->table.omitted = found.count > limit ? found.count - limit : 0;
-	if (!rc && !found.count && !isnan(found.span_ns))
-		rc = sonde_report_note(report, section, 0, "nothing was found: no rule's threshold was reached");
+	if (!rc && !found.count && !found.is_noisy && !isnan(found.span_ns))
+		rc = sonde_report_note(report, section, 0,
+				       "nothing was found in what was recorded: no rule's threshold was reached");
 	else if (!rc && found.count)
 		rc = sonde_report_note(
 		    report, section, 0,

@@ -135,6 +135,7 @@ struct sonde_found {
 	struct sonde_finding *rows;
 	size_t count, cap;
 	double span_ns;                /* of the critical path, else of the run */
+	int is_noisy;                  /* findings about time were withheld: an empty list does not mean that all is well */
 	struct sonde_report *report;   /* texts live here */
 	struct sonde_section *section; /* where notes go; NULL = to the report */
 	const char *command;           /* that was recorded, quoted for a shell; NULL = not known */
@@ -170,6 +171,10 @@ int sonde_findings_find(struct sonde_found *out, struct sonde_session *session,
 /* finding_bounds.c: at_most_ns and within of all that was found, by the place of each; where that is not known all of
  * the span. Reads samples and waits twice. -ENOMEM with a sentence. */
 int sonde_finding_bounds(const struct sonde_facts *facts, struct sonde_found *found);
+
+/* finding_noise.c: the share of the critical path in which others had the CPU that it wanted; 0 = none, not known, or of no
+ * matter, as where one thread computes. 0 or -ENOMEM with a sentence. */
+int sonde_finding_noise(const struct sonde_facts *facts, const struct sonde_found *found, double *out);
 
 /* finding_target.c: notes what device the advice is for; -EINVAL with a sentence where the recording has no such one.
  */

@@ -90,10 +90,10 @@ static int flop_feed(void *state, const struct sonde_batch *batch)
 		return 0;
 	}
 	for (size_t i = 0; rc == 0 && i < batch->count; i++)
-		if (sonde_pass_takes(&flop->options, batch->time_ns[i], batch->thread_of[i]))
-			rc = keep(flop, (struct sonde_flop_sample){.time_ns = batch->time_ns[i],
-								   .weight_ns = batch->weight_ns[i],
-								   .thread = batch->thread_of[i]});
+		if (sonde_pass_takes(&flop->options, batch->samples.time_ns[i], batch->samples.thread[i]))
+			rc = keep(flop, (struct sonde_flop_sample){.time_ns = batch->samples.time_ns[i],
+								   .weight_ns = batch->samples.weight_ns[i],
+								   .thread = batch->samples.thread[i]});
 	return rc;
 }
 
@@ -181,14 +181,14 @@ static int span_add(struct sonde_flop *flop, struct sonde_flop_span span)
 
 static int zone_add(struct sonde_flop *flop, const struct sonde_batch *batch, size_t i)
 {
-	uint64_t start_ns = batch->start_ns[i], end_ns = start_ns + batch->dur_ns[i];
-	uint32_t thread = batch->thread, site = batch->site[i] < flop->sites ? batch->site[i] : 0;
+	uint64_t start_ns = batch->zones.start_ns[i], end_ns = start_ns + batch->zones.dur_ns[i];
+	uint32_t thread = batch->thread, site = batch->zones.site[i] < flop->sites ? batch->zones.site[i] : 0;
 	struct sonde_flop_zone *zone = &flop->zones[site];
 	if (!is_counted(flop, site) || !sonde_pass_takes(&flop->options, start_ns, thread))
 		return 0;
 	zone->calls++;
-	zone->total_ns += batch->zone_flags[i] & SONDE_ZONE_RECURSIVE ? 0 : batch->dur_ns[i];
-	zone->short_calls += batch->dur_ns[i] < SHORT_NS;
+	zone->total_ns += batch->zones.flags[i] & SONDE_ZONE_RECURSIVE ? 0 : batch->zones.dur_ns[i];
+	zone->short_calls += batch->zones.dur_ns[i] < SHORT_NS;
 	size_t at =
 	    SONDE_SEARCH(s, flop->begins[thread], flop->begins[thread + 1], flop->samples[s].time_ns < start_ns);
 	for (; at < flop->begins[thread + 1] && flop->samples[at].time_ns <= end_ns; at++)

@@ -100,8 +100,8 @@ enum unnamed { UNNAMED_GENERATED, UNNAMED_GONE, UNNAMED_STRIPPED, UNNAMED_KINDS 
 
 static const char *const advice[UNNAMED_KINDS] = {
     [UNNAMED_GENERATED] =
-	(", in generated code: its runtime names it in /tmp/perf-PID.map (java -XX:+UnlockDiagnosticVMOptions "
-	 "-XX:+DumpPerfMapAtExit, node --perf-basic-prof, python -X perf)"),
+	(", in generated code: its runtime names it in /tmp/perf-PID.map (node --perf-basic-prof, python -X perf, "
+	 "erl +JPperf true)"),
     [UNNAMED_GONE] = ", in files that are gone: keep the program until its recording is looked at",
     [UNNAMED_STRIPPED] = " (module+0x…): add --debuginfod, or install the debug packages of their modules",
 };
@@ -190,6 +190,7 @@ static int functions_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_functions = {
     .name = "functions",
+    .needs = SONDE_NEEDS(CPU),
     .title = "self and total CPU time of every function",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .standard = 1,

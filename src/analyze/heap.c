@@ -253,6 +253,7 @@ static int heap_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_heap = {
     .name = "heap",
+    .needs = SONDE_NEEDS(HEAP),
     .title = "allocations: peak, rate, largest; by function, at the peak, left at the end",
     .standard = 1,
     .begin = sonde_heap_pass_begin,

@@ -118,6 +118,7 @@ static int lines_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_heap_lines = {
     .name = "heap-lines",
+    .needs = SONDE_NEEDS(HEAP),
     .title = "allocations by source line (also with lines, where they were recorded)",
     .begin = sonde_heap_pass_begin,
     .finish = lines_finish,

@@ -264,8 +264,8 @@ int sonde_heap_pass_notes(const struct sonde_heap_pass *pass, struct sonde_repor
 				       "%zu processes, each at its own peak, which need not be at the same time",
 				       processes);
 	if (rc == 0 && pass->window.held)
-		rc = sonde_report_note(report, section, 1,
-				       "a flight recorder drops what is old: blocks from before are in no site");
+		rc = sonde_report_note(report, section, 0,
+				       "flight recorder: allocations are of the whole run, since what is live is their sum");
 	if (rc == 0 && pass->unread)
 		rc = sonde_report_note(report, section, 1,
 				       "a part of the allocations could not be read and is left out");

@@ -137,6 +137,7 @@ static int peak_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_peak = {
     .name = "peak",
+    .needs = SONDE_NEEDS(HEAP),
     .title = "who held the peak of the heap: call tree, root first",
     .begin = sonde_heap_pass_begin,
     .finish = peak_finish,

@@ -144,6 +144,7 @@ static int sizes_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_sizes = {
     .name = "sizes",
+    .needs = SONDE_NEEDS(HEAP),
     .title = "sizes and lifetimes of blocks",
     .begin = sonde_heap_pass_begin,
     .finish = sizes_finish,

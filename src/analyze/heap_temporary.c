@@ -115,6 +115,7 @@ static int temporary_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_temporary = {
     .name = "temporary",
+    .needs = SONDE_NEEDS(HEAP),
     .title = "allocations freed before the next one, by function",
     .begin = sonde_heap_pass_begin,
     .finish = temporary_finish,

@@ -126,6 +126,7 @@ static int threads_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_heap_threads = {
     .name = "heap-threads",
+    .needs = SONDE_NEEDS(HEAP),
     .title = "allocations by thread",
     .begin = sonde_heap_pass_begin,
     .finish = threads_finish,

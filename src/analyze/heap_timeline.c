@@ -159,6 +159,7 @@ static int timeline_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_timeline = {
     .name = "timeline",
+    .needs = SONDE_NEEDS(HEAP),
     .title = "the heap over time: alive, allocations a second (--limit: intervals)",
     .begin = sonde_heap_pass_begin,
     .finish = timeline_finish,

@@ -132,7 +132,7 @@ static int zones_feed(void *state, const struct sonde_batch *batch)
 	if (!is_recorded(zones->heap->session, batch->process))
 		return 0;
 	for (size_t i = 0; i < batch->count; i++) {
-		if (!sonde_pass_takes(&zones->heap->options, batch->start_ns[i], batch->thread))
+		if (!sonde_pass_takes(&zones->heap->options, batch->zones.start_ns[i], batch->thread))
 			continue;
 		if (zones->count == ZONES_MAX) {
 			zones->beyond++;
@@ -140,12 +140,13 @@ static int zones_feed(void *state, const struct sonde_batch *batch)
 		}
 		if (zones->count == zones->cap && grow(zones))
 			return -ENOMEM;
-		zones->zones[zones->count++] = (struct zone){.start_ns = batch->start_ns[i],
-							     .end_ns = batch->start_ns[i] + batch->dur_ns[i],
-							     .thread = batch->thread,
-							     .site = batch->site[i],
-							     .depth = batch->depth[i],
-							     .recursive = batch->zone_flags[i] & SONDE_ZONE_RECURSIVE};
+		zones->zones[zones->count++] =
+		    (struct zone){.start_ns = batch->zones.start_ns[i],
+				  .end_ns = batch->zones.start_ns[i] + batch->zones.dur_ns[i],
+				  .thread = batch->thread,
+				  .site = batch->zones.site[i],
+				  .depth = batch->zones.depth[i],
+				  .recursive = batch->zones.flags[i] & SONDE_ZONE_RECURSIVE};
 	}
 	return 0;
 }
@@ -230,25 +231,25 @@ static int advance(struct zones *zones, struct thread *thread, uint64_t time_ns)
 
 static int add_blocks(struct zones *zones, const struct sonde_batch *batch)
 {
-	const struct sonde_heap *heap = sonde_session_heap(zones->heap->session, batch->heap);
+	const struct sonde_heap *heap = sonde_session_heap(zones->heap->session, batch->heap.id);
 	if (!heap || heap->kind != SONDE_HEAP_MALLOC)
 		return 0;
 	for (size_t i = 0; i < batch->count; i++) {
-		struct thread *thread = &zones->threads[batch->thread_of[i]];
+		struct thread *thread = &zones->threads[batch->heap.thread[i]];
 		if (!thread->end)
 			continue;
-		int rc = advance(zones, thread, batch->time_ns[i] + HALF_TICK_NS);
+		int rc = advance(zones, thread, batch->heap.time_ns[i] + HALF_TICK_NS);
 		if (rc < 0)
 			return rc;
-		struct sonde_heap_worth worth = sonde_heap_worth(batch->size_b[i], batch->mean_b);
-		thread->held_b += batch->block_ends[i] ? -(int64_t)worth.size_b : (int64_t)worth.size_b;
-		thread->begins += batch->block_ends[i] ? 0 : worth.blocks;
-		thread->begun_b += batch->block_ends[i] ? 0 : worth.size_b;
-		thread->ends += batch->block_ends[i] ? worth.blocks : 0;
+		struct sonde_heap_worth worth = sonde_heap_worth(batch->heap.size_b[i], batch->heap.mean_b);
+		thread->held_b += batch->heap.ends[i] ? -(int64_t)worth.size_b : (int64_t)worth.size_b;
+		thread->begins += batch->heap.ends[i] ? 0 : worth.blocks;
+		thread->begun_b += batch->heap.ends[i] ? 0 : worth.size_b;
+		thread->ends += batch->heap.ends[i] ? worth.blocks : 0;
 		if (thread->depth && thread->held_b > thread->frames[thread->depth - 1].most_b)
 			thread->frames[thread->depth - 1].most_b = thread->held_b;
-		if (thread->depth && batch->time_every > zones->time_every)
-			zones->time_every = batch->time_every;
+		if (thread->depth && batch->heap.time_every > zones->time_every)
+			zones->time_every = batch->heap.time_every;
 	}
 	return 0;
 }
@@ -369,6 +370,7 @@ static int zones_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_heap_zones = {
     .name = "heap-zones",
+    .needs = SONDE_NEEDS(HEAP),
     .title = "what each zone changed of the heap, and its peak inside",
     .types = 1u << SONDE_CHUNK_ZONES,
     .begin = zones_begin,

@@ -118,6 +118,7 @@ static int heaps_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_heaps = {
     .name = "heaps",
+    .needs = SONDE_NEEDS(HEAP),
     .title = "malloc's blocks, mappings, pools (sonde_alloc()): each heap with its peak",
     .standard = 1,
     .begin = sonde_heap_pass_begin,

@@ -122,6 +122,7 @@ static int histograms_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_histograms = {
     .name = "histograms",
+    .needs = SONDE_NEEDS(API),
     .title = "histograms: count, mean, percentiles",
     .standard = 1,
     .begin = histograms_begin,

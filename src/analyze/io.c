@@ -342,6 +342,8 @@ static int io_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_io = {
     .name = "io",
+    .needs = SONDE_NEEDS(FILES),
+    .nothing = "no call on a file or socket was made",
     .title = "files, sockets and pipes: calls, bytes, time",
     .types = 1u << SONDE_CHUNK_WAITS | 1u << SONDE_CHUNK_SERIES,
     .standard = 1,

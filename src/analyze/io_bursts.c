@@ -128,21 +128,21 @@ static int burst_add(struct sonde_io_bursts *bursts, const struct sonde_io_burst
 static int burst_of(struct sonde_io_burst *out, const struct sonde_io_bursts *bursts, const struct sonde_batch *batch,
 		    size_t i)
 {
-	const struct sonde_thread *thread = sonde_session_thread(bursts->session, batch->thread_of[i]);
-	uint32_t kind = batch->wait_kind[i];
-	uint64_t from_ns = batch->start_ns[i], to_ns = from_ns + batch->dur_ns[i];
+	const struct sonde_thread *thread = sonde_session_thread(bursts->session, batch->waits.thread[i]);
+	uint32_t kind = batch->waits.kind[i];
+	uint64_t from_ns = batch->waits.start_ns[i], to_ns = from_ns + batch->waits.dur_ns[i];
 	if (!thread || thread->id >= bursts->threads ||
 	    (bursts->options.thread && !bursts->options.thread[thread->id]) ||
 	    (kind != SONDE_WAIT_READ && kind != SONDE_WAIT_OPEN && kind != SONDE_WAIT_CLOSE) ||
-	    batch->object[i] >= bursts->objects || !bursts->is_file[batch->object[i]] ||
-	    batch->status[i] & SONDE_WAIT_SAMPLED)
+	    batch->waits.object[i] >= bursts->objects || !bursts->is_file[batch->waits.object[i]] ||
+	    batch->waits.status[i] & SONDE_WAIT_SAMPLED)
 		return 0;
 	int begins = from_ns >= bursts->window.from_ns && from_ns <= bursts->window.to_ns;
 	from_ns = from_ns > bursts->window.from_ns ? from_ns : bursts->window.from_ns;
 	to_ns = to_ns < bursts->window.to_ns ? to_ns : bursts->window.to_ns;
 	if (from_ns > to_ns)
 		return 0;
-	uint64_t read_b = kind == SONDE_WAIT_READ && begins ? batch->amount[i] : 0;
+	uint64_t read_b = kind == SONDE_WAIT_READ && begins ? batch->waits.amount[i] : 0;
 	*out = (struct sonde_io_burst){.from_ns = from_ns,
 				       .to_ns = to_ns,
 				       .reading_ns = to_ns - from_ns,
@@ -151,8 +151,8 @@ static int burst_of(struct sonde_io_burst *out, const struct sonde_io_bursts *bu
 				       .most_b = read_b,
 				       .process = thread->process,
 				       .thread = thread->id,
-				       .stack = batch->stack[i],
-				       .object = batch->object[i]};
+				       .stack = batch->waits.stack[i],
+				       .object = batch->waits.object[i]};
 	return 1;
 }
 

@@ -203,6 +203,8 @@ static int phases_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_io_phases = {
     .name = "io-phases",
+    .needs = SONDE_NEEDS(FILES),
+    .nothing = "no phase in which files were mainly read",
     .title = "phases in which files are mainly read: how data are loaded",
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,

@@ -268,18 +268,18 @@ size_t sonde_io_phase_after(const struct sonde_io_finding *finding, uint32_t pro
 
 static void zone_see(struct sonde_io_finding *finding, double *best, const struct sonde_batch *batch, size_t i)
 {
-	uint64_t from_ns = batch->start_ns[i], to_ns = from_ns + batch->dur_ns[i];
+	uint64_t from_ns = batch->zones.start_ns[i], to_ns = from_ns + batch->zones.dur_ns[i];
 	for (size_t k = sonde_io_phase_after(finding, batch->process, from_ns); k < finding->phase_count; k++) {
 		struct sonde_io_phase *phase = &finding->phases[k];
 		if (phase->process != batch->process || phase->from_ns >= to_ns)
 			return;
 		double both = (double)((to_ns < phase->to_ns ? to_ns : phase->to_ns) -
 				       (from_ns > phase->from_ns ? from_ns : phase->from_ns));
-		double either = (double)batch->dur_ns[i] + (double)(phase->to_ns - phase->from_ns) - both;
+		double either = (double)batch->zones.dur_ns[i] + (double)(phase->to_ns - phase->from_ns) - both;
 		if (either <= 0 || both / either < ZONE_LEAST || both / either <= best[k])
 			continue;
 		best[k] = both / either;
-		phase->zone = batch->site[i];
+		phase->zone = batch->zones.site[i];
 	}
 }
 

@@ -27,35 +27,36 @@ void sonde_io_seen_fini(struct sonde_io_seen *seen)
 static void see_socket(const struct sonde_io_seen *seen, struct sonde_io_seen_process *process,
 		       const struct sonde_batch *batch, size_t i)
 {
-	const struct sonde_object *object = sonde_session_object(seen->session, batch->object[i]);
+	const struct sonde_object *object = sonde_session_object(seen->session, batch->waits.object[i]);
 	if (!object || object->kind != SONDE_OBJECT_SOCKET)
 		return;
-	if (batch->wait_kind[i] == SONDE_WAIT_READ || batch->wait_kind[i] == SONDE_WAIT_RECEIVE)
-		process->sockets.read_b += batch->amount[i];
-	else if (batch->wait_kind[i] == SONDE_WAIT_WRITE || batch->wait_kind[i] == SONDE_WAIT_SEND)
-		process->sockets.written_b += batch->amount[i];
+	if (batch->waits.kind[i] == SONDE_WAIT_READ || batch->waits.kind[i] == SONDE_WAIT_RECEIVE)
+		process->sockets.read_b += batch->waits.amount[i];
+	else if (batch->waits.kind[i] == SONDE_WAIT_WRITE || batch->waits.kind[i] == SONDE_WAIT_SEND)
+		process->sockets.written_b += batch->waits.amount[i];
 }
 
 static void see(struct sonde_io_seen *seen, const struct sonde_batch *batch, size_t i)
 {
-	const struct sonde_thread *thread = sonde_session_thread(seen->session, batch->thread_of[i]);
-	if (!thread || thread->process >= seen->count || batch->status[i] & SONDE_WAIT_SAMPLED)
+	const struct sonde_thread *thread = sonde_session_thread(seen->session, batch->waits.thread[i]);
+	if (!thread || thread->process >= seen->count || batch->waits.status[i] & SONDE_WAIT_SAMPLED)
 		return;
 	struct sonde_io_seen_process *process = &seen->processes[thread->process];
 	process->calls++;
-	process->maps += batch->wait_kind[i] == SONDE_WAIT_MAP;
+	process->maps += batch->waits.kind[i] == SONDE_WAIT_MAP;
 	see_socket(seen, process, batch, i);
-	if (batch->wait_kind[i] == SONDE_WAIT_READ)
-		process->seen.read_b += batch->amount[i];
-	else if (batch->wait_kind[i] == SONDE_WAIT_WRITE)
-		process->seen.written_b += batch->amount[i];
+	if (batch->waits.kind[i] == SONDE_WAIT_READ)
+		process->seen.read_b += batch->waits.amount[i];
+	else if (batch->waits.kind[i] == SONDE_WAIT_WRITE)
+		process->seen.written_b += batch->waits.amount[i];
 }
 
 /* Totals only rise. */
 static void count(struct sonde_io_seen *seen, const struct sonde_batch *batch, size_t i)
 {
-	const struct sonde_series *series = sonde_session_series(seen->session, batch->series[i]);
-	if (!series || !series->process || series->process >= seen->count || series->thread || batch->value[i] < 0)
+	const struct sonde_series *series = sonde_session_series(seen->session, batch->series.series[i]);
+	if (!series || !series->process || series->process >= seen->count || series->thread ||
+	    batch->series.value[i] < 0)
 		return;
 	struct sonde_io_seen_process *process = &seen->processes[series->process];
 	uint64_t *into =
@@ -65,7 +66,7 @@ static void count(struct sonde_io_seen *seen, const struct sonde_batch *batch, s
 	if (!into)
 		return;
 	process->is_counted = 1;
-	*into = (uint64_t)batch->value[i] > *into ? (uint64_t)batch->value[i] : *into;
+	*into = (uint64_t)batch->series.value[i] > *into ? (uint64_t)batch->series.value[i] : *into;
 }
 
 void sonde_io_seen_feed(struct sonde_io_seen *seen, const struct sonde_batch *batch)

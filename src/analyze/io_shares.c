@@ -30,6 +30,7 @@ static const struct sonde_column columns[COLUMNS] = {
 };
 
 struct shares {
+	const struct sonde_session *session;
 	struct sonde_io_seen seen;
 	struct sonde_pass_options options;
 };
@@ -44,6 +45,7 @@ static int shares_begin(void **state, struct sonde_session *session, const struc
 		return rc;
 	}
 	shares->options = *options;
+	shares->session = session;
 	*state = shares;
 	return 0;
 }
@@ -175,7 +177,10 @@ static int shares_finish(void *state, struct sonde_report *report)
 	const struct shares *shares = state;
 	struct sonde_io_seen_process all;
 	struct order *order = calloc(shares->seen.count, sizeof *order);
-	int is_known = sonde_io_seen_all(&shares->seen, &all) && all.calls;
+	char why[640];
+	int is_recorded =
+	    sonde_recorded_any(shares->session, SONDE_NEEDS(FILES), why, sizeof why) != SONDE_RECORDED_NOT;
+	int is_known = is_recorded && sonde_io_seen_all(&shares->seen, &all) && all.calls;
 	size_t count = order && is_known ? order_make(order, shares) : 0;
 	int rc = !order  ? sonde_error(ENOMEM, "out of memory for processes")
 		 : count ? table_fill(shares, order, count, report)
@@ -187,6 +192,7 @@ static int shares_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_io_shares = {
     .name = "io-seen",
+    .needs = SONDE_NEEDS(FILES),
     .title = "bytes of system calls: which share of them calls that were seen have",
     .types = 1u << SONDE_CHUNK_WAITS | 1u << SONDE_CHUNK_SERIES,
     .standard = 1,

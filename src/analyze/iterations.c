@@ -243,6 +243,7 @@ static int iterations_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_iterations = {
     .name = "iterations",
+    .needs = SONDE_NEEDS(API),
     .title = "iteration marks: intervals, iterations/s, items/s",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .standard = 1,

@@ -105,6 +105,7 @@ static int kernels_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_kernels = {
     .name = "kernels",
+    .needs = SONDE_NEEDS(DEVICES),
     .title = "what devices ran: kernels by name",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,

@@ -107,11 +107,11 @@ static int latency_feed(void *state, const struct sonde_batch *batch)
 		return 0;
 	int rc = taken_room(latency, batch->count);
 	for (size_t i = 0; i < batch->count && rc == 0; i++) {
-		sonde_parallelism_seen(latency->parallelism, batch->thread_of[i]);
-		if (sonde_pass_takes(&latency->options, batch->time_ns[i], batch->thread_of[i]))
+		sonde_parallelism_seen(latency->parallelism, batch->samples.thread[i]);
+		if (sonde_pass_takes(&latency->options, batch->samples.time_ns[i], batch->samples.thread[i]))
 			latency->taken[latency->count++] =
-			    (struct taken){batch->time_ns[i], batch->weight_ns[i], batch->stack[i], batch->thread_of[i],
-					   batch->status[i]};
+			    (struct taken){batch->samples.time_ns[i], batch->samples.weight_ns[i],
+					   batch->samples.stack[i], batch->samples.thread[i], batch->samples.status[i]};
 	}
 	return rc;
 }
@@ -295,6 +295,7 @@ static int latency_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_latency = {
     .name = "latency",
+    .needs = SONDE_NEEDS(CPU),
     .title = "what holds the run up: CPU time weighed by 1/parallelism",
     .types = 1u << SONDE_CHUNK_SAMPLES | 1u << SONDE_CHUNK_SWITCHES,
     .begin = latency_begin,

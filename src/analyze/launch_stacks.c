@@ -114,10 +114,11 @@ static uint32_t process_of(const struct sonde_session *session, uint32_t thread)
 static int feed_calls(struct launches *launches, const struct sonde_batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++) {
-		struct call call = {batch->correlation[i], batch->time_ns[i],
-				    process_of(launches->session, batch->thread_of[i]), batch->stack[i]};
-		unsigned status = sonde_sample_status(batch->status[i]);
-		unsigned is_cut = status != SONDE_STACK_COMPLETE && status != SONDE_STACK_FRAME_POINTER;
+		struct call call = {batch->call_stacks.correlation[i], batch->call_stacks.time_ns[i],
+				    process_of(launches->session, batch->call_stacks.thread[i]),
+				    batch->call_stacks.stack[i]};
+		unsigned status = sonde_sample_status(batch->call_stacks.status[i]);
+		unsigned is_cut = !sonde_stack_is_complete(status);
 		launches->cut += is_cut;
 		if (!call.stack && is_cut && status < SONDE_STACK_STATUS_COUNT)
 			call.stack = NOT_FOLLOWED;
@@ -139,17 +140,18 @@ static int feed_works(struct launches *launches, const struct sonde_batch *batch
 	const struct sonde_window *window = &launches->window;
 	for (size_t i = 0; i < batch->count; i++) {
 		const struct sonde_operation *operation =
-		    sonde_session_operation(launches->session, batch->operation[i]);
-		uint64_t from_ns = batch->start_ns[i], to_ns = from_ns + batch->dur_ns[i];
+		    sonde_session_operation(launches->session, batch->activities.operation[i]);
+		uint64_t from_ns = batch->activities.start_ns[i], to_ns = from_ns + batch->activities.dur_ns[i];
 		if (!operation || !is_wanted(operation->kind) || to_ns < window->from_ns || from_ns > window->to_ns ||
-		    (launches->options.thread && !launches->options.thread[batch->thread_of[i]]))
+		    (launches->options.thread && !launches->options.thread[batch->activities.thread[i]]))
 			continue;
 		from_ns = from_ns > window->from_ns ? from_ns : window->from_ns;
 		to_ns = to_ns < window->to_ns ? to_ns : window->to_ns;
-		if (from_ns == to_ns && batch->dur_ns[i]) /* it ends as the window begins, or the other way round */
+		if (from_ns == to_ns &&
+		    batch->activities.dur_ns[i]) /* it ends as the window begins, or the other way round */
 			continue;
-		struct work work = {batch->correlation[i], to_ns - from_ns, batch->size_b[i], batch->operation[i],
-				    operation->process};
+		struct work work = {batch->activities.correlation[i], to_ns - from_ns, batch->activities.size_b[i],
+				    batch->activities.operation[i], operation->process};
 		if (keep(&launches->works, &work, sizeof work) < 0)
 			return -ENOMEM;
 	}
@@ -486,6 +488,7 @@ static int finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_launch_stacks = {
     .name = "launch-stacks",
+    .needs = SONDE_NEEDS(DEVICES),
     .title = "where kernels, copies and allocations were asked for (--gpu=full)",
     .types = 1u << SONDE_CHUNK_CALL_STACKS | 1u << SONDE_CHUNK_ACTIVITIES,
     .begin = begin,

@@ -185,6 +185,7 @@ static int finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_launches = {
     .name = "launches",
+    .needs = SONDE_NEEDS(DEVICES),
     .title = "kernels by launch configuration",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .is_shared = 1,

@@ -262,7 +262,10 @@ static int finish(void *state, struct sonde_report *report)
 	if (!section)
 		rc = sonde_error(ENOMEM, "out of memory for leaks");
 	else if (!shown && !nobody_asked(pass->session))
-		rc = sonde_report_note(report, section, 0, "no leaks found");
+		rc = sonde_report_note(report, section, 0, "no leaks found%s",
+				       sonde_heap_pass_mean_b(pass) ? " among the blocks that were sampled" : "");
+	if (rc == 0 && !shown && !asked && section)
+		rc = note_details(pass, report, section);
 	for (size_t i = 0; rc == 0 && i < leaks.count; i++) {
 		if (!asked && !is_leak(&leaks.rows[i]))
 			continue;
@@ -281,6 +284,7 @@ static int finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_leaks = {
     .name = "leaks",
+    .needs = SONDE_NEEDS(HEAP),
     .title = "memory that nothing points to at the end, and memory that grows",
     .standard = 1,
     .begin = sonde_heap_pass_begin,

@@ -239,6 +239,7 @@ static int lines_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_lines = {
     .name = "lines",
+    .needs = SONDE_NEEDS(CPU),
     .title = "source lines of one function (--focus NAME)",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .begin = sonde_samples_begin,

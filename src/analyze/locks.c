@@ -224,6 +224,7 @@ static int locks_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_locks = {
     .name = "locks",
+    .needs = SONDE_NEEDS(LOCKS),
     .title = "locks by the time that threads waited for them, and who held them",
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,

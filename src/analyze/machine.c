@@ -320,6 +320,7 @@ static int machine_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_machine = {
     .name = "machine",
+    .needs = SONDE_NEEDS(READINGS),
     .title = "the machine meanwhile: CPUs, memory, disks, networks, pressure, throttling, devices",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,

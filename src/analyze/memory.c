@@ -316,6 +316,8 @@ static int memory_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_memory = {
     .name = "memory",
+    .needs = SONDE_NEEDS(READINGS),
+    .nothing = "no process was there when memory was read",
     .title = "memory of processes over time: resident, and what of it is live",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,

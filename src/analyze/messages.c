@@ -175,6 +175,7 @@ static int messages_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_messages = {
     .name = "messages",
+    .needs = SONDE_NEEDS(API),
     .title = "messages, instants and mismatched zone ends",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .begin = messages_begin,

@@ -122,6 +122,7 @@ static int modules_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_modules = {
     .name = "modules",
+    .needs = SONDE_NEEDS(CPU),
     .title = "CPU time of every program, library and the kernel",
     .types = 1u << SONDE_CHUNK_SAMPLES,
     .begin = sonde_samples_begin,

@@ -98,9 +98,9 @@ int sonde_parallelism_feed(struct sonde_parallelism *parallelism, const struct s
 {
 	int rc = room(parallelism, batch->count);
 	for (size_t i = 0; rc == 0 && i < batch->count; i++)
-		if (batch->thread_of[i] && batch->thread_of[i] < parallelism->threads)
-			parallelism->changes[parallelism->count++] =
-			    (struct change){batch->time_ns[i], batch->thread_of[i], batch->kind[i]};
+		if (batch->switches.thread[i] && batch->switches.thread[i] < parallelism->threads)
+			parallelism->changes[parallelism->count++] = (struct change){
+			    batch->switches.time_ns[i], batch->switches.thread[i], batch->switches.kind[i]};
 	return rc;
 }
 

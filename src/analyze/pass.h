@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "report/report.h"
+#include "session/recorded.h"
 #include "session/session.h"
 #include "session/weigh.h"
 
@@ -42,8 +43,13 @@ struct sonde_pass {
 	const char *name;  /* section id: "functions" */
 	const char *title; /* one line for --help and docs */
 	uint32_t types;    /* chunk types to be fed: bits 1 << enum sonde_chunk_type */
-	int standard;      /* in a plain `sonde report` */
-	int is_shared; /* `finish` leaves the state as it is: passes alike in all but name, title and finish share one */
+	/* What was to be recorded for it, any of these (session/recorded.h); 0 = all that is asked is in `finish`. A
+	 * section without rows says "not recorded: …" where none was, whatever `finish` would say. */
+	uint32_t needs;
+	const char *nothing; /* what it says without rows where it was recorded; NULL: as `finish` says */
+	int standard;        /* in a plain `sonde report` */
+	int is_shared; /* `finish` leaves the state as it is: passes alike in all but name, title and finish share one
+			*/
 	int (*begin)(void **state, struct sonde_session *session, const struct sonde_pass_options *options);
 	/* The types that this state wants, of `types`, given the options; NULL: all of them. */
 	uint32_t (*wants)(const void *state);

@@ -213,13 +213,48 @@ static int merge_all(struct run *run)
 	return 0;
 }
 
+/* A section without rows must not be read as "it did not happen" where that was not recorded. */
+static int section_settle(const struct sonde_pass *pass, struct sonde_session *session, struct sonde_report *report,
+			  struct sonde_section *section)
+{
+	char why[640];
+	enum sonde_recorded state = sonde_recorded_any(session, pass->needs, why, sizeof why);
+	int is_empty = section->kind == SONDE_SECTION_TREE ? !section->tree.root || !section->tree.root->child
+							   : !section->table.row_count;
+	if (!is_empty && state == SONDE_RECORDED_NOT)
+		return 0;
+	section->recorded = state == SONDE_RECORDED ? "yes" : state == SONDE_RECORDED_NOT ? "no" : "in part";
+	section->lacks = *why ? sonde_report_text(report, "%s", why) : NULL;
+	if (*why && !section->lacks)
+		return sonde_error(ENOMEM, "out of memory for a section");
+	if (!is_empty)
+		return 0;
+	if (pass->nothing || (state == SONDE_RECORDED_NOT && !sonde_session_run(session)->incomplete))
+		section->notes = NULL;
+	int rc = state != SONDE_RECORDED_NOT && pass->nothing
+		     ? sonde_report_note(report, section, 0, "%s", pass->nothing)
+		     : 0;
+	return rc || !section->lacks ? rc : sonde_report_note(report, section, 1, "%s", section->lacks);
+}
+
+static int finish(const struct sonde_pass *pass, void *state, struct sonde_session *session,
+		  struct sonde_report *report)
+{
+	struct sonde_section *before = report->last;
+	int rc = pass->finish(state, report);
+	struct sonde_section *section = before ? before->next : report->first;
+	for (; rc >= 0 && pass->needs && section; section = section->next)
+		rc = section_settle(pass, session, report, section);
+	return rc;
+}
+
 static int finish_all(struct run *run, struct sonde_report *report)
 {
 	uint64_t skipped = 0;
 	const char *why = "";
 	for (size_t i = 0; i < run->count; i++) {
 		const struct worker *worker = &run->workers[run->passes[i]->merge ? 0 : MAX_WORKERS];
-		int rc = run->passes[i]->finish(worker->states[i], report);
+		int rc = finish(run->passes[i], worker->states[i], run->session, report);
 		if (rc < 0)
 			return rc;
 	}

@@ -264,6 +264,7 @@ static int peers_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_peers = {
     .name = "peers",
+    .needs = SONDE_NEEDS(DEVICES),
     .title = "copies between devices: from which to which, bytes, bytes a second",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,

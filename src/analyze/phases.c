@@ -205,14 +205,16 @@ static int phases_feed(void *state, const struct sonde_batch *batch)
 	    (phases->options.thread && !phases->options.thread[batch->thread]))
 		return 0;
 	for (size_t i = 0; i < batch->count; i++) {
-		uint64_t from_ns = batch->start_ns[i], to_ns = from_ns + batch->dur_ns[i];
+		uint64_t from_ns = batch->zones.start_ns[i], to_ns = from_ns + batch->zones.dur_ns[i];
 		from_ns = from_ns > window->from_ns ? from_ns : window->from_ns;
 		to_ns = to_ns < window->to_ns ? to_ns : window->to_ns;
-		if (batch->depth[i] >= DEPTHS || to_ns < from_ns ||
-		    is_outside(phases, batch->start_ns[i], batch->start_ns[i] + batch->dur_ns[i]))
+		if (batch->zones.depth[i] >= DEPTHS || to_ns < from_ns ||
+		    is_outside(phases, batch->zones.start_ns[i], batch->zones.start_ns[i] + batch->zones.dur_ns[i]))
 			continue;
-		struct phase zone = {.site = batch->site[i], .calls = 1, .ns = to_ns - from_ns, .first_ns = from_ns};
-		int rc = zone_add(phases, &phases->lanes[batch->thread], &zone, batch->depth[i], batch->start_ns[i]);
+		struct phase zone = {
+		    .site = batch->zones.site[i], .calls = 1, .ns = to_ns - from_ns, .first_ns = from_ns};
+		int rc = zone_add(phases, &phases->lanes[batch->thread], &zone, batch->zones.depth[i],
+				  batch->zones.start_ns[i]);
 		if (rc)
 			return rc;
 	}
@@ -384,6 +386,7 @@ static int phases_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_phases = {
     .name = "phases",
+    .needs = SONDE_NEEDS(API),
     .title = "what a run goes through from end to end, and how much of it zones cover",
     .types = 1u << SONDE_CHUNK_ZONES,
     .begin = phases_begin,

@@ -437,6 +437,7 @@ static int resources_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_resources = {
     .name = "resources",
+    .needs = SONDE_NEEDS(READINGS),
     .title = "CPU, memory, switches, faults, threads, descriptors and bytes of every process",
     .types = 1u << SONDE_CHUNK_SERIES,
     .standard = 1,

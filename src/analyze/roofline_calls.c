@@ -67,11 +67,12 @@ int sonde_roofline_calls_feed(struct sonde_roofline_calls *calls, const struct s
 		return 0;
 	int rc = 0;
 	for (size_t i = 0; i < batch->count && !rc; i++) {
-		const struct sonde_roofline_call call = {.start_ns = batch->start_ns[i],
-							 .end_ns = batch->start_ns[i] + batch->dur_ns[i],
-							 .site = batch->site[i] < calls->sites ? batch->site[i] : 0,
-							 .thread = batch->thread,
-							 .depth = batch->depth[i]};
+		const struct sonde_roofline_call call = {
+		    .start_ns = batch->zones.start_ns[i],
+		    .end_ns = batch->zones.start_ns[i] + batch->zones.dur_ns[i],
+		    .site = batch->zones.site[i] < calls->sites ? batch->zones.site[i] : 0,
+		    .thread = batch->thread,
+		    .depth = batch->zones.depth[i]};
 		if (!sonde_pass_takes(&calls->options, call.start_ns, call.thread))
 			continue;
 		calls->all[call.site]++;

@@ -54,14 +54,14 @@ int sonde_rss_feed(struct sonde_rss *rss, const struct sonde_batch *batch)
 	if (batch->type != SONDE_CHUNK_SERIES)
 		return 0;
 	for (size_t i = 0; i < batch->count; i++) {
-		uint32_t process = process_of(rss, batch->series[i]);
-		if (!process || batch->value[i] < 0)
+		uint32_t process = process_of(rss, batch->series.series[i]);
+		if (!process || batch->series.value[i] < 0)
 			continue;
 		struct sonde_rss_series *series = &rss->series[process];
 		if (room(series, 1))
 			return -ENOMEM;
 		series->points[series->count++] =
-		    (struct sonde_rss_point){batch->time_ns[i], (uint64_t)batch->value[i]};
+		    (struct sonde_rss_point){batch->series.time_ns[i], (uint64_t)batch->series.value[i]};
 	}
 	return 0;
 }

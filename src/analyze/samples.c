@@ -30,10 +30,11 @@ static const char *const status_texts[SONDE_STACK_STATUS_COUNT] = {
     [SONDE_STACK_DEEP] = "deeper than the limit",
     [SONDE_STACK_NO_USER] = "no user registers",
     [SONDE_STACK_FRAME_POINTER] = "complete, by frame pointers",
+    [SONDE_STACK_DERIVED] = "complete, by rules derived from instructions",
     [SONDE_STACK_NOT_SAMPLED] = "not sampled",
     [SONDE_STACK_BORROWED] = "another thread's of the same program",
     [SONDE_STACK_MEASURED] = "measured from CPU clocks, not sampled",
-    [SONDE_STACK_REGISTER] = "unwind rule that needs a register that is not known from outside",
+    [SONDE_STACK_REGISTER] = "unwind rule that needs a register, or a word below the stack, that is not known",
     [SONDE_STACK_FORBIDDEN] = "process that may not be read (PR_SET_DUMPABLE): only root's recorder copies its stack",
 };
 
@@ -143,11 +144,12 @@ int sonde_samples_feed(void *state, const struct sonde_batch *batch)
 		return 0;
 	for (size_t i = 0; i < batch->count; i++) {
 		/* The nodes are all over memory: without this, waiting for them is most of a pass over many stacks. */
-		if (i + AHEAD < batch->count && batch->stack[i + AHEAD] <= samples->node_count)
-			__builtin_prefetch(&samples->self[batch->stack[i + AHEAD]], 1);
-		if (!sonde_pass_takes(&samples->options, batch->time_ns[i], batch->thread_of[i]))
+		if (i + AHEAD < batch->count && batch->samples.stack[i + AHEAD] <= samples->node_count)
+			__builtin_prefetch(&samples->self[batch->samples.stack[i + AHEAD]], 1);
+		if (!sonde_pass_takes(&samples->options, batch->samples.time_ns[i], batch->samples.thread[i]))
 			continue;
-		int rc = sonde_samples_add(samples, batch->stack[i], batch->weight_ns[i], batch->status[i]);
+		int rc = sonde_samples_add(samples, batch->samples.stack[i], batch->samples.weight_ns[i],
+					   batch->samples.status[i]);
 		if (rc < 0)
 			return rc;
 	}
@@ -265,8 +267,10 @@ struct sonde_cell sonde_samples_share(const struct sonde_samples *samples, uint6
 
 uint64_t sonde_samples_broken(const struct sonde_samples *samples)
 {
-	return sonde_samples_stacks(samples) - samples->by_status[SONDE_STACK_COMPLETE] -
-	       samples->by_status[SONDE_STACK_FRAME_POINTER];
+	uint64_t broken = sonde_samples_stacks(samples);
+	for (unsigned i = 0; i < SONDE_STACK_STATUS_COUNT; i++)
+		broken -= sonde_stack_is_complete(i) ? samples->by_status[i] : 0;
+	return broken;
 }
 
 /* CPU time, and not one sample of it: shares have nothing to rest on. */

@@ -410,8 +410,8 @@ int sonde_series_sums_feed(struct sonde_series_sums *sums, const struct sonde_ba
 	if (batch->type != SONDE_CHUNK_SERIES)
 		return 0;
 	for (size_t i = 0; i < batch->count; i++)
-		if (batch->series[i] && batch->series[i] <= sums->count)
-			point_add(sums, batch->series[i], batch->time_ns[i], batch->value[i]);
+		if (batch->series.series[i] && batch->series.series[i] <= sums->count)
+			point_add(sums, batch->series.series[i], batch->series.time_ns[i], batch->series.value[i]);
 	return 0;
 }
 

@@ -171,10 +171,10 @@ static int places_build(const struct sonde_snapshots_pass *snapshots, struct son
 static void feed_side(struct sonde_snapshot_side *side, const struct sonde_batch *batch)
 {
 	uint64_t until_ns = side->snapshot->time_ns;
-	for (size_t i = 0; i < batch->count && batch->time_ns[i] <= until_ns; i++) {
-		struct sonde_snapshot_class *class = &side->classes[sonde_heap_class(batch->size_b[i])];
-		struct sonde_heap_worth worth = sonde_heap_worth(batch->size_b[i], batch->mean_b);
-		uint64_t sign = batch->block_ends[i] ? UINT64_MAX : 1;
+	for (size_t i = 0; i < batch->count && batch->heap.time_ns[i] <= until_ns; i++) {
+		struct sonde_snapshot_class *class = &side->classes[sonde_heap_class(batch->heap.size_b[i])];
+		struct sonde_heap_worth worth = sonde_heap_worth(batch->heap.size_b[i], batch->heap.mean_b);
+		uint64_t sign = batch->heap.ends[i] ? UINT64_MAX : 1;
 		class->blocks += sign * worth.blocks;
 		class->size_b += sign * worth.size_b;
 	}
@@ -182,7 +182,7 @@ static void feed_side(struct sonde_snapshot_side *side, const struct sonde_batch
 
 void sonde_snapshot_diff_feed(struct sonde_snapshots_pass *snapshots, const struct sonde_batch *batch)
 {
-	const struct sonde_heap *heap = sonde_session_heap(snapshots->session, batch->heap);
+	const struct sonde_heap *heap = sonde_session_heap(snapshots->session, batch->heap.id);
 	for (size_t i = 0; heap && heap->kind == SONDE_HEAP_MALLOC && i < 2; i++)
 		if (heap->id == life_of(snapshots, i))
 			feed_side(&snapshots->sides[i], batch);

@@ -135,6 +135,7 @@ static int spans_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_spans = {
     .name = "spans",
+    .needs = SONDE_NEEDS(API),
     .title = "asynchronous spans: count, durations, unmatched",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .standard = 1,

@@ -109,8 +109,8 @@ static void take_point(struct states *states, uint64_t time_ns, uint32_t series,
 static void take_points(struct states *states, const struct sonde_batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++)
-		if (batch->series[i] < states->series && states->number_of[batch->series[i]])
-			take_point(states, batch->time_ns[i], batch->series[i], batch->value[i]);
+		if (batch->series.series[i] < states->series && states->number_of[batch->series.series[i]])
+			take_point(states, batch->series.time_ns[i], batch->series.series[i], batch->series.value[i]);
 }
 
 static int read_readings(struct states *states)

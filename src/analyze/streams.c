@@ -286,6 +286,7 @@ static int streams_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_streams = {
     .name = "streams",
+    .needs = SONDE_NEEDS(DEVICES),
     .title = "queues (streams) of devices: busy, idle, overlap, delay",
     .types = 1u << SONDE_CHUNK_ACTIVITIES,
     .standard = 1,

@@ -115,6 +115,14 @@ static int note_cpu_time(const struct sonde_summary_facts *facts, struct sonde_r
 				 (double)(facts->cpu.user_ns + facts->cpu.system_ns) / 1e9);
 }
 
+/* Stands first: every figure below is of less than the run. */
+static int note_incomplete(const struct sonde_summary_facts *facts, struct sonde_report *report)
+{
+	const char *why = facts->run->incomplete;
+	int rc = sonde_report_fact(report, "incomplete", why ? sonde_cell_text(why) : sonde_cell_absent(NULL));
+	return rc || !why ? rc : sonde_report_note(report, NULL, 1, "recording is incomplete: %s", why);
+}
+
 static int note_file(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_run *run = facts->run;
@@ -123,10 +131,6 @@ static int note_file(const struct sonde_summary_facts *facts, struct sonde_repor
 		rc = sonde_report_note(
 		    report, NULL, 0, "the recording is still being written: this is what happened in its first %.3f s",
 		    (double)(run->last_event_ns - run->start_ns) / 1e9);
-	else if (!run->closed)
-		rc = sonde_report_note(report, NULL, 1,
-				       "the recording was not closed in order: its events end at %.3f s",
-				       (double)(run->last_event_ns - run->start_ns) / 1e9);
 	uint64_t damaged_b = sonde_session_damaged_b(facts->session); /* with what this report met */
 	if (rc == 0 && damaged_b && sonde_session_info(facts->session, "merged.damaged_b"))
 		return sonde_report_note(report, NULL, 1, "%llu bytes of what was merged could not be read",
@@ -183,7 +187,7 @@ static int note_kept(const struct sonde_summary_facts *facts, struct sonde_repor
 	return sonde_report_note(
 	    report, NULL, 0,
 	    "flight recorder: it holds the last %.3g s before each save, and so do all figures but "
-	    "wall and CPU time",
+	    "wall time, CPU time and allocations",
 	    strtod(keep, NULL) / 1e9);
 }
 
@@ -276,11 +280,36 @@ static int note_borrowed(const struct sonde_summary_facts *facts, struct sonde_r
 	    sonde_word(count, "is", "are"));
 }
 
+/* Stacks that no call-frame information led through to their root. */
+static int note_without_tables(const struct sonde_summary_facts *facts, struct sonde_report *report)
+{
+	static const struct {
+		unsigned status;
+		const char *text;
+	} rows[] = {{SONDE_STACK_DERIVED, "by rules derived from instructions"},
+		    {SONDE_STACK_FRAME_POINTER, "by frame pointers"}};
+	const struct sonde_samples *samples = facts->samples;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		uint64_t count = samples->by_status[rows[i].status];
+		char percent[PERCENT_B];
+		int rc = !count ? 0
+				: sonde_report_note(
+				      report, NULL, 0, "%llu stack%s (%s %%) %s complete %s", (unsigned long long)count,
+				      sonde_plural(count),
+				      percent_text(percent, sonde_stats_share((double)count,
+									      (double)sonde_samples_stacks(samples))),
+				      sonde_word(count, "is", "are"), rows[i].text);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
 static int note_broken(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	const struct sonde_samples *samples = facts->samples;
 	for (unsigned i = 0; i < SONDE_STACK_STATUS_COUNT; i++) {
-		if (i == SONDE_STACK_COMPLETE || i == SONDE_STACK_FRAME_POINTER || !samples->by_status[i])
+		if (sonde_stack_is_complete(i) || !samples->by_status[i])
 			continue;
 		char percent[PERCENT_B];
 		int rc =
@@ -342,9 +371,9 @@ static void titles_set(const struct sonde_summary_facts *facts, struct sonde_rep
 int sonde_summary_notes(const struct sonde_summary_facts *facts, struct sonde_report *report)
 {
 	static int (*const notes[])(const struct sonde_summary_facts *, struct sonde_report *) = {
-	    note_line,      sonde_import_notes, sonde_merged_notes, note_cpu_time, note_stolen,
-	    note_rate,      note_selected,      note_kept,          note_file,     note_lost,
-	    note_unmatched, note_broken,        note_borrowed,      note_sources,
+	    note_incomplete,     note_line,     sonde_import_notes, sonde_merged_notes, note_cpu_time, note_stolen,
+	    note_rate,           note_selected, note_kept,          note_file,          note_lost,     note_unmatched,
+	    note_without_tables, note_broken,   note_borrowed,      note_sources,
 	};
 	int rc = 0;
 	titles_set(facts, report);

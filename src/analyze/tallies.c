@@ -29,19 +29,19 @@ int sonde_tallies_feed(void *state, const struct sonde_batch *batch)
 {
 	struct sonde_tallies *tallies = state;
 	for (size_t i = 0; batch->type == SONDE_CHUNK_SAMPLES && i < batch->count; i++) {
-		uint32_t thread = batch->thread_of[i] < tallies->count ? batch->thread_of[i] : 0;
-		uint64_t weight_ns = batch->weight_ns[i];
-		if (!sonde_pass_takes(&tallies->options, batch->time_ns[i], batch->thread_of[i]))
+		uint32_t thread = batch->samples.thread[i] < tallies->count ? batch->samples.thread[i] : 0;
+		uint64_t weight_ns = batch->samples.weight_ns[i];
+		if (!sonde_pass_takes(&tallies->options, batch->samples.time_ns[i], batch->samples.thread[i]))
 			continue;
-		struct sonde_weight weight = {weight_ns, (uint64_t)sonde_sample_counts(batch->status[i])};
+		struct sonde_weight weight = {weight_ns, (uint64_t)sonde_sample_counts(batch->samples.status[i])};
 		sonde_weight_add(&tallies->by_thread[thread], weight);
 		sonde_weight_add(&tallies->all, weight);
-		if (sonde_sample_status(batch->status[i]) == SONDE_STACK_MEASURED)
+		if (sonde_sample_status(batch->samples.status[i]) == SONDE_STACK_MEASURED)
 			tallies->measured_ns += weight_ns;
-		if (!batch->stack[i] && !(batch->status[i] & SONDE_SAMPLE_KERNEL))
+		if (!batch->samples.stack[i] && !(batch->samples.status[i] & SONDE_SAMPLE_KERNEL))
 			continue;
 		tallies->taken_ns += weight_ns;
-		tallies->square += sonde_samples_square(weight_ns, batch->status[i], tallies->period_ns);
+		tallies->square += sonde_samples_square(weight_ns, batch->samples.status[i], tallies->period_ns);
 	}
 	return 0;
 }

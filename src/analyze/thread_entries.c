@@ -48,15 +48,15 @@ static uint32_t *entries_of_nodes(const struct sonde_session *session)
 static int reaches_root(uint8_t status)
 {
 	unsigned how = sonde_sample_status(status);
-	return how == SONDE_STACK_COMPLETE || how == SONDE_STACK_FRAME_POINTER;
+	return sonde_stack_is_complete(how);
 }
 
 static void count_votes(struct vote *votes, size_t threads, const uint32_t *entries, size_t nodes,
 			const struct sonde_batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++) {
-		uint32_t thread = batch->thread_of[i], node = batch->stack[i];
-		uint32_t entry = node <= nodes && reaches_root(batch->status[i]) ? entries[node] : 0;
+		uint32_t thread = batch->samples.thread[i], node = batch->samples.stack[i];
+		uint32_t entry = node <= nodes && reaches_root(batch->samples.status[i]) ? entries[node] : 0;
 		if (!entry || thread > threads)
 			continue;
 		struct vote *vote = &votes[thread];

@@ -140,6 +140,7 @@ static int turns_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_turns = {
     .name = "turns",
+    .needs = SONDE_NEEDS(API),
     .title = "iterations of a loop, one after the other (--focus NAME)",
     .types = 1u << SONDE_CHUNK_EVENTS,
     .begin = turns_begin,

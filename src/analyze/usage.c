@@ -213,10 +213,10 @@ static int usage_feed(void *state, const struct sonde_batch *batch)
 {
 	struct usage *usage = state;
 	for (size_t i = 0; i < batch->count; i++) {
-		const struct sonde_series *series = sonde_session_series(usage->session, batch->series[i]);
+		const struct sonde_series *series = sonde_session_series(usage->session, batch->series.series[i]);
 		size_t column = series && series->id < usage->series_count ? usage->column_of[series->id] : 0;
 		if (column && sonde_session_process(usage->session, series->process))
-			take(usage, column, series->process, batch->time_ns[i], (double)batch->value[i]);
+			take(usage, column, series->process, batch->series.time_ns[i], (double)batch->series.value[i]);
 	}
 	return 0;
 }
@@ -330,6 +330,7 @@ static int usage_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_usage = {
     .name = "usage",
+    .needs = SONDE_NEEDS(READINGS),
     .title = "CPUs, memory and I/O of all processes over time",
     .types = 1u << SONDE_CHUNK_SERIES,
     .begin = usage_begin,

@@ -95,6 +95,8 @@ static int kinds_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_wait_kinds = {
     .name = "wait-kinds",
+    .needs = SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
+    .nothing = "no call that was recorded waited",
     .title = "calls that wait by kind: how long they took, as percentiles",
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,

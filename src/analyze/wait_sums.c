@@ -125,48 +125,48 @@ static int party_add(struct sonde_wait_sums *sums, const struct sonde_wait_party
 static int wait_add_sampled(struct sonde_wait_sums *sums, struct sonde_wait_cell *cell, const struct sonde_batch *batch,
 			    size_t i)
 {
-	unsigned reason = sonde_sample_status(batch->status[i]);
-	double part_ns = (double)batch->dur_ns[i] / (double)(batch->amount[i] ? batch->amount[i] : 1);
+	unsigned reason = sonde_sample_status(batch->waits.status[i]);
+	double part_ns = (double)batch->waits.dur_ns[i] / (double)(batch->waits.amount[i] ? batch->waits.amount[i] : 1);
 	const struct sonde_heap_range window = {.from_ns = sums->window.from_ns, .to_ns = sums->window.to_ns};
-	cell->sum.total_ns = sonde_weigh_sampled(&sums->all, &window, batch->start_ns[i], batch->dur_ns[i]);
+	cell->sum.total_ns = sonde_weigh_sampled(&sums->all, &window, batch->waits.start_ns[i], batch->waits.dur_ns[i]);
 	cell->sum.variance = part_ns * part_ns;
 	sums->sampled_bare += !cell->stack;
-	sums->sampled_cut += cell->stack && reason != SONDE_STACK_COMPLETE && reason != SONDE_STACK_FRAME_POINTER;
+	sums->sampled_cut += cell->stack && !sonde_stack_is_complete(reason);
 	return cell_add(&sums->sampled, cell);
 }
 
 static int wait_add(struct sonde_wait_sums *sums, const struct sonde_batch *batch, size_t i)
 {
-	uint64_t from_ns = batch->start_ns[i], to_ns = from_ns + batch->dur_ns[i];
+	uint64_t from_ns = batch->waits.start_ns[i], to_ns = from_ns + batch->waits.dur_ns[i];
 	int begins = from_ns >= sums->window.from_ns && from_ns <= sums->window.to_ns;
 	from_ns = from_ns > sums->window.from_ns ? from_ns : sums->window.from_ns;
 	to_ns = to_ns < sums->window.to_ns ? to_ns : sums->window.to_ns;
 	if (from_ns > to_ns)
 		return 0;
-	enum sonde_wait_group group = sonde_wait_row(batch->wait_kind[i])->group;
-	if (group == SONDE_WAIT_GROUP_HELD && !batch->dur_ns[i]) /* posted or signalled: nothing was held */
+	enum sonde_wait_group group = sonde_wait_row(batch->waits.kind[i])->group;
+	if (group == SONDE_WAIT_GROUP_HELD && !batch->waits.dur_ns[i]) /* posted or signalled: nothing was held */
 		return 0;
 	struct sonde_wait_cell cell = {
-	    .kind = batch->wait_kind[i],
-	    .stack = batch->stack[i],
-	    .object = batch->object[i],
+	    .kind = batch->waits.kind[i],
+	    .stack = batch->waits.stack[i],
+	    .object = batch->waits.object[i],
 	    .sum = {.calls = (uint64_t)begins,
 		    .total_ns = to_ns - from_ns,
 		    .begun_ns = begins ? to_ns - from_ns : 0,
 		    .longest_ns = to_ns - from_ns,
-		    .amount = begins && group != SONDE_WAIT_GROUP_LOCK ? batch->amount[i] : 0}};
-	if (batch->status[i] & SONDE_WAIT_SAMPLED) {
-		cell.sum.amount = begins ? batch->amount[i] : 0;
+		    .amount = begins && group != SONDE_WAIT_GROUP_LOCK ? batch->waits.amount[i] : 0}};
+	if (batch->waits.status[i] & SONDE_WAIT_SAMPLED) {
+		cell.sum.amount = begins ? batch->waits.amount[i] : 0;
 		return wait_add_sampled(sums, &cell, batch, i);
 	}
 	int held = cell.kind == SONDE_WAIT_HELD;
-	struct sonde_wait_party party = {batch->object[i], batch->thread_of[i], held, to_ns - from_ns};
+	struct sonde_wait_party party = {batch->waits.object[i], batch->waits.thread[i], held, to_ns - from_ns};
 	int error = cell_add(&sums->measured, &cell);
 	if (!error && party.object)
 		error = party_add(sums, &party);
 	if (!error && begins)
-		error = sonde_durations_add(&sums->kinds[cell.kind], batch->dur_ns[i]);
-	sums->cut += batch->status[i] != SONDE_STACK_COMPLETE && batch->status[i] != SONDE_STACK_FRAME_POINTER;
+		error = sonde_durations_add(&sums->kinds[cell.kind], batch->waits.dur_ns[i]);
+	sums->cut += !sonde_stack_is_complete(batch->waits.status[i]);
 	return error;
 }
 
@@ -175,7 +175,7 @@ int sonde_wait_sums_feed(void *state, const struct sonde_batch *batch)
 	struct sonde_wait_sums *sums = state;
 	const uint8_t *wanted = sums->options.thread;
 	for (size_t i = 0; i < batch->count; i++) {
-		if ((wanted && !wanted[batch->thread_of[i]]) || !sonde_wait_row(batch->wait_kind[i])->name)
+		if ((wanted && !wanted[batch->waits.thread[i]]) || !sonde_wait_row(batch->waits.kind[i])->name)
 			continue;
 		if (wait_add(sums, batch, i))
 			return sonde_error(ENOMEM, "out of memory for waits");

@@ -98,6 +98,8 @@ static int waits_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_waits = {
     .name = "waits",
+    .needs = SONDE_NEEDS(LOCKS) | SONDE_NEEDS(FILES),
+    .nothing = "no call that was recorded waited",
     .title = "where threads wait: for locks, I/O, time and other tasks",
     .types = 1u << SONDE_CHUNK_WAITS,
     .standard = 1,

@@ -100,18 +100,18 @@ void sonde_works_charge(struct sonde_works *works, const struct sonde_batch *bat
 		return;
 	uint64_t from_ns = UINT64_MAX;
 	for (size_t i = 0; i < batch->count; i++)
-		from_ns = batch->start_ns[i] < from_ns ? batch->start_ns[i] : from_ns;
+		from_ns = batch->zones.start_ns[i] < from_ns ? batch->zones.start_ns[i] : from_ns;
 	size_t end = works->first[batch->thread + 1], waiting = 0;
 	size_t next = search(works->works, works->first[batch->thread], end, from_ns);
 	for (size_t i = 0; i < batch->count; i++) {
-		uint64_t zone_end_ns = batch->start_ns[i] + batch->dur_ns[i];
+		uint64_t zone_end_ns = batch->zones.start_ns[i] + batch->zones.dur_ns[i];
 		for (; next < end && works->works[next].time_ns <= zone_end_ns; next++)
 			works->stack[waiting++] = (uint32_t)next;
-		while (waiting && works->works[works->stack[waiting - 1]].time_ns >= batch->start_ns[i]) {
+		while (waiting && works->works[works->stack[waiting - 1]].time_ns >= batch->zones.start_ns[i]) {
 			struct sonde_work *work = &works->works[works->stack[--waiting]];
-			if (batch->depth[i] + 1u > work->depth) {
-				work->depth = batch->depth[i] + 1u;
-				work->site = batch->site[i];
+			if (batch->zones.depth[i] + 1u > work->depth) {
+				work->depth = batch->zones.depth[i] + 1u;
+				work->site = batch->zones.site[i];
 			}
 		}
 	}

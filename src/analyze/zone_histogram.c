@@ -168,13 +168,13 @@ static int histogram_feed(void *state, const struct sonde_batch *batch)
 	if (histogram->marks)
 		return sonde_marks_feed(histogram->marks, batch);
 	for (size_t i = 0; i < batch->count && rc == 0; i++) {
-		if (batch->site[i] >= histogram->sites || !histogram->wanted[batch->site[i]] ||
-		    !sonde_pass_takes(&histogram->options, batch->start_ns[i], batch->thread))
+		if (batch->zones.site[i] >= histogram->sites || !histogram->wanted[batch->zones.site[i]] ||
+		    !sonde_pass_takes(&histogram->options, batch->zones.start_ns[i], batch->thread))
 			continue;
-		if (batch->zone_flags[i] & SONDE_ZONE_UNFINISHED)
+		if (batch->zones.flags[i] & SONDE_ZONE_UNFINISHED)
 			histogram->unfinished++;
 		else
-			rc = histogram_add(histogram, batch->dur_ns[i]);
+			rc = histogram_add(histogram, batch->zones.dur_ns[i]);
 	}
 	return rc;
 }
@@ -311,6 +311,7 @@ static int histogram_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_zone_histogram = {
     .name = "zone-histogram",
+    .needs = SONDE_NEEDS(API),
     .title = "how long instances of one zone or span took (--focus NAME)",
     .types = 1u << SONDE_CHUNK_ZONES | 1u << SONDE_CHUNK_EVENTS,
     .begin = histogram_begin,

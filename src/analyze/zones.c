@@ -120,27 +120,27 @@ static uint32_t zones_wants(const void *state)
 /* A flight recorder holds zones that began before the first of its events, or ended after the last. */
 static uint64_t self_in_window(const struct zones *zones, const struct sonde_batch *batch, size_t i)
 {
-	uint64_t from_ns = batch->start_ns[i], to_ns = from_ns + batch->dur_ns[i];
+	uint64_t from_ns = batch->zones.start_ns[i], to_ns = from_ns + batch->zones.dur_ns[i];
 	if (!zones->window.held)
-		return batch->self_ns[i];
+		return batch->zones.self_ns[i];
 	from_ns = from_ns > zones->window.from_ns ? from_ns : zones->window.from_ns;
 	to_ns = to_ns < zones->window.to_ns ? to_ns : zones->window.to_ns;
 	uint64_t within_ns = to_ns > from_ns ? to_ns - from_ns : 0;
-	return within_ns < batch->self_ns[i] ? within_ns : batch->self_ns[i];
+	return within_ns < batch->zones.self_ns[i] ? within_ns : batch->zones.self_ns[i];
 }
 
 /* Adds the zones from `from` on that are of one site and alike in flags; returns how many, or a negative errno. */
 static ssize_t add_alike(struct zones *zones, const struct sonde_batch *batch, size_t from)
 {
-	uint32_t site = batch->site[from];
-	unsigned flags = batch->zone_flags[from];
+	uint32_t site = batch->zones.site[from];
+	unsigned flags = batch->zones.flags[from];
 	struct zone *zone = &zones->rows[site < zones->sites ? site : 0];
 	uint64_t self_ns = 0, dur_ns = 0, share_ns = 0;
 	size_t end = from;
-	for (; end < batch->count && batch->site[end] == site && batch->zone_flags[end] == flags; end++) {
-		self_ns += batch->self_ns[end];
+	for (; end < batch->count && batch->zones.site[end] == site && batch->zones.flags[end] == flags; end++) {
+		self_ns += batch->zones.self_ns[end];
 		share_ns += self_in_window(zones, batch, end);
-		dur_ns += batch->dur_ns[end];
+		dur_ns += batch->zones.dur_ns[end];
 	}
 	zone->count += end - from;
 	zone->self_ns += self_ns;
@@ -148,7 +148,7 @@ static ssize_t add_alike(struct zones *zones, const struct sonde_batch *batch, s
 	zone->total_ns += flags & SONDE_ZONE_RECURSIVE ? 0 : dur_ns;
 	if (flags & SONDE_ZONE_UNFINISHED)
 		zone->unfinished += end - from;
-	else if (sonde_durations_add_all(&zone->durations, batch->dur_ns + from, end - from))
+	else if (sonde_durations_add_all(&zone->durations, batch->zones.dur_ns + from, end - from))
 		return -ENOMEM;
 	return (ssize_t)(end - from);
 }
@@ -172,18 +172,18 @@ static int zones_feed(void *state, const struct sonde_batch *batch)
 	if (all)
 		rc = feed_all(zones, batch);
 	for (size_t i = 0; !all && i < batch->count && rc == 0; i++) {
-		struct zone *zone = &zones->rows[batch->site[i] < zones->sites ? batch->site[i] : 0];
-		unsigned flags = batch->zone_flags[i];
-		if (!sonde_pass_takes(options, batch->start_ns[i], batch->thread))
+		struct zone *zone = &zones->rows[batch->zones.site[i] < zones->sites ? batch->zones.site[i] : 0];
+		unsigned flags = batch->zones.flags[i];
+		if (!sonde_pass_takes(options, batch->zones.start_ns[i], batch->thread))
 			continue;
 		zone->count++;
-		zone->self_ns += batch->self_ns[i];
+		zone->self_ns += batch->zones.self_ns[i];
 		zone->share_ns += self_in_window(zones, batch, i);
-		zone->total_ns += flags & SONDE_ZONE_RECURSIVE ? 0 : batch->dur_ns[i];
+		zone->total_ns += flags & SONDE_ZONE_RECURSIVE ? 0 : batch->zones.dur_ns[i];
 		if (flags & SONDE_ZONE_UNFINISHED)
 			zone->unfinished++;
 		else
-			rc = sonde_durations_add(&zone->durations, batch->dur_ns[i]);
+			rc = sonde_durations_add(&zone->durations, batch->zones.dur_ns[i]);
 	}
 	sonde_works_charge(&zones->works, batch);
 	return rc < 0 ? sonde_error(-rc, "out of memory for zones") : 0;
@@ -362,6 +362,7 @@ static int zones_finish(void *state, struct sonde_report *report)
 
 const struct sonde_pass sonde_pass_zones = {
     .name = "zones",
+    .needs = SONDE_NEEDS(API),
     .title = "zones: calls, self, total, mean, percentiles, work",
     .types = 1u << SONDE_CHUNK_ZONES,
     .standard = 1,

@@ -24,21 +24,21 @@ struct reading {
 /* 0: not wanted, or nothing that a thread waits in. */
 static int take(const struct reading *reading, const struct sonde_batch *batch, size_t i, struct sonde_call *out)
 {
-	uint64_t start_ns = batch->start_ns[i], dur_ns = batch->dur_ns[i];
-	uint32_t thread = batch->thread_of[i];
-	const struct sonde_wait_row *row = sonde_wait_row(batch->wait_kind[i]);
+	uint64_t start_ns = batch->waits.start_ns[i], dur_ns = batch->waits.dur_ns[i];
+	uint32_t thread = batch->waits.thread[i];
+	const struct sonde_wait_row *row = sonde_wait_row(batch->waits.kind[i]);
 	if (!row->name || row->group == SONDE_WAIT_GROUP_HELD ||
 	    (reading->range.thread && !reading->range.thread[thread]) ||
 	    !sonde_weigh_cut(&reading->range, &start_ns, &dur_ns))
 		return 0;
 	*out = (struct sonde_call){.from_ns = start_ns,
 				   .to_ns = start_ns + dur_ns,
-				   .amount = batch->amount[i],
+				   .amount = batch->waits.amount[i],
 				   .thread = thread,
-				   .object = batch->object[i],
-				   .other = batch->other[i],
-				   .kind = batch->wait_kind[i],
-				   .status = batch->status[i]};
+				   .object = batch->waits.object[i],
+				   .other = batch->waits.other[i],
+				   .kind = batch->waits.kind[i],
+				   .status = batch->waits.status[i]};
 	return 1;
 }
 

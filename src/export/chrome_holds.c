@@ -28,8 +28,8 @@ static int is_whole(const struct sonde_session *session, uint32_t id)
 
 int sonde_chrome_holds_add(struct sonde_chrome_holds *holds, const struct sonde_batch *batch, size_t i)
 {
-	if (sonde_wait_row(batch->wait_kind[i])->group != SONDE_WAIT_GROUP_HELD || !batch->object[i] ||
-	    !batch->dur_ns[i]) /* who posted or signalled held nothing */
+	if (sonde_wait_row(batch->waits.kind[i])->group != SONDE_WAIT_GROUP_HELD || !batch->waits.object[i] ||
+	    !batch->waits.dur_ns[i]) /* who posted or signalled held nothing */
 		return 0;
 	if (holds->count == holds->cap) {
 		size_t cap = holds->cap ? 2 * holds->cap : 1024;
@@ -39,8 +39,10 @@ int sonde_chrome_holds_add(struct sonde_chrome_holds *holds, const struct sonde_
 		holds->rows = rows;
 		holds->cap = cap;
 	}
-	holds->rows[holds->count++] = (struct sonde_chrome_hold){
-	    .end_ns = batch->start_ns[i] + batch->dur_ns[i], .object = batch->object[i], .thread = batch->thread_of[i]};
+	holds->rows[holds->count++] =
+	    (struct sonde_chrome_hold){.end_ns = batch->waits.start_ns[i] + batch->waits.dur_ns[i],
+				       .object = batch->waits.object[i],
+				       .thread = batch->waits.thread[i]};
 	return 0;
 }
 
@@ -89,12 +91,12 @@ struct sonde_chrome_hold *sonde_chrome_holds_giver(const struct sonde_chrome_hol
 						   const struct sonde_format_options *options,
 						   const struct sonde_batch *batch, size_t i)
 {
-	uint64_t start_ns = batch->start_ns[i], end_ns = start_ns + batch->dur_ns[i];
-	uint32_t waiter = batch->thread_of[i];
-	if (sonde_wait_row(batch->wait_kind[i])->group != SONDE_WAIT_GROUP_LOCK || !batch->dur_ns[i] ||
-	    batch->status[i] & SONDE_WAIT_SAMPLED || !sonde_format_takes(options, end_ns, waiter))
+	uint64_t start_ns = batch->waits.start_ns[i], end_ns = start_ns + batch->waits.dur_ns[i];
+	uint32_t waiter = batch->waits.thread[i];
+	if (sonde_wait_row(batch->waits.kind[i])->group != SONDE_WAIT_GROUP_LOCK || !batch->waits.dur_ns[i] ||
+	    batch->waits.status[i] & SONDE_WAIT_SAMPLED || !sonde_format_takes(options, end_ns, waiter))
 		return NULL;
-	struct sonde_chrome_hold *hold = last_until(holds, batch->object[i], end_ns);
+	struct sonde_chrome_hold *hold = last_until(holds, batch->waits.object[i], end_ns);
 	if (!hold || hold->thread == waiter || hold->end_ns < start_ns || !is_whole(session, hold->object) ||
 	    !sonde_format_takes(options, hold->end_ns, hold->thread))
 		return NULL;
@@ -104,8 +106,8 @@ struct sonde_chrome_hold *sonde_chrome_holds_giver(const struct sonde_chrome_hol
 void sonde_chrome_holds_arrow(struct sonde_chrome *chrome, struct sonde_chrome_holds *holds,
 			      const struct sonde_batch *batch, size_t i)
 {
-	uint64_t end_ns = batch->start_ns[i] + batch->dur_ns[i];
-	uint32_t waiter = batch->thread_of[i];
+	uint64_t end_ns = batch->waits.start_ns[i] + batch->waits.dur_ns[i];
+	uint32_t waiter = batch->waits.thread[i];
 	struct sonde_chrome_hold *hold = sonde_chrome_holds_giver(holds, chrome->session, chrome->options, batch, i);
 	if (!hold)
 		return;

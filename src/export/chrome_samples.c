@@ -142,18 +142,18 @@ static void put_profile(struct samples *samples, uint32_t thread, uint64_t time_
 static int put_chunk(struct samples *samples, const struct sonde_batch *batch, const uint32_t *order, size_t count)
 {
 	struct sonde_json *json = &samples->chrome->json;
-	uint32_t thread = batch->thread_of[order[0]];
+	uint32_t thread = batch->samples.thread[order[0]];
 	int error = 0;
 	if (!samples->last_ns[thread])
-		put_profile(samples, thread, batch->time_ns[order[0]]);
-	begin_event(samples, "ProfileChunk", thread, batch->time_ns[order[0]]);
+		put_profile(samples, thread, batch->samples.time_ns[order[0]]);
+	begin_event(samples, "ProfileChunk", thread, batch->samples.time_ns[order[0]]);
 	sonde_json_key(json, "cpuProfile");
 	sonde_json_object(json);
 	sonde_json_key(json, "nodes");
 	sonde_json_array(json);
 	for (size_t i = 0; i < count && !error; i++) {
 		uint32_t kernel = (uint32_t)sonde_export_stacks_in_kernel(samples->chrome->session, batch, order[i]);
-		samples->ids[i] = stack_id(samples, thread, batch->stack[order[i]], kernel, &error);
+		samples->ids[i] = stack_id(samples, thread, batch->samples.stack[order[i]], kernel, &error);
 	}
 	if (error)
 		return error;
@@ -168,14 +168,14 @@ static int put_chunk(struct samples *samples, const struct sonde_batch *batch, c
 	sonde_json_array(json);
 	for (size_t i = 0; i < count; i++) {
 		sonde_chrome_micros_value(samples->chrome,
-					  (int64_t)(batch->time_ns[order[i]] - samples->last_ns[thread]));
-		samples->last_ns[thread] = batch->time_ns[order[i]];
+					  (int64_t)(batch->samples.time_ns[order[i]] - samples->last_ns[thread]));
+		samples->last_ns[thread] = batch->samples.time_ns[order[i]];
 	}
 	sonde_json_end(json);
 	sonde_json_key(json, "cpuNanoseconds"); /* what each sample stands for; readers pass over it */
 	sonde_json_array(json);
 	for (size_t i = 0; i < count; i++)
-		sonde_json_uint(json, batch->weight_ns[order[i]]);
+		sonde_json_uint(json, batch->samples.weight_ns[order[i]]);
 	sonde_json_end(json);
 	end_event(samples);
 	return 0;
@@ -185,8 +185,8 @@ static int by_thread(const void *left, const void *right, void *state)
 {
 	const struct sonde_batch *batch = state;
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	if (batch->thread_of[a] != batch->thread_of[b])
-		return batch->thread_of[a] < batch->thread_of[b] ? -1 : 1;
+	if (batch->samples.thread[a] != batch->samples.thread[b])
+		return batch->samples.thread[a] < batch->samples.thread[b] ? -1 : 1;
 	return a < b ? -1 : a > b;
 }
 
@@ -203,13 +203,13 @@ static int put_batch(struct samples *samples, const struct sonde_batch *batch)
 	}
 	size_t count = 0;
 	for (size_t i = 0; i < batch->count; i++)
-		if (sonde_format_takes(samples->chrome->options, batch->time_ns[i], batch->thread_of[i]))
+		if (sonde_format_takes(samples->chrome->options, batch->samples.time_ns[i], batch->samples.thread[i]))
 			samples->order[count++] = (uint32_t)i;
 	qsort_r(samples->order, count, sizeof *samples->order, by_thread, (void *)(uintptr_t)batch);
 	int error = 0;
 	for (size_t from = 0, to; from < count && !error; from = to) {
-		uint32_t thread = batch->thread_of[samples->order[from]];
-		for (to = from; to < count && batch->thread_of[samples->order[to]] == thread;)
+		uint32_t thread = batch->samples.thread[samples->order[from]];
+		for (to = from; to < count && batch->samples.thread[samples->order[to]] == thread;)
 			to++;
 		if (thread < samples->thread_count)
 			error = put_chunk(samples, batch, samples->order + from, to - from);

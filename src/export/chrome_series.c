@@ -89,13 +89,13 @@ int sonde_chrome_series(struct sonde_chrome *chrome, const struct sonde_batch *b
 	if (!chrome->cpu)
 		return sonde_error(ENOMEM, "out of memory for %zu processes", processes);
 	for (size_t i = 0; i < batch->count; i++) {
-		const struct sonde_series *series = sonde_session_series(chrome->session, batch->series[i]);
+		const struct sonde_series *series = sonde_session_series(chrome->session, batch->series.series[i]);
 		if (!series || series->thread || series->process > processes)
 			continue;
 		if (is_cpu(series->name))
-			put_cpu(chrome, series, batch->time_ns[i], batch->value[i]);
-		else if (sonde_format_takes(chrome->options, batch->time_ns[i], 0))
-			put_gauge(chrome, series, batch->time_ns[i], batch->value[i]);
+			put_cpu(chrome, series, batch->series.time_ns[i], batch->series.value[i]);
+		else if (sonde_format_takes(chrome->options, batch->series.time_ns[i], 0))
+			put_gauge(chrome, series, batch->series.time_ns[i], batch->series.value[i]);
 	}
 	return 0;
 }

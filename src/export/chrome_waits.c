@@ -63,9 +63,9 @@ static void put_holder(struct sonde_chrome *chrome, uint32_t id)
 /* 0: not wanted, or nothing that a thread waits in. */
 static int take(const struct sonde_chrome_calls *calls, const struct sonde_batch *batch, size_t i, struct call *out)
 {
-	uint64_t start_ns = batch->start_ns[i], dur_ns = batch->dur_ns[i];
-	uint32_t thread = batch->thread_of[i];
-	const struct sonde_wait_row *row = sonde_wait_row(batch->wait_kind[i]);
+	uint64_t start_ns = batch->waits.start_ns[i], dur_ns = batch->waits.dur_ns[i];
+	uint32_t thread = batch->waits.thread[i];
+	const struct sonde_wait_row *row = sonde_wait_row(batch->waits.kind[i]);
 	if (!row->name || row->group == SONDE_WAIT_GROUP_HELD ||
 	    (calls->range.thread && !calls->range.thread[thread]) ||
 	    !sonde_weigh_cut(&calls->range, &start_ns, &dur_ns))
@@ -89,12 +89,12 @@ static void put_call(struct sonde_chrome *chrome, const struct call *call, const
 {
 	begin_slice(chrome, call->row->name, call->thread, call->from_ns, call->to_ns);
 	sonde_json_put_text(&chrome->json, "kind", call->row->name);
-	sonde_chrome_object(chrome, batch->object[i]);
-	if (batch->status[i] & SONDE_WAIT_SAMPLED) /* what was found so often from outside */
-		sonde_json_put_uint(&chrome->json, "sampled_looks", batch->amount[i]);
+	sonde_chrome_object(chrome, batch->waits.object[i]);
+	if (batch->waits.status[i] & SONDE_WAIT_SAMPLED) /* what was found so often from outside */
+		sonde_json_put_uint(&chrome->json, "sampled_looks", batch->waits.amount[i]);
 	else
-		put_bytes(chrome, batch->wait_kind[i], batch->amount[i]);
-	put_holder(chrome, batch->other[i]);
+		put_bytes(chrome, batch->waits.kind[i], batch->waits.amount[i]);
+	put_holder(chrome, batch->waits.other[i]);
 	sonde_chrome_end(chrome);
 	sonde_chrome_holds_arrow(chrome, &chrome->calls->holds, batch, i);
 }
@@ -148,11 +148,11 @@ static void share(struct sonde_chrome *chrome, const struct call *call, const st
 	if (call->to_ns > shared->to_ns)
 		shared->to_ns = call->to_ns;
 	shared->calls++;
-	shared->ns[batch->wait_kind[i]] += call->to_ns - call->from_ns;
-	if (batch->status[i] & SONDE_WAIT_SAMPLED)
-		shared->looks += batch->amount[i];
-	else if (sonde_wait_row(batch->wait_kind[i])->group != SONDE_WAIT_GROUP_LOCK)
-		shared->bytes += batch->amount[i];
+	shared->ns[batch->waits.kind[i]] += call->to_ns - call->from_ns;
+	if (batch->waits.status[i] & SONDE_WAIT_SAMPLED)
+		shared->looks += batch->waits.amount[i];
+	else if (sonde_wait_row(batch->waits.kind[i])->group != SONDE_WAIT_GROUP_LOCK)
+		shared->bytes += batch->waits.amount[i];
 }
 
 /* --- all of them ------------------------------------------------------------------------------------------------- */

@@ -100,13 +100,13 @@ int sonde_chrome_zones(struct sonde_chrome *chrome, const struct sonde_batch *ba
 	for (size_t i = 0; i < batch->count && !error; i++) {
 		struct zone zone;
 		zone.thread = batch->thread;
-		zone.site = batch->site[i];
-		zone.start_ns = batch->start_ns[i];
-		zone.dur_ns = batch->dur_ns[i];
-		zone.self_ns = batch->self_ns[i];
-		zone.unfinished = batch->zone_flags[i] & SONDE_ZONE_UNFINISHED;
+		zone.site = batch->zones.site[i];
+		zone.start_ns = batch->zones.start_ns[i];
+		zone.dur_ns = batch->zones.dur_ns[i];
+		zone.self_ns = batch->zones.self_ns[i];
+		zone.unfinished = batch->zones.flags[i] & SONDE_ZONE_UNFINISHED;
 		zone.name[0] = 0;
-		error = put_zone(chrome, &zone, batch->depth[i]);
+		error = put_zone(chrome, &zone, batch->zones.depth[i]);
 	}
 	return error;
 }

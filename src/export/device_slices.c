@@ -49,28 +49,29 @@ static int take(struct reading *reading, const struct sonde_batch *batch)
 	int error = 0;
 	for (size_t i = 0; i < batch->count && !error; i++) {
 		const struct sonde_operation *operation =
-		    sonde_session_operation(reading->session, batch->operation[i]);
-		const struct sonde_queue *queue = sonde_session_queue(reading->session, batch->queue[i]);
-		uint32_t kind = operation ? operation->kind : 0, thread = batch->thread_of[i];
-		uint64_t start_ns = batch->start_ns[i], dur_ns = batch->dur_ns[i];
+		    sonde_session_operation(reading->session, batch->activities.operation[i]);
+		const struct sonde_queue *queue = sonde_session_queue(reading->session, batch->activities.queue[i]);
+		uint32_t kind = operation ? operation->kind : 0, thread = batch->activities.thread[i];
+		uint64_t start_ns = batch->activities.start_ns[i], dur_ns = batch->activities.dur_ns[i];
 		enum sonde_activity_where where = sonde_activity_row(kind)->where;
 		int has_track = where == SONDE_ACTIVITY_ON_DEVICE ? queue && queue->id : thread != 0;
 		if (where == SONDE_ACTIVITY_ON_NOTHING || !has_track ||
 		    (reading->range.thread && !reading->range.thread[thread]) ||
 		    !sonde_weigh_cut(&reading->range, &start_ns, &dur_ns))
 			continue;
-		error = add(reading->slices, &(struct sonde_device_slice){
-						 .from_ns = start_ns,
-						 .to_ns = start_ns + dur_ns,
-						 .delay_ns = batch->queued_ns[i],
-						 .correlation = batch->correlation[i],
-						 .size_b = batch->size_b[i],
-						 .address = batch->address[i],
-						 .operation = batch->operation[i],
-						 .queue = where == SONDE_ACTIVITY_ON_DEVICE ? batch->queue[i] : 0,
-						 .thread = thread,
-						 .kind = kind,
-					     });
+		error = add(reading->slices,
+			    &(struct sonde_device_slice){
+				.from_ns = start_ns,
+				.to_ns = start_ns + dur_ns,
+				.delay_ns = batch->activities.queued_ns[i],
+				.correlation = batch->activities.correlation[i],
+				.size_b = batch->activities.size_b[i],
+				.address = batch->activities.address[i],
+				.operation = batch->activities.operation[i],
+				.queue = where == SONDE_ACTIVITY_ON_DEVICE ? batch->activities.queue[i] : 0,
+				.thread = thread,
+				.kind = kind,
+			    });
 	}
 	return error;
 }

@@ -27,13 +27,13 @@ static int gather_samples(struct sonde_firefox *firefox)
 		return rc;
 	while (!firefox->error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
 		for (size_t i = 0; i < batch->count && !firefox->error; i++) {
-			uint32_t thread = batch->thread_of[i];
+			uint32_t thread = batch->samples.thread[i];
 			int in_kernel = sonde_export_stacks_in_kernel(firefox->session, batch, i);
-			const struct sonde_spool_row row = {.time = batch->time_ns[i],
-							    .value = batch->weight_ns[i],
+			const struct sonde_spool_row row = {.time = batch->samples.time_ns[i],
+							    .value = batch->samples.weight_ns[i],
 							    .text_at = firefox->samples.row_count,
 							    .group = thread,
-							    .name = batch->stack[i],
+							    .name = batch->samples.stack[i],
 							    .kind = (uint32_t)in_kernel};
 			if (sonde_firefox_has(firefox, thread) &&
 			    sonde_format_takes(firefox->options, row.time, thread))

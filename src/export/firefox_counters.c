@@ -70,10 +70,11 @@ static int take_series(struct sonde_firefox *firefox)
 	}
 	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
 		for (size_t i = 0; i < batch->count && !error; i++)
-			if (is_memory(sonde_session_series(firefox->session, batch->series[i])) &&
-			    batch->value[i] >= 0 && sonde_format_takes(firefox->options, batch->time_ns[i], 0))
-				error = add_point(firefox, heaps + batch->series[i] - 1, batch->time_ns[i],
-						  (uint64_t)batch->value[i]);
+			if (is_memory(sonde_session_series(firefox->session, batch->series.series[i])) &&
+			    batch->series.value[i] >= 0 &&
+			    sonde_format_takes(firefox->options, batch->series.time_ns[i], 0))
+				error = add_point(firefox, heaps + batch->series.series[i] - 1,
+						  batch->series.time_ns[i], (uint64_t)batch->series.value[i]);
 	sonde_cursor_close(cursor);
 	return error ? error : rc;
 }

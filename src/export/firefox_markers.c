@@ -90,8 +90,8 @@ static const char *site_name(const struct sonde_firefox *firefox, uint32_t id)
 
 static void take_zone(struct sonde_firefox *firefox, const struct sonde_batch *batch, size_t i)
 {
-	const struct sonde_site *site = sonde_session_site(firefox->session, batch->site[i]);
-	uint64_t start_ns = batch->start_ns[i], end_ns = start_ns + batch->dur_ns[i];
+	const struct sonde_site *site = sonde_session_site(firefox->session, batch->zones.site[i]);
+	uint64_t start_ns = batch->zones.start_ns[i], end_ns = start_ns + batch->zones.dur_ns[i];
 	int is_wanted =
 	    sonde_firefox_has(firefox, batch->thread) && sonde_format_takes(firefox->options, start_ns, batch->thread);
 	char name[SONDE_CHROME_TEXT_B] = "", place[SONDE_CHROME_TEXT_B] = "";
@@ -104,15 +104,15 @@ static void take_zone(struct sonde_firefox *firefox, const struct sonde_batch *b
 			sonde_chrome_say(&firefox->said, &firefox->marks.dropped, mark->event);
 	if (!is_wanted)
 		return;
-	sonde_firefox_begin(&marker, firefox, batch->thread, site_name(firefox, batch->site[i]), "zone");
+	sonde_firefox_begin(&marker, firefox, batch->thread, site_name(firefox, batch->zones.site[i]), "zone");
 	put_text(&marker, "name", name);
 	sonde_json_key(&marker.json, "self");
-	sonde_firefox_ms(&marker.json, batch->self_ns[i]);
+	sonde_firefox_ms(&marker.json, batch->zones.self_ns[i]);
 	if (site && *site->file)
 		snprintf(place, sizeof place, "%.900s:%u", site->file, site->line);
 	put_text(&marker, "place", place);
 	put_said(&marker);
-	if (batch->zone_flags[i] & SONDE_ZONE_UNFINISHED)
+	if (batch->zones.flags[i] & SONDE_ZONE_UNFINISHED)
 		put_text(&marker, "note", "unfinished");
 	sonde_firefox_end(&marker, SONDE_FIREFOX_ZONE, start_ns, end_ns);
 }

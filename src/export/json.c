@@ -175,6 +175,10 @@ static int render(const struct sonde_report *report, const struct sonde_format_o
 		sonde_json_put_text(&json, "id", section->id);
 		sonde_json_put_text(&json, "title", section->title);
 		sonde_json_put_text(&json, "kind", tree ? "tree" : "table");
+		if (section->recorded)
+			sonde_json_put_text(&json, "recorded", section->recorded);
+		if (section->lacks)
+			sonde_json_put_text(&json, "lacks", section->lacks);
 		put_notes(&json, section->notes);
 		if (tree)
 			error = put_tree(&json, &section->tree);

@@ -57,20 +57,20 @@ static void put_heap(struct state *state, const struct sonde_batch *batch)
 {
 	static const char *const kinds[] = {
 	    [SONDE_HEAP_MALLOC] = "malloc", [SONDE_HEAP_MAPPING] = "mappings", [SONDE_HEAP_POOL] = "pool"};
-	const struct sonde_heap *heap = sonde_session_heap(state->session, batch->heap);
-	uint32_t *known = &state->time_every[heap ? batch->heap : 0];
-	if (*known == batch->time_every)
+	const struct sonde_heap *heap = sonde_session_heap(state->session, batch->heap.id);
+	uint32_t *known = &state->time_every[heap ? batch->heap.id : 0];
+	if (*known == batch->heap.time_every)
 		return;
-	*known = batch->time_every;
+	*known = batch->heap.time_every;
 	begin(state, "heap");
-	sonde_json_put_uint(&state->json, "id", batch->heap);
+	sonde_json_put_uint(&state->json, "id", batch->heap.id);
 	sonde_json_put_text(&state->json, "kind",
 			    heap && heap->kind < sizeof kinds / sizeof *kinds ? kinds[heap->kind] : NULL);
 	if (heap && *heap->name)
 		sonde_json_put_text(&state->json, "name", heap->name);
 	put_process(state, heap ? heap->process : 0);
-	sonde_json_put_uint(&state->json, "mean_b", batch->mean_b);
-	sonde_json_put_uint(&state->json, "time_every", batch->time_every);
+	sonde_json_put_uint(&state->json, "mean_b", batch->heap.mean_b);
+	sonde_json_put_uint(&state->json, "time_every", batch->heap.time_every);
 	sonde_json_end(&state->json);
 }
 
@@ -124,19 +124,19 @@ static int put_stack(struct state *state, uint32_t node)
 
 static int put_event(struct state *state, const struct sonde_batch *batch, size_t i)
 {
-	const struct sonde_heap_site *site = sonde_session_heap_site(state->session, batch->heap_site[i]);
-	uint64_t time_ns = batch->time_ns[i];
+	const struct sonde_heap_site *site = sonde_session_heap_site(state->session, batch->heap.site[i]);
+	uint64_t time_ns = batch->heap.time_ns[i];
 	/* a block is of the thread that allocated it, whoever frees it */
 	if (!sonde_format_takes(state->options, time_ns, site ? site->thread : 0))
 		return 0;
 	put_heap(state, batch);
-	put_thread(state, batch->thread_of[i]);
+	put_thread(state, batch->heap.thread[i]);
 	int error = site ? put_stack(state, site->stack) : 0;
-	begin(state, batch->block_ends[i] ? "free" : "alloc");
+	begin(state, batch->heap.ends[i] ? "free" : "alloc");
 	sonde_json_put_uint(&state->json, "time_ns", time_ns > state->start_ns ? time_ns - state->start_ns : 0);
-	sonde_json_put_uint(&state->json, "size_b", batch->size_b[i]);
-	sonde_json_put_uint(&state->json, "heap", batch->heap);
-	sonde_json_put_uint(&state->json, "thread", batch->thread_of[i]);
+	sonde_json_put_uint(&state->json, "size_b", batch->heap.size_b[i]);
+	sonde_json_put_uint(&state->json, "heap", batch->heap.id);
+	sonde_json_put_uint(&state->json, "thread", batch->heap.thread[i]);
 	if (site && site->stack)
 		sonde_json_put_uint(&state->json, "stack", site->stack);
 	sonde_json_end(&state->json);

@@ -1,10 +1,12 @@
-/* md.c: GitHub Markdown: a heading and a table a section, trees as a code block.
+/* md.c: GitHub Markdown: a heading and a table a section, trees as preformatted text.
  *
  * Texts are cleaned (clean.h: no newlines, no controls), then every character that means something to Markdown is
  * escaped, HTML by entities: a name is shown as it is and cannot become a link, an image, a mention or markup.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "export/clean.h"
 #include "export/figure.h"
@@ -32,6 +34,8 @@ static void put_text(struct writer *writer, const char *text)
 			fprintf(writer->out, "%s%c<!-- -->", *at == '#' ? "\\" : "", *at);
 		else if (*at == ':' && at[1] == '/')
 			fputs("&#58;", writer->out); /* no bare link */
+		else if (*at == '.' && at - clean >= 3 && !strncasecmp(at - 3, "www", 3))
+			fputs("<!-- -->.", writer->out); /* nor one without a scheme */
 		else if (strchr("\\`*_{}[]()!|~$", *at))
 			fprintf(writer->out, "\\%c", *at);
 		else
@@ -95,13 +99,25 @@ static void put_table(struct writer *writer, const struct sonde_table *table)
 	putc('\n', writer->out);
 }
 
-/* Nothing ends the block early: each of its lines begins with a figure. */
+/* As text in HTML's own element: in a fenced block a name would stand as it is, `<` and all, which is live markup to
+ * whatever takes the file for HTML. */
 static int put_tree(struct writer *writer, const struct sonde_tree *tree)
 {
 	const struct sonde_format_options options = {.width = TREE_WIDTH};
-	fputs("```text\n", writer->out);
-	int error = sonde_text_tree(tree, &options, writer->out);
-	fputs("```\n\n", writer->out);
+	char *text = NULL;
+	size_t text_b = 0;
+	FILE *stream = open_memstream(&text, &text_b);
+	if (!stream)
+		return sonde_error(ENOMEM, "out of memory for a tree");
+	int error = sonde_text_tree(tree, &options, stream);
+	if (fclose(stream) && !error)
+		error = sonde_error(ENOMEM, "out of memory for a tree");
+	if (!error) {
+		fputs("<pre>\n", writer->out);
+		sonde_clean_markup(writer->out, text);
+		fputs("</pre>\n\n", writer->out);
+	}
+	free(text);
 	return error;
 }
 

@@ -79,6 +79,13 @@ static void add_label(struct writer *writer, struct sonde_buf *labels, const cha
 	sonde_buf_text(labels, "\"");
 }
 
+/* Titles name functions, too: a newline in one would begin a figure of its own. */
+static void put_help(struct writer *writer, const char *text)
+{
+	for (const char *at = sonde_clean_text(&writer->scratch, text); *at; at++)
+		fprintf(writer->out, *at == '\\' || *at == '"' ? "\\%c" : "%c", *at);
+}
+
 static void add_labels(struct writer *writer, struct sonde_buf *labels, const struct sonde_cell *cells)
 {
 	const struct sonde_table *table = &writer->section->table;
@@ -173,8 +180,11 @@ static void put_head(struct writer *writer, const char *family, const struct son
 	fprintf(writer->out, "# TYPE %s gauge\n", family);
 	if (*unit.name)
 		fprintf(writer->out, "# UNIT %s %s\n", family, unit.name);
-	fprintf(writer->out, "# HELP %s %s: %s%s, %s\n", family, writer->section->title, column->title, more,
-		basis[column->basis]);
+	fprintf(writer->out, "# HELP %s ", family);
+	put_help(writer, writer->section->title);
+	fputs(": ", writer->out);
+	put_help(writer, column->title);
+	fprintf(writer->out, "%s, %s\n", more, basis[column->basis]);
 }
 
 /* `interval`: the half widths of the column's intervals, where it has any. */
@@ -205,7 +215,9 @@ static void put_info(struct writer *writer)
 	char family[FAMILY_B], sample[FAMILY_B + 8];
 	snprintf(family, sizeof family, "sonde_%s", writer->section->id);
 	snprintf(sample, sizeof sample, "%s_info", family);
-	fprintf(writer->out, "# TYPE %s info\n# HELP %s %s\n", family, family, writer->section->title);
+	fprintf(writer->out, "# TYPE %s info\n# HELP %s ", family, family);
+	put_help(writer, writer->section->title);
+	putc('\n', writer->out);
 	for (size_t row = 0; row < table->row_count; row++) {
 		put_sample(writer, sample, &writer->labels[row]);
 		fputs("1\n", writer->out);

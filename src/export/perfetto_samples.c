@@ -115,17 +115,17 @@ static uint32_t stack_number(struct samples *samples, uint32_t node, uint32_t le
 static void put_sample(struct samples *samples, const struct sonde_batch *batch, size_t i)
 {
 	struct sonde_perfetto *perfetto = samples->perfetto;
-	const struct sonde_thread *thread = sonde_session_thread(perfetto->session, batch->thread_of[i]);
+	const struct sonde_thread *thread = sonde_session_thread(perfetto->session, batch->samples.thread[i]);
 	const struct sonde_process *process = sonde_session_process(perfetto->session, thread ? thread->process : 0);
 	int in_kernel = sonde_export_stacks_in_kernel(perfetto->session, batch, i);
 	uint32_t leaf = in_kernel ? SONDE_STACK_LEAF_KERNEL : SONDE_STACK_LEAF_NONE;
-	uint32_t stack = stack_number(samples, batch->stack[i], leaf);
-	sonde_proto_uint(&perfetto->packet, PACKET_TIME, batch->time_ns[i]);
+	uint32_t stack = stack_number(samples, batch->samples.stack[i], leaf);
+	sonde_proto_uint(&perfetto->packet, PACKET_TIME, batch->samples.time_ns[i]);
 	sonde_proto_uint(&perfetto->event, SAMPLE_PID, process ? process->pid : 0);
 	sonde_proto_uint(&perfetto->event, SAMPLE_TID, thread ? thread->tid : 0);
 	sonde_proto_uint(&perfetto->event, SAMPLE_STACK, stack);
 	sonde_proto_uint(&perfetto->event, SAMPLE_MODE,
-			 batch->status[i] & SONDE_SAMPLE_KERNEL ? MODE_KERNEL : MODE_USER);
+			 batch->samples.status[i] & SONDE_SAMPLE_KERNEL ? MODE_KERNEL : MODE_USER);
 	sonde_proto_message(&perfetto->packet, PACKET_SAMPLE, &perfetto->event);
 	sonde_perfetto_put(perfetto, NULL);
 }
@@ -133,21 +133,21 @@ static void put_sample(struct samples *samples, const struct sonde_batch *batch,
 static void put_sum(struct samples *samples, const struct sonde_batch *batch, size_t i)
 {
 	struct sonde_perfetto *perfetto = samples->perfetto;
-	uint32_t id = batch->thread_of[i];
+	uint32_t id = batch->samples.thread[i];
 	uint64_t track = sonde_perfetto_counter(perfetto, SONDE_PERFETTO_SAMPLED, id, 0,
 						sonde_perfetto_thread(perfetto, id), "sampled CPU time", "ns");
-	samples->sum_ns[id] += batch->weight_ns[i];
-	sonde_perfetto_point_int(perfetto, track, batch->time_ns[i], (int64_t)samples->sum_ns[id]);
+	samples->sum_ns[id] += batch->samples.weight_ns[i];
+	sonde_perfetto_point_int(perfetto, track, batch->samples.time_ns[i], (int64_t)samples->sum_ns[id]);
 }
 
 static int put_batch(struct samples *samples, const struct sonde_batch *batch)
 {
 	struct sonde_perfetto *perfetto = samples->perfetto;
 	for (size_t i = 0; i < batch->count && !perfetto->error; i++) {
-		if (batch->thread_of[i] >= perfetto->thread_count ||
-		    !sonde_format_takes(perfetto->options, batch->time_ns[i], batch->thread_of[i]))
+		if (batch->samples.thread[i] >= perfetto->thread_count ||
+		    !sonde_format_takes(perfetto->options, batch->samples.time_ns[i], batch->samples.thread[i]))
 			continue;
-		if (sonde_sample_counts(batch->status[i])) /* others are CPU time that no sample stands for */
+		if (sonde_sample_counts(batch->samples.status[i])) /* others are CPU time that no sample stands for */
 			put_sample(samples, batch, i);
 		put_sum(samples, batch, i);
 	}

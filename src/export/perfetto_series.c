@@ -29,8 +29,8 @@ static void name_of(char *out, size_t out_b, const struct sonde_series *series, 
 static int put_value(struct sonde_perfetto *perfetto, struct last *last, const struct sonde_series *series,
 		     const struct sonde_batch *batch, size_t i)
 {
-	uint64_t time_ns = batch->time_ns[i];
-	int64_t value = batch->value[i];
+	uint64_t time_ns = batch->series.time_ns[i];
+	int64_t value = batch->series.value[i];
 	int is_rate = series->kind == SONDE_METRIC_TOTAL && !strcmp(series->unit, "ns"),
 	    is_known = last->time_ns && time_ns > last->time_ns;
 	double rate = is_known ? 100 * ((double)value - (double)last->value) / (double)(time_ns - last->time_ns) : 0;
@@ -64,7 +64,8 @@ int sonde_perfetto_series(struct sonde_perfetto *perfetto)
 	error = last ? 0 : sonde_error(ENOMEM, "out of memory for %zu series", count);
 	while (!error && (rc = sonde_export_stacks_next(cursor, &batch)) > 0)
 		for (size_t i = 0; i < batch->count && !error; i++) {
-			const struct sonde_series *series = sonde_session_series(perfetto->session, batch->series[i]);
+			const struct sonde_series *series =
+			    sonde_session_series(perfetto->session, batch->series.series[i]);
 			if (series && !series->thread)
 				error = put_value(perfetto, &last[series->id], series, batch, i);
 		}

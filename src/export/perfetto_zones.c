@@ -168,13 +168,13 @@ void sonde_perfetto_zones(struct sonde_perfetto *perfetto, const struct sonde_ba
 	for (size_t i = 0; i < batch->count && !perfetto->error; i++) {
 		struct zone zone;
 		zone.thread = batch->thread;
-		zone.site = batch->site[i];
-		zone.start_ns = batch->start_ns[i];
-		zone.dur_ns = batch->dur_ns[i];
-		zone.self_ns = batch->self_ns[i];
-		zone.unfinished = batch->zone_flags[i] & SONDE_ZONE_UNFINISHED;
+		zone.site = batch->zones.site[i];
+		zone.start_ns = batch->zones.start_ns[i];
+		zone.dur_ns = batch->zones.dur_ns[i];
+		zone.self_ns = batch->zones.self_ns[i];
+		zone.unfinished = batch->zones.flags[i] & SONDE_ZONE_UNFINISHED;
 		zone.name[0] = 0;
-		put_zone(perfetto, &zone, batch->depth[i]);
+		put_zone(perfetto, &zone, batch->zones.depth[i]);
 	}
 }
 

@@ -68,12 +68,12 @@ static int add_batch(struct state *state, const struct sonde_batch *batch)
 	if (error)
 		return error;
 	for (size_t i = 0; i < batch->count; i++) {
-		if (!sonde_format_takes(state->options, batch->time_ns[i], batch->thread_of[i]))
+		if (!sonde_format_takes(state->options, batch->samples.time_ns[i], batch->samples.thread[i]))
 			continue;
 		int in_kernel = sonde_export_stacks_in_kernel(state->session, batch, i);
 		state->samples[state->count++] =
-		    sample_of(batch->thread_of[i], batch->stack[i],
-			      in_kernel ? SONDE_STACK_LEAF_KERNEL : SONDE_STACK_LEAF_NONE, batch->weight_ns[i]);
+		    sample_of(batch->samples.thread[i], batch->samples.stack[i],
+			      in_kernel ? SONDE_STACK_LEAF_KERNEL : SONDE_STACK_LEAF_NONE, batch->samples.weight_ns[i]);
 	}
 	return 0;
 }
@@ -125,9 +125,9 @@ static int add_calls(struct calls *calls, const struct state *state, const struc
 {
 	uint32_t groups = sonde_weigh_rows[state->options->weigh.by].groups;
 	for (size_t i = 0; i < batch->count; i++) {
-		uint64_t start_ns = batch->start_ns[i], dur_ns = batch->dur_ns[i];
-		if (!(groups & 1u << sonde_wait_row(batch->wait_kind[i])->group) ||
-		    (range->thread && !range->thread[batch->thread_of[i]]) ||
+		uint64_t start_ns = batch->waits.start_ns[i], dur_ns = batch->waits.dur_ns[i];
+		if (!(groups & 1u << sonde_wait_row(batch->waits.kind[i])->group) ||
+		    (range->thread && !range->thread[batch->waits.thread[i]]) ||
 		    !sonde_weigh_cut(range, &start_ns, &dur_ns) || !dur_ns)
 			continue;
 		if (calls->count == calls->cap) {
@@ -139,8 +139,8 @@ static int add_calls(struct calls *calls, const struct state *state, const struc
 			calls->cap = cap;
 		}
 		calls->rows[calls->count++] =
-		    (struct call){start_ns, sample_of(batch->thread_of[i], batch->stack[i],
-						      SONDE_STACK_LEAF_WAIT + batch->wait_kind[i], dur_ns)};
+		    (struct call){start_ns, sample_of(batch->waits.thread[i], batch->waits.stack[i],
+						      SONDE_STACK_LEAF_WAIT + batch->waits.kind[i], dur_ns)};
 	}
 	return 0;
 }

@@ -63,9 +63,9 @@ int sonde_export_stacks_next(struct sonde_cursor *cursor, const struct sonde_bat
 
 int sonde_export_stacks_in_kernel(const struct sonde_session *session, const struct sonde_batch *batch, size_t i)
 {
-	if (!(batch->status[i] & SONDE_SAMPLE_KERNEL))
+	if (!(batch->samples.status[i] & SONDE_SAMPLE_KERNEL))
 		return 0;
-	const struct sonde_node *node = sonde_session_node(session, batch->stack[i]);
+	const struct sonde_node *node = sonde_session_node(session, batch->samples.stack[i]);
 	const struct sonde_frame *frame = node ? sonde_session_frame(session, node->frame) : NULL;
 	const struct sonde_module *module = frame ? sonde_session_module(session, frame->module) : NULL;
 	return !module || !(module->flags & SONDE_MODULE_KERNEL);
@@ -81,15 +81,15 @@ static int fold_samples(struct sonde_stacks *stacks, struct sonde_session *sessi
 	const struct sonde_batch *batch;
 	while ((rc = sonde_export_stacks_next(cursor, &batch)) > 0) {
 		for (size_t i = 0; i < batch->count && rc > 0; i++) {
-			if (!sonde_format_takes(options, batch->time_ns[i], batch->thread_of[i]))
+			if (!sonde_format_takes(options, batch->samples.time_ns[i], batch->samples.thread[i]))
 				continue;
-			int counts = sonde_sample_counts(batch->status[i]);
-			struct sonde_stack stack = {.thread = batch->thread_of[i],
-						    .node = batch->stack[i],
+			int counts = sonde_sample_counts(batch->samples.status[i]);
+			struct sonde_stack stack = {.thread = batch->samples.thread[i],
+						    .node = batch->samples.stack[i],
 						    .leaf = (uint32_t)sonde_export_stacks_in_kernel(session, batch, i),
 						    .count = (uint64_t)counts,
-						    .weight = batch->weight_ns[i],
-						    .beside_ns = counts ? 0 : batch->weight_ns[i]};
+						    .weight = batch->samples.weight_ns[i],
+						    .beside_ns = counts ? 0 : batch->samples.weight_ns[i]};
 			int error = add(stacks, stack);
 			rc = error ? error : rc;
 		}

@@ -93,6 +93,8 @@ struct sonde_section {
 	struct sonde_table table;
 	struct sonde_tree tree;
 	struct sonde_note *notes;
+	const char *recorded; /* of its data: "yes", "in part", "no"; NULL = it does not depend on one kind */
+	const char *lacks;    /* why not all was; NULL with "yes" */
 	struct sonde_section *next;
 };
 

@@ -49,18 +49,18 @@ static struct sonde_tile_decoded *lay_out(struct sonde_tiles *tiles, const struc
 	decoded->size_b = size_b;
 	decoded->groups = (struct sonde_tile_node *)(void *)((char *)decoded + slices_b);
 	for (size_t i = 0; i < batch->count; i++)
-		if (batch->depth[i] < SONDE_TILE_DEPTHS)
-			at[batch->depth[i]]++;
+		if (batch->zones.depth[i] < SONDE_TILE_DEPTHS)
+			at[batch->zones.depth[i]]++;
 	decoded->first[0] = 0;
 	for (size_t depth = 0; depth < SONDE_TILE_DEPTHS; depth++) {
 		decoded->first[depth + 1] = decoded->first[depth] + at[depth];
 		at[depth] = decoded->first[depth];
 	}
 	for (size_t i = 0; i < batch->count; i++)
-		if (batch->depth[i] < SONDE_TILE_DEPTHS)
-			decoded->slices[at[batch->depth[i]]++] =
-			    (struct sonde_tile_slice){batch->start_ns[i], batch->start_ns[i] + batch->dur_ns[i],
-						      tiles->site_names[batch->site[i]] - 1, 0};
+		if (batch->zones.depth[i] < SONDE_TILE_DEPTHS)
+			decoded->slices[at[batch->zones.depth[i]]++] = (struct sonde_tile_slice){
+			    batch->zones.start_ns[i], batch->zones.start_ns[i] + batch->zones.dur_ns[i],
+			    tiles->site_names[batch->zones.site[i]] - 1, 0};
 	make_groups(decoded);
 	return decoded;
 }

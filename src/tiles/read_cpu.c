@@ -19,8 +19,8 @@ static int take(void *context, const struct sonde_batch *batch)
 	struct sonde_tiles *tiles = both[0];
 	int error = 0;
 	for (size_t i = 0; i < batch->count && !error; i++) {
-		uint64_t to_ns = batch->time_ns[i], ns = batch->weight_ns[i], from_ns, end_ns;
-		const struct sonde_thread *thread = sonde_session_thread(tiles->session, batch->thread_of[i]);
+		uint64_t to_ns = batch->samples.time_ns[i], ns = batch->samples.weight_ns[i], from_ns, end_ns;
+		const struct sonde_thread *thread = sonde_session_thread(tiles->session, batch->samples.thread[i]);
 		if (!thread || !ns || !to_ns)
 			continue;
 		sonde_interval_life(tiles->session, thread, &from_ns, &end_ns);

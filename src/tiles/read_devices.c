@@ -74,36 +74,37 @@ static int name_of(struct reading *reading, const struct sonde_operation *operat
 
 static int take_asked(struct reading *reading, const struct sonde_batch *batch, size_t i, uint32_t process)
 {
-	uint64_t start_ns = batch->start_ns[i];
-	if (batch->queued_ns[i] && batch->thread_of[i])
-		return sonde_tiles_arrow(reading->tiles,
-					 &(struct sonde_tile_arrow_row){start_ns - (batch->queued_ns[i] - 1), start_ns,
-									batch->thread_of[i], batch->queue[i],
-									SONDE_TILE_LAUNCHES});
+	uint64_t start_ns = batch->activities.start_ns[i];
+	if (batch->activities.queued_ns[i] && batch->activities.thread[i])
+		return sonde_tiles_arrow(
+		    reading->tiles, &(struct sonde_tile_arrow_row){start_ns - (batch->activities.queued_ns[i] - 1),
+								   start_ns, batch->activities.thread[i],
+								   batch->activities.queue[i], SONDE_TILE_LAUNCHES});
 	struct unasked *row =
-	    batch->correlation[i] ? list_add(reading, &reading->unasked, sizeof(struct unasked)) : NULL;
+	    batch->activities.correlation[i] ? list_add(reading, &reading->unasked, sizeof(struct unasked)) : NULL;
 	if (row)
-		*row = (struct unasked){batch->correlation[i], start_ns, process, batch->queue[i]};
+		*row =
+		    (struct unasked){batch->activities.correlation[i], start_ns, process, batch->activities.queue[i]};
 	return 0;
 }
 
 static int take_one(struct reading *reading, const struct sonde_batch *batch, size_t i)
 {
 	const struct sonde_session *session = reading->tiles->session;
-	const struct sonde_operation *operation = sonde_session_operation(session, batch->operation[i]);
-	const struct sonde_queue *queue = sonde_session_queue(session, batch->queue[i]);
+	const struct sonde_operation *operation = sonde_session_operation(session, batch->activities.operation[i]);
+	const struct sonde_queue *queue = sonde_session_queue(session, batch->activities.queue[i]);
 	if (!operation || !operation->id)
 		return 0;
-	if (operation->kind == SONDE_ACTIVITY_API && batch->correlation[i] && batch->thread_of[i]) {
+	if (operation->kind == SONDE_ACTIVITY_API && batch->activities.correlation[i] && batch->activities.thread[i]) {
 		struct call *call = list_add(reading, &reading->calls, sizeof *call);
 		if (call)
-			*call = (struct call){batch->correlation[i], batch->start_ns[i], operation->process,
-					      batch->thread_of[i]};
+			*call = (struct call){batch->activities.correlation[i], batch->activities.start_ns[i],
+					      operation->process, batch->activities.thread[i]};
 	}
 	if (!queue || sonde_activity_row(operation->kind)->where != SONDE_ACTIVITY_ON_DEVICE)
 		return 0;
-	struct sonde_tile_item item = {.from_ns = batch->start_ns[i],
-				       .to_ns = batch->start_ns[i] + batch->dur_ns[i],
+	struct sonde_tile_item item = {.from_ns = batch->activities.start_ns[i],
+				       .to_ns = batch->activities.start_ns[i] + batch->activities.dur_ns[i],
 				       .process = queue->process,
 				       .sub = queue->id};
 	int error = name_of(reading, operation, &item.name);

@@ -115,9 +115,10 @@ static int take(void *context, const struct sonde_batch *batch)
 	struct reading *reading = context;
 	int error = 0;
 	for (size_t i = 0; i < batch->count && !error; i++) {
-		const struct sonde_series *series = sonde_session_series(reading->tiles->session, batch->series[i]);
-		if (series && batch->time_ns[i])
-			error = add(reading, series, batch->time_ns[i], batch->value[i]);
+		const struct sonde_series *series =
+		    sonde_session_series(reading->tiles->session, batch->series.series[i]);
+		if (series && batch->series.time_ns[i])
+			error = add(reading, series, batch->series.time_ns[i], batch->series.value[i]);
 	}
 	return error;
 }

@@ -29,23 +29,24 @@ static int take(void *context, const struct sonde_batch *batch)
 	struct reading *reading = context;
 	int error = 0;
 	for (size_t i = 0; i < batch->count && !error; i++) {
-		uint32_t kind = batch->wait_kind[i], name;
+		uint32_t kind = batch->waits.kind[i], name;
 		const struct sonde_wait_row *row = sonde_wait_row(kind);
-		const struct sonde_thread *thread = sonde_session_thread(reading->tiles->session, batch->thread_of[i]);
+		const struct sonde_thread *thread =
+		    sonde_session_thread(reading->tiles->session, batch->waits.thread[i]);
 		if (!row->name || row->group == SONDE_WAIT_GROUP_HELD || !thread)
 			continue;
-		error = name_of(reading, kind, (batch->status[i] & SONDE_WAIT_SAMPLED) != 0, &name);
+		error = name_of(reading, kind, (batch->waits.status[i] & SONDE_WAIT_SAMPLED) != 0, &name);
 		if (error)
 			return error;
-		const struct sonde_tile_item item = {.from_ns = batch->start_ns[i],
-						     .to_ns = batch->start_ns[i] + batch->dur_ns[i],
+		const struct sonde_tile_item item = {.from_ns = batch->waits.start_ns[i],
+						     .to_ns = batch->waits.start_ns[i] + batch->waits.dur_ns[i],
 						     .process = thread->process,
 						     .thread = thread->id,
 						     .name = name};
 		error = sonde_tile_items_add(reading->tiles, &reading->items, item);
-		const struct sonde_tile_arrow_row arrow = {item.to_ns, item.to_ns, batch->other[i], thread->id,
+		const struct sonde_tile_arrow_row arrow = {item.to_ns, item.to_ns, batch->waits.other[i], thread->id,
 							   SONDE_TILE_UNLOCKS};
-		if (!error && row->group == SONDE_WAIT_GROUP_LOCK && batch->other[i])
+		if (!error && row->group == SONDE_WAIT_GROUP_LOCK && batch->waits.other[i])
 			error = sonde_tiles_arrow(reading->tiles, &arrow);
 	}
 	return error;

@@ -67,15 +67,16 @@ static int take_zones(struct sonde_tiles *tiles, uint32_t chunk, const struct so
 	uint64_t deeper = 0;
 	int error = 0;
 	for (size_t i = 0; i < batch->count && !error; i++) {
-		uint32_t depth = batch->depth[i];
+		uint32_t depth = batch->zones.depth[i];
 		if (depth >= SONDE_TILE_DEPTHS) {
 			deeper++;
 			continue;
 		}
 		if (!lanes[depth] && !(lanes[depth] = lane_of(tiles, batch->process, batch->thread, depth)))
 			return -ENOMEM;
-		const struct sonde_tile_slice zone = {batch->start_ns[i], batch->start_ns[i] + batch->dur_ns[i],
-						      tiles->site_names[batch->site[i]] - 1, 0};
+		const struct sonde_tile_slice zone = {batch->zones.start_ns[i],
+						      batch->zones.start_ns[i] + batch->zones.dur_ns[i],
+						      tiles->site_names[batch->zones.site[i]] - 1, 0};
 		error = sonde_tile_lane_zone(lanes[depth], &zone, (struct sonde_tile_where){chunk, firsts[depth]++});
 	}
 	return error ? error : leave_out(tiles, batch->process, batch->thread, deeper, chunk == UINT32_MAX);
