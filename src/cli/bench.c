@@ -9,6 +9,7 @@
 #include "cli/bench_runs.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/pass_on.h"
 #include "util/error.h"
 #include "util/quantity.h"
 
@@ -39,6 +40,7 @@ static const struct sonde_option options[] = {
     {"ignore-failure", 'i', NULL, "go on when the command fails", SONDE_FLAG(AT(runs.ignore_failure))},
     {"show-output", 0, NULL, "leave the command's standard output where it is (default: it goes to /dev/null)",
      SONDE_FLAG(AT(runs.show_output))},
+    {SONDE_PASS_ON_KEEP_ARGUMENTS(AT(runs.keep_arguments))},
     {"gate", 0, NULL, "exit with 0 improved or unchanged, 1 regressed, 3 inconclusive, 4 not comparable",
      SONDE_FLAG(AT(gate))},
     {"json", 0, NULL, "as JSON, with the keys below", SONDE_FLAG(AT(json))},

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "run/redacted.h"
 #include "run/shell.h"
 #include "run/signals.h"
 #include "run/timed.h"
@@ -136,6 +137,15 @@ static int is_line(char **words)
 	return !words[1] && !sonde_shell_is_plain(words[0]);
 }
 
+/* The line as it is shown and written. */
+static int redact(struct sonde_bench_runs *runs, int side, char *const *words)
+{
+	char **redacted = sonde_redacted_words(words, NULL);
+	runs->shown[side] = redacted ? sonde_shell_line(redacted) : NULL;
+	free(redacted);
+	return runs->shown[side] ? 0 : -ENOMEM;
+}
+
 int sonde_bench_runs_init(struct sonde_bench_runs *runs, char **candidate, char **baseline, int by_shell)
 {
 	char **words[SONDE_SIDES] = {[SONDE_CANDIDATE] = candidate, [SONDE_BASELINE] = baseline};
@@ -147,7 +157,9 @@ int sonde_bench_runs_init(struct sonde_bench_runs *runs, char **candidate, char 
 		char *const shell[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c", runs->line[side], NULL};
 		memcpy(runs->shell[side], shell, sizeof shell);
 		runs->argv[side] = by_shell ? runs->shell[side] : words[side];
-		runs->show.command[side] = runs->line[side];
+		if (words[side] && !runs->keep_arguments && redact(runs, side, words[side]))
+			return sonde_error(ENOMEM, "out of memory for the command's words");
+		runs->show.command[side] = runs->shown[side] ? runs->shown[side] : runs->line[side];
 	}
 	runs->versus.has_baseline = baseline != NULL;
 	return 0;
@@ -199,7 +211,9 @@ int sonde_bench_gate(enum sonde_verdict verdict)
 
 void sonde_bench_runs_fini(struct sonde_bench_runs *runs)
 {
-	for (int side = 0; side < SONDE_SIDES; side++)
+	for (int side = 0; side < SONDE_SIDES; side++) {
 		free(runs->line[side]);
+		free(runs->shown[side]);
+	}
 	free(runs->pairs);
 }

@@ -15,12 +15,13 @@ struct sonde_bench_runs {
 	const char *prepare; /* a line for sh before each run; NULL = none */
 	uint64_t warmup, runs;
 	double margin;
-	int show_output, ignore_failure;
+	int show_output, ignore_failure, keep_arguments;
 	/* What was measured. */
 	struct sonde_versus versus; /* not judged */
 	struct sonde_bench_show show;
 	/* Its own. */
 	char *line[SONDE_SIDES];
+	char *shown[SONDE_SIDES]; /* the same without secrets; NULL: as it is */
 	char **argv[SONDE_SIDES];
 	char *shell[SONDE_SIDES][4];
 	struct sonde_versus_pair *pairs;

@@ -8,12 +8,15 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "util/error.h"
 
 #define DEFAULT_PORT 8080
 #define NO_PORT UINT64_MAX
+
+enum { TOKEN_B = 16 };
 
 void sonde_browse_init(struct sonde_browse *browse)
 {
@@ -22,8 +25,26 @@ void sonde_browse_init(struct sonde_browse *browse)
 
 void sonde_browse_fini(struct sonde_browse *browse)
 {
+	if (browse->opener && browse->opener_of == getpid())
+		unlink(browse->opener);
+	free(browse->opener);
 	free(browse->token);
-	browse->token = NULL;
+	browse->token = browse->opener = NULL;
+}
+
+int sonde_browse_make_token(struct sonde_browse *browse)
+{
+	uint8_t random[TOKEN_B];
+	if (browse->token || browse->no_token)
+		return 0;
+	if (getrandom(random, sizeof random, 0) != sizeof random)
+		return sonde_error(EIO, "the kernel has no random numbers for a token: %s", strerror(errno));
+	browse->token = malloc(2 * sizeof random + 1);
+	if (!browse->token)
+		return sonde_error(ENOMEM, "out of memory for a token");
+	for (size_t i = 0; i < sizeof random; i++)
+		snprintf(browse->token + 2 * i, 3, "%02x", random[i]);
+	return 0;
 }
 
 int sonde_browse_take_token(struct sonde_browse *browse, const char *value)
@@ -102,7 +123,32 @@ static void open_browser(const char *url)
 	posix_spawnattr_destroy(&how);
 }
 
-int sonde_browse_announce(const struct sonde_browse *browse, const struct sonde_server *server, FILE *out, int quiet)
+/* A browser's command line can be read by everybody on the machine, so it gets a file that only this user can read,
+ * which leads to the link with the token. It lies in the home folder, since browsers in sandboxes see no other; there
+ * until the command ends. NULL: none could be made. */
+static const char *opener_make(struct sonde_browse *browse, const char *url)
+{
+	const char *home = variable("HOME");
+	if (asprintf(&browse->opener, "%s/sonde-view-XXXXXX.html", home ? home : "/tmp") < 0)
+		return browse->opener = NULL;
+	int fd = mkostemps(browse->opener, 5, O_CLOEXEC); /* mode 0600 */
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!file) {
+		if (fd >= 0)
+			close(fd);
+		free(browse->opener);
+		return browse->opener = NULL;
+	}
+	browse->opener_of = getpid();
+	fprintf(file,
+		"<!doctype html><meta charset=utf-8><meta name=referrer content=no-referrer>\n"
+		"<meta http-equiv=refresh content=\"0;url=%s\"><a href=\"%s\">sonde</a>\n",
+		url, url);
+	fclose(file);
+	return browse->opener;
+}
+
+int sonde_browse_announce(struct sonde_browse *browse, const struct sonde_server *server, FILE *out, int quiet)
 {
 	const char *url = sonde_server_url(server);
 	int is_remote = variable("SSH_CONNECTION") != NULL;
@@ -110,11 +156,12 @@ int sonde_browse_announce(const struct sonde_browse *browse, const struct sonde_
 	if (is_remote && !quiet && !browse->host)
 		say_tunnel(out, sonde_server_port(server));
 	fflush(out);
-	/* A browser's command line, which others can read, would have the token. */
-	if (browse->no_open || browse->token || is_remote || !(variable("DISPLAY") || variable("WAYLAND_DISPLAY")))
+	if (browse->no_open || is_remote || !(variable("DISPLAY") || variable("WAYLAND_DISPLAY")))
 		return 0;
-	open_browser(url);
-	return 1;
+	const char *where = browse->token ? opener_make(browse, url) : url;
+	if (where)
+		open_browser(where);
+	return where != NULL;
 }
 
 void sonde_browse_block(sigset_t *out)

@@ -10,13 +10,19 @@
 #include "cli/beside.h"
 #include "cli/command.h"
 #include "import/import.h"
+#include "roof/machine.h"
 #include "util/error.h"
+#include "util/memory_limit.h"
 
 struct request {
 	const char *output, *from, *type, *path;
+	uint64_t memory_b;
 	int force, quiet;
 	char *chosen; /* the output's name where none was given */
 };
+
+#define MEMORY_LEAST_B (UINT64_C(128) << 20) /* JSON alone has 64 MB in reserve */
+#define MEMORY_DEFAULT_B (UINT64_C(1) << 30)
 
 #define AT(member) offsetof(struct request, member)
 
@@ -24,6 +30,8 @@ static const struct sonde_option options[] = {
     {"output", 'o', "FILE", "the recording to make (FILE's name with .sonde)", SONDE_TEXT(AT(output))},
     {"from", 0, "perf|chrome|pprof|folded", "the file's format (told by what is in it)", SONDE_TEXT(AT(from))},
     {"type", 0, "NAME", "which of a pprof profile's values (cpu)", SONDE_TEXT(AT(type))},
+    {"max-memory", 0, "SIZE", "the most memory to take (1G, at most half of what is free)",
+     SONDE_SIZE(AT(memory_b), MEMORY_LEAST_B)},
     {"force", 0, NULL, "overwrite the output", SONDE_FLAG(AT(force))},
     {"quiet", 'q', NULL, "say nothing but errors", SONDE_FLAG(AT(quiet))},
     {0},
@@ -81,6 +89,26 @@ static char *folder_of(const char *path)
 	return slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
 }
 
+static int limit_memory(struct request *request)
+{
+	uint64_t half_b = sonde_roof_memory("") / 2;
+	if (!request->memory_b)
+		request->memory_b = half_b && half_b < MEMORY_DEFAULT_B ? half_b : MEMORY_DEFAULT_B;
+	if (request->memory_b < MEMORY_LEAST_B)
+		request->memory_b = MEMORY_LEAST_B;
+	return sonde_memory_limit_set(request->memory_b);
+}
+
+/* Any allocation may be the one that fails, so what failed is not the news. */
+static int too_big(const struct request *request)
+{
+	char limit[24], more[24];
+	return sonde_error(EFBIG, "%s needs more than %s of memory; if you trust it, allow more: --max-memory %s",
+			   strcmp(request->path, "-") ? request->path : "standard input",
+			   sonde_memory_limit_text(request->memory_b, limit),
+			   sonde_memory_limit_text(2 * request->memory_b, more));
+}
+
 static int import(struct request *request, struct sonde_import_result *result)
 {
 	struct sonde_beside beside;
@@ -96,7 +124,9 @@ static int import(struct request *request, struct sonde_import_result *result)
 					   .folder = folder,
 					   .fd = beside.fd,
 					   .name = request->output};
-	error = sonde_import(result, &how);
+	error = limit_memory(request);
+	error = error ? error : sonde_import(result, &how);
+	error = error == -ENOMEM ? too_big(request) : error;
 	free(folder);
 	return sonde_beside_close(&beside, error);
 }

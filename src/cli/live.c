@@ -45,6 +45,7 @@ static const struct sonde_option options[] = {
     {SONDE_BROWSE_PORT(AT(browse.port))},
     {SONDE_BROWSE_HOST(AT(browse.host))},
     {SONDE_BROWSE_TOKEN(set_token)},
+    {SONDE_BROWSE_NO_TOKEN(AT(browse.no_token))},
     {SONDE_BROWSE_NO_OPEN(AT(browse.no_open))},
     {"once", 0, NULL, "end when the command ends, also while a page is open", SONDE_FLAG(AT(once))},
 #include "cli/recording.def"
@@ -52,7 +53,7 @@ static const struct sonde_option options[] = {
 };
 
 struct live {
-	const struct request *request;
+	struct request *request;
 	struct sonde_live_recorder recorder;
 	struct sonde_server *server;
 	struct sonde_session *session; /* until the server has begun, which owns it then */
@@ -286,11 +287,12 @@ static void record_only(struct live *live)
 	end_run(live);
 }
 
-static int show(const struct request *request)
+static int show(struct request *request)
 {
 	struct live live = {.request = request};
+	int rc = sonde_browse_make_token(&request->browse);
 	const struct sonde_server_options wanted = sonde_browse_server(&request->browse);
-	int rc = sonde_server_open(&live.server, &wanted);
+	rc = rc ? rc : sonde_server_open(&live.server, &wanted);
 	if (rc) {
 		fprintf(stderr, "sonde live: %s\n", sonde_error_text());
 		return SONDE_EXIT_OURS;

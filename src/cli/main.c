@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/leave.h"
 #include "cli/output.h"
 #include "util/error.h"
 
@@ -78,7 +79,7 @@ int main(int argc, char **argv)
 	int code = run(argc, argv);
 	struct sonde_output output = {.file = stdout};
 	if (code || !sonde_output_close(&output, 0))
-		return code;
+		sonde_leave(code);
 	fprintf(stderr, "sonde: %s\n", sonde_error_text());
-	return SONDE_EXIT_UNREADABLE;
+	sonde_leave(SONDE_EXIT_UNREADABLE);
 }

@@ -87,7 +87,8 @@ static const struct {
     {"2", "wrong usage"},
     {"3", "inconclusive"},
     {"4", "a file that cannot be read, written or compared"},
-    {"125", "sonde itself failed: of commands that run a program; of others, for want of memory"},
+    {"125", "sonde itself failed: of commands that run a program; of others, for want of memory; with record "
+	    "--fail-on-loss also: the recording is incomplete, or events were lost"},
     {"126", "the program cannot be executed"},
     {"127", "the program was not found"},
 };

@@ -27,7 +27,7 @@ int sonde_output_open(struct sonde_output *out, const char *path, int force)
 	if (there && S_ISREG(status.st_mode) && !force)
 		return sonde_error(EEXIST, "%s exists; choose another name with -o, or overwrite it with --force",
 				   path);
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (there ? O_TRUNC : O_EXCL), 0666);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (there ? O_TRUNC : O_EXCL), 0600);
 	if (fd < 0)
 		return sonde_error(errno, "%s: %s; choose another place with -o", path, strerror(errno));
 	FILE *file = fdopen(fd, "w");

@@ -13,7 +13,8 @@ struct sonde_output {
 	int made;         /* the file is ours: removed when writing fails */
 };
 
-/* A file that exists is refused without `force`. `path` NULL or "-": the standard output. 0 or a negative errno. */
+/* A new file is the user's alone (0600), as recordings are: it has their command lines and paths. One that exists keeps
+ * its mode, and is refused without `force`. `path` NULL or "-": the standard output. 0 or a negative errno. */
 int sonde_output_open(struct sonde_output *out, const char *path, int force);
 
 /* Closes; 0, or the negative errno of a write that failed (the file is gone then). A reader that went away is no error.

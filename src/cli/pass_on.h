@@ -12,6 +12,10 @@
 	"duration", 'd', "TIME", "stop after this long: 10s, 500ms, 2m; a command goes on", SONDE_TIME(to, 1000000)
 #define SONDE_PASS_ON_FORCE(to) "force", 'f', NULL, "overwrite FILE when it exists", SONDE_FLAG(to)
 
+#define SONDE_PASS_ON_KEEP_ARGUMENTS(to)                                                                              \
+	"keep-arguments", 0, NULL, "keep command lines as they are: passwords and keys in them become *** otherwise", \
+	    SONDE_FLAG(to)
+
 #define SONDE_PASS_ON_LEAST_INTERVAL_NS 10000000u /* between two readings */
 
 /* Options, then the command, or -p and no command. −1: go on; else the exit code, with what is wrong printed. */

@@ -1,8 +1,10 @@
 /* record.c: sonde record: runs a command, or attaches to a process, and writes a recording.
  *
  * Nothing is ever written to the command's standard output. The exit code is the command's own; a signal that ended it
- * is raised again; 125 is ours, 126 and 127 as in a shell.
+ * is raised again; 125 is ours, 126 and 127 as in a shell. A recording that lacks something does not change it unless
+ * --fail-on-loss asks for that: then it is 125, whatever the command's was.
  */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/command.h"
@@ -11,12 +13,19 @@
 #include "cli/recording.h"
 #include "source/supervise.h"
 
+struct request {
+	struct sonde_recording recording; /* first: recording.def */
+	int fail_on_loss;
+};
+
 static const struct sonde_option options[] = {
 #include "cli/recording.def"
     {"keep", 0, "TIME", "flight recorder: keep only the last TIME, saved by --when, SIGUSR2 or the command's death",
      SONDE_TIME(SONDE_RECORDING_AT(keep_ns), SONDE_RECORDING_LEAST_TIME_NS)},
     {"when", 0, "EVENT", "with --keep: save when 'zone=NAME>TIME' or 'span=NAME>TIME' happens",
      SONDE_TEXT(SONDE_RECORDING_AT(when))},
+    {"fail-on-loss", 0, NULL, "exit with 125 if the recording is incomplete or events were lost",
+     SONDE_FLAG(offsetof(struct request, fail_on_loss))},
     {0},
 };
 
@@ -28,25 +37,37 @@ static void say_looking_up(const struct sonde_record_options *record, int over)
 		sonde_progress_begin("sonde: looking up symbols; --no-symbols leaves that to the report\n");
 }
 
+/* Whether the recording lacks something of the run, which has been printed then. */
+static int is_lossy(const struct sonde_supervise_result *result)
+{
+	if (result->lost)
+		fprintf(stderr, "sonde record: --fail-on-loss: %" PRIu64 " event%s lost, first %s\n", result->lost,
+			result->lost == 1 ? " was" : "s were", result->lost_first);
+	return result->lost || result->error; /* the error was printed before */
+}
+
 static int run(int argc, char **argv)
 {
-	struct sonde_recording recording;
-	struct sonde_record_options *record = &recording.options;
-	struct sonde_parse parse = {.command = sonde_command_find("record"), .context = &recording};
-	sonde_recording_init(&recording);
+	struct request request = {0};
+	struct sonde_recording *recording = &request.recording;
+	struct sonde_record_options *record = &recording->options;
+	struct sonde_parse parse = {.command = sonde_command_find("record"), .context = &request};
+	sonde_recording_init(recording);
 	record->looking_up = say_looking_up;
 	int code = sonde_pass_on_parse(&parse, argc, argv, &record->command, &record->attach);
 	if (code >= 0)
 		return code;
-	code = sonde_recording_check(&recording, "record");
+	code = sonde_recording_check(recording, "record");
 	if (code)
 		return code;
-	sonde_recording_name(&recording);
+	sonde_recording_name(recording);
 	struct sonde_supervise_result result;
 	int rc = sonde_supervise(record, &result);
 	if (rc)
 		return sonde_pass_on_failure("record", record, rc);
 	sonde_recording_say(record, &result, "record");
+	if (request.fail_on_loss && is_lossy(&result))
+		return SONDE_EXIT_OURS;
 	if (result.error && result.status == -1)
 		return SONDE_EXIT_OURS;
 	return sonde_pass_on(result.status);

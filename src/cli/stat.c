@@ -20,6 +20,7 @@
 #include "cli/output.h"
 #include "cli/pass_on.h"
 #include "cli/stat_show.h"
+#include "run/redacted.h"
 #include "run/shell.h"
 #include "run/signals.h"
 #include "source/supervise.h"
@@ -55,6 +56,7 @@ static const struct sonde_option options[] = {
     {"flop", 0, NULL, "FLOP, where the processor shows its counters", SONDE_FLAG(AT(options.flop))},
     {"gpu", 0, NULL, "NVIDIA devices, by their driver: how busy they were, and their memory", SONDE_FLAG(AT(devices))},
     {"record", 0, "FILE", "keep the recording (sonde report FILE)", SONDE_TEXT(AT(options.output))},
+    {SONDE_PASS_ON_KEEP_ARGUMENTS(AT(options.keep_arguments))},
     {SONDE_PASS_ON_FORCE(AT(options.overwrite))},
     {"quiet", 'q', NULL, "print the last line only", SONDE_FLAG(AT(quiet))},
     {0},
@@ -217,8 +219,11 @@ static void show_runs(struct request *request, const char *error)
 {
 	char command[4096] = "";
 	size_t used = 0;
-	for (char **word = request->options.command; *word && used < sizeof command; word++)
+	char **redacted = request->options.keep_arguments ? NULL : sonde_redacted_words(request->options.command, NULL);
+	char **words = redacted ? redacted : request->options.command;
+	for (char **word = words; *word && used < sizeof command; word++)
 		used += (size_t)snprintf(command + used, sizeof command - used, "%s%s", used ? " " : "", *word);
+	free(redacted);
 	const struct sonde_stat_show show = {
 	    .runs = &request->runs, .command = command, .status = request->runs.failed, .error = error};
 	struct sonde_format_options style;

@@ -138,8 +138,9 @@ static int clocks_read(struct clocks *out, struct sonde_session *session, uint64
 	}
 	while ((rc = sonde_cursor_next(cursor, &batch)) != 0 && rc != -ENOMEM)
 		for (size_t i = 0; rc > 0 && i < batch->count; i++)
-			if ((!to_ns || batch->time_ns[i] < to_ns) && batch->series[i] <= count)
-				clock_take(session, out, batch->series[i], (uint64_t)batch->value[i], last);
+			if ((!to_ns || batch->series.time_ns[i] < to_ns) && batch->series.series[i] <= count)
+				clock_take(session, out, batch->series.series[i], (uint64_t)batch->series.value[i],
+					   last);
 	sonde_cursor_close(cursor);
 	free(last);
 	return rc;

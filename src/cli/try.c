@@ -16,6 +16,7 @@
 #include "cli/bench_runs.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/pass_on.h"
 #include "cli/try_again.h"
 #include "cli/try_entry.h"
 #include "cli/try_report.h"
@@ -77,6 +78,7 @@ static const struct sonde_option options[] = {
     {"keep", 'k', NULL, "baseline: keep a copy of the program, to run it again when it was built anew",
      SONDE_FLAG(AT(keep))},
     {"zones", 0, "[=N]", "then record N runs (10), and keep the time in each zone", SONDE_BY(set_zones)},
+    {SONDE_PASS_ON_KEEP_ARGUMENTS(AT(runs.keep_arguments))},
     {"gate", 0, NULL, "run: exit with 0 improved or unchanged, 1 regressed, 3 inconclusive, 4 not comparable",
      SONDE_FLAG(AT(gate))},
     {"journal", 'j', "FOLDER", "another place than .sonde-try here or above", SONDE_TEXT(AT(folder))},
@@ -184,11 +186,16 @@ static void keep_no_more(struct request *request)
 	unlink(path);
 }
 
+static int init_entry(struct request *request)
+{
+	return sonde_try_entry_init(&request->entry, request->command, &request->journal, request->runs.keep_arguments);
+}
+
 static int run_baseline(struct request *request)
 {
 	struct sonde_bench_runs *runs = &request->runs;
 	struct sonde_versus *versus = &runs->versus;
-	int code = sonde_try_entry_init(&request->entry, request->command, &request->journal);
+	int code = init_entry(request);
 	code = code ? code : sonde_bench_runs_init(runs, request->command, NULL, 0);
 	if (!code && sonde_journal_check(&request->journal))
 		return SONDE_EXIT_OURS;
@@ -302,7 +309,7 @@ static int run_attempt(struct request *request)
 			    request->word[1], request->entries.damaged ? " that can be read" : "", request->word[1]);
 		return SONDE_EXIT_UNREADABLE;
 	}
-	if (sonde_try_entry_init(entry, request->command, &request->journal))
+	if (init_entry(request))
 		return SONDE_EXIT_OURS;
 	entry->is_attempt = 1;
 	entry->what = strdup(request->word[2]);

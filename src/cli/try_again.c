@@ -38,7 +38,8 @@ static char **words_of_kept(struct sonde_try_again *again, const struct sonde_tr
 	}
 	again->kept_words = calloc(count + 1, sizeof *again->kept_words);
 	for (size_t i = 0; again->kept_words && i < count; i++)
-		again->kept_words[i] = i ? baseline->words[i] : again->kept_path;
+		again->kept_words[i] =
+		    i ? (baseline->redacted ? again->command[i] : baseline->words[i]) : again->kept_path;
 	return again->kept_words;
 }
 
@@ -49,6 +50,12 @@ char **sonde_try_words_again(struct sonde_try_again *again, const struct sonde_t
 	int is_same = sonde_try_entry_same_words(baseline, again->command);
 	const char *changed = sonde_try_entry_changed(baseline, NULL);
 	const char *other = sonde_try_entry_changed(baseline, program_of(baseline));
+	if (!is_same && baseline->redacted) {
+		fprintf(stderr,
+			"sonde try: the baseline's command line had passwords or keys, which its journal does not "
+			"have (--keep-arguments): it cannot be run again\n");
+		return NULL;
+	}
 	if (!is_same && !changed)
 		return baseline->words;
 	if (!changed)

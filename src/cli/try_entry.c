@@ -17,6 +17,7 @@
 
 #include "cli/bench_file.h"
 #include "cli/bench_show.h"
+#include "run/redacted.h"
 #include "util/error.h"
 
 enum { VERSION = 1, WORDS_MAX = 100000 };
@@ -105,9 +106,13 @@ const char *sonde_try_entry_changed(const struct sonde_try_entry *entry, const c
 int sonde_try_entry_same_words(const struct sonde_try_entry *entry, char *const *words)
 {
 	size_t i = 0;
-	while (entry->words[i] && words[i] && !strcmp(entry->words[i], words[i]))
+	char **redacted = entry->redacted ? sonde_redacted_words(words, NULL) : NULL;
+	char *const *other = redacted ? redacted : words;
+	while (entry->words[i] && other[i] && !strcmp(entry->words[i], other[i]))
 		i++;
-	return !entry->words[i] && !words[i];
+	int is_same = !entry->words[i] && !other[i];
+	free(redacted);
+	return is_same;
 }
 
 /* --- a new one --------------------------------------------------------------------------------------------------- */
@@ -141,7 +146,8 @@ static char *directory_of(const struct sonde_journal *journal)
 	return strdup(here[above] ? here + above + 1 : ".");
 }
 
-int sonde_try_entry_init(struct sonde_try_entry *entry, char *const *words, const struct sonde_journal *journal)
+int sonde_try_entry_init(struct sonde_try_entry *entry, char *const *words, const struct sonde_journal *journal,
+			 int keep_arguments)
 {
 	uint64_t id = 0;
 	time_t now = time(NULL);
@@ -151,7 +157,9 @@ int sonde_try_entry_init(struct sonde_try_entry *entry, char *const *words, cons
 		return sonde_error(errno, "no random number for the entry: %s", strerror(errno));
 	snprintf(entry->id, sizeof entry->id, "%016" PRIx64, id);
 	strftime(entry->time, sizeof entry->time, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-	entry->words = words_copy(words);
+	char **redacted = keep_arguments ? NULL : sonde_redacted_words(words, &entry->redacted);
+	entry->words = redacted || keep_arguments ? words_copy(redacted ? redacted : words) : NULL;
+	free(redacted);
 	entry->directory = directory_of(journal);
 	sonde_bench_machine_here(&entry->machine);
 	return entry->words && entry->directory ? files_find(entry) : out_of_memory();
@@ -211,6 +219,8 @@ static void put_entry(struct sonde_json *json, const struct sonde_try_entry *ent
 	for (size_t i = 0; entry->words[i]; i++)
 		sonde_json_text(json, entry->words[i]);
 	sonde_json_end(json);
+	if (entry->redacted)
+		sonde_json_put_uint(json, "redacted", entry->redacted);
 	sonde_json_put_text(json, "directory", entry->directory);
 	sonde_json_put_text(json, "kept", entry->kept);
 	sonde_bench_machine_put(json, &entry->machine);
@@ -304,6 +314,7 @@ static int read_entry(struct sonde_try_entry *entry, const json_t *root)
 	entry->warmups = (uint64_t)json_integer_value(json_object_get(root, "warmups"));
 	entry->failed = (uint64_t)json_integer_value(json_object_get(root, "failed"));
 	entry->is_in_turn = json_is_true(json_object_get(root, "in_turn"));
+	entry->redacted = (unsigned)json_integer_value(json_object_get(root, "redacted"));
 	int code = read_words(entry, json_object_get(root, "command"));
 	code = code ? code : sonde_bench_file_runs(&entry->pairs, &entry->count, json_object_get(root, "runs"));
 	code = code ? code : sonde_try_zones_read(&entry->zones, json_object_get(root, "zones"));

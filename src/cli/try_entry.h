@@ -26,7 +26,8 @@ struct sonde_try_entry {
 	char baseline[SONDE_TRY_ID_B]; /* an attempt's */
 	char time[SONDE_TRY_TIME_B];   /* 2026-11-22T17:45:20Z */
 	char *what;                    /* that was changed */
-	char **words;                  /* the command's, NULL behind the last */
+	char **words;                  /* the command's, NULL behind the last; without its secrets */
+	unsigned redacted;             /* how many of those there were: the words are not the command then */
 	char *directory; /* in which it was run, from the journal's parent on; absolute where that is not above */
 	char *kept;      /* a copy of the baseline's program, in the journal's folder; NULL = none */
 	struct sonde_try_file file[SONDE_TRY_FILES];
@@ -41,9 +42,10 @@ struct sonde_try_entry {
 	struct sonde_try_zones zones; /* of runs of their own; none = not asked for */
 };
 
-/* A new one of this moment and this machine, with the files that its words name. The words are copied. 0 or a negative
- * errno with a sentence. */
-int sonde_try_entry_init(struct sonde_try_entry *entry, char *const *words, const struct sonde_journal *journal);
+/* A new one of this moment and this machine, with the files that its words name. The words are copied, without secrets
+ * unless `keep_arguments`. 0 or a negative errno with a sentence. */
+int sonde_try_entry_init(struct sonde_try_entry *entry, char *const *words, const struct sonde_journal *journal,
+			 int keep_arguments);
 void sonde_try_entry_fini(struct sonde_try_entry *entry);
 
 int sonde_try_entry_write(const struct sonde_try_entry *entry, const struct sonde_journal *journal);
@@ -51,6 +53,7 @@ int sonde_try_entry_write(const struct sonde_try_entry *entry, const struct sond
 /* The first file that is not what it was any more, or not there; that of the path `but` (may be NULL) is not asked.
  * NULL = all are. */
 const char *sonde_try_entry_changed(const struct sonde_try_entry *entry, const char *but);
+/* But for the secrets, where the entry is without them. */
 int sonde_try_entry_same_words(const struct sonde_try_entry *entry, char *const *words);
 
 /* All of an experiment, in the order in which they were written. */

@@ -36,6 +36,7 @@ static const struct sonde_option options[] = {
     {SONDE_BROWSE_PORT(AT(browse.port))},
     {SONDE_BROWSE_HOST(AT(browse.host))},
     {SONDE_BROWSE_TOKEN(set_token)},
+    {SONDE_BROWSE_NO_TOKEN(AT(browse.no_token))},
     {SONDE_BROWSE_NO_OPEN(AT(browse.no_open))},
     {"no-symbols", 0, NULL, "look nothing up beyond what the recording holds", SONDE_FLAG(AT(session.no_symbols))},
     {"quiet", 'q', NULL, "say nothing but the address and errors", SONDE_FLAG(AT(quiet))},
@@ -62,24 +63,26 @@ static int found(void *context, const struct sonde_option *option, const char *v
 
 /* --- serving ------------------------------------------------------------------------------------------------------ */
 
-static int serve(const struct request *request, struct sonde_session *const sessions[2], const sigset_t *signals)
+static int serve(struct request *request, struct sonde_session *const sessions[2], const sigset_t *signals)
 {
 	struct sonde_server *server;
+	int number, code = sonde_browse_make_token(&request->browse);
 	struct sonde_server_options wanted = sonde_browse_server(&request->browse);
 	wanted.candidate = sessions[1];
-	int number, code = sonde_server_start(&server, sessions[0], &wanted);
+	code = code ? code : sonde_server_start(&server, sessions[0], &wanted);
 	if (code)
 		return complain(sonde_browse_code(code));
 	if (!sonde_browse_announce(&request->browse, server, stdout, request->quiet) && !request->quiet)
 		fprintf(stderr, "sonde view: Ctrl-C ends it\n");
 	while (sigwait(signals, &number))
 		continue;
+	sonde_browse_fini(&request->browse);
 	if (sonde_server_stop(server))
 		_exit(SONDE_EXIT_OK); /* all output is flushed */
 	return SONDE_EXIT_OK;
 }
 
-static int view(const struct request *request)
+static int view(struct request *request)
 {
 	sigset_t signals;
 	struct sonde_session *sessions[2] = {NULL};
@@ -127,6 +130,6 @@ const struct sonde_command sonde_command_view = {
     .examples = "sonde view\n"
 		"sonde view before.sonde after.sonde\n"
 		"sonde view --port 9000 --no-open app.sonde\n"
-		"sonde view --host 192.0.2.7 --token $(openssl rand -hex 16) app.sonde\n",
+		"sonde view --host 192.0.2.7 app.sonde     prints a link with a token\n",
     .run = run,
 };

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "util/file.h"
 
@@ -24,7 +25,8 @@ static void on_end(int number, siginfo_t *info, void *context)
 		interrupts = interrupts + 1;
 	if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
 		quits = quits + 1;
-	if (info->si_code != SI_KERNEL) /* the terminal's go to the whole group */
+	/* The terminal's go to the whole group, but for that which says that it is closed: to the session's leader alone. */
+	if (info->si_code != SI_KERNEL || (number == SIGHUP && getsid(0) == getpid()))
 		atomic_fetch_or(&forward, UINT64_C(1) << (number - 1));
 }
 

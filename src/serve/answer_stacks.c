@@ -96,14 +96,15 @@ static int rows_feed(struct rows *rows, const struct sonde_pass_options *options
 {
 	int rc = 0;
 	for (size_t i = 0; i < batch->count && !rc; i++) {
-		uint8_t status = batch->status[i];
-		if (!sonde_pass_takes(options, batch->time_ns[i], batch->thread_of[i]))
+		uint8_t status = batch->samples.status[i];
+		if (!sonde_pass_takes(options, batch->samples.time_ns[i], batch->samples.thread[i]))
 			continue;
 		if (is_sample(status))
-			rc = rows_add(rows, (struct row){batch->time_ns[i], batch->weight_ns[i], batch->stack[i],
-							 status & SONDE_SAMPLE_KERNEL ? 1 : 0});
+			rc =
+			    rows_add(rows, (struct row){batch->samples.time_ns[i], batch->samples.weight_ns[i],
+							batch->samples.stack[i], status & SONDE_SAMPLE_KERNEL ? 1 : 0});
 		else
-			rows->beside_ns += batch->weight_ns[i];
+			rows->beside_ns += batch->samples.weight_ns[i];
 	}
 	return rc;
 }

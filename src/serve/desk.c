@@ -12,9 +12,9 @@
 #include "util/error.h"
 
 enum {
-	ANSWER_MAX_B = 256 << 20,
-	SENT_MAX_B = 512 << 20, /* of all answers that are kept or being sent */
-	HEAD_MS = 10000,        /* for the first request of a connection to come */
+	ANSWER_MAX_B = 128 << 20,
+	SENT_MAX_B = 256 << 20, /* of all answers that are kept or being sent */
+	HEAD_MS = 2000,         /* for the first request of a connection to come */
 	NEXT_HEAD_MS = 40000,   /* for the next one, which may be thought about for 30 s */
 };
 
@@ -184,6 +184,8 @@ static enum MHD_Result ask(struct request *request)
 static enum MHD_Result answered(struct request *request)
 {
 	struct MHD_Response *reply = request->reply;
+	if (reply && request->status == MHD_HTTP_SERVICE_UNAVAILABLE)
+		MHD_add_response_header(reply, "Retry-After", "1");
 	enum MHD_Result sent = send_reply(request->connection, request->status, reply);
 	request->reply = NULL;
 	if (reply && request->status == MHD_HTTP_OK && request->is_kept)

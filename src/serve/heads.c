@@ -20,6 +20,7 @@
 struct row {
 	int fd;
 	uint64_t until_ns; /* 0 = the row is free */
+	uint64_t since_ns;
 };
 
 struct sonde_heads {
@@ -109,14 +110,25 @@ static struct row *find_free(struct sonde_heads *heads)
 	return NULL;
 }
 
+/* The row of the connection that has waited longest makes way. */
+static struct row *evict(struct sonde_heads *heads)
+{
+	struct row *oldest = &heads->rows[0];
+	for (unsigned i = 1; i < heads->most; i++)
+		if (heads->rows[i].since_ns < oldest->since_ns)
+			oldest = &heads->rows[i];
+	shutdown(oldest->fd, SHUT_RDWR);
+	return oldest;
+}
+
 void sonde_heads_begin(struct sonde_heads *heads, int fd, unsigned within_ms)
 {
-	uint64_t until_ns = sonde_clock_now_ns() + (uint64_t)within_ms * 1000000;
+	uint64_t now_ns = sonde_clock_now_ns(), until_ns = now_ns + (uint64_t)within_ms * 1000000;
 	pthread_mutex_lock(&heads->mutex);
 	struct row *row = find(heads, fd);
 	row = row ? row : find_free(heads);
-	if (row)
-		*row = (struct row){fd, until_ns};
+	row = row ? row : evict(heads);
+	*row = (struct row){fd, until_ns, now_ns};
 	if (until_ns < heads->looks_ns)
 		pthread_cond_signal(&heads->changed);
 	pthread_mutex_unlock(&heads->mutex);

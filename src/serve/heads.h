@@ -1,5 +1,7 @@
 /* heads.h: who takes too long to say what they want: a connection whose request has not come in time is cut off, so
- * that a few clients that send a byte now and then cannot hold all that there are.
+ * that a few clients that send a byte now and then cannot hold all that there are. Of more than `most` that say nothing
+ * the one that has been silent longest is cut off: whoever has something to say sends it with the connection, and is
+ * always the newest.
  *
  * Only the time up to the end of a request's head counts; not that in which it is answered, nor a stream of events.
  * Any thread may call. Between sonde_heads_begin() and sonde_heads_gone() the descriptor is open.
@@ -9,7 +11,7 @@
 
 struct sonde_heads;
 
-/* `most`: connections at a time. 0, -ENOMEM, -EAGAIN with a sentence. */
+/* `most`: connections that are waited for at a time, at least 1. 0, -ENOMEM, -EAGAIN with a sentence. */
 int sonde_heads_new(struct sonde_heads **out, unsigned most);
 
 /* Its head is to be there within so long. */

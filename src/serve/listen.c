@@ -13,7 +13,7 @@
 
 #include "util/error.h"
 
-enum { WAITING = 32 }; /* connections that the kernel keeps for us */
+enum { WAITING = 256 }; /* connections that the kernel keeps for us */
 
 union address {
 	struct sockaddr any;

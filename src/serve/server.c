@@ -21,7 +21,8 @@
 #include "util/error.h"
 
 enum {
-	CONNECTIONS = 32,
+	SILENT = 64,         /* connections whose request has not come; more push out the oldest of them */
+	CONNECTIONS = 192,   /* beside them: questions that wait, streams of events, and what is being sent */
 	SILENCE_S = 30,      /* after which a connection is closed */
 	MEMORY_B = 32 << 10, /* of a connection: a head that is too large is read and refused with a sentence */
 	WAITING = 16,        /* questions */
@@ -53,8 +54,7 @@ static int open_socket(struct sonde_server *server, const struct sonde_server_op
 		return rc;
 	if (!listen->is_loopback && !options->token)
 		return sonde_error(EINVAL,
-				   "others reach %s: --host needs --token TOKEN, which only who may see the recording "
-				   "knows",
+				   "others reach %s: --no-token is for this machine alone; leave it out, or --host",
 				   listen->host);
 	if (options->token)
 		snprintf(server->token, sizeof server->token, "%s", options->token);
@@ -132,7 +132,7 @@ int sonde_server_begin(struct sonde_server *server, struct sonde_session *sessio
 		if (server->desk.runs[i])
 			rc = sonde_original_init(&server->desk.originals[i], sonde_session_path(server->desk.runs[i]),
 						 i == 0 && is_live);
-	rc = rc ? rc : sonde_heads_new(&server->desk.heads, CONNECTIONS);
+	rc = rc ? rc : sonde_heads_new(&server->desk.heads, SILENT);
 	rc = rc ? rc : sonde_worker_new(&server->desk.worker, WAITING);
 	if (rc)
 		return rc;

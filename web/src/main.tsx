@@ -245,6 +245,10 @@ function App() {
 	return opened?.data === data ? <Page key={run} data={data} recording={opened.recording} runs={opened.runs} /> : <p class="wait" role="status">sonde: opening the recording…</p>;
 }
 
+/* The cookie has the token by now: it leaves the address bar, and with it bookmarks and what is copied from there. */
+if (new URLSearchParams(location.search).has("token"))
+	history.replaceState(null, "", location.pathname + location.hash);
+
 const root = document.getElementById("app");
 if (root) {
 	root.textContent = "";
