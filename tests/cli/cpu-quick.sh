@@ -1,4 +1,5 @@
 # cpu-quick.sh: the shortest proof that the figures are right: a second of 60/30/10, whole stacks, names and lines.
+# measures: shares of CPU time
 # tier: quick
 . "$(dirname "$0")/lib.sh"
 need jq

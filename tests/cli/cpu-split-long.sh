@@ -1,4 +1,5 @@
 # cpu-split-long.sh: the split at ten seconds a thread, within 1.5 points.
+# measures: shares of CPU time
 # tier: long
 # timeout: 300
 SECONDS_EACH=10 exec bash "$(dirname "$0")/cpu-split.sh"

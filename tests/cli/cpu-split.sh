@@ -1,5 +1,6 @@
 # cpu-split.sh: a program's 60/30/10 is reported as 60/30/10, also in lockstep with the sampling rate, in every thread,
 # and all samples together are the CPU time that the kernel counted.
+# measures: shares of CPU time
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -7,7 +8,8 @@ need_perf
 : "${SECONDS_EACH:=4}"
 
 # Standard error of 60 % among 4000 samples: 0.77 points, of 10 s 0.49; five of them, but at 10 s the 1.5 points we owe.
-tolerance=$(awk -v s="$SECONDS_EACH" 'BEGIN { t = 5 * 49 / sqrt(1000 * s); print (s >= 10 && t > 1.5 ? 1.5 : t) }')
+tolerance=$(calc "5 * 49 / sqrt(1000 * $SECONDS_EACH)")
+! is_so "$SECONDS_EACH >= 10 && $tolerance > 1.5" || tolerance=1.5
 
 # split FILE [TID]: alpha, beta and gamma_ have their shares of what is theirs together.
 split() {
@@ -56,7 +58,7 @@ total work.sonde
 # The rest is the kernel's, in functions of its own or, where it is not sampled, as one measured entry: interrupts, up to
 # 5 % where others want the CPU too.
 burn=$(share work.sonde self_share burn)
-kernel=$(rows work.sonde functions | jq '[.[] | select(.module == "[kernel]" or .function == "[kernel]").self_share] | add // 0 | . * 100')
-near "$(awk "BEGIN { print $burn + $kernel }")" 100 3
+kernel=$(rows work.sonde functions | jq '[.[] | select(.module == "[kernel]" or .function == "[kernel]").self_share] | total | . * 100')
+near "$burn + $kernel" 100 3
 holds "$kernel <= 8" "$kernel % of the time is said to be the kernel's"
 equal "$(rows work.sonde threads | jq -r '[.[].thread] | sort | join(" ")')" "second split"

@@ -1,4 +1,5 @@
 # cpu-stacks.sh: stacks of a known shape are seen whole: recursion, inlines, depth, large frames, alloca, handlers.
+# measures: shares of CPU time
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -1,4 +1,5 @@
 # cpu-storm.sh: ten thousand short processes: none lost, and the recorder's memory stays small.
+# measures: shares of CPU time
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -24,7 +25,7 @@ for count in 1000 10000; do
 	holds "$whole >= 0.98 * $cpu - 0.01 && $whole <= 1.02 * $cpu + 0.01 + $(metric $count.sonde timing.stolen_time_s)"
 	holds "$missing <= 0.75 * $cpu" # a process that does nothing but end spends most of its time so
 	run 0 "$SONDE" report --section summary $count.sonde
-	if awk "BEGIN { exit !($missing > 0.03 * $cpu + 0.01) }"; then
+	if is_so "$missing > 0.03 * $cpu + 0.01"; then
 		has "$(tr -s ' \n' ' ' <<<"$out")" "s of CPU time were not sampled: around context switches and at the end of processes"
 	fi
 	holds "$(metric $count.sonde samples.count) <= 1.1 * 1000 * $cpu + 20" # the others are extra

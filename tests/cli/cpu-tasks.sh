@@ -1,5 +1,6 @@
 # cpu-tasks.sh: threads, processes, forks and execs are followed and told apart, with their names, loads and ends; a
 # running process is attached to and goes on unharmed.
+# measures: shares of CPU time
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -21,8 +22,8 @@ for load in 0 1 2 3; do
 	group="[.[] | select((.thread | test(\"^w[0-9]\")) and (.thread[1:] | tonumber) % 4 == $load)]"
 	said=$(awk -v l=$load 'substr($1, 2) % 4 == l { ns += $2 } END { printf "%.0f", ns }' said)
 	all=$(awk '{ ns += $2 } END { printf "%.0f", ns }' said)
-	near "$(awk "BEGIN { print $said / $all * 100 }")" $(((load + 1) * 10)) 5
-	near "$(jq "$group | map(.share) | add * 100" threads)" "$(awk "BEGIN { print $said / $all * 100 }")" 3
+	near "$said / $all * 100" $(((load + 1) * 10)) 5
+	near "$(jq "$group | map(.share) | add * 100" threads)" "$said / $all * 100" 3
 	# Within 2 %, a quarter of a millisecond for what each did before and after its work, and what a hypervisor took.
 	own=$(jq "$group | map(.cpu_ns) | add" threads)
 	holds "$own >= 0.98 * $said && $own <= 1.02 * $said + 50 * 250000 + 1e9 * $(metric threads.sonde timing.stolen_time_s)"
@@ -68,8 +69,8 @@ for thread in crowd helper latecomer; do
 done
 holds "$(metric attached.sonde samples.complete_percent) >= 97"
 near "$(metric attached.sonde timing.wall_time_s)" 2.5 1
-mine=$(share attached.sonde total_share work) kernel=$(share attached.sonde total_share '[kernel]')
-near "$(awk "BEGIN { print $mine + $kernel }")" 100 5
+mine=$(share attached.sonde total_share work) kernel=$(share attached.sonde total_share '[kernel]' 0)
+near "$mine + $kernel" 100 5
 wait $pid || fail "the process that was attached to ended with $?"
 equal "$(cat said)" "steady to the end"
 

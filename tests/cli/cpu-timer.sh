@@ -1,5 +1,6 @@
 # cpu-timer.sh: where perf events are forbidden, timers inside the processes find the same answer: 60/30/10 in every
 # thread, whole stacks of Debian's programs, all the CPU time that the kernel counted; and nothing else changes.
+# measures: shares of CPU time
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -16,7 +17,7 @@ split=$(target split)
 run 0 "$SONDE" record -q --no-perf -o split.sonde -- "$split" 3 2
 total split.sonde
 holds "$(metric split.sonde samples.complete_percent) >= 97"
-tolerance=$(awk -v n="$(metric split.sonde samples.count)" 'BEGIN { print 5 * 49 / sqrt(n) }')
+tolerance=$(calc "5 * 49 / sqrt($(metric split.sonde samples.count))")
 near "$(share split.sonde total_share alpha)" 60 "$tolerance"
 near "$(share split.sonde total_share beta)" 30 "$tolerance"
 near "$(share split.sonde total_share gamma_)" 10 "$tolerance"

@@ -1,5 +1,6 @@
 # critical-devices.sh: the critical path goes through what devices did while threads waited for them: of a program that says when
 # its device did what, to the ns, and of a real OpenCL program.
+# measures: times on the critical path
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -7,7 +8,7 @@ program=$(target device_waits)
 
 # on FILE KIND NAME: ns that an element has on the path.
 on() {
-	rows "$1" critical-path | jq --arg k "$2" --arg n "$3" '[.[] | select(.kind == $k and .name == $n).time_ns] | add // 0'
+	rows "$1" critical-path | jq --arg k "$2" --arg n "$3" '[.[] | select(.kind == $k and .name == $n).time_ns] | total'
 }
 
 # Elements and steps alike are the span, and so is the run once more with nothing faster.

@@ -1,5 +1,6 @@
 # critical-path.sh: the critical path of programs whose threads and processes wait for each other by a known schedule, and what they would
 # have taken with a part of them faster.
+# measures: times on the critical path
 # timeout: 240
 source "$(dirname "$0")/lib.sh"
 need jq
@@ -8,25 +9,27 @@ critical=$(target critical)
 
 # on FILE KIND NAME: ms that an element has on the path.
 on() {
-	rows "$1" critical-path | jq --arg k "$2" --arg n "$3" '[.[] | select(.kind == $k and .name == $n).time_ns] | add // 0 | . / 1e6'
+	rows "$1" critical-path | jq --arg k "$2" --arg n "$3" '[.[] | select(.kind == $k and .name == $n).time_ns] | total | . / 1e6'
 }
 
-# by FILE THREAD: ms of running steps of a thread.
+# by FILE THREAD: ms of running steps of a thread, which has to be in the recording.
 by() {
-	rows "$1" critical-steps | jq --arg t "$2" '[.[] | select(.thread == $t and .state == "running").duration_ns] | add // 0 | . / 1e6'
+	equal "$(rows "$1" threads | jq --arg t "$2" 'any(.thread == $t)')" true
+	rows "$1" critical-steps | jq --arg t "$2" '[.[] | select(.thread == $t and .state == "running").duration_ns] | total | . / 1e6'
 }
 
 # wanted FILE THREAD: ms of its steps in which it ran, or waited for a CPU: who runs half as long waits half as long, too.
 wanted() {
 	rows "$1" critical-steps | jq --arg t "$2" '[.[] | select(.thread == $t and (.state == "running" or .state == "runnable")).duration_ns] |
-		add // 0 | . / 1e6'
+		total | . / 1e6'
 }
 
 # Whatever is on it, it is the span: steps and elements alike, to the ns.
 whole() {
 	local elements steps
-	elements=$(rows "$1" critical-path | jq '[.[].time_ns] | add')
-	steps=$(rows "$1" critical-steps | jq '[.[].duration_ns] | add')
+	elements=$(rows "$1" critical-path | jq '[.[].time_ns] | total')
+	steps=$(rows "$1" critical-steps | jq '[.[].duration_ns] | total')
+	holds "$steps > 0"
 	equal "$elements" "$steps"
 	equal "$("$SONDE" advise -q --json --what-if thread=critical,speed=1 "$1" | jq -r '.sections[0].rows[0].predicted_ns')" "$steps"
 }
@@ -36,6 +39,7 @@ run 0 "$SONDE" record -q --threads -o join.sonde -- "$critical" join 5 150
 whole join.sonde
 holds "$(by join.sonde second) >= 135" "the longer half"
 holds "$(by join.sonde first) < $(by join.sonde second) / 3" "the shorter half"
+holds "$(rows join.sonde threads | jq '[.[] | select(.thread == "first").cpu_ns] | total') >= 4500000" "which worked, too"
 holds "$(by join.sonde critical) >= 70" "before and after"
 equal "$(on join.sonde join critical)" 0
 
@@ -70,18 +74,19 @@ run 0 "$SONDE" record -q --threads --io -o stages.sonde -- "$critical" stages 15
 whole stages.sonde
 slow=$(on stages.sonde zone 'stage 2') fast=$(on stages.sonde zone 'stage 1') last=$(on stages.sonde zone 'stage 3')
 holds "$slow > 5 * ($fast + $last)" "the slow stage"
-waited=$(rows stages.sonde critical-path | jq '[.[] | select(.state == "runnable").time_ns] | add // 0 | . / 1e6')
+waited=$(rows stages.sonde critical-path | jq '[.[] | select(.state == "runnable").time_ns] | total | . / 1e6')
 faster=$(saved stages.sonde 'zone=stage 2,speed=2')
 holds "$faster > 0.25 * $slow && $faster <= 0.5 * ($slow + $waited) + 0.01" "a faster slow stage"
 
 # Stages do different things, as their zones say: they are no unequal shares of one.
 run 0 "$SONDE" advise -q stages.sonde
+has "$out" "rule "
 lacks "$out" "rule imbalance"
 
 # In a trace of events it is a track of its own, step by step, without gaps.
 run 0 "$SONDE" export -q -f chrome -o stages.json stages.sonde
 jq '[.traceEvents[] | select(.cat == "critical path" and .ph == "X")]' stages.json >path.json
-equal "$(jq 'map(.dur * 1000 | round) | add' path.json)" "$(rows stages.sonde critical-steps | jq '[.[].duration_ns] | add')"
+equal "$(jq 'map(.dur * 1000 | round) | total' path.json)" "$(rows stages.sonde critical-steps | jq '[.[].duration_ns] | total')"
 equal "$(jq '[range(1; length) as $i | select((.[$i].ts - .[$i - 1].ts - .[$i - 1].dur) | fabs > 0.0005)] | length' path.json)" 0
 equal "$(jq '[.traceEvents[] | select(.ph == "M" and .args.name == "critical path")] | length' stages.json)" 1
 equal "$(jq .otherData.critical_path_steps stages.json)" "$(jq length path.json)"
@@ -90,9 +95,10 @@ equal "$(jq .otherData.critical_path_steps stages.json)" "$(jq length path.json)
 run 0 "$SONDE" record -q --threads -o turns.sonde -- "$critical" turns 10 8
 whole turns.sonde
 holds "$(by turns.sonde critical) >= 152" "both threads"
-blocked=$(rows turns.sonde critical-path | jq '[.[] | select(.kind == "condition" or .kind == "semaphore").time_ns] | add // 0 | . / 1e6')
+blocked=$(rows turns.sonde critical-path | jq '[.[] | select(.kind == "condition" or .kind == "semaphore").time_ns] | total | . / 1e6')
 holds "$blocked < 8" "conditions and semaphores"
 run 0 "$SONDE" report --section locks turns.sonde
+has "$out" "lock"
 lacks "$out" "explains less than half"
 
 # Children, one after the other, by waitpid.

@@ -1,5 +1,6 @@
 # cuda.sh: what CUPTI tells of a device is in the recording, as it was told, whatever goes wrong there; and the program is
 # what it is without us. The device and CUPTI are stand-ins (tests/targets/cupti_stand_in.c).
+# measures: times of kernels and copies
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -91,7 +92,7 @@ injected cuda13 kernels ""
 equal "$(kernels)" "$undelayed"
 equal "$(rows c.sonde device-calls | jq '[.[] | select(.call | startswith("cuda"))] | length')" 0
 "$SONDE" report -q --json --section kernels --thread "$out" c.sonde >chosen.json || true
-equal "$(jq '[.sections[0].rows[]?.calls] | add // 0' chosen.json)" 0
+equal "$(jq '[.sections[0].rows[]?.calls] | total' chosen.json)" 0
 injected cuda13 full ""
 equal "$(kernels)" "$known"
 equal "$(rows c.sonde device-calls | jq -c '[.[] | select(.call == "cuLaunchKernel") | .calls]')" '[1]'

@@ -1,12 +1,13 @@
 # diff.sh: sonde diff finds which function of two recordings takes more and which iterations take longer, finds nothing
 # where there is nothing, and refuses what cannot be compared; of several recordings a side it compares runs, of two results
 # of sonde bench theirs.
+# measures: how long runs take
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 need jq
 shares=$(target shares)
-holds() {
-	jq -e "$1" diff.json >/dev/null || fail "not so: $1, of $(jq -c '[.verdict, .speedup, .notes, [.sections[].rows[:2]]]' diff.json | cut -c 1-900)"
+shows() {
+	holds_in diff.json "$1"
 }
 row() { # SECTION KEY TEXT
 	echo "(.sections[] | select(.id == \"$1\") | .rows[] | select(.$2 == \"$3\"))"
@@ -17,31 +18,43 @@ quietly a.sonde "$SONDE" record -q -o a.sonde -- "$shares" 5 10 120
 quietly b.sonde "$SONDE" record -q -o b.sonde -- "$shares" 5 20 120
 quietly same.sonde "$SONDE" record -q -o same.sonde -- "$shares" 5 10 120
 
-# gate VERDICT A B: a verdict by iterations, if those are steady on this machine, and the exit code that it has.
+# gate VERDICT A B: a verdict by iterations, if those are steady on this machine, and the exit code that it has. Where it
+# is inconclusive the reason is told; at the end some comparison has to have come to a verdict.
+decided=0
 gate() {
-	local verdict code=0
+	local code=0
 	"$SONDE" diff --gate --force -f json -o diff.json "$2" "$3" 2>.err || code=$?
 	verdict=$(jq -r .verdict diff.json)
 	[ "$verdict" = "$1" ] || {
 		equal "$verdict" inconclusive
-		holds '[.sections[].notes[].text, .sections[].rows[].absent.speedup?] | any(strings | test("is not steady|needs 8 means"))'
+		jq -e '[.sections[].notes[].text, .sections[].rows[].absent.speedup?] | any(strings | test("is not steady|needs 8 means"))' \
+			diff.json >/dev/null || fail "inconclusive without a reason"
 	}
 	case $verdict in regressed) equal $code 1 ;; inconclusive) equal $code 3 ;; *) equal $code 0 ;; esac
+	[ "$verdict" = inconclusive ] || decided=$((decided + 1))
 }
 gate regressed a.sonde b.sonde
-holds '.comparable == 1 and (.speedup == null or (.speedup > 0.38 and .speedup < 0.77))'
-holds '.metric == "iterations of turn" and (.speedup == null or (.ci95_low < .speedup and .ci95_high > .speedup and .p < 0.01))'
-holds "$(row diff-iterations iteration turn) | .speedup == null or (.ci95_low <= .speedup and .ci95_high >= .speedup)"
-holds "$(row diff-functions function beta) | .share_change > 0.08 and .share_change < 0.19 and .p < 0.01"
-holds "$(row diff-functions function alpha) | .share_change < -0.08 and .share_change > -0.19 and .p < 0.01"
-holds "$(row diff-functions function beta) | .candidate_ns > 1.7 * .baseline_ns"
+shows '.comparable == 1 and .metric == "iterations of turn"'
+if [ "$verdict" != inconclusive ]; then
+	shows '.speedup > 0.38 and .speedup < 0.77'
+	shows '(.ci95_low | figure) < .speedup and .ci95_high > .speedup and (.p | figure) < 0.01'
+	shows "$(row diff-iterations iteration turn) | (.ci95_low | figure) <= .speedup and .ci95_high >= (.speedup | figure)"
+fi
+shows "$(row diff-functions function beta) | .share_change > 0.08 and .share_change < 0.19 and (.p | figure) < 0.01"
+shows "$(row diff-functions function alpha) | .share_change < -0.08 and .share_change > -0.19 and (.p | figure) < 0.01"
+shows "$(row diff-functions function beta) | .candidate_ns > 1.7 * (.baseline_ns | figure) and .baseline_ns > 0"
 gate improved b.sonde a.sonde
-holds '.speedup == null or (.speedup > 1.3 and .speedup < 2.6)'
+[ "$verdict" = inconclusive ] || shows '.speedup > 1.3 and .speedup < 2.6'
 
 # The same program twice: no function has changed.
 run 0 "$SONDE" diff --force -f json -o diff.json a.sonde same.sonde
-holds "$(row diff-functions function alpha) | .p > 0.001 and (.share_change | fabs) < 0.1"
-holds '.verdict != "unchanged" or (.speedup > 0.97 and .speedup < 1.03)'
+shows "$(row diff-functions function alpha) | .p > 0.001 and (.share_change | fabs) < 0.1"
+verdict=$(jq -r .verdict diff.json)
+case $verdict in
+unchanged) shows '.speedup > 0.97 and .speedup < 1.03' ;;
+inconclusive) ;;
+*) shows '.speedup > 0.9 and .speedup < 1.1' ;; # what else ran meanwhile changed it a little
+esac
 run 0 "$SONDE" diff a.sonde same.sonde
 has "$out" turn
 
@@ -77,13 +90,13 @@ done
 code=0
 "$SONDE" diff --gate --force -f json -o diff.json short*.sonde -- long*.sonde || code=$?
 verdict=$(jq -r .verdict diff.json)
-case $verdict in regressed) equal $code 1 ;; inconclusive) equal $code 3 ;; *) fail "$verdict, of more work" ;; esac
-holds '.comparable == 1 and .speedup < 0.8 and .ci95_low <= .speedup and .ci95_high >= .speedup and .p > 0'
-holds 'any(.notes[].text; test("one after the other")) | not'
-holds "$(row diff metric wall) | .baseline_count == 6 and .candidate_count == 6 and .baseline < .candidate"
-holds "$(row diff-functions function beta) | .share_change > 0.06 and .share_change < 0.22 and .p < 0.1"
-holds "$(row diff-functions function alpha) | .share_change < -0.06 and .p < 0.1"
-holds "$(row diff-iterations metric turn) | .speedup < 0.8"
+case $verdict in regressed) equal $code 1; decided=$((decided + 1)) ;; inconclusive) equal $code 3 ;; *) fail "$verdict, of more work" ;; esac
+shows '.comparable == 1 and (.speedup | figure) < 0.8 and (.ci95_low | figure) <= .speedup and .ci95_high >= .speedup and .p > 0'
+shows 'any(.notes[].text; test("one after the other")) | not'
+shows "$(row diff metric wall) | .baseline_count == 6 and .candidate_count == 6 and (.baseline | figure) < .candidate"
+shows "$(row diff-functions function beta) | .share_change > 0.06 and .share_change < 0.22 and (.p | figure) < 0.1"
+shows "$(row diff-functions function alpha) | (.share_change | figure) < -0.06 and (.p | figure) < 0.1"
+shows "$(row diff-iterations metric turn) | (.speedup | figure) < 0.8"
 run 3 "$SONDE" diff --gate short1.sonde short2.sonde -- short3.sonde short4.sonde
 has "$out" "6 of each are the fewest that can be"
 has "$out" "one after the other"
@@ -104,16 +117,18 @@ known=$SONDE_BUILD/tests/targets/zones_known
 if [ -x "$known" ]; then
 	run 0 "$SONDE" record -q -o zones.sonde -- "$known" 60
 	run 0 "$SONDE" diff --force -f json -o diff.json zones.sonde zones.sonde
-	holds '.sections[] | select(.id == "diff-zones") | (.rows | length) > 0 and all(.rows[]; .verdict == null and
-		.self_p == null and .baseline_calls == .candidate_calls and .baseline_total_ns == .candidate_total_ns)'
+	shows '.sections[] | select(.id == "diff-zones") | (.rows | length) > 0 and all(.rows[]; .verdict == null and
+		.self_p == null and (.baseline_calls | figure) == .candidate_calls and (.baseline_total_ns | figure) == .candidate_total_ns)'
 fi
+
+[ $decided -gt 0 ] || fail "no comparison of 5 + 10 with 5 + 20 units came to a verdict"
 
 # Results of sonde bench: theirs are compared, of one machine.
 run 0 "$SONDE" bench --json -r 6 -o few.json -- sleep 0.1
 run 0 "$SONDE" bench --json -r 7 -o more.json --vs 'sleep 0.2' -- 'sleep 0.3'
 run 1 "$SONDE" diff --gate --force -f json -o diff.json few.json more.json
-holds '.verdict == "regressed" and .speedup > 0.2 and .speedup < 0.45 and .metric == "wall_s" and .comparable == 1'
-holds "$(row diff metric wall) | .baseline_count == 6 and .candidate_count == 7 and .candidate >= 300000"
+shows '.verdict == "regressed" and .speedup > 0.2 and .speedup < 0.45 and .metric == "wall_s" and .comparable == 1'
+shows "$(row diff metric wall) | .baseline_count == 6 and .candidate_count == 7 and .candidate >= 300000"
 sed 's/"host.cpu": *"[^"]*"/"host.cpu": "another"/' more.json >elsewhere.json
 run 4 "$SONDE" diff --gate few.json elsewhere.json
 has "$out" "the processors differ"

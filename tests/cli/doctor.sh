@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 run 0 "$SONDE" doctor --json
-jq -e '.schema == "sonde-report" and (.sections[0].rows | length > 8)' .out >/dev/null || fail "not the report's JSON"
+holds_in .out '.schema == "sonde-report" and (.sections[0].rows | length > 8)'
 rows=$(jq -r '.sections[0].rows[] | [.check, .verdict, .found] | @tsv' .out)
 [ -z "$(cut -f 2 <<<"$rows" | grep -v -x -e green -e yellow)" ] || fail "a verdict is neither green nor yellow"
 for check in "perf events" "kernel frames" "perf buffers" attaching "hardware counters" NUMA clock cache debuginfod; do

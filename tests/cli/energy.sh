@@ -1,4 +1,5 @@
 # energy.sh: joules by counters whose steps are known to the µJ, by the model where there are none, grams of CO2e.
+# measures: readings in a time
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need python3 jq
@@ -149,4 +150,4 @@ run 0 "$SONDE" record -q -o plain.sonde -- true
 run 0 "$SONDE" report plain.sonde
 lacks "$out" "Energy"
 run 0 "$SONDE" report --section energy plain.sonde
-has "$out" "sonde record --energy"
+has "$out" "record with --energy"

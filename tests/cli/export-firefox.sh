@@ -53,7 +53,7 @@ cmp a.firefox.json first || fail "the same recording is another profile"
 for chosen in "" second; do
 	run 0 "$SONDE" export -q --force -o b.firefox.json ${chosen:+--thread $chosen} a.sonde
 	run 0 "$SONDE" report -q --json -n 100000 --section critical-steps ${chosen:+--thread $chosen} a.sonde
-	steps=$(jq '[.sections[] | select(.id == "critical-steps") | (.rows | length) + (.omitted // 0)] | add // 0' .out)
+	steps=$(jq '[.sections[] | select(.id == "critical-steps") | (.rows | length) + (.omitted)] | total' .out)
 	shown=$(jq '[.threads[].markers.data[] | select(.type? == "step")] | length' b.firefox.json)
 	left=$(jq '.meta.extra[].entries[] | select(.label == "Steps of the critical path left out").value' b.firefox.json)
 	equal "$((shown + left))" "$steps"

@@ -45,7 +45,7 @@ run 0 "$SONDE" export -q -f chrome elsewhere/app.sonde
 run 0 "$SONDE" export -q -o app.trace.json.gz elsewhere/app.sonde
 gzip -dc app.trace.json.gz | cmp - app.trace.json || fail "compressed it is another trace"
 run 0 "$SONDE" report -q --json -o report.gz elsewhere/app.sonde
-gzip -dc report.gz | jq -e .sections >/dev/null || fail "a report that is compressed is none"
+equal "$(gzip -dc report.gz | jq '.sections | length > 0')" true
 run 0 "$SONDE" export -q -o app.pb.gz elsewhere/app.sonde
 gzip -dc app.pb.gz >app.pb
 gzip -dc app.pb 2>/dev/null && fail "a profile is compressed twice"
@@ -63,8 +63,7 @@ for key in records_lost bytes_not_readable not_closed_in_order; do
 done
 run 0 "$SONDE" export -f firefox cut.sonde
 matches "$err" "^sonde export: the recording is not whole"
-jq -e '[.meta.extra[].entries[] | select(.label | startswith("Not closed in order")).value] == [1]' cut.firefox.json >/dev/null ||
-	fail "the profile does not say that its recording was cut"
+holds_in cut.firefox.json '[.meta.extra[].entries[] | select(.label | startswith("Not closed in order")).value] == [1]'
 run 0 "$SONDE" export --force -f firefox elsewhere/app.sonde
 lacks "$err" "not whole"
 

@@ -1,5 +1,6 @@
 # gpu-timers.sh: timers for programs on OpenCL's queues: they agree with the kernels' own times, lie in one another, leave the
 # warm-up out, never wait, and are histograms of a recording.
+# measures: times of kernels and copies
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq

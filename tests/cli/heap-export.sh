@@ -54,7 +54,7 @@ run 0 "$SONDE" export -q -o a.jsonl a.sonde
 # of TYPE FUNCTION: bytes of the events whose stack ends there
 of() {
 	jq -s --arg type "$1" --arg f "$2" '(map(select(.type == "stack" and .frames[0].function == $f).id)) as $ids |
-		[.[] | select(.type == $type and (.stack | IN($ids[]))).size_b] | add // 0' a.jsonl
+		[.[] | select(.type == $type and (.stack | IN($ids[]))).size_b] | total' a.jsonl
 }
 equal "$(of alloc keeps) $(of free keeps)" "100000 0"
 equal "$(of alloc churns) $(of free churns)" "64000 64000"

@@ -5,7 +5,7 @@
 need jq
 forked=$(target heap_forked)
 # calls FUNCTION
-calls() { rows a.sonde heap | jq -r --arg f "$1" '[.[] | select(.function == $f).allocations] | add // 0'; }
+calls() { rows a.sonde heap | jq -r --arg f "$1" '[.[] | select(.function == $f).allocations] | total'; }
 
 for mode in --heap=light --heap --heap=full; do
 	for command in vforks lines clock; do

@@ -45,7 +45,7 @@ same() {
 		diff -a alone.err recorded.err >&2 || true
 		fail "$mode: something else: $* ($(cat alone.code) $(cat recorded.code))"
 	done
-	holds "$(rows a--heap=full.sonde heap | jq '[.[].allocations] | add // 0') >= $least" "allocations of $*"
+	holds "$(rows a--heap=full.sonde heap | jq '[.[].allocations] | total') >= $least" "allocations of $*"
 	equal "$(metric a--heap=full.sonde lost.count)" 0
 }
 

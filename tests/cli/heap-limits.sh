@@ -33,7 +33,7 @@ check() {
 	echo "${command[0]##*/} $kind: $alone KB"
 	for mode in --heap --heap=full; do
 		for limit in 1.13 1.3 1.6 2 3 5 10 30; do
-			limit=$(awk "BEGIN { print int($alone * $limit + 4096) }")
+			limit=$(calc "int($alone * $limit + 4096)")
 			goes $limit $mode || fail "$kind, $mode, $limit KB: $(head -c 200 .got)"
 		done
 	done

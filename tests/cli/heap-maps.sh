@@ -7,7 +7,7 @@ mappings=$(target mappings)
 
 # row FUNCTION COLUMN: of the heap table of a.sonde, all lines of the function together.
 row() {
-	rows a.sonde heap | jq -r --arg f "$1" --arg c "$2" '[.[] | select(.function == $f)[$c]] | add // 0'
+	rows a.sonde heap | jq -r --arg f "$1" --arg c "$2" '[.[] | select(.function == $f)[$c]] | total'
 }
 # is FUNCTION CALLS ALLOCATED BLOCKS-LEFT LEFT, the sizes in KiB
 is() {

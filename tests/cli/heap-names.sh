@@ -6,7 +6,7 @@ need jq
 names=$(target names)
 
 row() {
-	rows a.sonde heap | jq -r --arg f "$1" --arg c "$2" '[.[] | select(.function == $f)[$c]] | add // 0'
+	rows a.sonde heap | jq -r --arg f "$1" --arg c "$2" '[.[] | select(.function == $f)[$c]] | total'
 }
 shopt -s nullglob
 for library in "" /usr/lib/*/lib{jemalloc,tcmalloc_minimal,mimalloc}.so.[0-9]; do

@@ -22,7 +22,7 @@ goes() {
 # is FUNCTION CALLS ALLOCATED BLOCKS-LEFT LEFT, of all processes together.
 is() {
 	equal "$1 $(rows a.sonde heap | jq -r --arg f "$1" '[.[] | select(.function == $f)] |
-		[.[].allocations], [.[].allocated_b], [.[].left_blocks], [.[].left_b] | add // 0' | paste -sd ' ')" "$*"
+		[.[].allocations], [.[].allocated_b], [.[].left_blocks], [.[].left_b] | total' | paste -sd ' ')" "$*"
 }
 
 # keeps TIMES: keeps_one() was called so often, and after() once.

@@ -8,7 +8,7 @@ maps=$(target heap_own_maps)
 
 row() {
 	rows a.sonde heap | jq -r --arg f "$1" '[.[] | select(.function == $f)] |
-		"\(map(.allocations) | add // 0) \(map(.allocated_b) | add // 0) \(map(.left_blocks) | add // 0)"'
+		"\(map(.allocations) | total) \(map(.allocated_b) | total) \(map(.left_blocks) | total)"'
 }
 # plain PROGRAM ARGUMENT…: runs it without; what does not end hangs.
 plain() {

@@ -14,7 +14,7 @@ heap() {
 }
 # row FUNCTION COLUMN: of the heap table
 row() {
-	rows a.sonde heap | jq -r --arg f "$1" --arg c "$2" '[.[] | select(.function == $f)[$c]] | add // 0'
+	rows a.sonde heap | jq -r --arg f "$1" --arg c "$2" '[.[] | select(.function == $f)[$c]] | total'
 }
 # What is said of the pools, whoever says it.
 check() {
@@ -51,7 +51,7 @@ equal "$(row shares allocations)" 0
 # Who does not use it has no such heap.
 run 0 "$SONDE" record -q --force -o a.sonde -- true
 run 0 "$SONDE" report -q --section heaps a.sonde
-has "$out" "allocations were not recorded"
+has "$out" "not recorded: allocations"
 
 # On its own: a recording a process, the child's pid is the larger one.
 run 0 env SONDE_OUT=own.sonde "$pools"

@@ -8,7 +8,7 @@ bump=$(target heap_odd_bump)
 
 # row FUNCTION COLUMN: of the heap table of a.sonde, all lines of the function together.
 row() {
-	rows a.sonde heap | jq -r --arg f "$1" --arg c "$2" '[.[] | select(.function == $f)[$c]] | add // 0'
+	rows a.sonde heap | jq -r --arg f "$1" --arg c "$2" '[.[] | select(.function == $f)[$c]] | total'
 }
 # is FUNCTION CALLS ALLOCATED BLOCKS-LEFT LEFT
 is() {
@@ -69,7 +69,7 @@ is after 100 100000 100 100000
 sum=0
 for _ in $(seq 10); do
 	run 0 "$SONDE" record -q --heap=64K --force -o a.sonde -- "$odd" children
-	sum=$(awk "BEGIN { print $sum + $(row child_keeps allocated_b) / 4e7 / 10 }")
+	sum=$(calc "$sum + $(row child_keeps allocated_b) / 4e7 / 10")
 done
 near "$sum" 1 0.06
 

@@ -19,7 +19,7 @@ goes() {
 # kept FUNCTION: allocations, and blocks and bytes left, of it.
 kept() {
 	rows t.sonde heap | jq -r --arg f "$1" '[.[] | select(.function == $f)] |
-		"\(map(.allocations) | add // 0) \(map(.left_blocks) | add // 0) \(map(.left_b) | add // 0)"'
+		"\(map(.allocations) | total) \(map(.left_blocks) | total) \(map(.left_b) | total)"'
 }
 section() { "$SONDE" report --section "$1" t.sonde | tr -s ' \n' ' '; }
 

@@ -10,7 +10,7 @@ full() { # COMMAND…
 }
 section() { "$SONDE" report --section "$1" a.sonde | tr -s ' \n' ' '; }
 # calls FUNCTION
-calls() { rows a.sonde heap | jq -r --arg f "$1" '[.[] | select(.function == $f).allocations] | add // 0'; }
+calls() { rows a.sonde heap | jq -r --arg f "$1" '[.[] | select(.function == $f).allocations] | total'; }
 
 # A process that begins meanwhile is not recorded; others are.
 full connects

@@ -1,4 +1,5 @@
 # hot-path.sh: zones and counters are recorded without a lock, an atomic instruction or a call, and disabled as nothing.
+# measures: shares of CPU time
 # tier: quick
 . "$(dirname "$0")/lib.sh"
 need gcc objdump

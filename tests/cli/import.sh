@@ -1,5 +1,6 @@
 # import.sh: sonde import makes recordings of files of other profilers: what sonde itself exported comes back with the same
 # totals, perf.data has what perf says, and what cannot be read is named.
+# measures: shares of CPU time
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 need jq gzip python3

@@ -1,4 +1,5 @@
 # io-stdio.sh: what streams of the C library and of C++ read and write is seen, to the byte; they do what they do without us.
+# measures: times of waiting, against those that the program measures
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -10,7 +11,7 @@ record() {
 	rows a.sonde io >files.json
 }
 file() { # NAME COLUMN: of the file whose name ends so
-	jq -r --arg name "$1" --arg column "$2" '[.[] | select(.file | endswith($name))[$column]] | add // 0' files.json
+	jq -r --arg name "$1" --arg column "$2" '[.[] | select(.file | endswith($name))[$column]] | total' files.json
 }
 
 record "$stdio" writes d
@@ -35,7 +36,7 @@ equal "$(rows a.sonde waits | jq '[.[] | select(.kind == "read" and .function ==
 
 # What has no descriptor reads and writes nothing: what is left is its own output.
 record "$stdio" custom d
-equal "$(jq '[.[].read_b] | add // 0' files.json)" 0
+equal "$(jq '[.[].read_b] | total' files.json)" 0
 equal "$(jq '[.[].written_b] | add' files.json)" "$(wc -c <.out)"
 
 # What exit() flushes.
@@ -55,7 +56,7 @@ fi
 "$SONDE" record -q --threads --force -o a.sonde -- "$stdio" c11 d >/dev/null
 rows a.sonde waits >waits.json
 seen() { # KIND FUNCTION
-	jq -r --arg kind "$1" --arg function "$2" '[.[] | select(.kind == $kind and .function == $function).total_ns] | add // 0' waits.json
+	jq -r --arg kind "$1" --arg function "$2" '[.[] | select(.kind == $kind and .function == $function).total_ns] | total' waits.json
 }
 [ "$(seen mutex wait_for_c11)" -ge 20000000 ] || fail "mtx_lock() waited for 50 ms"
 [ "$(seen condition wait_for_signal)" -ge 50000000 ] || fail "cnd_wait() waited for 100 ms"

@@ -1,4 +1,5 @@
 # io.sh: calls on files, pipes and sockets: numbers, bytes and places, exactly; results are what they are without us.
+# measures: times of waiting, against those that the program measures
 # timeout: 60
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -9,10 +10,10 @@ record() {
 	run 0 "$SONDE" record -q --io --force -o a.sonde -- "$@"
 }
 file() { # NAME COLUMN: of the file whose name ends so
-	rows a.sonde io | jq -r --arg name "$1" --arg column "$2" '[.[] | select(.file | endswith($name))[$column]] | add // 0'
+	rows a.sonde io | jq -r --arg name "$1" --arg column "$2" '[.[] | select(.file | endswith($name))[$column]] | total'
 }
 kind() { # KIND COLUMN
-	rows a.sonde wait-kinds | jq -r --arg kind "$1" --arg column "$2" '[.[] | select(.kind == $kind)[$column]] | add // 0'
+	rows a.sonde wait-kinds | jq -r --arg kind "$1" --arg column "$2" '[.[] | select(.kind == $kind)[$column]] | total'
 }
 
 record "$io" files d

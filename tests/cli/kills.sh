@@ -1,4 +1,5 @@
 # kills.sh: programs that are killed at random moments: the recording opens, and the samples before it are there.
+# measures: answers within a time
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq python3
@@ -14,9 +15,9 @@ for round in $(seq "$ROUNDS"); do
 		sh -c '"$0" 5 & pid=$!; sleep '"$(printf '0.%03d' $after)"'; kill -KILL $pid; wait $pid' "$split" 2>err || code=$?
 	[ $code -eq 137 ] || fail "round $round: exit code $code"
 	rows a.sonde threads >threads
-	jq -e 'length >= 2' threads >/dev/null || fail "round $round: the thread is not there"
-	sampled=$(jq '[.[] | select(.thread == "split").sampled_ns] | add // 0 | . / 1e6' threads)
-	clock=$(jq '[.[] | select(.thread == "split").cpu_ns] | add // 0 | . / 1e6' threads)
+	holds_in threads 'length >= 2'
+	sampled=$(jq '[.[] | select(.thread == "split").sampled_ns] | total | . / 1e6' threads)
+	clock=$(jq '[.[] | select(.thread == "split").cpu_ns] | total | . / 1e6' threads)
 	# Samples every millisecond or two: the last may be that old.
 	near "$sampled" "$clock" "(4 + 0.02 * $clock)"
 done

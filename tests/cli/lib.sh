@@ -1,15 +1,43 @@
 # lib.sh: what the command-line tests share. A test is one file: it begins with a line that says what it proves, may say
 # `# tier: quick` (or long) and `# timeout: SECONDS`, sources this file, and runs in an empty directory of its own with
 # SONDE, the program under test, beside others. Exit 77 skips it: `skip REASON`.
+#
+# An absent figure (nothing, null, NaN, n/a) is no number and fails every comparison: awk would read it as 0, jq puts null
+# below all numbers. So figures are compared by holds, near, is_so and holds_in, which look first; scripts/check-tests finds
+# comparisons that do not, and tests/cli/lib-strict.sh tests these helpers.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 : "${SONDE_BUILD:=$repo/build-test}" "${SONDE:=$SONDE_BUILD/src/cli/sonde}"
 export SONDE SONDE_BUILD
 work=$(mktemp -d "${TMPDIR:-/tmp}/sonde-test-XXXXXX")
-trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/.cache HOME=$work
 cd "$work"
+
+# For jq, which reads this file: `total` adds up figures: 0 of no rows, an error where one of them is absent.
+cat >"$work/.jq" <<-'END'
+	def figure: if type == "number" then . else error("an absent figure: \(tojson)") end;
+	def total: map(figure) | add // 0;
+END
+
+# What jq cannot read or compute is a failure, also in the middle of a pipe.
+jq() {
+	local code=0
+	command jq "$@" || code=$?
+	[ $code -lt 2 ] || [[ $code = 4 && $1 =~ ^-[a-z]*e ]] || fail "jq ended with $code: $(printf '%s ' "$@" | cut -c 1-300)"
+	return $code
+}
+
+# A failure inside $(…) ends only that: it is noted here, and the test fails at the next comparison or at its end.
+failed=$work/.failed
+finish() {
+	local code=$?
+	[ $code -ne 0 ] || [ ! -e "$failed" ] || { echo "failed: $(<"$failed")" >&2; code=1; }
+	if declare -F at_exit >/dev/null; then at_exit || true; fi
+	rm -rf "$work"
+	exit $code
+}
+trap finish EXIT
 
 skip() { # on the error output: also from inside $(…)
 	echo "$*" >&2
@@ -17,7 +45,7 @@ skip() { # on the error output: also from inside $(…)
 }
 
 fail() {
-	echo "${BASH_SOURCE[-1]##*/}:${BASH_LINENO[-2]}: $*" >&2
+	echo "${BASH_SOURCE[-1]##*/}:${BASH_LINENO[-2]}: $*" | tee -a "$failed" >&2
 	for stream in out err; do
 		[ -s "$work/.$stream" ] && sed "s/^/$stream: /" "$work/.$stream" | head -n 40 | cut -c 1-200 >&2 || true
 	done
@@ -43,19 +71,23 @@ run() {
 
 # has TEXT WORDS, lacks TEXT WORDS: the text holds the words, or not.
 has() {
+	[ -n "$2" ] || fail "no words to look for"
 	[[ $1 == *"$2"* ]] || fail "not there: '$2'"
 }
 
 lacks() {
+	[ -n "$2" ] || fail "no words to look for"
 	[[ $1 != *"$2"* ]] || fail "should not be there: '$2'"
 }
 
 # matches TEXT PATTERN: some line matches the extended regular expression.
 matches() {
+	[ -n "$2" ] || fail "no pattern to look for"
 	grep -qE -- "$2" <<<"$1" || fail "no line matches '$2'"
 }
 
 equal() {
+	[ ! -e "$failed" ] || exit 1
 	[ "$1" = "$2" ] || fail "'$1' instead of '$2'"
 }
 
@@ -90,20 +122,33 @@ need_perf() {
 		skip "$check are not to be had here"
 }
 
-# rows FILE SECTION: the rows of a table of a recording, as JSON.
+# rows FILE SECTION: the rows of a table of a recording, as JSON. A section without a table fails; one without rows has [].
 rows() {
 	"$SONDE" report -q --json -n 1000000 --section "$2" "$1" >"$work/.rows" 2>"$work/.err" || fail "no $2 in $1"
-	jq '.sections[0].rows' "$work/.rows"
+	jq -e '.sections[0].rows | arrays' "$work/.rows" || fail "no table in $2 of $1"
 }
 
-# metric FILE NAME: a value of the summary.
+# figure_of VALUE WHAT: the value, which has to be one number.
+figure_of() {
+	[[ $1 =~ ^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$ ]] || fail "no figure: $2 is '$1'"
+	echo "$1"
+}
+
+# metric FILE NAME: a figure of the summary. lacks_metric FILE NAME: it is there as one that was not measured, with a reason.
 metric() {
-	rows "$1" summary | jq -r --arg m "$2" '.[] | select(.metric == $m).value'
+	figure_of "$(rows "$1" summary | jq -r --arg m "$2" '.[] | select(.metric == $m).value')" "$2 of $1"
+}
+lacks_metric() {
+	local found
+	found=$(rows "$1" summary | jq -c --arg m "$2" '[.[] | select(.metric == $m) | [.value, (.absent.value | length > 0)]]')
+	equal "$2: $found" "$2: [[null,true]]"
 }
 
-# share FILE COLUMN FUNCTION: of all sampled time, in percent; 0 where it is not there.
+# share FILE COLUMN FUNCTION [NONE]: of all sampled time, in percent. Where no row has that name it is NONE, or a failure.
 share() {
-	rows "$1" functions | jq -r --arg c "$2" --arg f "$3" '[.[] | select(.function == $f)[$c]] | add // 0 | . * 100'
+	figure_of "$(rows "$1" functions | jq -r --arg c "$2" --arg f "$3" --arg none "${4-}" \
+		'if length == 0 then "no rows" else [.[] | select(.function == $f)[$c] | figure] |
+		if length > 0 then add * 100 else $none end end')" "$2 of $3 in $1"
 }
 
 # quietly FILE COMMAND…: makes a recording, and again while a hypervisor took more than 2 % of its CPU time from the
@@ -114,20 +159,78 @@ quietly() {
 	for ((try = 0; try < 5; try++)); do
 		rm -f "$file"
 		run 0 "$@"
-		awk -v stolen="$(metric "$file" timing.stolen_time_s)" -v cpu="$(metric "$file" timing.cpu_time_s)" \
-			'BEGIN { exit !(stolen <= 0.02 * cpu) }' && return
+		is_so "$(metric "$file" timing.stolen_time_s) <= 0.02 * $(metric "$file" timing.cpu_time_s)" && return
 	done
 	return 0
 }
 
-# holds EXPRESSION: of awk, with what it says of itself when it does not hold.
+# compares EXPRESSION: fails unless each operand of it is a number: between operators stands nothing else.
+compares() {
+	local rest=$1 is_operand=1
+	local number='^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?' opening='^(-?(sqrt|log|exp|int)?\(|!)'
+	local operator='^(&&|\|\||[<>=!]=|[-+*/^%<>?:,])'
+	[ ! -e "$failed" ] || exit 1
+	while :; do
+		rest=${rest#"${rest%%[![:space:]]*}"}
+		[ -n "$rest" ] || break
+		if [ $is_operand = 1 ] && [[ $rest =~ $number ]]; then
+			is_operand=0
+		elif [ $is_operand = 0 ] && [[ $rest =~ $operator ]]; then
+			is_operand=1
+		elif [ $is_operand = 1 ] && [[ $rest =~ $opening ]]; then
+			:
+		elif [ $is_operand = 0 ] && [[ $rest =~ ^\) ]]; then
+			:
+		else
+			fail "no figure at '$rest' in: $1 ${2:-}"
+		fi
+		rest=${rest:${#BASH_REMATCH[0]}}
+	done
+	[ $is_operand = 0 ] || fail "no figure at the end of: $1 ${2:-}"
+}
+
+# calc EXPRESSION: its value; nan and inf are none.
+calc() {
+	compares "$1"
+	figure_of "$(awk "BEGIN { printf \"%.17g\", $1 }")" "$1"
+}
+
+# is_so EXPRESSION: whether it holds: figures with the operators of awk. holds EXPRESSION [WHAT]: it has to.
+is_so() {
+	compares "$1"
+	[ "$(awk "BEGIN { print ($1) ? \"so\" : \"not\" }")" = so ]
+}
 holds() {
-	awk "BEGIN { exit !($1) }" || fail "does not hold: $1 ${2:-}"
+	compares "$1" "${2:-}"
+	is_so "$1" || fail "does not hold: $1 ${2:-}"
 }
 
 # near VALUE EXPECTED TOLERANCE
 near() {
-	holds "$1 >= $2 - $3 && $1 <= $2 + $3" "($1 is not $2 ± $3)"
+	holds "($1) >= ($2) - ($3) && ($1) <= ($2) + ($3)" "($1 is not $2 ± $3)"
+}
+
+# near_time MEASURED KNOWN SHARE WHAT: within a share of what the program itself measured, and 0.2 ms; in ns.
+near_time() {
+	holds "($1) >= ($2) - ($3) * ($2) - 200000 && ($1) <= ($2) + ($3) * ($2) + 200000" \
+		"($4: $1, the program measured $2)"
+}
+
+# holds_in FILE EXPRESSION [JQ OPTION…]: the expression of jq is true of a JSON file, in each of its outputs, and no longer
+# is where a key that it names is null, or where it has none: then it would hold of an absent figure, too (`| figure`
+# refuses one). `.key == null` names none, nor does ["key"].
+holds_in() {
+	local file=$1 expression=$2 keys said
+	shift 2
+	[ ! -e "$failed" ] || exit 1
+	keys=$(sed -E 's/\.[a-zA-Z_0-9.]+ == null//g; s/"([^"\\]|\\.)*"//g' <<<"$expression" | { grep -oE '\.[a-zA-Z_][a-zA-Z_0-9]*' || true; } |
+		sort -u | jq -R '.[1:]' | jq -sc .)
+	said=$(command jq -r "$@" --argjson keys_named "$keys" "def held: [$expression] | length > 0 and all(. == true);
+		def held_without(\$key): walk(if type == \"object\" and has(\$key) then .[\$key] = null else . end) | try held catch false;
+		. as \$all | if held | not then \"not so\"
+		else [\$keys_named[] | select(. as \$key | \$all | held_without(\$key) or ([.. | objects | has(\$key)] | any | not))] |
+		if . == [] then \"so\" else \"so also without \" + join(\", \") end end" "$file" 2>&1) || true
+	[ "$said" = so ] || fail "$said: $expression, of $(head -c 900 "$file")"
 }
 
 # wait_for COMMAND…: until it succeeds, at most 20 seconds.

@@ -1,19 +1,21 @@
 # live.sh: a run that is served while it is recorded: pages are told when it has grown, figures rise with it, and at its end are
 # those of `sonde report`; the command's streams, exit code and signals are its own; what goes wrong is said, and nothing lost.
+# measures: what threads do in an interval
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need curl jq python3 mkfifo
 unset DISPLAY WAYLAND_DISPLAY SSH_CONNECTION
 told=$(target told) known=$(target zones_known)
 pid= reader=
-trap 'for one in $pid $reader; do kill -9 $one 2>/dev/null || true; done; rm -rf "$work"' EXIT
+at_exit() { for one in $pid $reader; do kill -9 $one 2>/dev/null || true; done; }
 
+open=--no-token # but where tokens are tested
 # live OPTION… -- COMMAND…: starts it, with `told` reading from descriptor 7; $url and $pid.
 live() {
 	rm -f .in .live .said
 	mkfifo .in
 	exec 7<>.in
-	env --default-signal=INT,TERM,HUP "$SONDE" live --no-open --port 0 -f -o app.sonde "$@" <.in >.said 2>.live &
+	env --default-signal=INT,TERM,HUP "$SONDE" live $open --no-open --port 0 -f -o app.sonde "$@" <.in >.said 2>.live &
 	pid=$!
 	wait_for grep -q '^http' .live
 	url=$(grep -m 1 '^http' .live)
@@ -71,7 +73,7 @@ states() {
 
 # count ZONE: how often there was one, so far.
 count() {
-	curl -s "$url/api/report?section=zones" | jq --arg zone "$1" '[.sections[0].rows[]? | select(.zone == $zone).calls] | add // 0'
+	curl -s "$url/api/report?section=zones" | jq --arg zone "$1" '[.sections[0].rows[]? | select(.zone == $zone).calls] | total'
 }
 counted() {
 	[ "$(count "$1")" = "$2" ]
@@ -91,13 +93,14 @@ tell 'alpha 4'
 wait_for counted alpha 7
 wait_for counted beta 2
 equal "$(get /api/recording)" 200
-jq -e '.file == "app.sonde" and .duration_ns > 0' .out >/dev/null || fail "not what a recording is"
+holds_in .out '.file == "app.sonde" and .duration_ns > 0'
 echo 'exit 7' >&7
 wait_for over
 states >told
-jq -se '(map(.revision) | . == sort and length == (unique | length)) and (map(.duration_ns) | . == sort) and
-	(map(.events) | . == sort and .[-1] > .[0]) and (.[:-1] | all(.ended == null)) and
-	.[-1].ended == "The command ended with exit code 7."' told >/dev/null || fail "not what pages are told: $(cat told)"
+jq -s . told >told.json
+holds_in told.json '(map(.revision | figure) | . == sort and length == (unique | length)) and (map(.duration_ns | figure) | . == sort) and
+	(map(.events | figure) | . == sort and .[-1] > .[0]) and (.[:-1] | all(.ended == null)) and
+	.[-1].ended == "The command ended with exit code 7."' 
 
 # The whole run then is that of the file that is kept, byte for byte.
 kill -0 $pid || fail "it ended while a page was open"
@@ -137,7 +140,7 @@ def read_until(fd, words):
 def live(*command):
     pid, fd = pty.fork()
     if pid == 0:
-        os.execv(sys.argv[1], [sys.argv[1], "live", "--no-open", "--port", "0", "-f", "-o", "tty.sonde", "--", *command])
+        os.execv(sys.argv[1], [sys.argv[1], "live", "--no-token", "--no-open", "--port", "0", "-f", "-o", "tty.sonde", "--", *command])
     return pid, fd
 def code(pid):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -285,8 +288,8 @@ taken=$port
 run 125 "$SONDE" live --no-open --port "$taken" -o other.sonde -- touch was-run
 has "$err" "port $taken of 127.0.0.1 is taken"
 [ ! -e was-run ] && [ ! -e other.sonde ] || fail "it was run"
-run 125 "$SONDE" live --host 0.0.0.0 -o other.sonde -- touch was-run
-has "$err" "--host needs --token"
+run 125 "$SONDE" live --host 0.0.0.0 --no-token -o other.sonde -- touch was-run
+has "$err" "--no-token is for this machine alone"
 [ ! -e was-run ] || fail "it was run"
 echo 'exit 0' >&7
 ends 0
@@ -307,7 +310,7 @@ run 125 "$SONDE" live --heap -p $$
 sleep 60 &
 sleeper=$!
 rm -f .live
-env --default-signal=INT "$SONDE" live -q --no-open --port 0 -o attached.sonde -p $sleeper >.said 2>.live &
+env --default-signal=INT "$SONDE" live -q --no-token --no-open --port 0 -o attached.sonde -p $sleeper >.said 2>.live &
 pid=$!
 wait_for grep -q '^http' .live
 url=$(grep -m 1 '^http' .live) url=${url%/}
@@ -321,7 +324,7 @@ rows attached.sonde summary >/dev/null
 sleep 60 &
 sleeper=$!
 rm -f .live
-env --default-signal=INT "$SONDE" live -q --no-open --port 0 -o killed.sonde -p $sleeper >.said 2>.live &
+env --default-signal=INT "$SONDE" live -q --no-token --no-open --port 0 -o killed.sonde -p $sleeper >.said 2>.live &
 pid=$!
 wait_for grep -q '^http' .live
 url=$(grep -m 1 '^http' .live) url=${url%/}
@@ -334,10 +337,38 @@ stop TERM 0
 
 # A token is asked for, and not shown.
 token=Secret-0123456789
+open=
 live -q --token $token -- "$told"
 equal "$(get /api/events)" 401
 equal "$(get "/api/events?token=$token" --max-time 1)" 200
 tr '\0' ' ' </proc/$pid/cmdline >shown
 lacks "$(cat shown)" $token
+echo 'exit 0' >&7
+ends 0
+
+# Nobody said anything: a random one, in the link.
+live -q -- "$told"
+token=$(grep -m 1 -o 'token=[0-9a-f]*$' .live)
+equal "${#token}" 38
+equal "$(get /api/events)" 401
+equal "$(get "/api/events?$token" --max-time 1)" 200
+
+# Hundreds that want to be told, and hundreds that ask and never read: some are told to come again, and a page is answered.
+python3 - "$port" "$token" <<'P'
+import socket, sys, urllib.request
+port, token, held, states = int(sys.argv[1]), sys.argv[2], [], []
+def ask(path):
+    one = socket.create_connection(("127.0.0.1", port), 20)
+    one.sendall(f"GET {path}?{token} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())
+    held.append(one)
+    return one
+for _ in range(200):
+    states.append(ask("/api/events").recv(12).split()[1])
+assert states.count(b"200") == 8 and states.count(b"503") == 192, states
+for _ in range(250):
+    ask("/app.js")
+with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/recording?{token}", timeout=60) as answer:
+    assert answer.status == 200
+P
 echo 'exit 0' >&7
 ends 0

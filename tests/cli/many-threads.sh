@@ -1,5 +1,6 @@
 # many-threads.sh: of 10,000 threads that are alive at once, and of 100,000 that come one after another, each of which
 # says little, every call that waits and every block is recorded.
+# measures: times of waiting, against those that the program measures
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -13,16 +13,16 @@ critical=$(target critical)
 run 0 "$SONDE" record -q --heap --threads --io -o a.sonde -- "$shares" 5 10 20
 run 0 "$SONDE" record -q --heap --threads --io -o b.sonde -- "$known"
 run 5 "$SONDE" record -q --heap --threads --io -o c.sonde -- "$leaks" known
-run 0 "$SONDE" record -q --heap --threads --io -o d.sonde -- "$waits" convoy 20
+run 0 "$SONDE" record -q --heap=full --threads --io -o d.sonde -- "$waits" convoy 20
 OMPI_COMM_WORLD_RANK=3 run 0 "$SONDE" record -q --heap --threads --io -o e.sonde -- "$critical" stages 3 3 5 2
 run 0 "$SONDE" merge -o all.sonde a.sonde b.sonde c.sonde d.sonde e.sonde
 has "$err" "all.sonde: 5 recordings"
 lacks "$(ls)" "all.sonde."
 
-# sums FILE SECTION COLUMNS: of each column, what rows of a process have.
+# sums FILE SECTION COLUMNS: of each column, what rows of a process have, where something is known.
 sums() {
 	rows "$1" "$2" | jq -c --arg columns "$3" '[.[] | select((has("pid") | not) or .pid != null)] as $rows |
-		[$columns / " " | .[] | . as $c | {($c): ([$rows[][$c] // 0] | add // 0)}] | add'
+		[$columns / " " | .[] | . as $c | [$rows[][$c]] | {($c): (map(values) | total)}] | add'
 }
 # What adds up, of sections that are there with any number of rows.
 while read -r section columns; do
@@ -54,11 +54,12 @@ ROWS
 # The summary: what it has of all, and the kernel's CPU time, to the microsecond.
 for name in timing.cpu_time_s timing.user_time_s samples.count samples.cpu_time_s zones.count run.processes run.threads \
 	lost.count cost.recorder_cpu_time_s memory.heap_allocated_b; do
-	sum=$(for part in a b c d e; do metric $part.sonde $name; done | awk '{ sum += $1 } END { printf "%.6f", sum }')
-	equal "$name $(metric all.sonde $name | awk '{ printf "%.6f", $1 }')" "$name $sum"
+	sum=$(for part in a b c d e; do rows $part.sonde summary; done | jq -s --arg m "$name" '[.[][] | select(.metric == $m).value | values] |
+		if . == [] then error("nobody has it") else total end')
+	near "$(metric all.sonde $name)" "$sum" 0.000001
 done
 resources=$(rows all.sonde resources | jq '.[0].cpu_ns')
-near "$resources" "$(metric all.sonde timing.cpu_time_s | awk '{ printf "%.0f", $1 * 1e9 }')" 1000
+near "$resources" "1e9 * $(metric all.sonde timing.cpu_time_s)" 1000
 
 # Wall time is from the first start to the last end; processes say whose they are.
 run 0 "$SONDE" report all.sonde

@@ -18,7 +18,7 @@ zones() {
 }
 # total FILE ZONE
 total() {
-	rows "$1" zones | jq -r --arg z "$2" '[.[] | select(.zone == $z).total_ns] | add // 0'
+	rows "$1" zones | jq -r --arg z "$2" '[.[] | select(.zone == $z).total_ns] | total'
 }
 # ask FILE SQL: rows of the answer, as words
 ask() {

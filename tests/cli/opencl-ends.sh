@@ -1,4 +1,5 @@
 # opencl-ends.sh: OpenCL programs that end badly, fork, fail, use threads or lose their recorder go on as without us.
+# measures: times of kernels and copies
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need jq pgrep
@@ -57,7 +58,7 @@ for mode in closed context queues late; do
 		equal "$("$SONDE" query -f csv loaded.sonde "select sum(events), count(distinct cause) from lost where source = 'gpu'" | tail -n 1 |
 			tr -d '\r')" 76,1
 	elif [ $mode != context ]; then # each is told or lost, and none is both
-		equal "$(($(rows loaded.sonde kernels | jq 'map(.calls) | add // 0') + $("$SONDE" query -f csv loaded.sonde \
+		equal "$(($(rows loaded.sonde kernels | jq 'map(.calls) | total') + $("$SONDE" query -f csv loaded.sonde \
 			"select coalesce(sum(events), 0) from lost where source = 'gpu'" 2>/dev/null | tail -n 1 | tr -d '\r')))" 5
 	fi
 done

@@ -1,5 +1,6 @@
 # opencl-streams.sh: the sections of devices on real OpenCL programs: queues that overlap and queues that do not are told apart,
 # gaps add up, memory is back where it was, and an arrow leads from each call to its kernel.
+# measures: times of kernels and copies
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -1,4 +1,5 @@
 # ordinary-user.sh: where the tests run as root: the core of them again as an ordinary user, with a home of its own.
+# measures: the core of the tests as another user, those that measure, too
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" -eq 0 ] || skip "the tests run as an ordinary user anyway"

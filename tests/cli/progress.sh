@@ -18,7 +18,7 @@ server.serve_forever()
 END
 python3 server.py >port &
 server=$!
-trap 'kill $server 2>/dev/null; rm -rf "$work"' EXIT
+at_exit() { kill $server 2>/dev/null; }
 wait_for test -s port
 export DEBUGINFOD_URLS=http://127.0.0.1:$(cat port) DEBUGINFOD_TIMEOUT=10 sonde=$SONDE
 

@@ -26,7 +26,7 @@ equal "$(ask "SELECT count(*) FROM zones z JOIN threads t ON t.id = z.thread_id 
 # A program that allocates, reads, writes and waits: all sums are those of the report's sections.
 run 0 "$SONDE" record -q --heap --io --threads -o load.sonde -- sh -c 'seq 200000 | sort -r | tail -n 1 >last; sleep 0.05'
 sum() { # SECTION COLUMN
-	rows load.sonde "$1" | jq "[.[].$2 // 0] | add // 0"
+	rows load.sonde "$1" | jq "[.[].$2] | total"
 }
 of_load() {
 	"$SONDE" query -q -f csv load.sonde "SELECT coalesce(($1), 0) AS x" | tail -n +2 | tr -d '\r'

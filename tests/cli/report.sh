@@ -28,7 +28,7 @@ lacks "$err" "ends like"
 
 # Options before and after the file mean the same.
 run 0 "$SONDE" report --json old.sonde
-jq -e '.schema == "sonde-report"' .out >/dev/null || fail "no report in JSON"
+holds_in .out '.schema == "sonde-report"'
 before=$out
 run 0 "$SONDE" report old.sonde -f json
 equal "$out" "$before"

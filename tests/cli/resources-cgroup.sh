@@ -1,5 +1,6 @@
 # resources-cgroup.sh: under a real quota of CPU time and a real limit of memory: what is said agrees with the group's own
 # files.
+# measures: readings in a time
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -7,11 +8,9 @@ need jq
 uses=$SONDE_BUILD/tests/targets/uses
 
 groups=()
-clean() {
+at_exit() {
 	for group in "${groups[@]}"; do rmdir "$group" 2>/dev/null || true; done
-	rm -rf "$work"
 }
-trap clean EXIT
 
 # group CONTROLLER FILE: makes a group that has this file, in version 1 or 2; its directory in $group.
 group() {
@@ -88,7 +87,6 @@ if [ "$limit" ] && echo 200000000 >"$limit"; then
 		esac
 		"$SONDE" report -q --json --section machine run.sonde >machine.json
 		row='.sections[] | select(.id == "machine").rows[] | select(.what == "control group memory")'
-		jq -e "$row" machine.json >/dev/null || fail "$where: no memory of the group: $(jq -c '.sections[] | select(.id == "machine").rows' machine.json)"
 		# 100 MiB are 52 % of it, and 1 % of most machines.
 		holds "$(jq "$row | .max" machine.json) >= 0.5 && $(jq "$row | .max" machine.json) <= 1" "$where: the most"
 	done

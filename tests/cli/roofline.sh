@@ -1,5 +1,6 @@
 # roofline.sh: sonde roofline measures the machine once, keeps that, puts it into recordings, and places zones of known
 # work under it; nothing does more than what was measured; what is not known has no place.
+# measures: ceilings of this machine
 # timeout: 420
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -10,9 +11,9 @@ run 4 "$SONDE" roofline --ceilings
 has "$err" "sonde roofline --measure"
 run 0 "$SONDE" record -q -o before.sonde -- "$work_target" 8
 run 0 "$SONDE" roofline -f json -o before.json before.sonde
-jq -e '[.sections[] | select(.id == "roofline") | .rows[] | .gflop_per_s] | length == 6' before.json >/dev/null ||
-	fail "no six zones"
-jq -e '[.sections[].id] | index("roofs") == null' before.json >/dev/null || fail "a roof that nobody measured"
+equal "$(jq -c '[.sections[] | select(.id == "roofline") | .rows[] | select(.gflop_per_s > 0).zone] | sort' before.json)" \
+	'["chain","flop","pair","registers","triad"]'
+holds_in before.json '[.sections[].id] | any(test("^roofs$")) | not'
 run 4 "$SONDE" roofline -f svg before.sonde
 has "$err" "never measured"
 run 2 "$SONDE" roofline --measure before.sonde
@@ -32,8 +33,8 @@ known() { # ZONE FIELD: what the program says itself
 	awk -v z="$1" -v f="$2" '$1 == z { print $f }' known
 }
 
-# What a machine that others use, too, was measured to do is less than it can: again, three times at most, and what
-# holds of a quiet one is asked of a quiet one.
+# What a machine that others use, too, was measured to do is less than it can: what holds of a quiet one closely (is_quiet:
+# nothing is noted of it) holds of a busy one roughly.
 is_quiet() {
 	jq -e '[.sections[] | select(.id == "roofs") | .notes[].text] |
 		any(test("runs differed|a hypervisor took|did less than one alone")) | not' roofs.json >/dev/null
@@ -43,26 +44,27 @@ measured() {
 	mv .out roofs.json
 	run 0 "$SONDE" record -q -o work.sonde -- "$work_target" 96
 	sed -n '/^[a-z]* [0-9]/p' .out >known
-	triad=$(awk -v b=$((24 * 96 * 1024 * 1024 / 8)) -v ns="$(known triad 5)" 'BEGIN { print b / ns }')
-	awk -v t="$triad" -v d="$(figure DRAM triad one_thread)" -v all="$(peak FP64 all_threads)" \
-		-v one="$(peak FP64 one_thread)" -v half="$(figure scalar FP64 one_thread)" -v l1="$(figure L1 read one_thread)" \
-		'BEGIN { exit !(t > 0.75 * d && t < 1.25 * d && all >= 0.9 * one && half <= 1.1 * one &&
-			(l1 == "null" || 1.1 * l1 >= d)) }'
+	triad=$(calc "24 * 96 * 1024 * 1024 / 8 / $(known triad 5)")
+	dram=$(figure DRAM triad one_thread) all=$(peak FP64 all_threads) one=$(peak FP64 one_thread)
+	half=$(figure scalar FP64 one_thread)
+	l1=$(figure L1 read one_thread) # where it is not measured, why is said: below
+	[ "$l1" != null ] || l1=$dram
+	is_so "$triad > 0.75 * $dram && $triad < 1.25 * $dram && $all >= 0.9 * $one && $half <= 1.1 * $one && 1.1 * $l1 >= $dram"
 }
 for try in 1 2 3; do
 	measured && break
 	if [ $try = 3 ]; then
-		is_quiet && fail "a triad of $triad GB/s, and $(figure DRAM triad one_thread) measured: $(cat roofs.json)"
-		echo "the machine was busy: what it can do at most was not compared" >&2
+		is_quiet && fail "a triad of $triad GB/s, and $dram measured: $(cat roofs.json)"
+		holds "$triad > 0.2 * $dram && $triad < 3 * $dram && $all >= 0.3 * $one && $half <= 2 * $one && 3 * $l1 >= $dram"
 		break
 	fi
 	rm work.sonde
 done
 
 # Ceilings: every level or why not, each instruction set that the processor has, both precisions.
-! is_quiet || holds "$(peak FP32 all_threads) >= 1.2 * $(peak FP64 all_threads)"
-jq -e '[.sections[] | select(.id == "roofs") | .rows[] | select(.one_thread == null and .absent.one_thread == null)] == []' \
-	roofs.json >/dev/null || fail "a figure is missing without a reason"
+holds "$(peak FP32 all_threads) >= $(is_quiet && echo 1.2 || echo 0.5) * $(peak FP64 all_threads)"
+holds_in roofs.json '[.sections[] | select(.id == "roofs") | .rows[]] | length > 0 and
+	(any(.one_thread == null and .absent.one_thread == null) | not)'
 run 0 "$SONDE" roofline --ceilings -f csv
 matches "$out" '^DRAM,triad,GB/s,'
 
@@ -72,20 +74,20 @@ run 0 "$SONDE" roofline -f json -o zones.json work.sonde
 for name in triad pair registers chain; do
 	equal "$(zone $name flop)" "$(known $name 2)"
 	equal "$(zone $name bytes)" "$(known $name 3)"
-	near "$(zone $name gflop_per_s)" "$(awk -v f="$(known $name 2)" -v ns="$(known $name 4)" 'BEGIN { print f / ns }')" \
+	near "$(zone $name gflop_per_s)" "$(known $name 2) / $(known $name 4)" \
 		"0.1 * $(zone $name gflop_per_s)"
 done
 near "$(zone triad flop_per_byte)" 1/12 1e-6
 matches "$(zone triad bound)" '^(DRAM|L3|L2)$'
 equal "$(zone registers bound)" compute
 equal "$(zone chain bound)" compute
-! is_quiet || holds "$(zone registers roof_share) <= 1.15"
+holds "$(zone registers roof_share) <= $(is_quiet && echo 1.15 || echo 3)"
 holds "$(zone chain roof_share) < $(zone registers roof_share)"
 holds "$(zone pair threads) > 1"
-equal "$(zone flop flop_per_byte)" null
-equal "$(zone bytes flop_per_byte)" null
-equal "$(zone bytes gflop_per_s)" null
-jq -e '[.sections[].notes[].text] | any(startswith("LowThroughput: chain"))' zones.json >/dev/null || fail "a chain is not low"
+for cell in "flop flop_per_byte" "bytes flop_per_byte" "bytes gflop_per_s"; do
+	equal "$cell: $(zone ${cell% *} ${cell#* }), $(zone ${cell% *} absent | jq --arg k "${cell#* }" '.[$k] | length > 0')" "$cell: null, true"
+done
+holds_in zones.json '[.sections[].notes[].text] | any(startswith("LowThroughput: chain"))'
 
 # Pictures; not of a recording that has no work.
 for kind in svg html; do
@@ -109,7 +111,7 @@ run 0 env COLUMNS=80 "$SONDE" roofline work.sonde
 echo 'fp64 123G' >sheet
 run 4 "$SONDE" roofline --datasheet sheet
 run 0 "$SONDE" roofline --measure -q --datasheet sheet --json
-jq -e '[.sections[].rows[].datasheet // empty] == [123]' .out >/dev/null || fail "not what the datasheet says"
+holds_in .out '[.sections[].rows[].datasheet // empty] == [123]'
 echo 'fp99 123G' >sheet
 run 2 "$SONDE" roofline --datasheet sheet
 has "$err" "sheet:1"
@@ -128,12 +130,11 @@ rm "$kept"
 run 0 "$SONDE" roofline -f json -o same.json same.sonde
 run 0 "$SONDE" roofline -f json -o differ.json differ.sonde
 mv kept "$kept"
-jq -e '[.sections[].id] | index("roofs") != null' same.json >/dev/null || fail "no roof, and both had the same"
-jq -e '[.sections[].id] | index("roofs") == null' differ.json >/dev/null || fail "a remnant of two roofs is a roof"
+holds_in same.json '[.sections[].id] | index("roofs") != null'
+holds_in differ.json '[.sections[].id] | any(test("^roofs$")) | not'
 
 # A library's product: no faster than the machine was measured to be.
-python=python3
-"$python" -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
+python=/usr/bin/python3 # its numpy calls a BLAS of the system's, not one of its own
 if "$python" -c 'import numpy' 2>/dev/null && "$SONDE" record --help | grep -q -- --blas; then
 	cat >gemm.py <<-'END'
 		import numpy
@@ -145,11 +146,8 @@ if "$python" -c 'import numpy' 2>/dev/null && "$SONDE" record --help | grep -q -
 	run 0 "$SONDE" roofline --force -f json -o zones.json gemm.sonde
 	rate=$(zone cblas_dgemm gflop_per_s)
 	[ -n "$rate" ] || rate=$(zone dgemm gflop_per_s)
-	if [ -n "$rate" ]; then
-		run 0 "$SONDE" roofline --ceilings --json
-		mv .out roofs.json
-		! is_quiet || holds "$rate * 0.9 <= $(peak FP64 all_threads)"
-		jq -e '[.sections[] | select(.id == "roofline") | .rows[].bytes_are] | index("model")' zones.json >/dev/null ||
-			fail "bytes of a library's call are no report"
-	fi
+	run 0 "$SONDE" roofline --ceilings --json
+	mv .out roofs.json
+	holds "$rate * $(is_quiet && echo 0.9 || echo 0.3) <= $(peak FP64 all_threads)"
+	holds_in zones.json '[.sections[] | select(.id == "roofline") | .rows[].bytes_are] | any(. == "model")'
 fi

@@ -1,5 +1,6 @@
 # threads.sh: threads that spin, sleep, take turns, move and wait for a CPU: their states and switches are what they say of
 # themselves, from context switches and from what the scheduler counts.
+# measures: times of waiting, against those that the program measures
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need jq taskset

@@ -5,13 +5,13 @@
 need curl jq python3
 unset DISPLAY WAYLAND_DISPLAY SSH_CONNECTION
 pid=
-trap '[ -z "$pid" ] || kill -9 $pid 2>/dev/null; rm -rf "$work"' EXIT
+at_exit() { [ -z "$pid" ] || kill -9 $pid 2>/dev/null; }
 known=$(target zones_known)
 
 serve() {
 	[ -z "$pid" ] || { kill $pid; wait $pid || true; }
 	: >.url
-	"$SONDE" view -q --no-open --port 0 "$1" >.url 2>.view &
+	"$SONDE" view -q --no-token --no-open --port 0 "$1" >.url 2>.view &
 	pid=$!
 	wait_for grep -q / .url
 	url=$(head -n 1 .url)
@@ -64,8 +64,7 @@ expect_counts() {
 	local ids width
 	equal "$(get /api/lanes)" 200
 	cp .out lanes.json
-	jq -e '.version == 1 and .duration_ns > 0 and ([.lanes[].id] == [range(.lanes | length)])' lanes.json >/dev/null ||
-		fail "not what lanes are"
+	holds_in lanes.json '.version == 1 and .duration_ns > 0 and ([.lanes[].id] == [range(.lanes | length)])'
 	ids=$(jq -r '[.lanes[].id] | join(",")' lanes.json)
 	for width in 1 7 300 2000 16384; do
 		equal "$(get "/api/tiles?lanes=$ids&width=$width")" 200
@@ -98,17 +97,16 @@ done <zones
 
 # A length that is asked for, and an order.
 equal "$(get "/api/find?names=$(jq -r '[.names | keys[]] | join(",")' lanes.json)&shortest=1000000&limit=50")" 200
-jq -e '(.slices | length) > 0 and all(.slices[]; .length >= 1000000) and
-	([.slices[].start] == ([.slices[].start] | sort))' .out >/dev/null || fail "$(cat .out)"
+holds_in .out '(.slices | length) > 0 and all(.slices[]; .length >= 1000000) and
+	([.slices[].start | figure] | . == sort)'
 
 # The steps of the critical path follow one another; arrows lead from lane to lane.
 if jq -e 'any(.lanes[]; .kind == "path")' lanes.json >/dev/null; then
 	equal "$(get '/api/path?limit=100000')" 200
-	jq -e '.omitted == 0 and (.steps | length > 0) and
-		(.steps as $s | all(range(1; $s | length); $s[.].start == $s[. - 1].start + $s[. - 1].length))' .out >/dev/null ||
-		fail "$(cat .out)"
+	holds_in .out '.omitted == 0 and (.steps | length > 0) and
+		(.steps as $s | all(range(1; $s | length); $s[.].start == $s[. - 1].start + $s[. - 1].length))'
 	equal "$(get /api/arrows)" 200
-	jq -e 'all(.arrows[]; .from <= .to and (.kind == "wake-up" or .kind == "lock"))' .out >/dev/null || fail "$(cat .out)"
+	holds_in .out '(.arrows | length > 0) and all(.arrows[]; (.from | figure) <= (.to | figure) and (.kind == "wake-up" or .kind == "lock"))'
 fi
 
 # In little time: at once whole, or it says that it is not.

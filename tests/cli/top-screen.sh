@@ -1,12 +1,13 @@
 # top-screen.sh: the screen of sonde top on a pseudo terminal of 80×24: what it shows, its keys, another size, pausing, the end
 # of the process, colours, what it costs; the terminal is as it was afterwards, and the program goes on.
+# measures: what threads do in an interval
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 need python3
 states=$(target thread_states)
 "$states" schedule 150 >/dev/null &
 busy=$!
-trap 'kill $busy 2>/dev/null || true; rm -rf "$work"' EXIT
+at_exit() { kill $busy 2>/dev/null || true; }
 screen() {
 	python3 "$repo/tests/cli/screen.py" "$@"
 }
@@ -94,5 +95,5 @@ before=$(used_ns "$(cat top.pid)")
 sleep 10
 after=$(used_ns "$(cat top.pid)")
 wait $shown || fail "it did not end well"
-echo "top: $(awk "BEGIN { printf \"%.2f\", ($after - $before) / 1e8 }") % of a core"
+echo "top: $(calc "($after - $before) / 1e8") % of a core"
 holds "$after - $before < 0.02 * 10e9" "(2 % of a core on a machine that others use)"

@@ -1,5 +1,6 @@
 # top.sh: sonde top --once says of an interval what a program with a known answer does in it, in text and as JSON; it
 # leaves the program alone, and what cannot be looked at is said.
+# measures: what threads do in an interval
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -7,7 +8,6 @@ states=$(target thread_states)
 uses=$(target uses)
 at_exit() { kill "${pids[@]}" 2>/dev/null || true; }
 pids=()
-trap 'at_exit; rm -rf "$work"' EXIT
 background() { # COMMAND…: its pid in $pid
 	"$@" >background.out 2>&1 &
 	pid=$!
@@ -16,6 +16,9 @@ background() { # COMMAND…: its pid in $pid
 section() { # ID FILTER
 	jq -r ".sections[] | select(.id == \"$1\") | $2" .out
 }
+
+perf=0 # whether there are functions is asked of doctor, not of what is tested
+if (need_perf) 2>/dev/null; then perf=1; fi
 
 # Two threads that want a CPU for known shares of their time: what they have of it and what they wait for it add up to more.
 background "$states" schedule 60
@@ -32,10 +35,10 @@ done
 equal "$(section threads '[.rows[] | select(.tid == '$pid')][0].thread')" thread_states
 equal "$(section processes '.rows[0].pid')" $pid
 # Of both threads together, by two accounts: clocks of processes, and states of threads.
-near "$(section processes '.rows[0].cpu_utilization')" "$(section threads '[.rows[].on_cpu_share] | add')" 0.25
+near "$(section processes '.rows[0].cpu_utilization')" "$(section threads '[.rows[].on_cpu_share] | total')" 0.15
 holds "$(section processes '.rows[0].rss_b') > 100000"
 holds "$(section machine '.rows | length') >= 2"
-if [ "$(section functions '.rows | length')" -gt 0 ]; then
+if [ $perf = 1 ]; then
 	equal "$(section functions '[.rows | sort_by(-.self_share)[] | select(.module == "thread_states")][0].function')" spin
 	# Without the right to sample the kernel its time is in a row of its own, and in nobody's total.
 	holds "$(section functions '[.rows[] | if .function == "spin" then .total_share
@@ -66,7 +69,7 @@ lacks "$out" $'\e'
 run 0 "$SONDE" top --no-perf -p $pid --once --json -d 1
 equal "$(section functions '.rows | length')" 0
 has "$(section functions '.notes[].text')" "--no-perf"
-holds "$(section threads '[.rows[].on_cpu_share] | add') > 0.2"
+holds "$(section threads '[.rows[] | .on_cpu_share + .runnable_share] | total') > 0.2"
 
 # Memory of a known size; the kernel counts pages by CPU while a program runs, and adds them up now and then.
 background sh -c "sleep 0.7; exec '$uses' memory 60"
@@ -74,8 +77,8 @@ run 0 "$SONDE" top -p $pid --once --json -d 1.9
 holds "$(section processes '[.rows[].peak_rss_b] | max') >= 50 * 1048576"
 # A command: its output goes where -o says, its exit code is ours when it ends first; bytes are of the interval, a second.
 run 7 "$SONDE" top --once --json -d 5 -o told -- sh -c "sleep 0.5; '$uses' writes 3000000 .; sleep 0.5; echo over; exit 7"
-holds "$(section processes '[.rows[].written_all_b_per_s // 0] | max') >= 3000000 / 5"
-holds "$(section processes '[.rows[].written_all_b_per_s // 0] | max') <= 3100000"
+interval=$(jq -r '.notes[0].text | capture("^(?<s>[0-9.]+) s wall").s' .out)
+near "$(section processes '[.rows[].written_all_b_per_s | numbers] | max') * $interval" 3000000 100000
 has "$(jq -r '.notes[].text' .out)" "ended before the interval did"
 matches "$(cat told)" "^over$"
 run 125 "$SONDE" top --once -d 5 -o told -- true
@@ -103,19 +106,19 @@ for how in "" --no-perf; do
 	equal "$(section processes "[.rows[] | select(.pid == $pid or .pid == $(cat child))] | length")" 2
 done
 run 0 "$SONDE" top -p $pid --once --json -d 1.5
-if [ "$(section functions '.rows | length')" -gt 0 ]; then
+if [ $perf = 1 ]; then
 	holds "$(section functions '[.rows[] | if .function == "spin" then .total_share
 		elif .function == "[kernel]" then .self_share else 0 end] | add') > 0.9"
 fi
 
 # Many threads: rows are limited, totals are whole.
-run 0 "$SONDE" top --once --json -d 1.2 -n 5 -- "$states" many 2000
+run 0 "$SONDE" top --once --json -d 2.5 -n 5 -- "$states" many 2000
 equal "$(section threads '.rows | length')" 5
 holds "$(section threads .omitted) > 1000"
 
 # Events of many threads need more descriptors than a shell gives: the limit that can be raised is no matter.
 background "$states" many 1000
-sleep 1
+wait_for grep -qE '^Threads:.1[0-9]{3}$' /proc/$pid/status
 run 0 bash -c 'ulimit -Sn 256 && exec "$@"' 0 "$SONDE" top --once --json -d 500ms -n 5 -p $pid
 holds "$(section threads .omitted) > 900"
 lacks "$out" "too many open files"

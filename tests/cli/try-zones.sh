@@ -1,4 +1,5 @@
 # try-zones.sh: sonde try --zones keeps the time in each zone, before and after, and compares it.
+# measures: how long runs take
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -1,5 +1,6 @@
 # try.sh: sonde try keeps baselines and attempts: the baseline runs again in turn where it can, by its copy when it was
 # built anew, and what cannot be compared is refused; the journal survives kills, damage, a full disk and two at once.
+# measures: how long runs take
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -13,10 +14,10 @@ try() {
 report() {
 	"$SONDE" try report --json --force -o try.json "$@"
 }
-holds() {
-	jq -e "$1" try.json >/dev/null || fail "not so: $1, of $(jq -c '[.notes, .sections[0:4]]' try.json | cut -c 1-900)"
+shows() {
+	holds_in try.json "$1"
 }
-rows() { # SECTION
+table() { # SECTION
 	echo "(.sections[] | select(.id == \"try-$1\") | .rows)"
 }
 
@@ -31,9 +32,8 @@ equal "$(cat ../.sonde-try/.gitignore)" "*"
 
 # Another command: both run in turn.
 run 0 try run --gate -r 12 --json loop 'less to wait for' -- ./faster
-jq -e '.experiment == "loop" and .attempt == 1 and .in_turn and .count == 12 and .verdict == "improved" and
-	(.runs | length) == 12 and .runs[0].first == "baseline" and .runs[0].baseline.wall_s >= 0.3' "$work/.out" >/dev/null ||
-	fail "not what an attempt is"
+holds_in "$work/.out" '.experiment == "loop" and .attempt == 1 and .in_turn and .count == 12 and .verdict == "improved" and
+	(.runs | length) == 12 and .runs[0].first == "baseline" and .runs[0].baseline.wall_s >= 0.3'
 
 # Built anew in its place: not run twice, but held against the journal's runs, and that is said.
 program app 0.6
@@ -45,26 +45,25 @@ program app 0.3
 run 0 try run -r 8 loop 'nothing' -- ./app
 has "$err" "no file that the command names has changed"
 report loop
-holds '.attempts == 3 and .improved == 1 and .regressed == 1'
-holds "$(rows improved) | length == 1 and .[0].attempt == 1 and .[0].improvement > 0.4 and .[0].improvement < 0.8"
-holds "$(rows improved)[0] | .what == \"less to wait for\" and .ci95_low < .improvement and .ci95_high > .improvement"
-holds "$(rows regressed)[0] | .attempt == 2 and .improvement < -0.4 and .before_ns < .after_ns"
-holds "$(rows metrics) | map(select(.attempt == 1 and .metric == \"throughput\"))[0] | .after > .before and .improvement > 0.25"
-holds "$(rows metrics) | map(select(.attempt == 1 and .metric == \"wall\"))[0].verdict == \"improved\""
-holds "$(rows baselines) | length == 1 and .[0].runs == 12 and .[0].wall_ns > 0 and .[0].runs_per_s > 0"
+shows '.attempts == 3 and .improved == 1 and .regressed == 1'
+shows "$(table improved) | length == 1 and .[0].attempt == 1 and .[0].improvement > 0.4 and .[0].improvement < 0.8"
+shows "$(table improved)[0] | .what == \"less to wait for\" and (.ci95_low | figure) < .improvement and .ci95_high > .improvement"
+shows "$(table regressed)[0] | .attempt == 2 and (.improvement | figure) < -0.4 and (.before_ns | figure) < .after_ns"
+shows "$(table metrics) | map(select(.attempt == 1 and .metric == \"throughput\"))[0] | .after > (.before | figure) and .improvement > 0.25"
+shows "$(table metrics) | map(select(.attempt == 1 and .metric == \"wall\"))[0].verdict == \"improved\""
+shows "$(table baselines) | length == 1 and .[0].runs == 12 and .[0].wall_ns > 0 and .[0].runs_per_s > 0"
 
 # A copy that was kept runs in its place; --vs is not needed to remember what was there.
 run 0 try baseline --keep -r 12 kept -- ./app
 program app 0.1
 run 0 try run --gate -r 12 --json kept 'in place' -- ./app
-jq -e '.in_turn and .verdict == "improved" and (.baseline | contains("/.sonde-try/kept."))' "$work/.out" >/dev/null ||
-	fail "the copy did not run"
+holds_in "$work/.out" '.in_turn and .verdict == "improved" and (.baseline | contains("/.sonde-try/kept."))'
 # Of others it is not run, nor is one that is gone: the journal's runs are there.
 kept=$(ls ../.sonde-try/kept.* | grep -v jsonl)
 chmod 775 "$kept"
 run 0 try run -r 8 --json kept 'writable' -- ./app
 has "$err" "it is not run"
-jq -e '.in_turn == false' "$work/.out" >/dev/null || fail "a copy of others ran"
+holds_in "$work/.out" '.in_turn == false'
 rm "$kept"
 run 0 try run -r 8 --json kept 'gone' -- ./app
 has "$err" "it is not run"
@@ -77,8 +76,7 @@ has "$err" "was it built?"
 program script.sh 0.1
 run 0 try run --gate -r 12 --json interpreted 'edited' -- sh script.sh
 has "$err" "script.sh is not what it was"
-jq -e '.in_turn == false and .verdict == "improved" and (.baseline | contains(".sonde-try") | not)' "$work/.out" >/dev/null ||
-	fail "the new script was run as the baseline"
+holds_in "$work/.out" '.in_turn == false and .verdict == "improved" and (.baseline | contains(".sonde-try") | not)'
 run 125 try baseline --keep -r 2 line -- './app | cat'
 has "$err" "which program it runs"
 
@@ -86,7 +84,7 @@ has "$err" "which program it runs"
 program slower 0.9
 run 0 try run -r 10 loop 'much worse' -- ./slower
 report loop
-holds "$(rows regressed) | map(.attempt)[0] == 4 and (map(.improvement) | . == sort)"
+shows "$(table regressed) | map(.attempt)[0] == 4 and (map(.improvement | figure) | . == sort)"
 run 0 try report
 matches "$out" '^ +loop +4 +1 +2 '
 run 0 env COLUMNS=80 "$SONDE" try report loop
@@ -98,7 +96,7 @@ for i in 1 2 3 4 5 6; do
 done
 wait
 report loop
-holds '.attempts == 10'
+shows '.attempts == 10'
 
 # Killed while it measures, nothing is there; half a line is counted, and spoils no other.
 lines=$(wc -l <../.sonde-try/loop.jsonl)
@@ -109,10 +107,10 @@ has "$err" "nothing is in the journal"
 head -c -40 ../.sonde-try/loop.jsonl >cut
 cp cut ../.sonde-try/loop.jsonl
 report loop
-holds '.attempts == 9 and any(.notes[].text; test("1 line of the journal"))'
+shows '.attempts == 9 and any(.notes[].text; test("1 line of the journal"))'
 run 0 try run -r 2 -w 0 loop 'after it' -- ./faster
 report loop
-holds '.attempts == 10'
+shows '.attempts == 10'
 sed -i 's/"wall_s":0/"wall_s":9/' ../.sonde-try/loop.jsonl
 run 0 try report loop
 has "$out" "0 attempts"
@@ -126,7 +124,7 @@ grep -q "not in the journal" "$work/.err" || fail "it is not said"
 grep -q "12 runs" "$work/.out" || grep -q "12 pairs" "$work/.out" || fail "what was measured is lost"
 [ "$(stat -c %s ../.sonde-try/full.jsonl)" -lt 2048 ] || fail "half an entry is left"
 report full
-holds '.attempts == 0'
+shows '.attempts == 0'
 
 # A journal that cannot be written is known before anything runs.
 mkdir ../.sonde-try/unwritable.jsonl

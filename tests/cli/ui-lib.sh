@@ -1,5 +1,6 @@
 # ui-lib.sh: what the tests of the page in a browser share: sourced after lib.sh. Sets browser, page and packages; `ui_node SCRIPT
-# ARGUMENT…` runs one of tests/ui, `begin NAME FILE…` serves a recording, or two, its address in NAME.url, until the test ends.
+# ARGUMENT…` runs one of tests/ui, `begin NAME FILE…` serves a recording, or two, without a token (view.sh and ui.sh have one), its
+# address in NAME.url, until the test ends.
 need node npm jq
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip "chromium is not installed"
 [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 18 ] || skip "node is older than 18"
@@ -20,9 +21,9 @@ exec {lock}>&-
 export SONDE_UI_PACKAGES=$packages
 
 servers=()
-trap 'for server in "${servers[@]}"; do kill "$server" 2>/dev/null || true; done; rm -rf "$work"' EXIT
+at_exit() { for server in "${servers[@]}"; do kill "$server" 2>/dev/null || true; done; }
 begin() {
-	"$SONDE" view -q -n --port 0 "${@:2}" >"$1.url" 2>"$1.said" &
+	"$SONDE" view -q -n --no-token --port 0 "${@:2}" >"$1.url" 2>"$1.said" &
 	servers+=($!)
 	wait_for grep -q http "$1.url"
 }

@@ -1,6 +1,7 @@
 # ui-timeline.sh: the timeline in a browser: keys, wheel, drag, search and Back do what they say, what is shown are the figures of
 # `sonde report`, a range that is chosen there filters the other pages, names stay text; the page folds the same bins as the server,
 # and a report in one file has the same timeline.
+# measures: times in the page
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$repo/tests/cli/ui-lib.sh"

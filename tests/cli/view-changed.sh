@@ -6,7 +6,7 @@ need curl jq
 unset DISPLAY WAYLAND_DISPLAY SSH_CONNECTION
 known=$(target zones_known)
 pid=
-trap '[ -z "$pid" ] || kill -9 $pid 2>/dev/null; rm -rf "$work"' EXIT
+at_exit() { [ -z "$pid" ] || kill -9 $pid 2>/dev/null; }
 
 # serve FILE…: copies of kept.sonde under these names are served.
 serve() {
@@ -14,7 +14,7 @@ serve() {
 	local one
 	for one; do cp kept.sonde "$one"; done
 	: >.url
-	"$SONDE" view -q --no-open --port 0 "$@" >.url 2>.view &
+	"$SONDE" view -q --no-token --no-open --port 0 "$@" >.url 2>.view &
 	pid=$!
 	wait_for grep -q http .url
 	url=$(head -n 1 .url) url=${url%/}

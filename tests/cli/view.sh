@@ -5,12 +5,13 @@
 need curl jq python3
 unset DISPLAY WAYLAND_DISPLAY SSH_CONNECTION
 pid=
-trap '[ -z "$pid" ] || kill -9 $pid 2>/dev/null; rm -rf "$work"' EXIT
+at_exit() { [ -z "$pid" ] || kill -9 $pid 2>/dev/null; }
 
+open=--no-token # but where tokens are tested
 # serve OPTION…: starts it; $url (without its path), $port and $pid.
 serve() {
 	: >.url
-	env --default-signal=INT "$SONDE" view "$@" >.url 2>.view &
+	env --default-signal=INT "$SONDE" view $open "$@" >.url 2>.view &
 	pid=$!
 	wait_for grep -q / .url
 	url=$(head -n 1 .url)
@@ -81,12 +82,11 @@ serve -q --no-open app.sonde
 equal "$(wc -l <.url)" 1
 equal "$(cat .view)" ""
 equal "$(get /api/recording)" 200
-jq -e '.version == 1 and .file == "app.sonde" and (.command | test("names.py")) and .duration_ns > 0 and
-	(.processes[0] | .id == 1 and .pid > 0) and (.sections | index("summary") and index("findings"))' .out >/dev/null ||
-	fail "not what a recording is"
+holds_in .out '.version == 1 and .file == "app.sonde" and (.command | test("names.py")) and .duration_ns > 0 and
+	(.processes[0] | .id == 1 and .pid > 0) and (.sections | index("summary") and index("findings"))'
 cp .out recording
 equal "$(jq '.threads | length' recording)" "$(rows app.sonde threads | jq length)"
-jq -e '[.threads[].name] | index("<script>") and index("a\u202eb")' recording >/dev/null || fail "names are lost"
+holds_in recording '[.threads[].name] | index("<script>") and index("a\u202eb")'
 for bad in '<script' $'\u202e' $'\033' $'\001'; do
 	grep -qF -- "$bad" recording && fail "'$bad' stands in the answer as it is"
 done
@@ -246,8 +246,9 @@ wait
 equal "$(grep -cvx '000\|200\|503' ended)" 0
 
 # For others: never without a token, which is asked for everywhere and shown nowhere.
-run 2 "$SONDE" view --no-open --port 0 --host 0.0.0.0 app.sonde
-has "$err" "--host needs --token"
+open=
+run 2 "$SONDE" view --no-open --port 0 --host 0.0.0.0 --no-token app.sonde
+has "$err" "--no-token is for this machine alone"
 equal "$out" ""
 run 2 "$SONDE" view --no-open --host 0.0.0.0 --token short app.sonde
 has "$err" "16 to 128 characters"
@@ -271,6 +272,28 @@ equal "$(get / -b jar)" 200
 equal "$(get '/api/report?section=functions' -b jar)" 200
 stop TERM
 
+# Nobody said anything: a random token, of this run alone, in the link; a browser gets a file that only we can read.
+tokens=
+for _ in 1 2; do
+	serve -q --no-open --port 0 app.sonde
+	matches "$(cat .url)" "^http://127\.0\.0\.1:$port/\?token=[0-9a-f]{32}$"
+	token=$(sed 's/.*token=//' .url)
+	lacks "$tokens" "$token"
+	tokens="$tokens $token"
+	refused 401 /
+	refused 401 /api/recording
+	has "$(jq -r .error .out)" "open the address that sonde view printed"
+	refused 401 "/api/recording?token=${token%?}"
+	refused 401 "/api/recording?token=${token}0"
+	equal "$(get "/api/recording?token=$token")" 200
+	equal "$(get "/?token=$token" -c jar)" 200
+	equal "$(get /api/recording -b jar)" 200
+	tr '\0' ' ' </proc/$pid/cmdline >shown
+	lacks "$(cat shown)" "$token"
+	stop TERM
+done
+open=--no-token
+
 # An address however it is typed is opened as browsers write it.
 if python3 -c 'import socket; socket.create_server(("::1", 0), family=socket.AF_INET6)' 2>/dev/null; then
 	serve -q --no-open --port 0 --host 0:0:0:0:0:0:0:1 app.sonde
@@ -290,6 +313,16 @@ DISPLAY=:99 serve -q --port 0 app.sonde
 wait_for test -s opened
 equal "$(cat opened)" "$url/"
 stop TERM
+rm opened
+open=
+DISPLAY=:99 serve -q --port 0 app.sonde
+wait_for test -s opened
+opener=$(cat opened)
+equal "$(stat -c '%a %U' "$opener")" "600 $(id -un)"
+has "$(cat "$opener")" "0;url=$(head -n 1 .url)"
+stop TERM
+[ ! -e "$opener" ] || fail "$opener is left"
+open=--no-token
 rm opened
 DISPLAY=:99 SSH_CONNECTION='192.0.2.1 5000 192.0.2.7 2222' serve --port 0 app.sonde
 matches "$(cat .url)" "^ssh -L $port:127.0.0.1:$port -p 2222 .*192\.0\.2\.7"

@@ -1,5 +1,6 @@
 # waits-short.sh: processes that make a few calls and end are recorded without a connection of their own: every call,
 # with its whole stack, also when they are killed, execute, fork or make a thread; and nothing is told twice.
+# measures: times of waiting, against those that the program measures
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -7,7 +8,7 @@ short=$(target short_calls)
 
 # file NAME COLUMN: of the file whose name ends so, in a.sonde
 file() {
-	rows a.sonde io | jq -r --arg name "$1" --arg column "$2" '[.[] | select(.file | endswith($name))[$column]] | add // 0'
+	rows a.sonde io | jq -r --arg name "$1" --arg column "$2" '[.[] | select(.file | endswith($name))[$column]] | total'
 }
 # check FILE COUNT: as many writes of one byte as the file holds, all with whole stacks.
 check() {

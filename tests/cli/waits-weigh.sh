@@ -1,5 +1,6 @@
 # waits-weigh.sh: the off-CPU flame graph and its like: every format of a recording adds up to the same time that threads
 # waited, which is what the program measured; parts of it; what is said when a recording has none.
+# measures: times of waiting, against those that the program measures
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq python3
@@ -22,8 +23,7 @@ folded() {
 
 # Locks are within 5 % of what the program measured, and in the functions that take them.
 locks=$(tree '.nodes[0].total' --weigh locks)
-awk -v a="$locks" -v b="$known" 'BEGIN { d = a > b ? a - b : b - a; exit !(d <= 0.05 * b + 200000) }' ||
-	fail "waited $locks ns for locks, the program measured $known"
+near_time "$locks" "$known" 0.05 "waited for locks"
 equal "$(tree .unit --weigh locks)" ns
 equal "$locks" "$(rows a.sonde locks | jq '[.[].waited_ns] | add')"
 "$SONDE" export -q -f folded --weigh locks -o - a.sonde >locks.folded

@@ -1,5 +1,6 @@
 # zones.sh: zones of programs that use the C API, recorded by sonde record together with samples: numbers and durations
 # are the program's own; threads, forks, execs and kills lose nothing that was published.
+# measures: times of zones
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 need jq python3
@@ -9,7 +10,7 @@ zones=$SONDE_BUILD/tests/unit/zone_target
 
 # zone FILE NAME COLUMN
 zone() {
-	rows "$1" zones | jq -r --arg z "$2" --arg c "$3" '[.[] | select(.zone == $z)[$c]] | add // 0'
+	rows "$1" zones | jq -r --arg z "$2" --arg c "$3" '[.[] | select(.zone == $z)[$c]] | total'
 }
 
 # Known numbers, and durations as the program measured them itself (its clock is read outside the zones).
@@ -67,8 +68,11 @@ run 0 "$SONDE" record -f -o true.sonde --buffer 256M -- true
 lacks "$err" "at most"
 
 # Nothing is lost without being counted: zones and half the lost events are what there was.
-run 0 "$SONDE" record -q -o flood.sonde -- "$zones" flood 3000000
+code=0
+"$SONDE" record -q --fail-on-loss -o flood.sonde -- "$zones" flood 3000000 >.out 2>.err || code=$?
 lost=$(metric flood.sonde lost.count)
+equal $code "$([ "$lost" -gt 0 ] && echo 125 || echo 0)"
+[ "$lost" -eq 0 ] || matches "$(cat .err)" "^sonde record: --fail-on-loss: $lost events were lost, first zones: "
 echo "flood: $(zone flood.sonde flood calls) of 3000000 zones, $lost events lost"
 near "$(zone flood.sonde flood calls) + $lost / 2" 3000000 1
 

@@ -1,12 +1,13 @@
 /* fuzz_cfi.c: libFuzzer target: any bytes are a module whose headers, call-frame table and symbols are read.
  *
  * The table must be one that look-ups may trust: ascending, with known kinds. Every row is stepped once from registers
- * that no stack belongs to.
+ * that no stack belongs to, expressions too.
  */
 #include <stdlib.h>
 
 #include "symbol/cfi.h"
 #include "symbol/elf_symbols.h"
+#include "unwind/machine.h"
 #include "unwind/step.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_b);
@@ -18,12 +19,15 @@ static int read_pattern(void *context, uint64_t address, uint64_t *out)
 	return address % 64 == 0;
 }
 
+static const uint64_t all[SONDE_UNWIND_REGISTERS] = {0x7200, 0x7240, 0x7280, 0x72c0};
+
 static void check_row(const struct sonde_unwind_table *table, size_t i)
 {
 	const struct sonde_unwind_row *row = &table->rows[i];
-	struct sonde_unwind_regs regs = {.pc = table->base + row->address, .sp = 0x7000, .fp = 0x7100, .lr = 0x400000};
+	struct sonde_unwind_regs regs = {
+	    .pc = table->base + row->address, .sp = 0x7000, .fp = 0x7100, .lr = 0x400000, .all = all};
 	int signal;
-	if (row->kind >= SONDE_UNWIND_KIND_COUNT || (i && row->address <= row[-1].address) ||
+	if (!sonde_unwind_kind_is_known(row->kind) || (i && row->address <= row[-1].address) ||
 	    sonde_unwind_table_find(table, table->base + row->address) != row)
 		abort();
 	sonde_unwind_step(row, &regs, read_pattern, NULL, &signal);

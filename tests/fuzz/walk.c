@@ -122,22 +122,34 @@ static void walk_stacks(const struct sonde_session *session)
 	}
 }
 
-static void walk_rows(const struct sonde_session *session, const struct sonde_batch *batch, struct walk_counts *counts)
+static void walk_samples(const struct sonde_session *session, const struct sonde_batch *batch,
+			 struct walk_counts *counts)
 {
-	int samples = batch->type == SONDE_CHUNK_SAMPLES;
-	*(samples ? &counts->samples : &counts->switches) += batch->count;
+	counts->samples += batch->count;
 	for (size_t i = 0; i < batch->count; i++) {
-		CHECK(batch->thread_of[i] <= sonde_session_thread_count(session));
-		sink += batch->time_ns[i] + (samples ? batch->status[i] + batch->weight_ns[i] : batch->kind[i]);
-		CHECK(!samples || batch->stack[i] <= sonde_session_node_count(session));
+		CHECK(batch->samples.thread[i] <= sonde_session_thread_count(session));
+		CHECK(batch->samples.stack[i] <= sonde_session_node_count(session));
+		sink += batch->samples.time_ns[i] + batch->samples.status[i] + batch->samples.weight_ns[i];
+	}
+}
+
+static void walk_switches(const struct sonde_session *session, const struct sonde_batch *batch,
+			  struct walk_counts *counts)
+{
+	counts->switches += batch->count;
+	for (size_t i = 0; i < batch->count; i++) {
+		CHECK(batch->switches.thread[i] <= sonde_session_thread_count(session));
+		CHECK(batch->switches.by[i] <= sonde_session_thread_count(session));
+		sink += batch->switches.time_ns[i] + batch->switches.kind[i] + batch->switches.cpu[i] +
+			batch->switches.waited_ns[i];
 	}
 }
 
 static void walk_series(const struct sonde_session *session, const struct sonde_batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++) {
-		CHECK(batch->series[i] <= sonde_session_series_count(session));
-		sink += batch->time_ns[i] + (uint64_t)batch->value[i];
+		CHECK(batch->series.series[i] <= sonde_session_series_count(session));
+		sink += batch->series.time_ns[i] + (uint64_t)batch->series.value[i];
 	}
 }
 
@@ -145,34 +157,35 @@ static void walk_waits(const struct sonde_session *session, const struct sonde_b
 {
 	size_t threads = sonde_session_thread_count(session);
 	for (size_t i = 0; i < batch->count; i++) {
-		CHECK(batch->thread_of[i] <= threads && batch->other[i] <= threads);
-		CHECK(batch->stack[i] <= sonde_session_node_count(session));
-		CHECK(batch->object[i] <= sonde_session_object_count(session));
-		sink +=
-		    batch->start_ns[i] + batch->dur_ns[i] + batch->wait_kind[i] + batch->status[i] + batch->amount[i];
+		CHECK(batch->waits.thread[i] <= threads && batch->waits.other[i] <= threads);
+		CHECK(batch->waits.stack[i] <= sonde_session_node_count(session));
+		CHECK(batch->waits.object[i] <= sonde_session_object_count(session));
+		sink += batch->waits.start_ns[i] + batch->waits.dur_ns[i] + batch->waits.kind[i] +
+			batch->waits.status[i] + batch->waits.amount[i];
 	}
 }
 
 static void walk_call_stacks(const struct sonde_session *session, const struct sonde_batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++) {
-		CHECK(batch->thread_of[i] <= sonde_session_thread_count(session));
-		CHECK(batch->stack[i] <= sonde_session_node_count(session));
-		sink += batch->time_ns[i] + batch->correlation[i] + batch->status[i];
+		CHECK(batch->call_stacks.thread[i] <= sonde_session_thread_count(session));
+		CHECK(batch->call_stacks.stack[i] <= sonde_session_node_count(session));
+		sink +=
+		    batch->call_stacks.time_ns[i] + batch->call_stacks.correlation[i] + batch->call_stacks.status[i];
 	}
 }
 
 static void walk_activities(const struct sonde_session *session, const struct sonde_batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++) {
-		uint64_t start_ns = batch->start_ns[i];
-		CHECK(batch->thread_of[i] <= sonde_session_thread_count(session));
-		CHECK(batch->operation[i] <= sonde_session_operation_count(session));
-		CHECK(batch->queue[i] <= sonde_session_queue_count(session));
-		CHECK(batch->dur_ns[i] <= UINT64_MAX - start_ns);
-		CHECK(!batch->queued_ns[i] || batch->queued_ns[i] - 1 <= start_ns);
-		CHECK(!batch->submitted_ns[i] || batch->submitted_ns[i] - 1 <= start_ns);
-		sink += batch->correlation[i] + batch->size_b[i] + batch->address[i];
+		uint64_t start_ns = batch->activities.start_ns[i];
+		CHECK(batch->activities.thread[i] <= sonde_session_thread_count(session));
+		CHECK(batch->activities.operation[i] <= sonde_session_operation_count(session));
+		CHECK(batch->activities.queue[i] <= sonde_session_queue_count(session));
+		CHECK(batch->activities.dur_ns[i] <= UINT64_MAX - start_ns);
+		CHECK(!batch->activities.queued_ns[i] || batch->activities.queued_ns[i] - 1 <= start_ns);
+		CHECK(!batch->activities.submitted_ns[i] || batch->activities.submitted_ns[i] - 1 <= start_ns);
+		sink += batch->activities.correlation[i] + batch->activities.size_b[i] + batch->activities.address[i];
 	}
 }
 
@@ -180,10 +193,10 @@ static void walk_zones(const struct sonde_session *session, const struct sonde_b
 {
 	counts->zones += batch->count;
 	for (size_t i = 0; i < batch->count; i++) {
-		CHECK(batch->site[i] <= sonde_session_site_count(session));
-		CHECK(batch->self_ns[i] <= batch->dur_ns[i]);
-		sink += batch->start_ns[i] + batch->depth[i];
-		counts->unfinished += batch->zone_flags[i] & SONDE_ZONE_UNFINISHED;
+		CHECK(batch->zones.site[i] <= sonde_session_site_count(session));
+		CHECK(batch->zones.self_ns[i] <= batch->zones.dur_ns[i]);
+		sink += batch->zones.start_ns[i] + batch->zones.depth[i];
+		counts->unfinished += batch->zones.flags[i] & SONDE_ZONE_UNFINISHED;
 	}
 }
 
@@ -206,12 +219,12 @@ static void walk_blocks(const struct sonde_session *session, const struct sonde_
 			struct walk_counts *counts)
 {
 	counts->blocks += batch->count;
-	CHECK(batch->heap <= sonde_session_heap_count(session) && batch->time_every);
+	CHECK(batch->heap.id <= sonde_session_heap_count(session) && batch->heap.time_every);
 	for (size_t i = 0; i < batch->count; i++) {
-		CHECK(batch->thread_of[i] <= sonde_session_thread_count(session));
-		CHECK(batch->heap_site[i] <= sonde_session_heap_site_count(session));
-		CHECK(batch->block_ends[i] <= 1);
-		sink += batch->time_ns[i] + batch->size_b[i];
+		CHECK(batch->heap.thread[i] <= sonde_session_thread_count(session));
+		CHECK(batch->heap.site[i] <= sonde_session_heap_site_count(session));
+		CHECK(batch->heap.ends[i] <= 1);
+		sink += batch->heap.time_ns[i] + batch->heap.size_b[i];
 	}
 }
 
@@ -320,8 +333,10 @@ static void walk_batch(const struct sonde_session *session, const struct sonde_b
 		walk_activities(session, batch);
 	else if (batch->type == SONDE_CHUNK_CALL_STACKS)
 		walk_call_stacks(session, batch);
+	else if (batch->type == SONDE_CHUNK_SAMPLES)
+		walk_samples(session, batch, counts);
 	else
-		walk_rows(session, batch, counts);
+		walk_switches(session, batch, counts);
 }
 
 int walk(const char *path, struct walk_counts *counts)

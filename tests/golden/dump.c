@@ -176,9 +176,10 @@ static void dump_event(FILE *out, const struct sonde_event *event)
 /* Older recordings have no CPUs. */
 static void dump_switch(FILE *out, const struct sonde_batch *batch, size_t i)
 {
-	fprintf(out, "  switch %" PRIu64 " thread %u kind %u", batch->time_ns[i], batch->thread_of[i], batch->kind[i]);
-	if (batch->cpu[i])
-		fprintf(out, " cpu %u", batch->cpu[i] - 1);
+	fprintf(out, "  switch %" PRIu64 " thread %u kind %u", batch->switches.time_ns[i], batch->switches.thread[i],
+		batch->switches.kind[i]);
+	if (batch->switches.cpu[i])
+		fprintf(out, " cpu %u", batch->switches.cpu[i] - 1);
 	fprintf(out, "\n");
 }
 
@@ -189,28 +190,29 @@ static void dump_batch(FILE *out, const struct sonde_batch *batch)
 	for (size_t i = 0; i < batch->count; i++) {
 		if (batch->type == SONDE_CHUNK_SAMPLES)
 			fprintf(out, "  sample %" PRIu64 " thread %u stack %u weight %" PRIu64 " status %u\n",
-				batch->time_ns[i], batch->thread_of[i], batch->stack[i], batch->weight_ns[i],
-				batch->status[i]);
+				batch->samples.time_ns[i], batch->samples.thread[i], batch->samples.stack[i],
+				batch->samples.weight_ns[i], batch->samples.status[i]);
 		else if (batch->type == SONDE_CHUNK_SWITCHES)
 			dump_switch(out, batch, i);
 		else if (batch->type == SONDE_CHUNK_ZONES)
 			fprintf(out,
 				"  zone site %u start %" PRIu64 " dur %" PRIu64 " self %" PRIu64 " depth %u flags %u\n",
-				batch->site[i], batch->start_ns[i], batch->dur_ns[i], batch->self_ns[i],
-				batch->depth[i], batch->zone_flags[i]);
+				batch->zones.site[i], batch->zones.start_ns[i], batch->zones.dur_ns[i],
+				batch->zones.self_ns[i], batch->zones.depth[i], batch->zones.flags[i]);
 		else if (batch->type == SONDE_CHUNK_SERIES)
-			fprintf(out, "  series %u at %" PRIu64 " is %" PRId64 "\n", batch->series[i], batch->time_ns[i],
-				batch->value[i]);
+			fprintf(out, "  series %u at %" PRIu64 " is %" PRId64 "\n", batch->series.series[i],
+				batch->series.time_ns[i], batch->series.value[i]);
 		else if (batch->type == SONDE_CHUNK_WAITS)
 			fprintf(out,
 				"  wait kind %u from %" PRIu64 " for %" PRIu64
 				" thread %u other %u stack %u status %u object %u amount %" PRIu64 "\n",
-				batch->wait_kind[i], batch->start_ns[i], batch->dur_ns[i], batch->thread_of[i],
-				batch->other[i], batch->stack[i], batch->status[i], batch->object[i], batch->amount[i]);
+				batch->waits.kind[i], batch->waits.start_ns[i], batch->waits.dur_ns[i],
+				batch->waits.thread[i], batch->waits.other[i], batch->waits.stack[i],
+				batch->waits.status[i], batch->waits.object[i], batch->waits.amount[i]);
 		else if (batch->type == SONDE_CHUNK_HEAP)
 			fprintf(out, "  block of heap %u site %u %s at %" PRIu64 " thread %u bytes %" PRIu64 "\n",
-				batch->heap, batch->heap_site[i], batch->block_ends[i] ? "ends" : "begins",
-				batch->time_ns[i], batch->thread_of[i], batch->size_b[i]);
+				batch->heap.id, batch->heap.site[i], batch->heap.ends[i] ? "ends" : "begins",
+				batch->heap.time_ns[i], batch->heap.thread[i], batch->heap.size_b[i]);
 		else
 			dump_event(out, batch->events[i]);
 	}

@@ -1,5 +1,6 @@
 /* series.c: series RECORDING: what was read again and again, a line a series: pid (0 = the machine), metric, object
- * ("-" = none), how many points, the first, the last, the least and the most, and the time of the first and last in ns;
+ * ("-" = none), how many points, the first, the last, the least and the most, the time of the first and last in ns, and the shortest
+ * time from one to the next;
  * a thread's as "thread.METRIC" of 0, with its number as object.
  * And what recording says at its end.
  */
@@ -11,7 +12,7 @@
 #include "util/error.h"
 
 struct sum {
-	uint64_t points, first_ns, last_ns;
+	uint64_t points, first_ns, last_ns, gap_ns;
 	int64_t first, last, least, most;
 };
 
@@ -21,6 +22,8 @@ static void add(struct sum *sum, uint64_t time_ns, int64_t value)
 		sum->first_ns = time_ns;
 		sum->first = sum->least = sum->most = value;
 	}
+	if (sum->points > 1 && (sum->points == 2 || time_ns - sum->last_ns < sum->gap_ns))
+		sum->gap_ns = time_ns - sum->last_ns;
 	sum->last_ns = time_ns;
 	sum->last = value;
 	sum->least = value < sum->least ? value : sum->least;
@@ -38,8 +41,8 @@ static void print(const struct sonde_session *session, uint32_t id, const struct
 		printf("0 thread.%s %d ", series->name, (int)thread->tid);
 	else
 		printf("%u %s %s ", process ? process->pid : 0, series->name, *series->object ? series->object : "-");
-	printf("%" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 "\n", sum->points,
-	       sum->first, sum->last, sum->least, sum->most, sum->first_ns, sum->last_ns);
+	printf("%" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+	       sum->points, sum->first, sum->last, sum->least, sum->most, sum->first_ns, sum->last_ns, sum->gap_ns);
 }
 
 /* What wait(2) said of the command, as "end": a name and a number a line. */
@@ -88,7 +91,7 @@ int main(int argc, char **argv)
 	struct sum *sums = calloc(count + 1, sizeof *sums);
 	while (sums && sonde_cursor_next(cursor, &batch) > 0)
 		for (size_t i = 0; i < batch->count; i++)
-			add(&sums[batch->series[i]], batch->time_ns[i], batch->value[i]);
+			add(&sums[batch->series.series[i]], batch->series.time_ns[i], batch->series.value[i]);
 	for (uint32_t id = 1; sums && id <= count; id++)
 		print(session, id, &sums[id]);
 	for (uint32_t id = 1; id <= sonde_session_process_count(session); id++)

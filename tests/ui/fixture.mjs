@@ -14,6 +14,11 @@ export async function report(sonde, file, sections, options = []) {
 	return JSON.parse(stdout);
 }
 
+export async function query(sonde, file, sql) {
+	const { stdout } = await run(sonde, ["query", "-f", "json", file, sql], { maxBuffer: 1 << 28 });
+	return JSON.parse(stdout);
+}
+
 async function contents(sonde, file) {
 	const all = await report(sonde, file, "all", ["-n", "100000"]);
 	const find = (id) => all.sections.find((section) => section.id === id);

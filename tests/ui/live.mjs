@@ -12,7 +12,7 @@ const [sonde, browserPath, told, folder] = process.argv.slice(2);
 /* A run: its address, and what can be said to the program. */
 async function begin(name, options = []) {
 	const file = `${folder}/${name}.sonde`;
-	const child = spawn(sonde, ["live", "-q", "--no-open", "--port", "0", "-f", "-o", file, ...options, "--", told], { stdio: ["pipe", "pipe", "pipe"] });
+	const child = spawn(sonde, ["live", "-q", "--no-token", "--no-open", "--port", "0", "-f", "-o", file, ...options, "--", told], { stdio: ["pipe", "pipe", "pipe"] });
 	const url = await new Promise((found) => {
 		let text = "";
 		child.stderr.on("data", (part) => {

@@ -9,7 +9,7 @@ const [sonde, told, folder, bundle] = process.argv.slice(2);
 globalThis.window = globalThis;
 const { decode, Store, levelOf, spanOf } = await import(bundle);
 
-const child = spawn(sonde, ["live", "-q", "--once", "--no-open", "--port", "0", "-f", "-o", `${folder}/tiles.sonde`, "--", told], { stdio: ["pipe", "pipe", "pipe"] });
+const child = spawn(sonde, ["live", "-q", "--once", "--no-token", "--no-open", "--port", "0", "-f", "-o", `${folder}/tiles.sonde`, "--", told], { stdio: ["pipe", "pipe", "pipe"] });
 const ended = once(child, "exit");
 child.stdout.resume();
 const url = await new Promise((found) => {

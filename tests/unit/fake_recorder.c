@@ -111,7 +111,20 @@ uint32_t sonde_recorder_module(struct sonde_recorder *recorder, const struct son
 	return (uint32_t)recorder->module_count;
 }
 
-uint32_t sonde_recorder_stack(struct sonde_recorder *recorder, const struct sonde_recorder_frame *frames, size_t count)
+uint64_t sonde_recorder_place(struct sonde_recorder *recorder, uint32_t module,
+			      const struct sonde_trie_location *locations, size_t count)
+{
+	(void)module;
+	struct fake_place *place = &recorder->places[recorder->place_count++ % FAKE_PLACES];
+	*place = (struct fake_place){.count = count};
+	for (size_t i = 0; i < count && i < FAKE_PLACE_DEPTH; i++) {
+		strncpy(place->functions[i], locations[i].function, sizeof place->functions[i] - 1);
+		place->lines[i] = locations[i].line;
+	}
+	return recorder->place_count * 16;
+}
+
+uint32_t sonde_recorder_stack(struct sonde_recorder *recorder, const struct sonde_trie_frame *frames, size_t count)
 {
 	if (!count)
 		return 0;
@@ -125,8 +138,8 @@ uint32_t sonde_recorder_stack(struct sonde_recorder *recorder, const struct sond
 }
 
 /* Stacks here have no nodes: only what begins at the root is kept. */
-int sonde_recorder_stack_below(struct sonde_recorder *recorder, uint32_t node,
-			       const struct sonde_recorder_frame *frames, size_t count, uint32_t *nodes)
+int sonde_recorder_stack_below(struct sonde_recorder *recorder, uint32_t node, const struct sonde_trie_frame *frames,
+			       size_t count, uint32_t *nodes)
 {
 	memset(nodes, 0, count * sizeof *nodes);
 	if (count && !node)

@@ -16,6 +16,15 @@ struct fake_module {
 	size_t build_id_b;
 };
 
+#define FAKE_PLACES 64
+#define FAKE_PLACE_DEPTH 4
+
+struct fake_place {
+	size_t count;
+	char functions[FAKE_PLACE_DEPTH][64];
+	uint32_t lines[FAKE_PLACE_DEPTH];
+};
+
 struct fake_sample {
 	uint64_t time_ns, weight_ns;
 	uint32_t thread, stack;
@@ -38,7 +47,9 @@ struct sonde_recorder {
 	struct sonde_record_options options;
 	struct fake_module modules[512]; /* id − 1 */
 	size_t module_count;
-	struct sonde_recorder_frame *frames;
+	struct fake_place places[FAKE_PLACES]; /* address / 16 − 1 */
+	size_t place_count;
+	struct sonde_trie_frame *frames;
 	size_t frame_count, frame_cap;
 	struct fake_stack *stacks; /* id − 1; not interned: one for each call */
 	size_t stack_count, stack_cap;

@@ -105,11 +105,11 @@ static inline uint64_t samples_of(struct sonde_session *session, const char *sta
 	assert_int_equal(sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_SAMPLES), 0);
 	while (sonde_cursor_next(cursor, &batch) > 0)
 		for (size_t i = 0; i < batch->count; i++) {
-			stack_name(session, batch->stack[i], name, sizeof name);
+			stack_name(session, batch->samples.stack[i], name, sizeof name);
 			if (stack && strcmp(name, stack))
 				continue;
 			count++;
-			*ns += batch->weight_ns[i];
+			*ns += batch->samples.weight_ns[i];
 		}
 	sonde_cursor_close(cursor);
 	return count;

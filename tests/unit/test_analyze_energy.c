@@ -349,7 +349,8 @@ static void nothing_was_asked_for(void **state)
 	assert_null(sections_find(&sections, "energy"));
 	sections_free(&sections);
 	sections = sections_of(path, "energy", &options);
-	assert_true(sections_noted(sections_get(&sections, "energy")->notes, "sonde record --energy"));
+	assert_true(
+	    sections_noted(sections_get(&sections, "energy")->notes, "not recorded: energy (record with --energy)"));
 	sections_free(&sections);
 }
 

@@ -608,10 +608,10 @@ static void events_can_be_read_one_by_one(void **state)
 	assert_int_equal(sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_HEAP), 0);
 	while (sonde_cursor_next(cursor, &batch) == 1) {
 		for (size_t i = 0; i < batch->count; i++, at++) {
-			const struct sonde_heap_site *site = sonde_session_heap_site(session, batch->heap_site[i]);
-			assert_int_equal(batch->time_ns[i], events[at].time_ns);
-			assert_int_equal(batch->size_b[i], events[at].size_b);
-			assert_int_equal(batch->block_ends[i], events[at].ends);
+			const struct sonde_heap_site *site = sonde_session_heap_site(session, batch->heap.site[i]);
+			assert_int_equal(batch->heap.time_ns[i], events[at].time_ns);
+			assert_int_equal(batch->heap.size_b[i], events[at].size_b);
+			assert_int_equal(batch->heap.ends[i], events[at].ends);
 			assert_int_equal(site->id, events[at].site);
 			assert_int_equal(site->thread, thread_of(events[at].site));
 			const struct sonde_node *node = sonde_session_node(session, site->stack);

@@ -399,8 +399,10 @@ static void short_processes_have_reasons(void **state)
 	assert_null(sections_find(&s, "resources"));
 	sections_free(&s);
 	s = sections_of(path, "resources machine", &asked);
-	assert_true(sections_noted(sections_get(&s, "resources")->notes, "no readings of resources"));
-	assert_true(sections_noted(sections_get(&s, "machine")->notes, "no readings of the machine"));
+	assert_true(sections_noted(sections_get(&s, "resources")->notes,
+				   "not recorded: readings of processes and the machine"));
+	assert_true(
+	    sections_noted(sections_get(&s, "machine")->notes, "not recorded: readings of processes and the machine"));
 	sections_free(&s);
 }
 

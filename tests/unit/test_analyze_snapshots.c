@@ -257,7 +257,7 @@ static void ends_alone_are_not_worth_a_section(void **state)
 	assert_int_equal(t->table.row_count, 1);
 	assert_int_equal(sections_cell(t, row_at(t, 0), "live_b")->kind, SONDE_CELL_ABSENT);
 	assert_int_equal(sections_cell(t, row_at(t, 0), "rss_b")->kind, SONDE_CELL_ABSENT);
-	assert_true(sections_noted(sections_get(&s, "memory")->notes, "resident memory was not recorded"));
+	assert_true(sections_noted(sections_get(&s, "memory")->notes, "not recorded: readings of processes"));
 	sections_free(&s);
 }
 

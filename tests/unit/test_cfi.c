@@ -15,6 +15,7 @@
 
 #include "symbol/cache.h"
 #include "symbol/cfi.h"
+#include "unwind/step.h"
 #include "util/error.h"
 
 static char directory[] = "/tmp/sonde-test-cfi-XXXXXX";
@@ -193,7 +194,8 @@ static void tables_are_kept_and_found_again(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &facts), 0);
 	assert_int_equal(facts.st_mode & 0777, 0600);
-	assert_int_equal(facts.st_size, sizeof(struct sonde_unwind_file) + first.count * sizeof *first.rows);
+	assert_int_equal(facts.st_size,
+			 sizeof(struct sonde_unwind_file) + first.count * sizeof *first.rows + first.expressions_b);
 	close(fd);
 	assert_int_equal(sonde_cfi_open(&second, &file), 0);
 	assert_int_equal(second.count, first.count);
@@ -378,6 +380,87 @@ static void debug_frame_is_read(void **state)
 		sonde_unwind_table_unmap(tables[i]);
 }
 
+#if defined(__x86_64__)
+/* The stack at 0x1000: the word at 0x1000 + n holds 0x2000 + n, but for saved stack pointers. */
+static int read_stack(void *context, uint64_t address, uint64_t *out)
+{
+	(void)context;
+	*out = address == 0x1098 || address == 0x1018 ? 0x1100 : 0x1000 + address;
+	return 0;
+}
+
+/* Functions of one instruction, each with a rule that OpenSSL, glibc or GCC writes, or none does. */
+static const char rules_source[] =
+    ".text\n"
+    "saved: .cfi_startproc\n .cfi_offset rbp, -24\n .cfi_escape 0x0f,6,0x77,0x98,1,6,0x23,8\n nop\n .cfi_endproc\n"
+    "below: .cfi_startproc\n .cfi_escape 0x0f,5,0x77,0x78,6,0x23,8\n nop\n .cfi_endproc\n"
+    "in_rax: .cfi_startproc\n .cfi_def_cfa rax, 8\n nop\n .cfi_endproc\n"
+    "in_r10: .cfi_startproc\n .cfi_def_cfa r10, 0\n nop\n .cfi_endproc\n"
+    "indexed: .cfi_startproc\n .cfi_escape 0x0f,11,0x77,8,0x79,0,0x38,0x1e,0x22,6,0x23,0x88,1\n nop\n .cfi_endproc\n"
+    "by_rdi: .cfi_startproc\n .cfi_def_cfa_offset 0\n .cfi_register rip, rdi\n nop\n .cfi_endproc\n"
+    "valued: .cfi_startproc\n .cfi_escape 0x16,6,3,0x11,0x60,0x22\n nop\n .cfi_endproc\n"
+    "located: .cfi_startproc\n .cfi_escape 0x10,16,2,0x77,0x20\n nop\n .cfi_endproc\n"
+    "unknown: .cfi_startproc\n .cfi_escape 0x0f,2,0xf1,1\n nop\n .cfi_endproc\n";
+
+static void rules_beyond_rows_are_followed(void **state)
+{
+	(void)state;
+	const struct {
+		const char *name;
+		uint8_t kind;
+		enum sonde_unwind_result result;
+		uint64_t sp, pc, fp;
+	} cases[] = {
+	    {"saved", SONDE_UNWIND_SP_LOAD, SONDE_UNWIND_STEPPED, 0x1108, 0x2100, 0x20f0},
+	    {"below", SONDE_UNWIND_SP_LOAD, SONDE_UNWIND_STEPPED, 0x2000, 0x2ff8, 0x77},
+	    {"in_rax", SONDE_UNWIND_REGISTER, SONDE_UNWIND_STEPPED, 0x1208, 0x2200, 0x77},
+	    {"in_r10", SONDE_UNWIND_REGISTER + 10, SONDE_UNWIND_STEPPED, 0x1280, 0x2278, 0x77},
+	    {"indexed", SONDE_UNWIND_EXPRESSION, SONDE_UNWIND_STEPPED, 0x1188, 0x2180, 0x77},
+	    {"by_rdi", SONDE_UNWIND_EXPRESSION, SONDE_UNWIND_STEPPED, 0x1000, 0x4005, 0x77},
+	    {"valued", SONDE_UNWIND_EXPRESSION, SONDE_UNWIND_STEPPED, 0x1008, 0x2000, 0xfe8},
+	    {"located", SONDE_UNWIND_EXPRESSION, SONDE_UNWIND_STEPPED, 0x1008, 0x2020, 0x77},
+	    {"unknown", SONDE_UNWIND_EXPRESSION, SONDE_UNWIND_UNKNOWN, 0x1000, 1, 0x77},
+	};
+	const uint64_t all[17] = {[0] = 0x1200, [5] = 0x4005, [9] = 2, [10] = 0x1280};
+	char path[512], command[1024];
+	struct sonde_unwind_table table;
+	if (system("command -v gcc >/dev/null 2>&1")) {
+		print_message("gcc is not installed\n");
+		skip();
+	}
+	snprintf(path, sizeof path, "%s/rules.s", directory);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(rules_source, file);
+	fclose(file);
+	snprintf(command, sizeof command, "cd %s && gcc -shared -nostdlib -Wl,--build-id=none -o rules.so rules.s",
+		 directory);
+	assert_int_equal(system(command), 0);
+	snprintf(path, sizeof path, "%s/rules.so", directory);
+	open_table(&table, path);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct sonde_unwind_row *row =
+		    sonde_unwind_table_find(&table, table.base + table.rows[0].address + i);
+		struct sonde_unwind_regs regs = {.pc = 1, .sp = 0x1000, .fp = 0x77, .all = all};
+		int signal;
+		assert_non_null(row);
+		print_message("%s\n", cases[i].name);
+		assert_int_equal(row->kind, cases[i].kind);
+		assert_int_equal(sonde_unwind_step(row, &regs, read_stack, NULL, &signal), cases[i].result);
+		assert_int_equal(regs.sp, cases[i].sp);
+		assert_int_equal(regs.pc, cases[i].pc);
+		assert_int_equal(regs.fp, cases[i].fp);
+	}
+	sonde_unwind_table_unmap(&table);
+}
+#else
+static void rules_beyond_rows_are_followed(void **state)
+{
+	(void)state;
+	skip();
+}
+#endif
+
 static void addresses_follow_segments(void **state)
 {
 	(void)state;
@@ -426,6 +509,7 @@ int main(void)
 	    cmocka_unit_test(damaged_modules_do_no_harm),
 	    cmocka_unit_test(a_module_without_sections_keeps_its_table),
 	    cmocka_unit_test(debug_frame_is_read),
+	    cmocka_unit_test(rules_beyond_rows_are_followed),
 	    cmocka_unit_test(addresses_follow_segments),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -148,7 +148,7 @@ static void shares(const char *path, uint32_t thread, double out[3])
 				continue;
 			const struct fake_stack *stack = &recorder.stacks[sample->stack - 1];
 			for (size_t k = 0; k < stack->count; k++) {
-				const struct sonde_recorder_frame *frame = &recorder.frames[stack->first + k];
+				const struct sonde_trie_frame *frame = &recorder.frames[stack->first + k];
 				const struct fake_module *module = &recorder.modules[frame->module - 1];
 				if (strstr(module->path, "cpu_split") && frame->address >= range.start &&
 				    frame->address < range.end)

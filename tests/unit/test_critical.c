@@ -396,7 +396,7 @@ static void nothing_to_say(void **state)
 	recording_close(&r, START + 100 * MS, 0);
 	const struct sonde_pass_options asked = {.asked = 1};
 	struct sections s = sections_of(path, "critical-path critical-steps", &asked);
-	assert_true(sections_noted(sections_get(&s, "critical-path")->notes, "neither context switches nor calls"));
+	assert_true(sections_noted(sections_get(&s, "critical-path")->notes, "not recorded: context switches"));
 	sections_free(&s);
 }
 

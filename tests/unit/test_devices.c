@@ -199,16 +199,16 @@ static void what_was_told_is_read(void **state)
 	const struct sonde_batch *batch = batch_of(session, &cursor);
 	assert_non_null(batch);
 	assert_int_equal(batch->count, 1);
-	assert_int_equal(batch->start_ns[0], fixture->now_ns + 1000);
-	assert_int_equal(batch->dur_ns[0], 2500);
-	assert_int_equal(batch->queued_ns[0], 901);
-	assert_int_equal(batch->submitted_ns[0], 701);
-	assert_int_equal(batch->operation[0], 1);
-	assert_int_equal(batch->queue[0], 1);
-	assert_int_equal(batch->thread_of[0], fixture->thread);
-	assert_int_equal(batch->correlation[0], 77);
-	assert_int_equal(batch->size_b[0], 4096);
-	assert_int_equal(batch->address[0], 0xdeadbeef00);
+	assert_int_equal(batch->activities.start_ns[0], fixture->now_ns + 1000);
+	assert_int_equal(batch->activities.dur_ns[0], 2500);
+	assert_int_equal(batch->activities.queued_ns[0], 901);
+	assert_int_equal(batch->activities.submitted_ns[0], 701);
+	assert_int_equal(batch->activities.operation[0], 1);
+	assert_int_equal(batch->activities.queue[0], 1);
+	assert_int_equal(batch->activities.thread[0], fixture->thread);
+	assert_int_equal(batch->activities.correlation[0], 77);
+	assert_int_equal(batch->activities.size_b[0], 4096);
+	assert_int_equal(batch->activities.address[0], 0xdeadbeef00);
 	assert_int_equal(sonde_session_lost_count(session), 0);
 	sonde_cursor_close(cursor);
 }
@@ -229,8 +229,8 @@ static void an_activity_may_come_first(void **state)
 	const struct sonde_batch *batch = batch_of(session, &cursor);
 	assert_non_null(batch);
 	assert_int_equal(batch->count, 1);
-	assert_string_equal(sonde_session_operation(session, batch->operation[0])->name, "upload");
-	assert_int_equal(sonde_session_queue(session, batch->queue[0])->handle, 7);
+	assert_string_equal(sonde_session_operation(session, batch->activities.operation[0])->name, "upload");
+	assert_int_equal(sonde_session_queue(session, batch->activities.queue[0])->handle, 7);
 	assert_int_equal(sonde_session_lost_count(session), 0);
 	sonde_cursor_close(cursor);
 }
@@ -265,8 +265,8 @@ static void what_makes_no_sense_is_counted_and_left_out(void **state)
 	assert_non_null(batch);
 	assert_int_equal(lost(session, "the driver dropped them"), 7);
 	assert_int_equal(batch->count, 1);
-	assert_int_equal(batch->queued_ns[0], 1);
-	assert_int_equal(batch->queue[0], 0);
+	assert_int_equal(batch->activities.queued_ns[0], 1);
+	assert_int_equal(batch->activities.queue[0], 0);
 	assert_int_equal(lost(session, "of an operation or queue that was not told"), 2);
 	assert_int_equal(lost(session, "times that cannot be"), 3);
 	assert_int_equal(lost(session, "what is said of devices makes no sense"), 2);
@@ -295,8 +295,8 @@ static void many_fill_several_chunks(void **state)
 	while (sonde_cursor_next(cursor, &batch) > 0)
 		for (size_t i = 0; i < batch->count; i++) {
 			count++;
-			total_ns += batch->dur_ns[i];
-			correlations += batch->correlation[i];
+			total_ns += batch->activities.dur_ns[i];
+			correlations += batch->activities.correlation[i];
 		}
 	assert_int_equal(count, COUNT);
 	assert_int_equal(correlations, (uint64_t)COUNT * (COUNT - 1) / 2);

@@ -65,7 +65,7 @@ static int table_file(void)
 	    .magic = SONDE_UNWIND_FILE_MAGIC, .version = SONDE_UNWIND_FILE_VERSION, .count = FUNCTIONS};
 	for (unsigned i = 0; i < FUNCTIONS; i++)
 		rows[i] = row_of(i);
-	head.check = sonde_unwind_table_check(rows, FUNCTIONS);
+	head.check = sonde_unwind_table_check(rows, FUNCTIONS, 0);
 	int fd = memfd_create("table", MFD_CLOEXEC);
 	if (write(fd, &head, sizeof head) != sizeof head || write(fd, rows, sizeof rows) != sizeof rows)
 		abort();

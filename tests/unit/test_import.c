@@ -379,12 +379,12 @@ static void weights_by_function(struct sonde_session *session, const char *name,
 	assert_int_equal(sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_SAMPLES), 0);
 	while (sonde_cursor_next(cursor, &batch) > 0)
 		for (size_t i = 0; i < batch->count; i++) {
-			stack_name(session, batch->stack[i], stack, sizeof stack);
+			stack_name(session, batch->samples.stack[i], stack, sizeof stack);
 			const char *leaf = strrchr(stack, ';');
 			if (strcmp(leaf ? leaf + 1 : stack, name))
 				continue;
-			*ns += batch->weight_ns[i];
-			*count += (uint64_t)sonde_sample_counts(batch->status[i]);
+			*ns += batch->samples.weight_ns[i];
+			*count += (uint64_t)sonde_sample_counts(batch->samples.status[i]);
 		}
 	sonde_cursor_close(cursor);
 }

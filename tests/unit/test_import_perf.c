@@ -204,7 +204,7 @@ static size_t stacks_of(struct sonde_session *session, const char *wanted)
 	while (sonde_cursor_next(cursor, &batch) > 0)
 		for (size_t i = 0; i < batch->count; i++) {
 			char text[512] = "", more[512];
-			for (uint32_t at = batch->stack[i]; at; at = sonde_session_node(session, at)->parent) {
+			for (uint32_t at = batch->samples.stack[i]; at; at = sonde_session_node(session, at)->parent) {
 				const struct sonde_frame *frame =
 				    sonde_session_frame(session, sonde_session_node(session, at)->frame);
 				snprintf(more, sizeof more, "%s %llx %.400s",

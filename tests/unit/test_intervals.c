@@ -39,8 +39,8 @@ static void who_woke_whom(void **state)
 	while (sonde_cursor_next(cursor, &batch) > 0)
 		for (size_t i = 0; i < batch->count; i++, at++) {
 			assert_true(at < sizeof known / sizeof *known);
-			assert_int_equal(batch->waited_ns[i], known[at].waited_ns);
-			assert_int_equal(batch->by[i], known[at].by);
+			assert_int_equal(batch->switches.waited_ns[i], known[at].waited_ns);
+			assert_int_equal(batch->switches.by[i], known[at].by);
 		}
 	assert_int_equal(at, sizeof known / sizeof *known);
 	sonde_cursor_close(cursor);

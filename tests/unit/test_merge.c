@@ -148,30 +148,31 @@ static void add_batch(struct totals *totals, const struct sonde_batch *batch, ui
 		int is_row = batch->type == SONDE_CHUNK_SAMPLES || batch->type == SONDE_CHUNK_SWITCHES ||
 			     batch->type == SONDE_CHUNK_SERIES;
 		if (is_row) {
-			totals->is_disordered |= batch->time_ns[i] < last_ns[batch->type];
-			last_ns[batch->type] = batch->time_ns[i];
+			uint64_t time_ns = batch->samples.time_ns[i]; /* the first column of all three */
+			totals->is_disordered |= time_ns < last_ns[batch->type];
+			last_ns[batch->type] = time_ns;
 		}
 		switch (batch->type) {
 		case SONDE_CHUNK_SAMPLES:
 			totals->samples++;
-			totals->weight += batch->weight_ns[i];
-			totals->stacks += batch->stack[i] != 0;
+			totals->weight += batch->samples.weight_ns[i];
+			totals->stacks += batch->samples.stack[i] != 0;
 			break;
 		case SONDE_CHUNK_SWITCHES:
 			totals->switches++;
 			break;
 		case SONDE_CHUNK_ZONES:
 			totals->zones++;
-			*(batch->zone_flags[i] & SONDE_ZONE_UNFINISHED ? &totals->unfinished_ns : &totals->zone_ns) +=
-			    batch->dur_ns[i];
+			*(batch->zones.flags[i] & SONDE_ZONE_UNFINISHED ? &totals->unfinished_ns : &totals->zone_ns) +=
+			    batch->zones.dur_ns[i];
 			break;
 		case SONDE_CHUNK_HEAP:
 			totals->blocks++;
-			totals->bytes += batch->size_b[i];
+			totals->bytes += batch->heap.size_b[i];
 			break;
 		case SONDE_CHUNK_WAITS:
 			totals->waits++;
-			totals->wait_ns += batch->dur_ns[i];
+			totals->wait_ns += batch->waits.dur_ns[i];
 			break;
 		case SONDE_CHUNK_SERIES:
 			totals->points++;

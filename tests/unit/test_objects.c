@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "inject/next.h"
 #include "inject/objects.h"
 
 /* --- symbols, as the files have them ----------------------------------------------------------------------------- */
@@ -139,6 +140,40 @@ static void calls_are_bound_as_the_loader_does(void **unused)
 	assert_false(compare_with_next("no_such_function_anywhere"));
 }
 
+/* Without asking the loader: its list is walked, and resolvers of IFUNCs are called as it does. */
+static void next_functions_are_those_that_the_loader_finds(void **unused)
+{
+	(void)unused;
+	struct link_map *map;
+	struct image image;
+	unsigned count = 0, resolved = 0;
+	void *handle = dlopen("libc.so.6", RTLD_NOW);
+	assert_non_null(handle);
+	assert_int_equal(dlinfo(handle, RTLD_DI_LINKMAP, &map), 0);
+	assert_int_equal(read_image(map->l_name, &image), 0);
+	for (size_t i = 1; i < image.count; i++) {
+		const ElfW(Sym) *symbol = &image.symbols[i];
+		const char *name = image.strings + symbol->st_name;
+		int is_ifunc = (symbol->st_info & 15) == STT_GNU_IFUNC && symbol->st_shndx != SHN_UNDEF &&
+			       !(image.versions && image.versions[i] & 0x8000);
+		if (!is_ifunc && !is_exported(&image, i))
+			continue;
+		void *found = inject_next(name), *expected = dlsym(RTLD_NEXT, name);
+		if (found != expected)
+			fail_msg("%s: %p instead of %p", name, found, expected);
+		assert_ptr_equal(inject_next_initial(name), expected);
+		count++;
+		resolved += (unsigned)is_ifunc;
+	}
+	assert_true(count > 1000);
+	print_message("%u functions, %u of them chosen by a resolver\n", count, resolved);
+	assert_null(inject_next("no_such_function_anywhere"));
+	assert_null(inject_next("environ")); /* a variable */
+	assert_ptr_equal(inject_next_allocator("aligned_alloc"), dlsym(RTLD_NEXT, "aligned_alloc"));
+	munmap((void *)(uintptr_t)image.bytes, image.size_b); /* NOLINT: it was made so */
+	dlclose(handle);
+}
+
 /* What is called by nobody that is known: whoever has it. */
 static void strays_are_bound_to_whoever_has_it(void **unused)
 {
@@ -202,6 +237,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(functions_are_those_that_the_loader_finds),
 	    cmocka_unit_test(calls_are_bound_as_the_loader_does),
+	    cmocka_unit_test(next_functions_are_those_that_the_loader_finds),
 	    cmocka_unit_test(strays_are_bound_to_whoever_has_it),
 	    cmocka_unit_test(addresses_lie_in_objects_or_not),
 	    cmocka_unit_test(objects_are_counted_as_they_come_and_go),

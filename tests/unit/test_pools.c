@@ -171,11 +171,11 @@ static void assert_events(struct sonde_session *session, const struct model *mod
 	assert_int_equal(sonde_cursor_open(&cursor, session, 1u << SONDE_CHUNK_HEAP), 0);
 	while (sonde_cursor_next(cursor, &batch) > 0)
 		for (size_t i = 0; i < batch->count; i++) {
-			assert_in_range(batch->heap, 1, POOLS);
-			assert_in_range(batch->thread_of[i], 1, THREADS);
-			assert_true(batch->time_ns[i] >= last_ns[batch->heap]);
-			last_ns[batch->heap] = batch->time_ns[i];
-			live_b[batch->heap] += batch->block_ends[i] ? -batch->size_b[i] : batch->size_b[i];
+			assert_in_range(batch->heap.id, 1, POOLS);
+			assert_in_range(batch->heap.thread[i], 1, THREADS);
+			assert_true(batch->heap.time_ns[i] >= last_ns[batch->heap.id]);
+			last_ns[batch->heap.id] = batch->heap.time_ns[i];
+			live_b[batch->heap.id] += batch->heap.ends[i] ? -batch->heap.size_b[i] : batch->heap.size_b[i];
 		}
 	sonde_cursor_close(cursor);
 	for (uint32_t pool = 0; pool < POOLS; pool++)

@@ -90,8 +90,8 @@ static void readings_told_late_keep_their_time(void **state)
 	assert_int_equal(sonde_cursor_next(cursor, &batch), 1);
 	assert_int_equal(batch->count, 5);
 	for (size_t i = 0; i < 5; i++) {
-		assert_int_equal(batch->time_ns[i], base_ns + in_order[i]);
-		assert_int_equal(batch->value[i], values[i]);
+		assert_int_equal(batch->series.time_ns[i], base_ns + in_order[i]);
+		assert_int_equal(batch->series.value[i], values[i]);
 	}
 	sonde_cursor_close(cursor);
 }
@@ -131,7 +131,7 @@ static void equal_stacks_are_one_node(void **state)
 	uint32_t module = sonde_recorder_module(recorder, &key);
 	key.path = "/elsewhere/lib.so"; /* the same build under another path */
 	assert_int_equal(sonde_recorder_module(recorder, &key), module);
-	struct sonde_recorder_frame frames[] = {{module, 30}, {module, 20}, {module, 10}};
+	struct sonde_trie_frame frames[] = {{module, 30}, {module, 20}, {module, 10}};
 	uint32_t leaf = sonde_recorder_stack(recorder, frames, 3);
 	uint32_t parent = sonde_recorder_stack(recorder, frames + 1, 2);
 	assert_int_equal(sonde_recorder_stack(recorder, frames, 3), leaf);
@@ -161,9 +161,9 @@ static void samples_come_back_in_order(void **state)
 	assert_int_equal(batch->count, 4);
 	const uint64_t back[] = {1000, 1500, 1500, 3000};
 	for (size_t i = 0; i < 4; i++) {
-		assert_int_equal(batch->time_ns[i], back[i]);
-		assert_int_equal(batch->weight_ns[i], weights[i]);
-		assert_int_equal(batch->status[i], i);
+		assert_int_equal(batch->samples.time_ns[i], back[i]);
+		assert_int_equal(batch->samples.weight_ns[i], weights[i]);
+		assert_int_equal(batch->samples.status[i], i);
 	}
 	assert_int_equal(sonde_cursor_next(cursor, &batch), 0);
 	sonde_cursor_close(cursor);

@@ -24,7 +24,7 @@
 
 #define START RECORDING_START_NS
 #define MS 1000000ull
-#define SENT_MAX_B ((size_t)512 << 20)
+#define SENT_MAX_B ((size_t)256 << 20)
 
 enum { PATIENCE_MS = 20000, WAITING = 4 };
 
@@ -135,6 +135,34 @@ static int is_cut_off(int fd, int within_ms)
 	struct pollfd socket = {.fd = fd, .events = POLLIN};
 	char byte;
 	return poll(&socket, 1, within_ms) > 0 && read(fd, &byte, 1) == 0;
+}
+
+/* Of those that say nothing the oldest goes when there are too many, so that the newest is always waited for. */
+static void the_oldest_silence_makes_way(void **state)
+{
+	struct sonde_heads *heads;
+	int pairs[5][2];
+	struct pollfd ends;
+	(void)state;
+	assert_int_equal(sonde_heads_new(&heads, 3), 0);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]), 0);
+		/* what is asked for again counts from then on, however long it may take */
+		sonde_heads_begin(heads, pairs[i][0], PATIENCE_MS * (5u - (unsigned)i));
+	}
+	for (int i = 0; i < 5; i++) {
+		ends = (struct pollfd){.fd = pairs[i][1], .events = POLLRDHUP};
+		assert_int_equal(poll(&ends, 1, 0), i < 2);
+	}
+	sonde_heads_came(heads, pairs[2][0]); /* it is answered: nobody takes its place */
+	sonde_heads_begin(heads, pairs[0][0], PATIENCE_MS);
+	ends = (struct pollfd){.fd = pairs[3][1], .events = POLLRDHUP};
+	assert_int_equal(poll(&ends, 1, 0), 0);
+	sonde_heads_free(heads);
+	for (int i = 0; i < 5; i++) {
+		close(pairs[i][0]);
+		close(pairs[i][1]);
+	}
 }
 
 static void late_heads_are_cut_off(void **state)
@@ -313,7 +341,8 @@ static void answers_that_wait_are_bounded(void **state)
 	assert_true(becomes(0)); /* what was sent counts no more */
 	atomic_store(&desk.sent_b, SENT_MAX_B);
 	assert_int_equal(answered(tiles), 503);
-	assert_non_null(strstr(heard, "512 MB of answers wait to be sent"));
+	assert_non_null(strstr(heard, "256 MB of answers wait to be sent"));
+	assert_non_null(strstr(heard, "\r\nRetry-After: 1\r\n"));
 	atomic_store(&desk.sent_b, SENT_MAX_B + 1);
 	assert_int_equal(answered("/api/recording"), 503);
 	atomic_store(&desk.sent_b, SENT_MAX_B - 40); /* no answer is so short */
@@ -423,6 +452,7 @@ int main(void)
 	    cmocka_unit_test(what_is_kept_is_bounded_in_number),
 	    cmocka_unit_test(questions_that_wait_are_bounded),
 	    cmocka_unit_test(late_heads_are_cut_off),
+	    cmocka_unit_test(the_oldest_silence_makes_way),
 	    cmocka_unit_test_setup_teardown(answers_that_wait_are_bounded, begin_whole, end_whole),
 	    cmocka_unit_test_setup_teardown(who_has_gone_is_not_computed_for, begin_whole, end_whole),
 	    cmocka_unit_test_setup_teardown(slow_pages_miss_states_but_never_the_last, begin_live, end_live),

@@ -14,7 +14,7 @@
 
 #include "base/varint.h"
 #include "fold/hist.h"
-#include "session/columns.h"
+#include "trace/columns_read.h"
 #include "session/session.h"
 #include "session_fixture.h"
 #include "trace/reader.h"
@@ -494,11 +494,11 @@ static void samples_and_switches_come_back(void **state)
 	for (uint64_t i = 0; i < ROWS;) {
 		const struct sonde_batch *batch = next(cursor, SONDE_CHUNK_SAMPLES);
 		for (size_t k = 0; k < batch->count; k++, i++) {
-			assert_int_equal(batch->time_ns[k], i * i);
-			assert_int_equal(batch->thread_of[k], i % 5 <= 3 ? i % 5 : 0);
-			assert_int_equal(batch->stack[k], i * 7 % 60 <= 50 ? i * 7 % 60 : 0);
-			assert_int_equal(batch->weight_ns[k], i << (i % 40));
-			assert_int_equal(batch->status[k], i % 9);
+			assert_int_equal(batch->samples.time_ns[k], i * i);
+			assert_int_equal(batch->samples.thread[k], i % 5 <= 3 ? i % 5 : 0);
+			assert_int_equal(batch->samples.stack[k], i * 7 % 60 <= 50 ? i * 7 % 60 : 0);
+			assert_int_equal(batch->samples.weight_ns[k], i << (i % 40));
+			assert_int_equal(batch->samples.status[k], i % 9);
 		}
 	}
 	expect_end(cursor);
@@ -506,10 +506,10 @@ static void samples_and_switches_come_back(void **state)
 	for (uint64_t i = 0; i < ROWS;) {
 		const struct sonde_batch *batch = next(cursor, SONDE_CHUNK_SWITCHES);
 		for (size_t k = 0; k < batch->count; k++, i++) {
-			assert_int_equal(batch->time_ns[k], 3 * i);
-			assert_int_equal(batch->thread_of[k], i % 4);
-			assert_int_equal(batch->kind[k], i % 3);
-			assert_int_equal(batch->cpu[k], i < ROWS / 2 ? 0 : i % 200 + 1);
+			assert_int_equal(batch->switches.time_ns[k], 3 * i);
+			assert_int_equal(batch->switches.thread[k], i % 4);
+			assert_int_equal(batch->switches.kind[k], i % 3);
+			assert_int_equal(batch->switches.cpu[k], i < ROWS / 2 ? 0 : i % 200 + 1);
 		}
 	}
 	expect_end(cursor);
@@ -639,7 +639,7 @@ static void refresh_sees_what_was_added(void **state)
 	assert_string_equal(name_of(session, 2, 0), "second");
 	assert_true(sonde_session_run(session)->closed);
 	assert_int_equal(sonde_session_run(session)->end_ns, 500);
-	assert_int_equal(next(cursor, SONDE_CHUNK_SAMPLES)->time_ns[0], 20);
+	assert_int_equal(next(cursor, SONDE_CHUNK_SAMPLES)->samples.time_ns[0], 20);
 	expect_end(cursor);
 	sonde_session_close(session);
 }

@@ -98,12 +98,12 @@ static void check_zones(struct sonde_session *session, const struct replay *repl
 		assert_in_range(batch->thread, 1, 3);
 		const struct expected *zone = &replays[batch->thread - 1].zones[seen[batch->thread - 1]];
 		for (size_t i = 0; i < batch->count; i++, zone++) {
-			assert_int_equal(batch->start_ns[i], zone->start_ns);
-			assert_int_equal(batch->dur_ns[i], zone->dur_ns);
-			assert_int_equal(batch->self_ns[i], zone->self_ns);
-			assert_int_equal(batch->site[i], zone->site);
-			assert_int_equal(batch->depth[i], zone->depth);
-			assert_int_equal(batch->zone_flags[i], zone->flags);
+			assert_int_equal(batch->zones.start_ns[i], zone->start_ns);
+			assert_int_equal(batch->zones.dur_ns[i], zone->dur_ns);
+			assert_int_equal(batch->zones.self_ns[i], zone->self_ns);
+			assert_int_equal(batch->zones.site[i], zone->site);
+			assert_int_equal(batch->zones.depth[i], zone->depth);
+			assert_int_equal(batch->zones.flags[i], zone->flags);
 		}
 		seen[batch->thread - 1] += batch->count;
 	}
@@ -168,8 +168,8 @@ static void *read_part(void *argument)
 	while (sonde_cursor_next(cursor, &batch) > 0) {
 		reading->zones += batch->count;
 		for (size_t i = 0; i < batch->count; i++) {
-			reading->self_ns += batch->self_ns[i];
-			reading->unfinished += batch->zone_flags[i] & SONDE_ZONE_UNFINISHED;
+			reading->self_ns += batch->zones.self_ns[i];
+			reading->unfinished += batch->zones.flags[i] & SONDE_ZONE_UNFINISHED;
 		}
 	}
 	sonde_cursor_close(cursor);
@@ -250,9 +250,9 @@ static void a_lost_zone_chunk_costs_only_its_zones(void **state)
 	assert_non_null(strstr(sonde_error_text(), "checksum"));
 	batch = next(cursor, SONDE_CHUNK_ZONES);
 	assert_int_equal(batch->count, 2);
-	assert_int_equal(batch->start_ns[0], 130);
-	assert_int_equal(batch->dur_ns[1], 100);
-	assert_int_equal(batch->self_ns[1], 100 - 10 - 20);
+	assert_int_equal(batch->zones.start_ns[0], 130);
+	assert_int_equal(batch->zones.dur_ns[1], 100);
+	assert_int_equal(batch->zones.self_ns[1], 100 - 10 - 20);
 	expect_end(cursor);
 	struct sonde_zone_stat stats[3];
 	assert_int_equal(sonde_session_zone_stats(session, stats), -EBADMSG);

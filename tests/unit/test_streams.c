@@ -76,9 +76,9 @@ static struct sums read_zones(struct sonde_session *session)
 	while (sonde_cursor_next(cursor, &batch) == 1) {
 		sums.count += batch->count;
 		for (size_t i = 0; i < batch->count; i++) {
-			sums.unfinished += batch->zone_flags[i] & SONDE_ZONE_UNFINISHED ? 1 : 0;
-			sums.self_ns += batch->self_ns[i];
-			sums.deepest = batch->depth[i] > sums.deepest ? batch->depth[i] : sums.deepest;
+			sums.unfinished += batch->zones.flags[i] & SONDE_ZONE_UNFINISHED ? 1 : 0;
+			sums.self_ns += batch->zones.self_ns[i];
+			sums.deepest = batch->zones.depth[i] > sums.deepest ? batch->zones.depth[i] : sums.deepest;
 		}
 	}
 	sonde_cursor_close(cursor);
@@ -184,14 +184,14 @@ static uint32_t make_node(const struct sonde_batch *batch, uint32_t depth, uint3
 	uint32_t at = 0;
 	*out = (struct sonde_zone_node){.depth = depth};
 	for (size_t i = 0; i < batch->count && out->count < NODE_ZONES; i++) {
-		uint64_t dur_ns = batch->dur_ns[i];
-		if (batch->depth[i] != depth || at++ < from)
+		uint64_t dur_ns = batch->zones.dur_ns[i];
+		if (batch->zones.depth[i] != depth || at++ < from)
 			continue;
 		if (!out->count++)
-			out->from_ns = batch->start_ns[i];
-		out->to_ns = batch->start_ns[i] + dur_ns;
+			out->from_ns = batch->zones.start_ns[i];
+		out->to_ns = batch->zones.start_ns[i] + dur_ns;
 		out->busy_ns += dur_ns;
-		out->site = dur_ns > out->longest_ns || out->count == 1 ? batch->site[i] : out->site;
+		out->site = dur_ns > out->longest_ns || out->count == 1 ? batch->zones.site[i] : out->site;
 		out->longest_ns = dur_ns > out->longest_ns ? dur_ns : out->longest_ns;
 	}
 	return out->count;
@@ -213,9 +213,9 @@ static int expect_nodes(void *context, const struct sonde_zone_chunk *chunk)
 		assert_memory_equal(node, &expected, offsetof(struct sonde_zone_node, count) + sizeof expected.count);
 	}
 	for (size_t i = 0; i < batch->count; i++) {
-		deeper += batch->depth[i] >= NODE_DEPTHS;
-		if (batch->depth[i] < NODE_DEPTHS)
-			from[batch->depth[i]]--;
+		deeper += batch->zones.depth[i] >= NODE_DEPTHS;
+		if (batch->zones.depth[i] < NODE_DEPTHS)
+			from[batch->zones.depth[i]]--;
 	}
 	for (size_t depth = 0; depth < NODE_DEPTHS; depth++) /* all are in a node */
 		assert_int_equal(from[depth], 0);

@@ -46,14 +46,15 @@ static void read_all(struct sonde_session *session)
 	forget();
 	while (sonde_cursor_next(cursor, &batch) > 0)
 		for (size_t i = 0; i < batch->count; i++) {
-			struct all *into = &all[batch->thread][batch->depth[i]];
+			struct all *into = &all[batch->thread][batch->zones.depth[i]];
 			if (into->count == into->cap) {
 				into->cap = into->cap ? 2 * into->cap : 64;
 				into->rows = realloc(into->rows, into->cap * sizeof *into->rows);
 				assert_non_null(into->rows);
 			}
 			into->rows[into->count++] =
-			    (struct slice){batch->start_ns[i], batch->start_ns[i] + batch->dur_ns[i], batch->site[i]};
+			    (struct slice){batch->zones.start_ns[i], batch->zones.start_ns[i] + batch->zones.dur_ns[i],
+					   batch->zones.site[i]};
 		}
 	sonde_cursor_close(cursor);
 }

@@ -160,14 +160,14 @@ static enum sonde_stack_status run(uint32_t *stack)
 	return sonde_unwinder_run(unwinder, &sample, stack);
 }
 
-static const struct sonde_recorder_frame *frames_of(uint32_t stack, size_t *count)
+static const struct sonde_trie_frame *frames_of(uint32_t stack, size_t *count)
 {
 	assert_in_range(stack, 1, recorder.stack_count);
 	*count = recorder.stacks[stack - 1].count;
 	return recorder.frames + recorder.stacks[stack - 1].first;
 }
 
-static void in_function(const struct sonde_recorder_frame *frame, const void *function)
+static void in_function(const struct sonde_trie_frame *frame, const void *function)
 {
 	uint64_t bias = 0, start = (uint64_t)(uintptr_t)function;
 	dl_iterate_phdr(main_bias, &bias);
@@ -179,7 +179,7 @@ static void in_function(const struct sonde_recorder_frame *frame, const void *fu
 static void ends_in_known_functions(uint32_t stack, size_t at)
 {
 	size_t count;
-	const struct sonde_recorder_frame *frames = frames_of(stack, &count);
+	const struct sonde_trie_frame *frames = frames_of(stack, &count);
 	assert_in_range(count, at + 4, 64);
 	in_function(&frames[at], inner);
 	in_function(&frames[at + 1], middle);
@@ -264,16 +264,18 @@ static void kernel_frames_stand_before_user_frames(void **state)
 	sample.kernel = kernel;
 	sample.kernel_count = 2;
 	assert_int_equal(run(&stack), SONDE_STACK_COMPLETE);
-	const struct sonde_recorder_frame *frames = frames_of(stack, &count);
+	const struct sonde_trie_frame *frames = frames_of(stack, &count);
 	assert_int_equal(recorder.modules[frames[0].module - 1].flags, SONDE_MODULE_KERNEL);
 	assert_int_equal(frames[0].address, 0xffffffff81000010);
 	assert_int_equal(frames[1].address, 0xffffffff8100001f);
 	ends_in_known_functions(stack, 2);
 
-	sample.has_user = 0;
-	assert_int_equal(run(&stack), SONDE_STACK_NO_USER);
+	sample.has_user = 0; /* exiting: the kernel's frames are all there is */
+	assert_int_equal(run(&stack), SONDE_STACK_COMPLETE);
 	frames_of(stack, &count);
 	assert_int_equal(count, 2);
+	sample.kernel_count = 0;
+	assert_int_equal(run(&stack), SONDE_STACK_NO_USER);
 }
 
 static void generated_code_is_followed_by_frame_pointers(void **state)
@@ -289,7 +291,7 @@ static void generated_code_is_followed_by_frame_pointers(void **state)
 	sample.regs.fp = sample.regs.sp;
 	sample.regs.pc = (uint64_t)(uintptr_t)generated + 128;
 	assert_int_equal(run(&stack), SONDE_STACK_FRAME_POINTER);
-	const struct sonde_recorder_frame *frames = frames_of(stack, &count);
+	const struct sonde_trie_frame *frames = frames_of(stack, &count);
 	assert_int_equal(recorder.modules[frames[0].module - 1].flags, SONDE_MODULE_ANONYMOUS);
 	assert_int_equal(frames[0].address, sample.regs.pc);
 	ends_in_known_functions(stack, 1);

@@ -122,7 +122,10 @@ def check_md(path):
         cells = len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) if line.startswith("|") else None
         expect(cells is None or width is None or cells == width, f"line {number} has {cells} bars, not {width}")
         width = cells
-    outside = re.sub(r"(?s)```text\n.*?\n```", "", text).replace("<!-- -->", "")
+    trees = re.findall(r"(?s)<pre>\n(.*?)</pre>\n", text)
+    expect(len(trees) == text.count("<pre>"), "a tree that does not end")
+    expect(all("<" not in tree for tree in trees), "an unescaped < in a tree")
+    outside = re.sub(r"(?s)<pre>\n.*?</pre>\n", "", text).replace("<!-- -->", "")
     expect("<" not in outside, "an unescaped <")
     return None
 

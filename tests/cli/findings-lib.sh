@@ -1,0 +1,43 @@
+# findings-lib.sh: what the tests of findings about examples/ share: which program is told what (examples/examples.tsv).
+
+# wrong RECORDING EXPECTED ALSO LIMITER WHERE: what is wrong with what is found in it; nothing when all is right. What it
+# says of itself as a noisy run is in $noise, which is nothing where it judges. A verdict on a noisy run is wrong, too.
+wrong() {
+	local file=$1 expected=$2 also=$3 limiter=$4 where=$5 first place limits
+	"$SONDE" report -q --json -n 1000000 --section findings "$file" >.findings 2>.err || fail "no findings in $file"
+	equal "$(jq '.sections[0].rows | type' .findings)" '"array"'
+	jq -r '.sections[0].rows[] | [.rule, .severity, .subject // "", .limiter, .evidence] | @tsv' .findings >"$file.found"
+	noise=$(jq -r '[.sections[].notes[]?, .notes[]? | .text | select(startswith("noisy run: "))] | .[0] // ""' .findings)
+	IFS=$'\t' read -r first _ place limits _ <"$file.found" || :
+	if [ -n "$noise" ]; then
+		awk -F '\t' '$1 !~ /^(memory-|fragmentation)/ { print "a verdict on time of a noisy run: " $1 ";" }' "$file.found"
+		return
+	fi
+	[ "$limiter" = - ] || [[ ${limits:-} == *"$limiter"* ]] || echo "limited by ${limits:-nothing}, instead of $limiter;"
+	[ "$expected" = - ] || [[ "|$expected|" == *"|${first:-nothing}|"* ]] || echo "${first:-nothing} comes first, instead of $expected;"
+	[ "$where" = - ] || grep -qE -- "$where" <<<"${place:-}" || echo "it is about '${place:-}', instead of $where;"
+	awk -F '\t' -v expected="|$expected|$also|" '
+		$2 == "critical" && !index(expected, "|" $1 "|") { print "critical: " $1 " (" $3 ");" }
+		$2 !~ /^(low|medium|high|critical)$/ { print "no severity: " $1 ";" }
+		$5 !~ /[0-9]/ { print "no figure in the evidence of " $1 ": " $5 ";" }' "$file.found"
+}
+
+# rows_of_examples: NAME OPTIONS EXPECTED ALSO WHERE LIMITER, a line an example.
+rows_of_examples() {
+	awk -F '\t' '$1 !~ /^#/ { print $1 "\t" $3 "\t" $4 "\t" $5 "\t" $6 "\t" $7 }' "$repo/examples/examples.tsv"
+}
+
+# command_of NAME: how to run it, or nothing, with why in the file .why.
+command_of() {
+	if [ -x "$examples/$1" ]; then
+		echo "$examples/$1"
+	elif [ ! -f "$repo/examples/$1.py" ]; then
+		echo "it is not built: its library is not installed" >.why
+	elif [ ! -x /usr/bin/python3 ]; then
+		echo "/usr/bin/python3 is not installed" >.why
+	elif grep -q '^import numpy' "$repo/examples/$1.py" && ! /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
+		echo "numpy is not installed" >.why
+	else
+		echo "/usr/bin/python3 $repo/examples/$1.py"
+	fi
+}

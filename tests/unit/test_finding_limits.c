@@ -1,0 +1,245 @@
+/* test_finding_limits.c: thresholds of findings from both sides, severities from low to critical, evidence with
+ * figures, and runs that are too noisy to judge: recordings of known shares. */
+#include "finding_fixture.h"
+
+#define SPAN_MS 1000
+
+static unsigned end_ms = SPAN_MS;
+
+/* What a rule needs of the evidence: the words are in it, and the finding is there or not as expected. */
+static void expect_at(struct recording *r, const char *rule, int is_there, enum sonde_severity severity,
+		      const char *evidence)
+{
+	struct judged judged;
+	struct sonde_pass_options options = {0};
+	recording_close(r, START + end_ms * MS, 0);
+	assert_int_equal(sonde_session_open(&judged.session, path, &(struct sonde_session_options){.no_symbols = 1}),
+			 0);
+	assert_int_equal(sonde_report_new(&judged.report), 0);
+	assert_int_equal(sonde_findings_find(&judged.found, judged.session, &options, judged.report, NULL), 0);
+	const struct sonde_finding *finding = finding_of(&judged, rule);
+	if (is_there != (finding != NULL))
+		fail_msg("%s is %sthere", rule, finding ? "" : "not ");
+	if (finding) {
+		assert_string_equal(sonde_severity_name(sonde_finding_severity(finding)),
+				    sonde_severity_name(severity));
+		if (!strstr(finding->evidence, evidence))
+			fail_msg("%s: '%s' is not in '%s'", rule, evidence, finding->evidence);
+	}
+	forget(&judged);
+}
+
+/* --- severity ------------------------------------------------------------------------------------------------------
+ */
+
+static void severity_goes_by_the_share(void **state)
+{
+	static const struct {
+		double weighs;
+		enum sonde_severity severity;
+	} known[] = {{0, SONDE_SEVERITY_LOW},         {0.0499, SONDE_SEVERITY_LOW}, {0.05, SONDE_SEVERITY_MEDIUM},
+		     {0.1999, SONDE_SEVERITY_MEDIUM}, {0.20, SONDE_SEVERITY_HIGH},  {0.3999, SONDE_SEVERITY_HIGH},
+		     {0.40, SONDE_SEVERITY_CRITICAL}, {1, SONDE_SEVERITY_CRITICAL}};
+	static const char *const names[] = {"low", "medium", "high", "critical"};
+	(void)state;
+	for (int at_most = SONDE_SEVERITY_LOW; at_most <= SONDE_SEVERITY_CRITICAL; at_most++)
+		for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+			const struct sonde_rule rule = {.at_most = (enum sonde_severity)at_most};
+			const struct sonde_finding finding = {.rule = &rule, .weighs = known[i].weighs};
+			int expected = (int)known[i].severity < at_most ? (int)known[i].severity : at_most;
+			assert_int_equal(sonde_finding_severity(&finding), expected);
+			assert_string_equal(sonde_severity_name(sonde_finding_severity(&finding)), names[expected]);
+		}
+}
+
+/* --- shares of the run ---------------------------------------------------------------------------------------------
+ */
+
+/* A thread runs for a second: so many ms of it in one function, the rest evenly in eight others. */
+static void make_hot(struct recording *r, unsigned hot_ms)
+{
+	static const char *const names[] = {"one", "two", "three", "four", "five", "six", "seven", "eight"};
+	uint32_t others[8];
+	simple_open(r);
+	uint32_t hot = recording_call(r, 0, 1, "hot", 1);
+	for (size_t i = 0; i < 8; i++)
+		others[i] = recording_call(r, 0, 1, names[i], 1);
+	for (unsigned ms = 0; ms < SPAN_MS; ms++)
+		recording_sample(r, (struct recording_sample){START + ms * MS + MS / 2, 1,
+							      ms < hot_ms ? hot : others[ms % 8], MS, 0});
+	recording_process_end(r, 1, START + SPAN_MS * MS, SPAN_MS * MS, 0);
+}
+
+static void a_hot_function_has_a_fifth(void **state)
+{
+	struct recording r;
+	(void)state;
+	make_hot(&r, 195);
+	expect_at(&r, "hot-function", 0, 0, "");
+	make_hot(&r, 205);
+	expect_at(&r, "hot-function", 1, SONDE_SEVERITY_HIGH, "0.205 s of the 1.000 s");
+	make_hot(&r, 700);
+	expect_at(&r, "hot-function", 1, SONDE_SEVERITY_HIGH, "0.700 s of the 1.000 s");
+}
+
+/* Calls of one zone, each of 4.9 µs: a tenth of the run. */
+static void many_calls_are_more_than_ten_thousand(void **state)
+{
+	static const unsigned calls[] = {10000, 10001};
+	(void)state;
+	end_ms = SPAN_MS / 2;
+	for (size_t i = 0; i < 2; i++) {
+		struct recording r;
+		simple_open(&r);
+		uint32_t zone = recording_site(&r, SONDE_SITE_ZONE, "tiny", NULL);
+		for (uint64_t k = 0; k < calls[i]; k++) {
+			recording_begin(&r, 1, zone, START + k * 20000);
+			recording_end(&r, 1, START + k * 20000 + 4900);
+		}
+		char evidence[64];
+		snprintf(evidence, sizeof evidence, "called %u times", calls[i]);
+		expect_at(&r, "many-calls", calls[i] > 10000, SONDE_SEVERITY_MEDIUM, evidence);
+	}
+	end_ms = SPAN_MS;
+}
+
+/* A zone that reports its work, half of the run. */
+static void throughput_is_low_below_a_gflop_a_second(void **state)
+{
+	static const double flop[] = {0.49e9, 0.51e9};
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct recording r;
+		simple_open(&r);
+		uint32_t zone = recording_site(&r, SONDE_SITE_ZONE, "curve", NULL);
+		recording_begin(&r, 1, zone, START);
+		recording_work(&r, 1, START + MS, flop[i], 0, 0);
+		recording_end(&r, 1, START + 500 * MS);
+		expect_at(&r, "low-throughput", i == 0, SONDE_SEVERITY_HIGH,
+			  "4.9e+08 FLOP at 9.8e+08 FLOP/s in 0.500 s");
+	}
+}
+
+/* --- shares of bytes -----------------------------------------------------------------------------------------------
+ */
+
+/* 100 MB at the peak, so many of them in one place and the rest in eight others; leaked_b of it are left. */
+static void make_heap(struct recording *r, uint64_t held_b, uint64_t leaked_b)
+{
+	simple_open(r);
+	uint32_t heap = recording_heap(r, 1, SONDE_HEAP_MALLOC, NULL);
+	uint32_t holder = recording_heap_site(r, heap, 1, recording_call(r, 0, 1, "holder", 1));
+	recording_begins(r, holder, START + MS, held_b);
+	for (uint64_t i = 0; i < 8; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "other%d", (int)i);
+		uint32_t site = recording_heap_site(r, heap, 1, recording_call(r, 0, 1, name, 1));
+		recording_begins(r, site, START + (2 + i) * MS, (100000000 - held_b) / 8);
+	}
+	if (leaked_b)
+		recording_leak(r, holder, SONDE_HEAP_UNREACHABLE, 1, leaked_b, NULL);
+	recording_process_end(r, 1, START + SPAN_MS * MS, SPAN_MS * MS, 0);
+}
+
+static void a_memory_hotspot_has_three_tenths_of_the_peak(void **state)
+{
+	struct recording r;
+	(void)state;
+	make_heap(&r, 29000000, 0);
+	expect_at(&r, "memory-hotspot", 0, 0, "");
+	make_heap(&r, 31000000, 0);
+	expect_at(&r, "memory-hotspot", 1, SONDE_SEVERITY_MEDIUM, "31");
+}
+
+static void a_leak_has_a_twentieth(void **state)
+{
+	struct recording r;
+	(void)state;
+	make_heap(&r, 20000000, 4900000);
+	expect_at(&r, "memory-leak", 0, 0, "");
+	make_heap(&r, 20000000, 5100000);
+	expect_at(&r, "memory-leak", 1, SONDE_SEVERITY_MEDIUM, "5.1");
+	make_heap(&r, 60000000, 39000000);
+	expect_at(&r, "memory-leak", 1, SONDE_SEVERITY_HIGH, "39");
+	make_heap(&r, 60000000, 41000000);
+	expect_at(&r, "memory-leak", 1, SONDE_SEVERITY_CRITICAL, "41");
+}
+
+/* --- noise ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Two threads, one a half in the other's way: each runs 5 ms of 10 and could have run in the others. The machine's four
+ * CPUs are busy for used_ms in all, of which 1000 are these threads'. */
+static void make_noisy(struct recording *r, int64_t used_ms, int threads)
+{
+	static const enum sonde_metric metrics[] = {SONDE_METRIC_CPU_USER, SONDE_METRIC_CPU_SYSTEM,
+						    SONDE_METRIC_CPU_IDLE};
+	const int64_t until_ms[] = {used_ms, 0, 4 * SPAN_MS - used_ms};
+	simple_open(r);
+	recording_info(r, "run.cpus", "4");
+	recording_info(r, "host.cpus", "4");
+	uint32_t hot = recording_call(r, 0, 1, "hot", 1);
+	if (threads == 2)
+		recording_thread(r, 1, 101, "second", START);
+	for (int i = 0; i < 3; i++) {
+		uint32_t series = recording_series(r, metrics[i], 0, 0, "");
+		recording_point(r, START, series, 0);
+		recording_point(r, START + SPAN_MS * MS, series, until_ms[i] * (int64_t)MS);
+	}
+	for (uint64_t at_ns = START; at_ns < START + SPAN_MS * MS; at_ns += 10 * MS)
+		for (uint32_t thread = 1; thread <= (uint32_t)threads; thread++) {
+			recording_switch_on(r, at_ns, thread, SONDE_SWITCH_IN, (int)thread);
+			recording_switch_on(r, at_ns + 5 * MS, thread, SONDE_SWITCH_OUT_PREEMPTED, (int)thread);
+			for (uint64_t i = 0; i < 5; i++)
+				recording_sample(
+				    r, (struct recording_sample){at_ns + i * MS + MS / 2, thread, hot, MS, 0});
+		}
+	recording_process_end(r, 1, START + SPAN_MS * MS, (uint64_t)threads * 500 * MS, 0);
+}
+
+static void time_is_not_judged_of_a_noisy_run(void **state)
+{
+	static const char *const words = "noisy run: other programs had the CPUs for";
+	struct recording r;
+	struct judged judged;
+	(void)state;
+	/* Half of the path waits; of 1.2 s used others had a sixth: 8 %. */
+	make_noisy(&r, 1200, 2);
+	judge(&judged, &r);
+	assert_non_null(finding_of(&judged, "hot-function"));
+	assert_false(is_said(&judged, words));
+	forget(&judged);
+	/* Of 1.4 s two sevenths: 14 %. */
+	make_noisy(&r, 1400, 2);
+	judge(&judged, &r);
+	assert_int_equal(judged.found.count, 0);
+	assert_true(is_said(&judged, words));
+	assert_true(is_said(&judged, "14 % of the critical path"));
+	forget(&judged);
+	/* By threshold. */
+	const char *threshold = "noise.share=0.15";
+	make_noisy(&r, 1400, 2);
+	judge_in(&judged, &r, &(struct sonde_pass_options){.thresholds = &threshold, .threshold_count = 1});
+	assert_non_null(finding_of(&judged, "hot-function"));
+	forget(&judged);
+	/* One thread has nobody to wait for: its waiting for a CPU is counted in. */
+	make_noisy(&r, 2000, 1);
+	judge(&judged, &r);
+	assert_non_null(finding_of(&judged, "hot-function"));
+	assert_false(is_said(&judged, words));
+	forget(&judged);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(severity_goes_by_the_share),
+	    cmocka_unit_test(a_hot_function_has_a_fifth),
+	    cmocka_unit_test(many_calls_are_more_than_ten_thousand),
+	    cmocka_unit_test(throughput_is_low_below_a_gflop_a_second),
+	    cmocka_unit_test(a_memory_hotspot_has_three_tenths_of_the_peak),
+	    cmocka_unit_test(a_leak_has_a_twentieth),
+	    cmocka_unit_test(time_is_not_judged_of_a_noisy_run),
+	};
+	return cmocka_run_group_tests(tests, path_make, path_remove);
+}
